@@ -1,0 +1,358 @@
+"""The taxonomy: variant types, their surface checks, and the reasons for a rejection, as data.
+
+Negation follows Pullum & Huddleston (2002), hedging Crompton (1997), both as simplified in the
+HedgeTriple paper, section 3.1.2; the negated antonym is the right answer of SemAntoNeg. Definitions,
+guidelines and checks are seeded into the database, where users may add types of their own: hence
+everything here is declarative and serialises to JSON. What a check *does* is in `surface.py`.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from db.errors import HedgerowError
+
+TAXONOMY_VERSION = 1
+"""Raised with every change to a type's definition, prompt line or surface check."""
+
+GUIDELINE_VERSION = 1
+"""Raised with every change to a guideline or a reject reason; stored with each decision."""
+
+Polarity = Literal["negative", "positive"]
+Role = Literal["negation", "hedge", "paraphrase"]
+TokenClass = Literal[
+    "verbal_negator", "absolute_negator", "approximate_negator", "negator", "negative_affix"
+]
+Scope = Literal["sentence", "main_clause"]
+
+_GUIDELINES = Path(__file__).with_name("guidelines")
+
+
+class SurfaceCheck(BaseModel):
+    """What the surface of a variant must and must not show, compared with its anchor.
+
+    'New' means: more of them in the variant than in the anchor. 'main_clause' leaves out the frame
+    that a hedge puts around the claim ("I'm not sure, but", "It isn't clear whether").
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    require_new: tuple[TokenClass, ...] = Field(
+        default=(), description="Each of these classes must have a new member."
+    )
+    forbid_new: tuple[TokenClass, ...] = Field(
+        default=(), description="None of these classes may have a new member."
+    )
+    scope: Scope = Field(
+        default="main_clause", description="Where new members of a class are counted."
+    )
+    require_replaced_content: bool = Field(
+        default=False, description="A content word of the anchor must have given way."
+    )
+    forbid_replaced_content: bool = Field(
+        default=False, description="Content words of the anchor must not give way to others."
+    )
+    require_cue: bool = Field(default=False, description="The asked hedge cue must stand in it.")
+    require_words: tuple[str, ...] = Field(
+        default=(), description="At least one of these words or phrases must be new."
+    )
+    forbid_words: tuple[str, ...] = Field(
+        default=(), description="None of these words or phrases may be new."
+    )
+    negative_prefixes: tuple[str, ...] = Field(
+        default=(), description="In place of the built-in prefixes, e.g. 'un', 'non'."
+    )
+    negative_suffixes: tuple[str, ...] = Field(
+        default=(), description="In place of the built-in suffixes, e.g. 'less', 'free'."
+    )
+    max_lost_content: int | None = Field(
+        default=None,
+        ge=0,
+        description="Content words of the anchor that may go without a replacement; None: any.",
+    )
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        if clash := set(self.require_new) & set(self.forbid_new):
+            raise ValueError(f"a class cannot be both required and forbidden: {sorted(clash)}")
+        if self.require_replaced_content and self.forbid_replaced_content:
+            raise ValueError("replaced content cannot be both required and forbidden")
+        lists = (
+            self.require_words,
+            self.forbid_words,
+            self.negative_prefixes,
+            self.negative_suffixes,
+        )
+        if any(not word.strip() for words in lists for word in words):
+            raise ValueError("word and affix lists must not contain an empty entry")
+        return self
+
+
+class VariantType(BaseModel):
+    """One kind of variant: what it is, how to ask for it, how to judge it."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    id: str = Field(pattern=r"^[a-z][a-z0-9_]*$")
+    order: int
+    label: str
+    polarity: Polarity
+    role: Role
+    definition: str
+    example_anchor: str
+    example: str
+    prompt_line: str = Field(
+        description="The line that asks a model for it; '{cue}' stands for the asked cue."
+    )
+    surface_check: SurfaceCheck
+    guideline: str = Field(description="Plain-text paragraphs: good, bad and borderline cases.")
+
+    @property
+    def needs_cue(self) -> bool:
+        """Whether a variant of this type is asked for with a hedge cue."""
+        return self.surface_check.require_cue
+
+
+class RejectReason(BaseModel):
+    """Why a reviewer turns a variant down; `digit` is its key on the review page."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    id: str
+    label: str
+    explanation: str
+    digit: str = Field(pattern=r"^[0-9]$")
+
+
+def _guideline(type_id: str) -> str:
+    return (_GUIDELINES / f"{type_id}.txt").read_text(encoding="utf-8").strip()
+
+
+_PLANE = "A yellow and black plane is flying in the clouds and blue sky."
+
+TAXONOMY: tuple[VariantType, ...] = (
+    VariantType(
+        id="verbal",
+        order=1,
+        label="Verbal negation",
+        polarity="negative",
+        role="negation",
+        definition=(
+            "The negation is grammatically associated with the verb, the head of the clause:"
+            " 'not' or '-n't' on the finite verb of the main clause."
+        ),
+        example_anchor=_PLANE,
+        example="A yellow and black plane is not flying in the clouds and blue sky.",
+        prompt_line=(
+            "verbal negation: when the negation is grammatically associated with the verb, the head"
+            " of the clause."
+        ),
+        surface_check=SurfaceCheck(
+            require_new=("verbal_negator",), forbid_replaced_content=True, max_lost_content=1
+        ),
+        guideline=_guideline("verbal"),
+    ),
+    VariantType(
+        id="absolute",
+        order=2,
+        label="Absolute negator",
+        polarity="negative",
+        role="negation",
+        definition=(
+            "An absolute negator: 'no' (including the compounds 'nobody', 'nothing', etc., and the"
+            " independent form 'none'), 'neither', 'nor', 'never'."
+        ),
+        example_anchor=_PLANE,
+        example="No yellow and black plane is flying in the clouds and blue sky.",
+        prompt_line=(
+            "Absolute negator: no (including compounds nobody, nothing, etc., and the independent"
+            " form none), neither, nor, never."
+        ),
+        surface_check=SurfaceCheck(
+            require_new=("absolute_negator",), forbid_replaced_content=True, max_lost_content=2
+        ),
+        guideline=_guideline("absolute"),
+    ),
+    VariantType(
+        id="affixal",
+        order=3,
+        label="Affixal negation",
+        polarity="negative",
+        role="negation",
+        definition=(
+            "A negative affix carries the negation: 'un-', 'in-' ('im-', 'il-', 'ir-'), 'non-',"
+            " 'dis-', 'mis-', '-less' and their like."
+        ),
+        example_anchor="The bridge is safe for lorries.",
+        example="The bridge is unsafe for lorries.",
+        # The end of this line is lost in the paper's own text; the affixes are those it names.
+        prompt_line="Affixal negators: un-, in-, non-, -less, etc.",
+        surface_check=SurfaceCheck(
+            require_new=("negative_affix",), forbid_new=("negator",), max_lost_content=2
+        ),
+        guideline=_guideline("affixal"),
+    ),
+    VariantType(
+        id="lexical",
+        order=4,
+        label="Lexical negation",
+        polarity="negative",
+        role="negation",
+        definition=(
+            "The main predicate of the sentence gives way to its antonym or to a word carrying"
+            " negative meaning; no negator is added."
+        ),
+        example_anchor=_PLANE,
+        example="A yellow and black plane is grounded under the clouds and blue sky.",
+        prompt_line=(
+            "Lexical negation: substituting the main predicate of the sentence with its antonym or"
+            " word carrying negative meaning."
+        ),
+        surface_check=SurfaceCheck(
+            forbid_new=("verbal_negator", "absolute_negator"),
+            require_replaced_content=True,
+            max_lost_content=2,
+        ),
+        guideline=_guideline("lexical"),
+    ),
+    VariantType(
+        id="word",
+        order=5,
+        label="Hedge: single word",
+        polarity="positive",
+        role="hedge",
+        definition=(
+            "A single-word cue weakens the writer's commitment to the claim; the claim itself"
+            " stays the same."
+        ),
+        example_anchor=_PLANE,
+        example="A yellow and black plane is reportedly flying in the clouds and blue sky.",
+        prompt_line="single-word cue such as {cue}",
+        surface_check=SurfaceCheck(require_cue=True, forbid_new=("negator",), max_lost_content=1),
+        guideline=_guideline("word"),
+    ),
+    VariantType(
+        id="phrase",
+        order=6,
+        label="Hedge: phrase",
+        polarity="positive",
+        role="hedge",
+        definition=(
+            "A multi-word cue weakens the writer's commitment to the claim; the claim itself stays"
+            " the same. A negator inside the cue does not negate the claim."
+        ),
+        example_anchor=_PLANE,
+        example=(
+            "It's not entirely clear, but a yellow and black plane appears to be flying in the"
+            " clouds and blue sky."
+        ),
+        prompt_line="multi-word cue such as {cue}",
+        surface_check=SurfaceCheck(require_cue=True, forbid_new=("negator",), max_lost_content=1),
+        guideline=_guideline("phrase"),
+    ),
+    VariantType(
+        id="negated_antonym",
+        order=7,
+        label="Negated antonym",
+        polarity="positive",
+        role="paraphrase",
+        definition=(
+            "A paraphrase by two reversals: the predicate gives way to its antonym, and the antonym"
+            " is negated."
+        ),
+        example_anchor="I'm guilty.",
+        example="I'm not innocent.",
+        prompt_line=(
+            "negated antonym: say the same as the text by negating an antonym of its main predicate."
+        ),
+        surface_check=SurfaceCheck(
+            require_new=("negator",), require_replaced_content=True, max_lost_content=2
+        ),
+        guideline=_guideline("negated_antonym"),
+    ),
+)
+
+REJECT_REASONS: tuple[RejectReason, ...] = tuple(
+    RejectReason(id=id_, label=label, explanation=explanation, digit=digit)
+    for digit, id_, label, explanation in (
+        ("1", "wrong_type", "Wrong type", "A fair sentence, but of another type than asked."),
+        (
+            "2",
+            "not_contradictory",
+            "Not contradictory",
+            "Asked to contradict the anchor, but both can be true together.",
+        ),
+        (
+            "3",
+            "meaning_changed",
+            "Meaning changed",
+            "Says something else than the anchor, beyond the change asked for.",
+        ),
+        (
+            "4",
+            "wrong_scope",
+            "Wrong scope",
+            "The negation or hedge falls on another part of the sentence than the main claim.",
+        ),
+        (
+            "5",
+            "double_negation",
+            "Double negation",
+            "Two negations cancel out, or pile up beyond what can be read.",
+        ),
+        (
+            "6",
+            "content_dropped",
+            "Content dropped",
+            "Part of what the anchor says is missing.",
+        ),
+        ("7", "ungrammatical", "Ungrammatical", "Not a sentence a careful writer would write."),
+        (
+            "8",
+            "not_a_hedge",
+            "Not a hedge",
+            "The claim stands as firm as before, or firmer; or the cue has another sense.",
+        ),
+        (
+            "9",
+            "anchor_unsuitable",
+            "Anchor unsuitable",
+            "The anchor is not a plain affirmative claim: negated, hedged or disputed.",
+        ),
+        ("0", "other", "Other", "Something else; say what in the note."),
+    )
+)
+
+_TYPES = {variant_type.id: variant_type for variant_type in TAXONOMY}
+_REASONS = {reason.id: reason for reason in REJECT_REASONS}
+
+
+def variant_type(type_id: str) -> VariantType:
+    """Return the built-in type with this id.
+
+    Raises:
+        HedgerowError: if there is none.
+    """
+    try:
+        return _TYPES[type_id]
+    except KeyError:
+        raise HedgerowError(
+            f"Expected a variant type ({', '.join(_TYPES)}), but found {type_id!r}."
+        ) from None
+
+
+def reject_reason(reason_id: str) -> RejectReason:
+    """Return the reject reason with this id.
+
+    Raises:
+        HedgerowError: if there is none.
+    """
+    try:
+        return _REASONS[reason_id]
+    except KeyError:
+        raise HedgerowError(
+            f"Expected a reject reason ({', '.join(_REASONS)}), but found {reason_id!r}."
+        ) from None
