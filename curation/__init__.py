@@ -1,0 +1,1 @@
+"""Sentences to curated triples: taxonomy, diagnostics, review, releases, export."""

@@ -1,0 +1,75 @@
+"""Column types and SQL expressions that behave the same on SQLite and PostgreSQL."""
+
+from datetime import UTC, datetime
+from enum import StrEnum
+from typing import Any
+
+from sqlalchemy import JSON, DateTime, Dialect, Enum
+from sqlalchemy.dialects.postgresql import JSONB
+from sqlalchemy.ext.compiler import compiles
+from sqlalchemy.sql.compiler import SQLCompiler
+from sqlalchemy.sql.functions import FunctionElement
+from sqlalchemy.types import TypeDecorator, TypeEngine
+
+JsonColumn: TypeEngine[Any] = JSON().with_variant(JSONB(), "postgresql")
+"""JSON, stored as JSONB on PostgreSQL."""
+
+
+class UtcDateTime(TypeDecorator[datetime]):
+    """A moment, stored in UTC without a zone and handed out with one.
+
+    SQLite keeps no zone, so the zone is fixed instead of stored.
+    """
+
+    impl = DateTime
+    cache_ok = True
+
+    def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | None:
+        """Convert an aware moment to naive UTC; a naive one is a programming error."""
+        if value is None:
+            return None
+        if value.tzinfo is None:
+            raise ValueError("expected a moment with a time zone, found one without")
+        return value.astimezone(UTC).replace(tzinfo=None)
+
+    def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:
+        """Hand the stored moment out as aware UTC."""
+        return None if value is None else value.replace(tzinfo=UTC)
+
+
+def enum_column(kind: type[StrEnum]) -> Enum:
+    """A string column that holds the values of ``kind``.
+
+    Not a native enumeration: a later value needs no migration.
+    """
+    return Enum(
+        kind,
+        native_enum=False,
+        create_constraint=False,
+        length=32,
+        values_callable=lambda members: [member.value for member in members],
+    )
+
+
+def now() -> datetime:
+    """The present moment by this machine's clock, in UTC."""
+    return datetime.now(UTC)
+
+
+class db_now(FunctionElement[datetime]):  # noqa: N801 (reads as an SQL function)
+    """The present moment by the database's clock: hosts that share a database share it."""
+
+    type = UtcDateTime()
+    inherit_cache = True
+    name = "db_now"
+
+
+@compiles(db_now, "sqlite")
+def _db_now_sqlite(element: db_now, compiler: SQLCompiler, **kw: Any) -> str:
+    # The trailing zeros give the six digits that SQLAlchemy stores, so that strings compare.
+    return "strftime('%Y-%m-%d %H:%M:%f000', 'now')"
+
+
+@compiles(db_now, "postgresql")
+def _db_now_postgresql(element: db_now, compiler: SQLCompiler, **kw: Any) -> str:
+    return "timezone('utc', clock_timestamp())"

@@ -1,0 +1,92 @@
+"""The connection to the database: read sessions, write sessions.
+
+On SQLite a write session starts with BEGIN IMMEDIATE. A deferred transaction that reads and then
+writes is refused with 'database is locked' at once, whatever the busy timeout, as soon as another
+process has written in between.
+"""
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from sqlalchemy import Connection, Engine, event
+from sqlalchemy import create_engine as _create_engine
+from sqlalchemy.engine import URL
+from sqlalchemy.engine.interfaces import DBAPIConnection
+from sqlalchemy.exc import OperationalError
+from sqlalchemy.pool import ConnectionPoolEntry
+from sqlmodel import Session
+
+from db.errors import HedgerowError
+
+BUSY_TIMEOUT_MS = 15_000
+"""How long a writer waits for another writer, in milliseconds."""
+
+
+def create_engine(url: URL) -> Engine:
+    """An engine for ``url`` (SQLite or PostgreSQL) with the project's connection settings."""
+    if url.get_backend_name() == "postgresql":
+        return _create_engine(url, pool_pre_ping=True)
+    engine = _create_engine(url, connect_args={"timeout": BUSY_TIMEOUT_MS / 1000})
+    event.listen(engine, "connect", _prepare_sqlite)
+    event.listen(engine, "begin", _begin_sqlite)
+    return engine
+
+
+def _prepare_sqlite(connection: DBAPIConnection, record: ConnectionPoolEntry) -> None:
+    if not isinstance(connection, sqlite3.Connection):  # pragma: no cover (only sqlite gets here)
+        return
+    connection.isolation_level = None  # transactions are begun by _begin_sqlite
+    connection.execute(f"PRAGMA busy_timeout={BUSY_TIMEOUT_MS}")
+    connection.execute("PRAGMA journal_mode=WAL")
+    # FULL: a decision shown as done is on the disk.
+    connection.execute("PRAGMA synchronous=FULL")
+    connection.execute("PRAGMA foreign_keys=ON")
+    connection.execute("PRAGMA cache_size=-65536")
+
+
+def _begin_sqlite(connection: Connection) -> None:
+    writes = connection.get_execution_options().get("writes", False)
+    connection.exec_driver_sql(f"PRAGMA query_only={'OFF' if writes else 'ON'}")
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+
+
+@contextmanager
+def reading(engine: Engine) -> Iterator[Session]:
+    """A session that can only read; what it reads belongs to one moment."""
+    options = {"postgresql_readonly": True, "isolation_level": "REPEATABLE READ"}
+    reader = engine.execution_options(**options) if engine.name == "postgresql" else engine
+    with _explained(engine), Session(reader, expire_on_commit=False) as session:
+        yield session
+
+
+@contextmanager
+def writing(engine: Engine) -> Iterator[Session]:
+    """A session that can write. Commits at the end; an exception rolls everything back."""
+    writer = engine.execution_options(writes=True)
+    with _explained(engine), Session(writer, expire_on_commit=False) as session:
+        yield session
+        session.commit()
+
+
+@contextmanager
+def _explained(engine: Engine) -> Iterator[None]:
+    """Translate what a person can put right into one sentence."""
+    try:
+        yield
+    except OperationalError as error:
+        reason = str(error.orig)
+        where = engine.url.render_as_string(hide_password=True)
+        if "locked" in reason:
+            seconds = BUSY_TIMEOUT_MS // 1000
+            raise HedgerowError(
+                f"The database was busy for {seconds} seconds; nothing was changed, please retry."
+            ) from error
+        if "disk is full" in reason or "readonly" in reason or "unable to open" in reason:
+            raise HedgerowError(
+                f"The database {where} cannot be written ({reason}); make room or check the "
+                "folder's rights, then retry."
+            ) from error
+        raise HedgerowError(
+            f"The database {where} does not answer as expected: {reason}."
+        ) from error

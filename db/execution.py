@@ -1,0 +1,191 @@
+"""Carrying out a stored run in this process: heartbeat, progress, cancelling, the end."""
+
+import logging
+import os
+import signal
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+from sqlalchemy import Engine, select, update
+from sqlmodel import col
+
+from db.columns import db_now
+from db.engine import writing
+from db.errors import HedgerowError, RunCancelled
+from db.models import Run, RunMetric, RunState
+from db.runs import LEASE, claim, log_file, run_folder
+from db.settings import Settings
+
+HEARTBEAT_SECONDS = 1.0
+"""How often progress is written and a wish to cancel is read."""
+
+logger = logging.getLogger(__name__)
+
+Result = dict[str, Any]
+Work = Callable[["RunContext"], Result]
+
+
+class RunContext:
+    """What a run's work is handed: its parameters, its folder, and the way to report back.
+
+    Reports are kept in memory and written by the heartbeat, so that work never waits for the
+    database. ``check`` raises ``RunCancelled`` once somebody asked for the run to stop.
+    """
+
+    def __init__(self, engine: Engine, settings: Settings, run: Run) -> None:
+        self.engine = engine
+        self.settings = settings
+        self.run = run
+        self.parameters: dict[str, Any] = dict(run.parameters)
+        self.folder: Path = run_folder(settings, run)
+        self.stop = threading.Event()
+        self.stop_reason = RunState.CANCELLED
+        self._lock = threading.Lock()
+        self._progress: dict[str, Any] = {}
+        self._metrics: dict[tuple[str, int], float] = {}
+
+    def update(self, step: int, total: int, message: str) -> None:
+        """Report that ``step`` of ``total`` steps are done, and what is going on."""
+        self.check()
+        with self._lock:
+            self._progress = {"step": step, "total": total, "message": message}
+
+    def metric(self, step: int, name: str, value: float) -> None:
+        """Report one measured figure; a figure reported twice for a step keeps the latter."""
+        with self._lock:
+            self._metrics[(name, step)] = float(value)
+
+    def check(self) -> None:
+        """Raise ``RunCancelled`` if the run shall stop."""
+        if self.stop.is_set():
+            raise RunCancelled(self.stop_reason)
+
+    def beat(self) -> None:
+        """Write what was reported, renew the lease, and see whether to stop."""
+        with self._lock:
+            progress, self._progress = self._progress, {}
+            figures, self._metrics = self._metrics, {}
+        mine = (col(Run.id) == self.run.id, col(Run.attempt) == self.run.attempt)
+        with writing(self.engine) as session:
+            moment = session.execute(select(db_now())).scalar_one()
+            values = {"heartbeat_at": moment, "lease_until": moment + LEASE} | progress
+            session.execute(update(Run).where(*mine).values(**values))
+            for (name, step), value in figures.items():
+                session.merge(RunMetric(run_id=self.run.id or 0, name=name, step=step, value=value))
+            row = session.execute(select(Run.cancel_requested).where(*mine)).first()
+        if row is None or row[0]:  # gone: another process has claimed the run
+            self.stop.set()
+
+    def finish(self, state: RunState, message: str, result: Result | None = None) -> None:
+        """Write the end of the run."""
+        self.beat()
+        with writing(self.engine) as session:
+            moment = session.execute(select(db_now())).scalar_one()
+            session.execute(
+                update(Run)
+                .where(col(Run.id) == self.run.id, col(Run.attempt) == self.run.attempt)
+                .values(
+                    state=state, message=message, result=result or {},
+                    finished_at=moment, heartbeat_at=moment,
+                )
+            )  # fmt: skip
+
+
+def execute(engine: Engine, settings: Settings, run_id: int, work: Mapping[str, Work]) -> Result:
+    """Claim the run, do its work, and store how it ended.
+
+    Args:
+        work: what to do for each kind of run.
+
+    Returns:
+        The stored result.
+
+    Raises:
+        HedgerowError: the run cannot be claimed, was cancelled, or failed; the row says the same.
+    """
+    run = claim(engine, run_id, host=socket.gethostname(), pid=os.getpid())
+    context = RunContext(engine, settings, run)
+    with _log_to(log_file(settings, run)), _heartbeat(context), _signals(context):
+        try:
+            if run.kind not in work:
+                raise HedgerowError(f"This program knows no work of the kind '{run.kind}'.")
+            logger.info("run %s (%s), attempt %s", run.id, run.kind, run.attempt)
+            result = work[run.kind](context)
+            context.finish(RunState.DONE, "Done.", result)
+            logger.info("run %s is done", run.id)
+            return result
+        except RunCancelled as stopped:
+            context.finish(context.stop_reason, f"{context.stop_reason.capitalize()}.")
+            logger.info("run %s is %s", run.id, context.stop_reason)
+            raise HedgerowError(f"Run {run.id} was {context.stop_reason}.") from stopped
+        except HedgerowError as error:
+            logger.error("%s", error)
+            context.finish(RunState.FAILED, str(error))
+            raise
+        except Exception as error:
+            logger.exception("run %s failed", run.id)
+            sentence = f"{type(error).__name__}: {str(error).strip().partition(chr(10))[0]}"
+            context.finish(RunState.FAILED, sentence)
+            raise HedgerowError(f"Run {run.id} failed: {sentence}") from error
+
+
+@contextmanager
+def _heartbeat(context: RunContext) -> Iterator[None]:
+    ended = threading.Event()
+
+    def beat() -> None:
+        while not ended.wait(HEARTBEAT_SECONDS):
+            try:
+                context.beat()
+            except HedgerowError as error:  # the database is busy: the lease outlasts that
+                logger.warning("heartbeat: %s", error)
+
+    thread = threading.Thread(target=beat, name="heartbeat", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
+
+
+@contextmanager
+def _signals(context: RunContext) -> Iterator[None]:
+    """Let SIGTERM and SIGINT end the run in an orderly way, as interrupted."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        context.stop_reason = RunState.INTERRUPTED
+        context.stop.set()
+
+    old = {number: signal.signal(number, interrupt) for number in (signal.SIGTERM, signal.SIGINT)}
+    try:
+        yield
+    finally:
+        for number, handler in old.items():
+            signal.signal(number, handler)
+
+
+@contextmanager
+def _log_to(path: Path) -> Iterator[None]:
+    handler = logging.FileHandler(path, encoding="utf-8")
+    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
+    handler.formatter.converter = time.gmtime  # type: ignore[union-attr]
+    root = logging.getLogger()
+    level = root.level
+    root.addHandler(handler)
+    root.setLevel(logging.INFO)
+    try:
+        yield
+    finally:
+        root.setLevel(level)
+        root.removeHandler(handler)
+        handler.close()

@@ -1,0 +1,436 @@
+"""The tables. What each row means is fixed in the vocabulary of docs/data_model.md.
+
+Decisions and release items are append-only: triggers in the first migration refuse to change or
+delete them. Texts are stored once; kept (derived) columns are named as such.
+"""
+
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+
+from sqlalchemy import Column, ForeignKeyConstraint, Index, Text, UniqueConstraint
+from sqlmodel import Field, SQLModel
+
+from db.columns import JsonColumn, UtcDateTime, enum_column, now
+
+# Named constraints, so that later migrations can change them on every database.
+SQLModel.metadata.naming_convention = {  # type: ignore[assignment]
+    "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+    "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+    "fk": "fk_%(table_name)s_%(column_0_N_name)s",
+    "pk": "pk_%(table_name)s",
+}
+
+
+class Polarity(StrEnum):
+    """Whether a variant contradicts its anchor or says the same proposition."""
+
+    NEGATIVE = "negative"
+    POSITIVE = "positive"
+
+
+class ReviewerKind(StrEnum):
+    """Who decides."""
+
+    PERSON = "person"
+    MODEL = "model"
+
+
+class Verdict(StrEnum):
+    """What a decision says. A retyped variant is an edit whose child has another type."""
+
+    ACCEPT = "accept"
+    REJECT = "reject"
+    EDIT = "edit"
+    RETRACT = "retract"
+
+
+class Status(StrEnum):
+    """What the decisions on a variant add up to (see ``curation.status``)."""
+
+    PENDING = "pending"
+    ACCEPTED = "accepted"
+    REJECTED = "rejected"
+    CONFLICT = "conflict"
+    SUPERSEDED = "superseded"
+
+
+class Split(StrEnum):
+    """The part of a release that an anchor and all its variants belong to."""
+
+    TRAIN = "train"
+    VALIDATION = "validation"
+    TEST = "test"
+
+
+class RunState(StrEnum):
+    """How far a run has come. ``interrupted`` is derived from the heartbeat when it is read."""
+
+    QUEUED = "queued"
+    RUNNING = "running"
+    DONE = "done"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+    INTERRUPTED = "interrupted"
+
+
+def _created_at() -> Any:
+    return Field(default_factory=now, sa_type=UtcDateTime)
+
+
+class Setting(SQLModel, table=True):
+    """A setting of the project (not of a person or a machine): a name and a JSON value."""
+
+    key: str = Field(primary_key=True, max_length=80)
+    value: Any = Field(default=None, sa_column=Column(JsonColumn, nullable=True))
+
+
+class Reviewer(SQLModel, table=True):
+    """A person or a model that decides. ``counts`` switches a model's verdicts on or off."""
+
+    id: int | None = Field(default=None, primary_key=True)
+    name: str = Field(max_length=80, unique=True)
+    kind: ReviewerKind = Field(sa_type=enum_column(ReviewerKind))  # type: ignore[call-overload]
+    counts: bool = True
+    created_at: datetime = _created_at()
+
+
+class Source(SQLModel, table=True):
+    """Where anchors came from: a data set or a file, and under what licence."""
+
+    id: int | None = Field(default=None, primary_key=True)
+    name: str = Field(max_length=200, unique=True)
+    licence: str = Field(default="", max_length=200)
+    url: str = Field(default="", max_length=2000)
+    note: str = Field(default="", sa_type=Text)
+    content_hash: str = Field(default="", max_length=64)
+    created_at: datetime = _created_at()
+
+
+class Anchor(SQLModel, table=True):
+    """An affirmative sentence. Its text lies in its revisions; ``revision`` is the current one."""
+
+    __table_args__ = (Index(None, "source_id", "id"), Index(None, "split", "id"))
+
+    id: int | None = Field(default=None, primary_key=True)
+    uid: str = Field(max_length=32, unique=True)
+    revision: int = 1
+    source_id: int = Field(foreign_key="source.id")
+    genre: str = Field(default="", max_length=80)
+    language: str = Field(default="en", max_length=35)
+    split: Split = Field(sa_type=enum_column(Split))  # type: ignore[call-overload]
+    retired_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
+    created_at: datetime = _created_at()
+
+
+class AnchorRevision(SQLModel, table=True):
+    """One wording of an anchor. ``text_uid`` is the uid of this wording, for finding duplicates."""
+
+    __tablename__ = "anchor_revision"
+
+    anchor_id: int = Field(primary_key=True, foreign_key="anchor.id")
+    revision: int = Field(default=1, primary_key=True)
+    text: str = Field(sa_type=Text)
+    text_uid: str = Field(max_length=32, index=True)
+    author_id: int | None = Field(default=None, foreign_key="reviewer.id")
+    created_at: datetime = _created_at()
+
+
+class TypeRow(SQLModel, table=True):
+    """An entry of the taxonomy; its wording lies in its versions."""
+
+    __tablename__ = "variant_type"
+
+    id: str = Field(primary_key=True, max_length=40)
+    polarity: Polarity = Field(sa_type=enum_column(Polarity))  # type: ignore[call-overload]
+    group: str = Field(max_length=40)
+    ordinal: int
+    version: int = 1
+    origin: str = Field(default="built-in", max_length=40)
+    retired_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
+
+
+class TypeVersion(SQLModel, table=True):
+    """One wording of a variant type: definition, example, prompt line, check and guideline."""
+
+    __tablename__ = "variant_type_version"
+
+    type_id: str = Field(primary_key=True, foreign_key="variant_type.id", max_length=40)
+    version: int = Field(primary_key=True)
+    label: str = Field(max_length=80)
+    definition: str = Field(sa_type=Text)
+    example_anchor: str = Field(sa_type=Text)
+    example: str = Field(sa_type=Text)
+    prompt_line: str = Field(sa_type=Text)
+    surface_check: dict[str, Any] = Field(sa_type=JsonColumn)  # type: ignore[call-overload]
+    guideline: str = Field(default="", sa_type=Text)
+    created_at: datetime = _created_at()
+
+
+class PromptVersion(SQLModel, table=True):
+    """A versioned prompt file or a person's edited copy of one."""
+
+    __tablename__ = "prompt_version"
+    __table_args__ = (UniqueConstraint("name", "version"),)
+
+    id: int | None = Field(default=None, primary_key=True)
+    name: str = Field(max_length=80)
+    version: int
+    template: str = Field(sa_type=Text)
+    parent_id: int | None = Field(default=None, foreign_key="prompt_version.id")
+    author_id: int | None = Field(default=None, foreign_key="reviewer.id")
+    created_at: datetime = _created_at()
+
+
+class Run(SQLModel, table=True):
+    """A piece of long work: what was asked, by whom, how far it is, and what came out."""
+
+    __table_args__ = (Index(None, "kind", "id"), Index(None, "state"))
+
+    id: int | None = Field(default=None, primary_key=True)
+    kind: str = Field(max_length=40)
+    group: str = Field(default="", max_length=80)
+    parameters: dict[str, Any] = Field(sa_type=JsonColumn)  # type: ignore[call-overload]
+    inputs: dict[str, Any] = Field(default_factory=dict, sa_type=JsonColumn)  # type: ignore[call-overload]
+    versions: dict[str, Any] = Field(default_factory=dict, sa_type=JsonColumn)  # type: ignore[call-overload]
+    result: dict[str, Any] = Field(default_factory=dict, sa_type=JsonColumn)  # type: ignore[call-overload]
+    state: RunState = Field(default=RunState.QUEUED, sa_type=enum_column(RunState))  # type: ignore[call-overload]
+    step: int = 0
+    total: int = 0
+    message: str = Field(default="", sa_type=Text)
+    cancel_requested: bool = False
+    attempt: int = 0
+    host: str = Field(default="", max_length=255)
+    pid: int | None = None
+    folder: str = Field(default="", max_length=500)
+    requested_by: int | None = Field(default=None, foreign_key="reviewer.id")
+    created_at: datetime = _created_at()
+    started_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
+    heartbeat_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
+    lease_until: datetime | None = Field(default=None, sa_type=UtcDateTime)
+    finished_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
+
+
+class RunMetric(SQLModel, table=True):
+    """One measured figure of a run at one step, such as the loss."""
+
+    __tablename__ = "run_metric"
+
+    run_id: int = Field(primary_key=True, foreign_key="run.id")
+    name: str = Field(primary_key=True, max_length=80)
+    step: int = Field(primary_key=True)
+    value: float
+
+
+class Answer(SQLModel, table=True):
+    """A language model's raw answer to one call for one anchor, with what it cost."""
+
+    __table_args__ = (
+        ForeignKeyConstraint(
+            ["anchor_id", "anchor_revision"],
+            ["anchor_revision.anchor_id", "anchor_revision.revision"],
+        ),
+        Index(None, "run_id", "anchor_id"),
+        Index(None, "anchor_id"),
+    )
+
+    id: int | None = Field(default=None, primary_key=True)
+    run_id: int = Field(foreign_key="run.id")
+    anchor_id: int
+    anchor_revision: int
+    prompt_version_id: int = Field(foreign_key="prompt_version.id")
+    cues: dict[str, Any] = Field(default_factory=dict, sa_type=JsonColumn)  # type: ignore[call-overload]
+    attempt: int = 1
+    raw: str = Field(default="", sa_type=Text)
+    finish_reason: str = Field(default="", max_length=80)
+    error: str = Field(default="", sa_type=Text)
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    cost: float | None = None
+    created_at: datetime = _created_at()
+
+
+class Variant(SQLModel, table=True):
+    """One sentence of one type for one anchor, and where it came from.
+
+    ``status``, ``retired``, ``hardness`` and ``suspicion`` are kept for the queues; ``version``
+    grows by one with every change of its decisions. ``hardness`` is 0 until the cosine is known;
+    ``random_key`` lies in [0, 1).
+    """
+
+    __table_args__ = (
+        ForeignKeyConstraint(
+            ["anchor_id", "anchor_revision"],
+            ["anchor_revision.anchor_id", "anchor_revision.revision"],
+        ),
+        Index("ix_variant_queue_oldest", "status", "retired", "type_id", "id"),
+        Index("ix_variant_queue_suspicion", "status", "retired", "type_id", "suspicion", "id"),
+        Index("ix_variant_queue_hardness", "status", "retired", "type_id", "hardness", "id"),
+        Index("ix_variant_queue_random", "status", "retired", "type_id", "random_key", "id"),
+        Index("ix_variant_queue_family", "status", "retired", "anchor_id"),
+        Index(None, "anchor_id", "type_id"),
+        Index(None, "parent_id"),
+        Index(None, "run_id"),
+    )
+
+    id: int | None = Field(default=None, primary_key=True)
+    uid: str = Field(max_length=32, unique=True)
+    anchor_id: int
+    anchor_revision: int = 1
+    type_id: str = Field(foreign_key="variant_type.id", max_length=40)
+    text: str = Field(sa_type=Text)
+    cue: str | None = Field(default=None, max_length=200)
+    run_id: int | None = Field(default=None, foreign_key="run.id")
+    answer_id: int | None = Field(default=None, foreign_key="answer.id")
+    prompt_version_id: int | None = Field(default=None, foreign_key="prompt_version.id")
+    provider: str = Field(default="", max_length=80)
+    model: str = Field(default="", max_length=200)
+    parent_id: int | None = Field(default=None, foreign_key="variant.id")
+    author_id: int | None = Field(default=None, foreign_key="reviewer.id")
+    created_at: datetime = _created_at()
+    version: int = 1
+    status: Status = Field(default=Status.PENDING, sa_type=enum_column(Status))  # type: ignore[call-overload]
+    retired: bool = False
+    hardness: float = 0.0
+    suspicion: float = 0.0
+    random_key: float = 0.0
+
+
+class Decision(SQLModel, table=True):
+    """One reviewer's verdict on one variant, never changed afterwards.
+
+    ``action_id`` ties together what one key press or one bulk action did. An edit names the
+    variant it made (``child_id``), a retract the decision it takes back (``retracts_id``).
+    """
+
+    __table_args__ = (
+        UniqueConstraint("action_id", "variant_id"),
+        Index(None, "variant_id", "id"),
+        Index(None, "child_id"),
+        Index(None, "retracts_id"),
+        Index(None, "reviewer_id", "id"),
+    )
+
+    id: int | None = Field(default=None, primary_key=True)
+    variant_id: int = Field(foreign_key="variant.id")
+    variant_version: int
+    reviewer_id: int = Field(foreign_key="reviewer.id")
+    verdict: Verdict = Field(sa_type=enum_column(Verdict))  # type: ignore[call-overload]
+    reason: str = Field(default="", max_length=40)
+    note: str = Field(default="", sa_type=Text)
+    action_id: str = Field(max_length=36)
+    child_id: int | None = Field(default=None, foreign_key="variant.id")
+    retracts_id: int | None = Field(default=None, foreign_key="decision.id")
+    adjudicates: bool = False
+    guideline_version: int = 1
+    shown_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
+    decided_at: datetime = _created_at()
+
+
+class Encoder(SQLModel, table=True):
+    """A text encoder, ours or another's, known by the hash of its weights.
+
+    ``path`` is relative to the data folder and set for encoders that a run trained.
+    """
+
+    id: int | None = Field(default=None, primary_key=True)
+    name: str = Field(max_length=300)
+    fingerprint: str = Field(max_length=64, unique=True)
+    path: str = Field(default="", max_length=500)
+    base_id: int | None = Field(default=None, foreign_key="encoder.id")
+    run_id: int | None = Field(default=None, foreign_key="run.id")
+    release_id: int | None = Field(default=None, foreign_key="release.id")
+    created_at: datetime = _created_at()
+
+
+class Diagnostic(SQLModel, table=True):
+    """What is measured on a variant without an encoder (see ``curation.measures``)."""
+
+    variant_id: int = Field(primary_key=True, foreign_key="variant.id")
+    levenshtein: int
+    length_ratio: float
+    content_kept: float
+    flags: int
+    check_version: int = 1
+    created_at: datetime = _created_at()
+
+
+class VariantCosine(SQLModel, table=True):
+    """Cosine similarity in [-1, 1] of a variant and its anchor under one encoder."""
+
+    __tablename__ = "variant_cosine"
+
+    encoder_id: int = Field(primary_key=True, foreign_key="encoder.id")
+    variant_id: int = Field(primary_key=True, foreign_key="variant.id", index=True)
+    cosine: float
+
+
+class Release(SQLModel, table=True):
+    """A frozen, numbered, content-hashed set of accepted variants."""
+
+    id: int | None = Field(default=None, primary_key=True)
+    number: int = Field(unique=True)
+    name: str = Field(default="", max_length=200)
+    content_hash: str = Field(max_length=64)
+    taxonomy: dict[str, Any] = Field(default_factory=dict, sa_type=JsonColumn)  # type: ignore[call-overload]
+    summary: dict[str, Any] = Field(default_factory=dict, sa_type=JsonColumn)  # type: ignore[call-overload]
+    note: str = Field(default="", sa_type=Text)
+    author_id: int | None = Field(default=None, foreign_key="reviewer.id")
+    created_at: datetime = _created_at()
+
+
+class ReleaseItem(SQLModel, table=True):
+    """One accepted variant as it was when the release was made, with its provenance."""
+
+    __tablename__ = "release_item"
+    __table_args__ = (Index(None, "release_id", "split"), Index(None, "variant_uid"))
+
+    id: int | None = Field(default=None, primary_key=True)
+    release_id: int = Field(foreign_key="release.id")
+    anchor_uid: str = Field(max_length=32)
+    variant_uid: str = Field(max_length=32)
+    anchor: str = Field(sa_type=Text)
+    text: str = Field(sa_type=Text)
+    type_id: str = Field(max_length=40)
+    polarity: Polarity = Field(sa_type=enum_column(Polarity))  # type: ignore[call-overload]
+    cue: str | None = Field(default=None, max_length=200)
+    split: Split = Field(sa_type=enum_column(Split))  # type: ignore[call-overload]
+    genre: str = Field(default="", max_length=80)
+    language: str = Field(default="en", max_length=35)
+    source: str = Field(default="", max_length=200)
+    licence: str = Field(default="", max_length=200)
+    provenance: dict[str, Any] = Field(default_factory=dict, sa_type=JsonColumn)  # type: ignore[call-overload]
+
+
+class ProbeSet(SQLModel, table=True):
+    """A named set of sentence pairs whose similarity is shown before and after."""
+
+    __tablename__ = "probe_set"
+
+    id: int | None = Field(default=None, primary_key=True)
+    name: str = Field(max_length=200, unique=True)
+    author_id: int | None = Field(default=None, foreign_key="reviewer.id")
+    created_at: datetime = _created_at()
+
+
+class Probe(SQLModel, table=True):
+    """One sentence pair of a probe set."""
+
+    __table_args__ = (UniqueConstraint("set_id", "ordinal"),)
+
+    id: int | None = Field(default=None, primary_key=True)
+    set_id: int = Field(foreign_key="probe_set.id")
+    ordinal: int
+    anchor: str = Field(sa_type=Text)
+    text: str = Field(sa_type=Text)
+    label: str = Field(default="", max_length=80)
+
+
+class ProbeCosine(SQLModel, table=True):
+    """Cosine similarity in [-1, 1] of a probe's two sentences under one encoder."""
+
+    __tablename__ = "probe_cosine"
+
+    encoder_id: int = Field(primary_key=True, foreign_key="encoder.id")
+    probe_id: int = Field(primary_key=True, foreign_key="probe.id")
+    cosine: float

@@ -1,0 +1,212 @@
+"""Long work: its row, its process, its heartbeat, its end.
+
+The page (or the command) stores a run and starts ``hedgerow run ID`` as a detached process; the
+process claims the row, keeps a lease by the database's clock while it works, and writes how it
+ended. Whoever reads a running row whose lease has passed sees it as interrupted.
+"""
+
+import subprocess
+import sys
+import threading
+from datetime import timedelta
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Engine, case, literal, or_, select, update
+from sqlmodel import Session, col
+
+from db.columns import db_now, now
+from db.engine import reading, writing
+from db.errors import HedgerowError
+from db.models import Run, RunMetric, RunState
+from db.settings import Settings
+
+LEASE = timedelta(seconds=20)
+"""How long a process may be silent before its run counts as interrupted."""
+
+UNFINISHED = (RunState.QUEUED, RunState.RUNNING)
+
+_RECORDED_PACKAGES = (
+    "hedgerow", "torch", "transformers", "sentence-transformers", "datasets", "streamlit",
+)  # fmt: skip
+
+
+def create_run(
+    session: Session,
+    *,
+    kind: str,
+    parameters: dict[str, Any],
+    requested_by: int | None = None,
+    inputs: dict[str, Any] | None = None,
+    group: str = "",
+) -> Run:
+    """Store a queued run and give it its folder, ``runs/ID-kind`` below the data folder."""
+    run = Run(
+        kind=kind,
+        parameters=parameters,
+        inputs=inputs or {},
+        versions=_versions(),
+        requested_by=requested_by,
+        group=group,
+    )
+    session.add(run)
+    session.flush()
+    run.folder = f"runs/{run.id:05d}-{kind}"
+    session.flush()
+    return run
+
+
+def _versions() -> dict[str, str]:
+    found = {"python": sys.version.split()[0]}
+    for name in _RECORDED_PACKAGES:
+        try:
+            found[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            continue
+    return found
+
+
+def run_folder(settings: Settings, run: Run) -> Path:
+    """The run's folder, made if it is not there.
+
+    Raises:
+        HedgerowError: the data folder cannot be written.
+    """
+    folder = settings.data_folder / run.folder
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise HedgerowError(
+            f"The folder {folder} cannot be made ({error.strerror}); make room or check its rights."
+        ) from error
+    return folder
+
+
+def log_file(settings: Settings, run: Run) -> Path:
+    """Where the run's process writes its log."""
+    return settings.data_folder / run.folder / "log.txt"
+
+
+def last_log_lines(settings: Settings, run: Run, *, count: int = 15) -> list[str]:
+    """The last lines of the run's log, at most ``count``; none before it has written any."""
+    path = log_file(settings, run)
+    if not path.exists():
+        return []
+    with path.open("rb") as file:
+        file.seek(max(0, path.stat().st_size - 400 * count))
+        text = file.read().decode("utf-8", errors="replace")
+    return text.replace("\r", "\n").splitlines()[-count:]
+
+
+def start_process(settings: Settings, run: Run) -> None:
+    """Start ``hedgerow run ID`` detached: closing the browser or the app does not end it."""
+    run_folder(settings, run)
+    command = [str(Path(sys.executable).with_name("hedgerow")), "run", str(run.id)]
+    environment = settings.process_environment()
+    with log_file(settings, run).open("ab") as log:
+        try:
+            process = subprocess.Popen(
+                command,
+                cwd=settings.home,
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+            )
+        except OSError as error:
+            raise HedgerowError(
+                f"The command {command[0]} cannot be started ({error.strerror}); run 'make setup'."
+            ) from error
+    # Somebody has to collect the exit status, or the ended process stays in the process table.
+    threading.Thread(target=process.wait, daemon=True).start()
+
+
+def get_run(session: Session, run_id: int) -> Run:
+    """The run with this number; its state reads ``interrupted`` where the lease has passed.
+
+    Raises:
+        HedgerowError: there is no such run.
+    """
+    runs = _read(session, Run.id == run_id)
+    if not runs:
+        raise HedgerowError(f"There is no run {run_id}; 'hedgerow status' names the last ones.")
+    return runs[0]
+
+
+def list_runs(session: Session, *, kind: str | None = None, limit: int = 20) -> list[Run]:
+    """The newest runs first, at most ``limit``, of one kind or of all."""
+    return _read(session, literal(True) if kind is None else Run.kind == kind, limit=limit)
+
+
+def _read(session: Session, condition: Any, *, limit: int = 1) -> list[Run]:
+    silent = case((col(Run.lease_until) < db_now(), True), else_=False)
+    query = select(Run, silent).where(condition).order_by(col(Run.id).desc()).limit(limit)
+    runs = []
+    for run, is_silent in session.execute(query):
+        if run.state == RunState.RUNNING and is_silent:
+            session.expunge(run)  # what is derived here is never written back
+            run.state = RunState.INTERRUPTED
+            run.message = run.message or "The process stopped answering."
+        runs.append(run)
+    return runs
+
+
+def metrics(session: Session, run_id: int, *, name: str) -> list[tuple[int, float]]:
+    """The (step, value) pairs of one measured figure, in step order."""
+    query = (
+        select(RunMetric.step, RunMetric.value)
+        .where(RunMetric.run_id == run_id, RunMetric.name == name)  # type: ignore[arg-type]
+        .order_by(col(RunMetric.step))
+    )
+    return [(step, value) for step, value in session.execute(query)]
+
+
+def request_cancel(session: Session, run_id: int) -> RunState:
+    """Ask a run to stop. A queued or silent one is cancelled at once.
+
+    Returns:
+        The state afterwards; a finished run stays as it is.
+    """
+    seen = get_run(session, run_id).state
+    if seen in (RunState.QUEUED, RunState.INTERRUPTED):
+        values = {"state": RunState.CANCELLED, "finished_at": now(), "message": "Cancelled."}
+        session.execute(update(Run).where(col(Run.id) == run_id).values(**values))
+        return RunState.CANCELLED
+    if seen == RunState.RUNNING:
+        session.execute(update(Run).where(col(Run.id) == run_id).values(cancel_requested=True))
+    return seen
+
+
+def claim(engine: Engine, run_id: int, *, host: str, pid: int) -> Run:
+    """Take the run for this process: a queued one, or one that stopped before its end.
+
+    Raises:
+        HedgerowError: it is done, or another process is working on it.
+    """
+    with reading(engine) as session:
+        get_run(session, run_id)
+    with writing(engine) as session:
+        moment = session.execute(select(db_now())).scalar_one()
+        free = or_(
+            col(Run.state).in_(
+                [RunState.QUEUED, RunState.FAILED, RunState.CANCELLED, RunState.INTERRUPTED]
+            ),
+            (col(Run.state) == RunState.RUNNING) & (col(Run.lease_until) < moment),
+        )
+        taken = session.execute(
+            update(Run)
+            .where(col(Run.id) == run_id, free)
+            .values(
+                state=RunState.RUNNING, cancel_requested=False, attempt=Run.attempt + 1,
+                host=host, pid=pid, message="Starting.", versions=_versions(),
+                started_at=moment, heartbeat_at=moment, lease_until=moment + LEASE,
+                finished_at=None,
+            )
+        )  # fmt: skip
+        run = get_run(session, run_id)
+        if not getattr(taken, "rowcount", 0):
+            state = "finished" if run.state == RunState.DONE else f"being worked on by {run.host}"
+            raise HedgerowError(f"Run {run_id} is already {state} (process {run.pid}).")
+        return run

@@ -1,0 +1,1 @@
+"""Triples to a measured encoder: recipe, finetuning, similarities."""
