@@ -1,0 +1,19 @@
+"""The browser app: page config, sign-in, navigation."""
+
+import streamlit as st
+
+from pages.components import errors, signin
+
+st.set_page_config(page_title="Hedgerow", page_icon=":material/grass:", layout="wide")
+
+PAGES = [
+    st.Page("pages/overview.py", title="Overview", icon=":material/conversion_path:", default=True),
+    st.Page("pages/review.py", title="Review", icon=":material/rate_review:"),
+    st.Page("pages/release.py", title="Release & export", icon=":material/inventory_2:"),
+    st.Page("pages/train.py", title="Train", icon=":material/model_training:"),
+]
+
+page = st.navigation(PAGES)
+with errors.shown_as_one_sentence():
+    signin.sidebar()
+    page.run()

@@ -1,0 +1,1 @@
+"""View pieces that several pages share."""

@@ -1,0 +1,59 @@
+"""Who is reviewing: a name in the session, or from the settings; never in the URL."""
+
+import streamlit as st
+from sqlalchemy import select
+from sqlmodel import col
+
+from curation.reviewers import MAX_NAME, ensure_reviewer
+from db.engine import reading, writing
+from db.models import Reviewer, ReviewerKind
+from pages.components import project
+
+_NAME = "reviewer_name"
+_ID = "reviewer_id"
+
+
+def _known_people() -> list[str]:
+    with reading(project.engine()) as session:
+        query = (
+            select(Reviewer.name)  # type: ignore[call-overload]
+            .where(col(Reviewer.kind) == ReviewerKind.PERSON)
+            .order_by(col(Reviewer.id).desc())
+        )
+        return list(session.execute(query).scalars())
+
+
+def _sign_in(name: str) -> None:
+    with writing(project.engine()) as session:
+        reviewer = ensure_reviewer(session, name)
+        st.session_state[_NAME], st.session_state[_ID] = reviewer.name, reviewer.id
+
+
+def sidebar() -> None:
+    """Say in the sidebar who is reviewing, and let that be changed.
+
+    A project in which one person has worked knows that person; a name in the settings wins.
+    """
+    if _ID not in st.session_state:
+        people = _known_people()
+        name = project.settings().reviewer or (people[0] if len(people) == 1 else "")
+        if name:
+            _sign_in(name)
+    if _ID in st.session_state:
+        with st.sidebar.popover("Reviewer", icon=":material/person:", width="stretch"):
+            st.text(st.session_state[_NAME])
+            name_form("Review under another name", key="signin-change")
+
+
+def reviewer_id() -> int | None:
+    """The signed-in reviewer, or None."""
+    return st.session_state.get(_ID)
+
+
+def name_form(label: str, *, key: str) -> None:
+    """Ask for a name; the first use of a name adds the reviewer."""
+    with st.form(key, border=False):
+        name = st.text_input(label, max_chars=MAX_NAME, placeholder="Your name")
+        if st.form_submit_button("Start reviewing") and name.strip():
+            _sign_in(name)
+            st.rerun()
