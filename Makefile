@@ -1,0 +1,72 @@
+# make setup   create .venv and install the locked versions
+# make run     set up, load the starter corpus into the working directory, open the app
+# make test    set up with the test tools, run every test
+# make check   set up with the test tools, run linters and type checks
+# make lock    write the versions that .venv has now to constraints.txt (after upgrading some)
+#
+# PYTHON=...   interpreter that .venv is made with (otherwise python3.11, else python3)
+# PORT=...     port of the app (otherwise 8501)
+
+SHELL := /bin/sh
+.SUFFIXES:
+
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check
+# Both are touched when an installation has come to its end, and are older than the files that
+# name the versions when there is something to install.
+INSTALLED := $(VENV)/.installed
+INSTALLED_TEST := $(VENV)/.installed-test
+
+define make_venv
+new_enough() { "$$1" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; }; \
+if ! { new_enough $(BIN)/python && $(BIN)/python -c 'import pip' 2>/dev/null; }; then \
+	for python in $(or $(PYTHON),python3.11 python3); do \
+		new_enough "$$python" && break; \
+		python=; \
+	done; \
+	if [ -z "$$python" ]; then \
+		echo "Hedgerow needs Python 3.11 or newer and found none as $(or $(PYTHON),python3.11 or python3): install it, or name one with 'make setup PYTHON=/path/to/python3'." >&2; \
+		exit 1; \
+	fi; \
+	"$$python" -m venv --clear $(VENV); \
+fi
+endef
+
+.PHONY: setup
+setup: $(INSTALLED)
+
+.PHONY: setup-test
+setup-test: $(INSTALLED_TEST)
+
+$(INSTALLED): pyproject.toml constraints.txt
+	@$(make_venv)
+	$(PIP) install -c constraints.txt -e .
+	@touch $@
+
+$(INSTALLED_TEST): pyproject.toml constraints.txt
+	@$(make_venv)
+	$(PIP) install -c constraints.txt -e '.[test]'
+	@touch $(INSTALLED) $@
+
+.PHONY: run
+run: setup
+	@$(BIN)/hedgerow init
+	@exec $(BIN)/hedgerow app $(if $(PORT),--port $(PORT))
+
+.PHONY: test
+test: setup-test
+	$(BIN)/pytest
+
+.PHONY: check
+check: setup-test
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-logo
+
+.PHONY: lock
+lock: setup-test
+	sed '/^[^#]/d' constraints.txt > $(VENV)/constraints.txt
+	$(PIP) freeze --all --exclude pip --exclude-editable | sed 's/+.*//' >> $(VENV)/constraints.txt
+	mv $(VENV)/constraints.txt constraints.txt
