@@ -1,9 +1,10 @@
 """The taxonomy: variant types, their surface checks, and the reasons for a rejection, as data.
 
 Negation follows Pullum & Huddleston (2002), hedging Crompton (1997), both as simplified in the
-HedgeTriple paper, section 3.1.2; the negated antonym is the right answer of SemAntoNeg. Definitions,
-guidelines and checks are seeded into the database, where users may add types of their own: hence
-everything here is declarative and serialises to JSON. What a check *does* is in `surface.py`.
+HedgeTriple paper, section 3.1.2; the negated antonym is the right answer of SemAntoNeg.
+Definitions, guidelines and checks are seeded into the database, where users may add types of their
+own: hence everything here is declarative and serialises to JSON. What a check *does* is in
+`surface.py`.
 """
 
 from __future__ import annotations
@@ -151,7 +152,7 @@ TAXONOMY: tuple[VariantType, ...] = (
             " of the clause."
         ),
         surface_check=SurfaceCheck(
-            require_new=("verbal_negator",), forbid_replaced_content=True, max_lost_content=1
+            require_new=("verbal_negator",), forbid_replaced_content=True, max_lost_content=0
         ),
         guideline=_guideline("verbal"),
     ),
@@ -172,7 +173,7 @@ TAXONOMY: tuple[VariantType, ...] = (
             " form none), neither, nor, never."
         ),
         surface_check=SurfaceCheck(
-            require_new=("absolute_negator",), forbid_replaced_content=True, max_lost_content=2
+            require_new=("absolute_negator",), forbid_replaced_content=True, max_lost_content=1
         ),
         guideline=_guideline("absolute"),
     ),
@@ -191,7 +192,7 @@ TAXONOMY: tuple[VariantType, ...] = (
         # The end of this line is lost in the paper's own text; the affixes are those it names.
         prompt_line="Affixal negators: un-, in-, non-, -less, etc.",
         surface_check=SurfaceCheck(
-            require_new=("negative_affix",), forbid_new=("negator",), max_lost_content=2
+            require_new=("negative_affix",), forbid_new=("negator",), max_lost_content=1
         ),
         guideline=_guideline("affixal"),
     ),
@@ -212,9 +213,7 @@ TAXONOMY: tuple[VariantType, ...] = (
             " word carrying negative meaning."
         ),
         surface_check=SurfaceCheck(
-            forbid_new=("verbal_negator", "absolute_negator"),
-            require_replaced_content=True,
-            max_lost_content=2,
+            forbid_new=("negator",), require_replaced_content=True, max_lost_content=1
         ),
         guideline=_guideline("lexical"),
     ),
@@ -231,7 +230,7 @@ TAXONOMY: tuple[VariantType, ...] = (
         example_anchor=_PLANE,
         example="A yellow and black plane is reportedly flying in the clouds and blue sky.",
         prompt_line="single-word cue such as {cue}",
-        surface_check=SurfaceCheck(require_cue=True, forbid_new=("negator",), max_lost_content=1),
+        surface_check=SurfaceCheck(require_cue=True, forbid_new=("negator",), max_lost_content=0),
         guideline=_guideline("word"),
     ),
     VariantType(
@@ -250,7 +249,7 @@ TAXONOMY: tuple[VariantType, ...] = (
             " clouds and blue sky."
         ),
         prompt_line="multi-word cue such as {cue}",
-        surface_check=SurfaceCheck(require_cue=True, forbid_new=("negator",), max_lost_content=1),
+        surface_check=SurfaceCheck(require_cue=True, forbid_new=("negator",), max_lost_content=0),
         guideline=_guideline("phrase"),
     ),
     VariantType(
@@ -266,10 +265,11 @@ TAXONOMY: tuple[VariantType, ...] = (
         example_anchor="I'm guilty.",
         example="I'm not innocent.",
         prompt_line=(
-            "negated antonym: say the same as the text by negating an antonym of its main predicate."
+            "negated antonym: saying the same as the text by negating an antonym of its main"
+            " predicate."
         ),
         surface_check=SurfaceCheck(
-            require_new=("negator",), require_replaced_content=True, max_lost_content=2
+            require_new=("negator",), require_replaced_content=True, max_lost_content=1
         ),
         guideline=_guideline("negated_antonym"),
     ),

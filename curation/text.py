@@ -99,7 +99,7 @@ def bucket(uid: str, *, salt: str) -> float:
 
 
 def split_of(anchor_uid: str) -> SplitName:
-    """Return the release split of an anchor, and so of all its variants: 90 / 5 / 5 in a hundred."""
+    """Return the release split of an anchor, and so of all its variants: 90 / 5 / 5 in 100."""
     position = bucket(anchor_uid, salt=SPLIT_SALT)
     if position < TEST_SHARE:
         return "test"

@@ -31,7 +31,9 @@ def test_canonical_is_idempotent(text: str) -> None:
     assert t.canonical(once) == once
 
 
-@given(st.lists(st.text("abcdé'", min_size=1), min_size=1), st.sampled_from([" ", "\n", "\u00a0\t"]))
+@given(
+    st.lists(st.text("abcdé'", min_size=1), min_size=1), st.sampled_from([" ", "\n", "\u00a0\t"])
+)
 def test_canonical_folds_any_white_space_and_nothing_else(words: list[str], space: str) -> None:
     assert t.canonical(space + space.join(words) + space * 2) == " ".join(words)
 

@@ -1,0 +1,92 @@
+"""Hedge cues: the paper's two lists, and finding an asked cue in a text.
+
+A cue is matched as a writer would use it, not letter by letter: inflected ('look like' in "looks
+like"), spelt correctly ('cant' in "can't", 'wether' in "whether"), contracted ('do not
+convincingly' in "don't convincingly"), interrupted ('not sure' in "not entirely sure").
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from curation.tokens import NEGATOR_WORDS, Analysis, lemma, tokenize
+
+MAX_GAP = 2
+"""Words that may stand between two words of a cue ("not *at all* sure", "looks *to me* like")."""
+
+_FILE = Path(__file__).with_name("hedge_cues.json")
+_LISTS: dict[str, Any] = json.loads(_FILE.read_text(encoding="utf-8"))
+
+HEDGE_CUES: dict[str, tuple[str, ...]] = {
+    kind: tuple(entry["cue"] for entry in _LISTS[kind]) for kind in ("word", "phrase")
+}
+"""Cues as printed in the paper (appendix A): 134 of one word, 45 of several."""
+
+SPELLING: dict[str, str] = {
+    entry["cue"]: entry["spelling"]
+    for kind in HEDGE_CUES
+    for entry in _LISTS[kind]
+    if "spelling" in entry
+}
+"""The correct spelling of those printed with an obvious mistake."""
+
+
+@cache
+def _lemmas(phrase: str) -> tuple[str, ...]:
+    return tuple(lemma(token.word) for token in tokenize(phrase))
+
+
+@cache
+def _patterns(cue: str) -> tuple[tuple[str, ...], ...]:
+    """Return the lemma sequences that count as this cue: as printed, as corrected, 'why/if' as two.
+
+    The printed misspelling counts too: whether a text may contain it is for a reviewer to say.
+    """
+    spelled = SPELLING.get(cue, cue)
+    alternatives = spelled.split("/") if "/" in spelled else [spelled, cue]
+    return tuple(dict.fromkeys(_lemmas(alternative) for alternative in alternatives))
+
+
+def _match_at(
+    words: Sequence[str], lemmas: Sequence[str], pattern: tuple[str, ...], start: int
+) -> list[int] | None:
+    """Match `pattern` from token `start` on, each next word within MAX_GAP others of the last."""
+    found = [start]
+    for wanted in pattern[1:]:
+        last = found[-1]
+        for position in range(last + 1, min(last + 2 + MAX_GAP, len(lemmas))):
+            if lemmas[position] == wanted:
+                found.append(position)
+                break
+            if not words[position][-1].isalnum() or words[position] in NEGATOR_WORDS:
+                return None  # a cue does not run across a comma, nor over a second negation
+        else:
+            return None
+    return found
+
+
+def _find(analysis: Analysis, pattern: tuple[str, ...]) -> list[list[int]]:
+    occurrences: list[list[int]] = []
+    start = 0
+    while pattern and start < len(analysis.lemmas):
+        found = None
+        if analysis.lemmas[start] == pattern[0]:
+            found = _match_at(analysis.words, analysis.lemmas, pattern, start)
+        if found:
+            occurrences.append(found)
+        start = found[-1] + 1 if found else start + 1
+    return occurrences
+
+
+def find_phrase(analysis: Analysis, phrase: str) -> list[list[int]]:
+    """Return the token indexes of each occurrence of a word or phrase, inflected or interrupted."""
+    return _find(analysis, _lemmas(phrase))
+
+
+def find_cue(analysis: Analysis, cue: str) -> list[list[int]]:
+    """Return the token indexes of each occurrence of a hedge cue, in order."""
+    return sorted(found for pattern in _patterns(cue) for found in _find(analysis, pattern))

@@ -1,0 +1,95 @@
+"""Is an anchor a plain affirmative claim? The paper's own failure: 'but this was disputed …'.
+
+Rules of thumb on words and clause boundaries. They are meant to point a reviewer at the odd anchor,
+so they err on the side of silence: a negator inside a relative or adverbial clause is no problem.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import Any
+
+from curation.comparison import find_negators
+from curation.tokens import Analysis, analyse, load_lexicon
+
+_LEXICON: dict[str, Any] = load_lexicon("unsuitable_anchors")
+_HEDGES: list[list[str]] = [hedge.split() for hedge in _LEXICON["hedges"]]
+_DISPUTES = frozenset(_LEXICON["disputes"])
+_HARMLESS_NO = frozenset(tuple(pair.split()) for pair in _LEXICON["harmless_no"])
+_SUBORDINATORS = frozenset(_LEXICON["subordinators"])
+_CONTRASTS = frozenset({"but", "although", "though", "however", "yet", "while"})
+_CLAUSE_ENDS = frozenset({",", ";", ":", ".", "(", ")", "–", "—", "--", "but"})
+_ANAPHORS = frozenset({"this", "that", "it", "they", "which", "these", "those", "figure", "claim"})
+_DISPUTE_REACH = 5
+"""Words between 'but' and 'disputed' ('but this *figure was later* disputed')."""
+
+
+@lru_cache(maxsize=2048)
+def _problems(anchor: str) -> tuple[str, ...]:
+    analysis = analyse(anchor)
+    return (
+        *_negated(analysis),
+        *_hedged(analysis),
+        *_disputed(analysis),
+        *_question(analysis),
+    )
+
+
+def anchor_problems(anchor: str) -> list[str]:
+    """Return one short sentence for each reason why an anchor is no plain affirmative claim."""
+    return list(_problems(anchor))
+
+
+def _negated(analysis: Analysis) -> Iterator[str]:
+    words = [*analysis.words, ""]
+    for negator in find_negators(analysis):
+        if negator.kind not in ("verbal_negator", "absolute_negator"):
+            continue
+        if tuple(words[negator.first : negator.first + 2]) in _HARMLESS_NO:
+            continue
+        if words[negator.first] == "no" and words[negator.first - 1] == "with":
+            continue  # "A man with no hat is running" says that he is running
+        if not _in_subordinate_clause(analysis.words, negator.first):
+            yield f"The anchor is already negated ('{words[negator.first]}')."
+            return
+
+
+def _in_subordinate_clause(words: list[str], position: int) -> bool:
+    """Say whether a subordinator stands between the last clause boundary and this word."""
+    for i in range(position - 1, -1, -1):
+        if words[i] in _CLAUSE_ENDS:
+            return False
+        if words[i] in _SUBORDINATORS:
+            return not (i == 0 and words[i] == "that")  # "That dog is …": a determiner
+    return False
+
+
+def _hedged(analysis: Analysis) -> Iterator[str]:
+    words = analysis.words
+    for hedge in _HEDGES:
+        starts = (i for i, word in enumerate(words) if word == hedge[0])
+        if any(
+            words[i : i + len(hedge)] == hedge and not _in_subordinate_clause(words, i)
+            for i in starts
+        ):
+            yield f"The anchor is already hedged ('{' '.join(hedge)}')."
+            return
+
+
+def _disputed(analysis: Analysis) -> Iterator[str]:
+    """'P, but this was disputed by …': a contrast that takes the claim itself back."""
+    words = analysis.words
+    for i, word in enumerate(words):
+        if word not in _CONTRASTS:
+            continue
+        following = words[i + 1 : i + 1 + _DISPUTE_REACH]
+        disputes = [w for w in following if w in _DISPUTES]
+        if disputes and _ANAPHORS.intersection(following):
+            yield f"The anchor reports its own claim as '{disputes[0]}'."
+            return
+
+
+def _question(analysis: Analysis) -> Iterator[str]:
+    if analysis.words and analysis.words[-1] == "?":
+        yield "The anchor is a question, not a claim."

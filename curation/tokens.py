@@ -1,0 +1,241 @@
+"""Words, stems and the alignment of a variant with its anchor.
+
+English only, rule-based and dictionary-free but for a list of irregular forms: the two texts
+compared are near copies of each other, so a stem need not be a word, it only has to come out the
+same for 'planted' and 'plant', and different for 'harmful' and 'harmless'.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from functools import cache, cached_property, lru_cache
+from pathlib import Path
+from typing import Any
+
+import Levenshtein
+
+_LEXICON = Path(__file__).with_name("lexicon")
+
+
+def load_lexicon(name: str) -> Any:
+    """Return the word list shipped as curation/lexicon/{name}.json."""
+    return json.loads((_LEXICON / f"{name}.json").read_text(encoding="utf-8"))
+
+
+_IRREGULAR: dict[str, str] = load_lexicon("irregular_forms")
+_FUNCTION_WORDS: frozenset[str] = frozenset(
+    word
+    for words in load_lexicon("function_words").values()
+    if isinstance(words, list)
+    for word in words
+)
+
+# Words keep inner hyphens, apostrophes and decimal points; a dash or a comma that sets a
+# parenthesis off is a token of its own, because hedges stand between them.
+_TOKEN = re.compile(r"[^\W_]+(?:[-'.’ʼ][^\W_]+)*['’]?|[,;:()]|--|[–—…]|\.|[?!]|%")
+_CLITIC = re.compile(r"('s|'re|'m|'ve|'ll|'d)$")
+_IRREGULAR_NEGATED = {"won't": "will", "can't": "can", "shan't": "shall", "ain't": "be"}
+_VOWEL = re.compile(r"[aeiouy]")
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """One word, clitic or punctuation mark; `start` and `end` are character offsets."""
+
+    word: str
+    start: int
+    end: int
+
+    @property
+    def is_word(self) -> bool:
+        return self.word[-1].isalnum() or self.word == "%"
+
+
+def _split_contraction(word: str, start: int, end: int) -> list[Token]:
+    """Split off 'n't' (as 'not') and clitics; offsets still cover the original characters."""
+    if word.endswith("n't") and len(word) > 3:
+        host = _IRREGULAR_NEGATED.get(word, word[:-3])
+        return [Token(host, start, end - 3), Token("not", end - 3, end)]
+    if word == "cannot":
+        return [Token("can", start, start + 3), Token("not", start + 3, end)]
+    if match := _CLITIC.search(word):
+        cut = start + match.start()
+        return [
+            *_split_contraction(word[: match.start()], start, cut),
+            Token(match.group(), cut, end),
+        ]
+    return [Token(word, start, end)]
+
+
+def tokenize(text: str) -> tuple[Token, ...]:
+    """Split a text into lower-cased tokens; "isn't" becomes 'is' and 'not', "cannot" 'can not'."""
+    tokens: list[Token] = []
+    for match in _TOKEN.finditer(text):
+        word = match.group().lower()
+        if len(word) != match.end() - match.start():  # a letter whose lower case is longer
+            word = match.group()
+        word = word.replace("’", "'").replace("ʼ", "'")
+        end = match.end()
+        if word.endswith("'"):  # a plural possessive, or a closing quotation mark
+            word, end = word[:-1], end - 1
+        tokens += _split_contraction(word, match.start(), end)
+    return tuple(tokens)
+
+
+def _trim(word: str) -> str:
+    """Strip inflection: plural, third person, past and participles."""
+    if word.endswith("ies") and len(word) > 4:
+        return word[:-3] + "y"
+    if word.endswith("ied") and len(word) > 4:
+        return word[:-3] + "y"
+    if re.search(r"(ss|x|ch|sh|zz|o)es$", word) and len(word) > 4:
+        return word[:-2]
+    if word.endswith("s") and len(word) > 3 and not word.endswith(("ss", "us", "is")):
+        return word[:-1]
+    for suffix in ("ing", "ed"):
+        rest = word[: -len(suffix)]
+        stands = word.endswith(suffix) and len(rest) > 1 and _VOWEL.search(rest)
+        if stands and (suffix == "ing" or rest[-1] != "e"):  # not 'need', 'exceed'
+            return rest
+    return word
+
+
+def _adjective(word: str) -> str:
+    """Strip an adverb's -ly ('happily', 'happy')."""
+    if word.endswith("ily") and len(word) > 5:
+        return word[:-3] + "y"
+    if word.endswith(("ably", "ibly")):
+        return word[:-1] + "e"
+    if word.endswith("ally") and len(word) > 6:
+        return word[:-2]
+    return word[:-2] if word.endswith("ly") and len(word) > 5 else word
+
+
+@cache
+def lemma(word: str) -> str:
+    """Return a key shared by the inflected forms and spellings of a word ('planted', 'plant')."""
+    base = _IRREGULAR.get(word)
+    if base is None:
+        base = _trim(word)
+        base = _IRREGULAR.get(base, base)
+    base = re.sub(r"([^aeiou]|[aeiou]v)our$", r"\1or", base)
+    base = re.sub(r"i[sz]e?$", "iz", base) if len(base) > 5 else base
+    if len(base) > 2 and base.endswith("e"):
+        base = base[:-1]
+    if len(base) > 3 and base[-1] == base[-2]:
+        base = base[:-1]
+    return base[:-1] + "i" if len(base) > 2 and base.endswith("y") else base
+
+
+@cache
+def stem(word: str) -> str:
+    """Return the lemma, with adverbs in -ly reduced to their adjectives ('evenly', 'even')."""
+    return lemma(word if word in _IRREGULAR else _adjective(word))
+
+
+_DERIVED = re.compile(
+    r"(fulness?|ibiliti|abiliti|ization|atori|fulli|ation|ition|ement|ness?|ment|tion|sion|anc|enc"
+    r"|anci|enci|abl|ibl|ful|ous|iou|iv|al|ic|ion|ant|ent|iti|er|or|ship|th|i|ur|ist|ism|at)$"
+)
+
+
+@cache
+def root(word: str) -> str:
+    """Return the stem without derivational suffixes, three letters or more ('reliance', 'rely')."""
+    base = stem(word)
+    for _ in range(2):
+        shorter = _DERIVED.sub("", base)
+        if len(shorter) < 3:
+            break
+        base = shorter
+    base = base[:-1] if len(base) > 2 and base.endswith("e") else base
+    base = base[:-1] if len(base) > 3 and base[-1] == base[-2] else base
+    return base[:-1] + "v" if base.endswith("f") else base  # 'leaf' and 'leaves'
+
+
+@cache
+def is_content(word: str) -> bool:
+    """Say whether a token carries content: no function word, negator or punctuation mark."""
+    return word[-1].isalnum() and word not in _FUNCTION_WORDS and word not in NEGATOR_WORDS
+
+
+VERBAL_NEGATORS = frozenset({"not"})
+ABSOLUTE_NEGATORS = frozenset(
+    "no nobody none nothing nowhere no-one neither nor never naught nought".split()
+)
+APPROXIMATE_NEGATORS = frozenset("hardly barely scarcely seldom rarely".split())
+OTHER_NEGATORS = frozenset({"without"})
+NEGATOR_WORDS = VERBAL_NEGATORS | ABSOLUTE_NEGATORS | APPROXIMATE_NEGATORS | OTHER_NEGATORS
+
+
+@cache
+def related(first: str, second: str) -> bool:
+    """Say whether two words are forms of one word, or derived from one another without reversal.
+
+    A negative suffix on one side only ('harmful', 'harmless') is a reversal, so not related.
+    """
+    if stem(first) == stem(second):
+        return True
+    if first.endswith("less") != second.endswith("less"):
+        return False
+    one, other = root(first), root(second)
+    if one == other:
+        return True
+    short = min(len(one), len(other))
+    if short < 4:
+        return False
+    shared = next((i for i in range(short) if one[i] != other[i]), short)
+    return shared >= max(4, 0.75 * max(len(one), len(other)))
+
+
+class Analysis:
+    """The tokens of one text and what the checks need of them, computed once."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.tokens = tokenize(text)
+        self.words = [token.word for token in self.tokens]
+        self.stems = [stem(word) for word in self.words]
+        self.lemmas = [lemma(word) for word in self.words]
+
+    @cached_property
+    def content(self) -> list[int]:
+        """Indexes of the content words."""
+        return [i for i, word in enumerate(self.words) if is_content(word)]
+
+    @cached_property
+    def content_words(self) -> list[str]:
+        """The distinct content words, in order of first appearance (one a stem)."""
+        return list({self.stems[i]: self.words[i] for i in reversed(self.content)}.values())[::-1]
+
+    @cached_property
+    def word_count(self) -> int:
+        return sum(token.is_word for token in self.tokens)
+
+
+@lru_cache(maxsize=1024)
+def analyse(text: str) -> Analysis:
+    """Return the (cached) analysis of a text."""
+    return Analysis(text)
+
+
+def _encode(stems: list[str], codes: dict[str, str]) -> str:
+    return "".join(codes.setdefault(s, chr(0xE000 + len(codes))) for s in stems)
+
+
+def align(anchor: Analysis, variant: Analysis) -> list[int | None]:
+    """For each token of the variant, return the index of the anchor token it copies, or None.
+
+    A minimal edit script over stems. It is taken from the end backwards, since what is added to a
+    sentence usually stands in front of it ("I'm not sure, but I was lucky": the second 'I').
+    """
+    codes: dict[str, str] = {}
+    source, target = _encode(anchor.stems, codes)[::-1], _encode(variant.stems, codes)[::-1]
+    result: list[int | None] = [None] * len(target)
+    for tag, i, j, k, _ in Levenshtein.opcodes(source, target):
+        if tag == "equal":
+            for step in range(j - i):
+                result[len(target) - 1 - k - step] = len(source) - 1 - i - step
+    return result
