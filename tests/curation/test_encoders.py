@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import os
-
-os.environ["HF_HUB_OFFLINE"] = "1"  # before the hub's client is imported
-
 import shutil
 from pathlib import Path
 
