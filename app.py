@@ -2,8 +2,9 @@
 
 import streamlit as st
 
-from pages.components import errors, signin
+from pages.components import errors, frame, signin
 
+frame.app_runs()
 st.set_page_config(page_title="Hedgerow", page_icon=":material/grass:", layout="wide")
 
 PAGES = [

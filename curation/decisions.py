@@ -15,11 +15,11 @@ CHUNK = 500
 
 
 class StatusChange(NamedTuple):
-    """A variant whose kept status was brought up to date."""
+    """A variant whose kept status was brought up to date; ``before`` is None for a new one."""
 
     variant_id: int
     type_id: str
-    before: Status
+    before: Status | None
     after: Status
 
 

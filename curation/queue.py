@@ -6,6 +6,7 @@ for one row.
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from enum import StrEnum
 
 from sqlalchemy import ColumnElement, Row, Select, func, select
@@ -171,7 +172,7 @@ class PastDecision:
     verdict: Verdict
     reason: str
     note: str
-    decided_at: object
+    decided_at: datetime
     retracted: bool
 
 

@@ -190,7 +190,9 @@ def edit(
         return Outcome(recorded=False)
     overtaken = _overtaken(session, card, reviewer_id)
     original = session.get_one(Variant, card.variant_id)
-    child = _child(session, original, text=text, type_id=type_id, cue=cue, author_id=reviewer_id)
+    child, is_new = _child(
+        session, original, text=text, type_id=type_id, cue=cue, author_id=reviewer_id
+    )
     row = _decision(
         card, reviewer_id=reviewer_id, verdict=Verdict.EDIT,
         reason=reason or ("wrong_type" if child.type_id != original.type_id else ""), note=note,
@@ -200,6 +202,8 @@ def edit(
     accepted = _decision(child_card, reviewer_id=reviewer_id, verdict=Verdict.ACCEPT)
     changes = store_decisions(session, [row, accepted])
     measure_variants(session, [child.id or 0])
+    if is_new:
+        changes = [c._replace(before=None) if c.variant_id == child.id else c for c in changes]
     return Outcome(True, tuple(changes), overtaken, child.id)
 
 
@@ -211,7 +215,8 @@ def _child(
     type_id: str | None,
     cue: str | None,
     author_id: int,
-) -> Variant:
+) -> tuple[Variant, bool]:
+    """The variant that the edit makes, or finds, and whether it is new."""
     new_text = canonical(original.text if text is None else text)
     if not new_text or len(new_text) > MAX_TEXT:
         raise HedgerowError(
@@ -223,24 +228,25 @@ def _child(
         raise HedgerowError("The text is unchanged; change it, or accept the variant as it is.")
     anchor = session.get_one(Anchor, original.anchor_id)
     uid = variant_uid(anchor_uid=anchor.uid, type_id=entry.id, text=new_text)
-    child = session.execute(select(Variant).where(col(Variant.uid) == uid)).scalar()
-    if child is None:
-        child = Variant(
-            uid=uid,
-            anchor_id=original.anchor_id,
-            anchor_revision=original.anchor_revision,
-            type_id=entry.id,
-            text=new_text,
-            cue=(canonical(cue or "") or original.cue) if entry.needs_cue else None,
-            parent_id=original.id,
-            author_id=author_id,
-            provider=original.provider,
-            model=original.model,
-            random_key=bucket(uid, salt=RANDOM_SALT),
-        )
-        session.add(child)
-        session.flush()
-    return child
+    known = session.execute(select(Variant).where(col(Variant.uid) == uid)).scalar()
+    if known is not None:
+        return known, False
+    child = Variant(
+        uid=uid,
+        anchor_id=original.anchor_id,
+        anchor_revision=original.anchor_revision,
+        type_id=entry.id,
+        text=new_text,
+        cue=(canonical(cue or "") or original.cue) if entry.needs_cue else None,
+        parent_id=original.id,
+        author_id=author_id,
+        provider=original.provider,
+        model=original.model,
+        random_key=bucket(uid, salt=RANDOM_SALT),
+    )
+    session.add(child)
+    session.flush()
+    return child, True
 
 
 def reject_family(session: Session, card: Shown, *, reviewer_id: int, note: str = "") -> Outcome:
@@ -335,5 +341,5 @@ def _versions(session: Session, ids: Iterable[int]) -> dict[int, int]:
     found: dict[int, int] = {}
     for some in chunks(ids):
         query = select(Variant.id, Variant.version).where(col(Variant.id).in_(some))  # type: ignore[call-overload]
-        found |= dict(session.execute(query).tuples())
+        found |= dict(session.execute(query).tuples().all())
     return found

@@ -125,7 +125,7 @@ def _add_anchors(
             for uid, family in families.items()
         ],
     )
-    ids = dict(session.execute(select(Anchor.uid, Anchor.id)).tuples())  # type: ignore[call-overload]
+    ids = dict(session.execute(select(Anchor.uid, Anchor.id)).tuples().all())  # type: ignore[call-overload]
     session.execute(
         insert(AnchorRevision),
         [
@@ -183,7 +183,7 @@ def _add_variants(session: Session, rows: list[dict[str, Any]]) -> dict[str, int
     for start in range(0, len(uids), CHUNK):
         some = uids[start : start + CHUNK]
         query = select(Variant.uid, Variant.id).where(col(Variant.uid).in_(some))  # type: ignore[call-overload]
-        ids |= dict(session.execute(query).tuples())
+        ids |= dict(session.execute(query).tuples().all())
     return ids
 
 

@@ -1,0 +1,43 @@
+"""Long work that pages start: stored as a run, carried out by its own process."""
+
+import time
+from typing import Any
+
+import streamlit as st
+
+from db.engine import reading, writing
+from db.models import Run
+from db.runs import UNFINISHED, create_run, list_runs, start_process
+from pages.components import project, signin
+
+QUIET_SECONDS = 120.0
+"""Edits within this time are measured together: loading an encoder takes seconds."""
+
+
+def start(kind: str, parameters: dict[str, Any]) -> Run:
+    """Store a run and start its process."""
+    with writing(project.engine()) as session:
+        run = create_run(
+            session, kind=kind, parameters=parameters, requested_by=signin.reviewer_id()
+        )
+    start_process(project.settings(), run)
+    return run
+
+
+def active(kind: str) -> Run | None:
+    """The run of this kind that is queued or running, if there is one."""
+    with reading(project.engine()) as session:
+        runs = list_runs(session, kind=kind, limit=5)
+    return next((run for run in runs if run.state in UNFINISHED), None)
+
+
+def measure_edits(edited: int) -> None:
+    """Have the cosines of edited variants measured, if there are any and nobody is at it."""
+    if edited == st.session_state.get("edits_measured", 0):
+        return
+    if time.monotonic() - st.session_state.get("edits_measured_at", -QUIET_SECONDS) < QUIET_SECONDS:
+        return
+    if active("diagnose") is None:
+        start("diagnose", {})
+    st.session_state["edits_measured"] = edited
+    st.session_state["edits_measured_at"] = time.monotonic()

@@ -1,0 +1,153 @@
+"""The markup of a review card: anchor, variant, diagnostics, siblings."""
+
+from collections.abc import Iterable, Sequence
+
+from markupsafe import Markup
+
+from curation.measures import Flag
+from curation.queue import Card
+from curation.surface import check_surface, marks
+from curation.taxonomy import VariantType
+from db.models import Status
+from pages.components.diff import diff, join
+
+POLARITY_SENTENCES = {
+    "negative": "shall contradict the anchor",
+    "positive": "shall say the same as the anchor",
+}
+
+
+def card(
+    shown: Card,
+    entry: VariantType,
+    *,
+    threshold: int,
+    focus: bool = False,
+) -> Markup:
+    """A whole card.
+
+    Args:
+        threshold: greatest Levenshtein distance without a flag, in characters.
+        focus: whether the keys mean this card (family view).
+    """
+    return Markup(
+        '<article class="hg-card{}" data-variant="{}" aria-label="Variant">{}{}{}{}</article>'
+    ).format(
+        " hg-focus" if focus else "",
+        shown.variant.uid,
+        _head(shown, entry),
+        Markup('<div class="hg-definition" title="{}">{}</div>').format(
+            f"Example: {entry.example_anchor} → {entry.example}", entry.definition
+        ),
+        sentences(shown),
+        chips(shown, entry, threshold=threshold),
+    )
+
+
+def _head(shown: Card, entry: VariantType) -> Markup:
+    parts = [POLARITY_SENTENCES[entry.polarity], shown.genre, f"uid {shown.variant.uid}"]
+    if shown.variant.status != Status.PENDING:
+        parts.insert(1, f"status: {shown.variant.status}")
+    return Markup('<div class="hg-head"><span class="hg-type">{}</span>{}</div>').format(
+        entry.label, join(Markup("<span>{}</span>").format(part) for part in parts if part)
+    )
+
+
+def sentences(shown: Card, *, with_anchor: bool = True) -> Markup:
+    """The anchor (unless left out) and the variant, with the diff and the marks."""
+    text = shown.variant.text
+    found = marks(anchor=shown.anchor, text=text, cue=shown.variant.cue)
+    old, new = diff(shown.anchor, text, found)
+    row = Markup('<div class="hg-row {}"><span class="hg-label">{}</span><div class="hg-scroll">{}</div></div>')
+    variant = row.format("hg-variant", "Variant", new)
+    return row.format("hg-anchor", "Anchor", old) + variant if with_anchor else variant
+
+
+def chips(shown: Card, entry: VariantType, *, threshold: int) -> Markup:
+    """The diagnostics against their thresholds; what is flagged stands out and says why."""
+    parts: list[Markup] = []
+    if shown.variant.cue:
+        parts.append(_chip("cue ", shown.variant.cue, title="The hedge cue that was asked for."))
+    if shown.levenshtein is None:
+        parts.append(_chip("", "not measured yet", title="The next diagnostics run measures it."))
+        return _chip_row(parts)
+    parts.append(
+        _chip(
+            "Levenshtein ", f"{shown.levenshtein} / {threshold}",
+            title="Distance to the anchor in characters, and the greatest one without a flag.",
+            warn=Flag.OVER_THRESHOLD in shown.flags,
+        )
+    )  # fmt: skip
+    cosine = "pending" if shown.cosine is None else f"{shown.cosine:.2f}"
+    parts.append(_chip("cosine ", cosine, title="Similarity to the anchor by the active encoder."))
+    parts.append(
+        _chip("length ", f"×{shown.length_ratio:.2f}", title="Words of the variant per word of the anchor.")
+    )
+    parts.append(
+        _chip(
+            "content kept ", f"{shown.content_kept:.0%}",
+            title="Share of the anchor's content words that the variant keeps.",
+            warn=Flag.CONTENT_DROPPED in shown.flags,
+        )
+    )  # fmt: skip
+    parts += _flag_chips(shown, entry)
+    return _chip_row(parts)
+
+
+def _flag_chips(shown: Card, entry: VariantType) -> Iterable[Markup]:
+    for flag in Flag:
+        if flag not in shown.flags or flag in (Flag.OVER_THRESHOLD, Flag.CONTENT_DROPPED):
+            continue
+        text = flag.label
+        if flag == Flag.WRONG_SURFACE:
+            problems = check_surface(
+                entry.surface_check,
+                anchor=shown.anchor,
+                text=shown.variant.text,
+                cue=shown.variant.cue,
+            )
+            text = " ".join(problems) or text
+        yield _chip("", text, title=flag.explanation, warn=True)
+
+
+def _chip(label: str, value: str, *, title: str, warn: bool = False) -> Markup:
+    return Markup('<span class="hg-chip{}" title="{}">{}<b>{}</b></span>').format(
+        " hg-warn" if warn else "", title, label, value
+    )
+
+
+def _chip_row(parts: Iterable[Markup]) -> Markup:
+    return Markup('<div class="hg-chips">{}</div>').format(join(parts))
+
+
+def siblings(others: Sequence[tuple[Card, str]]) -> Markup:
+    """Other variants of the same anchor, each with its type's label and its status."""
+    rows = []
+    for sibling, label in others:
+        found = marks(anchor=sibling.anchor, text=sibling.variant.text, cue=sibling.variant.cue)
+        _, new = diff(sibling.anchor, sibling.variant.text, found)
+        rows.append(
+            Markup('<div class="hg-row"><span class="hg-label">{} · {}</span><div>{}</div></div>').format(
+                label, sibling.variant.status, new
+            )
+        )
+    return Markup('<div class="hg-card hg-siblings">{}</div>').format(join(rows))
+
+
+def message(text: str, *, warn: bool = False) -> Markup:
+    """What the last key did."""
+    return Markup('<div class="hg-message{}" role="status">{}</div>').format(
+        " hg-warn" if warn else "", text
+    )
+
+
+def progress(rows: Sequence[tuple[str, int, int, bool]]) -> Markup:
+    """A thin bar a type: (label, decided, total, whether it is the one under review)."""
+    bars = [
+        Markup(
+            '<div class="{}"><div>{}</div><div>{:,} of {:,}</div>'
+            '<div class="hg-bar"><i style="width:{:.1f}%"></i></div></div>'
+        ).format("hg-current" if current else "", label, done, total, 100 * done / max(total, 1))
+        for label, done, total, current in rows
+    ]
+    return Markup('<div class="hg-progress">{}</div>').format(join(bars))

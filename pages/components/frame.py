@@ -1,0 +1,28 @@
+"""How every page begins."""
+
+import streamlit as st
+from streamlit.runtime.pages_manager import PagesManager
+
+from pages.components import markup
+
+_APP_RAN = "app_ran"
+
+
+def app_runs() -> None:
+    """Called by app.py at its start, so that pages know that it did."""
+    st.session_state[_APP_RAN] = True
+
+
+def begin(title: str, purpose: str) -> None:
+    """Draw the page's title and, in one sentence, what it is for.
+
+    The first visitor of a fresh server who opens a page by its address gets the page's file run
+    without app.py, since Streamlit takes ``pages/`` for its older kind of navigation until somebody
+    has called ``st.navigation``. That is switched off here, and the run goes again through app.py.
+    """
+    if not st.session_state.get(_APP_RAN):
+        PagesManager.uses_pages_directory = False
+        st.rerun()
+    st.title(title, anchor=False)
+    st.caption(purpose)
+    markup.style()

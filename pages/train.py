@@ -1,0 +1,2 @@
+from pages.components import frame
+frame.begin("Train","")
