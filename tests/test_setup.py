@@ -1,0 +1,201 @@
+"""Installing and starting: the lock, the Makefile's promises and Streamlit's settings."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+from collections.abc import Mapping
+from importlib.metadata import distribution, version
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+ROOT = Path(__file__).parent.parent
+STREAMLIT = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text(encoding="utf-8"))
+AA_TEXT, AA_GRAPHICS = 4.5, 3.0  # WCAG 2.2, success criteria 1.4.3 and 1.4.11
+FADED = 0.6  # opacity of Streamlit's captions
+
+
+def locked() -> dict[str, str]:
+    lines = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
+    pins = [line.split("==") for line in lines if not line.startswith("#")]
+    return {canonicalize_name(name): number for name, number in pins}
+
+
+def reached(requirement: Requirement) -> set[str]:
+    """Every distribution that the requirement installs on this machine."""
+    found: set[tuple[str, str]] = set()
+    waiting = [(requirement.name, extra) for extra in ("", *requirement.extras)]
+    while waiting:
+        name, extra = waiting.pop()
+        if (canonicalize_name(name), extra) in found:
+            continue
+        found.add((canonicalize_name(name), extra))
+        for text in distribution(name).requires or []:
+            needed = Requirement(text)
+            if needed.marker is None or needed.marker.evaluate({"extra": extra}):
+                waiting += [(needed.name, e) for e in ("", *needed.extras)]
+    return {name for name, _ in found}
+
+
+def test_the_lock_names_what_is_installed_and_nothing_else() -> None:
+    needed = reached(Requirement("hedgerow[test]")) - {"hedgerow"}
+    lock = locked()
+    assert needed - lock.keys() == set(), "run `make lock`"
+    assert lock.keys() - needed - {"setuptools"} == set()
+    installed = {name: version(name).partition("+")[0] for name in needed}
+    assert installed == {name: lock[name] for name in needed}
+
+
+def test_the_lock_suits_every_machine() -> None:
+    for name, number in locked().items():
+        assert re.fullmatch(r"[0-9a-z.]+", number), f"{name}=={number} names a local build"
+        assert not name.startswith("nvidia"), "CUDA packages belong to one build of torch"
+
+
+@pytest.fixture
+def checkout(tmp_path: Path) -> Path:
+    """The files that `make` reads, and an interpreter that records what its pip is told."""
+    folder = tmp_path / "checkout"
+    folder.mkdir()
+    for name in ("Makefile", "pyproject.toml", "constraints.txt"):
+        shutil.copy(ROOT / name, folder)
+    fake = folder / "fakepython"
+    fake.write_text(
+        "#!/bin/sh\n"
+        'case "$1 $2 $3" in\n'
+        f'  "-c "*) exec {sys.executable} "$@" ;;\n'
+        '  "-m venv --clear") rm -rf "$4"; mkdir -p "$4/bin"; cp "$0" "$4/bin/python" ;;\n'
+        f'  "-m pip "*) echo "$@" >> {folder}/pip.log ;;\n'
+        "  *) exit 64 ;;\n"
+        "esac\n"
+    )
+    fake.chmod(0o755)
+    return folder
+
+
+def make(checkout: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    # Without the variables that an outer `make test` hands down.
+    environment = {k: v for k, v in os.environ.items() if k not in ("MAKEFLAGS", "MAKELEVEL")}
+    return subprocess.run(
+        ["make", *arguments], cwd=checkout, env=environment, capture_output=True, text=True
+    )
+
+
+def pip_calls(checkout: Path) -> list[str]:
+    log = checkout / "pip.log"
+    return log.read_text().splitlines() if log.exists() else []
+
+
+def age(file: Path, seconds: float) -> None:
+    """Move the file's time into the past, or the future for a negative number."""
+    time = file.stat().st_mtime - seconds
+    os.utime(file, (time, time))
+
+
+def test_make_setup_installs_the_locked_versions_once(checkout: Path) -> None:
+    for name in ("pyproject.toml", "constraints.txt"):
+        age(checkout / name, 10)
+    for _ in range(3):
+        done = make(checkout, "setup", "PYTHON=./fakepython")
+        assert done.returncode == 0, done.stderr
+    calls = pip_calls(checkout)
+    assert len(calls) == 1
+    assert calls[0].endswith("install -c constraints.txt -e .")
+
+
+@pytest.mark.parametrize("name", ["pyproject.toml", "constraints.txt"])
+def test_make_setup_installs_again_after_a_change_of_versions(checkout: Path, name: str) -> None:
+    make(checkout, "setup", "PYTHON=./fakepython")
+    age(checkout / name, -10)
+    make(checkout, "setup", "PYTHON=./fakepython")
+    assert len(pip_calls(checkout)) == 2
+
+
+def test_the_test_tools_are_added_to_the_same_environment(checkout: Path) -> None:
+    for name in ("pyproject.toml", "constraints.txt"):
+        age(checkout / name, 10)
+    make(checkout, "setup-test", "PYTHON=./fakepython")
+    make(checkout, "setup", "setup-test", "PYTHON=./fakepython")
+    calls = pip_calls(checkout)
+    assert len(calls) == 1
+    assert calls[0].endswith("install -c constraints.txt -e .[test]")
+
+
+def test_an_installation_that_broke_off_is_taken_up_again(checkout: Path) -> None:
+    fake = checkout / "fakepython"
+    working = fake.read_text()
+    fake.write_text(working.replace("/pip.log ;;\n", "/pip.log; exit 1 ;;\n"))
+    assert make(checkout, "setup", "PYTHON=./fakepython").returncode != 0
+    (checkout / ".venv" / "bin" / "python").write_text(working)
+    assert make(checkout, "setup", "PYTHON=./fakepython").returncode == 0
+    assert len(pip_calls(checkout)) == 2
+
+
+@pytest.mark.parametrize("kind", ["missing", "too old"])
+def test_without_a_fitting_python_one_sentence_says_what_to_do(checkout: Path, kind: str) -> None:
+    python = checkout / "python3"
+    if kind == "too old":
+        python.write_text("#!/bin/sh\nexit 1\n")
+        python.chmod(0o755)
+    done = make(checkout, "setup", f"PYTHON={python}")
+    assert done.returncode != 0
+    assert done.stderr.startswith("Hedgerow needs Python 3.11 or newer")
+    assert "PYTHON=" in done.stderr.splitlines()[0]
+    assert pip_calls(checkout) == []
+
+
+def test_the_app_listens_on_this_machine_only() -> None:
+    assert STREAMLIT["server"]["address"] == "127.0.0.1"
+    assert set(STREAMLIT["server"]["allowedHosts"]) == {"127.0.0.1", "localhost"}
+    assert STREAMLIT["browser"]["gatherUsageStats"] is False
+
+
+def channels(colour: str) -> list[float]:
+    return [int(colour[start : start + 2], 16) / 255 for start in (1, 3, 5)]
+
+
+def luminance(rgb: list[float]) -> float:
+    """Relative luminance of sRGB channels in 0..1, as WCAG 2.2 defines it."""
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in rgb]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def contrast(front: str, back: str, *, opacity: float = 1.0) -> float:
+    """Contrast ratio of two colours, 1 to 21, the front one drawn at the opacity."""
+    mixed = [
+        opacity * f + (1 - opacity) * b
+        for f, b in zip(channels(front), channels(back), strict=True)
+    ]
+    lighter, darker = sorted((luminance(mixed), luminance(channels(back))), reverse=True)
+    return (lighter + 0.05) / (darker + 0.05)
+
+
+def areas(scheme: str) -> list[Mapping[str, str]]:
+    """The colours of the main area and of the sidebar, which inherits what it doesn't set."""
+    main = STREAMLIT["theme"][scheme]
+    return [main, main | main["sidebar"]]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_text_and_links_are_readable(scheme: str) -> None:
+    for area in areas(scheme):
+        for ground in (area["backgroundColor"], area["secondaryBackgroundColor"]):
+            assert contrast(area["textColor"], ground) >= AA_TEXT
+            assert contrast(area["linkColor"], ground) >= AA_TEXT
+        assert contrast(area["textColor"], area["backgroundColor"], opacity=FADED) >= AA_TEXT
+        # Streamlit writes white on the primary colour in both schemes.
+        assert contrast("#ffffff", area["primaryColor"]) >= AA_TEXT
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_controls_and_charts_stand_out(scheme: str) -> None:
+    for area in areas(scheme):
+        assert contrast(area["primaryColor"], area["backgroundColor"]) >= AA_GRAPHICS
+    main = STREAMLIT["theme"][scheme]
+    for colour in main["chartCategoricalColors"]:
+        assert contrast(colour, main["backgroundColor"]) >= AA_GRAPHICS
