@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from functools import cache
+from functools import lru_cache
 from typing import Any
 
 from curation.tokens import load_lexicon, related
@@ -25,7 +25,7 @@ def _listed(word: str, look_alikes: list[str]) -> bool:
     )
 
 
-@cache
+@lru_cache(maxsize=65_536)
 def _prefix(word: str) -> str:
     """Return the negative prefix that the lexicon sees in the word, or ''."""
     for prefix in _PREFIXES:
@@ -39,7 +39,7 @@ def _prefix(word: str) -> str:
     return ""
 
 
-@cache
+@lru_cache(maxsize=65_536)
 def _suffix(word: str) -> str:
     """Return the negative suffix that the lexicon sees in the word, or ''."""
     for suffix, look_alikes in _OPEN_SUFFIXES.items():

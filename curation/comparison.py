@@ -13,19 +13,16 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from functools import cached_property
 from itertools import pairwise
-from typing import NamedTuple
 
 from curation.affixes import negative_affix
+from curation.negators import Negator, find_negators
 from curation.tokens import (
     ABSOLUTE_NEGATORS,
-    APPROXIMATE_NEGATORS,
-    OTHER_NEGATORS,
     Analysis,
     align,
     analyse,
     is_content,
     load_lexicon,
-    related,
     stem,
 )
 
@@ -37,7 +34,6 @@ _COMPLEMENTIZERS = frozenset({"that", "if", "whether"})
 _BREAKS = frozenset({",", ";", ":", "(", ")", "–", "—", "…", "--"})
 _NON_FINITE = frozenset({"to", "for", "of", "about", "above", "in", "on"})
 _SURE_TO = frozenset({"sure", "certain", "likely", "guaranteed"})
-_FOCUS = frozenset({"only", "just", "merely", "simply", "least"})
 _QUANTIFIED_SUBJECTS = frozenset("nobody none nothing no-one neither never nowhere".split())
 _FRAME_REACH = 4
 """Words between a negator and its word of certainty ("can't *really say for* sure")."""
@@ -52,33 +48,6 @@ _OPPOSITES = frozenset(
         "over through", "by against", "well badly", "all few", "enough too", "much little",
     )
 )  # fmt: skip
-
-
-class Negator(NamedTuple):
-    """A negator: its token class, and its first and last token."""
-
-    kind: str
-    first: int
-    last: int
-
-
-def find_negators(analysis: Analysis) -> list[Negator]:
-    """Find every negator; 'no one', 'far from' and 'anything but' are one negator each."""
-    words = [*analysis.words, ""]
-    found: list[Negator] = []
-    for i, word in enumerate(words[:-1]):
-        following = words[i + 1]
-        if word == "not" and following not in _FOCUS:
-            found.append(Negator("verbal_negator", i, i))
-        elif word in ABSOLUTE_NEGATORS:
-            found.append(Negator("absolute_negator", i, i + (word == "no" and following == "one")))
-        elif word in APPROXIMATE_NEGATORS:
-            found.append(Negator("approximate_negator", i, i))
-        elif word in OTHER_NEGATORS:
-            found.append(Negator("negator", i, i))
-        elif (word, following) in {("far", "from"), ("anything", "but")}:
-            found.append(Negator("negator", i, i + 1))
-    return found
 
 
 class Comparison:
@@ -127,9 +96,7 @@ class Comparison:
         if self.text.stems[i] not in _EPISTEMIC or self.origin[i] is not None:
             return False
         word = self.text.words[i]
-        return not self._certainty_replaced and not any(
-            related(word, other) for other in self.anchor.content_words
-        )
+        return not self._certainty_replaced and not self.anchor.has_relative(word)
 
     def _framed_in(self, first: int, end: int) -> Iterable[int]:
         """Return the tokens of one stretch that belong to a frame."""
@@ -158,7 +125,8 @@ class Comparison:
                 if not certain
                 else range(max(concessive[-1], certain[-1]) + 1)
             )
-        if not certain or words[added[0]] in _QUANTIFIED_SUBJECTS:
+        subject = words[added[0]] if words[1:2] != ["one"] else "no-one"
+        if not certain or subject in _QUANTIFIED_SUBJECTS:
             return ()  # "Nobody thinks that P" denies; "At no point did P" has no frame at all
         if not linked and (self.lost or words[certain[-1] + 1] in _NON_FINITE):
             return ()  # "It is not impossible to P" has taken the claim apart
@@ -256,19 +224,17 @@ class Comparison:
     @cached_property
     def lost(self) -> list[str]:
         """Content words of the anchor that the text does not keep in any form."""
-        stems = set(self.text.stems)
-        present = self.text.content_words
+        stems, text = set(self.text.stems), self.text
         return [
             word
             for word in self.anchor.content_words
-            if stem(word) not in stems and not any(related(word, other) for other in present)
+            if stem(word) not in stems and not text.has_relative(word)
         ]
 
     @cached_property
     def added(self) -> list[str]:
         """Content words of the text, outside frames and hedging words, that the anchor has not."""
         stems = set(self.anchor.stems)
-        present = self.anchor.content_words
         candidates = {
             self.text.stems[i]: self.text.words[i]
             for i in self.text.content
@@ -277,7 +243,7 @@ class Comparison:
         return [
             word
             for key, word in candidates.items()
-            if key not in stems and not any(related(word, other) for other in present)
+            if key not in stems and not self.anchor.has_relative(word)
         ]
 
     @cached_property
@@ -291,7 +257,7 @@ class Comparison:
     @cached_property
     def reversed_by(self) -> list[str]:
         """New words that reverse a predicate they leave in place ('lacks a driver', 'fail to')."""
-        known, present = set(self.anchor.stems), self.anchor.content_words
+        known = set(self.anchor.stems)
         found = {
             word: None
             for i, word in enumerate(self.text.words)
@@ -299,7 +265,7 @@ class Comparison:
             and self.text.stems[i] not in known
             and self._reverses(i)
             and not self._is_frame_word(i)
-            and not any(related(word, other) for other in present)
+            and not self.anchor.has_relative(word)
         }
         return list(found)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from functools import cache
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -35,12 +35,12 @@ SPELLING: dict[str, str] = {
 """The correct spelling of those printed with an obvious mistake."""
 
 
-@cache
+@lru_cache(maxsize=4096)
 def _lemmas(phrase: str) -> tuple[str, ...]:
     return tuple(lemma(token.word) for token in tokenize(phrase))
 
 
-@cache
+@lru_cache(maxsize=4096)
 def _patterns(cue: str) -> tuple[tuple[str, ...], ...]:
     """Return the lemma sequences that count as this cue: as printed, as corrected, 'why/if' as two.
 

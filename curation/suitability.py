@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
 
-from curation.comparison import find_negators
+from curation.negators import find_negators
 from curation.tokens import Analysis, analyse, load_lexicon
 
 _LEXICON: dict[str, Any] = load_lexicon("unsuitable_anchors")
@@ -61,7 +61,11 @@ def _in_subordinate_clause(words: list[str], position: int) -> bool:
         if words[i] in _CLAUSE_ENDS:
             return False
         if words[i] in _SUBORDINATORS:
-            return not (i == 0 and words[i] == "that")  # "That dog is …": a determiner
+            opens = i == 0 or words[i - 1] in _CLAUSE_ENDS
+            if opens and words[i] == "that":
+                return False  # "That dog is …": a determiner
+            # "Because it isn't fair." has no other main clause than this one.
+            return i > 0 or "," in words[position:]
     return False
 
 

@@ -10,10 +10,13 @@ own: hence everything here is declarative and serialises to JSON. What a check *
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Literal, Self
+from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field
 
+from curation.surface_check import Scope as Scope
+from curation.surface_check import SurfaceCheck as SurfaceCheck
+from curation.surface_check import TokenClass as TokenClass
 from db.errors import HedgerowError
 
 TAXONOMY_VERSION = 1
@@ -24,72 +27,7 @@ GUIDELINE_VERSION = 1
 
 Polarity = Literal["negative", "positive"]
 Role = Literal["negation", "hedge", "paraphrase"]
-TokenClass = Literal[
-    "verbal_negator", "absolute_negator", "approximate_negator", "negator", "negative_affix"
-]
-Scope = Literal["sentence", "main_clause"]
-
 _GUIDELINES = Path(__file__).with_name("guidelines")
-
-
-class SurfaceCheck(BaseModel):
-    """What the surface of a variant must and must not show, compared with its anchor.
-
-    'New' means: more of them in the variant than in the anchor. 'main_clause' leaves out the frame
-    that a hedge puts around the claim ("I'm not sure, but", "It isn't clear whether").
-    """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    require_new: tuple[TokenClass, ...] = Field(
-        default=(), description="Each of these classes must have a new member."
-    )
-    forbid_new: tuple[TokenClass, ...] = Field(
-        default=(), description="None of these classes may have a new member."
-    )
-    scope: Scope = Field(
-        default="main_clause", description="Where new members of a class are counted."
-    )
-    require_replaced_content: bool = Field(
-        default=False, description="A content word of the anchor must have given way."
-    )
-    forbid_replaced_content: bool = Field(
-        default=False, description="Content words of the anchor must not give way to others."
-    )
-    require_cue: bool = Field(default=False, description="The asked hedge cue must stand in it.")
-    require_words: tuple[str, ...] = Field(
-        default=(), description="At least one of these words or phrases must be new."
-    )
-    forbid_words: tuple[str, ...] = Field(
-        default=(), description="None of these words or phrases may be new."
-    )
-    negative_prefixes: tuple[str, ...] = Field(
-        default=(), description="In place of the built-in prefixes, e.g. 'un', 'non'."
-    )
-    negative_suffixes: tuple[str, ...] = Field(
-        default=(), description="In place of the built-in suffixes, e.g. 'less', 'free'."
-    )
-    max_lost_content: int | None = Field(
-        default=None,
-        ge=0,
-        description="Content words of the anchor that may go without a replacement; None: any.",
-    )
-
-    @model_validator(mode="after")
-    def _consistent(self) -> Self:
-        if clash := set(self.require_new) & set(self.forbid_new):
-            raise ValueError(f"a class cannot be both required and forbidden: {sorted(clash)}")
-        if self.require_replaced_content and self.forbid_replaced_content:
-            raise ValueError("replaced content cannot be both required and forbidden")
-        lists = (
-            self.require_words,
-            self.forbid_words,
-            self.negative_prefixes,
-            self.negative_suffixes,
-        )
-        if any(not word.strip() for words in lists for word in words):
-            raise ValueError("word and affix lists must not contain an empty entry")
-        return self
 
 
 class VariantType(BaseModel):
@@ -173,7 +111,7 @@ TAXONOMY: tuple[VariantType, ...] = (
             " form none), neither, nor, never."
         ),
         surface_check=SurfaceCheck(
-            require_new=("absolute_negator",), forbid_replaced_content=True, max_lost_content=1
+            require_new=("absolute_negator",), forbid_replaced_content=True, max_lost_content=0
         ),
         guideline=_guideline("absolute"),
     ),

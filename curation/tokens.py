@@ -10,11 +10,14 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass
-from functools import cache, cached_property, lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
 import Levenshtein
+
+_WORDS = 65_536
+"""Words whose forms are kept in memory: the vocabulary of a large corpus, but bounded."""
 
 _LEXICON = Path(__file__).with_name("lexicon")
 
@@ -47,10 +50,6 @@ class Token:
     word: str
     start: int
     end: int
-
-    @property
-    def is_word(self) -> bool:
-        return self.word[-1].isalnum() or self.word == "%"
 
 
 def _split_contraction(word: str, start: int, end: int) -> list[Token]:
@@ -113,7 +112,7 @@ def _adjective(word: str) -> str:
     return word[:-2] if word.endswith("ly") and len(word) > 5 else word
 
 
-@cache
+@lru_cache(maxsize=_WORDS)
 def lemma(word: str) -> str:
     """Return a key shared by the inflected forms and spellings of a word ('planted', 'plant')."""
     base = _IRREGULAR.get(word)
@@ -129,7 +128,7 @@ def lemma(word: str) -> str:
     return base[:-1] + "i" if len(base) > 2 and base.endswith("y") else base
 
 
-@cache
+@lru_cache(maxsize=_WORDS)
 def stem(word: str) -> str:
     """Return the lemma, with adverbs in -ly reduced to their adjectives ('evenly', 'even')."""
     return lemma(word if word in _IRREGULAR else _adjective(word))
@@ -141,7 +140,7 @@ _DERIVED = re.compile(
 )
 
 
-@cache
+@lru_cache(maxsize=_WORDS)
 def root(word: str) -> str:
     """Return the stem without derivational suffixes, three letters or more ('reliance', 'rely')."""
     base = stem(word)
@@ -155,7 +154,7 @@ def root(word: str) -> str:
     return base[:-1] + "v" if base.endswith("f") else base  # 'leaf' and 'leaves'
 
 
-@cache
+@lru_cache(maxsize=_WORDS)
 def is_content(word: str) -> bool:
     """Say whether a token carries content: no function word, negator or punctuation mark."""
     return word[-1].isalnum() and word not in _FUNCTION_WORDS and word not in NEGATOR_WORDS
@@ -170,7 +169,7 @@ OTHER_NEGATORS = frozenset({"without"})
 NEGATOR_WORDS = VERBAL_NEGATORS | ABSOLUTE_NEGATORS | APPROXIMATE_NEGATORS | OTHER_NEGATORS
 
 
-@cache
+@lru_cache(maxsize=_WORDS)
 def related(first: str, second: str) -> bool:
     """Say whether two words are forms of one word, or derived from one another without reversal.
 
@@ -211,8 +210,16 @@ class Analysis:
         return list({self.stems[i]: self.words[i] for i in reversed(self.content)}.values())[::-1]
 
     @cached_property
-    def word_count(self) -> int:
-        return sum(token.is_word for token in self.tokens)
+    def _by_beginning(self) -> dict[str, list[str]]:
+        """The content words by the first letters of their roots, which relatives share."""
+        found: dict[str, list[str]] = {}
+        for word in self.content_words:
+            found.setdefault(root(word)[:2], []).append(word)
+        return found
+
+    def has_relative(self, word: str) -> bool:
+        """Say whether a content word of the text is a form or derivation of `word`."""
+        return any(related(word, other) for other in self._by_beginning.get(root(word)[:2], ()))
 
 
 @lru_cache(maxsize=1024)
