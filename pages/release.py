@@ -1,2 +1,3 @@
 from pages.components import frame
-frame.begin("Release","")
+
+frame.begin("Release", "")

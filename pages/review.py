@@ -20,6 +20,7 @@ ORDERS = {
     Order.HARDEST: "Hardest",
     Order.RANDOM: "Random",
 }
+VIEWS = {False: "One card", True: "Family"}
 ALL = "all"
 
 
@@ -27,9 +28,7 @@ def _state(reviewer_id: int) -> ReviewState:
     """This session's state; another reviewer begins anew."""
     state = st.session_state.get("review")
     if state is None or state.reviewer_id != reviewer_id:
-        state = ReviewState(
-            engine=project.engine(), reviewer_id=reviewer_id, types=project.types()
-        )
+        state = ReviewState(engine=project.engine(), reviewer_id=reviewer_id, types=project.types())
         state.recount()
         state.type_id = state.first_pending_type()
         st.session_state["review"] = state
@@ -49,7 +48,7 @@ def _follow_permalink(state: ReviewState) -> None:
 def _controls(state: ReviewState) -> None:
     """What is in the queue, and in which order. No text boxes: they would swallow the keys."""
     labels = {entry.id: entry.label for entry in state.types} | {ALL: "All types"}
-    with st.container(horizontal=True, vertical_alignment="bottom", key="queue"):
+    with st.container(horizontal=True, vertical_alignment="center", key="queue"):
         chosen = st.segmented_control(
             "Type",
             label_visibility="collapsed",
@@ -64,10 +63,12 @@ def _controls(state: ReviewState) -> None:
             help="Hardest: small Levenshtein distance and high cosine, the pairs an encoder gets "
             "wrong. Most suspicious: what the diagnostics flag.",
         )  # fmt: skip
-        by_family = st.toggle(
-            "Family view", value=state.by_family, help="An anchor with all its variants together."
-        )
-    wanted = (None if chosen == ALL else chosen, order or state.order, by_family)
+        view = st.segmented_control(
+            "View", list(VIEWS), label_visibility="collapsed", default=state.by_family, required=True,
+            format_func=lambda key: VIEWS[key],
+            help="Family: an anchor with all its variants together.",
+        )  # fmt: skip
+    wanted = (None if chosen == ALL else chosen, order or state.order, bool(view))
     if wanted != (state.type_id, state.order, state.by_family):
         state.type_id, state.order, state.by_family = wanted
         state.restart()
@@ -92,14 +93,16 @@ def _desk(state: ReviewState) -> None:
         _empty(state)
         return
     entries = {entry.id: entry for entry in state.types}
+    entry = entries[view.focus.variant.type_id]
     shown = state.showings[view.focus.variant.id or 0]
     if state.by_family:
-        _family(state, view, entries)
+        markup.show(card.family_head(view.focus, entry))
     else:
-        entry = entries[view.focus.variant.type_id]
         markup.show(card.card(view.focus, entry, threshold=_threshold()))
     _buttons(state, shown)
     review_panels.draw(state, view.focus, shown)
+    if state.by_family:
+        _family(state, view, entries)
     if state.details:
         review_panels.details(state, view.focus)
     state.drawn_now()
@@ -116,18 +119,18 @@ def _family(state: ReviewState, view: View, entries: dict[str, VariantType]) -> 
     threshold = _threshold()
     for item in view.cards:
         shown = state.showings[item.variant.id or 0]
-        has_focus = item is not None and item.variant.id == state.focus_id
-        text, buttons = st.columns([6, 1], vertical_alignment="center")
-        with text:
-            entry = entries[item.variant.type_id]
-            markup.show(card.card(item, entry, threshold=threshold, focus=has_focus))
-        with buttons:
-            key = shown.action_id
-            st.button("Accept", key=f"row-accept-{key}", on_click=state.accept, args=(shown,),
-                      width="stretch")  # fmt: skip
-            st.button("Choose", key=f"row-focus-{key}", on_click=state.focus,
-                      args=(shown.variant_id,), width="stretch", disabled=has_focus,
-                      help="Let the keys and the buttons below mean this one.")  # fmt: skip
+        has_keys = item.variant.id == state.focus_id
+        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+            markup.show(
+                card.family_row(
+                    item, entries[item.variant.type_id], threshold=threshold, focus=has_keys
+                )
+            )
+            st.button("Accept", key=f"row-accept-{shown.action_id}", width="content",
+                      on_click=state.accept, args=(shown,))  # fmt: skip
+            st.button("Choose", key=f"row-focus-{shown.action_id}", width="content",
+                      on_click=state.focus, args=(shown.variant_id,), disabled=has_keys,
+                      help="Let the keys and the buttons above mean this one.")  # fmt: skip
 
 
 def _buttons(state: ReviewState, shown: Shown) -> None:
@@ -137,7 +140,9 @@ def _buttons(state: ReviewState, shown: Shown) -> None:
     """
     typing = state.panel in (Panel.EDIT, Panel.REJECT)
 
-    def button(label: str, letter: str, act: Callable[..., None], *args: object, **more: Any) -> None:
+    def button(
+        label: str, letter: str, act: Callable[..., None], *args: object, **more: Any
+    ) -> None:
         st.button(
             label, key=f"{letter}-{shown.action_id}", shortcut=None if typing else letter,
             on_click=act, args=args, **more,

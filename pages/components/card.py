@@ -17,23 +17,15 @@ POLARITY_SENTENCES = {
 }
 
 
-def card(
-    shown: Card,
-    entry: VariantType,
-    *,
-    threshold: int,
-    focus: bool = False,
-) -> Markup:
+def card(shown: Card, entry: VariantType, *, threshold: int) -> Markup:
     """A whole card.
 
     Args:
         threshold: greatest Levenshtein distance without a flag, in characters.
-        focus: whether the keys mean this card (family view).
     """
     return Markup(
-        '<article class="hg-card{}" data-variant="{}" aria-label="Variant">{}{}{}{}</article>'
+        '<article class="hg-card" data-variant="{}" aria-label="Variant">{}{}{}{}</article>'
     ).format(
-        " hg-focus" if focus else "",
         shown.variant.uid,
         _head(shown, entry),
         Markup('<div class="hg-definition" title="{}">{}</div>').format(
@@ -45,7 +37,8 @@ def card(
 
 
 def _head(shown: Card, entry: VariantType) -> Markup:
-    parts = [POLARITY_SENTENCES[entry.polarity], shown.genre, f"uid {shown.variant.uid}"]
+    link = Markup('<a href="review?variant={0}" title="Permalink of this variant">{0}</a>')
+    parts = [POLARITY_SENTENCES[entry.polarity], shown.genre, link.format(shown.variant.uid)]
     if shown.variant.status != Status.PENDING:
         parts.insert(1, f"status: {shown.variant.status}")
     return Markup('<div class="hg-head"><span class="hg-type">{}</span>{}</div>').format(
@@ -53,14 +46,51 @@ def _head(shown: Card, entry: VariantType) -> Markup:
     )
 
 
-def sentences(shown: Card, *, with_anchor: bool = True) -> Markup:
-    """The anchor (unless left out) and the variant, with the diff and the marks."""
+def family_head(shown: Card, entry: VariantType) -> Markup:
+    """The anchor of a family, and what the variant that has the keys is meant to be."""
+    old, _ = diff(shown.anchor, shown.anchor)
+    return Markup('<article class="hg-card" aria-label="Family">{}{}{}</article>').format(
+        _row("hg-variant", "Anchor", old),
+        Markup('<div class="hg-head"><span>The keys mean:</span></div>'),
+        _head(shown, entry)
+        + Markup('<div class="hg-definition">{}</div>').format(entry.definition),
+    )
+
+
+def family_row(shown: Card, entry: VariantType, *, threshold: int, focus: bool) -> Markup:
+    """One variant of a family, as a line; ``focus``: whether the keys mean it."""
+    _, new = _diff(shown)
+    return Markup(
+        '<article class="hg-card hg-line{}" data-variant="{}" aria-label="{}">'
+        '<span class="hg-label">{} · {}</span>{}{}</article>'
+    ).format(
+        " hg-focus" if focus else "",
+        shown.variant.uid,
+        "Variant with the keys" if focus else "Variant",
+        entry.label,
+        shown.variant.status,
+        new,
+        chips(shown, entry, threshold=threshold),
+    )
+
+
+def sentences(shown: Card) -> Markup:
+    """The anchor and the variant, with the diff and the marks."""
+    old, new = _diff(shown)
+    return _row("hg-anchor", "Anchor", old) + _row("hg-variant", "Variant", new)
+
+
+def _row(kind: str, label: str, sentence: Markup) -> Markup:
+    return Markup(
+        '<div class="hg-row {}"><span class="hg-label">{}</span>'
+        '<div class="hg-scroll">{}</div></div>'
+    ).format(kind, label, sentence)
+
+
+def _diff(shown: Card) -> tuple[Markup, Markup]:
     text = shown.variant.text
     found = marks(anchor=shown.anchor, text=text, cue=shown.variant.cue)
-    old, new = diff(shown.anchor, text, found)
-    row = Markup('<div class="hg-row {}"><span class="hg-label">{}</span><div class="hg-scroll">{}</div></div>')
-    variant = row.format("hg-variant", "Variant", new)
-    return row.format("hg-anchor", "Anchor", old) + variant if with_anchor else variant
+    return diff(shown.anchor, text, found)
 
 
 def chips(shown: Card, entry: VariantType, *, threshold: int) -> Markup:
@@ -81,7 +111,11 @@ def chips(shown: Card, entry: VariantType, *, threshold: int) -> Markup:
     cosine = "pending" if shown.cosine is None else f"{shown.cosine:.2f}"
     parts.append(_chip("cosine ", cosine, title="Similarity to the anchor by the active encoder."))
     parts.append(
-        _chip("length ", f"×{shown.length_ratio:.2f}", title="Words of the variant per word of the anchor.")
+        _chip(
+            "length ",
+            f"×{shown.length_ratio:.2f}",
+            title="Words of the variant per word of the anchor.",
+        )
     )
     parts.append(
         _chip(
@@ -124,12 +158,11 @@ def siblings(others: Sequence[tuple[Card, str]]) -> Markup:
     """Other variants of the same anchor, each with its type's label and its status."""
     rows = []
     for sibling, label in others:
-        found = marks(anchor=sibling.anchor, text=sibling.variant.text, cue=sibling.variant.cue)
-        _, new = diff(sibling.anchor, sibling.variant.text, found)
+        _, new = _diff(sibling)
         rows.append(
-            Markup('<div class="hg-row"><span class="hg-label">{} · {}</span><div>{}</div></div>').format(
-                label, sibling.variant.status, new
-            )
+            Markup(
+                '<div class="hg-row"><span class="hg-label">{} · {}</span><div>{}</div></div>'
+            ).format(label, sibling.variant.status, new)
         )
     return Markup('<div class="hg-card hg-siblings">{}</div>').format(join(rows))
 

@@ -103,9 +103,7 @@ class ReviewState:
 
     def _next(self, session: Session) -> int | None:
         type_ids = [self.type_id] if self.type_id else [entry.id for entry in self.types]
-        variant = next_variant(
-            session, type_ids=type_ids, order=self.order, skipped=self.skipped
-        )
+        variant = next_variant(session, type_ids=type_ids, order=self.order, skipped=self.skipped)
         return None if variant is None else variant.id
 
     def _show(self, variants: tuple[Variant, ...]) -> None:

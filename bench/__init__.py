@@ -1,0 +1,1 @@
+"""Measurements: each prints a ratio against a named baseline, taken in the same run."""

@@ -1,0 +1,139 @@
+"""Key press to next card, in real Chromium, against a bare Streamlit page over the same table.
+
+    python -m bench.review_latency [--large 300000] [--small 1000] [--presses 60]
+
+Prints the median and 95th percentile in milliseconds of three pages measured in one run, turn by
+turn: a bare page that shows one row of the large table, the review page over the large table, and
+the review page over the small one; then the ratios. Expected: review at most 2 times bare, large
+at most 1.2 times small.
+"""
+
+import argparse
+import os
+import socket
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+from playwright.sync_api import Page, sync_playwright
+
+from bench.synthetic import make_project
+
+ROOT = Path(__file__).resolve().parent.parent
+CHROMIUM_FLAGS = (
+    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+    "--disable-background-networking", "--disable-component-update", "--disable-sync",
+)  # fmt: skip
+PAUSE_SECONDS = 0.35
+"""Between two presses: longer than the time in which a new card takes no key."""
+
+# From the key press to the frame after the one that shows another row.
+_PRESS = """([selector, attribute]) => new Promise((resolve) => {
+  const read = () => {
+    const node = document.querySelector(selector);
+    return node && (attribute ? node.getAttribute(attribute) : node.textContent);
+  };
+  const before = read();
+  const start = performance.now();
+  const watcher = new MutationObserver(() => {
+    const after = read();
+    if (after && after !== before) {
+      watcher.disconnect();
+      requestAnimationFrame(() => resolve(performance.now() - start));
+    }
+  });
+  watcher.observe(document.body, {subtree: true, childList: true, attributes: true, characterData: true});
+  document.body.dispatchEvent(new KeyboardEvent('keydown', {key: 'a', code: 'KeyA', bubbles: true}));
+})"""
+
+
+@contextmanager
+def _server(script: Path, home: Path) -> Iterator[str]:
+    """A Streamlit server on a free port; its address."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    command = [sys.executable, "-m", "streamlit", "run", str(script), "--server.port", str(port)]
+    command += ["--server.headless", "true", "--server.fileWatcherType", "none"]
+    command += ["--browser.gatherUsageStats", "false", "--server.address", "127.0.0.1"]
+    environment = os.environ | {
+        "HEDGEROW_HOME": str(home), "HEDGEROW_REVIEWER": "bench", "PYTHONPATH": str(ROOT),
+    }  # fmt: skip
+    process = subprocess.Popen(
+        command, cwd=home, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    address = f"http://127.0.0.1:{port}"
+    try:
+        for _ in range(200):
+            try:
+                urllib.request.urlopen(f"{address}/_stcore/health", timeout=1).read()
+                break
+            except OSError:
+                time.sleep(0.1)
+        yield address
+    finally:
+        process.terminate()
+        process.wait(timeout=10)
+
+
+def _press(page: Page, selector: str, attribute: str | None) -> float:
+    time.sleep(PAUSE_SECONDS)
+    return float(page.evaluate(_PRESS, [selector, attribute]))
+
+
+def measure(*, large: int, small: int, presses: int) -> dict[str, list[float]]:
+    """Milliseconds of every press, by page."""
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        for name, size in (("large", large), ("small", small)):
+            make_project(folder / name, variants=size).dispose()
+        bare = ROOT / "bench" / "bare_page.py"
+        pages = {
+            "bare": (bare, "large", "", '[data-testid="stText"]', None),
+            "review, large": (ROOT / "app.py", "large", "/review", ".hg-card", "data-variant"),
+            "review, small": (ROOT / "app.py", "small", "/review", ".hg-card", "data-variant"),
+        }
+        driver = stack.enter_context(sync_playwright())
+        chromium = os.environ.get("HEDGEROW_TEST_CHROMIUM", "/usr/bin/chromium")
+        browser = driver.chromium.launch(executable_path=chromium, args=list(CHROMIUM_FLAGS))
+        open_pages: dict[str, Page] = {}
+        for name, (script, home, path, selector, _) in pages.items():
+            address = stack.enter_context(_server(script, folder / home))
+            page = browser.new_page(viewport={"width": 1440, "height": 900})
+            page.goto(address + path)
+            page.wait_for_selector(selector, timeout=60_000)
+            open_pages[name] = page
+        found: dict[str, list[float]] = {name: [] for name in pages}
+        for turn in range(presses + 3):
+            for name, (_, _, _, selector, attribute) in pages.items():
+                took = _press(open_pages[name], selector, attribute)
+                if turn >= 3:  # the first presses warm caches up
+                    found[name].append(took)
+        browser.close()
+        return found
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--large", type=int, default=300_000)
+    parser.add_argument("--small", type=int, default=1_000)
+    parser.add_argument("--presses", type=int, default=60)
+    options = parser.parse_args()
+    found = measure(large=options.large, small=options.small, presses=options.presses)
+    medians = {name: statistics.median(times) for name, times in found.items()}
+    for name, times in found.items():
+        tail = statistics.quantiles(times, n=20)[-1]
+        print(f"{name:15} median {medians[name]:6.1f} ms   p95 {tail:6.1f} ms")
+    print(f"review / bare   {medians['review, large'] / medians['bare']:.2f} (at most 2)")
+    print(f"large / small   {medians['review, large'] / medians['review, small']:.2f} (at most 1.2)")
+
+
+if __name__ == "__main__":
+    main()
