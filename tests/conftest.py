@@ -1,6 +1,7 @@
 """Fixtures for all tests: every test has its own database and working directory."""
 
 import os
+import shutil
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,8 +10,11 @@ import pytest
 from sqlalchemy import Engine, text
 from sqlalchemy.engine import URL, make_url
 
-from db.engine import create_engine
+from curation.project import open_project
+from curation.starter_corpus import load_starter_corpus
+from db.engine import create_engine, writing
 from db.migrate import upgrade
+from db.settings import Settings
 
 POSTGRES = os.environ.get("HEDGEROW_TEST_POSTGRES_URL", "")
 IN_CI = bool(os.environ.get("CI"))
@@ -66,3 +70,21 @@ def engine(url: URL) -> Iterator[Engine]:
     upgrade(engine)
     yield engine
     engine.dispose()
+
+
+@pytest.fixture(scope="session")
+def starter_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a database that holds the starter corpus; to be copied, not changed."""
+    folder = tmp_path_factory.mktemp("starter")
+    engine = open_project(Settings(home=folder, database_url=""))
+    with writing(engine) as session:
+        load_starter_corpus(session)
+    engine.dispose()  # closing the last connection leaves one file
+    return folder
+
+
+@pytest.fixture
+def loaded_home(home: Path, starter_home: Path) -> Path:
+    """The test's own working directory, with the starter corpus loaded."""
+    shutil.copy(starter_home / "hedgerow.db", home)
+    return home

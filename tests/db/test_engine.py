@@ -1,0 +1,50 @@
+"""Read sessions only read; write sessions wait for each other instead of failing."""
+
+import threading
+
+import pytest
+from sqlalchemy import Engine, select
+from sqlalchemy.exc import DBAPIError
+
+from db.engine import reading, writing
+from db.errors import HedgerowError
+from db.models import Setting
+
+
+def test_a_read_session_cannot_write(engine: Engine) -> None:
+    with pytest.raises((DBAPIError, HedgerowError)), reading(engine) as session:
+        session.add(Setting(key="x", value=1))
+        session.flush()
+    with reading(engine) as session:
+        assert session.get(Setting, "x") is None
+
+
+def test_what_fails_in_a_write_session_leaves_nothing(engine: Engine) -> None:
+    with pytest.raises(RuntimeError), writing(engine) as session:
+        session.add(Setting(key="x", value=1))
+        session.flush()
+        raise RuntimeError
+    with reading(engine) as session:
+        assert session.get(Setting, "x") is None
+
+
+def test_writers_that_read_first_all_succeed(engine: Engine) -> None:
+    """A deferred SQLite transaction would be refused as soon as another one wrote in between."""
+    with writing(engine) as session:
+        session.add(Setting(key="n", value=0))
+
+    def count_up() -> None:
+        for _ in range(10):
+            with writing(engine) as session:
+                row = session.execute(
+                    select(Setting).where(Setting.key == "n").with_for_update()
+                ).scalar_one()
+                row.value += 1
+
+    threads = [threading.Thread(target=count_up) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    with reading(engine) as session:
+        assert session.get_one(Setting, "n").value == 40

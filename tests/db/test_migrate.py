@@ -1,0 +1,99 @@
+"""Creating and upgrading: equal to the models, in one transaction, never over foreign data."""
+
+from pathlib import Path
+
+import pytest
+from alembic import command
+from alembic.autogenerate import compare_metadata
+from alembic.runtime.migration import MigrationContext
+from sqlalchemy import Engine, inspect, text
+from sqlalchemy.engine import URL
+from sqlalchemy.exc import DBAPIError
+from sqlmodel import Session, SQLModel
+
+from db import migrate
+from db.engine import create_engine, writing
+from db.errors import HedgerowError
+from db.models import Decision
+from tests.factories import add_anchor, add_variant, person
+
+
+def test_the_migrations_make_what_the_models_say(engine: Engine) -> None:
+    with engine.connect() as connection:
+        context = MigrationContext.configure(connection, opts={"compare_type": True})
+        assert compare_metadata(context, SQLModel.metadata) == []
+
+
+def test_a_second_upgrade_changes_nothing(engine: Engine) -> None:
+    assert migrate.upgrade(engine) is None
+    assert migrate.current_revision(engine) == migrate.head_revision()
+
+
+def test_a_newer_schema_is_refused(engine: Engine) -> None:
+    with writing(engine) as session:
+        session.execute(text("UPDATE alembic_version SET version_num = '9999'"))
+    with pytest.raises(HedgerowError, match="newer Hedgerow"):
+        migrate.upgrade(engine)
+
+
+def test_another_programs_tables_are_refused(url: URL) -> None:
+    engine = create_engine(url)
+    with writing(engine) as session:
+        session.execute(text("CREATE TABLE theirs (id INTEGER)"))
+    with pytest.raises(HedgerowError, match="another program"):
+        migrate.upgrade(engine)
+    assert inspect(engine).get_table_names() == ["theirs"]
+    engine.dispose()
+
+
+def test_a_failed_migration_leaves_nothing(url: URL, monkeypatch: pytest.MonkeyPatch) -> None:
+    engine = create_engine(url)
+
+    def upgrade_and_fail(*args: object, **kw: object) -> None:
+        real(*args, **kw)  # type: ignore[arg-type]
+        raise RuntimeError("in the last step")
+
+    real = command.upgrade
+    monkeypatch.setattr(command, "upgrade", upgrade_and_fail)
+    with pytest.raises(RuntimeError):
+        migrate.upgrade(engine)
+    assert inspect(engine).get_table_names() == []
+    engine.dispose()
+
+
+def test_an_older_sqlite_database_is_copied_first(home: Path) -> None:
+    engine = create_engine(URL.create("sqlite", database=str(home / "hedgerow.db")))
+    migrate.upgrade(engine)
+    with writing(engine) as session:
+        session.execute(text("CREATE TABLE kept (id INTEGER)"))
+    backup = migrate._back_up(engine)
+    assert backup is not None and backup.exists()
+    copy = create_engine(URL.create("sqlite", database=str(backup)))
+    assert "kept" in inspect(copy).get_table_names()
+    copy.dispose()
+    engine.dispose()
+
+
+def test_what_is_no_database_is_named(home: Path) -> None:
+    path = home / "hedgerow.db"
+    path.write_text("this is a letter, not a database" * 100)
+    with pytest.raises(HedgerowError, match="cannot be read as a database"):
+        migrate.upgrade(create_engine(URL.create("sqlite", database=str(path))))
+    assert path.read_text().startswith("this is a letter")
+
+
+@pytest.mark.parametrize("statement", ["UPDATE decision SET note = 'x'", "DELETE FROM decision"])
+def test_decisions_are_append_only(engine: Engine, statement: str) -> None:
+    with writing(engine) as session:
+        variant = add_variant(session, add_anchor(session))
+        session.add(
+            Decision(
+                variant_id=variant.id or 0, variant_version=1, reviewer_id=person(session),
+                verdict="accept", action_id="a",
+            )
+        )  # fmt: skip
+    with (
+        pytest.raises(DBAPIError, match="append-only"),
+        Session(engine.execution_options(writes=True)) as session,
+    ):
+        session.execute(text(statement))

@@ -1,0 +1,161 @@
+"""A run's row from queued to its end, whoever works on it and however that ends."""
+
+import logging
+import time
+from datetime import timedelta
+
+import pytest
+from sqlalchemy import Engine, update
+from sqlmodel import col
+
+from db import execution
+from db.columns import now
+from db.engine import reading, writing
+from db.errors import HedgerowError
+from db.execution import RunContext, execute
+from db.models import Run, RunState
+from db.runs import (
+    claim,
+    create_run,
+    get_run,
+    last_log_lines,
+    list_runs,
+    log_file,
+    metrics,
+    request_cancel,
+)
+from db.settings import Settings, load_settings
+
+
+@pytest.fixture
+def settings() -> Settings:
+    return load_settings()
+
+
+def queued(engine: Engine, kind: str = "count", **parameters: object) -> int:
+    with writing(engine) as session:
+        return create_run(session, kind=kind, parameters=parameters).id or 0
+
+
+def state_of(engine: Engine, run_id: int) -> Run:
+    with reading(engine) as session:
+        return get_run(session, run_id)
+
+
+def test_a_run_is_done_with_progress_metrics_and_result(engine: Engine, settings: Settings) -> None:
+    def work(context: RunContext) -> dict[str, object]:
+        for step in range(1, 4):
+            context.update(step, context.parameters["to"], "Counting.")
+            context.metric(step, "loss", 1 / step)
+        return {"counted": 3}
+
+    run_id = queued(engine, to=3)
+    assert execute(engine, settings, run_id, {"count": work}) == {"counted": 3}
+    run = state_of(engine, run_id)
+    assert (run.state, run.step, run.total) == (RunState.DONE, 3, 3)
+    assert run.result == {"counted": 3}
+    assert run.finished_at is not None and run.host and run.pid
+    with reading(engine) as session:
+        assert metrics(session, run_id, name="loss") == [(1, 1.0), (2, 0.5), (3, 1 / 3)]
+
+
+def test_a_failure_says_why_and_keeps_the_log(engine: Engine, settings: Settings) -> None:
+    def work(context: RunContext) -> dict[str, object]:
+        logging.getLogger("test").info("about to fail")
+        raise ValueError("the disk sang")
+
+    run_id = queued(engine)
+    with pytest.raises(HedgerowError, match="the disk sang"):
+        execute(engine, settings, run_id, {"count": work})
+    run = state_of(engine, run_id)
+    assert run.state == RunState.FAILED
+    assert run.message == "ValueError: the disk sang"
+    assert "about to fail" in log_file(settings, run).read_text()
+    assert any("the disk sang" in line for line in last_log_lines(settings, run))
+
+
+def test_cancelling_stops_the_work_within_a_step(
+    engine: Engine, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(execution, "HEARTBEAT_SECONDS", 0.05)
+
+    def work(context: RunContext) -> dict[str, object]:
+        with writing(engine) as session:
+            assert request_cancel(session, run_id) == RunState.RUNNING
+        for _ in range(200):
+            context.check()
+            time.sleep(0.05)
+        return {}
+
+    run_id = queued(engine)
+    with pytest.raises(HedgerowError, match="cancelled"):
+        execute(engine, settings, run_id, {"count": work})
+    assert state_of(engine, run_id).state == RunState.CANCELLED
+
+
+def test_a_queued_run_is_cancelled_at_once_and_can_be_taken_up_again(
+    engine: Engine, settings: Settings
+) -> None:
+    run_id = queued(engine)
+    with writing(engine) as session:
+        assert request_cancel(session, run_id) == RunState.CANCELLED
+    assert execute(engine, settings, run_id, {"count": lambda context: {}}) == {}
+    assert state_of(engine, run_id).state == RunState.DONE
+
+
+def test_a_silent_run_reads_as_interrupted_and_is_resumed(
+    engine: Engine, settings: Settings
+) -> None:
+    run_id = queued(engine)
+    claim(engine, run_id, host="gone", pid=1)
+    assert state_of(engine, run_id).state == RunState.RUNNING
+    with pytest.raises(HedgerowError, match="worked on by gone"):
+        claim(engine, run_id, host="here", pid=2)
+    with writing(engine) as session:
+        past = now() - timedelta(hours=1)
+        session.execute(update(Run).where(col(Run.id) == run_id).values(lease_until=past))
+    assert state_of(engine, run_id).state == RunState.INTERRUPTED
+    execute(engine, settings, run_id, {"count": lambda context: {"attempt": context.run.attempt}})
+    run = state_of(engine, run_id)
+    assert (run.state, run.result) == (RunState.DONE, {"attempt": 2})
+
+
+def test_a_process_that_lost_its_run_to_another_stops(
+    engine: Engine, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(execution, "HEARTBEAT_SECONDS", 0.05)
+
+    def work(context: RunContext) -> dict[str, object]:
+        with writing(engine) as session:
+            session.execute(update(Run).where(col(Run.id) == run_id).values(attempt=7, pid=99))
+        for _ in range(200):
+            context.check()
+            time.sleep(0.05)
+        return {}
+
+    run_id = queued(engine)
+    with pytest.raises(HedgerowError):
+        execute(engine, settings, run_id, {"count": work})
+    run = state_of(engine, run_id)
+    assert (run.attempt, run.pid, run.state) == (7, 99, RunState.RUNNING)
+
+
+def test_a_finished_run_is_not_done_twice(engine: Engine, settings: Settings) -> None:
+    run_id = queued(engine)
+    execute(engine, settings, run_id, {"count": lambda context: {}})
+    with pytest.raises(HedgerowError, match="already finished"):
+        execute(engine, settings, run_id, {"count": lambda context: {}})
+
+
+def test_an_unknown_kind_or_number_is_named(engine: Engine, settings: Settings) -> None:
+    with pytest.raises(HedgerowError, match="kind 'count'"):
+        execute(engine, settings, queued(engine), {})
+    with pytest.raises(HedgerowError, match="no run 77"):
+        execute(engine, settings, 77, {})
+
+
+def test_the_newest_runs_come_first(engine: Engine) -> None:
+    first, second, other = queued(engine), queued(engine), queued(engine, "other")
+    with reading(engine) as session:
+        assert [run.id for run in list_runs(session)] == [other, second, first]
+        assert [run.id for run in list_runs(session, kind="count", limit=1)] == [second]

@@ -1,0 +1,65 @@
+"""Rows for tests, made the way the program makes them."""
+
+from sqlmodel import Session
+
+from curation.reviewers import ensure_reviewer
+from curation.text import anchor_uid, split_of, variant_uid
+from curation.types import list_types, seed_taxonomy
+from db.models import Anchor, AnchorRevision, ReviewerKind, Source, Split, Variant
+
+ANCHOR = "The bridge is safe."
+TEXTS = {
+    "verbal": "The bridge is not safe.",
+    "absolute": "No part of the bridge is safe.",
+    "affixal": "The bridge is unsafe.",
+    "lexical": "The bridge is dangerous.",
+    "word": "The bridge is probably safe.",
+    "phrase": "I'm not entirely sure, but the bridge seems safe.",
+    "negated_antonym": "The bridge is not dangerous.",
+}
+CUES = {"word": "probably", "phrase": "not entirely sure"}
+
+
+def add_anchor(session: Session, text: str = ANCHOR) -> Anchor:
+    """An anchor of the source 'test'; the taxonomy is seeded on the way."""
+    if not list_types(session):
+        seed_taxonomy(session)
+        session.add(Source(name="test", licence="CC BY 4.0"))
+        session.flush()
+    uid = anchor_uid(text)
+    anchor = Anchor(uid=uid, source_id=1, genre="test", split=Split(split_of(uid)))
+    session.add(anchor)
+    session.flush()
+    session.add(AnchorRevision(anchor_id=anchor.id or 0, text=text, text_uid=uid))
+    session.flush()
+    return anchor
+
+
+def add_variant(
+    session: Session, anchor: Anchor, type_id: str = "verbal", text: str | None = None
+) -> Variant:
+    """A pending variant of the anchor."""
+    text = TEXTS[type_id] if text is None else text
+    uid = variant_uid(anchor_uid=anchor.uid, type_id=type_id, text=text)
+    variant = Variant(
+        uid=uid, anchor_id=anchor.id or 0, type_id=type_id, text=text, cue=CUES.get(type_id)
+    )
+    session.add(variant)
+    session.flush()
+    return variant
+
+
+def add_family(session: Session, text: str = ANCHOR) -> dict[str, Variant]:
+    """An anchor with one variant of every type."""
+    anchor = add_anchor(session, text)
+    return {type_id: add_variant(session, anchor, type_id) for type_id in TEXTS}
+
+
+def person(session: Session, name: str = "Ada") -> int:
+    """The id of a person who reviews."""
+    return ensure_reviewer(session, name).id or 0
+
+
+def model(session: Session, name: str = "llm") -> int:
+    """The id of a model that reviews."""
+    return ensure_reviewer(session, name, kind=ReviewerKind.MODEL).id or 0
