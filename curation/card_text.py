@@ -1,0 +1,64 @@
+"""The fixed sentences of a data set card."""
+
+from collections.abc import Iterable
+
+METHOD = """\
+Affirmative sentences (anchors), each with variants that negate it and variants that hedge or
+paraphrase it, for training text encoders that understand *not*. The method is that of *Learning
+Robust Negation Text Representations* (HedgeTriple): the positive of a contrastive triple is a
+hedged variant of the anchor, the negative a negated one, both written by a language model after a
+linguistic taxonomy (sections 3.1 and 3.2). Where it holds the type `negated_antonym`, that is the
+right answer of SemAntoNeg: a paraphrase by two reversals."""
+
+JSONL_USE = """\
+`variants.jsonl` and `triples.jsonl`, UTF-8, one JSON object a line, ordered by uid; `split` names
+the part a row belongs to."""
+
+PAIRS_USE = """\
+`pairs.csv`: every accepted variant with its anchor and a label, as a loss over labelled pairs or a
+spreadsheet takes them; UTF-8 with a byte-order mark, ordered by uid; `split` names the part a row
+belongs to.
+
+So that no spreadsheet takes a sentence for a formula, a cell that starts with `=`, `+`, `-`, `@`,
+a full-width form of these, a tab or a line break, be it after apostrophes, has one more apostrophe
+in front. To undo it, take one apostrophe off every cell in which apostrophes are
+followed by such a character. The formats hf and jsonl hold all texts unchanged."""
+
+WEAK_SPOTS = (
+    "Written by language models: fluent, but narrower than what people write. Hedges lean on the "
+    "cues that were asked for, affixal negations on few frames ('was unable to', 'unsuccessful').",
+    "Some affixal and lexical negations are contraries rather than plain negations: both they and "
+    "the anchor can be false.",
+    "Some hedges fall on a reason or a degree rather than on the main claim.",
+    "Of a gradable pair, a negated antonym is weaker than its anchor ('not stingy', 'generous').",
+    "An anchor's variants differ from it by few words, and each occurs in several triples: split "
+    "by anchor, never by row, and keep an anchor's triples out of one another's batches.",
+    "Overlap with public benchmarks was not checked when this release was made; check it before "
+    "you report scores.",
+)
+
+CITATION = """\
+```bibtex
+@misc{truong2025learning,
+  title         = {Learning Robust Negation Text Representations},
+  author        = {Truong, Thinh Hung and Verspoor, Karin and Cohn, Trevor and Baldwin, Timothy},
+  year          = {2025},
+  eprint        = {2507.12782},
+  archivePrefix = {arXiv},
+  primaryClass  = {cs.CL}
+}
+```"""
+
+
+def hf_use(tables: Iterable[str]) -> str:
+    """How to open the configurations that a Hugging Face export has."""
+    names = list(tables)
+    lines = [f'{name} = load_dataset("PATH OF THIS FOLDER", "{name}")' for name in names]
+    after = []
+    if "triples" in names:
+        lines.append('texts = triples.select_columns(["anchor", "positive", "negative"])')
+        after = [
+            "",
+            "A sentence-transformers trainer takes every column for a text: select the three.",
+        ]
+    return "\n".join(["```python", "from datasets import load_dataset", "", *lines, "```", *after])

@@ -1,0 +1,227 @@
+"""What a release's card needs to know, counted once when the release is made.
+
+Counting at that moment, and not at export, makes a card as frozen as the release itself.
+"""
+
+import statistics
+from collections import Counter, defaultdict
+from collections.abc import Collection
+from typing import Any
+
+from sqlalchemy import Connection, Select, func, or_, select
+from sqlalchemy.orm import aliased
+from sqlmodel import col
+
+from db.models import (
+    Anchor,
+    Decision,
+    Polarity,
+    Source,
+    Status,
+    TypeRow,
+    TypeVersion,
+    Variant,
+    Verdict,
+)
+
+_OUTCOMES = {
+    Status.ACCEPTED: "as_written",
+    Status.SUPERSEDED: "edited",
+    Status.REJECTED: "rejected",
+    Status.CONFLICT: "conflict",
+    Status.PENDING: "pending",
+}
+OUTCOMES = tuple(_OUTCOMES.values())
+"""What became of the variants of a type as they were written (see ``review_summary``)."""
+
+
+class Tally:
+    """Counts over the items of a release, fed one by one.
+
+    Attributes:
+        variants: items seen so far.
+    """
+
+    def __init__(self) -> None:
+        self.variants = 0
+        self._types: dict[str, Counter[str]] = defaultdict(Counter)
+        self._languages: Counter[str] = Counter()
+        self._genres: Counter[str] = Counter()
+        self._sources: Counter[tuple[str, str]] = Counter()
+        self._writers: Counter[tuple[str, str]] = Counter()
+        self._deciders: Counter[str] = Counter()
+        self._adjudicated = 0
+        self._editors: Counter[str] = Counter()
+        self._words: dict[str, Counter[int]] = defaultdict(Counter)
+        # (anchor uid, wording) → its split, positives and negatives. A corrected anchor has
+        # several wordings; variants of different ones never meet in a triple.
+        self._families: dict[tuple[str, str], tuple[str, Counter[Polarity]]] = {}
+
+    def add(self, item: dict[str, Any]) -> None:
+        """Count one item, given by the columns of ``ReleaseItem``."""
+        self.variants += 1
+        origin = item["provenance"]
+        self._types[item["type_id"]][item["split"]] += 1
+        self._languages[item["language"]] += 1
+        self._genres[item["genre"]] += 1
+        self._sources[(item["source"], item["licence"])] += 1
+        self._writers[(origin["provider"], origin["model"])] += 1
+        self._deciders[origin["decided_by"] or "unrecorded"] += 1
+        self._adjudicated += origin["adjudicated"]
+        if origin["author_kind"]:
+            self._editors[origin["author_kind"]] += 1
+        self._words[item["type_id"]][_words(item["text"])] += 1
+        key = (item["anchor_uid"], item["anchor"])
+        if key not in self._families:
+            self._families[key] = (item["split"], Counter())
+        self._families[key][1][item["polarity"]] += 1
+
+    def as_json(self) -> dict[str, Any]:
+        """The counts, ready to be stored as JSON.
+
+        ``words`` gives lengths in words (runs between white space): of the anchors, and of the
+        variants of each type.
+        """
+        anchor_words = Counter(_words(wording) for _, wording in self._families)
+        splits = self._splits()
+        return {
+            "anchors": len({uid for uid, _ in self._families}),
+            "variants": self.variants,
+            "triples": sum(split["triples"] for split in splits.values()),
+            "anchors_without_triples": sum(split["without_triples"] for split in splits.values()),
+            "types": {type_id: splits.total() for type_id, splits in self._types.items()},
+            "types_by_split": {type_id: dict(splits) for type_id, splits in self._types.items()},
+            "splits": splits,
+            "languages": dict(self._languages),
+            "genres": dict(self._genres),
+            "sources": [
+                {"name": name, "licence": licence, "variants": count}
+                for (name, licence), count in sorted(self._sources.items())
+            ],
+            "writers": [
+                {"provider": provider, "model": model, "variants": count}
+                for (provider, model), count in sorted(self._writers.items())
+            ],
+            "decided_by": dict(self._deciders),
+            "adjudicated": self._adjudicated,
+            "edited_by": dict(self._editors),
+            "words": {
+                "anchors": _lengths(anchor_words),
+                "types": {type_id: _lengths(words) for type_id, words in self._words.items()},
+            },
+        }
+
+    def _splits(self) -> dict[str, dict[str, int]]:
+        found: dict[str, dict[str, int]] = {}
+        uids = defaultdict(set)
+        productive = defaultdict(set)
+        for (uid, _), (split, sides) in self._families.items():
+            counts = found.setdefault(
+                split, {"anchors": 0, "variants": 0, "triples": 0, "without_triples": 0}
+            )
+            triples = sides[Polarity.POSITIVE] * sides[Polarity.NEGATIVE]
+            counts["variants"] += sides.total()
+            counts["triples"] += triples
+            uids[split].add(uid)
+            if triples:
+                productive[split].add(uid)
+        for split, counts in found.items():
+            counts["anchors"] = len(uids[split])
+            counts["without_triples"] = len(uids[split] - productive[split])
+        return found
+
+
+def _words(text: str) -> int:
+    return len(text.split())
+
+
+def _lengths(words: Counter[int]) -> dict[str, Any]:
+    """Median, extremes, and the two shares that the paper gives for its anchors (§3.1.1)."""
+    return {
+        "shortest": min(words),
+        "median": statistics.median(words.elements()),
+        "longest": max(words),
+        "under_15": sum(count for length, count in words.items() if length < 15) / words.total(),
+        "over_30": sum(count for length, count in words.items() if length > 30) / words.total(),
+    }
+
+
+def release_summary(connection: Connection, tally: Tally) -> dict[str, Any]:
+    """All that is kept with a release: the tally, where its anchors came from, and the review."""
+    counts = tally.as_json()
+    names = {source["name"] for source in counts["sources"]}
+    return counts | {"source_notes": source_notes(connection, names)} | review_summary(connection)
+
+
+def review_summary(connection: Connection) -> dict[str, Any]:
+    """What the review has made of the variants as written, edited ones' children left out.
+
+    Returns:
+        ``review``: type → outcome → count, with ``edited`` for superseded ones (retyped included);
+        ``reasons``: ``rejected`` or ``edited`` → reason → number of variants with that outcome to
+        which a standing verdict gave the reason; a variant that two reviewers rejected for two
+        reasons counts under both.
+    """
+    review: dict[str, dict[str, int]] = defaultdict(lambda: dict.fromkeys(OUTCOMES, 0))
+    counted = select(Variant.type_id, Variant.status, func.count())  # type: ignore[call-overload]
+    query = _as_written(counted).group_by(col(Variant.type_id), col(Variant.status))
+    for type_id, status, count in connection.execute(query):
+        review[type_id][_OUTCOMES[status]] = count
+    reasons: dict[str, dict[str, int]] = {"rejected": {}, "edited": {}}
+    retract = aliased(Decision)
+    counted = select(  # type: ignore[call-overload]
+        Variant.status, Decision.reason, func.count(col(Variant.id).distinct())
+    )
+    query = (
+        _as_written(counted)
+        .join(Decision, col(Decision.variant_id) == Variant.id)
+        .outerjoin(retract, col(retract.retracts_id) == Decision.id)
+        .where(
+            col(retract.id).is_(None),
+            or_(
+                (col(Variant.status) == Status.REJECTED) & (Decision.verdict == Verdict.REJECT),
+                (col(Variant.status) == Status.SUPERSEDED) & (Decision.verdict == Verdict.EDIT),
+            ),
+        )
+        .group_by(col(Variant.status), col(Decision.reason))
+    )
+    for status, reason, count in connection.execute(query):
+        reasons[_OUTCOMES[status]][reason] = count
+    return {"review": dict(review), "reasons": reasons}
+
+
+def _as_written(query: Select[Any]) -> Select[Any]:
+    """``query``, a select from variants, for those in use that no edit made."""
+    return (
+        query.select_from(Variant)
+        .join(Anchor, col(Anchor.id) == Variant.anchor_id)
+        .where(
+            col(Variant.retired).is_(False),
+            col(Variant.parent_id).is_(None),
+            col(Anchor.retired_at).is_(None),
+        )
+    )
+
+
+def source_notes(connection: Connection, names: Collection[str]) -> dict[str, dict[str, str]]:
+    """Name → address and note of these sources."""
+    query = select(Source.name, Source.url, Source.note)  # type: ignore[call-overload]
+    return {
+        name: {"url": url, "note": note}
+        for name, url, note in connection.execute(query)
+        if name in names
+    }
+
+
+def taxonomy_snapshot(connection: Connection) -> dict[str, Any]:
+    """Every variant type in its wording of this moment."""
+    query = select(
+        *(TypeRow.id, TypeRow.version, TypeRow.polarity, TypeRow.group, TypeRow.ordinal),
+        *(TypeVersion.label, TypeVersion.definition),
+        *(TypeVersion.example_anchor, TypeVersion.example),
+    ).join(  # type: ignore[call-overload]
+        TypeVersion,
+        (col(TypeVersion.type_id) == TypeRow.id) & (col(TypeVersion.version) == TypeRow.version),
+    )
+    entries = [dict(row) for row in connection.execute(query).mappings()]
+    return {entry.pop("id"): entry for entry in entries}

@@ -1,0 +1,133 @@
+"""Triples: every accepted positive with every accepted negative of an anchor.
+
+The order depends on content uids alone, so that equal releases give equal triples in every
+database. One anchor is held in memory at a time.
+"""
+
+from collections.abc import Iterator
+from itertools import groupby, product
+from operator import itemgetter
+from typing import NamedTuple
+
+from sqlalchemy import select
+from sqlalchemy.sql.elements import ColumnElement
+from sqlmodel import Session, col
+
+from db.models import Polarity, ReleaseItem, Split
+
+BATCH = 5_000
+"""Rows fetched from the database at a time."""
+
+
+class Triple(NamedTuple):
+    """A sentence, one that says the same, and one that contradicts it."""
+
+    anchor: str
+    positive: str
+    negative: str
+
+
+class TripleRow(NamedTuple):
+    """A triple with the types, cue and uids of its sentences, as exports have it."""
+
+    anchor: str
+    positive: str
+    negative: str
+    positive_type: str
+    negative_type: str
+    positive_cue: str | None
+    split: Split
+    anchor_uid: str
+    positive_uid: str
+    negative_uid: str
+
+    @property
+    def triple(self) -> Triple:
+        """The three texts."""
+        return Triple(self.anchor, self.positive, self.negative)
+
+
+class Member(NamedTuple):
+    """An accepted variant of a family."""
+
+    uid: str
+    text: str
+    type_id: str
+    cue: str | None
+
+
+class Family(NamedTuple):
+    """One wording of an anchor with its accepted variants, each side in uid order.
+
+    A corrected anchor has variants of several wordings; each wording is a family of its own, since
+    a positive of one and a negative of another need not be about the same claim.
+    """
+
+    anchor_uid: str
+    anchor: str
+    split: Split
+    positives: list[Member]
+    negatives: list[Member]
+
+
+def uid_order(session: Session) -> list[ColumnElement[str]]:
+    """The order of anchor uid and variant uid, byte by byte whatever the database's language."""
+    binary = "C" if session.get_bind().dialect.name == "postgresql" else "BINARY"
+    return [
+        col(ReleaseItem.anchor_uid).collate(binary),
+        col(ReleaseItem.variant_uid).collate(binary),
+    ]
+
+
+def families(session: Session, release_id: int, *, split: Split | None = None) -> Iterator[Family]:
+    """The families of a release, or of one of its splits, by anchor uid.
+
+    Families without a positive or without a negative are among them.
+    """
+    query = select(
+        *(ReleaseItem.anchor_uid, ReleaseItem.anchor, ReleaseItem.split, ReleaseItem.polarity),
+        *(ReleaseItem.variant_uid, ReleaseItem.text, ReleaseItem.type_id, ReleaseItem.cue),
+    ).where(col(ReleaseItem.release_id) == release_id)  # type: ignore[call-overload]
+    if split is not None:
+        query = query.where(col(ReleaseItem.split) == split)
+    query = query.order_by(*uid_order(session)).execution_options(yield_per=BATCH)
+    for _, rows in groupby(session.execute(query), key=itemgetter(0)):
+        wordings: dict[str, Family] = {}
+        for anchor_uid, anchor, its_split, polarity, *member in rows:
+            if anchor not in wordings:
+                wordings[anchor] = Family(anchor_uid, anchor, its_split, [], [])
+            family = wordings[anchor]
+            side = family.positives if polarity == Polarity.POSITIVE else family.negatives
+            side.append(Member(*member))
+        for _, family in sorted(wordings.items()):
+            yield family
+
+
+def triple_rows(
+    session: Session, release_id: int, *, split: Split | None = None
+) -> Iterator[TripleRow]:
+    """The triples of a release, or of one of its splits, by anchor, positive and negative uid.
+
+    A family without a positive or without a negative gives none; the release's summary counts
+    them (``without_triples``).
+    """
+    for family in families(session, release_id, split=split):
+        for good, bad in product(family.positives, family.negatives):
+            yield TripleRow(
+                anchor=family.anchor,
+                positive=good.text,
+                negative=bad.text,
+                positive_type=good.type_id,
+                negative_type=bad.type_id,
+                positive_cue=good.cue,
+                split=family.split,
+                anchor_uid=family.anchor_uid,
+                positive_uid=good.uid,
+                negative_uid=bad.uid,
+            )
+
+
+def triples(session: Session, release_id: int, *, split: Split | None = None) -> Iterator[Triple]:
+    """As ``triple_rows``, the three texts alone."""
+    for row in triple_rows(session, release_id, split=split):
+        yield row.triple
