@@ -48,8 +48,10 @@ _PRESS = """([selector, attribute]) => new Promise((resolve) => {
       requestAnimationFrame(() => resolve(performance.now() - start));
     }
   });
-  watcher.observe(document.body, {subtree: true, childList: true, attributes: true, characterData: true});
-  document.body.dispatchEvent(new KeyboardEvent('keydown', {key: 'a', code: 'KeyA', bubbles: true}));
+  watcher.observe(document.body,
+                  {subtree: true, childList: true, attributes: true, characterData: true});
+  document.body.dispatchEvent(
+    new KeyboardEvent('keydown', {key: 'a', code: 'KeyA', bubbles: true}));
 })"""
 
 
@@ -132,7 +134,8 @@ def main() -> None:
         tail = statistics.quantiles(times, n=20)[-1]
         print(f"{name:15} median {medians[name]:6.1f} ms   p95 {tail:6.1f} ms")
     print(f"review / bare   {medians['review, large'] / medians['bare']:.2f} (at most 2)")
-    print(f"large / small   {medians['review, large'] / medians['review, small']:.2f} (at most 1.2)")
+    large, small = medians["review, large"], medians["review, small"]
+    print(f"large / small   {large / small:.2f} (at most 1.2)")
 
 
 if __name__ == "__main__":

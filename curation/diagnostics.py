@@ -113,7 +113,7 @@ def _stored_cosines(
     query = select(VariantCosine.variant_id, VariantCosine.cosine).where(  # type: ignore[call-overload]
         col(VariantCosine.encoder_id) == encoder_id, col(VariantCosine.variant_id).in_(ids)
     )
-    return {variant_id: cosine for variant_id, cosine in session.execute(query)}
+    return dict(session.execute(query).all())
 
 
 def _queue_keys(
@@ -235,10 +235,11 @@ def store_cosines(engine: Engine, model: Any, *, encoder_id: int, report: Report
         )
     for start in range(0, len(missing), BLOCK):
         block = missing[start : start + BLOCK]
-        _store_block(engine, model, block, encoder_id=encoder_id,
-                     report=lambda done, total, start=start, size=len(block): report(  # type: ignore[misc]
-                         start + round(size * done / max(total, 1)), len(missing),
-                         "Measuring cosine similarities."))  # fmt: skip
+
+        def report_block(done: int, total: int, before: int = start) -> None:
+            report(before + done, before + total, "Measuring cosine similarities.")
+
+        _store_block(engine, model, block, encoder_id=encoder_id, report=report_block)
     return len(missing)
 
 

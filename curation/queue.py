@@ -8,6 +8,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+from typing import Any
 
 from sqlalchemy import ColumnElement, Row, Select, func, select
 from sqlmodel import Session, col
@@ -22,6 +23,7 @@ from db.models import (
     Reviewer,
     Source,
     Status,
+    TypeRow,
     Variant,
     VariantCosine,
     Verdict,
@@ -58,7 +60,7 @@ class Card:
     cosine: float | None
 
 
-def _keys(order: Order) -> tuple[ColumnElement[object], ...]:
+def _keys(order: Order) -> tuple[ColumnElement[Any], ...]:
     newest_last = col(Variant.id).asc()
     if order is Order.SUSPICIOUS:
         return col(Variant.suspicion).desc(), col(Variant.id).desc()
@@ -110,10 +112,10 @@ def next_variant(
     return min(heads, key=lambda variant: _sort_key(variant, order), default=None)
 
 
-def _card_query(session: Session) -> Select[tuple[Variant, str, str, str, Diagnostic, float]]:
+def _card_query(session: Session) -> Select[Any]:
     encoder_id = active_encoder_id(session)
     return (
-        select(  # type: ignore[call-overload,no-any-return]
+        select(  # type: ignore[call-overload]
             Variant, AnchorRevision.text, Anchor.genre, Source.name, Diagnostic,
             VariantCosine.cosine,
         )
@@ -133,8 +135,8 @@ def _card_query(session: Session) -> Select[tuple[Variant, str, str, str, Diagno
     )  # fmt: skip
 
 
-def _card(row: Row[tuple[Variant, str, str, str, Diagnostic | None, float | None]]) -> Card:
-    variant, anchor, genre, source, measured, cosine = row._t
+def _card(row: Row[Any]) -> Card:
+    variant, anchor, genre, source, measured, cosine = tuple(row)
     return Card(
         variant=variant,
         anchor=anchor,
@@ -156,12 +158,13 @@ def card(session: Session, variant_id: int) -> Card:
 
 def family(session: Session, anchor_id: int) -> list[Card]:
     """The cards of all variants of an anchor, in the taxonomy's order; replaced wordings last."""
-    query = _card_query(session).where(col(Variant.anchor_id) == anchor_id)
-    from_db = [_card(row) for row in session.execute(query)]
-    return sorted(
-        from_db,
-        key=lambda c: (c.variant.status == Status.SUPERSEDED, c.variant.type_id, c.variant.id or 0),
+    query = (
+        _card_query(session)
+        .join(TypeRow, col(TypeRow.id) == Variant.type_id)
+        .where(col(Variant.anchor_id) == anchor_id)
+        .order_by(col(Variant.status) == Status.SUPERSEDED, col(TypeRow.ordinal), col(Variant.id))
     )
+    return [_card(row) for row in session.execute(query)]
 
 
 @dataclass(frozen=True)

@@ -121,7 +121,7 @@ def _done_before(session: Session, card: Shown) -> bool:
 
 
 def _overtaken(session: Session, card: Shown, reviewer_id: int) -> tuple[str, ...]:
-    """Who decided on the variant after the card was drawn (the reviewer too, in a second window)."""
+    """Who decided after the card was drawn (the reviewer too, in a second window)."""
     variant = session.get(Variant, card.variant_id)
     if variant is None:
         raise HedgerowError("This variant is no longer in the database; reload the page.")
@@ -341,5 +341,5 @@ def _versions(session: Session, ids: Iterable[int]) -> dict[int, int]:
     found: dict[int, int] = {}
     for some in chunks(ids):
         query = select(Variant.id, Variant.version).where(col(Variant.id).in_(some))  # type: ignore[call-overload]
-        found |= dict(session.execute(query).tuples().all())
+        found |= dict(session.execute(query).all())
     return found

@@ -24,7 +24,6 @@ from db.columns import now
 from db.models import (
     Anchor,
     AnchorRevision,
-    Decision,
     Reviewer,
     ReviewerKind,
     Run,
@@ -55,7 +54,7 @@ class Loaded(NamedTuple):
 def load_starter_corpus(session: Session, folder: Path = FOLDER) -> Loaded:
     """Add the families that the database lacks. Anchors it knows are left as they are."""
     seed_taxonomy(session)
-    families = [family for family in _read(folder / "families.jsonl")]
+    families = list(_read(folder / "families.jsonl"))
     known = set(session.execute(select(Anchor.uid)).scalars())  # type: ignore[call-overload]
     fresh = {anchor_uid(f["anchor"]): f for f in families}
     fresh = {uid: family for uid, family in fresh.items() if uid not in known}
@@ -125,7 +124,8 @@ def _add_anchors(
             for uid, family in families.items()
         ],
     )
-    ids = dict(session.execute(select(Anchor.uid, Anchor.id)).tuples().all())  # type: ignore[call-overload]
+    query = select(Anchor.uid, Anchor.id)  # type: ignore[call-overload]
+    ids: dict[str, int] = dict(session.execute(query).all())
     session.execute(
         insert(AnchorRevision),
         [
@@ -183,7 +183,7 @@ def _add_variants(session: Session, rows: list[dict[str, Any]]) -> dict[str, int
     for start in range(0, len(uids), CHUNK):
         some = uids[start : start + CHUNK]
         query = select(Variant.uid, Variant.id).where(col(Variant.uid).in_(some))  # type: ignore[call-overload]
-        ids |= dict(session.execute(query).tuples().all())
+        ids |= dict(session.execute(query).all())
     return ids
 
 

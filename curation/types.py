@@ -46,8 +46,8 @@ def list_types(session: Session) -> list[VariantType]:
     """The types in use, in the taxonomy's order, each in its newest wording."""
     query = (
         select(TypeRow, TypeVersion)
-        .join(TypeVersion, (col(TypeVersion.type_id) == TypeRow.id))
-        .where(TypeVersion.version == TypeRow.version, col(TypeRow.retired_at).is_(None))
+        .join(TypeVersion, col(TypeVersion.type_id) == TypeRow.id)
+        .where(col(TypeVersion.version) == TypeRow.version, col(TypeRow.retired_at).is_(None))
         .order_by(col(TypeRow.ordinal), col(TypeRow.id))
     )
     return [_as_type(row, wording) for row, wording in session.execute(query)]

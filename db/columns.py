@@ -56,7 +56,7 @@ def now() -> datetime:
     return datetime.now(UTC)
 
 
-class db_now(FunctionElement[datetime]):  # noqa: N801 (reads as an SQL function)
+class db_now(FunctionElement[datetime]):
     """The present moment by the database's clock: hosts that share a database share it."""
 
     type = UtcDateTime()

@@ -19,8 +19,8 @@ from sqlmodel import Session
 
 from db.errors import HedgerowError
 
-BUSY_TIMEOUT_MS = 15_000
-"""How long a writer waits for another writer, in milliseconds."""
+BUSY_TIMEOUT_MS = 60_000
+"""How long a writer waits for another, in milliseconds; freezing a large release takes half."""
 
 
 def create_engine(url: URL) -> Engine:

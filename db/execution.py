@@ -78,7 +78,7 @@ class RunContext:
             session.execute(update(Run).where(*mine).values(**values))
             for (name, step), value in figures.items():
                 session.merge(RunMetric(run_id=self.run.id or 0, name=name, step=step, value=value))
-            row = session.execute(select(Run.cancel_requested).where(*mine)).first()
+            row = session.execute(select(col(Run.cancel_requested)).where(*mine)).first()
         if row is None or row[0]:  # gone: another process has claimed the run
             self.stop.set()
 

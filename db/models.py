@@ -14,7 +14,7 @@ from sqlmodel import Field, SQLModel
 from db.columns import JsonColumn, UtcDateTime, enum_column, now
 
 # Named constraints, so that later migrations can change them on every database.
-SQLModel.metadata.naming_convention = {  # type: ignore[assignment]
+SQLModel.metadata.naming_convention = {
     "ix": "ix_%(table_name)s_%(column_0_N_name)s",
     "uq": "uq_%(table_name)s_%(column_0_N_name)s",
     "fk": "fk_%(table_name)s_%(column_0_N_name)s",
@@ -90,7 +90,7 @@ class Reviewer(SQLModel, table=True):
 
     id: int | None = Field(default=None, primary_key=True)
     name: str = Field(max_length=80, unique=True)
-    kind: ReviewerKind = Field(sa_type=enum_column(ReviewerKind))  # type: ignore[call-overload]
+    kind: ReviewerKind = Field(sa_type=enum_column(ReviewerKind))
     counts: bool = True
     created_at: datetime = _created_at()
 
@@ -118,7 +118,7 @@ class Anchor(SQLModel, table=True):
     source_id: int = Field(foreign_key="source.id")
     genre: str = Field(default="", max_length=80)
     language: str = Field(default="en", max_length=35)
-    split: Split = Field(sa_type=enum_column(Split))  # type: ignore[call-overload]
+    split: Split = Field(sa_type=enum_column(Split))
     retired_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
     created_at: datetime = _created_at()
 
@@ -142,7 +142,7 @@ class TypeRow(SQLModel, table=True):
     __tablename__ = "variant_type"
 
     id: str = Field(primary_key=True, max_length=40)
-    polarity: Polarity = Field(sa_type=enum_column(Polarity))  # type: ignore[call-overload]
+    polarity: Polarity = Field(sa_type=enum_column(Polarity))
     group: str = Field(max_length=40)
     ordinal: int
     version: int = 1
@@ -162,7 +162,7 @@ class TypeVersion(SQLModel, table=True):
     example_anchor: str = Field(sa_type=Text)
     example: str = Field(sa_type=Text)
     prompt_line: str = Field(sa_type=Text)
-    surface_check: dict[str, Any] = Field(sa_type=JsonColumn)  # type: ignore[call-overload]
+    surface_check: dict[str, Any] = Field(sa_type=JsonColumn)
     guideline: str = Field(default="", sa_type=Text)
     created_at: datetime = _created_at()
 
@@ -190,11 +190,11 @@ class Run(SQLModel, table=True):
     id: int | None = Field(default=None, primary_key=True)
     kind: str = Field(max_length=40)
     group: str = Field(default="", max_length=80)
-    parameters: dict[str, Any] = Field(sa_type=JsonColumn)  # type: ignore[call-overload]
-    inputs: dict[str, Any] = Field(default_factory=dict, sa_type=JsonColumn)  # type: ignore[call-overload]
-    versions: dict[str, Any] = Field(default_factory=dict, sa_type=JsonColumn)  # type: ignore[call-overload]
-    result: dict[str, Any] = Field(default_factory=dict, sa_type=JsonColumn)  # type: ignore[call-overload]
-    state: RunState = Field(default=RunState.QUEUED, sa_type=enum_column(RunState))  # type: ignore[call-overload]
+    parameters: dict[str, Any] = Field(sa_type=JsonColumn)
+    inputs: dict[str, Any] = Field(default_factory=dict, sa_type=JsonColumn)
+    versions: dict[str, Any] = Field(default_factory=dict, sa_type=JsonColumn)
+    result: dict[str, Any] = Field(default_factory=dict, sa_type=JsonColumn)
+    state: RunState = Field(default=RunState.QUEUED, sa_type=enum_column(RunState))
     step: int = 0
     total: int = 0
     message: str = Field(default="", sa_type=Text)
@@ -239,7 +239,7 @@ class Answer(SQLModel, table=True):
     anchor_id: int
     anchor_revision: int
     prompt_version_id: int = Field(foreign_key="prompt_version.id")
-    cues: dict[str, Any] = Field(default_factory=dict, sa_type=JsonColumn)  # type: ignore[call-overload]
+    cues: dict[str, Any] = Field(default_factory=dict, sa_type=JsonColumn)
     attempt: int = 1
     raw: str = Field(default="", sa_type=Text)
     finish_reason: str = Field(default="", max_length=80)
@@ -289,7 +289,7 @@ class Variant(SQLModel, table=True):
     author_id: int | None = Field(default=None, foreign_key="reviewer.id")
     created_at: datetime = _created_at()
     version: int = 1
-    status: Status = Field(default=Status.PENDING, sa_type=enum_column(Status))  # type: ignore[call-overload]
+    status: Status = Field(default=Status.PENDING, sa_type=enum_column(Status))
     retired: bool = False
     hardness: float = 0.0
     suspicion: float = 0.0
@@ -315,7 +315,7 @@ class Decision(SQLModel, table=True):
     variant_id: int = Field(foreign_key="variant.id")
     variant_version: int
     reviewer_id: int = Field(foreign_key="reviewer.id")
-    verdict: Verdict = Field(sa_type=enum_column(Verdict))  # type: ignore[call-overload]
+    verdict: Verdict = Field(sa_type=enum_column(Verdict))
     reason: str = Field(default="", max_length=40)
     note: str = Field(default="", sa_type=Text)
     action_id: str = Field(max_length=36)
@@ -372,8 +372,8 @@ class Release(SQLModel, table=True):
     number: int = Field(unique=True)
     name: str = Field(default="", max_length=200)
     content_hash: str = Field(max_length=64)
-    taxonomy: dict[str, Any] = Field(default_factory=dict, sa_type=JsonColumn)  # type: ignore[call-overload]
-    summary: dict[str, Any] = Field(default_factory=dict, sa_type=JsonColumn)  # type: ignore[call-overload]
+    taxonomy: dict[str, Any] = Field(default_factory=dict, sa_type=JsonColumn)
+    summary: dict[str, Any] = Field(default_factory=dict, sa_type=JsonColumn)
     note: str = Field(default="", sa_type=Text)
     author_id: int | None = Field(default=None, foreign_key="reviewer.id")
     created_at: datetime = _created_at()
@@ -392,14 +392,14 @@ class ReleaseItem(SQLModel, table=True):
     anchor: str = Field(sa_type=Text)
     text: str = Field(sa_type=Text)
     type_id: str = Field(max_length=40)
-    polarity: Polarity = Field(sa_type=enum_column(Polarity))  # type: ignore[call-overload]
+    polarity: Polarity = Field(sa_type=enum_column(Polarity))
     cue: str | None = Field(default=None, max_length=200)
-    split: Split = Field(sa_type=enum_column(Split))  # type: ignore[call-overload]
+    split: Split = Field(sa_type=enum_column(Split))
     genre: str = Field(default="", max_length=80)
     language: str = Field(default="en", max_length=35)
     source: str = Field(default="", max_length=200)
     licence: str = Field(default="", max_length=200)
-    provenance: dict[str, Any] = Field(default_factory=dict, sa_type=JsonColumn)  # type: ignore[call-overload]
+    provenance: dict[str, Any] = Field(default_factory=dict, sa_type=JsonColumn)
 
 
 class ProbeSet(SQLModel, table=True):

@@ -156,8 +156,8 @@ def _read(session: Session, condition: Any, *, limit: int = 1) -> list[Run]:
 def metrics(session: Session, run_id: int, *, name: str) -> list[tuple[int, float]]:
     """The (step, value) pairs of one measured figure, in step order."""
     query = (
-        select(RunMetric.step, RunMetric.value)
-        .where(RunMetric.run_id == run_id, RunMetric.name == name)  # type: ignore[arg-type]
+        select(col(RunMetric.step), col(RunMetric.value))
+        .where(col(RunMetric.run_id) == run_id, col(RunMetric.name) == name)
         .order_by(col(RunMetric.step))
     )
     return [(step, value) for step, value in session.execute(query)]

@@ -64,8 +64,8 @@ def _controls(state: ReviewState) -> None:
             "wrong. Most suspicious: what the diagnostics flag.",
         )  # fmt: skip
         view = st.segmented_control(
-            "View", list(VIEWS), label_visibility="collapsed", default=state.by_family, required=True,
-            format_func=lambda key: VIEWS[key],
+            "View", list(VIEWS), label_visibility="collapsed", default=state.by_family,
+            required=True, format_func=lambda key: VIEWS[key],
             help="Family: an anchor with all its variants together.",
         )  # fmt: skip
     wanted = (None if chosen == ALL else chosen, order or state.order, bool(view))
@@ -172,13 +172,15 @@ def _reasons(state: ReviewState, shown: Shown) -> None:
         for reason in REJECT_REASONS:
             if reason.id == "anchor_unsuitable":
                 continue
-            common = {"key": f"{reason.digit}-{key}", "shortcut": reason.digit, "type": "tertiary"}
-            if reason.id == "other":
-                st.button(reason.label, **common, help=reason.explanation,
-                          on_click=state.toggle, args=(Panel.REJECT,))  # fmt: skip
-            else:
-                st.button(reason.label, **common, help=reason.explanation,
-                          on_click=state.reject, args=(shown, reason.id))  # fmt: skip
+            act, args = (
+                (state.toggle, (Panel.REJECT,))
+                if reason.id == "other"
+                else (state.reject, (shown, reason.id))
+            )
+            st.button(
+                reason.label, key=f"{reason.digit}-{key}", shortcut=reason.digit, type="tertiary",
+                help=reason.explanation, on_click=act, args=args,
+            )  # fmt: skip
         st.button("Anchor unsuitable (whole family)", key=f"f-{key}", shortcut="f",
                   type="tertiary", on_click=state.reject_family, args=(shown,),
                   help="Not affirmative to begin with: rejects every variant of it.")  # fmt: skip

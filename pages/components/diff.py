@@ -1,7 +1,7 @@
 """A word-level diff of a variant against its anchor, with cues, negators and affixes marked."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from difflib import SequenceMatcher
 from itertools import groupby
 
@@ -51,7 +51,7 @@ def _characters(words: Sequence[re.Match[str]], text: str) -> set[int]:
     return set(range(words[0].start(), words[-1].end()))
 
 
-def _sentence(text: str, changed: set[int], kinds: dict[int, str], *, tag: str) -> Markup:
+def _sentence(text: str, changed: set[int], kinds: Mapping[int, str], *, tag: str) -> Markup:
     parts = []
     runs = groupby(range(len(text)), key=lambda i: (i in changed, kinds.get(i)))
     for (is_changed, kind), indices in runs:

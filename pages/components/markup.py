@@ -1,4 +1,4 @@
-"""The only place that emits HTML. Texts get into it through ``Markup.format``, which escapes them."""
+"""The only place that emits HTML. Texts get into it by ``Markup.format``, which escapes them."""
 
 from functools import cache
 from pathlib import Path

@@ -12,18 +12,26 @@ from db.models import Setting
 
 
 def test_a_read_session_cannot_write(engine: Engine) -> None:
-    with pytest.raises((DBAPIError, HedgerowError)), reading(engine) as session:
-        session.add(Setting(key="x", value=1))
-        session.flush()
+    def write() -> None:
+        with reading(engine) as session:
+            session.add(Setting(key="x", value=1))
+            session.flush()
+
+    with pytest.raises((DBAPIError, HedgerowError)):
+        write()
     with reading(engine) as session:
         assert session.get(Setting, "x") is None
 
 
 def test_what_fails_in_a_write_session_leaves_nothing(engine: Engine) -> None:
-    with pytest.raises(RuntimeError), writing(engine) as session:
-        session.add(Setting(key="x", value=1))
-        session.flush()
-        raise RuntimeError
+    def fail() -> None:
+        with writing(engine) as session:
+            session.add(Setting(key="x", value=1))
+            session.flush()
+            raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        fail()
     with reading(engine) as session:
         assert session.get(Setting, "x") is None
 
