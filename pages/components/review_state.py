@@ -131,17 +131,18 @@ class ReviewState:
         at = self.drawn.get(shown.action_id)
         return at is not None and time.monotonic() - at >= MIN_SHOWN_SECONDS
 
-    def _act(self, shown: Shown, said: str, do: Callable[[Session], Outcome]) -> None:
+    def _act(self, shown: Shown, said: str, do: Callable[[Session], Outcome]) -> bool:
+        """Do it, unless the key came too early or too late; whether something was stored."""
         if not self._is_on_screen(shown):
-            return
+            return False
         try:
             with writing(self.engine) as session:
                 outcome = do(session)
         except HedgerowError as error:
             self._say(str(error), warn=True)
-            return
+            return False
         if not outcome.recorded:
-            return
+            return False
         self._count(outcome.changes)
         self.panel = Panel.NONE
         self.pinned = None
@@ -154,6 +155,7 @@ class ReviewState:
             )
         else:
             self._say(f"{said} Z takes it back.")
+        return True
 
     def accept(self, shown: Shown) -> None:
         """A: the variant is good as it stands."""
@@ -199,9 +201,8 @@ class ReviewState:
                 text=text, type_id=type_id, cue=cue, reason=reason, note=note,
             )  # fmt: skip
 
-        before = self.edited
-        self._act(shown, "Retyped." if text is None else "Edited.", do)
-        self.edited = before + 1
+        if self._act(shown, "Retyped." if text is None else "Edited.", do):
+            self.edited += 1
 
     def skip(self, shown: Shown) -> None:
         """S: leave it undecided and go on; it comes back in the next session."""
