@@ -1,0 +1,117 @@
+"""The commands that the README and the guides show do what they say: they are run.
+
+Taken are the lines of fenced blocks that begin with ``hedgerow ``; a backslash at the end of a line
+joins the next one to it. A block marked ``text`` shows a form, not commands, and is left out. Each
+document starts with the starter corpus loaded and runs its commands in order. Lines that begin with
+``export HEDGEROW_`` set a variable for the rest of the document, and ``UID`` stands for a variant
+that is pending at that moment.
+
+Commands that run on, or load a model, are run with ``--help`` appended: that checks their names and
+options.
+"""
+
+import re
+import shlex
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+import cli
+
+ROOT = Path(cli.__file__).parent
+DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+ONLY_HELP = {"app", "benchmark", "diagnose", "generate", "similarity", "train"}
+NOT_COMMANDS = {"text", "json", "python", "toml", "yaml"}
+
+_FENCE = re.compile(r"^ *```(\w*)[^\n]*\n(.*?)^ *```", re.DOTALL | re.MULTILINE)
+
+
+def command_lines(markdown: str) -> Iterator[str]:
+    """The ``hedgerow`` commands and ``export`` lines of a document, in order."""
+    for language, block in _FENCE.findall(markdown):
+        if language in NOT_COMMANDS:
+            continue
+        for line in block.replace("\\\n", " ").splitlines():
+            if line.strip().startswith(("hedgerow ", "export HEDGEROW_")):
+                yield line.strip()
+
+
+def carry_out(line: str, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Run one line of a document; an exit code other than 0 fails the test."""
+    program, *arguments = shlex.split(line, comments=True)
+    if program == "export":
+        for assignment in arguments:
+            monkeypatch.setenv(*assignment.split("=", 1))
+        return
+    if "UID" in arguments:
+        with sqlite3.connect(home / "hedgerow.db") as connection:
+            query = "SELECT uid FROM variant WHERE status = 'pending' ORDER BY id LIMIT 1"
+            (uid,) = connection.execute(query).fetchone()
+        arguments = [uid if argument == "UID" else argument for argument in arguments]
+    if arguments[0] in ONLY_HELP:
+        arguments.append("--help")
+    result = CliRunner().invoke(cli.app, arguments)
+    assert result.exit_code == 0, f"{line}\n{result.output}"
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_the_commands_of_a_document_work(
+    document: Path, loaded_home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for line in command_lines(document.read_text(encoding="utf-8")):
+        carry_out(line, loaded_home, monkeypatch)
+
+
+def test_the_readme_shows_commands() -> None:
+    lines = list(command_lines((ROOT / "README.md").read_text(encoding="utf-8")))
+    assert any(line.startswith("hedgerow ") for line in lines)
+
+
+def test_commands_are_found_in_fenced_blocks_only() -> None:
+    markdown = """
+hedgerow not this
+```sh
+export HEDGEROW_REVIEWER=Ann
+make run
+hedgerow review apply --rule 'no flags' \\
+    --accept   # every one
+```
+```text
+hedgerow release create [--name …]
+```
+1. As here:
+   ```
+   hedgerow status
+   ```
+"""
+    assert [shlex.split(line, comments=True) for line in command_lines(markdown)] == [
+        ["export", "HEDGEROW_REVIEWER=Ann"],
+        ["hedgerow", "review", "apply", "--rule", "no flags", "--accept"],
+        ["hedgerow", "status"],
+    ]
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["hedgerow nonsense", "hedgerow app --nonsense", "hedgerow run 99", "hedgerow review undo"],
+)
+def test_a_command_that_does_not_work_is_noticed(
+    line: str, loaded_home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(AssertionError, match=re.escape(line)):
+        carry_out(line, loaded_home, monkeypatch)
+
+
+def test_uid_stands_for_a_pending_variant(
+    loaded_home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    carry_out("export HEDGEROW_REVIEWER=Ann", loaded_home, monkeypatch)
+    for _ in range(2):
+        carry_out("hedgerow review accept UID", loaded_home, monkeypatch)
+    with sqlite3.connect(loaded_home / "hedgerow.db") as connection:
+        query = "SELECT count(DISTINCT variant_id) FROM decision JOIN reviewer r ON r.id ="
+        query += " reviewer_id WHERE r.name = 'Ann'"
+        assert connection.execute(query).fetchone() == (2,)
