@@ -1,0 +1,288 @@
+"""How far the data has come: from anchors to models, per type, and what to do next.
+
+Everything is counted in the database, from its indexes, so that the counts stay quick in large
+projects; what a release holds was counted when it was made.
+"""
+
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+from sqlalchemy import and_, case, func, select, union
+from sqlmodel import Session, col
+
+from curation.diagnostics import active_encoder_id
+from curation.release import list_releases
+from curation.release_contents import Counts, changes_since, contents_of, triples_by_type
+from curation.types import list_types
+from db.models import (
+    Anchor,
+    Diagnostic,
+    Encoder,
+    Release,
+    Split,
+    Status,
+    TypeRow,
+    Variant,
+    VariantCosine,
+)
+
+
+@dataclass(frozen=True)
+class FunnelRow:
+    """One type, or all of them together.
+
+    Attributes:
+        type_id: '' for the total.
+        role: ``negation``, ``hedge`` or ``paraphrase``; '' for the total and for retired types.
+        anchors: anchors that have a variant of the type; in the total, all anchors in use.
+        variants: variants in use; an edited one counts once, as what the edit made of it.
+        diagnosed: of these, measured with everything, the active encoder's cosine included.
+        decided: of these, no longer pending.
+        accepted, rejected, conflict: what the decisions add up to.
+        released: variants in the newest release.
+        triples: triples of the newest release that a variant of the type is part of; in the total,
+            all its triples.
+        trained: variants in the training part of the release that the newest model learnt from.
+    """
+
+    type_id: str
+    label: str
+    role: str
+    anchors: int = 0
+    variants: int = 0
+    diagnosed: int = 0
+    decided: int = 0
+    accepted: int = 0
+    rejected: int = 0
+    conflict: int = 0
+    released: int = 0
+    triples: int = 0
+    trained: int = 0
+
+    @property
+    def pending(self) -> int:
+        """Variants nobody has decided on."""
+        return self.variants - self.decided
+
+
+@dataclass(frozen=True)
+class Funnel:
+    """The rows in the taxonomy's order, their total, and what lies at the end.
+
+    Attributes:
+        models: encoders trained in this project.
+        trained_release: number of the release that the newest of them learnt from.
+    """
+
+    rows: tuple[FunnelRow, ...]
+    total: FunnelRow
+    newest: Release | None
+    models: int
+    trained_release: int | None
+
+
+class StepKind(StrEnum):
+    """Something to do, in the order of the data's way."""
+
+    LOAD = "load"
+    MEASURE = "measure"
+    REVIEW = "review"
+    RELEASE = "release"
+    TRAIN = "train"
+    EXPORT = "export"
+
+
+@dataclass(frozen=True)
+class NextStep:
+    """One thing to do next.
+
+    Attributes:
+        count: variants to measure or to review, newly accepted ones, or triples to train on.
+        type_id: the type to review; '' for other steps.
+        gone: variants of the newest release that are no longer accepted.
+        release: number of the newest release, None before the first.
+    """
+
+    kind: StepKind
+    count: int = 0
+    type_id: str = ""
+    gone: int = 0
+    release: int | None = None
+
+
+TripleCounter = Callable[[Session, Release], Counts]
+"""Gives what ``triples_by_type`` gives."""
+
+
+def funnel(session: Session, *, count_triples: TripleCounter = triples_by_type) -> Funnel:
+    """How many of each type have come how far.
+
+    Args:
+        count_triples: ``triples_by_type``, or something that remembers what it gave.
+    """
+    releases = list_releases(session)
+    newest = releases[0] if releases else None
+    models, learnt_from = _models(session)
+    trained = next((release for release in releases if release.id == learnt_from), None)
+    columns = {
+        "anchors": _anchors_by_type(session),
+        **_by_status(session),
+        "released": newest.summary["types"] if newest else {},
+        "triples": count_triples(session, newest) if newest else {},
+        "trained": _training_part(trained),
+    }
+    unmeasured = _unmeasured(session, columns["variants"])
+    columns["diagnosed"] = {
+        key: number - unmeasured.get(key, 0) for key, number in columns["variants"].items()
+    }
+    rows = tuple(_rows(session, columns))
+    anchors = select(func.count()).select_from(Anchor).where(col(Anchor.retired_at).is_(None))
+    # An anchor has variants of several types, and a triple two.
+    total = _sums(rows) | {
+        "anchors": session.execute(anchors).scalar_one(),
+        "triples": newest.summary["triples"] if newest else 0,
+    }
+    return Funnel(
+        rows=rows,
+        total=FunnelRow("", "All types", "", **total),
+        newest=newest,
+        models=models,
+        trained_release=trained.number if trained else None,
+    )
+
+
+_COLUMNS = (
+    "anchors", "variants", "diagnosed", "decided", "accepted", "rejected", "conflict", "released",
+    "triples", "trained",
+)  # fmt: skip
+
+
+def _rows(session: Session, columns: Mapping[str, Counts]) -> Iterator[FunnelRow]:
+    known = {entry.id: (entry.label, entry.role) for entry in list_types(session)}
+    retired = sorted({key for counts in columns.values() for key in counts} - known.keys())
+    for type_id in [*known, *retired]:
+        label, role = known.get(type_id, (type_id, ""))
+        numbers = {name: columns[name].get(type_id, 0) for name in _COLUMNS}
+        yield FunnelRow(type_id, label, role, **numbers)
+
+
+def _sums(rows: Collection[FunnelRow]) -> dict[str, int]:
+    return {name: sum(getattr(row, name) for row in rows) for name in _COLUMNS}
+
+
+def _anchors_by_type(session: Session) -> Counts:
+    having_one = (
+        select(func.count())
+        .select_from(Anchor)
+        .where(
+            col(Anchor.retired_at).is_(None),
+            select(col(Variant.id))
+            .where(
+                col(Variant.anchor_id) == col(Anchor.id), col(Variant.type_id) == col(TypeRow.id)
+            )
+            .correlate(Anchor, TypeRow)
+            .exists(),
+        )
+        .correlate(TypeRow)
+        .scalar_subquery()
+    )
+    return dict(session.execute(select(col(TypeRow.id), having_one)).tuples().all())
+
+
+def _by_status(session: Session) -> dict[str, Counts]:
+    """``variants``, ``decided``, ``accepted``, ``rejected`` and ``conflict`` per type."""
+    query = select(
+        col(Variant.status), col(Variant.retired), col(Variant.type_id), func.count()
+    ).group_by(col(Variant.status), col(Variant.retired), col(Variant.type_id))
+    found: dict[str, dict[str, int]] = {
+        name: {} for name in ("variants", "decided", "accepted", "rejected", "conflict")
+    }
+    for status, retired, type_id, number in session.execute(query):
+        if retired or status == Status.SUPERSEDED:
+            continue
+        names = ["variants"] if status == Status.PENDING else ["variants", "decided", status.value]
+        for name in names:
+            found[name][type_id] = found[name].get(type_id, 0) + number
+    return found  # type: ignore[return-value]  # dict is invariant
+
+
+def _unmeasured(session: Session, variants: Counts) -> Counts:
+    """Of these variants in use, those without measures or without the active encoder's cosine."""
+    encoder_id = active_encoder_id(session)
+    if encoder_id is None:
+        return variants
+    # A measure belongs to exactly one variant: equal numbers say that none is missing, at a
+    # hundredth of the cost of looking.
+    of_encoder = col(VariantCosine.encoder_id) == encoder_id
+    everything, measured, cosines = session.execute(
+        select(
+            select(func.count()).select_from(Variant).scalar_subquery(),
+            select(func.count()).select_from(Diagnostic).scalar_subquery(),
+            select(func.count()).select_from(VariantCosine).where(of_encoder).scalar_subquery(),
+        )
+    ).one()
+    if everything == measured == cosines:
+        return {}
+    its_measures = select(Diagnostic).where(col(Diagnostic.variant_id) == col(Variant.id))
+    its_cosine = select(VariantCosine).where(
+        col(VariantCosine.variant_id) == col(Variant.id), of_encoder
+    )
+    missing = union(
+        select(col(Variant.id)).where(~its_measures.exists()),
+        select(col(Variant.id)).where(~its_cosine.exists()),
+    ).subquery()
+    in_use = and_(col(Variant.retired).is_(False), col(Variant.status) != Status.SUPERSEDED)
+    # No condition but the join: SQLite would rather walk through everything that is in use.
+    query = (
+        select(col(Variant.type_id), func.sum(case((in_use, 1), else_=0)))
+        .select_from(missing)
+        .join(Variant, col(Variant.id) == missing.c.id)
+        .group_by(col(Variant.type_id))
+    )
+    return dict(session.execute(query).tuples().all())
+
+
+def _models(session: Session) -> tuple[int, int | None]:
+    """How many encoders were trained here, and the id of the release of the newest one."""
+    ours = col(Encoder.run_id).is_not(None)
+    count = session.execute(select(func.count()).select_from(Encoder).where(ours)).scalar_one()
+    newest = select(col(Encoder.release_id)).where(ours).order_by(col(Encoder.id).desc()).limit(1)
+    return count, session.execute(newest).scalar()
+
+
+def _training_part(release: Release | None) -> Counts:
+    if release is None:
+        return {}
+    by_split = release.summary["types_by_split"]
+    return {type_id: splits.get(Split.TRAIN, 0) for type_id, splits in by_split.items()}
+
+
+def next_steps(session: Session, state: Funnel, *, busy: Collection[str] = ()) -> list[NextStep]:
+    """What to do next, in the order of the data's way.
+
+    Args:
+        state: what ``funnel`` gave in the same session.
+        busy: kinds of runs under way; what they are doing is not proposed again.
+    """
+    total, newest = state.total, state.newest
+    if not total.anchors and not total.variants:
+        return [NextStep(StepKind.LOAD)]
+    steps = []
+    if total.diagnosed < total.variants and "diagnose" not in busy:
+        steps.append(NextStep(StepKind.MEASURE, total.variants - total.diagnosed))
+    steps += [
+        NextStep(StepKind.REVIEW, row.pending, row.type_id) for row in state.rows if row.pending
+    ]
+    if newest is None:
+        if total.accepted:
+            steps.append(NextStep(StepKind.RELEASE, total.accepted))
+        return steps
+    changes = changes_since(session, newest)
+    added, gone = sum(changes.added.values()), sum(changes.gone.values())
+    if (added or gone) and total.accepted:
+        steps.append(NextStep(StepKind.RELEASE, added, gone=gone, release=newest.number))
+    to_learn = contents_of(newest).triples_by_split.get(Split.TRAIN, 0)
+    if to_learn and state.trained_release != newest.number and "train" not in busy:
+        steps.append(NextStep(StepKind.TRAIN, to_learn, release=newest.number))
+    return [*steps, NextStep(StepKind.EXPORT, newest.summary["variants"], release=newest.number)]

@@ -1,0 +1,189 @@
+"""What releases hold, what one made now would hold, and what has changed since one.
+
+A release's contents were counted when it was made. Of the decisions only those made since are
+looked at, so that a change shows at once in large projects, too.
+"""
+
+from collections.abc import Mapping
+from datetime import timedelta
+from typing import Any, NamedTuple
+
+from sqlalchemy import ColumnElement, and_, case, func, select, union
+from sqlmodel import Session, col
+
+from db.models import (
+    Anchor,
+    Decision,
+    Polarity,
+    Release,
+    ReleaseItem,
+    Status,
+    TypeRow,
+    Variant,
+)
+
+MARGIN = timedelta(minutes=1)
+"""Decisions this much older than a release are looked at too: longer than a writer waits."""
+
+Counts = Mapping[str, int]
+"""Type → number."""
+
+
+class Changes(NamedTuple):
+    """What has become accepted since a release, and what of it no longer is; per type."""
+
+    added: Counts
+    gone: Counts
+
+
+class Contents(NamedTuple):
+    """What a release holds: type → split → variants, and triples per split."""
+
+    variants: int
+    anchors: int
+    triples: int
+    types_by_split: Mapping[str, Counts]
+    triples_by_split: Counts
+
+
+def contents_of(release: Release) -> Contents:
+    """What a release holds."""
+    summary = release.summary
+    return Contents(
+        variants=summary["variants"],
+        anchors=summary["anchors"],
+        triples=summary["triples"],
+        types_by_split=summary["types_by_split"],
+        triples_by_split={split: counts["triples"] for split, counts in summary["splits"].items()},
+    )
+
+
+def contents_now(session: Session) -> Contents:
+    """What a release made now would hold."""
+    polarity = dict(session.execute(select(col(TypeRow.id), col(TypeRow.polarity))).tuples().all())
+    types = sorted(polarity)
+    families = _accepted_families(polarity)
+    query = (
+        select(
+            col(Anchor.split),
+            func.count(families.c.anchor_id.distinct()),
+            func.sum(families.c.positives * families.c.negatives),
+            *(func.sum(families.c[f"type_{at}"]) for at in range(len(types))),
+        )
+        .join(families, families.c.anchor_id == col(Anchor.id))
+        .where(col(Anchor.retired_at).is_(None))
+        .group_by(col(Anchor.split))
+    )
+    anchors, triples = 0, {}
+    by_split: dict[str, dict[str, int]] = {}
+    for split, its_anchors, its_triples, *numbers in session.execute(query):
+        anchors += its_anchors
+        triples[split.value] = int(its_triples)
+        for type_id, number in zip(types, numbers, strict=True):
+            if number:
+                by_split.setdefault(type_id, {})[split.value] = int(number)
+    variants = sum(sum(splits.values()) for splits in by_split.values())
+    return Contents(variants, anchors, sum(triples.values()), by_split, triples)
+
+
+def _accepted_families(polarity: Mapping[str, Polarity]) -> Any:
+    """Per wording of an anchor: accepted variants by polarity and by type, in order of the id."""
+    sides = {
+        side: [type_id for type_id, its in polarity.items() if its == side] for side in Polarity
+    }
+    return (
+        select(
+            col(Variant.anchor_id),
+            _number_of(col(Variant.type_id).in_(sides[Polarity.POSITIVE])).label("positives"),
+            _number_of(col(Variant.type_id).in_(sides[Polarity.NEGATIVE])).label("negatives"),
+            *(
+                _number_of(col(Variant.type_id) == type_id).label(f"type_{at}")
+                for at, type_id in enumerate(sorted(polarity))
+            ),
+        )
+        .where(col(Variant.status) == Status.ACCEPTED, col(Variant.retired).is_(False))
+        .group_by(col(Variant.anchor_id), col(Variant.anchor_revision))
+        .subquery()
+    )
+
+
+def changes_since(session: Session, release: Release) -> Changes:
+    """What the decisions since a release have added to what is accepted, and taken from it."""
+    boundary = (
+        select(col(Decision.id))
+        .where(col(Decision.decided_at) < release.created_at - MARGIN)
+        .order_by(col(Decision.id).desc())
+        .limit(1)
+    )
+    after = session.execute(boundary).scalar() or 0
+    touched = union(
+        select(col(Decision.variant_id).label("id")).where(col(Decision.id) > after),
+        select(col(Decision.child_id)).where(
+            col(Decision.id) > after, col(Decision.child_id).is_not(None)
+        ),
+    ).subquery()
+    in_release = (
+        select(col(ReleaseItem.id))
+        .where(
+            col(ReleaseItem.variant_uid) == col(Variant.uid),
+            col(ReleaseItem.release_id) == release.id,
+        )
+        .exists()
+    )
+    accepted = and_(
+        col(Variant.status) == Status.ACCEPTED,
+        col(Variant.retired).is_(False),
+        col(Anchor.retired_at).is_(None),
+    )
+    # No condition but the join: SQLite would rather walk through everything that is accepted.
+    query = (
+        select(
+            col(Variant.type_id),
+            _number_of(accepted & ~in_release),
+            _number_of(~accepted & in_release),
+        )
+        .select_from(touched)
+        .join(Variant, col(Variant.id) == touched.c.id)
+        .join(Anchor, col(Anchor.id) == col(Variant.anchor_id))
+        .group_by(col(Variant.type_id))
+    )
+    rows = session.execute(query).all()
+    return Changes(
+        added={type_id: added for type_id, added, _ in rows if added},
+        gone={type_id: gone for type_id, _, gone in rows if gone},
+    )
+
+
+def triples_by_type(session: Session, release: Release) -> Counts:
+    """Type → triples of the release that one of its variants is part of.
+
+    The one count that reads every row of a release: about a second per 350,000. It never changes,
+    so that a caller may keep it.
+    """
+    polarities = {key: entry["polarity"] for key, entry in release.taxonomy.items()}
+    types = list(release.summary["types"])
+    families = (
+        select(
+            _number_of(col(ReleaseItem.polarity) == Polarity.POSITIVE).label("positives"),
+            _number_of(col(ReleaseItem.polarity) == Polarity.NEGATIVE).label("negatives"),
+            *(
+                _number_of(col(ReleaseItem.type_id) == type_id).label(f"type_{at}")
+                for at, type_id in enumerate(types)
+            ),
+        )
+        .where(col(ReleaseItem.release_id) == release.id)
+        .group_by(col(ReleaseItem.anchor_uid), col(ReleaseItem.anchor))
+        .subquery()
+    )
+    sums = []
+    for at, type_id in enumerate(types):
+        positive = polarities[type_id] == Polarity.POSITIVE
+        other = families.c.negatives if positive else families.c.positives
+        sums.append(func.sum(families.c[f"type_{at}"] * other))
+    found = session.execute(select(*sums)).one() if sums else ()
+    return {type_id: int(number or 0) for type_id, number in zip(types, found, strict=True)}
+
+
+def _number_of(condition: ColumnElement[bool]) -> ColumnElement[int]:
+    """SQL: in how many rows of a group the condition holds."""
+    return func.sum(case((condition, 1), else_=0))
