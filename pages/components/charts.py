@@ -1,0 +1,230 @@
+"""Charts as pure functions of tidy rows. Blue and orange, apart for every kind of colour blindness.
+
+Texts reach Vega as data, never as expressions; it draws them as plain text.
+"""
+
+import textwrap
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import altair as alt
+import numpy as np
+
+from training.figures import LossPoint
+from training.similarity import AFTER, BEFORE, DistributionRow, ProbeRow
+
+LABEL_WIDTH = 34
+LABEL_LINES = 4
+"""Characters a line and lines of a sentence beside its bars; the tooltip has all of it."""
+
+BAR, GAP = 19, 16
+"""Pixels a bar, and between two sentences or types."""
+
+QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9)
+
+_LINES = "split(datum.label, '\\n')"
+
+
+class Palette(NamedTuple):
+    """Colours for before and after, and for text; each 3 : 1 or better on its background."""
+
+    before: str
+    after: str
+    ink: str
+
+
+LIGHT = Palette(before="#b5531c", after="#2f62a8", ink="#101a0e")
+DARK = Palette(before="#f0a273", after="#86b4ec", ink="#dbe3d6")
+
+
+def palette(*, dark: bool) -> Palette:
+    """The colours for a light or a dark page."""
+    return DARK if dark else LIGHT
+
+
+def figure_1(rows: Sequence[ProbeRow], *, dark: bool) -> alt.LayerChart:
+    """Figure 1: a group of bars a sentence; what the paper published is drawn hollow."""
+    return _bars(rows, [row.text for row in rows], dark=dark)
+
+
+def own_probes(rows: Sequence[ProbeRow], *, dark: bool) -> alt.LayerChart:
+    """As Figure 1, for pairs that each have their own first sentence."""
+    return _bars(rows, [f"{row.anchor} → {row.text}" for row in rows], dark=dark)
+
+
+def _bars(rows: Sequence[ProbeRow], sentences: Sequence[str], *, dark: bool) -> alt.LayerChart:
+    colours = palette(dark=dark)
+    labels = _labels(sentences)
+    table = [
+        {
+            "pair": labels[sentence],
+            "first": row.anchor,
+            "second": row.text,
+            "series": _series(row),
+            "cosine": row.cosine,
+        }
+        for row, sentence in zip(rows, sentences, strict=True)
+    ]
+    series = {_series(row): row for row in rows}
+    # The published values come as before and after too, in that order.
+    published = [name for name, row in series.items() if row.published]
+    stroke = [
+        colours.before if name in published[:1] or row.series == BEFORE else colours.after
+        for name, row in series.items()
+    ]
+    fill = [
+        "transparent" if name in published else c for name, c in zip(series, stroke, strict=True)
+    ]
+    base = alt.Chart(alt.Data(values=table)).encode(
+        y=_groups("pair", list(labels.values())),
+        yOffset=alt.YOffset("series:N", sort=list(series)),
+        x=alt.X(
+            "cosine:Q",
+            title="cosine similarity of the two sentences",
+            scale=alt.Scale(domain=[min(0.0, *(row.cosine for row in rows)), 1.0]),
+        ),
+        tooltip=[
+            alt.Tooltip("first:N", title="First sentence"),
+            alt.Tooltip("second:N", title="Second sentence"),
+            alt.Tooltip("series:N", title="Measured"),
+            alt.Tooltip("cosine:Q", title="Cosine", format=".3f"),
+        ],
+    )
+    names = list(series)
+    legend = alt.Legend(title=None, orient="top", columns=2, labelLimit=320, symbolType="square")
+    bars = base.mark_bar(strokeWidth=1.5, height={"band": 0.8}).encode(
+        fill=alt.Fill("series:N", scale=alt.Scale(domain=names, range=fill), legend=legend),
+        stroke=alt.Stroke("series:N", scale=alt.Scale(domain=names, range=stroke), legend=legend),
+    )
+    values = base.mark_text(align="left", dx=5, color=colours.ink).encode(
+        text=alt.Text("cosine:Q", format=".2f")
+    )
+    return _sized(alt.layer(bars, values), groups=len(labels), bars=len(series))
+
+
+def _series(row: ProbeRow) -> str:
+    """What a bar is, for the legend."""
+    if row.published:
+        return f"{row.series.removeprefix('paper: ')}, as the paper published it"
+    return {BEFORE: "before training", AFTER: "after training"}[row.series]
+
+
+def _labels(sentences: Sequence[str]) -> dict[str, str]:
+    """A label of some short lines for each distinct sentence, all different."""
+    labels: dict[str, str] = {}
+    for sentence in dict.fromkeys(sentences):
+        label = "\n".join(
+            textwrap.wrap(sentence, LABEL_WIDTH, max_lines=LABEL_LINES, placeholder=" …")
+        )
+        taken = set(labels.values())
+        number = 2
+        while label in taken:  # two long sentences that begin alike
+            label = f"{label.rpartition(' (')[0] or label} ({number})"
+            number += 1
+        labels[sentence] = label
+    return labels
+
+
+def _groups(field: str, order: list[str]) -> alt.Y:
+    return alt.Y(
+        f"{field}:N",
+        sort=order,
+        title=None,
+        scale=alt.Scale(paddingInner=0.2, paddingOuter=0.1),
+        axis=alt.Axis(
+            labelExpr=_LINES, labelLimit=240, labelLineHeight=15, ticks=False, domain=False
+        ),
+    )
+
+
+def _sized(chart: Any, *, groups: int, bars: int) -> alt.LayerChart:
+    sized: alt.LayerChart = chart.properties(height=groups * (max(bars, 2) * BAR + GAP))
+    return sized
+
+
+def distribution(
+    rows: Sequence[DistributionRow], *, labels: Mapping[str, str], dark: bool
+) -> alt.LayerChart:
+    """Cosines by type, before and after: median, middle half and middle four fifths.
+
+    Args:
+        rows: of one part of the data.
+        labels: the types to show, in this order, and what they are called.
+    """
+    colours = palette(dark=dark)
+    found = summary(rows, labels=labels)
+    names = {row.type: f"{labels[row.type]}\n{row.n:,} variants" for row in found}
+    table = [{**row._asdict(), "label": names[row.type]} for row in found]
+    low = min([0.0, *(row.least for row in found)])
+    series = alt.Scale(domain=[BEFORE, AFTER], range=[colours.before, colours.after])
+    base = alt.Chart(alt.Data(values=table)).encode(
+        y=_groups("label", list(names.values())),
+        yOffset=alt.YOffset("series:N", sort=[BEFORE, AFTER]),
+        color=alt.Color(
+            "series:N",
+            scale=series,
+            legend=alt.Legend(title=None, orient="top", symbolType="square"),
+        ),
+        tooltip=[
+            alt.Tooltip("label:N", title="Type"),
+            alt.Tooltip("series:N", title="Training"),
+            alt.Tooltip("median:Q", title="Median", format=".3f"),
+            alt.Tooltip("lower:Q", title="Quarter below", format=".3f"),
+            alt.Tooltip("upper:Q", title="Quarter above", format=".3f"),
+            alt.Tooltip("least:Q", title="Tenth below", format=".3f"),
+            alt.Tooltip("most:Q", title="Tenth above", format=".3f"),
+        ],
+    )
+    axis = alt.X(
+        "least:Q", title="cosine similarity of anchor and variant",
+        scale=alt.Scale(domain=[low, 1.0]),
+    )  # fmt: skip
+    whiskers = base.mark_rule(strokeWidth=1.5).encode(x=axis, x2="most:Q")
+    boxes = base.mark_bar(height={"band": 0.7}).encode(x=alt.X("lower:Q"), x2="upper:Q")
+    medians = base.mark_tick(thickness=3, color=colours.ink, height={"band": 0.9}).encode(
+        x="median:Q", color=alt.value(colours.ink)
+    )
+    return _sized(alt.layer(whiskers, boxes, medians), groups=len(names), bars=2)
+
+
+class Summary(NamedTuple):
+    """How the cosines of one type are distributed, before or after: count and quantiles."""
+
+    type: str
+    series: str
+    n: int
+    least: float
+    """A tenth lies below."""
+    lower: float
+    median: float
+    upper: float
+    most: float
+    """A tenth lies above."""
+
+
+def summary(rows: Sequence[DistributionRow], *, labels: Iterable[str]) -> list[Summary]:
+    """One row for each type and series that has cosines, the types in the order of `labels`."""
+    cosines: dict[tuple[str, str], list[float]] = defaultdict(list)
+    for row in rows:
+        cosines[row.type, row.series].append(row.cosine)
+    return [
+        Summary(kind, series, len(values), *(float(q) for q in np.quantile(values, QUANTILES)))
+        for kind in labels
+        for series in (BEFORE, AFTER)
+        if (values := cosines[kind, series])
+    ]
+
+
+def loss(points: Sequence[LossPoint], *, dark: bool) -> alt.Chart:
+    """The training loss by step."""
+    return (
+        alt.Chart(alt.Data(values=[point._asdict() for point in points]))
+        .mark_line(color=palette(dark=dark).after)
+        .encode(
+            x=alt.X("step:Q", title="step", axis=alt.Axis(tickMinStep=1)),
+            y=alt.Y("loss:Q", title="training loss", scale=alt.Scale(zero=False)),
+            tooltip=["step:Q", alt.Tooltip("loss:Q", format=".4f")],
+        )
+        .properties(height=200)
+    )

@@ -1,0 +1,136 @@
+"""A run as people see it: state, progress, time left, log, cancel.
+
+What a run says may quote somebody's text, so none of it is read as Markdown.
+"""
+
+from collections.abc import Callable
+from datetime import timedelta
+
+import streamlit as st
+
+from db.columns import now
+from db.engine import reading, writing
+from db.models import Run, RunState
+from db.runs import UNFINISHED, get_run, last_log_lines, request_cancel
+from pages.components import project
+
+REFRESH_SECONDS = 2.0
+LOG_LINES = 12
+UNCLAIMED = timedelta(seconds=60)
+"""Starting a process takes some seconds; after this time something is wrong with it."""
+
+STATES = {
+    RunState.QUEUED: "waiting",
+    RunState.RUNNING: "running",
+    RunState.DONE: "done",
+    RunState.FAILED: "failed",
+    RunState.CANCELLED: "cancelled",
+    RunState.INTERRUPTED: "interrupted",
+}
+
+Draw = Callable[[Run], None]
+
+
+def follow(run: Run, *, title: str, more: Draw | None = None) -> None:
+    """Show a run that is queued or running; only this refreshes, until the run has ended.
+
+    Then the whole page is drawn anew, so that it can show what came out.
+
+    Args:
+        title: what the run does.
+        more: draws what only this kind of run has, between the progress and the log.
+    """
+    with st.container(border=True):
+        _follow(run.id or 0, title, more)
+
+
+@st.fragment(run_every=REFRESH_SECONDS)
+def _follow(run_id: int, title: str, more: Draw | None) -> None:
+    with reading(project.engine()) as session:
+        run = get_run(session, run_id)
+    if run.state not in UNFINISHED:
+        st.rerun()
+    left, right = st.columns([5, 1], vertical_alignment="center")
+    left.text(f"Run {run.id}: {title}")
+    right.button(
+        "Cancelling …" if run.cancel_requested else "Cancel",
+        key=f"cancel-{run.id}", disabled=run.cancel_requested, width="stretch",
+        on_click=_cancel, args=(run_id,),
+    )  # fmt: skip
+    st.progress(min(1.0, run.step / run.total) if run.total else 0.0)
+    st.text(" · ".join(part for part in (_doing(run), time_left(run)) if part))
+    if more is not None:
+        more(run)
+    log(run)
+
+
+def _cancel(run_id: int) -> None:
+    with writing(project.engine()) as session:
+        request_cancel(session, run_id)
+
+
+def _doing(run: Run) -> str:
+    if run.state == RunState.RUNNING:
+        return run.message.rstrip(".")
+    if now() - run.created_at > UNCLAIMED and run.attempt == 0:
+        return (
+            "Its process has not begun; the log below may say why. Cancel the run, or start "
+            f"'hedgerow run {run.id}' in a terminal"
+        )
+    return "Waiting for its process"
+
+
+def time_left(run: Run) -> str:
+    """About how long a running run will take, judged by its pace; empty where that is unknown."""
+    if not (run.started_at and run.heartbeat_at and run.step and run.total):
+        return ""
+    spent = (run.heartbeat_at - run.started_at).total_seconds()
+    return f"{duration(spent / run.step * (run.total - run.step))} left"
+
+
+def duration(seconds: float) -> str:
+    """A length of time in words, as exact as an estimate can be."""
+    minutes = seconds / 60
+    if minutes < 0.75:
+        return "less than a minute"
+    if minutes < 90:
+        return f"about {max(1, round(minutes))} min"
+    return f"about {minutes / 60:.1f} hours"
+
+
+def log(run: Run, *, opened: bool = False) -> None:
+    """The last lines of the run's log, folded away unless `opened`."""
+    with st.expander("Log", expanded=opened, icon=":material/notes:"):
+        log_lines(run)
+
+
+def log_lines(run: Run) -> None:
+    """The last lines of the run's log."""
+    if lines := last_log_lines(project.settings(), run, count=LOG_LINES):
+        st.code("\n".join(lines), language=None, wrap_lines=True)
+    else:
+        st.caption("The log is empty.")
+
+
+def stopped(run: Run, *, again: Callable[[], None] | None = None) -> None:
+    """Show a run that failed, was cancelled or was cut off: why, its log, and a way on.
+
+    Args:
+        again: starts the run again; None where that is not possible now.
+    """
+    with st.container(border=True, key=f"stopped-{run.id}"):
+        st.text(_why(run))
+        if again is not None:
+            st.button("Start it again", key=f"again-{run.id}", on_click=again)
+        log(run, opened=run.state == RunState.FAILED)
+
+
+def _why(run: Run) -> str:
+    if run.state == RunState.FAILED:
+        return f"Run {run.id} failed: {run.message}"
+    if run.state == RunState.CANCELLED:
+        return f"Run {run.id} was cancelled; it left no result."
+    return (
+        f"Run {run.id} was interrupted: its process{f' on {run.host}' if run.host else ''} ended "
+        "before the run did."
+    )

@@ -1,0 +1,148 @@
+"""What came out of a training: Figure 1, the cosines by type, the model."""
+
+import streamlit as st
+import yaml
+
+from db.engine import reading
+from db.models import Run
+from pages.components import charts, project, run_view, train_start
+from training.figures import SAMPLE, Part, distributions, figure_1, loss_curve, own_figure
+from training.probes import own_probes
+from training.recipe import Recipe
+from training.similarity import DistributionRow
+
+PARTS = {
+    Part.TRAINED: "Trained on",
+    Part.HELD_OUT: "Held out (validation and test)",
+    Part.UNSEEN: "Not in the release",
+}
+
+
+def show(run: Run) -> None:
+    """All of a finished training."""
+    dark = st.context.theme.type == "dark"
+    _figure_1(run, dark=dark)
+    _distributions(run, dark=dark)
+    _model(run)
+    with st.expander("Training loss and log", icon=":material/show_chart:"):
+        with reading(project.engine()) as session:
+            points = loss_curve(session, run)
+        if points:
+            st.altair_chart(charts.loss(points, dark=dark), alt="Training loss by step")
+        run_view.log_lines(run)
+
+
+def _figure_1(run: Run, *, dark: bool) -> None:
+    with reading(project.engine()) as session:
+        paper, own = figure_1(session, run), own_figure(session, run)
+        added_since = len(own_probes(session)) - len({(row.anchor, row.text) for row in own})
+    st.subheader("Figure 1", anchor=False)
+    if not paper:
+        st.text("This run's figures are no longer in the database; train again to measure anew.")
+        return
+    st.text(
+        f"How similar is each sentence to “{paper[0].anchor}”? The hoax should move away, “no "
+        "doubt” should stay close. Hollow bars: what the paper published for its own, larger model."
+    )
+    st.altair_chart(
+        charts.figure_1(paper, dark=dark),
+        alt="Cosine similarity of three sentences to the anchor, published and measured, before "
+        "and after training",
+    )
+    if own:
+        st.markdown("**Your own pairs**")
+        st.altair_chart(
+            charts.own_probes(own, dark=dark),
+            alt="Cosine similarity of your own pairs before and after training",
+        )
+    if added_since:
+        st.caption(f"{added_since} of your pairs came later; the next training measures them.")
+
+
+@st.fragment
+def _distributions(run: Run, *, dark: bool) -> None:
+    labels = {entry.id: entry.label for entry in project.types()}
+    with reading(project.engine()) as session:
+        rows = distributions(session, run)
+    st.subheader("Anchor and variant, by type", anchor=False)
+    st.text(
+        "Negations should move to the left, away from their anchors; hedges and paraphrases should "
+        "stay on the right."
+    )
+    by_part = {part: [row for row in rows if row.part == part] for part in Part}
+    parts = [part for part in Part if by_part[part]]
+    if not parts:
+        st.caption("No variants were measured.")
+        return
+    part = st.segmented_control(
+        "Part of the data", parts, default=Part.HELD_OUT if Part.HELD_OUT in parts else parts[0],
+        required=True, format_func=lambda key: PARTS[key], label_visibility="collapsed",
+        key=f"train-part-{run.id}",
+    )  # fmt: skip
+    shown = by_part[part or parts[0]]
+    known = labels | {row.type: row.type for row in shown if row.type not in labels}
+    st.altair_chart(
+        charts.distribution(shown, labels=known, dark=dark),
+        alt="Cosine of anchor and variant by type, before and after training",
+    )
+    st.caption(
+        f"Bar: the middle half. Line: the middle four fifths. Black tick: the median. "
+        f"{_measured(run, part or parts[0])}"
+    )
+    with st.expander("As numbers", icon=":material/table:"):
+        st.dataframe(_numbers(rows, known), hide_index=True)
+
+
+def _measured(run: Run, part: Part) -> str:
+    counts = run.result.get("sampled", {}).get(part.value)
+    if not counts or counts["of"] <= SAMPLE:
+        return ""
+    return f"A random {counts['measured']:,} of this part's {counts['of']:,} variants."
+
+
+def _numbers(rows: list[DistributionRow], labels: dict[str, str]) -> list[dict[str, object]]:
+    """Medians before and after by type and part."""
+    table: list[dict[str, object]] = []
+    for part, name in PARTS.items():
+        found = charts.summary([row for row in rows if row.part == part], labels=labels)
+        for before, after in zip(found[::2], found[1::2], strict=True):
+            table.append(
+                {
+                    "Part": name, "Type": labels[before.type], "Variants": before.n,
+                    "Median before": round(before.median, 3),
+                    "Median after": round(after.median, 3),
+                    "Change": round(after.median - before.median, 3),
+                }
+            )  # fmt: skip
+    return table
+
+
+def _model(run: Run) -> None:
+    st.subheader("The model", anchor=False)
+    path = project.settings().data_folder / run.result["model"]
+    if not path.is_dir():
+        st.text(f"The model is not at {path} any more.")
+    st.code(
+        "from sentence_transformers import SentenceTransformer\n"
+        f"model = SentenceTransformer({str(path)!r})",
+        language="python", wrap_lines=True,
+    )  # fmt: skip
+    recipe = Recipe.model_validate(run.parameters["recipe"])
+    versions = (f"{name} {run.versions[name]}" for name in _SHOWN if name in run.versions)
+    st.text(
+        f"Trained on {run.result['triples']:,} triples of release {run.result['release']} in "
+        f"{run.result['steps']:,} steps, with seed {run.parameters['seed']}; training and "
+        f"measuring took {run_view.duration(run.result['seconds'])}. "
+        f"Versions: {', '.join(versions)}."
+    )
+    with st.expander("Its recipe", icon=":material/receipt_long:"):
+        st.code(recipe.to_yaml(), language="yaml")
+        st.button(
+            "Use this recipe for the next training", key=f"train-reuse-{run.id}",
+            on_click=train_start.use_recipe, args=(recipe.to_yaml(),),
+        )  # fmt: skip
+    with st.expander("Inputs, for the record", icon=":material/fingerprint:"):
+        st.code(yaml.safe_dump(run.inputs | {"versions": run.versions}), language="yaml")
+
+
+_SHOWN = ("hedgerow", "sentence-transformers", "transformers", "torch", "python")

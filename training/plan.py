@@ -1,0 +1,167 @@
+"""What a training would work on, and about how long it would take."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import yaml
+from sqlalchemy import Subquery, case, func, select
+from sqlmodel import Session, col
+
+from curation.release import get_release, list_releases
+from db.errors import HedgerowError
+from db.models import Anchor, Polarity, ReleaseItem, Split, Status, TypeRow, Variant
+from db.runs import list_runs
+from training.figures import SAMPLE, Part
+from training.recipe import LARGEST_FILE, Recipe
+
+KIND = "train"
+"""The kind of a training's run."""
+
+TRIPLES_PER_SECOND = 12.0
+"""Of the built-in encoder on two CPU cores; what is told before this machine has trained once."""
+
+TELLING_STEPS = 20
+"""A shorter training is mostly loading; its pace says nothing about that of others."""
+
+# A training step passes three texts a triple forwards and backwards, and backwards costs twice as
+# much as forwards; measuring a text is one pass forwards.
+PASSES_PER_TRIPLE = 9
+
+
+class Plan(NamedTuple):
+    """What a training would work on.
+
+    Attributes:
+        release: its number; None where the training would make the first one.
+        variants: accepted variants, in all splits.
+        triples: of the train split; as many as are trained on unless the recipe limits them.
+        anchors: of the train split, with at least one triple.
+    """
+
+    release: int | None
+    variants: int
+    triples: int
+    anchors: int
+
+    def recipe(self) -> Recipe:
+        """The default recipe; where there are fewer anchors than a batch needs, smaller batches."""
+        default = Recipe()
+        return Recipe(batch_size=max(2, min(default.batch_size, self.anchors)))
+
+
+class Estimate(NamedTuple):
+    """About how long a training takes, in seconds, and the run that this is judged by, if any."""
+
+    seconds: float
+    by_run: int | None
+
+
+def parse_recipe(text: str) -> Recipe:
+    """The recipe in a YAML text, as a person edits it; keys it leaves out have their defaults.
+
+    Raises:
+        HedgerowError: no YAML, no keys with values, or a wrong value.
+    """
+    if len(text) > LARGEST_FILE:
+        raise HedgerowError("The recipe is too long; expected some lines of 'key: value'.")
+    try:
+        values = yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        line = f" at line {mark.line + 1}" if mark else ""
+        raise HedgerowError(
+            f"The recipe is not YAML{line}; expected lines such as 'epochs: 1'."
+        ) from error
+    if not isinstance(values, dict) or not all(isinstance(key, str) for key in values):
+        raise HedgerowError("Expected 'key: value' lines in the recipe, such as 'epochs: 1'.")
+    return Recipe(**values)
+
+
+def plan(session: Session, release_number: int | None = None) -> Plan:
+    """What a training on this release would work on; without a number, on the newest one.
+
+    Raises:
+        HedgerowError: there is no such release.
+    """
+    if release_number is None and not list_releases(session):
+        return Plan(None, _count_accepted(session), *_totals(session, _accepted_families()))
+    release = get_release(session, release_number)
+    items = select(func.count()).where(col(ReleaseItem.release_id) == release.id)
+    variants = session.execute(items).scalar_one()
+    return Plan(release.number, variants, *_totals(session, _released_families(release.id or 0)))
+
+
+def _count_accepted(session: Session) -> int:
+    query = (
+        select(func.count(col(Variant.id)))
+        .join(Anchor, col(Anchor.id) == Variant.anchor_id)
+        .where(
+            col(Variant.status) == Status.ACCEPTED,
+            col(Variant.retired).is_(False),
+            col(Anchor.retired_at).is_(None),
+        )
+    )
+    return session.execute(query).scalar_one()
+
+
+def _sides(polarity: Any) -> tuple[Any, Any]:
+    return tuple(
+        func.sum(case((polarity == side, 1), else_=0)).label(side.value)
+        for side in (Polarity.POSITIVE, Polarity.NEGATIVE)
+    )  # type: ignore[return-value]
+
+
+def _released_families(release_id: int) -> Subquery:
+    """Positives and negatives of each anchor in a release's train split."""
+    return (
+        select(*_sides(col(ReleaseItem.polarity)))
+        .where(col(ReleaseItem.release_id) == release_id, col(ReleaseItem.split) == Split.TRAIN)
+        .group_by(col(ReleaseItem.anchor_uid), col(ReleaseItem.anchor))
+        .subquery()
+    )
+
+
+def _accepted_families() -> Subquery:
+    """The same of the release that would be made now."""
+    return (
+        select(*_sides(col(TypeRow.polarity)))
+        .select_from(Variant)
+        .join(Anchor, col(Anchor.id) == Variant.anchor_id)
+        .join(TypeRow, col(TypeRow.id) == Variant.type_id)
+        .where(
+            col(Variant.status) == Status.ACCEPTED,
+            col(Variant.retired).is_(False),
+            col(Anchor.retired_at).is_(None),
+            col(Anchor.split) == Split.TRAIN,
+        )
+        .group_by(col(Variant.anchor_id), col(Variant.anchor_revision))
+        .subquery()
+    )
+
+
+def _totals(session: Session, families: Subquery) -> tuple[int, int]:
+    """(triples, anchors with a triple)."""
+    product = families.c.positive * families.c.negative
+    query = select(func.sum(product), func.sum(case((product > 0, 1), else_=0)))
+    total, anchors = session.execute(query).one()
+    return int(total or 0), int(anchors or 0)
+
+
+def estimate(session: Session, plan: Plan, recipe: Recipe) -> Estimate:
+    """About how long a training takes here, judged by the last one from the same encoder."""
+    steps = recipe.steps(min(plan.triples, recipe.max_triples or plan.triples))
+    variants = session.execute(select(func.count()).select_from(Variant)).scalar_one()
+    units = steps + measuring_steps(min(variants, SAMPLE * len(Part)), recipe)
+    for run in list_runs(session, kind=KIND):
+        parameters, seconds = run.parameters.get("recipe", {}), run.result.get("seconds", 0)
+        like = parameters.get("base_encoder") == recipe.base_encoder
+        if seconds and like and run.result["steps"] >= TELLING_STEPS:
+            rate = run.total * parameters["batch_size"] / seconds
+            return Estimate(units * recipe.batch_size / rate, run.id)
+    return Estimate(units * recipe.batch_size / TRIPLES_PER_SECOND, None)
+
+
+def measuring_steps(pairs: int, recipe: Recipe) -> int:
+    """As long as how many training steps the measuring of so many pairs takes, roughly."""
+    return max(1, round(pairs / (recipe.batch_size * PASSES_PER_TRIPLE)))

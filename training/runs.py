@@ -1,0 +1,220 @@
+"""Trainings as stored runs (kind ``train``): asked for, carried out, measured before and after."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from typing import Any, NamedTuple
+
+from sqlalchemy import delete, select, update
+from sqlmodel import Session, col
+
+from curation.diagnostics import register_encoder
+from curation.encoders import fingerprint
+from curation.release import create_release, get_release, list_releases
+from curation.triples import triples
+from db.columns import db_now
+from db.engine import reading, writing
+from db.errors import HedgerowError
+from db.execution import RunContext
+from db.models import Encoder, ProbeCosine, Release, Run, RunMetric, RunState, Split, VariantCosine
+from db.runs import create_run
+from training.figures import Part, count_part, sample
+from training.finetune import LARGEST_SEED, MODEL_FOLDER, Triple, finetune
+from training.measuring import measure_before_and_after
+from training.plan import KIND, measuring_steps, plan
+from training.probes import ensure_figure_1
+from training.recipe import Recipe
+
+DEFAULT_SEED = 42
+MAX_ENCODER_NAME = 300
+"""Characters that the database has room for."""
+
+
+def request_training(
+    session: Session,
+    *,
+    release_number: int | None,
+    recipe: Recipe,
+    seed: int,
+    requested_by: int | None,
+) -> Run:
+    """Store a run that trains on a release: without a number on the newest, made if there is none.
+
+    Raises:
+        HedgerowError: no such release, nothing to make one of, no triples in its train split, or
+            a seed out of range. Roll the session back then.
+    """
+    if not 0 <= seed <= LARGEST_SEED:
+        raise HedgerowError(f"Expected a seed from 0 to {LARGEST_SEED}, found {seed}.")
+    if release_number is None and not list_releases(session):
+        release = create_release(session, author_id=requested_by).release
+    else:
+        release = get_release(session, release_number)
+    if not plan(session, release.number).triples:
+        raise HedgerowError(
+            f"Release {release.number} holds no triples to train on: accept a hedge or paraphrase "
+            "and a negation of the same anchor, then make a new release."
+        )
+    return create_run(
+        session,
+        kind=KIND,
+        parameters={
+            "release": release.number,
+            "recipe": recipe.model_dump(mode="json"),
+            "seed": seed,
+        },
+        inputs={"release": release.content_hash, "recipe": recipe.hash},
+        requested_by=requested_by,
+    )
+
+
+def requeue(session: Session, run_id: int) -> None:
+    """Make a training that stopped before its end wait for a process again.
+
+    Raises:
+        HedgerowError: it is done or under way.
+    """
+    silent = (col(Run.state) == RunState.RUNNING) & (col(Run.lease_until) < db_now())
+    stopped = col(Run.state).in_([RunState.FAILED, RunState.CANCELLED, RunState.INTERRUPTED])
+    changed = session.execute(
+        update(Run)
+        .where(col(Run.id) == run_id, col(Run.kind) == KIND, stopped | silent)
+        .values(
+            state=RunState.QUEUED, cancel_requested=False, step=0, total=0, finished_at=None,
+            message="Waiting for its process.",
+        )
+    )  # fmt: skip
+    if not getattr(changed, "rowcount", 0):
+        raise HedgerowError(f"Run {run_id} cannot be started again: it is done or under way.")
+
+
+class _Task(NamedTuple):
+    """What a run trains on and what it measures afterwards."""
+
+    release: Release
+    recipe: Recipe
+    seed: int
+    triples: list[Triple]
+    parts: dict[Part, list[int]]
+    sizes: dict[Part, int]
+
+    @property
+    def variant_ids(self) -> list[int]:
+        return [key for ids in self.parts.values() for key in ids]
+
+
+def work(context: RunContext) -> dict[str, Any]:
+    """Train and measure (run kind ``train``).
+
+    Parameters of the run: ``release`` (its number), ``recipe``, ``seed``. A run that is carried
+    out again starts its training anew in the same folder.
+    """
+    started = time.monotonic()
+    _clear_earlier_attempt(context)
+    context.update(0, 0, "Reading the triples.")
+    task = _task(context)
+    context.update(0, 0, "Looking for the encoder.")
+    base_id = _base_encoder(context, task.recipe.base_encoder)
+    progress = _Progress(context, measuring=measuring_steps(len(task.variant_ids), task.recipe))
+    folder = finetune(
+        triples=task.triples, recipe=task.recipe, seed=task.seed, folder=context.folder,
+        progress=progress,
+    )  # fmt: skip
+    trained = _trained_encoder(context, task, base_id=base_id, hash_=fingerprint(folder))
+    encoder_id = measure_before_and_after(
+        context.engine, trained=trained, folder=folder, base=task.recipe.base_encoder,
+        variant_ids=task.variant_ids, report=progress.measured,
+    )  # fmt: skip
+    return {
+        "run": context.run.id,
+        "model": _model_path(context),
+        "release": task.release.number,
+        "encoder_id": encoder_id,
+        "before_encoder_id": base_id,
+        "triples": min(len(task.triples), task.recipe.max_triples or len(task.triples)),
+        "steps": progress.steps,
+        "seconds": round(time.monotonic() - started, 1),
+        "sampled": {
+            part.value: {"measured": len(ids), "of": task.sizes[part]}
+            for part, ids in task.parts.items()
+        },
+    }
+
+
+def _task(context: RunContext) -> _Task:
+    with reading(context.engine) as session:
+        release = get_release(session, int(context.parameters["release"]))
+        key = release.id or 0
+        return _Task(
+            release=release,
+            recipe=Recipe.model_validate(context.parameters["recipe"]),
+            seed=int(context.parameters["seed"]),
+            triples=sorted({(a, p, n) for a, p, n in triples(session, key, split=Split.TRAIN)}),
+            parts={part: sample(session, key, part) for part in Part},
+            sizes={part: count_part(session, key, part) for part in Part},
+        )
+
+
+def _base_encoder(context: RunContext, name: str) -> int:
+    """The row of the encoder that is trained from; Figure 1's pairs are stored on the way."""
+    hash_ = fingerprint(name)
+    with writing(context.engine) as session:
+        ensure_figure_1(session)
+        return register_encoder(session, name=name[:MAX_ENCODER_NAME], hash_=hash_).id or 0
+
+
+def _model_path(context: RunContext) -> str:
+    """Where the model lies, relative to the data folder."""
+    return f"{context.run.folder}/{MODEL_FOLDER}"
+
+
+def _trained_encoder(context: RunContext, task: _Task, *, base_id: int, hash_: str) -> Encoder:
+    name = f"run {context.run.id}: {task.recipe.base_encoder}, release {task.release.number}"
+    return Encoder(
+        name=name[:MAX_ENCODER_NAME], fingerprint=hash_, path=_model_path(context),
+        base_id=base_id, run_id=context.run.id, release_id=task.release.id,
+    )  # fmt: skip
+
+
+class _Progress:
+    """Passes a training's progress on as the first and longest stretch of the run's."""
+
+    def __init__(self, context: RunContext, *, measuring: int) -> None:
+        self._context = context
+        self.measuring = measuring
+        self.steps = 0
+
+    def update(self, step: int, total: int, message: str) -> None:
+        if not total:
+            self._context.update(0, 0, f"{message.capitalize()}.")
+            return
+        self.steps = total
+        self._context.update(step, total + self.measuring, f"Training: step {step} of {total}.")
+
+    def metric(self, step: int, name: str, value: float) -> None:
+        self._context.metric(step, name, value)
+
+    def check(self) -> None:
+        self._context.check()
+
+    def measured(self, done: int, total: int) -> None:
+        """So many of all texts are measured."""
+        self._context.update(
+            self.steps + round(self.measuring * done / max(total, 1)),
+            self.steps + self.measuring,
+            f"Measuring before and after: text {done} of {total}.",
+        )
+
+
+def _clear_earlier_attempt(context: RunContext) -> None:
+    """Forget what an attempt that was cut off has left: model, encoder with its figures, curve."""
+    shutil.rmtree(context.folder / MODEL_FOLDER, ignore_errors=True)
+    with writing(context.engine) as session:
+        session.execute(delete(RunMetric).where(col(RunMetric.run_id) == context.run.id))
+        query = select(Encoder.id).where(col(Encoder.run_id) == context.run.id)  # type: ignore[call-overload]
+        for key in session.execute(query).scalars().all():
+            for figures in (VariantCosine, ProbeCosine):
+                session.execute(delete(figures).where(col(figures.encoder_id) == key))
+            session.execute(update(Encoder).where(col(Encoder.base_id) == key).values(base_id=None))
+            session.execute(delete(Encoder).where(col(Encoder.id) == key))
