@@ -29,7 +29,7 @@ from typer.core import TyperGroup
 
 from curation import diagnostics, export, review
 from curation.bulk import FLAG_NAMES, apply_rule, find_matches, parse_rule
-from curation.encoders import DEFAULT_ENCODER
+from curation.encoders import DEFAULT_ENCODER, load_encoder
 from curation.export_tables import ExportFormat
 from curation.project import ACTIVE_ENCODER, get_setting, open_project
 from curation.queue import status_counts
@@ -44,8 +44,17 @@ from db.execution import Work, execute
 from db.models import Anchor, Encoder, Release, Run, Status, Variant, Verdict
 from db.runs import UNFINISHED, create_run, get_run, list_runs, start_process
 from db.settings import Settings, load_settings
+from training.plan import plan
+from training.recipe import Recipe
+from training.runs import DEFAULT_SEED, request_training
+from training.runs import work as training_work
+from training.similarity import FIGURE_1, figure_1_rows, probe_rows, probe_similarities, read_probes
 
-WORK: dict[str, Work] = {"diagnose": diagnostics.work, "export": export.work}
+WORK: dict[str, Work] = {
+    "diagnose": diagnostics.work,
+    "export": export.work,
+    "train": training_work,
+}
 """What is done for each kind of run."""
 
 Report = Callable[[int, int, str], None]
@@ -474,6 +483,64 @@ def export_release(
     }  # fmt: skip
     _show(result, as_json, f"Release {release.number} lies in {place}.",
           *([f"Packed, it is {packed}."] if packed else []))  # fmt: skip
+
+
+@app.command("train")
+def train_encoder(
+    number: Annotated[
+        int | None,
+        typer.Option("--release", metavar="N", help="Otherwise the newest; made if there is none."),
+    ] = None,
+    recipe_file: Annotated[
+        Path | None, typer.Option("--recipe", metavar="FILE", help="YAML; otherwise the default.")
+    ] = None,
+    changes: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="Change the recipe; may be repeated."),
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Decides order and dropout.")] = DEFAULT_SEED,
+    as_json: AsJson = False,
+) -> None:
+    """Finetune an encoder on a release and measure what it changed."""
+    settings, engine = _open()
+    with writing(engine) as session:
+        base = Recipe.from_yaml(recipe_file) if recipe_file else plan(session, number).recipe()
+        run = request_training(
+            session, release_number=number, recipe=base.with_overrides(changes or []), seed=seed,
+            requested_by=_reviewer_id(session, settings, "") if settings.reviewer else None,
+        )  # fmt: skip
+    result = _carry_out(settings, engine, run.id or 0)
+    _show_result(result | {"model": str(settings.data_folder / result["model"])}, as_json)
+
+
+@app.command()
+def similarity(
+    model: Annotated[str, typer.Option(metavar="PATH", help="A model's folder, or its name.")],
+    before: Annotated[
+        str | None, typer.Option(metavar="PATH", help="What to compare it with.")
+    ] = None,
+    probes_file: Annotated[
+        Path | None,
+        typer.Option("--probes", metavar="FILE", help="CSV, TSV or JSON lines with anchor and "
+                     "text; otherwise the paper's Figure 1."),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:  # fmt: skip
+    """Show how similar sentence pairs are to a model, and to another before it."""
+    probes = read_probes(probes_file) if probes_file else FIGURE_1
+    old = probe_similarities(load_encoder(before), probes) if before else None
+    new = probe_similarities(load_encoder(model), probes)
+    rows = (
+        probe_rows(probes, before=old, after=new)
+        if probes_file
+        else figure_1_rows(before=old, after=new)
+    )
+    pairs = [{**row._asdict(), "cosine": round(row.cosine, 4)} for row in rows]
+    table = _table(
+        "series", "cosine", "anchor", "text",
+        rows=([row.series, f"{row.cosine:.3f}", row.anchor, row.text] for row in rows),
+    )  # fmt: skip
+    _show({"model": model, "before": before, "similarities": pairs}, as_json, table)
 
 
 @app.command("app")
