@@ -47,6 +47,8 @@ class RunContext:
         self.stop = threading.Event()
         self.stop_reason = RunState.CANCELLED
         self._lock = threading.Lock()
+        self._writing = threading.Lock()
+        self._finished = False
         self._progress: dict[str, Any] = {}
         self._metrics: dict[tuple[str, int], float] = {}
 
@@ -68,6 +70,11 @@ class RunContext:
 
     def beat(self) -> None:
         """Write what was reported, renew the lease, and see whether to stop."""
+        with self._writing:
+            if not self._finished:
+                self._write_reports()
+
+    def _write_reports(self) -> None:
         with self._lock:
             progress, self._progress = self._progress, {}
             figures, self._metrics = self._metrics, {}
@@ -83,9 +90,10 @@ class RunContext:
             self.stop.set()
 
     def finish(self, state: RunState, message: str, result: Result | None = None) -> None:
-        """Write the end of the run."""
+        """Write the end of the run; nothing is reported after it."""
         self.beat()
-        with writing(self.engine) as session:
+        with self._writing, writing(self.engine) as session:
+            self._finished = True
             moment = session.execute(select(db_now())).scalar_one()
             session.execute(
                 update(Run)

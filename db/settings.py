@@ -47,10 +47,15 @@ class Settings(BaseSettings):
 
     @property
     def url(self) -> URL:
-        """The database's address; plain ``postgresql://`` means the psycopg driver."""
+        """The database's address; plain ``postgresql://`` means the psycopg driver.
+
+        A relative SQLite path lies in ``home``, whatever directory a process works in.
+        """
         if not self.database_url:
             return URL.create("sqlite", database=str(self.home / "hedgerow.db"))
         url = make_url(self.database_url)
+        if url.get_backend_name() == "sqlite":
+            return url.set(database=str(self.home / (url.database or "hedgerow.db")))
         return url.set(drivername="postgresql+psycopg") if url.drivername == "postgresql" else url
 
     @property

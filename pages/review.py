@@ -11,6 +11,7 @@ from curation.queue import Order
 from curation.review import Shown
 from curation.taxonomy import REJECT_REASONS, VariantType
 from db.engine import reading
+from db.models import Status
 from pages.components import background, card, frame, markup, project, review_panels, signin
 from pages.components.review_state import Panel, ReviewState, View
 
@@ -127,7 +128,8 @@ def _family(state: ReviewState, view: View, entries: dict[str, VariantType]) -> 
                 )
             )
             st.button("Accept", key=f"row-accept-{shown.action_id}", width="content",
-                      on_click=state.accept, args=(shown,))  # fmt: skip
+                      on_click=state.accept, args=(shown,),
+                      disabled=item.variant.status == Status.ACCEPTED)  # fmt: skip
             st.button("Choose", key=f"row-focus-{shown.action_id}", width="content",
                       on_click=state.focus, args=(shown.variant_id,), disabled=has_keys,
                       help="Let the keys and the buttons above mean this one.")  # fmt: skip

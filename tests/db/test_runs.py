@@ -59,6 +59,22 @@ def test_a_run_is_done_with_progress_metrics_and_result(engine: Engine, settings
         assert metrics(session, run_id, name="loss") == [(1, 1.0), (2, 0.5), (3, 1 / 3)]
 
 
+def test_a_late_heartbeat_does_not_write_over_the_end(engine: Engine, settings: Settings) -> None:
+    kept: list[RunContext] = []
+
+    def work(context: RunContext) -> dict[str, object]:
+        kept.append(context)
+        return {}
+
+    run_id = queued(engine)
+    execute(engine, settings, run_id, {"count": work})
+    kept[0].update(1, 2, "Still counting.")
+    kept[0].beat()
+    run = state_of(engine, run_id)
+    assert (run.message, run.step) == ("Done.", 0)
+    assert run.heartbeat_at == run.finished_at
+
+
 def test_a_failure_says_why_and_keeps_the_log(engine: Engine, settings: Settings) -> None:
     def work(context: RunContext) -> dict[str, object]:
         logging.getLogger("test").info("about to fail")

@@ -29,3 +29,10 @@ def test_another_database_is_refused(value: str, monkeypatch: pytest.MonkeyPatch
 def test_a_process_of_ours_sees_the_same_settings(home: Path) -> None:
     environment = load_settings().process_environment()
     assert environment["HEDGEROW_HOME"] == str(home)
+
+
+def test_a_relative_sqlite_path_lies_in_the_working_directory(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HEDGEROW_DATABASE_URL", "sqlite:///data/mine.db")
+    assert load_settings().url.database == str(home / "data" / "mine.db")

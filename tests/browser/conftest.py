@@ -1,0 +1,83 @@
+"""The real app in real Chromium: a server over the test's own project, and a page on it."""
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from tests.conftest import missing
+
+CHROMIUM = os.environ.get("HEDGEROW_TEST_CHROMIUM") or shutil.which("chromium") or ""
+# Without the background-networking flags Chromium looks for its maker's servers at every start.
+FLAGS = [
+    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+    "--disable-background-networking", "--disable-component-update", "--disable-sync",
+]  # fmt: skip
+PATIENCE_MS = 30_000
+"""How long a test waits for what a page shall show; these machines are slow at times."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Everything in this folder needs a browser."""
+    for item in items:
+        if Path(__file__).parent in item.path.parents:
+            item.add_marker(pytest.mark.browser)
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Browser]:
+    """One browser for all tests; each test has its own context in it."""
+    if not CHROMIUM:
+        missing("a Chromium (HEDGEROW_TEST_CHROMIUM)")
+    with sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def serve() -> Iterator[Callable[[Path], str]]:
+    """Start ``hedgerow app`` over a working directory; gives its address."""
+    processes: list[subprocess.Popen[str]] = []
+
+    def start(home: Path) -> str:
+        process = subprocess.Popen(
+            [str(Path(sys.executable).with_name("hedgerow")), "app"],
+            cwd=home,
+            env=os.environ | {"HEDGEROW_HOME": str(home)},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            start_new_session=True,
+        )
+        processes.append(process)
+        assert process.stdout is not None
+        said = []
+        for line in process.stdout:
+            said.append(line)
+            if found := re.search(r"http://127\.0\.0\.1:\d+", line):
+                return found[0]
+        pytest.fail("hedgerow app ended without an address: " + "".join(said))
+
+    yield start
+    for process in processes:
+        os.killpg(process.pid, signal.SIGTERM)
+        process.wait(timeout=20)
+        if process.stdout is not None:
+            process.stdout.close()
+
+
+@pytest.fixture
+def page(chromium: Browser) -> Iterator[Page]:
+    """A new page, 1440 by 900, with nothing remembered from another test."""
+    context = chromium.new_context(viewport={"width": 1440, "height": 900})
+    context.set_default_timeout(PATIENCE_MS)
+    yield context.new_page()
+    context.close()
