@@ -324,8 +324,9 @@ def _sha256(path: Path) -> str:
 
 def _downloaded(name: str) -> Path:
     """The folder of a Hub model in the local cache, without pickles and code."""
-    from huggingface_hub import snapshot_download
-    from huggingface_hub.errors import (
+    # Loading the hub's client takes half a second, and hardly any start of a page needs it.
+    from huggingface_hub import snapshot_download  # noqa: PLC0415
+    from huggingface_hub.errors import (  # noqa: PLC0415
         GatedRepoError,
         HFValidationError,
         LocalEntryNotFoundError,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import resource
 import shutil
 from collections import Counter
@@ -135,15 +136,6 @@ def test_the_learning_rate_rises_and_falls(tmp_path, recipe):
     assert max(rates) == pytest.approx(1e-3)
 
 
-@pytest.mark.parametrize(
-    ("epochs", "max_steps", "expected"),
-    [(1, None, 8), (0.5, None, 4), (0.3, None, 3), (2.5, None, 20), (1, 3, 3), (0.25, 100, 2)],
-)
-def test_epochs_may_be_fractions_and_max_steps_ends_earlier(epochs, max_steps, expected):
-    recipe = Recipe(epochs=epochs, max_steps=max_steps, batch_size=6)
-    assert finetune_module._total_steps(len(TRIPLES), recipe) == expected
-
-
 def test_more_than_one_epoch_runs_to_the_end(tmp_path, recipe):
     seen = Recorder()
     run(tmp_path / "run", recipe.with_overrides(["epochs=1.5", "max_steps=none"]), progress=seen)
@@ -166,7 +158,7 @@ def test_within_a_step_there_are_looks_before_and_after_the_encoder_and_the_grad
     looks: list[int] = []
     seen = Recorder(on_update=lambda step: looks.append(seen.checks))
     run(tmp_path / "run", recipe, progress=seen)
-    assert all(after - before >= 4 for before, after in zip(looks[1:], looks[2:], strict=False))
+    assert all(after - before >= 4 for before, after in itertools.pairwise(looks[1:]))
 
 
 @pytest.mark.parametrize(
@@ -263,16 +255,42 @@ def test_no_memory_is_told_in_one_sentence(tmp_path, recipe):
     assert_nothing_left(tmp_path / "run")
 
 
+def batches_of(rows, recipe, folder: Path, *, epoch: int = 0) -> list[list[int]]:
+    """The batches of row numbers that the trainer would make of an epoch."""
+    model = load_encoder(recipe.base_encoder, device="cpu")
+    trainer = finetune_module._trainer(model, rows, recipe=recipe, seed=0, folder=folder, total=8)
+    loader = trainer.get_train_dataloader()
+    loader.set_epoch(epoch)
+    return list(loader.batch_sampler)
+
+
 def test_no_batch_holds_a_text_twice(tmp_path, recipe):
     """Else a triple's positive would be another triple's negative (in-batch negatives)."""
     rows = finetune_module._chosen(TRIPLES, recipe=recipe, seed=0)
-    model = load_encoder(recipe.base_encoder, device="cpu")
-    trainer = finetune_module._trainer(model, rows, recipe=recipe, seed=0, folder=tmp_path, total=8)
-    batches = list(trainer.get_train_dataloader().batch_sampler)
+    batches = batches_of(rows, recipe, tmp_path)
     assert len(batches) == 8
     for batch in batches:
         texts = Counter(text for index in batch for text in rows[index])
-        assert len(batch) == 6 and max(texts.values()) == 1
+        assert len(batch) == 6
+        assert max(texts.values()) == 1
+
+
+def test_an_epoch_is_full_even_where_a_few_anchors_have_most_triples(tmp_path, recipe):
+    many = [(TRIPLES[0][0], f"positive {i}", f"negative {i}") for i in range(40)]
+    rows = finetune_module._chosen([*many, *TRIPLES], recipe=recipe, seed=0)
+    assert len(batches_of(rows, recipe, tmp_path)) == len(rows) // 6
+
+
+def test_batches_hold_triples_of_about_one_length_and_differ_between_epochs(tmp_path, recipe):
+    rows = [
+        (f"A{i} " + "x" * (i % 97), f"P{i} " + "x" * (i % 97), f"N{i} " + "x" * (i % 97))
+        for i in range(480)
+    ]
+    first, second = (batches_of(rows, recipe, tmp_path, epoch=epoch) for epoch in (0, 1))
+    spread = [max(index % 97 for index in batch) - min(i % 97 for i in batch) for batch in first]
+    assert np.mean(spread) < 97 / 4  # of random batches: about 70
+    assert first != second
+    assert sorted(index for batch in first for index in batch) == list(range(480))
 
 
 def test_max_triples_draws_by_the_seed(recipe):
