@@ -10,6 +10,7 @@ from training.figures import loss_curve
 from training.plan import KIND
 
 SHOWN_RUNS = 50
+_FOLLOWED, _CHOSEN = "train_followed", "train-chosen"
 
 
 def _runs() -> list[Run]:
@@ -37,8 +38,10 @@ def _earlier(runs: list[Run], *, busy: bool) -> None:
     """What came out of a run that has ended; the newest, unless another is chosen."""
     names = {run.id: f"Run {run.id}: {_title(run)}, {run_view.STATES[run.state]}" for run in runs}
     by_id = {run.id: run for run in runs}
+    if st.session_state.get(_FOLLOWED) in by_id:  # it has just ended: show what came out
+        st.session_state[_CHOSEN] = st.session_state.pop(_FOLLOWED)
     chosen = st.selectbox(
-        "Results of", list(by_id), format_func=lambda key: names[key], key="train-chosen",
+        "Results of", list(by_id), format_func=lambda key: names[key], key=_CHOSEN,
         disabled=len(runs) == 1,
     )  # fmt: skip
     run = by_id[chosen]
@@ -58,6 +61,7 @@ active = next((run for run in found if run.state in UNFINISHED), None)
 if active is None:
     train_start.box()
 else:
+    st.session_state[_FOLLOWED] = active.id
     run_view.follow(active, title=_title(active), more=_curve)
 train_start.probes()
 if ended := [run for run in found if run.state not in UNFINISHED]:

@@ -14,12 +14,20 @@ import numpy as np
 from training.figures import LossPoint
 from training.similarity import AFTER, BEFORE, DistributionRow, ProbeRow
 
-LABEL_WIDTH = 34
-LABEL_LINES = 4
+LABEL_WIDTH = 27
+LABEL_LINES = 5
 """Characters a line and lines of a sentence beside its bars; the tooltip has all of it."""
 
 BAR, GAP = 19, 16
 """Pixels a bar, and between two sentences or types."""
+
+AROUND = 90
+"""Pixels for legend, axis and title: Streamlit fits all of a chart into its height."""
+
+ROOM_FOR_VALUE = 1.12
+"""Where the axis ends, so that the number at the end of a long bar fits in."""
+
+TICKS = [-1.0, -0.8, -0.6, -0.4, -0.2, 0.0, 0.2, 0.4, 0.6, 0.8, 1.0]
 
 QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9)
 
@@ -82,7 +90,8 @@ def _bars(rows: Sequence[ProbeRow], sentences: Sequence[str], *, dark: bool) -> 
         x=alt.X(
             "cosine:Q",
             title="cosine similarity of the two sentences",
-            scale=alt.Scale(domain=[min(0.0, *(row.cosine for row in rows)), 1.0]),
+            scale=alt.Scale(domain=[min(0.0, *(row.cosine for row in rows)), ROOM_FOR_VALUE]),
+            axis=alt.Axis(values=TICKS),
         ),
         tooltip=[
             alt.Tooltip("first:N", title="First sentence"),
@@ -92,7 +101,7 @@ def _bars(rows: Sequence[ProbeRow], sentences: Sequence[str], *, dark: bool) -> 
         ],
     )
     names = list(series)
-    legend = alt.Legend(title=None, orient="top", columns=2, labelLimit=320, symbolType="square")
+    legend = alt.Legend(title=None, orient="top", columns=2, labelLimit=200, symbolType="square")
     bars = base.mark_bar(strokeWidth=1.5, height={"band": 0.8}).encode(
         fill=alt.Fill("series:N", scale=alt.Scale(domain=names, range=fill), legend=legend),
         stroke=alt.Stroke("series:N", scale=alt.Scale(domain=names, range=stroke), legend=legend),
@@ -106,7 +115,7 @@ def _bars(rows: Sequence[ProbeRow], sentences: Sequence[str], *, dark: bool) -> 
 def _series(row: ProbeRow) -> str:
     """What a bar is, for the legend."""
     if row.published:
-        return f"{row.series.removeprefix('paper: ')}, as the paper published it"
+        return f"{row.series.removeprefix('paper: ')} (paper)"
     return {BEFORE: "before training", AFTER: "after training"}[row.series]
 
 
@@ -133,13 +142,13 @@ def _groups(field: str, order: list[str]) -> alt.Y:
         title=None,
         scale=alt.Scale(paddingInner=0.2, paddingOuter=0.1),
         axis=alt.Axis(
-            labelExpr=_LINES, labelLimit=240, labelLineHeight=15, ticks=False, domain=False
+            labelExpr=_LINES, labelLimit=200, labelLineHeight=15, ticks=False, domain=False
         ),
     )
 
 
 def _sized(chart: Any, *, groups: int, bars: int) -> alt.LayerChart:
-    sized: alt.LayerChart = chart.properties(height=groups * (max(bars, 2) * BAR + GAP))
+    sized: alt.LayerChart = chart.properties(height=groups * (bars * BAR + GAP) + AROUND)
     return sized
 
 
@@ -178,7 +187,7 @@ def distribution(
     )
     axis = alt.X(
         "least:Q", title="cosine similarity of anchor and variant",
-        scale=alt.Scale(domain=[low, 1.0]),
+        scale=alt.Scale(domain=[low, 1.0]), axis=alt.Axis(values=TICKS),
     )  # fmt: skip
     whiskers = base.mark_rule(strokeWidth=1.5).encode(x=axis, x2="most:Q")
     boxes = base.mark_bar(height={"band": 0.7}).encode(x=alt.X("lower:Q"), x2="upper:Q")

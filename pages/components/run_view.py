@@ -50,18 +50,19 @@ def _follow(run_id: int, title: str, more: Draw | None) -> None:
         run = get_run(session, run_id)
     if run.state not in UNFINISHED:
         st.rerun()
-    left, right = st.columns([5, 1], vertical_alignment="center")
-    left.text(f"Run {run.id}: {title}")
-    right.button(
-        "Cancelling …" if run.cancel_requested else "Cancel",
-        key=f"cancel-{run.id}", disabled=run.cancel_requested, width="stretch",
-        on_click=_cancel, args=(run_id,),
-    )  # fmt: skip
+    with st.container(
+        horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"
+    ):
+        st.text(f"Run {run.id}: {title}")
+        st.button(
+            "Cancelling …" if run.cancel_requested else "Cancel",
+            key=f"cancel-{run.id}", disabled=run.cancel_requested, on_click=_cancel, args=(run_id,),
+        )  # fmt: skip
     st.progress(min(1.0, run.step / run.total) if run.total else 0.0)
     st.text(" · ".join(part for part in (_doing(run), time_left(run)) if part))
     if more is not None:
         more(run)
-    log(run)
+    log(run, opened=True)
 
 
 def _cancel(run_id: int) -> None:
@@ -81,11 +82,18 @@ def _doing(run: Run) -> str:
 
 
 def time_left(run: Run) -> str:
-    """About how long a running run will take, judged by its pace; empty where that is unknown."""
+    """About how long a running run will take, judged by its pace; empty where that is unknown.
+
+    The pace is that since this session first saw a step done: before, a run loads its encoder.
+    """
     if not (run.started_at and run.heartbeat_at and run.step and run.total):
         return ""
-    spent = (run.heartbeat_at - run.started_at).total_seconds()
-    return f"{duration(spent / run.step * (run.total - run.step))} left"
+    key = f"pace-{run.id}-{run.attempt}"
+    first_step, since = st.session_state.setdefault(key, (run.step, run.heartbeat_at))
+    if run.step == first_step:
+        first_step, since = 0, run.started_at
+    pace = (run.heartbeat_at - since).total_seconds() / (run.step - first_step)
+    return f"{duration(pace * (run.total - run.step))} left"
 
 
 def duration(seconds: float) -> str:

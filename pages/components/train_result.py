@@ -42,7 +42,8 @@ def _figure_1(run: Run, *, dark: bool) -> None:
         return
     st.text(
         f"How similar is each sentence to “{paper[0].anchor}”? The hoax should move away, “no "
-        "doubt” should stay close. Hollow bars: what the paper published for its own, larger model."
+        "doubt” should stay close. Filled: measured here. Hollow: published in the paper, for "
+        "larger encoders."
     )
     st.altair_chart(
         charts.figure_1(paper, dark=dark),
@@ -135,14 +136,15 @@ def _model(run: Run) -> None:
         f"measuring took {run_view.duration(run.result['seconds'])}. "
         f"Versions: {', '.join(versions)}."
     )
-    with st.expander("Its recipe", icon=":material/receipt_long:"):
+    with st.expander("Recipe, inputs and versions", icon=":material/receipt_long:"):
         st.code(recipe.to_yaml(), language="yaml")
         st.button(
             "Use this recipe for the next training", key=f"train-reuse-{run.id}",
             on_click=train_start.use_recipe, args=(recipe.to_yaml(),),
         )  # fmt: skip
-    with st.expander("Inputs, for the record", icon=":material/fingerprint:"):
-        st.code(yaml.safe_dump(run.inputs | {"versions": run.versions}), language="yaml")
+        st.caption("Content hashes of the inputs, and the versions of the programs:")
+        record = {"inputs": run.inputs, "versions": run.versions}
+        st.code(yaml.safe_dump(record, sort_keys=False), language="yaml")
 
 
 _SHOWN = ("hedgerow", "sentence-transformers", "transformers", "torch", "python")

@@ -112,7 +112,11 @@ def _advanced(numbers: list[int], wanted: Plan, default: str) -> None:
             "seed give the same model.",
         )  # fmt: skip
         st.file_uploader(
-            "Use a recipe file", type=["yaml", "yml"], key="train-upload", on_change=_upload
+            "Use a recipe file",
+            type=["yaml", "yml"],
+            key="train-upload",
+            on_change=_upload,
+            max_upload_size=1,
         )
     with right:
         _recipe(default)
