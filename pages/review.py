@@ -6,7 +6,6 @@ from typing import Any
 import streamlit as st
 
 from curation import review
-from curation.project import THRESHOLD, get_setting
 from curation.queue import Order
 from curation.review import Shown
 from curation.taxonomy import REJECT_REASONS, VariantType
@@ -88,10 +87,10 @@ def _decided(state: ReviewState) -> None:
 @st.fragment
 def _desk(state: ReviewState) -> None:
     view = state.view()
-    _decided(state)
-    markup.show(card.message(state.message, warn=state.warn))
     if view.focus is None:
+        markup.show(card.message(state.message, warn=state.warn))
         _empty(state)
+        _decided(state)
         return
     entries = {entry.id: entry for entry in state.types}
     entry = entries[view.focus.variant.type_id]
@@ -99,25 +98,22 @@ def _desk(state: ReviewState) -> None:
     if state.by_family:
         markup.show(card.family_head(view.focus, entry))
     else:
-        markup.show(card.card(view.focus, entry, threshold=_threshold()))
+        markup.show(card.card(view.focus, entry, threshold=state.threshold))
+    markup.show(card.message(state.message, warn=state.warn))
     _buttons(state, shown)
     review_panels.draw(state, view.focus, shown)
     if state.by_family:
         _family(state, view, entries)
     if state.details:
         review_panels.details(state, view.focus)
+    _decided(state)
     state.drawn_now()
     background.measure_edits(state.edited)
 
 
-def _threshold() -> int:
-    with reading(project.engine()) as session:
-        return int(get_setting(session, THRESHOLD))
-
-
 def _family(state: ReviewState, view: View, entries: dict[str, VariantType]) -> None:
     """All variants of the anchor; the marked one has the keys, each has its own buttons."""
-    threshold = _threshold()
+    threshold = state.threshold
     for item in view.cards:
         shown = state.showings[item.variant.id or 0]
         has_keys = item.variant.id == state.focus_id

@@ -15,6 +15,8 @@ from sqlmodel import Session
 
 from curation import review
 from curation.decisions import StatusChange
+from curation.measures import LEVENSHTEIN_THRESHOLD
+from curation.project import THRESHOLD, get_setting
 from curation.queue import Card, Order, card, family, next_variant, status_counts
 from curation.review import Outcome, Shown
 from curation.taxonomy import VariantType, reject_reason
@@ -71,6 +73,7 @@ class ReviewState:
     message: str = ""
     warn: bool = False
     counts: dict[str, dict[Status, int]] = field(default_factory=dict)
+    threshold: int = LEVENSHTEIN_THRESHOLD
     edited: int = 0
 
     # -- what to draw ------------------------------------------------------------------
@@ -79,6 +82,7 @@ class ReviewState:
         """Read the counts from the database; between two key presses they are kept in step."""
         with reading(self.engine) as session:
             self.counts = status_counts(session)
+            self.threshold = int(get_setting(session, THRESHOLD))
 
     def pending(self, type_id: str) -> int:
         """Pending variants of a type."""

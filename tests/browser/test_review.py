@@ -168,9 +168,9 @@ def test_each_way_to_decide_is_stored(desk: Page, home: Path) -> None:
         ("The bridge number 3 isn't safe.", "accepted"),
         ("The bridge is not safe.", "accepted"),
     ]
+    undone = "SELECT count(DISTINCT action_id) FROM decision WHERE verdict = 'retract'"
     for number in range(1, 7):
         desk.keyboard.press("z")
-        undone = "SELECT count(DISTINCT action_id) FROM decision WHERE verdict = 'retract'"
         eventually(desk, lambda n=number: rows(home, undone) == [(n,)])
         settle(desk)
     assert rows(home, "SELECT count(*) FROM variant WHERE status = 'accepted'") == [(0,)]
