@@ -1,3 +1,219 @@
-from pages.components import frame
+"""Overview: how far the data has come, per type, and what to do next."""
 
-frame.begin("Overview", "")
+from collections.abc import Collection, Sequence
+
+import streamlit as st
+from sqlmodel import Session
+
+from curation.funnel import Funnel, FunnelRow, NextStep, StepKind, funnel, next_steps
+from curation.release_contents import triples_by_type
+from curation.starter_corpus import load_starter_corpus
+from db.engine import reading, writing
+from db.models import Release, Run
+from db.runs import UNFINISHED, list_runs
+from pages.components import background, frame, project, run_view
+from pages.components.funnel_chart import funnel_chart
+
+KINDS = {
+    "starter": "Load the starter corpus",
+    "diagnose": "Measure variants",
+    "export": "Export a release",
+    "train": "Train an encoder",
+}
+RUNS = 8
+"""How many of the last runs are shown."""
+
+
+def _counter(session: Session, release: Release) -> dict[str, int]:
+    return _kept_triples(session, release, release.id or 0, release.content_hash)
+
+
+@st.cache_data(show_spinner=False, max_entries=32)
+def _kept_triples(
+    _session: Session, _release: Release, release_id: int, content_hash: str
+) -> dict[str, int]:
+    """A release never changes, and counting its triples by type is the slow part."""
+    return dict(triples_by_type(_session, _release))
+
+
+def _load() -> None:
+    """Load the starter corpus, and have its similarities measured in the background."""
+    with st.spinner("Loading the starter corpus. This takes some seconds."):
+        with writing(project.engine()) as session:
+            load_starter_corpus(session)
+        if background.active("diagnose") is None:
+            background.start("diagnose", {})
+    st.rerun()
+
+
+def _welcome() -> None:
+    with st.container(border=True, key="welcome"):
+        st.write(
+            "There are no sentences here yet. The starter corpus brings 1,369 affirmative "
+            "sentences of several genres, each with negated, hedged and paraphrased variants that "
+            "a language model wrote. For four fifths of them a second model's review counts until "
+            "you decide otherwise; the last fifth is left for you."
+        )
+        if st.button("Load the starter corpus", type="primary", key="load-starter"):
+            _load()
+
+
+def _next(steps: Sequence[NextStep], labels: dict[str, str]) -> None:
+    """What to do next, one line a step; all types to review are one step here."""
+    st.subheader("What to do next", anchor=False)
+    pending = [step for step in steps if step.kind is StepKind.REVIEW]
+    shown = [step for step in steps if step.kind is not StepKind.REVIEW or step is pending[0]]
+    with st.container(border=True, key="next-steps"):
+        for step in shown:
+            with st.container(gap="xxsmall"):
+                _action(step)
+                st.text(_sentence(step, pending, labels))
+
+
+def _sentence(step: NextStep, pending: Sequence[NextStep], labels: dict[str, str]) -> str:
+    match step.kind:
+        case StepKind.MEASURE:
+            return (
+                f"{_variants(step.count)} not measured yet. Distances, similarities and flags put "
+                "the most doubtful ones first in the review."
+            )
+        case StepKind.REVIEW:
+            by_type = ", ".join(f"{labels[s.type_id]} {s.count:,}" for s in pending)
+            return f"{_variants(sum(s.count for s in pending))} pending: {by_type}."
+        case StepKind.RELEASE if step.release is None:
+            return (
+                f"{_variants(step.count)} accepted. A release freezes them as a numbered data set "
+                "that models learn from and others can cite."
+            )
+        case StepKind.RELEASE:
+            changes = [f"{step.count:,} newly accepted"] if step.count else []
+            changes += [f"{step.gone:,} no longer accepted"] if step.gone else []
+            return f"Since release {step.release}: {', '.join(changes)}."
+        case StepKind.TRAIN:
+            return (
+                f"No encoder has learnt from release {step.release} yet; its training part gives "
+                f"{step.count:,} triples."
+            )
+    return f"Release {step.release} with its {_variants(step.count)}, as a data set for others."
+
+
+def _variants(count: int) -> str:
+    return f"{count:,} variant{'' if count == 1 else 's'}"
+
+
+def _action(step: NextStep) -> None:
+    match step.kind:
+        case StepKind.MEASURE:
+            if st.button("Measure", key="measure", icon=":material/straighten:"):
+                background.start("diagnose", {})
+                st.rerun()
+        case StepKind.REVIEW:
+            st.page_link("pages/review.py", label="Review", icon=":material/rate_review:")
+        case StepKind.TRAIN:
+            st.page_link("pages/train.py", label="Train", icon=":material/model_training:")
+        case _:
+            label = "Freeze a release" if step.kind is StepKind.RELEASE else "Download"
+            st.page_link("pages/release.py", label=label, icon=":material/inventory_2:")
+
+
+def _way(state: Funnel) -> None:
+    st.subheader("From anchors to a model", anchor=False)
+    dark = st.context.theme.type == "dark"
+    chart = funnel_chart(state, dark=dark)
+    st.altair_chart(chart, width="stretch", alt=_in_words(state), key="funnel")
+    st.caption(_end_of_the_way(state))
+    _table(state)
+
+
+def _in_words(state: Funnel) -> str:
+    total = state.total
+    return (
+        f"Bars per type. All types together: {total.anchors} anchors, {total.variants} variants, "
+        f"{total.diagnosed} measured, {total.decided} decided, {total.accepted} accepted, "
+        f"{total.released} in the newest release, {total.triples} triples, {total.trained} "
+        "trained on. The table below has every number."
+    )
+
+
+def _end_of_the_way(state: Funnel) -> str:
+    release = f"The newest release is number {state.newest.number}" if state.newest else (
+        "There is no release yet"
+    )  # fmt: skip
+    if not state.models:
+        model = "no model has been trained yet"
+    elif state.trained_release is None:
+        model = f"{state.models:,} trained"
+    else:
+        model = f"models trained: {state.models:,}, the newest on release {state.trained_release}"
+    return f"{release}; {model}. Bars have one scale, those of the triples their own."
+
+
+def _table(state: Funnel) -> None:
+    rows = [_line(row) for row in (*state.rows, state.total)]
+    columns = {
+        name: st.column_config.NumberColumn(format="localized")
+        for name, value in rows[0].items()
+        if isinstance(value, int)
+    }
+    columns["Acceptance"] = st.column_config.NumberColumn(
+        format="percent", help="Accepted ones among those decided."
+    )
+    st.dataframe(rows, hide_index=True, key="by-type", column_config=columns)
+
+
+def _line(row: FunnelRow) -> dict[str, object]:
+    return {
+        "Type": row.label,
+        "Anchors": row.anchors,
+        "Variants": row.variants,
+        "Measured": row.diagnosed,
+        "Pending": row.pending,
+        "Accepted": row.accepted,
+        "Rejected": row.rejected,
+        "Conflict": row.conflict,
+        "Acceptance": row.accepted / row.decided if row.decided else None,
+        "Released": row.released,
+        "Triples": row.triples,
+        "Trained on": row.trained,
+    }
+
+
+def _recent(runs: Collection[Run]) -> None:
+    st.subheader("Recent runs", anchor=False)
+    rows = [
+        {
+            "Run": run.id,
+            "What": KINDS.get(run.kind, run.kind),
+            "State": run_view.STATES[run.state],
+            "Message": "" if run.state in UNFINISHED else run.message,
+            "Begun": run.started_at or run.created_at,
+        }
+        for run in runs
+    ]
+    begun = st.column_config.DatetimeColumn(
+        format="YYYY-MM-DD HH:mm", timezone=st.context.timezone or "UTC"
+    )
+    message = st.column_config.TextColumn(width="large")
+    st.dataframe(
+        rows, hide_index=True, key="runs",
+        column_config={"Begun": begun, "Message": message},
+    )  # fmt: skip
+
+
+frame.begin(
+    "Overview", "How far your sentences have come on the way to a model, and what to do next."
+)
+with reading(project.engine()) as session:
+    last_runs = list_runs(session, limit=RUNS)
+    under_way = [run for run in last_runs if run.state in UNFINISHED]
+    current = funnel(session, count_triples=_counter)
+    todo = next_steps(session, current, busy={run.kind for run in under_way})
+for under in reversed(under_way):
+    run_view.follow(under, title=KINDS.get(under.kind, under.kind))
+if todo == [NextStep(StepKind.LOAD)]:
+    _welcome()
+else:
+    _next(todo, {row.type_id: row.label for row in current.rows})
+    _way(current)
+if last_runs:
+    _recent(last_runs)

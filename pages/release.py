@@ -1,3 +1,299 @@
-from pages.components import frame
+"""Release & export: freeze what is accepted, and download releases as data sets."""
 
-frame.begin("Release", "")
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import streamlit as st
+from sqlalchemy import select
+from sqlmodel import Session, col
+
+from curation.export_tables import ExportFormat
+from curation.release import MAX_NAME, create_release, list_releases
+from curation.release_contents import (
+    Changes,
+    Contents,
+    changes_since,
+    contents_now,
+    contents_of,
+)
+from db.engine import reading, writing
+from db.errors import HedgerowError
+from db.models import Release, Reviewer, Run, RunState, Split
+from db.runs import UNFINISHED, list_runs
+from pages.components import background, errors, frame, project, run_view, signin
+
+FORMATS: dict[ExportFormat, tuple[str, str]] = {
+    "hf": (
+        "Hugging Face data set",
+        "To train on or to publish: triples and variants in Parquet, with a data set card.",
+    ),
+    "jsonl": (
+        "JSON lines",
+        "For any other program: the same two tables, one record a line.",
+    ),
+    "pairs": (
+        "Labelled pairs",
+        "For a spreadsheet or a classifier: one CSV file of anchor, variant and label "
+        "(1: same claim, 0: contradiction).",
+    ),
+}
+"""Format → its name, and what it is for."""
+
+SPLITS = {Split.TRAIN: "Training", Split.VALIDATION: "Validation", Split.TEST: "Test"}
+HASH_SHOWN = 12
+EXPORTS_LOOKED_AT = 200
+_SAID, _CHOSEN = "release-said", "release-chosen"
+
+
+def _variants(count: int) -> str:
+    return f"{count:,} variant{'' if count == 1 else 's'}"
+
+
+def _triples(count: int) -> str:
+    return f"{count:,} triple{'' if count == 1 else 's'}"
+
+
+def _counts(
+    contents: Contents, labels: Mapping[str, str], changes: Changes | None = None
+) -> list[dict[str, Any]]:
+    """The rows of a table: a type each, all of them, and the triples; a column each split."""
+    types = [*labels, *sorted(contents.types_by_split.keys() - labels.keys())]
+    rows = []
+    for type_id in types:
+        splits = contents.types_by_split.get(type_id, {})
+        row = _row(labels.get(type_id, type_id), splits)
+        if changes is not None:
+            row |= {"New": changes.added.get(type_id, 0), "Gone": changes.gone.get(type_id, 0)}
+        rows.append(row)
+    columns = [name for name in rows[0] if name != "Type"] if rows else []
+    rows.append({"Type": "All variants"} | {c: sum(row[c] for row in rows) for c in columns})
+    rows.append(_row("Triples", contents.triples_by_split))
+    return rows
+
+
+def _row(title: str, splits: Mapping[str, int]) -> dict[str, Any]:
+    by_split = {name: splits.get(split, 0) for split, name in SPLITS.items()}
+    return {"Type": title, **by_split, "All": sum(by_split.values())}
+
+
+def _show_counts(rows: list[dict[str, Any]], *, key: str) -> None:
+    numbers = {
+        name: st.column_config.NumberColumn(format="localized")
+        for name in rows[0]
+        if name != "Type"
+    }
+    st.dataframe(rows, hide_index=True, key=key, column_config=numbers)
+
+
+def _freeze(session: Session, newest: Release | None) -> None:
+    """What a release would hold now, and the button that makes one."""
+    st.subheader("Freeze a release", anchor=False)
+    now = contents_now(session)
+    if not now.variants:
+        st.write("Nothing is accepted, so there is nothing to freeze yet.")
+        st.page_link("pages/review.py", label="Review", icon=":material/rate_review:")
+        return
+    changes = changes_since(session, newest) if newest else None
+    st.write(
+        f"Accepted now: {_variants(now.variants)} of {now.anchors:,} anchors, which give "
+        f"{_triples(now.triples)}. {_since(newest, changes)}"
+    )
+    if not now.triples:
+        st.write(
+            "A triple needs a hedge or paraphrase and a negation of the same anchor, both accepted."
+        )
+    with st.form("freeze", border=False, enter_to_submit=False):
+        left, right = st.columns([3, 1], vertical_alignment="bottom")
+        name = left.text_input(
+            "Name", max_chars=MAX_NAME, key="release-name", placeholder="Optional, for people"
+        )
+        asked = right.form_submit_button("Freeze a release", type="primary", key="freeze-button",
+                                         width="stretch")  # fmt: skip
+    if asked:
+        _create(name)
+    with st.expander("What it would hold, by type and split", expanded=newest is None):
+        labels = {entry.id: entry.label for entry in project.types()}
+        _show_counts(_counts(now, labels, changes), key="counts-now")
+
+
+def _since(newest: Release | None, changes: Changes | None) -> str:
+    if newest is None or changes is None:
+        return "There is no release yet."
+    added, gone = sum(changes.added.values()), sum(changes.gone.values())
+    if not added and not gone:
+        return f"No sentence has come or gone since release {newest.number}."
+    return f"Since release {newest.number}: {added:,} new, {gone:,} gone."
+
+
+def _create(name: str) -> None:
+    try:
+        with st.spinner("Freezing what is accepted …"), writing(project.engine()) as session:
+            release, created = create_release(session, name=name, author_id=signin.reviewer_id())
+    except HedgerowError as error:
+        errors.show(str(error))
+        return
+    if created:
+        said = f"Release {release.number} is frozen."
+    else:
+        said = f"Nothing has changed since release {release.number}, so it stays the newest."
+    st.session_state[_SAID] = said
+    st.session_state[_CHOSEN] = release.number
+    st.rerun()
+
+
+def _list(session: Session, releases: list[Release]) -> None:
+    st.subheader("Releases", anchor=False)
+    query = select(col(Reviewer.id), col(Reviewer.name))
+    names = dict(session.execute(query).tuples().all())
+    rows = [
+        {
+            "Release": release.number,
+            "Name": release.name,
+            "Made": release.created_at,
+            "By": names.get(release.author_id, ""),
+            "Variants": release.summary["variants"],
+            "Triples": release.summary["triples"],
+            "Hash": release.content_hash[:HASH_SHOWN],
+        }
+        for release in releases
+    ]
+    number = st.column_config.NumberColumn(format="localized")
+    made = st.column_config.DatetimeColumn(
+        format="YYYY-MM-DD HH:mm", timezone=st.context.timezone or "UTC"
+    )
+    digest = st.column_config.TextColumn(
+        help="SHA-256 of anchors, variants, types, cues and splits: equal content, equal hash."
+    )
+    columns = {"Variants": number, "Triples": number, "Made": made, "Hash": digest}
+    st.dataframe(rows, hide_index=True, key="releases", column_config=columns)
+
+
+def _contents(release: Release) -> None:
+    summary = release.summary
+    st.text(
+        f"Release {release.number}{f', “{release.name}”' if release.name else ''}: "
+        f"{_variants(summary['variants'])} of {summary['anchors']:,} anchors, "
+        f"{_triples(summary['triples'])}. Accepted: {_deciders(summary['decided_by'])}."
+    )
+    with st.expander("Contents by type and split"):
+        labels = {
+            type_id: entry["label"]
+            for type_id, entry in sorted(
+                release.taxonomy.items(), key=lambda item: item[1]["ordinal"]
+            )
+        }
+        _show_counts(_counts(contents_of(release), labels), key="counts-chosen")
+        st.text("Content hash (SHA-256)")
+        st.code(release.content_hash, language=None)
+
+
+def _deciders(counts: Mapping[str, int]) -> str:
+    kinds = {
+        "person": "by people",
+        "model": "by a model alone",
+        "unrecorded": "by nobody on record",
+    }
+    return "; ".join(f"{counts[kind]:,} {by}" for kind, by in kinds.items() if counts.get(kind))
+
+
+def _download(release: Release) -> None:
+    """Prepare and download one format of the release; what was prepared before is there at once."""
+    st.subheader(f"Download release {release.number}", anchor=False)
+    format = st.radio(
+        "Format",
+        list(FORMATS),
+        format_func=lambda key: FORMATS[key][0],
+        captions=[purpose for _, purpose in FORMATS.values()],
+        key="export-format",
+    )
+    run = _export(release.number, format)
+    if run is None:
+        st.button("Prepare the download", key="export", on_click=_start,
+                  args=(release.number, format))  # fmt: skip
+    elif run.state in UNFINISHED:
+        run_view.follow(run, title=f"Export release {release.number} as {FORMATS[format][0]}")
+    elif run.state != RunState.DONE:
+        run_view.stopped(run, again=lambda: _start(release.number, format))
+    else:
+        _ready(run, format)
+
+
+def _start(number: int, format: ExportFormat) -> None:
+    if (run := _export(number, format)) is None or run.state not in UNFINISHED:
+        background.start("export", {"release": number, "format": format})
+
+
+def _export(number: int, format: ExportFormat) -> Run | None:
+    """The export to go on with: one under way, a finished one that is still there, the last."""
+    with reading(project.engine()) as session:
+        runs = [
+            run
+            for run in list_runs(session, kind="export", limit=EXPORTS_LOOKED_AT)
+            if (run.parameters.get("release"), run.parameters.get("format")) == (number, format)
+            and "folder" not in run.parameters
+        ]
+    under_way = [run for run in runs if run.state in UNFINISHED]
+    there = [run for run in runs if run.state == RunState.DONE and _place(run, "zip").is_file()]
+    ended = [run for run in runs[:1] if run.state != RunState.DONE]
+    return next(iter(under_way + there + ended), None)
+
+
+def _place(run: Run, which: str) -> Path:
+    """Where the run's ``zip`` or ``folder`` lies."""
+    return project.settings().data_folder / run.result[which]
+
+
+def _ready(run: Run, format: ExportFormat) -> None:
+    packed, folder = _place(run, "zip"), _place(run, "folder")
+    st.download_button(
+        f"Download the zip ({_size(packed.stat().st_size)})",
+        data=lambda: packed.open("rb"),  # read when somebody clicks, not on every rerun
+        file_name=packed.name,
+        mime="application/zip",
+        type="primary",
+        icon=":material/download:",
+        on_click="ignore",
+        key="download",
+    )
+    if format == "hf":
+        st.text("On this machine it opens with")
+        st.code(
+            f'import datasets\n\ndatasets.load_dataset({json.dumps(str(folder))}, "triples")',
+            language="python",
+            wrap_lines=True,
+        )
+    else:
+        st.text("On this machine it lies in")
+        st.code(str(folder), language=None, wrap_lines=True)
+
+
+def _size(size: float) -> str:
+    for unit in ("bytes", "kB", "MB"):
+        if size < 1000:
+            return f"{size:.0f} {unit}"
+        size /= 1000
+    return f"{size:.1f} GB"
+
+
+frame.begin(
+    "Release & export",
+    "Freeze what is accepted as a numbered data set that no later edit reaches, and download it.",
+)
+if said := st.session_state.pop(_SAID, ""):
+    st.success(said, icon=":material/inventory_2:")
+with reading(project.engine()) as session:
+    known = {release.number: release for release in list_releases(session)}
+    _freeze(session, next(iter(known.values()), None))
+    if known:
+        _list(session, list(known.values()))
+if known:
+    if st.session_state.get(_CHOSEN) not in known:
+        st.session_state[_CHOSEN] = max(known)
+    number = st.selectbox(
+        "Look at and download", list(known), key=_CHOSEN, width=260,
+        format_func=lambda number: f"Release {number}",
+    )  # fmt: skip
+    _contents(known[number])
+    _download(known[number])
