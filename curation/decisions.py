@@ -106,22 +106,17 @@ def compute_status(session: Session, parents: dict[int, int | None]) -> dict[int
 
 def _votes(session: Session, condition: Any) -> dict[int, list[Vote]]:
     query = (
-        select(Decision, Reviewer.kind, Reviewer.counts)  # type: ignore[call-overload]
+        select(
+            col(Decision.variant_id), col(Decision.id), col(Decision.reviewer_id),
+            col(Decision.verdict), col(Reviewer.kind), col(Reviewer.counts),
+            col(Decision.adjudicates), col(Decision.child_id), col(Decision.retracts_id),
+        )
         .join(Reviewer, col(Reviewer.id) == Decision.reviewer_id)
         .where(condition)
         .order_by(col(Decision.id))
-    )
+    )  # fmt: skip
     votes: dict[int, list[Vote]] = defaultdict(list)
-    for decision, kind, counts in session.execute(query):
-        vote = Vote(
-            id=decision.id,
-            reviewer_id=decision.reviewer_id,
-            verdict=decision.verdict,
-            is_person=kind == ReviewerKind.PERSON,
-            counts=counts,
-            adjudicates=decision.adjudicates,
-            child_id=decision.child_id,
-            retracts_id=decision.retracts_id,
-        )
-        votes[decision.variant_id].append(vote)
+    for variant_id, number, reviewer_id, verdict, kind, *rest in session.execute(query):
+        is_person = kind == ReviewerKind.PERSON
+        votes[variant_id].append(Vote(number or 0, reviewer_id, verdict, is_person, *rest))
     return votes

@@ -13,12 +13,13 @@ from sqlalchemy import select
 from sqlalchemy.orm import aliased
 from sqlmodel import Session, col
 
-from curation.decisions import StatusChange, chunks, store_decisions
+from curation.decisions import StatusChange, bulk_store_decisions, chunks, store_decisions
 from curation.diagnostics import measure_variants
 from curation.starter_corpus import RANDOM_SALT
 from curation.taxonomy import GUIDELINE_VERSION, reject_reason
 from curation.text import bucket, canonical, variant_uid
 from curation.types import known_type, list_types
+from db.columns import now
 from db.errors import HedgerowError
 from db.models import Anchor, Decision, Reviewer, Status, Variant, Verdict
 
@@ -311,30 +312,31 @@ def retract_action(session: Session, action_id: str, *, reviewer_id: int) -> Und
     Raises:
         HedgerowError: there is no such action of this reviewer.
     """
-    decisions = list(
-        session.execute(
-            select(Decision)
-            .where(
-                col(Decision.action_id) == action_id,
-                col(Decision.reviewer_id) == reviewer_id,
-                col(Decision.verdict) != Verdict.RETRACT,
-            )
-            .order_by(col(Decision.id))
-        ).scalars()
-    )
+    decisions = session.execute(
+        select(col(Decision.id), col(Decision.variant_id), col(Decision.verdict))
+        .where(
+            col(Decision.action_id) == action_id,
+            col(Decision.reviewer_id) == reviewer_id,
+            col(Decision.verdict) != Verdict.RETRACT,
+        )
+        .order_by(col(Decision.id))
+    ).all()
     if not decisions:
         raise HedgerowError(f"There is no action '{action_id}' of this reviewer to take back.")
-    versions = _versions(session, [decision.variant_id for decision in decisions])
-    action = str(uuid.uuid4())
-    rows = []
-    for decision in decisions:
-        card = Shown(decision.variant_id, versions[decision.variant_id], action)
-        row = _decision(card, reviewer_id=reviewer_id, verdict=Verdict.RETRACT)
-        row.retracts_id = decision.id
-        rows.append(row)
-    changes = store_decisions(session, rows)
-    first = decisions[0]
-    return Undone(first.variant_id, first.verdict, len(decisions), tuple(changes))
+    versions = _versions(session, [variant_id for _, variant_id, _ in decisions])
+    action, moment = str(uuid.uuid4()), now()
+    rows = [
+        {
+            "variant_id": variant_id, "variant_version": versions[variant_id],
+            "reviewer_id": reviewer_id, "verdict": Verdict.RETRACT, "action_id": action,
+            "retracts_id": decision_id, "guideline_version": GUIDELINE_VERSION,
+            "decided_at": moment,
+        }
+        for decision_id, variant_id, _ in decisions
+    ]  # fmt: skip
+    changes = bulk_store_decisions(session, rows)
+    _, first, verdict = decisions[0]
+    return Undone(first, verdict, len(decisions), tuple(changes))
 
 
 def _versions(session: Session, ids: Iterable[int]) -> dict[int, int]:
