@@ -187,7 +187,7 @@ def _anchors_by_type(session: Session) -> Counts:
         .correlate(TypeRow)
         .scalar_subquery()
     )
-    return dict(session.execute(select(col(TypeRow.id), having_one)).tuples().all())
+    return dict(session.execute(select(col(TypeRow.id), having_one)).all())
 
 
 def _by_status(session: Session) -> dict[str, Counts]:
@@ -240,7 +240,7 @@ def _unmeasured(session: Session, variants: Counts) -> Counts:
         .join(Variant, col(Variant.id) == missing.c.id)
         .group_by(col(Variant.type_id))
     )
-    return dict(session.execute(query).tuples().all())
+    return dict(session.execute(query).all())
 
 
 def _models(session: Session) -> tuple[int, int | None]:

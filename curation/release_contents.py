@@ -60,7 +60,7 @@ def contents_of(release: Release) -> Contents:
 
 def contents_now(session: Session) -> Contents:
     """What a release made now would hold."""
-    polarity = dict(session.execute(select(col(TypeRow.id), col(TypeRow.polarity))).tuples().all())
+    polarity = dict(session.execute(select(col(TypeRow.id), col(TypeRow.polarity))).all())
     types = sorted(polarity)
     families = _accepted_families(polarity)
     query = (

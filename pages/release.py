@@ -11,13 +11,7 @@ from sqlmodel import Session, col
 
 from curation.export_tables import ExportFormat
 from curation.release import MAX_NAME, create_release, list_releases
-from curation.release_contents import (
-    Changes,
-    Contents,
-    changes_since,
-    contents_now,
-    contents_of,
-)
+from curation.release_contents import Changes, Contents, changes_since, contents_now, contents_of
 from db.engine import reading, writing
 from db.errors import HedgerowError
 from db.models import Release, Reviewer, Run, RunState, Split
@@ -67,7 +61,7 @@ def _counts(
         if changes is not None:
             row |= {"New": changes.added.get(type_id, 0), "Gone": changes.gone.get(type_id, 0)}
         rows.append(row)
-    columns = [name for name in rows[0] if name != "Type"] if rows else []
+    columns = [name for name in rows[0] if name != "Type"]
     rows.append({"Type": "All variants"} | {c: sum(row[c] for row in rows) for c in columns})
     rows.append(_row("Triples", contents.triples_by_split))
     return rows
@@ -75,7 +69,7 @@ def _counts(
 
 def _row(title: str, splits: Mapping[str, int]) -> dict[str, Any]:
     by_split = {name: splits.get(split, 0) for split, name in SPLITS.items()}
-    return {"Type": title, **by_split, "All": sum(by_split.values())}
+    return {"Type": title, "All": sum(by_split.values()), **by_split}
 
 
 def _show_counts(rows: list[dict[str, Any]], *, key: str) -> None:
@@ -84,7 +78,7 @@ def _show_counts(rows: list[dict[str, Any]], *, key: str) -> None:
         for name in rows[0]
         if name != "Type"
     }
-    st.dataframe(rows, hide_index=True, key=key, column_config=numbers)
+    st.dataframe(rows, hide_index=True, key=key, column_config=numbers, placeholder="–")
 
 
 def _freeze(session: Session, newest: Release | None) -> None:
@@ -105,12 +99,10 @@ def _freeze(session: Session, newest: Release | None) -> None:
             "A triple needs a hedge or paraphrase and a negation of the same anchor, both accepted."
         )
     with st.form("freeze", border=False, enter_to_submit=False):
-        left, right = st.columns([3, 1], vertical_alignment="bottom")
-        name = left.text_input(
+        name = st.text_input(
             "Name", max_chars=MAX_NAME, key="release-name", placeholder="Optional, for people"
         )
-        asked = right.form_submit_button("Freeze a release", type="primary", key="freeze-button",
-                                         width="stretch")  # fmt: skip
+        asked = st.form_submit_button("Freeze a release", type="primary", key="freeze-button")
     if asked:
         _create(name)
     with st.expander("What it would hold, by type and split", expanded=newest is None):
@@ -146,15 +138,15 @@ def _create(name: str) -> None:
 def _list(session: Session, releases: list[Release]) -> None:
     st.subheader("Releases", anchor=False)
     query = select(col(Reviewer.id), col(Reviewer.name))
-    names = dict(session.execute(query).tuples().all())
+    names = dict(session.execute(query).all())
     rows = [
         {
             "Release": release.number,
-            "Name": release.name,
             "Made": release.created_at,
-            "By": names.get(release.author_id, ""),
             "Variants": release.summary["variants"],
             "Triples": release.summary["triples"],
+            "Name": release.name,
+            "By": names.get(release.author_id, ""),
             "Hash": release.content_hash[:HASH_SHOWN],
         }
         for release in releases
@@ -166,7 +158,13 @@ def _list(session: Session, releases: list[Release]) -> None:
     digest = st.column_config.TextColumn(
         help="SHA-256 of anchors, variants, types, cues and splits: equal content, equal hash."
     )
-    columns = {"Variants": number, "Triples": number, "Made": made, "Hash": digest}
+    columns = {
+        "Variants": number,
+        "Triples": number,
+        "Made": made,
+        "Name": st.column_config.TextColumn(width="medium"),
+        "Hash": digest,
+    }
     st.dataframe(rows, hide_index=True, key="releases", column_config=columns)
 
 
