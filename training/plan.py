@@ -85,14 +85,15 @@ def plan(session: Session, release_number: int | None = None) -> Plan:
         HedgerowError: there is no such release.
     """
     if release_number is None and not list_releases(session):
-        return Plan(None, _count_accepted(session), *_totals(session, _accepted_families()))
+        return Plan(None, count_accepted(session), *_totals(session, _accepted_families()))
     release = get_release(session, release_number)
     items = select(func.count()).where(col(ReleaseItem.release_id) == release.id)
     variants = session.execute(items).scalar_one()
     return Plan(release.number, variants, *_totals(session, _released_families(release.id or 0)))
 
 
-def _count_accepted(session: Session) -> int:
+def count_accepted(session: Session) -> int:
+    """How many variants a release would hold that is made now."""
     query = (
         select(func.count(col(Variant.id)))
         .join(Anchor, col(Anchor.id) == Variant.anchor_id)

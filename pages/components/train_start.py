@@ -10,7 +10,7 @@ from db.models import Run
 from db.runs import UNFINISHED, list_runs, request_cancel, start_process
 from pages.components import errors, project, run_view, signin
 from training.finetune import LARGEST_SEED
-from training.plan import KIND, Plan, estimate, parse_recipe, plan
+from training.plan import KIND, Plan, count_accepted, estimate, parse_recipe, plan
 from training.probes import StoredProbe, add_own_probe, own_probes, remove_own_probe
 from training.recipe import LARGEST_FILE, Recipe
 from training.runs import DEFAULT_SEED, request_training, requeue
@@ -53,6 +53,7 @@ def box() -> None:
             width="stretch", on_click=_start, args=(wanted.release, text),
         )  # fmt: skip
         right.text(_promise(wanted, text))
+        _newer(wanted, numbers)
         if problem := st.session_state.pop(_PROBLEM, ""):
             errors.show(problem)
         with st.expander("Advanced: release, recipe, seed", icon=":material/tune:"):
@@ -94,6 +95,20 @@ def _promise(wanted: Plan, text: str) -> str:
         f"{recipe.batch_size} of its {used:,} triples each. Takes "
         f"{run_view.duration(guess.seconds)}, {judged}; you can close the browser meanwhile."
     )
+
+
+def _newer(wanted: Plan, numbers: list[int]) -> None:
+    """Say where the newest release no longer holds what is accepted."""
+    if not numbers or wanted.release != numbers[0]:
+        return
+    with reading(project.engine()) as session:
+        accepted = count_accepted(session)
+    if accepted != wanted.variants:
+        st.page_link(
+            "pages/release.py",
+            label=f"{accepted:,} variants are accepted now, {wanted.variants:,} are in release "
+            f"{wanted.release}: a new release brings them into the training.",
+        )
 
 
 def _advanced(numbers: list[int], wanted: Plan, default: str) -> None:

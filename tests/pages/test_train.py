@@ -1,0 +1,344 @@
+"""The train page in each of its states, from rows alone: no state needs an encoder on the page."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+import streamlit as st
+from sqlalchemy import Engine, select, update
+from sqlalchemy.engine import URL
+from sqlmodel import col
+from streamlit.testing.v1 import AppTest
+
+from curation.release import create_release, list_releases
+from db.columns import now
+from db.engine import create_engine, reading, writing
+from db.migrate import upgrade
+from db.models import Encoder, Run, RunMetric, RunState, Split, Variant, VariantCosine
+from db.runs import get_run, list_runs, log_file
+from db.settings import load_settings
+from pages.components import charts, run_view
+from tests.curation.families import add_family, add_plain_family
+from training.figures import Part
+from training.plan import KIND
+from training.probes import add_own_probe, ensure_figure_1, own_probes, save_probe_cosines
+from training.recipe import Recipe
+from training.runs import request_training
+from training.similarity import DistributionRow, Probe, ProbeRow, figure_1_rows, probe_rows
+
+APP = Path(__file__).parents[2] / "app.py"
+HOSTILE = '<img src=x onerror="alert(1)"> **bold** $x^2$ :red[text] [link](javascript:alert(1))'
+
+
+@pytest.fixture(autouse=True)
+def _no_cached_project() -> None:
+    st.cache_resource.clear()
+    st.cache_data.clear()
+
+
+@pytest.fixture
+def engine(home: Path) -> Engine:
+    engine = create_engine(URL.create("sqlite", database=str(home / "hedgerow.db")))
+    upgrade(engine)
+    return engine
+
+
+@pytest.fixture
+def project(engine: Engine) -> Engine:
+    with writing(engine) as session:
+        for number in range(9):
+            add_plain_family(session, number, split=Split.TRAIN)
+    return engine
+
+
+@pytest.fixture
+def started(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The runs whose processes were started; none really is."""
+    numbers: list[int] = []
+    monkeypatch.setattr(
+        "pages.components.train_start.start_process",
+        lambda settings, run: numbers.append(run.id),
+    )
+    return numbers
+
+
+def page() -> AppTest:
+    test = AppTest.from_file(str(APP), default_timeout=60).run()
+    return test.switch_page("pages/train.py").run()
+
+
+def told(test: AppTest) -> str:
+    assert not test.exception
+    return "\n".join(element.value for element in test.text)
+
+
+def stored_run(
+    engine: Engine, *, state: RunState, message: str = "", recipe: Recipe | None = None
+) -> int:
+    with writing(engine) as session:
+        run = request_training(
+            session, release_number=None, recipe=recipe or Recipe(), seed=1, requested_by=None
+        )
+        moment = now()
+        run.state, run.message, run.attempt = state, message, 1
+        run.started_at, run.heartbeat_at = moment - timedelta(minutes=2), moment
+        run.lease_until = moment + timedelta(hours=1)
+        return run.id or 0
+
+
+def test_without_anything_accepted_the_page_says_what_to_do(engine: Engine) -> None:
+    test = page()
+    assert "Nothing is accepted yet" in told(test)
+    assert not [button for button in test.button if button.label == "Finetune"]
+
+
+def test_with_one_side_alone_the_page_says_what_is_missing(engine: Engine) -> None:
+    with writing(engine) as session:
+        add_family(session, "It rains.", {"verbal": ["It does not rain."]}, split=Split.TRAIN)
+    assert "both a negation and a hedge" in told(page())
+
+
+def test_one_click_makes_a_release_and_starts_the_default_training(
+    project: Engine, started: list[int]
+) -> None:
+    test = page()
+    assert "a first release, made from the 27 accepted variants" in told(test)
+    test.button("train-click").click().run()
+    assert not test.exception
+    with reading(project) as session:
+        (run,) = list_runs(session, kind=KIND)
+        assert run.parameters["recipe"] == Recipe(batch_size=9).model_dump(mode="json")
+        assert len(list_releases(session)) == 1
+    assert started == [run.id]
+    assert "Waiting for its process" in told(test)
+
+
+def recipe_box(test: AppTest) -> AppTest:
+    return next(area for area in test.text_area if area.label == "Recipe (YAML)")
+
+
+def test_a_wrong_recipe_is_told_in_one_sentence_and_not_lost(
+    project: Engine, started: list[int]
+) -> None:
+    test = page()
+    recipe_box(test).set_value("epoch: 3").run()
+    assert "The recipe has no key 'epoch'" in told(test)
+    test.button("train-click").click().run()
+    assert told(test).count("no key 'epoch'") == 2  # beside the button, and in the error box
+    assert recipe_box(test).value == "epoch: 3"
+    assert started == []
+    recipe_box(test).set_value("epochs: 3\nbatch_size: 4").run()
+    test.button("train-click").click().run()
+    with reading(project) as session:
+        (run,) = list_runs(session, kind=KIND)
+    assert run.parameters["recipe"] == Recipe(epochs=3, batch_size=4).model_dump(mode="json")
+
+
+def test_where_no_process_can_be_started_no_run_is_left_waiting(
+    project: Engine, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr("db.runs.sys.executable", str(tmp_path / "nowhere" / "python"))
+    test = page()
+    test.button("train-click").click().run()
+    assert "cannot be started" in told(test)
+    with reading(project) as session:
+        assert [run.state for run in list_runs(session)] == [RunState.CANCELLED]
+
+
+def test_a_second_training_is_not_started_beside_a_running_one(
+    project: Engine, started: list[int]
+) -> None:
+    test = page()
+    stored_run(project, state=RunState.RUNNING)  # by somebody else, meanwhile
+    test.button("train-click").click().run()
+    assert not test.exception
+    assert started == []
+    with reading(project) as session:
+        assert len(list_runs(session, kind=KIND)) == 1
+
+
+def test_a_running_training_shows_where_it_is_and_can_be_cancelled(project: Engine) -> None:
+    run_id = stored_run(project, state=RunState.RUNNING, message=f"Training: {HOSTILE}")
+    with writing(project) as session:
+        session.execute(update(Run).where(col(Run.id) == run_id).values(step=40, total=100))
+        for step, loss in ((1, 1.2), (2, 0.9)):
+            session.add(RunMetric(run_id=run_id, name="loss", step=step, value=loss))
+        log = log_file(load_settings(), get_run(session, run_id))
+    log.parent.mkdir(parents=True)
+    log.write_text(f"first\n{HOSTILE}\n", encoding="utf-8")
+    test = page()
+    assert f"Training: {HOSTILE} · about 3 min left" in told(test)
+    assert HOSTILE in test.code[0].value
+    assert len(test.get("vega_lite_chart")) == 1
+    assert not [button for button in test.button if button.label == "Finetune"]
+    test.button(f"cancel-{run_id}").click().run()
+    with reading(project) as session:
+        assert get_run(session, run_id).cancel_requested
+    assert test.button(f"cancel-{run_id}").disabled
+
+
+def test_a_failed_training_says_why_and_can_be_started_again(
+    project: Engine, started: list[int]
+) -> None:
+    run_id = stored_run(project, state=RunState.FAILED, message=f"No such encoder {HOSTILE}.")
+    test = page()
+    assert f"Run {run_id} failed: No such encoder {HOSTILE}." in told(test)
+    test.button(f"again-{run_id}").click().run()
+    assert started == [run_id]
+    assert "Waiting for its process" in told(test)
+    with reading(project) as session:
+        assert [run.state for run in list_runs(session, kind=KIND)] == [RunState.QUEUED]
+
+
+@pytest.mark.parametrize(
+    ("state", "sentence"),
+    [
+        (RunState.CANCELLED, "was cancelled; it left no result"),
+        (RunState.INTERRUPTED, "was interrupted: its process ended"),
+    ],
+)
+def test_what_was_cut_off_is_told(project: Engine, state: RunState, sentence: str) -> None:
+    stored_run(project, state=state)
+    assert sentence in told(page())
+
+
+def finished_run(engine: Engine) -> int:
+    """A finished training with its figures, as rows."""
+    run_id = stored_run(engine, state=RunState.DONE, message="Done.")
+    with writing(engine) as session:
+        ids = []
+        for name in ("before", "after"):
+            encoder = Encoder(name=name, fingerprint=name)
+            session.add(encoder)
+            session.flush()
+            ids.append(encoder.id or 0)
+        add_own_probe(session, anchor=HOSTILE, text=HOSTILE + " too")
+        probes = [stored.id for stored in ensure_figure_1(session) + own_probes(session)]
+        variants = session.execute(select(Variant.id)).scalars().all()  # type: ignore[call-overload]
+        for place, key in enumerate(ids):
+            save_probe_cosines(session, dict.fromkeys(probes, 0.9 - 0.2 * place), encoder_id=key)
+            for number, variant in enumerate(variants):
+                cosine = 0.9 - 0.02 * number - 0.1 * place
+                session.add(VariantCosine(encoder_id=key, variant_id=variant, cosine=cosine))
+        run = get_run(session, run_id)
+        run.result = {
+            "run": run_id, "model": f"{run.folder}/model", "release": 1, "triples": 18,
+            "steps": 3, "seconds": 61.0, "before_encoder_id": ids[0], "encoder_id": ids[1],
+            "sampled": {part.value: {"measured": 27, "of": 9_000} for part in Part},
+        }  # fmt: skip
+    return run_id
+
+
+def test_a_finished_training_shows_figures_and_model(project: Engine) -> None:
+    run_id = finished_run(project)
+    test = page()
+    text = told(test)
+    assert [element.value for element in test.subheader] == [
+        "Figure 1", "Anchor and variant, by type", "The model",
+    ]  # fmt: skip
+    assert len(test.get("vega_lite_chart")) == 3
+    model = load_settings().data_folder / f"runs/{run_id:05d}-train" / "model"
+    assert f"SentenceTransformer({str(model)!r})" in test.code[0].value
+    assert f"The model is not at {model} any more." in text
+    assert "18 triples of release 1 in 3 steps, with seed 1" in text
+    assert any("A random 27 of this part's 9,000" in note.value for note in test.caption)
+    assert test.dataframe[0].value["Change"].tolist() == [-0.1] * 3
+
+
+def test_hostile_texts_of_a_finished_training_reach_no_markdown(project: Engine) -> None:
+    finished_run(project)
+    test = page()
+    assert any(HOSTILE in element.value for element in test.text)
+    rendered = [*test.markdown, *test.caption, *test.title, *test.subheader]
+    assert not [element for element in rendered if "onerror" in element.value]
+    assert not [expander for expander in test.expander if "onerror" in expander.label]
+
+
+def test_when_a_followed_training_ends_its_results_are_shown(project: Engine) -> None:
+    old = finished_run(project)
+    new = stored_run(project, state=RunState.RUNNING)
+    test = page()
+    assert test.selectbox("train-chosen").value == old
+    with writing(project) as session:
+        session.execute(update(Run).where(col(Run.id) == new).values(state=RunState.FAILED))
+    test.run()
+    assert not test.exception
+    assert test.selectbox("train-chosen").value == new
+
+
+def test_own_probes_are_stored_at_once_and_a_problem_loses_nothing(project: Engine) -> None:
+    test = page()
+    test.text_input("train-probe-anchor").set_value("It rains.")
+    test.text_input("train-probe-text").set_value(" ")
+    add = next(button for button in test.button if button.label == "Add")
+    add.click().run()
+    assert "second sentence of the pair is empty" in told(test)
+    assert test.text_input("train-probe-anchor").value == "It rains."
+    test.text_input("train-probe-text").set_value(HOSTILE)
+    next(button for button in test.button if button.label == "Add").click().run()
+    assert HOSTILE in told(test)
+    assert test.text_input("train-probe-anchor").value == ""
+    with reading(project) as session:
+        (stored,) = own_probes(session)
+    test.button(f"train-probe-{stored.id}").click().run()
+    assert HOSTILE not in told(test)
+    with reading(project) as session:
+        assert own_probes(session) == []
+
+
+def test_more_accepted_since_the_release_is_pointed_out(project: Engine) -> None:
+    with writing(project) as session:
+        create_release(session)
+    assert not page().get("page_link")
+    with writing(project) as session:
+        add_plain_family(session, 50, split=Split.TRAIN)
+    (link,) = page().get("page_link")
+    assert "30 variants are accepted now, 27 are in release 1" in link.proto.label
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [(3, "less than a minute"), (80, "about 1 min"), (900, "about 15 min"), (9000, "2.5 hours")],
+)
+def test_times_are_told_as_exactly_as_they_are_known(seconds: float, words: str) -> None:
+    assert words in run_view.duration(seconds)
+
+
+def test_figure_1_draws_published_values_hollow_in_the_colours_of_before_and_after() -> None:
+    rows = figure_1_rows(before=[0.8, 0.7, 0.9], after=[0.4, 0.5, 0.95])
+    spec = charts.figure_1(rows, dark=False).to_dict()
+    bars = spec["layer"][0]["encoding"]
+    light = charts.LIGHT
+    assert bars["stroke"]["scale"]["range"] == [light.before, light.after] * 2
+    assert bars["fill"]["scale"]["range"] == ["transparent"] * 2 + [light.before, light.after]
+    assert bars["fill"]["scale"]["domain"] == [
+        "all-mpnet-base-v2 (paper)", "HedgeMPNet (paper)", "before training", "after training",
+    ]  # fmt: skip
+
+
+def test_long_sentences_that_begin_alike_keep_labels_of_their_own() -> None:
+    start = "word " * 60
+    probes = [Probe("a", start + end, "") for end in ("one", "two", "three")]
+    rows: list[ProbeRow] = probe_rows(probes, before=[0.1] * 3, after=[0.2] * 3)
+    table = charts.own_probes(rows, dark=True).to_dict()
+    values = table["layer"][0]["data"]["values"] if "data" in table["layer"][0] else None
+    values = values or table["data"]["values"]
+    labels = {row["second"]: row["pair"] for row in values}
+    assert len(set(labels.values())) == 3
+    assert max(len(line) for label in labels.values() for line in label.split("\n")) < 40
+
+
+def test_the_distribution_summary_gives_quantiles_in_the_order_of_the_types() -> None:
+    rows = [
+        DistributionRow(kind, "held out", series, value / 10)
+        for kind in ("word", "verbal")
+        for series in ("before", "after")
+        for value in range(11)
+    ]
+    found = charts.summary(rows, labels=["verbal", "lexical", "word"])
+    assert [(row.type, row.series) for row in found] == [
+        ("verbal", "before"), ("verbal", "after"), ("word", "before"), ("word", "after"),
+    ]  # fmt: skip
+    assert found[0][2:] == pytest.approx((11, 0.1, 0.25, 0.5, 0.75, 0.9))
