@@ -20,8 +20,7 @@ KINDS = {
     "export": "Export a release",
     "train": "Train an encoder",
 }
-RUNS = 8
-"""How many of the last runs are shown."""
+RUNS, LOOKED_AT = 8, 50  # of the last ones: shown below, and searched for those under way
 
 
 def _counter(session: Session, release: Release) -> dict[str, int]:
@@ -204,7 +203,7 @@ frame.begin(
     "Overview", "How far your sentences have come on the way to a model, and what to do next."
 )
 with reading(project.engine()) as session:
-    last_runs = list_runs(session, limit=RUNS)
+    last_runs = list_runs(session, limit=LOOKED_AT)
     under_way = [run for run in last_runs if run.state in UNFINISHED]
     current = funnel(session, count_triples=_counter)
     todo = next_steps(session, current, busy={run.kind for run in under_way})
@@ -216,4 +215,4 @@ else:
     _next(todo, {row.type_id: row.label for row in current.rows})
     _way(current)
 if last_runs:
-    _recent(last_runs)
+    _recent(last_runs[:RUNS])

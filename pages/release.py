@@ -18,6 +18,7 @@ from db.models import Release, Reviewer, Run, RunState, Split
 from db.runs import UNFINISHED, list_runs
 from pages.components import background, errors, frame, project, run_view, signin
 
+# Format → its name, and what it is for. No string below it: Streamlit might take it for output.
 FORMATS: dict[ExportFormat, tuple[str, str]] = {
     "hf": (
         "Hugging Face data set",
@@ -33,8 +34,6 @@ FORMATS: dict[ExportFormat, tuple[str, str]] = {
         "(1: same claim, 0: contradiction).",
     ),
 }
-"""Format → its name, and what it is for."""
-
 SPLITS = {Split.TRAIN: "Training", Split.VALIDATION: "Validation", Split.TEST: "Test"}
 HASH_SHOWN = 12
 EXPORTS_LOOKED_AT = 200
@@ -196,6 +195,7 @@ def _deciders(counts: Mapping[str, int]) -> str:
     return "; ".join(f"{counts[kind]:,} {by}" for kind, by in kinds.items() if counts.get(kind))
 
 
+@st.fragment  # choosing a format does not count everything above anew
 def _download(release: Release) -> None:
     """Prepare and download one format of the release; what was prepared before is there at once."""
     st.subheader(f"Download release {release.number}", anchor=False)

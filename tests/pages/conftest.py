@@ -1,0 +1,73 @@
+"""Pages opened without a browser, through app.py, on the test's own project."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import streamlit as st
+from sqlalchemy import Engine
+from streamlit.testing.v1 import AppTest
+
+from db.engine import writing
+from db.models import Run, Source
+from db.settings import Settings
+from pages.components import background, project
+
+ROOT = Path(__file__).parents[2]
+TIMEOUT = 60.0
+"""Seconds for one run of a page; the machine may be busy."""
+
+OpenPage = Callable[[str], AppTest]
+
+
+@pytest.fixture(autouse=True)
+def fresh_caches(home: Path) -> None:
+    """What the app keeps for all its sessions belongs to the test's own project."""
+    st.cache_resource.clear()
+    st.cache_data.clear()
+
+
+@pytest.fixture
+def open_page() -> OpenPage:
+    """Opens a page, such as ``overview``, as somebody does who follows a link to it."""
+
+    def opened(name: str) -> AppTest:
+        app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=TIMEOUT).run()
+        return app if name == "overview" else app.switch_page(f"pages/{name}.py").run()
+
+    return opened
+
+
+@pytest.fixture
+def app_engine(home: Path) -> Engine:
+    """The database as the app has it open."""
+    return project.engine()
+
+
+@pytest.fixture
+def with_source(app_engine: Engine) -> Engine:
+    """As ``app_engine``, with the source that ``tests.factories`` gives its anchors."""
+    with writing(app_engine) as session:
+        session.add(Source(id=1, name="test", licence="CC BY 4.0"))
+    return app_engine
+
+
+@pytest.fixture
+def started(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The numbers of the runs that the app starts; their processes are not started."""
+    numbers: list[int] = []
+
+    def start_process(settings: Settings, run: Run) -> None:
+        numbers.append(run.id or 0)
+
+    monkeypatch.setattr(background, "start_process", start_process)
+    return numbers
+
+
+def unsafe_texts(app: AppTest) -> str:
+    """All that the page hands to Streamlit as Markdown or HTML, labels included."""
+    values = [element.value for kind in ("markdown", "caption", "html", "success", "title",
+              "subheader") for element in app.get(kind)]  # fmt: skip
+    widgets = ("button", "download_button", "page_link", "selectbox", "radio", "expander")
+    labels = [element.label for kind in widgets for element in app.get(kind)]
+    return "\n".join(str(value) for value in values + labels)

@@ -1,0 +1,161 @@
+"""The overview says how far the data has come and leads on, from an empty project to a model."""
+
+from pathlib import Path
+
+from sqlalchemy import Engine, func
+from sqlmodel import Session, select
+from streamlit.testing.v1 import AppTest
+
+from curation.funnel import Funnel, FunnelRow, funnel
+from curation.release import create_release
+from curation.review import accept, shown
+from db.columns import now
+from db.engine import reading, writing
+from db.models import Encoder, Run, RunState, TypeVersion, Variant
+from db.runs import create_run, get_run
+from pages.components.funnel_chart import CELL, STAGES, funnel_chart
+from tests.factories import add_family, person
+from tests.pages.conftest import OpenPage, unsafe_texts
+
+HOSTILE = "<img src=x onerror=alert(1)> **bold** $x$ =1+1"
+
+
+def texts(app: AppTest) -> str:
+    return "\n".join(text.value for text in app.text)
+
+
+def links(app: AppTest) -> list[str]:
+    return [link.label for link in app.get("page_link")]
+
+
+def running(session: Session, kind: str, **values: object) -> Run:
+    run = create_run(session, kind=kind, parameters={})
+    session.add(run.sqlmodel_update({"state": RunState.RUNNING, "attempt": 1} | values))
+    session.flush()
+    return run
+
+
+def test_an_empty_project_offers_the_starter_corpus_and_nothing_else(open_page: OpenPage) -> None:
+    app = open_page("overview")
+    assert [button.key for button in app.button] == ["load-starter"]
+    assert not app.dataframe
+    assert not app.get("vega_lite_chart")
+    assert "no sentences here yet" in app.markdown[0].value
+
+
+def test_loading_the_starter_corpus_fills_the_funnel_and_measures_it(
+    open_page: OpenPage, started: list[int], app_engine: Engine
+) -> None:
+    app = open_page("overview").button(key="load-starter").click().run()
+    assert not app.exception
+    with reading(app_engine) as session:
+        count = session.execute(select(func.count()).select_from(Variant)).scalar_one()
+        assert count > 9_000
+        assert [get_run(session, number).kind for number in started] == ["diagnose"]
+    assert app.dataframe[0].value["Type"].tolist()[-1] == "All types"
+    assert app.dataframe[0].value["Anchors"].tolist()[-1] == 1_369
+    assert "Measure variants" in texts(app)  # the run is being followed
+    assert "not measured yet" not in texts(app)  # and is not proposed once more
+
+
+def test_what_to_do_next_leads_to_the_pages(
+    loaded_home: Path, open_page: OpenPage, app_engine: Engine
+) -> None:
+    app = open_page("overview")
+    with reading(app_engine) as session:
+        total = funnel(session).total
+    said = texts(app)
+    assert f"{total.variants:,} variants not measured yet" in said
+    assert f"{total.pending:,} variants pending: Verbal negation 2" in said
+    assert f"{total.accepted:,} variants accepted" in said
+    assert links(app) == ["Review", "Freeze a release"]
+
+
+def test_measuring_starts_one_run(
+    loaded_home: Path, open_page: OpenPage, started: list[int], app_engine: Engine
+) -> None:
+    app = open_page("overview").button(key="measure").click().run()
+    assert len(started) == 1
+    assert "measure" not in [button.key for button in app.button]
+    with reading(app_engine) as session:
+        assert get_run(session, started[0]).parameters == {}
+
+
+def test_the_table_agrees_with_the_funnel(with_source: Engine, open_page: OpenPage) -> None:
+    with writing(with_source) as session:
+        ada = person(session)
+        families = [add_family(session, f"Bridge {n} is safe.") for n in range(3)]
+        for variant in [*families[0].values(), families[1]["verbal"]]:
+            accept(session, shown(variant, at=now()), reviewer_id=ada)
+        create_release(session)
+        run = running(session, "train", state=RunState.DONE)
+        session.add(Encoder(name="m", fingerprint="a" * 64, run_id=run.id, release_id=1))
+    app = open_page("overview")
+    with reading(with_source) as session:
+        state = funnel(session)
+    table = app.dataframe[0].value.set_index("Type")
+    for row in (*state.rows, state.total):
+        line = table.loc[row.label]
+        assert (line["Variants"], line["Pending"]) == (row.variants, row.pending)
+        assert (line["Accepted"], line["Released"]) == (row.accepted, row.released)
+        assert (line["Triples"], line["Trained on"]) == (row.triples, row.trained)
+    assert table.loc["All types", "Triples"] == 12
+    assert "newest on release 1" in "".join(caption.value for caption in app.caption)
+    assert links(app) == ["Review", "Download"]
+
+
+def test_after_changes_a_new_release_is_proposed(with_source: Engine, open_page: OpenPage) -> None:
+    with writing(with_source) as session:
+        family = add_family(session)
+        ada = person(session)
+        accept(session, shown(family["verbal"], at=now()), reviewer_id=ada)
+        create_release(session)
+        accept(session, shown(family["word"], at=now()), reviewer_id=ada)
+    app = open_page("overview")
+    assert "Since release 1: 1 newly accepted." in texts(app)
+    assert "Train" not in links(app)  # the release has no triple to learn from
+
+
+def test_runs_under_way_and_past_ones_are_shown(with_source: Engine, open_page: OpenPage) -> None:
+    with writing(with_source) as session:
+        add_family(session)
+        running(session, "export", state=RunState.FAILED, message=HOSTILE, finished_at=now())
+        running(session, "diagnose", step=2, total=8, message=f"Loading {HOSTILE}.")
+    app = open_page("overview")
+    assert f"Loading {HOSTILE}" in texts(app)
+    assert "**bold**" not in unsafe_texts(app)
+    runs = app.dataframe[1].value
+    assert runs["State"].tolist() == ["running", "failed"]
+    assert runs["What"].tolist() == ["Measure variants", "Export a release"]
+    assert runs["Message"].tolist() == ["", HOSTILE]
+
+
+def test_a_hostile_label_is_text_everywhere(with_source: Engine, open_page: OpenPage) -> None:
+    with writing(with_source) as session:
+        add_family(session)
+        session.get_one(TypeVersion, ("verbal", 1)).label = HOSTILE
+    app = open_page("overview")
+    assert f"{HOSTILE} 1" in texts(app)
+    assert app.dataframe[0].value["Type"].tolist()[0] == HOSTILE
+    assert "**bold**" not in unsafe_texts(app)
+
+
+def test_the_chart_draws_every_stage_of_every_type_to_scale() -> None:
+    rows = (
+        FunnelRow("verbal", "Verbal", "negation", anchors=10, variants=20, accepted=5, triples=80),
+        FunnelRow("word", "Word", "hedge", anchors=10, variants=10, triples=40),
+    )
+    total = FunnelRow("", "All types", "", anchors=10, variants=30, accepted=5, triples=80_123)
+    state = Funnel(rows=rows, total=total, newest=None, models=0, trained_release=None)
+    spec = funnel_chart(state, dark=False).to_dict()
+    bars, _, *heads = spec["layer"]
+    cells = bars["data"]["values"]
+    assert len(cells) == len(rows) * len(STAGES)
+    lengths = {(c["type"], c["stage"]): round((c["end"] - c["start"]) / CELL, 3) for c in cells}
+    assert lengths["Verbal", "Variants"] == 1.0
+    assert lengths["Verbal", "Anchors"] == lengths["Word", "Variants"] == 0.5
+    assert lengths["Verbal", "Accepted"] == 0.25
+    assert (lengths["Verbal", "Triples"], lengths["Word", "Triples"]) == (1.0, 0.5)
+    assert lengths["Word", "Trained"] == 0.0
+    said = {value for head in heads for row in head["data"]["values"] for value in row.values()}
+    assert {"Variants", "30", "80.1k", "All types"} <= said

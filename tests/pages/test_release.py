@@ -1,0 +1,292 @@
+"""Freezing what is accepted, and downloading a release, on the Release & export page."""
+
+import zipfile
+from pathlib import Path
+
+import pytest
+from sqlalchemy import Engine
+from sqlmodel import Session
+from streamlit.testing.v1 import AppTest
+
+from curation import export
+from curation.release import get_release, list_releases
+from curation.review import accept, reject, shown
+from db.columns import now
+from db.engine import reading, writing
+from db.execution import execute
+from db.models import Run, RunState, Variant
+from db.runs import create_run, list_runs
+from pages.components import project
+from tests.factories import TEXTS, add_family, person
+from tests.pages.conftest import OpenPage, unsafe_texts
+
+HOSTILE = "<img src=x onerror=alert(1)> **bold** $x$ =1+1"
+
+
+def texts(app: AppTest) -> str:
+    return "\n".join(text.value for text in app.text)
+
+
+def said(app: AppTest) -> str:
+    return "\n".join(element.value for kind in ("markdown", "success") for element in app.get(kind))
+
+
+NOW, RELEASES, CHOSEN = range(3)
+"""The page's tables once there is a release."""
+
+
+def table(app: AppTest, which: int) -> dict[str, dict[str, int]]:
+    """Type → column → number."""
+    return {row.pop("Type"): row for row in app.dataframe[which].value.to_dict("records")}
+
+
+@pytest.fixture
+def families(with_source: Engine) -> list[dict[str, Variant]]:
+    """Two families, the first of them accepted: 12 triples."""
+    with writing(with_source) as session:
+        found = [add_family(session, f"Bridge {n} is safe.") for n in range(2)]
+        decide(session, list(found[0].values()))
+    return found
+
+
+def decide(session: Session, variants: list[Variant], *, good: bool = True) -> None:
+    ada = person(session)
+    for variant in variants:
+        card = shown(session.get_one(Variant, variant.id), at=now())
+        if good:
+            accept(session, card, reviewer_id=ada)
+        else:
+            reject(session, card, reviewer_id=ada, reason="wrong_type")
+
+
+def freeze(app: AppTest, name: str = "") -> AppTest:
+    app.text_input(key="release-name").set_value(name)
+    button = next(b for b in app.button if b.label == "Freeze a release")
+    return button.click().run()
+
+
+def carry_out(engine: Engine) -> None:
+    """Do what the newest run asks for, in this process."""
+    with reading(engine) as session:
+        run = list_runs(session)[0]
+    execute(engine, project.settings(), run.id or 0, {"export": export.work})
+
+
+def test_nothing_accepted_leads_to_the_review(open_page: OpenPage) -> None:
+    app = open_page("release")
+    assert "nothing to freeze yet" in said(app)
+    assert [link.label for link in app.get("page_link")] == ["Review"]
+    assert not app.text_input
+    assert not app.selectbox
+
+
+def test_what_would_be_frozen_is_shown_before(
+    families: list[dict[str, Variant]], open_page: OpenPage
+) -> None:
+    app = open_page("release")
+    assert "7 variants of 1 anchors, which give 12 triples. There is no release yet." in said(app)
+    counts = table(app, NOW)
+    assert counts["Verbal negation"]["All"] == 1
+    assert counts["All variants"]["All"] == 7
+    assert counts["Triples"]["All"] == 12
+    assert sum(counts["Triples"][split] for split in ("Training", "Validation", "Test")) == 12
+
+
+def test_freezing_makes_a_release_with_name_and_author(
+    families: list[dict[str, Variant]], open_page: OpenPage, app_engine: Engine
+) -> None:
+    app = freeze(open_page("release"), HOSTILE)
+    assert not app.exception
+    assert "Release 1 is frozen." in said(app)
+    with reading(app_engine) as session:
+        release = get_release(session)
+        assert (release.name, release.author_id) == (HOSTILE, person(session))
+        assert release.summary["triples"] == 12
+    listed = app.dataframe[RELEASES].value
+    assert listed["Name"].tolist() == [HOSTILE]
+    assert listed["By"].tolist() == ["Ada"]
+    assert release.content_hash.startswith(listed["Hash"].tolist()[0])
+    assert HOSTILE in texts(app)
+    assert "**bold**" not in unsafe_texts(app)
+
+
+def test_without_a_name_to_sign_with_a_release_has_no_author(
+    families: list[dict[str, Variant]],
+    open_page: OpenPage,
+    app_engine: Engine,
+) -> None:
+    with writing(app_engine) as session:
+        person(session, "Ben")  # two people: the app knows neither to be the one
+    freeze(open_page("release"))
+    with reading(app_engine) as session:
+        assert get_release(session).author_id is None
+
+
+def test_the_same_content_again_makes_no_second_release(
+    families: list[dict[str, Variant]], open_page: OpenPage, app_engine: Engine
+) -> None:
+    app = freeze(open_page("release"), "one")
+    assert "No sentence has come or gone since release 1." in said(app)
+    app = freeze(app, "two")
+    assert "Nothing has changed since release 1" in said(app)
+    with reading(app_engine) as session:
+        assert [release.name for release in list_releases(session)] == ["one"]
+
+
+def test_changes_since_the_newest_release_are_counted_by_type(
+    families: list[dict[str, Variant]], open_page: OpenPage, app_engine: Engine
+) -> None:
+    freeze(open_page("release"))
+    with writing(app_engine) as session:
+        decide(session, [families[1]["word"], families[1]["verbal"]])
+        decide(session, [families[0]["verbal"]], good=False)
+    app = open_page("release")
+    assert "Since release 1: 2 new, 1 gone." in said(app)
+    counts = table(app, NOW)
+    assert (counts["Verbal negation"]["New"], counts["Verbal negation"]["Gone"]) == (1, 1)
+    assert (counts["All variants"]["New"], counts["All variants"]["Gone"]) == (2, 1)
+
+
+def test_an_older_release_keeps_its_contents(
+    families: list[dict[str, Variant]], open_page: OpenPage, app_engine: Engine
+) -> None:
+    app = freeze(open_page("release"))
+    with writing(app_engine) as session:
+        decide(session, list(families[1].values()))
+    app = freeze(app)
+    assert app.selectbox(key="release-chosen").value == 2
+    assert table(app, CHOSEN)["All variants"]["All"] == 14
+    app = app.selectbox(key="release-chosen").set_value(1).run()
+    assert table(app, CHOSEN)["All variants"]["All"] == 7
+    assert "Release 1: 7 variants" in texts(app)
+    assert "Download release 1" in [heading.value for heading in app.subheader]
+
+
+def test_an_export_is_followed_and_then_downloaded(
+    families: list[dict[str, Variant]],
+    open_page: OpenPage,
+    app_engine: Engine,
+    started: list[int],
+    home: Path,
+) -> None:
+    app = freeze(open_page("release")).button(key="export").click().run()
+    with reading(app_engine) as session:
+        run = list_runs(session)[0]
+    assert started == [run.id]
+    assert (run.kind, run.parameters) == ("export", {"release": 1, "format": "hf"})
+    assert "Export release 1 as Hugging Face data set" in texts(app)
+    assert not app.get("download_button")
+    carry_out(app_engine)
+    app = app.run()
+    assert app.get("download_button")[0].label.startswith("Download the zip (")
+    packed = home / "hedgerow_data" / run.folder / "hedgerow-release-1-hf.zip"
+    with zipfile.ZipFile(packed) as archive:
+        assert "README.md" in archive.namelist()
+    folder = packed.with_suffix("")
+    assert f'datasets.load_dataset("{folder}", "triples")' in app.code[-1].value
+    assert (folder / "triples").is_dir()
+
+
+def test_an_earlier_export_of_the_same_format_is_offered_at_once(
+    families: list[dict[str, Variant]],
+    open_page: OpenPage,
+    app_engine: Engine,
+    started: list[int],
+) -> None:
+    freeze(open_page("release")).button(key="export").click().run()
+    carry_out(app_engine)
+    with writing(app_engine) as session:  # a later failure takes nothing away
+        create_run(
+            session, kind="export", parameters={"release": 1, "format": "hf"}
+        ).state = RunState.FAILED
+    app = open_page("release")
+    assert app.get("download_button")
+    app = app.radio(key="export-format").set_value("pairs").run()
+    assert not app.get("download_button")
+    assert app.button(key="export").label == "Prepare the download"
+
+
+def test_an_export_whose_files_are_gone_can_be_made_again(
+    families: list[dict[str, Variant]],
+    open_page: OpenPage,
+    app_engine: Engine,
+    started: list[int],
+    home: Path,
+) -> None:
+    freeze(open_page("release")).button(key="export").click().run()
+    carry_out(app_engine)
+    next((home / "hedgerow_data").rglob("*.zip")).unlink()
+    app = open_page("release")
+    assert not app.get("download_button")
+    app.button(key="export").click().run()
+    assert len(started) == 2
+
+
+@pytest.mark.parametrize(
+    ("state", "sentence"),
+    [
+        (RunState.FAILED, f"failed: {HOSTILE}"),
+        (RunState.CANCELLED, "was cancelled"),
+        (RunState.INTERRUPTED, "was interrupted"),
+    ],
+)
+def test_an_export_that_stopped_says_so_and_starts_again(
+    state: RunState,
+    sentence: str,
+    families: list[dict[str, Variant]],
+    open_page: OpenPage,
+    app_engine: Engine,
+    started: list[int],
+) -> None:
+    freeze(open_page("release"))
+    with writing(app_engine) as session:
+        run = create_run(session, kind="export", parameters={"release": 1, "format": "hf"})
+        run.state, run.message = state, HOSTILE
+        number = run.id
+    app = open_page("release")
+    assert sentence in texts(app)
+    assert "**bold**" not in unsafe_texts(app)
+    app.button(key=f"again-{number}").click().run()
+    with reading(app_engine) as session:
+        runs = list_runs(session, kind="export")
+    assert started == [runs[0].id]
+    assert runs[0].parameters == {"release": 1, "format": "hf"}
+
+
+def test_an_export_to_somebodys_own_folder_is_not_offered(
+    families: list[dict[str, Variant]], open_page: OpenPage, app_engine: Engine, tmp_path: Path
+) -> None:
+    freeze(open_page("release"))
+    with writing(app_engine) as session:
+        parameters = {"release": 1, "format": "hf", "folder": str(tmp_path / "mine")}
+        create_run(session, kind="export", parameters=parameters)
+    carry_out(app_engine)
+    assert (tmp_path / "mine.zip").exists()
+    app = open_page("release")
+    assert not app.get("download_button")
+    assert app.button(key="export")
+
+
+def test_accepted_variants_without_a_triple_are_explained(
+    with_source: Engine, open_page: OpenPage
+) -> None:
+    with writing(with_source) as session:
+        decide(session, [add_family(session)["verbal"]])
+    app = open_page("release")
+    assert "1 variant of 1 anchors, which give 0 triples" in said(app)
+    assert "A triple needs a hedge or paraphrase and a negation" in said(app)
+
+
+def test_every_type_has_a_row(families: list[dict[str, Variant]], open_page: OpenPage) -> None:
+    counts = table(open_page("release"), NOW)
+    assert len(counts) == len(TEXTS) + 2
+
+
+def test_exports_of_other_runs_are_left_alone(
+    families: list[dict[str, Variant]], open_page: OpenPage, app_engine: Engine
+) -> None:
+    freeze(open_page("release"))
+    with writing(app_engine) as session:
+        session.add(Run(kind="export", parameters={"release": 7, "format": "hf"}))
+        session.add(Run(kind="export", parameters={"release": 1, "format": "jsonl"}))
+    assert open_page("release").button(key="export")
