@@ -23,6 +23,8 @@ from sqlmodel import col
 from typer.testing import CliRunner
 
 import cli
+from cli.browser import FIRST_PORT
+from cli.review import NO_REASON
 from curation.project import open_project
 from db.engine import reading, writing
 from db.models import (
@@ -37,6 +39,7 @@ from db.models import (
 from db.runs import create_run, get_run
 from db.settings import load_settings
 
+ROOT = Path(__file__).parent.parent
 HEDGEROW = str(Path(sys.executable).with_name("hedgerow"))
 STATES = ["pending", "accepted", "rejected", "conflict", "superseded"]
 
@@ -161,6 +164,16 @@ class TestContract:
         assert (result.returncode, result.stdout) == (1, "")
         assert result.stderr.count("\n") == 1
 
+    def test_the_module_does_what_the_installed_command_does(self) -> None:
+        ask("init", "--empty")
+        module = subprocess.run(
+            [sys.executable, "-m", "cli", "release", "list"],
+            cwd=ROOT, capture_output=True, text=True, timeout=60, check=False,
+        )  # fmt: skip
+        installed = process("release", "list")
+        assert (module.returncode, module.stdout) == (0, "There is no release yet.\n")
+        assert (module.stdout, module.stderr) == (installed.stdout, installed.stderr)
+
     def test_a_password_is_never_shown(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("HEDGEROW_DATABASE_URL", "postgresql://ann:geheim@127.0.0.1:1/none")
         assert "geheim" not in complaint("status")
@@ -175,9 +188,8 @@ class TestContract:
     def test_nothing_heavy_is_imported_before_it_is_needed(self) -> None:
         heavy = "torch transformers sentence_transformers streamlit datasets pandas pyarrow"
         code = f"import cli, sys; print(*set({heavy.split()}) & set(sys.modules))"
-        root = Path(cli.__file__).parent
         result = subprocess.run(
-            [sys.executable, "-c", code], cwd=root, capture_output=True, text=True, check=True
+            [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
         )
         assert result.stdout.strip() == ""
 
@@ -260,7 +272,7 @@ class TestReview:
     def test_a_rejection_without_a_reason_says_so(self, loaded_home: Path) -> None:
         uid = pending(loaded_home)[0]
         ask("review", "reject", uid, "--reviewer", "Ann")
-        assert decisions(loaded_home) == [(uid, "Ann", "reject", "other", cli.NO_REASON)]
+        assert decisions(loaded_home) == [(uid, "Ann", "reject", "other", NO_REASON)]
 
     @pytest.mark.parametrize(
         ("arguments", "expected"),
@@ -452,7 +464,7 @@ class TestApp:
         with socket.socket() as busy:
             busy.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             try:
-                busy.bind(("127.0.0.1", cli.FIRST_PORT))
+                busy.bind(("127.0.0.1", FIRST_PORT))
             except OSError:
                 pass  # another program uses it: as good
             else:
@@ -460,7 +472,7 @@ class TestApp:
             answer = start_app(browser_app)
         parts = urlsplit(answer["url"])
         assert parts.hostname == "127.0.0.1"
-        assert parts.port is not None and parts.port > cli.FIRST_PORT
+        assert parts.port is not None and parts.port > FIRST_PORT
         assert page_status(answer["url"]) == 200
         engine = open_project(load_settings())
         deadline = time.monotonic() + 60

@@ -21,7 +21,7 @@ from typer.testing import CliRunner
 
 import cli
 
-ROOT = Path(cli.__file__).parent
+ROOT = Path(__file__).parent.parent
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 ONLY_HELP = {"app", "benchmark", "diagnose", "generate", "similarity", "train"}
 NOT_COMMANDS = {"text", "json", "python", "toml", "yaml"}

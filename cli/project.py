@@ -1,0 +1,92 @@
+"""The project as a whole: making it, and counting what it holds."""
+
+from typing import Annotated, Any
+
+import typer
+from rich.table import Table
+from sqlalchemy import Engine, func, select
+from sqlmodel import col
+
+from cli.release import release_facts
+from cli.terminal import AsJson, open_home, show, table_of
+from curation.project import ACTIVE_ENCODER, get_setting
+from curation.queue import status_counts
+from curation.release import list_releases
+from curation.starter_corpus import load_starter_corpus
+from curation.types import list_types
+from db.engine import reading, writing
+from db.models import Anchor, Encoder, Run, Status
+from db.runs import list_runs
+
+LAST_RUNS = 5
+
+
+def init(
+    empty: Annotated[bool, typer.Option("--empty", help="Leave the starter corpus out.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Create or upgrade the database and load the starter corpus; again changes nothing."""
+    _, engine = open_home(create=True)
+    added = {"anchors": 0, "variants": 0, "decisions": 0}
+    if not empty:
+        with writing(engine) as session:
+            added = load_starter_corpus(session)._asdict()
+    show(
+        {"database": _database(engine), "added": added},
+        as_json,
+        f"The database is {_database(engine)}.",
+        "Added {anchors} anchors, {variants} variants and {decisions} decisions.".format(**added),
+        "Next: 'hedgerow app' opens the browser app; 'hedgerow status' counts what there is.",
+    )
+
+
+def status(as_json: AsJson = False) -> None:
+    """Count anchors, variants and releases, and name the last runs."""
+    _, engine = open_home()
+    with reading(engine) as session:
+        counts = status_counts(session)
+        known = [entry.id for entry in list_types(session)]
+        anchors = session.execute(
+            select(func.count()).select_from(Anchor).where(col(Anchor.retired_at).is_(None))
+        ).scalar_one()
+        releases = [release_facts(release) for release in list_releases(session)]
+        runs = [_run(run) for run in list_runs(session, limit=LAST_RUNS)]
+        active = get_setting(session, ACTIVE_ENCODER)
+        encoders = [
+            {"name": encoder.name, "path": encoder.path, "active": encoder.name == active}
+            for encoder in session.execute(select(Encoder).order_by(col(Encoder.id))).scalars()
+        ]
+    variants = {
+        name: {state.value: counts.get(name, {}).get(state, 0) for state in Status}
+        for name in dict.fromkeys([*known, *sorted(counts)])
+    }
+    result = {
+        "database": _database(engine), "anchors": anchors, "variants": variants,
+        "releases": releases, "runs": runs,
+        "encoders": encoders,
+    }  # fmt: skip
+    measured_by = ", ".join(encoder["name"] for encoder in encoders) or "none yet"
+    show(
+        result,
+        as_json,
+        f"Database: {_database(engine)}",
+        f"Anchors: {anchors}. Releases: {len(releases)}. Encoders: {measured_by}.",
+        table_of("type", *Status, rows=([name, *row.values()] for name, row in variants.items())),
+        *([_run_table(runs)] if runs else []),
+    )
+
+
+def _run(run: Run) -> dict[str, Any]:
+    return {
+        "run": run.id, "kind": run.kind, "state": run.state.value, "step": run.step,
+        "total": run.total, "message": run.message, "created_at": run.created_at.isoformat(),
+    }  # fmt: skip
+
+
+def _run_table(runs: list[dict[str, Any]]) -> Table:
+    names = ("run", "kind", "state", "message")
+    return table_of(*names, rows=([run[name] for name in names] for run in runs))
+
+
+def _database(engine: Engine) -> str:
+    return engine.url.render_as_string(hide_password=True)

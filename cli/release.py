@@ -1,0 +1,74 @@
+"""Releases: making, listing and exporting them."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from cli.terminal import AsJson, open_home, progress_bar, reviewer_id, show, table_of
+from curation import export
+from curation.export_tables import ExportFormat
+from curation.release import create_release, get_release, list_releases
+from db.engine import reading, writing
+from db.models import Release
+
+release_app = typer.Typer(no_args_is_help=True, help="Freeze what is accepted.")
+
+
+def release_facts(release: Release) -> dict[str, Any]:
+    """What ``--json`` says of a release."""
+    return {
+        "release": release.number, "name": release.name, "hash": release.content_hash,
+        "summary": release.summary, "created_at": release.created_at.isoformat(),
+    }  # fmt: skip
+
+
+@release_app.command("create")
+def release_create(
+    name: Annotated[str, typer.Option(help="A name for people.")] = "", as_json: AsJson = False
+) -> None:
+    """Freeze every accepted variant under the next number."""
+    settings, engine = open_home()
+    with writing(engine) as session:
+        author = reviewer_id(session, settings, "") if settings.reviewer else None
+        release, created = create_release(session, name=name, author_id=author)
+        result = release_facts(release) | {"created": created}
+    said = "is made" if created else "says the same already"
+    show(result, as_json, f"Release {release.number} {said}.")
+
+
+@release_app.command("list")
+def release_list(as_json: AsJson = False) -> None:
+    """Name all releases, the newest first."""
+    _, engine = open_home()
+    with reading(engine) as session:
+        releases = [release_facts(release) for release in list_releases(session)]
+    rows = ([r["release"], r["created_at"][:10], r["hash"][:12], r["name"]] for r in releases)
+    table = table_of("release", "made", "hash", "name", rows=rows)
+    show({"releases": releases}, as_json, table if releases else "There is no release yet.")
+
+
+def export_release(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="New, or an earlier export.")],
+    number: Annotated[
+        int | None, typer.Option("--release", metavar="N", help="Otherwise the newest.")
+    ] = None,
+    form: Annotated[
+        ExportFormat,
+        typer.Option("--format", help="Hugging Face data set, JSON lines, or CSV of pairs."),
+    ] = "hf",
+    as_zip: Annotated[bool, typer.Option("--zip", help="Also pack it into DIR.zip.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Write a release to a folder."""
+    _, engine = open_home()
+    with reading(engine) as session, progress_bar() as report:
+        release = get_release(session, number)
+        place = export.export_release(session, release, folder, format=form, progress=report)
+    packed = export.zip_export(place) if as_zip else None
+    result = {
+        "release": release.number, "format": form, "folder": str(place),
+        "zip": str(packed) if packed else None,
+    }  # fmt: skip
+    show(result, as_json, f"Release {release.number} lies in {place}.",
+         *([f"Packed, it is {packed}."] if packed else []))  # fmt: skip

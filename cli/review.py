@@ -1,0 +1,147 @@
+"""Decisions on variants: by rule, one by one, and taken back."""
+
+from collections.abc import Callable
+from typing import Annotated
+
+import typer
+from rich.table import Table
+from sqlmodel import Session
+
+from cli.terminal import AsJson, open_home, reviewer_id, show, table_of
+from curation import review
+from curation.bulk import FLAG_NAMES, apply_rule, find_matches, parse_rule
+from curation.taxonomy import REJECT_REASONS
+from db.engine import reading, writing
+from db.models import Variant, Verdict
+
+Uid = Annotated[str, typer.Argument(help="The variant's uid.")]
+ReviewerName = Annotated[
+    str, typer.Option("--reviewer", help="Who decides (otherwise HEDGEROW_REVIEWER).")
+]
+Note = Annotated[str, typer.Option("--note", help="A remark, stored with the decision.")]
+TypeName = Annotated[str | None, typer.Option("--type", help="A variant type, such as 'verbal'.")]
+_REASONS = ", ".join(reason.id for reason in REJECT_REASONS)
+
+NO_REASON = "Rejected on the command line without a reason."
+
+review_app = typer.Typer(no_args_is_help=True, help="Decide on variants.")
+
+
+@review_app.command("apply")
+def review_apply(
+    rule: Annotated[
+        str,
+        typer.Option(
+            help="Such as 'levenshtein > 60' or 'flag = content_dropped and cosine < 0.8'; also "
+            f"length_ratio, content_kept, 'no flags'. Flags: {', '.join(FLAG_NAMES)}."
+        ),
+    ],
+    accept: Annotated[bool, typer.Option("--accept", help="Accept what matches.")] = False,
+    reject: Annotated[
+        str | None, typer.Option("--reject", metavar="REASON", help=f"Reject it: {_REASONS}.")
+    ] = None,
+    type_id: TypeName = None,
+    reviewer: ReviewerName = "",
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only count what matches.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Decide on every pending variant that a rule matches; one undo takes it back."""
+    if accept == (reject is not None):
+        raise typer.BadParameter("give either --accept or --reject REASON")
+    parsed = parse_rule(rule)
+    settings, engine = open_home()
+    action_id = None
+    if dry_run:
+        with reading(engine) as session:
+            matches = find_matches(session, parsed, type_id=type_id)
+    else:
+        with writing(engine) as session:
+            matches, action_id = apply_rule(
+                session, parsed, verdict=Verdict.ACCEPT if accept else Verdict.REJECT,
+                reviewer_id=reviewer_id(session, settings, reviewer), reason=reject or "",
+                type_id=type_id,
+            )  # fmt: skip
+    verb = "Would decide on" if dry_run else "Decided on"
+    lines: list[str | Table] = [f"{verb} {matches.total} variants."]
+    if matches.by_type:
+        lines.append(table_of("type", "variants", rows=sorted(matches.by_type.items())))
+    if matches.unmeasured:
+        lines.append(
+            f"{matches.unmeasured} pending variants are not measured yet and were left out; "
+            "'hedgerow diagnose' measures them."
+        )
+    result = {"rule": parsed.text, "dry_run": dry_run, "variants": matches.total,
+              "types": matches.by_type, "unmeasured": matches.unmeasured,
+              "action": action_id}  # fmt: skip
+    show(result, as_json, *lines)
+
+
+@review_app.command("accept")
+def review_accept(
+    uid: Uid, reviewer: ReviewerName = "", note: Note = "", as_json: AsJson = False
+) -> None:
+    """Accept a variant as it stands."""
+    _decide(lambda session, card, who: review.accept(session, card, reviewer_id=who, note=note),
+            uid, reviewer, as_json)  # fmt: skip
+
+
+@review_app.command("reject")
+def review_reject(
+    uid: Uid,
+    reviewer: ReviewerName = "",
+    reason: Annotated[str, typer.Option(help=f"One of {_REASONS}.")] = "",
+    note: Note = "",
+    as_json: AsJson = False,
+) -> None:
+    """Reject a variant."""
+    if not reason:
+        reason, note = "other", note or NO_REASON
+    _decide(lambda session, card, who: review.reject(
+                session, card, reviewer_id=who, reason=reason, note=note),
+            uid, reviewer, as_json)  # fmt: skip
+
+
+@review_app.command("edit")
+def review_edit(
+    uid: Uid,
+    text: Annotated[str | None, typer.Option(help="The better wording.")] = None,
+    type_id: TypeName = None,
+    reviewer: ReviewerName = "",
+    note: Note = "",
+    as_json: AsJson = False,
+) -> None:
+    """Replace a variant by a better wording, or give it its right type."""
+    if text is None and type_id is None:
+        raise typer.BadParameter("give --text, --type or both")
+    _decide(lambda session, card, who: review.edit(
+                session, card, reviewer_id=who, text=text, type_id=type_id, note=note),
+            uid, reviewer, as_json)  # fmt: skip
+
+
+def _decide(
+    action: Callable[[Session, review.Shown, int], review.Outcome],
+    uid: str,
+    reviewer: str,
+    as_json: bool,
+) -> None:
+    settings, engine = open_home()
+    with writing(engine) as session:
+        variant = review.find_variant(session, uid)
+        outcome = action(session, review.shown(variant), reviewer_id(session, settings, reviewer))
+        session.refresh(variant)
+        child = session.get(Variant, outcome.child_id) if outcome.child_id else None
+        result = {
+            "variant": uid, "status": variant.status.value, "child": child.uid if child else None,
+        }  # fmt: skip
+    replaced = f"; {result['child']} replaces it" if child else ""
+    show(result, as_json, f"{uid} is {result['status']} now{replaced}.")
+
+
+@review_app.command("undo")
+def review_undo(reviewer: ReviewerName = "", as_json: AsJson = False) -> None:
+    """Take back a reviewer's latest action, bulk decisions included."""
+    settings, engine = open_home()
+    with writing(engine) as session:
+        undone = review.undo(session, reviewer_id=reviewer_id(session, settings, reviewer))
+    count = undone.decisions if undone else 0
+    show({"undone": count}, as_json, f"Took back {count} decisions.")
