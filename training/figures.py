@@ -25,7 +25,8 @@ from training.similarity import (
 )
 
 SAMPLE = 3_000
-"""Variants measured of each part; medians move by less than 0.01 with more of them."""
+"""Variants measured of each part: on the starter corpus a type's median has a standard error of
+0.01 then."""
 
 
 class Part(StrEnum):

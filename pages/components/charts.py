@@ -3,6 +3,7 @@
 Texts reach Vega as data, never as expressions; it draws them as plain text.
 """
 
+import math
 import textwrap
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -14,22 +15,31 @@ import numpy as np
 from training.figures import LossPoint
 from training.similarity import AFTER, BEFORE, DistributionRow, ProbeRow
 
-LABEL_WIDTH = 27
-LABEL_LINES = 5
+LABEL_WIDTH = 28
+LABEL_LINES = 3
 """Characters a line and lines of a sentence beside its bars; the tooltip has all of it."""
 
 BAR, GAP = 19, 16
 """Pixels a bar, and between two sentences or types."""
 
-AROUND = 90
-"""Pixels for legend, axis and title: Streamlit fits all of a chart into its height."""
+AROUND, LEGEND_ROW = 100, 30
+"""Pixels for axis and margins, and for each row of the legend: all has to fit into the height."""
+
+PUBLISHED = {"paper: all-mpnet-base-v2": BEFORE, "paper: HedgeMPNet": AFTER}
+"""Which of the paper's encoders is the trained one."""
 
 ROOM_FOR_VALUE = 1.12
 """Where the axis ends, so that the number at the end of a long bar fits in."""
 
+WHOLE_BAND = {"band": 1}
+"""Vega-Lite shifts bars of another height out of the middle where they stand side by side."""
+
 TICKS = [-1.0, -0.8, -0.6, -0.4, -0.2, 0.0, 0.2, 0.4, 0.6, 0.8, 1.0]
 
 QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9)
+
+LINE = 15
+"""Pixels a line of a label."""
 
 _LINES = "split(datum.label, '\\n')"
 
@@ -53,43 +63,43 @@ def palette(*, dark: bool) -> Palette:
 
 def figure_1(rows: Sequence[ProbeRow], *, dark: bool) -> alt.LayerChart:
     """Figure 1: a group of bars a sentence; what the paper published is drawn hollow."""
-    return _bars(rows, [row.text for row in rows], dark=dark)
+    return _bars(rows, [(row.text,) for row in rows], dark=dark)
 
 
 def own_probes(rows: Sequence[ProbeRow], *, dark: bool) -> alt.LayerChart:
     """As Figure 1, for pairs that each have their own first sentence."""
-    return _bars(rows, [f"{row.anchor} → {row.text}" for row in rows], dark=dark)
+    return _bars(rows, [(row.anchor, f"→ {row.text}") for row in rows], dark=dark)
 
 
-def _bars(rows: Sequence[ProbeRow], sentences: Sequence[str], *, dark: bool) -> alt.LayerChart:
+def _bars(
+    rows: Sequence[ProbeRow], sentences: Sequence[tuple[str, ...]], *, dark: bool
+) -> alt.LayerChart:
+    """Bars for each row, in a group for each pair, beside the sentences that tell it."""
     colours = palette(dark=dark)
     labels = _labels(sentences)
     table = [
         {
-            "pair": labels[sentence],
+            "pair": labels[told],
             "first": row.anchor,
             "second": row.text,
             "series": _series(row),
             "cosine": row.cosine,
         }
-        for row, sentence in zip(rows, sentences, strict=True)
+        for row, told in zip(rows, sentences, strict=True)
     ]
     series = {_series(row): row for row in rows}
-    # The published values come as before and after too, in that order.
-    published = [name for name, row in series.items() if row.published]
-    stroke = [
-        colours.before if name in published[:1] or row.series == BEFORE else colours.after
-        for name, row in series.items()
-    ]
+    names = list(series)
+    stroke = [colours.before if name.startswith(BEFORE) else colours.after for name in names]
     fill = [
-        "transparent" if name in published else c for name, c in zip(series, stroke, strict=True)
+        "transparent" if row.published else colour
+        for row, colour in zip(series.values(), stroke, strict=True)
     ]
     base = alt.Chart(alt.Data(values=table)).encode(
         y=_groups("pair", list(labels.values())),
-        yOffset=alt.YOffset("series:N", sort=list(series)),
+        yOffset=_side_by_side(names),
         x=alt.X(
             "cosine:Q",
-            title="cosine similarity of the two sentences",
+            title="cosine similarity",
             scale=alt.Scale(domain=[min(0.0, *(row.cosine for row in rows)), ROOM_FOR_VALUE]),
             axis=alt.Axis(values=TICKS),
         ),
@@ -100,39 +110,34 @@ def _bars(rows: Sequence[ProbeRow], sentences: Sequence[str], *, dark: bool) -> 
             alt.Tooltip("cosine:Q", title="Cosine", format=".3f"),
         ],
     )
-    names = list(series)
-    legend = alt.Legend(title=None, orient="top", columns=2, labelLimit=200, symbolType="square")
-    bars = base.mark_bar(strokeWidth=1.5, height={"band": 0.8}).encode(
+    legend = _legend()
+    bars = base.mark_bar(strokeWidth=1.5, height=WHOLE_BAND).encode(
         fill=alt.Fill("series:N", scale=alt.Scale(domain=names, range=fill), legend=legend),
         stroke=alt.Stroke("series:N", scale=alt.Scale(domain=names, range=stroke), legend=legend),
     )
-    values = base.mark_text(align="left", dx=5, color=colours.ink).encode(
+    values = base.mark_text(align="left", baseline="middle", dx=5, color=colours.ink).encode(
         text=alt.Text("cosine:Q", format=".2f")
     )
-    return _sized(alt.layer(bars, values), groups=len(labels), bars=len(series))
+    return _sized(alt.layer(bars, values), labels=labels.values(), bars=len(series))
 
 
 def _series(row: ProbeRow) -> str:
     """What a bar is, for the legend."""
-    if row.published:
-        return f"{row.series.removeprefix('paper: ')} (paper)"
-    return {BEFORE: "before training", AFTER: "after training"}[row.series]
+    return f"{PUBLISHED[row.series]} (paper)" if row.published else row.series
 
 
-def _labels(sentences: Sequence[str]) -> dict[str, str]:
-    """A label of some short lines for each distinct sentence, all different."""
-    labels: dict[str, str] = {}
-    for sentence in dict.fromkeys(sentences):
-        label = "\n".join(
-            textwrap.wrap(sentence, LABEL_WIDTH, max_lines=LABEL_LINES, placeholder=" …")
-        )
-        taken = set(labels.values())
-        number = 2
-        while label in taken:  # two long sentences that begin alike
-            label = f"{label.rpartition(' (')[0] or label} ({number})"
-            number += 1
-        labels[sentence] = label
+def _labels(told: Sequence[tuple[str, ...]]) -> dict[tuple[str, ...], str]:
+    """A label of some short lines for each distinct pair, all different."""
+    labels: dict[tuple[str, ...], str] = {}
+    for sentences in dict.fromkeys(told):
+        label = "\n".join(line for sentence in sentences for line in _wrapped(sentence))
+        same = sum(other.partition("\n(")[0] == label for other in labels.values())
+        labels[sentences] = f"{label}\n({same + 1})" if same else label  # long and begin alike
     return labels
+
+
+def _wrapped(sentence: str) -> list[str]:
+    return textwrap.wrap(sentence, LABEL_WIDTH, max_lines=LABEL_LINES, placeholder=" …")
 
 
 def _groups(field: str, order: list[str]) -> alt.Y:
@@ -142,13 +147,33 @@ def _groups(field: str, order: list[str]) -> alt.Y:
         title=None,
         scale=alt.Scale(paddingInner=0.2, paddingOuter=0.1),
         axis=alt.Axis(
-            labelExpr=_LINES, labelLimit=200, labelLineHeight=15, ticks=False, domain=False
+            labelExpr=_LINES,
+            labelLimit=215,
+            labelLineHeight=LINE,
+            labelOverlap=False,
+            ticks=False,
+            domain=False,
         ),
     )
 
 
-def _sized(chart: Any, *, groups: int, bars: int) -> alt.LayerChart:
-    sized: alt.LayerChart = chart.properties(height=groups * (bars * BAR + GAP) + AROUND)
+def _side_by_side(series: list[str]) -> alt.YOffset:
+    return alt.YOffset("series:N", sort=series, scale=alt.Scale(paddingInner=0.2))
+
+
+def _legend() -> alt.Legend:
+    return alt.Legend(
+        title=None, orient="top", columns=2, columnPadding=8, labelFontSize=13, symbolType="square"
+    )
+
+
+def _sized(chart: Any, *, labels: Iterable[str], bars: int) -> alt.LayerChart:
+    """The chart, high enough for its bars and for the lines of its labels."""
+    groups = list(labels)
+    lines = max((label.count("\n") + 1 for label in groups), default=1)
+    group = max(bars * BAR, lines * LINE) + GAP
+    around = AROUND + LEGEND_ROW * math.ceil(bars / 2)
+    sized: alt.LayerChart = chart.properties(height=len(groups) * group + around)
     return sized
 
 
@@ -169,11 +194,11 @@ def distribution(
     series = alt.Scale(domain=[BEFORE, AFTER], range=[colours.before, colours.after])
     base = alt.Chart(alt.Data(values=table)).encode(
         y=_groups("label", list(names.values())),
-        yOffset=alt.YOffset("series:N", sort=[BEFORE, AFTER]),
+        yOffset=_side_by_side([BEFORE, AFTER]),
         color=alt.Color(
             "series:N",
             scale=series,
-            legend=alt.Legend(title=None, orient="top", symbolType="square"),
+            legend=_legend(),
         ),
         tooltip=[
             alt.Tooltip("label:N", title="Type"),
@@ -186,15 +211,15 @@ def distribution(
         ],
     )
     axis = alt.X(
-        "least:Q", title="cosine similarity of anchor and variant",
+        "least:Q", title="cosine similarity",
         scale=alt.Scale(domain=[low, 1.0]), axis=alt.Axis(values=TICKS),
     )  # fmt: skip
     whiskers = base.mark_rule(strokeWidth=1.5).encode(x=axis, x2="most:Q")
-    boxes = base.mark_bar(height={"band": 0.7}).encode(x=alt.X("lower:Q"), x2="upper:Q")
-    medians = base.mark_tick(thickness=3, color=colours.ink, height={"band": 0.9}).encode(
+    boxes = base.mark_bar(height=WHOLE_BAND).encode(x=alt.X("lower:Q"), x2="upper:Q")
+    medians = base.mark_tick(thickness=3, color=colours.ink, height=WHOLE_BAND).encode(
         x="median:Q", color=alt.value(colours.ink)
     )
-    return _sized(alt.layer(whiskers, boxes, medians), groups=len(names), bars=2)
+    return _sized(alt.layer(whiskers, boxes, medians), labels=names.values(), bars=2)
 
 
 class Summary(NamedTuple):

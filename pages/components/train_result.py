@@ -42,8 +42,8 @@ def _figure_1(run: Run, *, dark: bool) -> None:
         return
     st.text(
         f"How similar is each sentence to “{paper[0].anchor}”? The hoax should move away, “no "
-        "doubt” should stay close. Filled: measured here. Hollow: published in the paper, for "
-        "larger encoders."
+        "doubt” should stay close. Filled: measured here. Hollow: what the paper published for "
+        "all-mpnet-base-v2 (before) and its HedgeMPNet (after)."
     )
     st.altair_chart(
         charts.figure_1(paper, dark=dark),
@@ -87,7 +87,7 @@ def _distributions(run: Run, *, dark: bool) -> None:
         alt="Cosine of anchor and variant by type, before and after training",
     )
     st.caption(
-        f"Bar: the middle half. Line: the middle four fifths. Black tick: the median. "
+        f"Bar: the middle half. Line: the middle four fifths. Tick: the median. "
         f"{_measured(run, part or parts[0])}"
     )
     with st.expander("As numbers", icon=":material/table:"):
@@ -131,10 +131,10 @@ def _model(run: Run) -> None:
     recipe = Recipe.model_validate(run.parameters["recipe"])
     versions = (f"{name} {run.versions[name]}" for name in _SHOWN if name in run.versions)
     st.text(
-        f"Trained on {run.result['triples']:,} triples of release {run.result['release']} in "
-        f"{run.result['steps']:,} steps, with seed {run.parameters['seed']}; training and "
-        f"measuring took {run_view.duration(run.result['seconds'])}. "
-        f"Versions: {', '.join(versions)}."
+        f"Trained in {run.result['steps']:,} steps with {recipe.batch_size} triples each, drawn "
+        f"from the {run.result['triples']:,} of release {run.result['release']} with seed "
+        f"{run.parameters['seed']}; training and measuring took "
+        f"{run_view.duration(run.result['seconds'])}. Versions: {', '.join(versions)}."
     )
     with st.expander("Recipe, inputs and versions", icon=":material/receipt_long:"):
         st.code(recipe.to_yaml(), language="yaml")

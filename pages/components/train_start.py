@@ -47,7 +47,7 @@ def box() -> None:
     default = wanted.recipe().to_yaml()
     text = st.session_state.get(_RECIPE) or default
     with st.container(border=True, key="train-start"):
-        left, right = st.columns([1, 4], vertical_alignment="center")
+        left, right = st.columns([3, 7], vertical_alignment="center")
         left.button(
             "Finetune", key="train-click", type="primary", icon=":material/model_training:",
             width="stretch", on_click=_start, args=(wanted.release, text),
