@@ -1,7 +1,7 @@
 """Which variant comes next, and everything that its card shows.
 
-Every order is served by an index that leads with (status, retired, type): the database is asked
-for one row.
+Every order is served by an index over the pending variants of a type: the database is asked for one
+row.
 """
 
 from collections.abc import Collection, Sequence
@@ -10,7 +10,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
-from sqlalchemy import ColumnElement, Row, Select, func, select
+from sqlalchemy import ColumnElement, Row, Select, and_, func, literal_column, select
 from sqlmodel import Session, col
 
 from curation.diagnostics import active_encoder_id
@@ -60,6 +60,10 @@ class Card:
     cosine: float | None
 
 
+# Written out, not bound: a partial index serves only a query that is seen to ask for its rows.
+_PENDING = and_(col(Variant.status) == literal_column("'pending'"), col(Variant.retired).is_(False))
+
+
 def _keys(order: Order) -> tuple[ColumnElement[Any], ...]:
     newest_last = col(Variant.id).asc()
     if order is Order.SUSPICIOUS:
@@ -88,22 +92,16 @@ def next_variant(
     type_ids: Sequence[str],
     order: Order = Order.OLDEST,
     skipped: Collection[int] = (),
-    status: Status = Status.PENDING,
 ) -> Variant | None:
-    """The first variant of the queue, or None when it is empty.
+    """The first pending variant of the queue, or None when it is empty.
 
     Args:
         type_ids: the types to review; the queue of several is merged from theirs.
         skipped: ids of variants to pass over.
-        status: what is asked for; pending by default.
     """
     heads: list[Variant] = []
     for type_id in type_ids:
-        query = select(Variant).where(
-            col(Variant.status) == status,
-            col(Variant.retired).is_(False),
-            col(Variant.type_id) == type_id,
-        )
+        query = select(Variant).where(_PENDING, col(Variant.type_id) == type_id)
         if skipped:
             query = query.where(col(Variant.id).not_in(list(skipped)))
         head = session.execute(query.order_by(*_keys(order)).limit(1)).scalar()

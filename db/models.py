@@ -8,7 +8,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
-from sqlalchemy import Column, ForeignKeyConstraint, Index, Text, UniqueConstraint
+from sqlalchemy import Column, ForeignKeyConstraint, Index, Text, UniqueConstraint, text
 from sqlmodel import Field, SQLModel
 
 from db.columns import JsonColumn, UtcDateTime, enum_column, now
@@ -72,6 +72,27 @@ class RunState(StrEnum):
     FAILED = "failed"
     CANCELLED = "cancelled"
     INTERRUPTED = "interrupted"
+
+
+def _queue_index(order: str) -> Index:
+    """Serves the queue of pending variants of a type in one order.
+
+    Partial: a decision only takes its variant out, and does not put it in elsewhere.
+    """
+    return Index(
+        f"ix_variant_queue_{order}",
+        "type_id",
+        order,
+        "id",
+        sqlite_where=text("status = 'pending' AND retired IS 0"),
+        postgresql_where=text("status = 'pending' AND retired IS false"),
+    )
+
+
+def _index_where_set(table: str, column: str) -> Index:
+    """An index of a column that is empty in most rows, over the others."""
+    where = text(f"{column} IS NOT NULL")
+    return Index(f"ix_{table}_{column}", column, sqlite_where=where, postgresql_where=where)
 
 
 def _created_at() -> Any:
@@ -263,11 +284,10 @@ class Variant(SQLModel, table=True):
             ["anchor_id", "anchor_revision"],
             ["anchor_revision.anchor_id", "anchor_revision.revision"],
         ),
-        Index("ix_variant_queue_oldest", "status", "retired", "type_id", "id"),
-        Index("ix_variant_queue_suspicion", "status", "retired", "type_id", "suspicion", "id"),
-        Index("ix_variant_queue_hardness", "status", "retired", "type_id", "hardness", "id"),
-        Index("ix_variant_queue_random", "status", "retired", "type_id", "random_key", "id"),
-        Index("ix_variant_queue_family", "status", "retired", "anchor_id"),
+        Index("ix_variant_status", "status", "retired", "type_id", "id"),
+        _queue_index("suspicion"),
+        _queue_index("hardness"),
+        _queue_index("random_key"),
         Index(None, "anchor_id", "type_id"),
         Index(None, "parent_id"),
         Index(None, "run_id"),
@@ -306,8 +326,8 @@ class Decision(SQLModel, table=True):
     __table_args__ = (
         UniqueConstraint("action_id", "variant_id"),
         Index(None, "variant_id", "id"),
-        Index(None, "child_id"),
-        Index(None, "retracts_id"),
+        _index_where_set("decision", "child_id"),
+        _index_where_set("decision", "retracts_id"),
         Index(None, "reviewer_id", "id"),
     )
 

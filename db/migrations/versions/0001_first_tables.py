@@ -314,17 +314,15 @@ def upgrade() -> None:
     )
     op.create_index("ix_variant_anchor_id_type_id", "variant", ["anchor_id", "type_id"])
     op.create_index("ix_variant_parent_id", "variant", ["parent_id"])
-    op.create_index("ix_variant_queue_family", "variant", ["status", "retired", "anchor_id"])
-    op.create_index(
-        "ix_variant_queue_hardness", "variant", ["status", "retired", "type_id", "hardness", "id"]
-    )
-    op.create_index("ix_variant_queue_oldest", "variant", ["status", "retired", "type_id", "id"])
-    op.create_index(
-        "ix_variant_queue_random", "variant", ["status", "retired", "type_id", "random_key", "id"]
-    )
-    op.create_index(
-        "ix_variant_queue_suspicion", "variant", ["status", "retired", "type_id", "suspicion", "id"]
-    )
+    op.create_index("ix_variant_status", "variant", ["status", "retired", "type_id", "id"])
+    for order in ("suspicion", "hardness", "random_key"):
+        op.create_index(
+            f"ix_variant_queue_{order}",
+            "variant",
+            ["type_id", order, "id"],
+            sqlite_where=sa.text("status = 'pending' AND retired IS 0"),
+            postgresql_where=sa.text("status = 'pending' AND retired IS false"),
+        )
     op.create_index("ix_variant_run_id", "variant", ["run_id"])
 
     op.create_table(
@@ -350,8 +348,15 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("id", name="pk_decision"),
         sa.UniqueConstraint("action_id", "variant_id", name="uq_decision_action_id_variant_id"),
     )
-    op.create_index("ix_decision_child_id", "decision", ["child_id"])
-    op.create_index("ix_decision_retracts_id", "decision", ["retracts_id"])
+    for column in ("child_id", "retracts_id"):
+        where = sa.text(f"{column} IS NOT NULL")
+        op.create_index(
+            f"ix_decision_{column}",
+            "decision",
+            [column],
+            sqlite_where=where,
+            postgresql_where=where,
+        )
     op.create_index("ix_decision_reviewer_id_id", "decision", ["reviewer_id", "id"])
     op.create_index("ix_decision_variant_id_id", "decision", ["variant_id", "id"])
 
