@@ -147,8 +147,7 @@ def work(context: RunContext) -> dict[str, Any]:
 def _share_the_processor() -> None:
     """Let threads that wait for each other sleep; read when PyTorch is loaded, which comes later.
 
-    By default they spin. Beside another busy program on two cores a training took three times as
-    long then; alone it makes no difference.
+    By default they spin: beside another training on two cores, a step took three times as long.
     """
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -439,3 +440,18 @@ def test_a_text_that_is_no_recipe_is_refused(text: str, sentence: str) -> None:
 def test_a_recipe_as_shown_is_read_back_the_same() -> None:
     recipe = Recipe(epochs=0.5, base_encoder="owner/näme")
     assert parse_recipe(recipe.to_yaml()) == recipe
+
+
+def test_the_guide_names_every_key_of_the_recipe_with_its_default() -> None:
+    guide = Path(__file__).parents[2] / "docs" / "training.md"
+    table = guide.read_text(encoding="utf-8").partition("| key | default |")[2]
+    told: dict[str, str] = {}
+    for line in table.splitlines():
+        if line.startswith("| `"):
+            keys, defaults = line.split(" | ")[:2]
+            told |= zip(
+                re.findall(r"\w+", keys), defaults.replace("`", "").split(", "), strict=True
+            )
+    assert set(told) == set(Recipe.model_fields) - {"version"}
+    words = [f"{key}={'none' if value == 'all' else value}" for key, value in told.items()]
+    assert Recipe(max_steps=1, scale=1).with_overrides(words) == Recipe()
