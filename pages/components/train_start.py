@@ -17,6 +17,7 @@ from training.runs import DEFAULT_SEED, request_training, requeue
 
 # What was edited outlives the widgets, which forget it as soon as they are not drawn.
 _RECIPE, _SEED, _RELEASE = "train_recipe", "train_seed", "train_release"
+_SEED_BOX = "train-seed-box"
 _PROBLEM, _PROBE_PROBLEM = "train_problem", "train_probe_problem"
 _ANCHOR, _TEXT = "train-probe-anchor", "train-probe-text"
 
@@ -50,7 +51,7 @@ def box() -> None:
         left, right = st.columns([3, 7], vertical_alignment="center")
         left.button(
             "Finetune", key="train-click", type="primary", icon=":material/model_training:",
-            width="stretch", on_click=_start, args=(wanted.release, text),
+            width="stretch", on_click=_start, args=(wanted.release, default, _release_key(numbers)),
         )  # fmt: skip
         right.text(_promise(wanted, text))
         _newer(wanted, numbers)
@@ -117,14 +118,14 @@ def _advanced(numbers: list[int], wanted: Plan, default: str) -> None:
         if numbers:
             st.session_state[_RELEASE] = st.selectbox(
                 "Release", numbers, index=numbers.index(wanted.release or numbers[0]),
-                key=f"train-release-{len(numbers)}",
+                key=_release_key(numbers),
             )  # fmt: skip
             if wanted.release != st.session_state[_RELEASE]:
                 st.rerun()
         st.session_state[_SEED] = st.number_input(
             "Seed", 0, LARGEST_SEED, st.session_state.get(_SEED, DEFAULT_SEED),
-            help="Decides the order of the triples and the dropout: the same release, recipe and "
-            "seed give the same model.",
+            key=_SEED_BOX, help="Decides the order of the triples and the dropout: the same "
+            "release, recipe and seed give the same model.",
         )  # fmt: skip
         st.file_uploader(
             "Use a recipe file",
@@ -139,10 +140,9 @@ def _advanced(numbers: list[int], wanted: Plan, default: str) -> None:
 
 def _recipe(default: str) -> None:
     kept = st.session_state.get(_RECIPE) or default
-    # A new key where the text came from elsewhere: a text box keeps what it was first given.
     text = st.text_area(
         "Recipe (YAML)", kept, height=340, max_chars=LARGEST_FILE,
-        key=f"train-yaml-{st.session_state.get('train_yaml', 0)}-{hash(default)}",
+        key=_recipe_key(default),
     )  # fmt: skip
     edited = "" if text == default else text
     if edited != st.session_state.get(_RECIPE, ""):
@@ -151,6 +151,15 @@ def _recipe(default: str) -> None:
     with st.container(horizontal=True):
         st.download_button("Download", text, "recipe.yaml", "text/yaml", on_click="ignore")
         st.button("Back to the defaults", on_click=use_recipe, args=("",), disabled=not edited)
+
+
+def _recipe_key(default: str) -> str:
+    """The text box's key; a new one where the text came from elsewhere: a box keeps its own."""
+    return f"train-yaml-{st.session_state.get('train_yaml', 0)}-{hash(default)}"
+
+
+def _release_key(numbers: list[int]) -> str:
+    return f"train-release-{len(numbers)}"
 
 
 def use_recipe(text: str) -> None:
@@ -173,8 +182,13 @@ def _upload() -> None:
         st.session_state[_PROBLEM] = str(error)
 
 
-def _start(release: int | None, text: str) -> None:
-    """Store the run and start its process; a problem is told beside the button, nothing is lost."""
+def _start(release: int | None, default: str, release_key: str) -> None:
+    """Store the run and start its process; a problem is told beside the button, nothing is lost.
+
+    What was typed last is read from its boxes: the page may not have been drawn since.
+    """
+    state = st.session_state
+    text = state.get(_recipe_key(default)) or state.get(_RECIPE) or default
     try:
         recipe: Recipe = parse_recipe(text)
         with writing(project.engine()) as session:
@@ -182,8 +196,8 @@ def _start(release: int | None, text: str) -> None:
                 if run.state in UNFINISHED:
                     raise HedgerowError(f"Run {run.id} is training already; wait for its end.")
             run = request_training(
-                session, release_number=release, recipe=recipe,
-                seed=int(st.session_state.get(_SEED, DEFAULT_SEED)),
+                session, release_number=state.get(release_key, release), recipe=recipe,
+                seed=int(state.get(_SEED_BOX, state.get(_SEED, DEFAULT_SEED))),
                 requested_by=signin.reviewer_id(),
             )  # fmt: skip
         _start_process(run)

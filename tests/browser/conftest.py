@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from tests.conftest import missing
 
@@ -79,5 +79,6 @@ def page(chromium: Browser) -> Iterator[Page]:
     """A new page, 1440 by 900, with nothing remembered from another test."""
     context = chromium.new_context(viewport={"width": 1440, "height": 900})
     context.set_default_timeout(PATIENCE_MS)
+    expect.set_options(timeout=PATIENCE_MS)
     yield context.new_page()
     context.close()

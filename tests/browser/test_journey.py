@@ -1,0 +1,131 @@
+"""From a fresh database to a trained encoder and a data set, as a person goes."""
+
+import sqlite3
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import datasets
+import pytest
+from playwright.sync_api import Page, expect
+from sqlalchemy.engine import URL
+
+from curation import review
+from db.engine import create_engine, writing
+from db.migrate import upgrade
+from tests.browser.test_review import card, press, rows, settle
+from tests.factories import add_family, model
+
+NEW_WORDING = "Nobody in the whole wide world would say so."
+TRAINING_MS = 240_000
+"""How long a tiny training may take here: loading torch and MiniLM is most of it."""
+
+
+def decide_ten(page: Page) -> None:
+    """Five accepted, two rejected, one edited, one retyped, one taken back and decided again."""
+    for key in "aaaaa":
+        press(page, key)
+    press(page, "3")
+    page.keyboard.press("x")
+    page.get_by_label("Note").fill("reads like a headline")
+    _save(page)
+    page.keyboard.press("e")
+    box = page.get_by_label("New wording")
+    expect(box).to_be_focused()
+    box.fill(NEW_WORDING)
+    _save(page)
+    page.keyboard.press("t")
+    expect(page.get_by_text("It is of the type:")).to_be_visible()
+    settle(page)
+    press(page, "4")
+    press(page, "a")
+    page.keyboard.press("z")
+    expect(page.locator(".hg-message")).to_contain_text("Took back: accept")
+    settle(page)
+    press(page, "8")
+
+
+def _save(page: Page) -> None:
+    before = card(page).get_attribute("data-variant") or ""
+    page.keyboard.press("Control+Enter")
+    expect(card(page)).not_to_have_attribute("data-variant", before)
+    settle(page)
+
+
+@pytest.fixture
+def project(home: Path) -> None:
+    """Sixty families: forty decided by a model, twenty pending."""
+    engine = create_engine(URL.create("sqlite", database=str(home / "hedgerow.db")))
+    upgrade(engine)
+    with writing(engine) as session:
+        families = [add_family(session, f"The bridge number {n} is safe.") for n in range(60)]
+        llm = model(session)
+        for variant in (v for family in families[:40] for v in family.values()):
+            review.accept(session, review.shown(variant), reviewer_id=llm)
+    engine.dispose()
+
+
+@pytest.mark.slow
+def test_from_pending_variants_to_figure_1_and_a_data_set(
+    project: None, home: Path, serve: Callable[[Path], str], page: Page, tmp_path: Path
+) -> None:
+    address = serve(home)
+
+    page.goto(f"{address}/review")
+    page.get_by_label("Your name").fill("Ada")
+    page.get_by_role("button", name="Start reviewing").click()
+    expect(card(page)).to_be_visible()
+    settle(page)
+    decide_ten(page)
+    mine = """SELECT verdict, reason, d.note FROM decision d JOIN reviewer r ON r.id = d.reviewer_id
+              WHERE r.name = 'Ada' ORDER BY d.id"""
+    assert rows(home, mine) == [
+        *[("accept", "", "")] * 5,
+        ("reject", "meaning_changed", ""),
+        ("reject", "other", "reads like a headline"),
+        ("edit", "", ""),
+        ("accept", "", ""),
+        ("edit", "wrong_type", ""),
+        ("accept", "", ""),
+        ("accept", "", ""),
+        ("retract", "", ""),
+        ("reject", "not_a_hedge", ""),
+    ]
+    edited = f"SELECT type_id, status FROM variant WHERE text = '{NEW_WORDING}'"
+    assert rows(home, edited) == [("verbal", "accepted")]
+    retyped = """SELECT v.type_id, v.status, p.type_id, p.status FROM variant v
+                 JOIN variant p ON p.id = v.parent_id JOIN reviewer r ON r.id = v.author_id
+                 WHERE r.name = 'Ada' AND v.type_id != p.type_id"""
+    assert rows(home, retyped) == [("lexical", "accepted", "verbal", "superseded")]
+
+    page.goto(f"{address}/train")
+    page.get_by_text("Advanced: release, recipe, seed").click()
+    recipe = page.get_by_label("Recipe (YAML)")
+    recipe.fill("version: 1\nmax_steps: 2\nmax_triples: 16\nbatch_size: 4\n")
+    recipe.press("Control+Enter")
+    page.get_by_role("button", name="Finetune").click()
+    heading = page.get_by_role("heading", name="Figure 1")
+    expect(heading).to_be_visible(timeout=TRAINING_MS)
+    expect(page.locator('[data-testid="stVegaLiteChart"]').nth(1)).to_be_visible()
+    (trained,) = rows(home, "SELECT path, release_id FROM encoder WHERE run_id IS NOT NULL")
+    assert (home / "hedgerow_data" / str(trained[0]) / "model.safetensors").exists()
+    assert trained[1] == 1
+
+    page.goto(f"{address}/release")
+    page.get_by_role("button", name="Prepare the download").click()
+    with page.expect_download(timeout=120_000) as download:
+        page.get_by_role("button", name="Download the zip").click(timeout=120_000)
+    packed = tmp_path / "release.zip"
+    download.value.save_as(packed)
+    with zipfile.ZipFile(packed) as archive:
+        archive.extractall(tmp_path / "data")
+    opened = datasets.load_dataset(
+        str(tmp_path / "data"), "triples", cache_dir=str(tmp_path / "cache")
+    )
+    with sqlite3.connect(home / "hedgerow.db") as connection:
+        (count,) = connection.execute(
+            """SELECT count(*) FROM release_item p JOIN release_item n USING (anchor_uid)
+               WHERE p.polarity = 'positive' AND n.polarity = 'negative'"""
+        ).fetchone()
+    assert sum(part.num_rows for part in opened.values()) == count > 40 * 12
+    assert any(NEW_WORDING in part.unique("negative") for part in opened.values())
