@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from sqlalchemy import Engine, bindparam, delete, func, insert, select, update
+from sqlalchemy.dialects import postgresql, sqlite
 from sqlmodel import Session, col
 
 from curation.decisions import chunks
@@ -288,7 +289,7 @@ def save_cosines(session: Session, cosines: dict[int, float], *, encoder_id: int
             if key not in stored
         ]
         if fresh:
-            session.execute(insert(VariantCosine), fresh)
+            _insert_new(session, fresh)
         if is_active:
             _store_queue_keys(
                 session,
@@ -309,3 +310,10 @@ def save_cosines(session: Session, cosines: dict[int, float], *, encoder_id: int
                     )
                 ],
             )
+
+
+def _insert_new(session: Session, rows: list[dict[str, Any]]) -> None:
+    """Insert cosines; a row that another run has stored meanwhile says the same and stays."""
+    is_postgresql = session.get_bind().dialect.name == "postgresql"
+    dialect = postgresql if is_postgresql else sqlite
+    session.connection().execute(dialect.insert(VariantCosine).on_conflict_do_nothing(), rows)

@@ -65,10 +65,15 @@ class Settings(BaseSettings):
 
     def process_environment(self) -> dict[str, str]:
         """The environment for a process of ours that shall see these settings."""
-        return os.environ | {
-            "HEDGEROW_HOME": str(self.home),
-            "HEDGEROW_DATABASE_URL": self.database_url,
-        }
+        # PyTorch's waiting threads spin otherwise, and two runs on two cores hold each other up.
+        return (
+            {"OMP_WAIT_POLICY": "PASSIVE"}
+            | os.environ
+            | {
+                "HEDGEROW_HOME": str(self.home),
+                "HEDGEROW_DATABASE_URL": self.database_url,
+            }
+        )
 
 
 def load_settings() -> Settings:

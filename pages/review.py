@@ -20,7 +20,8 @@ ORDERS = {
     Order.HARDEST: "Hardest",
     Order.RANDOM: "Random",
 }
-VIEWS = {False: "One card", True: "Family"}
+CARD, FAMILY = "card", "family"
+VIEWS = {CARD: "One card", FAMILY: "Family"}
 ALL = "all"
 
 
@@ -48,27 +49,26 @@ def _follow_permalink(state: ReviewState) -> None:
 def _controls(state: ReviewState) -> None:
     """What is in the queue, and in which order. No text boxes: they would swallow the keys."""
     labels = {entry.id: entry.label for entry in state.types} | {ALL: "All types"}
+    # The address keeps what is chosen, so that a reload comes back to it.
+    common: dict[str, Any] = {
+        "label_visibility": "collapsed", "required": True, "bind": "query-params",
+    }  # fmt: skip
+    for key, value in (("type", state.type_id or ALL), ("order", state.order), ("view", CARD)):
+        st.session_state.setdefault(key, value)
     with st.container(horizontal=True, vertical_alignment="center", key="queue"):
         chosen = st.segmented_control(
-            "Type",
-            label_visibility="collapsed",
-            options=[entry.id for entry in state.types] + [ALL],
-            default=state.type_id or ALL,
-            required=True,
-            format_func=lambda key: labels[key],
+            "Type", list(labels), key="type", format_func=lambda key: labels[key], **common
         )
         order = st.segmented_control(
-            "Order", list(ORDERS), label_visibility="collapsed", default=state.order, required=True,
-            format_func=lambda key: ORDERS[key],
+            "Order", list(ORDERS), key="order", format_func=lambda key: ORDERS[key],
             help="Hardest: small Levenshtein distance and high cosine, the pairs an encoder gets "
-            "wrong. Most suspicious: what the diagnostics flag.",
+            "wrong. Most suspicious: what the diagnostics flag.", **common,
         )  # fmt: skip
         view = st.segmented_control(
-            "View", list(VIEWS), label_visibility="collapsed", default=state.by_family,
-            required=True, format_func=lambda key: VIEWS[key],
-            help="Family: an anchor with all its variants together.",
+            "View", list(VIEWS), key="view", format_func=lambda key: VIEWS[key],
+            help="Family: an anchor with all its variants together.", **common,
         )  # fmt: skip
-    wanted = (None if chosen == ALL else chosen, order or state.order, bool(view))
+    wanted = (None if chosen == ALL else chosen, Order(order or state.order), view == FAMILY)
     if wanted != (state.type_id, state.order, state.by_family):
         state.type_id, state.order, state.by_family = wanted
         state.restart()
@@ -80,7 +80,7 @@ def _decided(state: ReviewState) -> None:
         counts = state.counts.get(entry.id, {})
         total = sum(n for status, n in counts.items() if status != "superseded")
         current = state.type_id in (entry.id, None)
-        rows.append((entry.label, total - state.pending(entry.id), total, current))
+        rows.append((entry.label, state.pending(entry.id), total, current))
     markup.show(card.progress(rows))
 
 
@@ -95,10 +95,7 @@ def _desk(state: ReviewState) -> None:
     entries = {entry.id: entry for entry in state.types}
     entry = entries[view.focus.variant.type_id]
     shown = state.showings[view.focus.variant.id or 0]
-    if state.by_family:
-        markup.show(card.family_head(view.focus, entry))
-    else:
-        markup.show(card.card(view.focus, entry, threshold=state.threshold))
+    markup.show(card.card(view.focus, entry, threshold=state.threshold))
     markup.show(card.message(state.message, warn=state.warn))
     _buttons(state, shown)
     review_panels.draw(state, view.focus, shown)
@@ -108,6 +105,8 @@ def _desk(state: ReviewState) -> None:
         review_panels.details(state, view.focus)
     _decided(state)
     state.drawn_now()
+    if state.pinned is None and "variant" in st.query_params:
+        del st.query_params["variant"]  # the address named a card that is no longer shown
     background.measure_edits(state.edited)
 
 
@@ -134,20 +133,22 @@ def _family(state: ReviewState, view: View, entries: dict[str, VariantType]) -> 
 def _buttons(state: ReviewState, shown: Shown) -> None:
     """The keys as buttons. Their identity carries the showing, so that a late key is known.
 
-    While a panel is open for typing, letters are text: no button has a key then.
+    While a panel is open for typing, letters are text: no button takes anything then.
     """
     typing = state.panel in (Panel.EDIT, Panel.REJECT)
+    choosing = state.panel is Panel.RETYPE
 
     def button(
         label: str, letter: str, act: Callable[..., None], *args: object, **more: Any
     ) -> None:
+        has_key = not typing and (letter == "t" or not choosing)
         st.button(
-            label, key=f"{letter}-{shown.action_id}", shortcut=None if typing else letter,
-            on_click=act, args=args, **more,
+            label, key=f"{letter}-{shown.action_id}", shortcut=letter if has_key else None,
+            disabled=typing, on_click=act, args=args, **more,
         )  # fmt: skip
 
     with st.container(horizontal=True, key="decide", gap="small"):
-        button("Accept", "a", state.accept, shown, type="primary", disabled=typing)
+        button("Accept", "a", state.accept, shown, type="primary")
         button("Reject with a note", "x", state.toggle, Panel.REJECT)
         button("Edit", "e", state.toggle, Panel.EDIT)
         button("Retype", "t", state.toggle, Panel.RETYPE)
@@ -202,7 +203,6 @@ def _empty(state: ReviewState) -> None:
 
 
 frame.begin("Review", "Decide variant by variant whether it is what its type promises.")
-markup.guard_keys()
 if (me := signin.reviewer_id()) is None:
     st.write("Decisions are stored under a name, so that they can be told apart and taken back.")
     signin.name_form("Your name", key="signin-review")

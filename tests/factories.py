@@ -49,10 +49,15 @@ def add_variant(
     return variant
 
 
-def add_family(session: Session, text: str = ANCHOR) -> dict[str, Variant]:
-    """An anchor with one variant of every type."""
+def add_family(
+    session: Session, text: str = ANCHOR, *, subject: str = "bridge"
+) -> dict[str, Variant]:
+    """An anchor with one variant of every type, about a subject of its own if one is given."""
     anchor = add_anchor(session, text)
-    return {type_id: add_variant(session, anchor, type_id) for type_id in TEXTS}
+    return {
+        type_id: add_variant(session, anchor, type_id, wording.replace("bridge", subject))
+        for type_id, wording in TEXTS.items()
+    }
 
 
 def person(session: Session, name: str = "Ada") -> int:

@@ -6,8 +6,9 @@ from typing import Any
 import streamlit as st
 
 from db.engine import reading, writing
+from db.errors import HedgerowError
 from db.models import Run
-from db.runs import UNFINISHED, create_run, list_runs, start_process
+from db.runs import UNFINISHED, create_run, list_runs, request_cancel, start_process
 from pages.components import project, signin
 
 QUIET_SECONDS = 120.0
@@ -20,8 +21,18 @@ def start(kind: str, parameters: dict[str, Any]) -> Run:
         run = create_run(
             session, kind=kind, parameters=parameters, requested_by=signin.reviewer_id()
         )
-    start_process(project.settings(), run)
+    start_process_of(run)
     return run
+
+
+def start_process_of(run: Run) -> None:
+    """Start a stored run's process; where that fails, no run is left waiting for one."""
+    try:
+        start_process(project.settings(), run)
+    except HedgerowError:
+        with writing(project.engine()) as session:
+            request_cancel(session, run.id or 0)
+        raise
 
 
 def active(kind: str) -> Run | None:

@@ -11,10 +11,12 @@ from curation.taxonomy import VariantType
 from db.models import Status
 from pages.components.diff import diff, join
 
-POLARITY_SENTENCES = {
-    "negative": "shall contradict the anchor",
-    "positive": "shall say the same as the anchor",
+PROMISES = {
+    "negation": "shall contradict the anchor",
+    "hedge": "shall make the anchor's claim, held less firmly",
+    "paraphrase": "shall say the same as the anchor",
 }
+"""What a type promises, by its role."""
 
 
 def card(shown: Card, entry: VariantType, *, threshold: int) -> Markup:
@@ -38,22 +40,11 @@ def card(shown: Card, entry: VariantType, *, threshold: int) -> Markup:
 
 def _head(shown: Card, entry: VariantType) -> Markup:
     link = Markup('<a href="review?variant={0}" title="Permalink of this variant">{0}</a>')
-    parts = [POLARITY_SENTENCES[entry.polarity], shown.genre, link.format(shown.variant.uid)]
+    parts = [PROMISES[entry.role], shown.genre, link.format(shown.variant.uid)]
     if shown.variant.status != Status.PENDING:
         parts.insert(1, f"status: {shown.variant.status}")
     return Markup('<div class="hg-head"><span class="hg-type">{}</span>{}</div>').format(
         entry.label, join(Markup("<span>{}</span>").format(part) for part in parts if part)
-    )
-
-
-def family_head(shown: Card, entry: VariantType) -> Markup:
-    """The anchor of a family, and what the variant that has the keys is meant to be."""
-    old, _ = diff(shown.anchor, shown.anchor)
-    return Markup('<article class="hg-card" aria-label="Family">{}{}{}</article>').format(
-        _row("hg-variant", "Anchor", old),
-        Markup('<div class="hg-head"><span>The keys mean:</span></div>'),
-        _head(shown, entry)
-        + Markup('<div class="hg-definition">{}</div>').format(entry.definition),
     )
 
 
@@ -167,6 +158,15 @@ def siblings(others: Sequence[tuple[Card, str]]) -> Markup:
     return Markup('<div class="hg-card hg-siblings">{}</div>').format(join(rows))
 
 
+def guideline(entry: VariantType) -> Markup:
+    """The type's guideline, a paragraph each for good, bad and borderline cases."""
+    paragraphs = [*entry.guideline.split("\n\n"),
+                  f"Example: {entry.example_anchor} → {entry.example}"]  # fmt: skip
+    return Markup('<div class="hg-card hg-guideline">{}</div>').format(
+        join(Markup("<p>{}</p>").format(paragraph) for paragraph in paragraphs)
+    )
+
+
 def message(text: str, *, warn: bool = False) -> Markup:
     """What the last key did."""
     return Markup('<div class="hg-message{}" role="status">{}</div>').format(
@@ -175,12 +175,18 @@ def message(text: str, *, warn: bool = False) -> Markup:
 
 
 def progress(rows: Sequence[tuple[str, int, int, bool]]) -> Markup:
-    """A thin bar a type: (label, decided, total, whether it is the one under review)."""
+    """A thin bar a type: (label, pending, total, whether it is the one under review)."""
     bars = [
         Markup(
-            '<div class="{}"><div>{}</div><div>{:,} of {:,}</div>'
+            '<div class="{}"><div>{}</div><div>{:,} left of {:,}</div>'
             '<div class="hg-bar"><i style="width:{:.1f}%"></i></div></div>'
-        ).format("hg-current" if current else "", label, done, total, 100 * done / max(total, 1))
-        for label, done, total, current in rows
+        ).format(
+            "hg-current" if current else "",
+            label,
+            left,
+            total,
+            100 * (total - left) / max(total, 1),
+        )
+        for label, left, total, current in rows
     ]
     return Markup('<div class="hg-progress">{}</div>').format(join(bars))

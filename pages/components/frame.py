@@ -26,3 +26,4 @@ def begin(title: str, purpose: str) -> None:
     st.title(title, anchor=False)
     st.caption(purpose)
     markup.style()
+    markup.guard_keys()

@@ -4,6 +4,7 @@ if (!window.hedgerowKeys) {
   const isTextBox = (node) =>
     node instanceof HTMLElement && (node.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(node.tagName));
   const typingPanel = () => document.querySelector('[class*="st-key-type-here"]');
+  const press = (selector) => document.querySelector(selector + " button")?.click();
 
   // A held key repeats about thirty times a second; only its first press means something.
   window.addEventListener(
@@ -17,21 +18,65 @@ if (!window.hedgerowKeys) {
     true,
   );
 
-  // Esc closes the panel that was opened for typing, or at least leaves the text box.
+  // Esc closes what is open below the card.
   window.addEventListener("keydown", (event) => {
     if (event.key !== "Escape") return;
     if (isTextBox(event.target)) event.target.blur();
-    typingPanel()?.querySelector('[class*="st-key-cancel"] button')?.click();
+    if (typingPanel()) press('[class*="st-key-cancel"]');
+    else if (document.querySelector(".st-key-retype")) press('[class*="st-key-t-"]');
   });
 
-  // A panel that opens for typing gets the cursor; Streamlit has no way to ask for it.
-  const giveCursor = () => {
+  // What is being written is kept in this tab until it is saved: closing the editor, another queue,
+  // another page or a reload do not lose it.
+  const draftKey = (box) => {
+    const variant = document.querySelector("article.hg-card")?.dataset.variant;
+    return variant && `hedgerow:${variant}:${box.getAttribute("aria-label")}`;
+  };
+  const draftBox = (node) => (node instanceof HTMLTextAreaElement && typingPanel()?.contains(node) ? node : null);
+  window.addEventListener("input", (event) => {
+    const box = draftBox(event.target);
+    const key = box && draftKey(box);
+    if (key) sessionStorage.setItem(key, box.value);
+  });
+  const forget = () => {
+    const box = typingPanel()?.querySelector("textarea");
+    const key = box && draftKey(box);
+    if (key) sessionStorage.removeItem(key);
+  };
+  window.addEventListener(
+    "keydown",
+    (event) => {
+      if (event.key === "Enter" && (event.ctrlKey || event.metaKey) && draftBox(event.target)) forget();
+    },
+    true,
+  );
+  window.addEventListener(
+    "click",
+    (event) => {
+      const button = event.target instanceof Element && event.target.closest("button");
+      if (button?.getAttribute("kind") === "primaryFormSubmit") forget();
+    },
+    true,
+  );
+
+  // A panel that opens for typing gets the cursor (Streamlit has no way to ask for it), and what
+  // was written there before: a moment later, since a new box is first given its stored text.
+  const restore = (box) => {
+    const draft = draftBox(box) && sessionStorage.getItem(draftKey(box) ?? "");
+    if (draft && draft !== box.value) {
+      Object.getOwnPropertyDescriptor(HTMLTextAreaElement.prototype, "value").set.call(box, draft);
+      box.dispatchEvent(new Event("input", { bubbles: true }));
+    }
+    box.setSelectionRange(box.value.length, box.value.length);
+  };
+  const open = () => {
     const panel = typingPanel();
-    const box = panel?.querySelector("textarea");
+    const box = panel?.querySelector("textarea, input[type=text]");
     if (!box || panel.dataset.hadCursor) return;
     panel.dataset.hadCursor = "yes";
     box.focus();
-    box.setSelectionRange(box.value.length, box.value.length);
+    setTimeout(() => restore(box), 100);
   };
-  new MutationObserver(giveCursor).observe(document.body, { childList: true, subtree: true });
+  new MutationObserver(open).observe(document.body, { childList: true, subtree: true });
+  open();
 }

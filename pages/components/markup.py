@@ -2,6 +2,7 @@
 
 from functools import cache
 from pathlib import Path
+from urllib.parse import quote
 
 import streamlit as st
 from markupsafe import Markup
@@ -42,3 +43,10 @@ def guard_keys() -> None:
     Also puts the cursor into a text box that asks for it, so that E opens an editor to type in.
     """
     st.html(_keys(), unsafe_allow_javascript=True)
+
+
+def remember(cookie: str, value: str) -> None:
+    """Keep a value in this browser for a year, as a cookie that no other site is sent."""
+    # Percent-encoded, it holds no character that means anything in a script or a cookie.
+    text = f"{cookie}={quote(value, safe='')}; path=/; max-age=31536000; SameSite=Strict"
+    st.html(f"<script>document.cookie = '{text}';</script>", unsafe_allow_javascript=True)

@@ -10,18 +10,20 @@ from db.models import Status
 from pages.components import card, markup
 from pages.components.review_state import Panel, ReviewState
 
+_REASONS = {reason.id: reason.label.lower() for reason in REJECT_REASONS}
+
 KEYS = (
     ("A", "accept"),
     ("1 … 8", "reject for that reason"),
     ("X or 0", "reject with a note"),
     ("F", "reject the whole family: the anchor is unsuitable"),
-    ("E", "edit the text, the cue or the type; Ctrl+Enter saves"),
+    ("E", "edit the text, with its cue and type; Ctrl+Enter saves"),
     ("T", "retype: keep the text, change its type"),
     ("S", "skip"),
     ("Z", "undo, as often as you like"),
     ("G", "details: siblings, guideline, origin, history"),
     ("↑ ↓", "another card of the family (family view)"),
-    ("Esc", "close the panel without saving"),
+    ("Esc", "close the editor; what you wrote is there when you open it again"),
     ("H", "show or hide these keys"),
 )
 
@@ -122,16 +124,12 @@ def _siblings(state: ReviewState, focus: Card) -> list[tuple[Card, str]]:
 
 def details(state: ReviewState, focus: Card) -> None:
     """Siblings, guideline, origin and history of the card."""
-    if not state.by_family and (others := _siblings(state, focus)):
-        markup.show(card.siblings(others))
     with reading(state.engine) as session:
         past = history(session, focus.variant.id or 0)
     entry = next(e for e in state.types if e.id == focus.variant.type_id)
     left, right = st.columns(2)
-    with left.container(border=True):
-        st.markdown("**Guideline**")
-        st.text(entry.guideline)
-        st.text(f"Example: {entry.example_anchor} → {entry.example}")
+    with left:
+        markup.show(card.guideline(entry))
     with right.container(border=True):
         st.markdown("**Origin**")
         origin = [focus.source, focus.variant.provider, focus.variant.model]
@@ -143,11 +141,14 @@ def details(state: ReviewState, focus: Card) -> None:
             st.text("No decision yet.")
         for decision in past:
             st.text(_line(decision))
+    if not state.by_family and (others := _siblings(state, focus)):
+        markup.show(card.siblings(others))
 
 
 def _line(decision: PastDecision) -> str:
+    reason = _REASONS.get(decision.reason, decision.reason)
     when = f"{decision.decided_at:%Y-%m-%d %H:%M}"
-    parts = [when, decision.reviewer, decision.verdict.value, decision.reason, decision.note]
+    parts = [when, decision.reviewer, decision.verdict.value, reason, decision.note]
     if decision.retracted:
         parts.append("(taken back)")
     return " · ".join(part for part in parts if part)

@@ -100,10 +100,18 @@ class ReviewState:
                 self.showings = {}
                 return View((), None)
             focus = card(session, variant_id)
-            cards = tuple(family(session, focus.variant.anchor_id)) if self.by_family else (focus,)
+            cards = self._family(session, focus) if self.by_family else (focus,)
         self.focus_id = variant_id
         self._show(tuple(c.variant for c in cards))
         return View(cards, focus)
+
+    def _family(self, session: Session, focus: Card) -> tuple[Card, ...]:
+        """The family's cards; a wording that an edit replaced only if it is the one in focus."""
+        return tuple(
+            item
+            for item in family(session, focus.variant.anchor_id)
+            if item.variant.status != Status.SUPERSEDED or item.variant.id == focus.variant.id
+        )
 
     def _next(self, session: Session) -> int | None:
         type_ids = [self.type_id] if self.type_id else [entry.id for entry in self.types]

@@ -1,5 +1,7 @@
 """Who is reviewing: a name in the session, or from the settings; never in the URL."""
 
+from urllib.parse import unquote
+
 import streamlit as st
 from sqlalchemy import select
 from sqlmodel import col
@@ -7,10 +9,11 @@ from sqlmodel import col
 from curation.reviewers import MAX_NAME, ensure_reviewer
 from db.engine import reading, writing
 from db.models import Reviewer, ReviewerKind
-from pages.components import project
+from pages.components import markup, project
 
 _NAME = "reviewer_name"
 _ID = "reviewer_id"
+_COOKIE = "hedgerow_reviewer"
 
 
 def _known_people() -> list[str]:
@@ -32,16 +35,17 @@ def _sign_in(name: str) -> None:
 def sidebar() -> None:
     """Say in the sidebar who is reviewing, and let that be changed.
 
-    A project in which one person has worked knows that person; a name in the settings wins.
+    A name in the settings wins; else it is the name last used in this browser, if this project
+    knows it.
     """
     if _ID not in st.session_state:
-        people = _known_people()
-        name = project.settings().reviewer or (people[0] if len(people) == 1 else "")
-        if name:
+        name = project.settings().reviewer or unquote(st.context.cookies.get(_COOKIE, ""))
+        if name and (name == project.settings().reviewer or name in _known_people()):
             _sign_in(name)
     if _ID in st.session_state:
-        with st.sidebar.popover("Reviewer", icon=":material/person:", width="stretch"):
-            st.text(st.session_state[_NAME])
+        markup.remember(_COOKIE, st.session_state[_NAME])
+        st.sidebar.text(f"Reviewing as {st.session_state[_NAME]}")
+        with st.sidebar.popover("Change", icon=":material/person:", width="stretch"):
             name_form("Review under another name", key="signin-change")
 
 
@@ -52,7 +56,7 @@ def reviewer_id() -> int | None:
 
 def name_form(label: str, *, key: str) -> None:
     """Ask for a name; the first use of a name adds the reviewer."""
-    with st.form(key, border=False):
+    with st.container(key=f"type-here-{key}"), st.form(key, border=False):
         name = st.text_input(label, max_chars=MAX_NAME, placeholder="Your name")
         if st.form_submit_button("Start reviewing") and name.strip():
             _sign_in(name)

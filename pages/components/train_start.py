@@ -7,8 +7,8 @@ from curation.review import MAX_TEXT
 from db.engine import reading, writing
 from db.errors import HedgerowError
 from db.models import Run
-from db.runs import UNFINISHED, list_runs, request_cancel, start_process
-from pages.components import errors, project, run_view, signin
+from db.runs import UNFINISHED, list_runs
+from pages.components import background, errors, project, run_view, signin
 from training.finetune import LARGEST_SEED
 from training.plan import KIND, Plan, count_accepted, estimate, parse_recipe, plan
 from training.probes import StoredProbe, add_own_probe, own_probes, remove_own_probe
@@ -200,7 +200,7 @@ def _start(release: int | None, default: str, release_key: str) -> None:
                 seed=int(state.get(_SEED_BOX, state.get(_SEED, DEFAULT_SEED))),
                 requested_by=signin.reviewer_id(),
             )  # fmt: skip
-        _start_process(run)
+        background.start_process_of(run)
     except HedgerowError as error:
         st.session_state[_PROBLEM] = str(error)
 
@@ -210,19 +210,9 @@ def start_again(run: Run) -> None:
     try:
         with writing(project.engine()) as session:
             requeue(session, run.id or 0)
-        _start_process(run)
+        background.start_process_of(run)
     except HedgerowError as error:
         st.session_state[_PROBLEM] = str(error)
-
-
-def _start_process(run: Run) -> None:
-    """Start the run's process; where that fails, no run is left waiting for one."""
-    try:
-        start_process(project.settings(), run)
-    except HedgerowError:
-        with writing(project.engine()) as session:
-            request_cancel(session, run.id or 0)
-        raise
 
 
 def probes() -> None:

@@ -17,7 +17,7 @@ from tests.browser.test_review import card, press, rows, settle
 from tests.factories import add_family, model
 
 NEW_WORDING = "Nobody in the whole wide world would say so."
-TRAINING_MS = 240_000
+TRAINING_MS = 180_000
 """How long a tiny training may take here: loading torch and MiniLM is most of it."""
 
 
@@ -58,7 +58,8 @@ def project(home: Path) -> None:
     engine = create_engine(URL.create("sqlite", database=str(home / "hedgerow.db")))
     upgrade(engine)
     with writing(engine) as session:
-        families = [add_family(session, f"The bridge number {n} is safe.") for n in range(60)]
+        subjects = [f"bridge number {n}" for n in range(60)]
+        families = [add_family(session, f"The {s} is safe.", subject=s) for s in subjects]
         llm = model(session)
         for variant in (v for family in families[:40] for v in family.values()):
             review.accept(session, review.shown(variant), reviewer_id=llm)
@@ -101,7 +102,7 @@ def test_from_pending_variants_to_figure_1_and_a_data_set(
     page.goto(f"{address}/train")
     page.get_by_text("Advanced: release, recipe, seed").click()
     recipe = page.get_by_label("Recipe (YAML)")
-    recipe.fill("version: 1\nmax_steps: 2\nmax_triples: 16\nbatch_size: 4\n")
+    recipe.fill("version: 1\nmax_steps: 2\nmax_triples: 64\nbatch_size: 8\n")
     recipe.press("Control+Enter")
     page.get_by_role("button", name="Finetune").click()
     heading = page.get_by_role("heading", name="Figure 1")

@@ -1,5 +1,6 @@
 """The review page in Chromium: keys, panels, permalinks, hostile texts."""
 
+import re
 import sqlite3
 import time
 from collections.abc import Callable
@@ -40,10 +41,16 @@ def project(home: Path) -> Engine:
 @pytest.fixture
 def desk(project: Engine, home: Path, serve: Callable[[Path], str], page: Page) -> Page:
     """The review page with its first card."""
-    page.goto(serve(home) + "/review")
+    visit(page, serve(home), "/review")
     expect(card(page)).to_be_visible()
     settle(page)
     return page
+
+
+def visit(page: Page, address: str, path: str) -> None:
+    """Open a page in a browser in which Ada has signed in before."""
+    page.context.add_cookies([{"name": "hedgerow_reviewer", "value": "Ada", "url": address}])
+    page.goto(address + path)
 
 
 def card(page: Page) -> Locator:
@@ -183,15 +190,61 @@ def test_a_permalink_shows_its_variant_on_a_fresh_server(
     uid = str(
         rows(home, "SELECT uid FROM variant WHERE type_id = 'lexical' LIMIT 1 OFFSET 7")[0][0]
     )
-    page.goto(f"{serve(home)}/review?variant={uid}")
+    visit(page, serve(home), f"/review?variant={uid}")
     expect(card(page)).to_have_attribute("data-variant", uid)
     expect(page.get_by_test_id("stSidebarNavLink").first).to_be_visible()
+
+
+def test_an_address_goes_with_the_card_it_names(desk: Page, home: Path) -> None:
+    uid = str(rows(home, "SELECT uid FROM variant WHERE type_id = 'lexical' LIMIT 1")[0][0])
+    desk.goto(desk.url.split("?")[0] + f"?variant={uid}")
+    expect(card(desk)).to_have_attribute("data-variant", uid)
+    settle(desk)
+    press(desk, "a")
+    expect(desk).not_to_have_url(re.compile("variant="))
+
+
+def test_each_click_on_the_queue_counts_and_a_reload_comes_back_to_it(desk: Page) -> None:
+    kind = desk.locator(".hg-type").first
+    for label in ("Absolute negator", "Affixal negation", "Verbal negation", "Hedge: phrase"):
+        desk.get_by_test_id("stButtonGroup").get_by_text(label, exact=True).click()
+        expect(kind).to_have_text(label)
+        settle(desk)
+    desk.reload()
+    expect(kind).to_have_text("Hedge: phrase")
+    expect(desk.get_by_text("Reviewing as Ada")).to_be_visible()
+
+
+def test_what_was_being_written_survives_a_reload(desk: Page) -> None:
+    desk.keyboard.press("e")
+    box = desk.get_by_label("New wording")
+    expect(box).to_be_focused()
+    settle(desk)
+    box.press_sequentially(" Half a thought")
+    desk.reload()
+    expect(card(desk)).to_be_visible()
+    settle(desk)
+    desk.keyboard.press("e")
+    expect(box).to_have_value("The bridge is not safe. Half a thought")
+
+
+def test_a_new_browser_is_asked_for_a_name(
+    project: Engine, home: Path, serve: Callable[[Path], str], page: Page
+) -> None:
+    """One person is known; that says nothing about who sits at this browser."""
+    page.goto(serve(home) + "/review")
+    expect(page.get_by_label("Your name")).to_be_focused()
+    page.keyboard.type("<img src=x onerror=alert(1)>'; x")
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("Reviewing as <img src=x onerror=alert(1)>'; x")).to_be_visible()
+    page.reload()
+    expect(page.get_by_text("Reviewing as <img src=x onerror=alert(1)>'; x")).to_be_visible()
 
 
 def test_an_unknown_permalink_is_one_sentence(
     project: Engine, home: Path, serve: Callable[[Path], str], page: Page
 ) -> None:
-    page.goto(serve(home) + "/review?variant=<b>x</b>")
+    visit(page, serve(home), "/review?variant=<b>x</b>")
     expect(page.get_by_text("There is no variant '<b>x</b>'")).to_be_visible()
 
 
@@ -224,12 +277,12 @@ def test_hostile_texts_are_shown_as_text(
             anchor = add_anchor(session, f"The anchor {text}")
             add_variant(session, anchor, "word", text=f"maybe {text}").cue = text[:200]
             add_variant(session, anchor, "verbal", text=f"not {text}")
-        person(session, "Ada <b>")
-    page.goto(serve(home) + "/review")
+        person(session)
+    visit(page, serve(home), "/review")
     expect(card(page)).to_be_visible()
     settle(page)
     page.keyboard.press("g")
-    expect(page.get_by_text("Guideline")).to_be_visible()
+    expect(page.locator(".hg-guideline")).to_be_visible()
     for number, text in enumerate(HOSTILE):
         variant = card(page).locator(".hg-variant .hg-text")
         assert variant.text_content() == f"not {text}"

@@ -58,7 +58,7 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """The runs whose processes were started; none really is."""
     numbers: list[int] = []
     monkeypatch.setattr(
-        "pages.components.train_start.start_process",
+        "pages.components.background.start_process",
         lambda settings, run: numbers.append(run.id),
     )
     return numbers
