@@ -93,8 +93,13 @@ def test_what_would_be_frozen_is_shown_before(
 
 
 def test_freezing_makes_a_release_with_name_and_author(
-    families: list[dict[str, Variant]], open_page: OpenPage, app_engine: Engine
+    families: list[dict[str, Variant]],
+    open_page: OpenPage,
+    app_engine: Engine,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setenv("HEDGEROW_REVIEWER", "Ada")
+    project.settings.clear()
     app = freeze(open_page("release"), HOSTILE)
     assert not app.exception
     assert "Release 1 is frozen." in said(app)
@@ -115,8 +120,6 @@ def test_without_a_name_to_sign_with_a_release_has_no_author(
     open_page: OpenPage,
     app_engine: Engine,
 ) -> None:
-    with writing(app_engine) as session:
-        person(session, "Ben")  # two people: the app knows neither to be the one
     freeze(open_page("release"))
     with reading(app_engine) as session:
         assert get_release(session).author_id is None
