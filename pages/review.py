@@ -135,7 +135,7 @@ def _buttons(state: ReviewState, shown: Shown) -> None:
 
     While a panel is open for typing, letters are text: no button takes anything then.
     """
-    typing = state.panel in (Panel.EDIT, Panel.REJECT)
+    typing = state.typing
     choosing = state.panel is Panel.RETYPE
 
     def button(
@@ -174,7 +174,7 @@ def _reasons(state: ReviewState, shown: Shown) -> None:
             act, args = (
                 (state.toggle, (Panel.REJECT,))
                 if reason.id == "other"
-                else (state.reject, (shown, reason.id))
+                else (state.reject_at_once, (shown, reason.id))
             )
             st.button(
                 reason.label, key=f"{reason.digit}-{key}", shortcut=reason.digit, type="tertiary",

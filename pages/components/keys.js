@@ -18,6 +18,17 @@ if (!window.hedgerowKeys) {
     true,
   );
 
+  // While an editor is open, letters are text, also those typed before it has the cursor.
+  window.addEventListener(
+    "keydown",
+    (event) => {
+      const isLetter = event.key.length === 1 && !event.ctrlKey && !event.metaKey && !event.altKey;
+      const panel = isLetter && !isTextBox(event.target) ? typingPanel() : null;
+      if (panel && !panel.contains(event.target)) event.stopImmediatePropagation();
+    },
+    true,
+  );
+
   // Esc closes what is open below the card.
   window.addEventListener("keydown", (event) => {
     if (event.key !== "Escape") return;

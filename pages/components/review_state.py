@@ -138,6 +138,11 @@ class ReviewState:
 
     # -- what the keys do --------------------------------------------------------------
 
+    @property
+    def typing(self) -> bool:
+        """Whether an editor is open, so that keys are text; a late key may still come in."""
+        return self.panel in (Panel.EDIT, Panel.REJECT)
+
     def _is_on_screen(self, shown: Shown) -> bool:
         """Whether a key can be meant for this card: it is there, and long enough to be read."""
         at = self.drawn.get(shown.action_id)
@@ -171,11 +176,18 @@ class ReviewState:
 
     def accept(self, shown: Shown) -> None:
         """A: the variant is good as it stands."""
+        if self.typing:
+            return
         self._act(
             shown,
             "Accepted.",
             lambda session: review.accept(session, shown, reviewer_id=self.reviewer_id),
         )
+
+    def reject_at_once(self, shown: Shown, reason: str) -> None:
+        """A digit: the variant is bad for this reason."""
+        if not self.typing:
+            self.reject(shown, reason)
 
     def reject(self, shown: Shown, reason: str, note: str = "") -> None:
         """A digit, or the reject panel: the variant is bad for this reason."""
@@ -189,6 +201,8 @@ class ReviewState:
 
     def reject_family(self, shown: Shown) -> None:
         """F: the anchor is unsuitable, and so is all that was made from it."""
+        if self.typing:
+            return
         self._act(
             shown,
             "Rejected the whole family: anchor unsuitable.",
@@ -218,7 +232,7 @@ class ReviewState:
 
     def skip(self, shown: Shown) -> None:
         """S: leave it undecided and go on; it comes back in the next session."""
-        if not self._is_on_screen(shown):
+        if self.typing or not self._is_on_screen(shown):
             return
         self.skipped.add(shown.variant_id)
         self.pinned = None
@@ -228,6 +242,8 @@ class ReviewState:
 
     def undo(self) -> None:
         """Z: take back this reviewer's latest action, however long ago, and show its card."""
+        if self.typing:
+            return
         try:
             with writing(self.engine) as session:
                 undone = review.undo(session, reviewer_id=self.reviewer_id)

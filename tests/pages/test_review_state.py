@@ -80,6 +80,22 @@ def test_redrawing_does_not_make_it_another_showing(state: ReviewState) -> None:
     assert draw(state) == first
 
 
+def test_a_late_key_decides_nothing_while_an_editor_is_open(state: ReviewState) -> None:
+    """The browser takes a moment to forget the keys of the buttons that an editor replaces."""
+    card = draw(state)
+    state.toggle(Panel.EDIT)
+    state.accept(card)
+    state.reject_at_once(card, "wrong_type")
+    state.reject_family(card)
+    state.skip(card)
+    state.undo()
+    assert status(state, card.variant_id) == Status.PENDING
+    assert draw(state) == card
+    assert state.panel is Panel.EDIT
+    state.edit(card, text="The bridge isn't safe.")
+    assert status(state, card.variant_id) == Status.SUPERSEDED
+
+
 def test_undo_shows_the_card_again(state: ReviewState) -> None:
     first = draw(state)
     state.accept(first)
