@@ -12,7 +12,7 @@ from sqlalchemy.engine import URL
 from curation import review
 from db.engine import create_engine, writing
 from db.migrate import upgrade
-from tests.browser.test_review import card, press, rows, settle
+from tests.browser.test_review import card, editor, press, rows, settle
 from tests.factories import add_family, model
 
 NEW_WORDING = "Nobody in the whole wide world would say so."
@@ -25,13 +25,9 @@ def decide_ten(page: Page) -> None:
     for key in "aaaaa":
         press(page, key)
     press(page, "3")
-    page.keyboard.press("x")
-    page.get_by_label("Note").fill("reads like a headline")
+    editor(page, "x", "Note").fill("reads like a headline")
     _save(page)
-    page.keyboard.press("e")
-    box = page.get_by_label("New wording")
-    expect(box).to_be_focused()
-    box.fill(NEW_WORDING)
+    editor(page, "e", "New wording").fill(NEW_WORDING)
     _save(page)
     page.keyboard.press("t")
     expect(page.get_by_text("It is of the type:")).to_be_visible()
@@ -72,6 +68,8 @@ def test_from_pending_variants_to_figure_1_and_a_data_set(
     address = serve(home)
 
     page.goto(f"{address}/review")
+    expect(page.get_by_label("Your name")).to_be_focused()
+    settle(page)
     page.get_by_label("Your name").fill("Ada")
     page.get_by_role("button", name="Start reviewing").click()
     expect(card(page)).to_be_visible()
@@ -101,6 +99,8 @@ def test_from_pending_variants_to_figure_1_and_a_data_set(
     page.goto(f"{address}/train")
     page.get_by_text("Advanced: release, recipe, seed").click()
     recipe = page.get_by_label("Recipe (YAML)")
+    expect(recipe).to_be_visible()
+    settle(page)
     recipe.fill("version: 1\nmax_steps: 2\nmax_triples: 64\nbatch_size: 8\n")
     recipe.press("Control+Enter")
     page.get_by_role("button", name="Finetune").click()

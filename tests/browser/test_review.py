@@ -79,6 +79,15 @@ def rows(home: Path, query: str) -> list[tuple[object, ...]]:
         return connection.execute(query).fetchall()
 
 
+def editor(page: Page, key: str, label: str) -> Locator:
+    """Open an editor and wait, as a person does, until one can write in it."""
+    page.keyboard.press(key)
+    box = page.get_by_label(label)
+    expect(box).to_be_focused()
+    settle(page)
+    return box
+
+
 def eventually(page: Page, condition: Callable[[], bool]) -> None:
     """Wait for what a key press shall have stored."""
     for _ in range(100):
@@ -119,9 +128,7 @@ def test_keys_faster_than_a_card_can_be_read_are_ignored(desk: Page, home: Path)
 
 def test_no_key_decides_while_a_text_box_has_the_focus(desk: Page, home: Path) -> None:
     before = shown(desk)
-    desk.keyboard.press("e")
-    box = desk.get_by_label("New wording")
-    expect(box).to_be_focused()
+    box = editor(desk, "e", "New wording")
     box.press_sequentially(" axestz 123 a really long addition")
     settle(desk)
     assert shown(desk) == before
@@ -144,14 +151,12 @@ def test_letters_are_text_as_soon_as_the_panel_is_open(desk: Page, home: Path) -
 def test_each_way_to_decide_is_stored(desk: Page, home: Path) -> None:
     press(desk, "a")
     press(desk, "2")
-    desk.keyboard.press("x")
-    desk.get_by_label("Note").fill("cannot say why")
+    editor(desk, "x", "Note").fill("cannot say why")
     before = shown(desk)
     desk.keyboard.press("Control+Enter")
     expect(card(desk)).not_to_have_attribute("data-variant", before)
     settle(desk)
-    desk.keyboard.press("e")
-    desk.get_by_label("New wording").fill("The bridge number 3 isn't safe.")
+    editor(desk, "e", "New wording").fill("The bridge number 3 isn't safe.")
     before = shown(desk)
     desk.keyboard.press("Control+Enter")
     expect(card(desk)).not_to_have_attribute("data-variant", before)
@@ -216,10 +221,7 @@ def test_each_click_on_the_queue_counts_and_a_reload_comes_back_to_it(desk: Page
 
 
 def test_what_was_being_written_survives_a_reload(desk: Page) -> None:
-    desk.keyboard.press("e")
-    box = desk.get_by_label("New wording")
-    expect(box).to_be_focused()
-    settle(desk)
+    box = editor(desk, "e", "New wording")
     box.press_sequentially(" Half a thought")
     desk.reload()
     expect(card(desk)).to_be_visible()
@@ -234,6 +236,7 @@ def test_a_new_browser_is_asked_for_a_name(
     """One person is known; that says nothing about who sits at this browser."""
     page.goto(serve(home) + "/review")
     expect(page.get_by_label("Your name")).to_be_focused()
+    settle(page)
     page.keyboard.type("<img src=x onerror=alert(1)>'; x")
     page.keyboard.press("Enter")
     expect(page.get_by_text("Reviewing as <img src=x onerror=alert(1)>'; x")).to_be_visible()
