@@ -1,14 +1,14 @@
 """The tables. What each row means is fixed in the vocabulary of docs/data_model.md.
 
-Decisions and release items are append-only: triggers in the first migration refuse to change or
-delete them. Texts are stored once; kept (derived) columns are named as such.
+Decisions, notes, cue corrections and release items are append-only: triggers made by the migrations
+refuse to change or delete them. Texts are stored once; kept (derived) columns are named as such.
 """
 
 from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
-from sqlalchemy import Column, ForeignKeyConstraint, Index, Text, UniqueConstraint, text
+from sqlalchemy import Column, ForeignKeyConstraint, Index, Text, UniqueConstraint, false, text
 from sqlmodel import Field, SQLModel
 
 from db.columns import JsonColumn, UtcDateTime, enum_column, now
@@ -93,6 +93,20 @@ def _index_where_set(table: str, column: str) -> Index:
     """An index of a column that is empty in most rows, over the others."""
     where = text(f"{column} IS NOT NULL")
     return Index(f"ix_{table}_{column}", column, sqlite_where=where, postgresql_where=where)
+
+
+_SECOND_LOOKS = Index(
+    "ix_variant_second_look",
+    "type_id",
+    "id",
+    sqlite_where=text("second_look IS NOT 0"),
+    postgresql_where=text("second_look IS true"),
+)
+
+
+# What rows got that were there before the column.
+_FROM_THE_START = {"server_default": text("1")}
+_FALSE = {"server_default": false()}
 
 
 def _created_at() -> Any:
@@ -274,9 +288,14 @@ class Answer(SQLModel, table=True):
 class Variant(SQLModel, table=True):
     """One sentence of one type for one anchor, and where it came from.
 
-    ``status``, ``retired``, ``hardness`` and ``suspicion`` are kept for the queues; ``version``
-    grows by one with every change of its decisions. ``hardness`` is 0 until the cosine is known;
-    ``random_key`` lies in [0, 1).
+    ``status``, ``retired``, ``second_look``, ``hardness`` and ``suspicion`` are kept for the
+    queues; ``version`` grows by one with every change of its decisions. ``hardness`` is 0 until the
+    cosine is known; ``random_key`` lies in [0, 1).
+
+    ``anchor_revision`` says which wording of the anchor it was made for; it is always shown,
+    measured and released beside the anchor's current wording. When the anchor is corrected,
+    ``since_version`` becomes the version from which on decisions count again, and ``second_look``
+    is true while it is pending for that reason alone.
     """
 
     __table_args__ = (
@@ -288,6 +307,7 @@ class Variant(SQLModel, table=True):
         _queue_index("suspicion"),
         _queue_index("hardness"),
         _queue_index("random_key"),
+        _SECOND_LOOKS,
         Index(None, "anchor_id", "type_id"),
         Index(None, "parent_id"),
         Index(None, "run_id"),
@@ -309,8 +329,10 @@ class Variant(SQLModel, table=True):
     author_id: int | None = Field(default=None, foreign_key="reviewer.id")
     created_at: datetime = _created_at()
     version: int = 1
+    since_version: int = Field(default=1, sa_column_kwargs=_FROM_THE_START)
     status: Status = Field(default=Status.PENDING, sa_type=enum_column(Status))
     retired: bool = False
+    second_look: bool = Field(default=False, sa_column_kwargs=_FALSE)
     hardness: float = 0.0
     suspicion: float = 0.0
     random_key: float = 0.0
@@ -321,6 +343,7 @@ class Decision(SQLModel, table=True):
 
     ``action_id`` ties together what one key press or one bulk action did. An edit names the
     variant it made (``child_id``), a retract the decision it takes back (``retracts_id``).
+    ``blind``: diagnostics and other people's verdicts were hidden from the reviewer.
     """
 
     __table_args__ = (
@@ -342,9 +365,41 @@ class Decision(SQLModel, table=True):
     child_id: int | None = Field(default=None, foreign_key="variant.id")
     retracts_id: int | None = Field(default=None, foreign_key="decision.id")
     adjudicates: bool = False
+    blind: bool = Field(default=False, sa_column_kwargs=_FALSE)
     guideline_version: int = 1
     shown_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
     decided_at: datetime = _created_at()
+
+
+class Note(SQLModel, table=True):
+    """A reviewer's remark on a variant that decides nothing; never changed afterwards."""
+
+    __table_args__ = (Index(None, "variant_id", "id"),)
+
+    id: int | None = Field(default=None, primary_key=True)
+    variant_id: int = Field(foreign_key="variant.id")
+    reviewer_id: int = Field(foreign_key="reviewer.id")
+    text: str = Field(sa_type=Text)
+    created_at: datetime = _created_at()
+
+
+class CueCorrection(SQLModel, table=True):
+    """A change of the cue alone; the text stays, so the variant stays the same one.
+
+    ``action_id`` is that of the decision that came with it. An undo is another row that puts the
+    cue back. The variant's kept ``cue`` is the latest ``after``.
+    """
+
+    __tablename__ = "cue_correction"
+    __table_args__ = (Index(None, "variant_id", "id"), Index(None, "action_id"))
+
+    id: int | None = Field(default=None, primary_key=True)
+    variant_id: int = Field(foreign_key="variant.id")
+    reviewer_id: int = Field(foreign_key="reviewer.id")
+    action_id: str = Field(max_length=36)
+    before: str | None = Field(default=None, max_length=200)
+    after: str | None = Field(default=None, max_length=200)
+    created_at: datetime = _created_at()
 
 
 class Encoder(SQLModel, table=True):

@@ -7,6 +7,7 @@ import sqlalchemy as sa
 from alembic import op
 
 from db.columns import JsonColumn, UtcDateTime
+from db.migrations.triggers import refuse_changes
 
 revision = "0001"
 down_revision = None
@@ -388,24 +389,4 @@ def upgrade() -> None:
     op.create_index("ix_variant_cosine_variant_id", "variant_cosine", ["variant_id"])
 
     for table in ("decision", "release_item"):
-        _refuse_changes(table)
-
-
-def _refuse_changes(table: str) -> None:
-    """Triggers that refuse UPDATE and DELETE on ``table``."""
-    message = f"rows of {table} are append-only"
-    if op.get_bind().dialect.name == "sqlite":
-        for verb in ("UPDATE", "DELETE"):
-            op.execute(
-                f"CREATE TRIGGER {table}_no_{verb.lower()} BEFORE {verb} ON {table} "
-                f"BEGIN SELECT RAISE(ABORT, '{message}'); END"
-            )
-        return
-    op.execute(
-        f"CREATE FUNCTION {table}_append_only() RETURNS trigger LANGUAGE plpgsql AS "
-        f"$$ BEGIN RAISE EXCEPTION '{message}'; END $$"
-    )
-    op.execute(
-        f"CREATE TRIGGER {table}_append_only BEFORE UPDATE OR DELETE ON {table} "
-        f"FOR EACH ROW EXECUTE FUNCTION {table}_append_only()"
-    )
+        refuse_changes(table)
