@@ -1,45 +1,75 @@
 """A project of any size for measuring: the starter families, numbered to be distinct."""
 
 import json
+import uuid
 from collections.abc import Iterator
 from itertools import cycle, islice
 from pathlib import Path
 from typing import Any
 
+import Levenshtein
 from sqlalchemy import Engine, insert
 from sqlmodel import Session
 
+from curation.measures import LEVENSHTEIN_THRESHOLD, Flag
 from curation.project import open_project
+from curation.reviewers import ensure_reviewer
 from curation.starter_corpus import FOLDER, RANDOM_SALT
+from curation.taxonomy import REJECT_REASONS
 from curation.text import anchor_uid, bucket, split_of, variant_uid
 from db.columns import now
 from db.engine import writing
-from db.models import Anchor, AnchorRevision, Diagnostic, Encoder, Source, Variant, VariantCosine
+from db.models import (
+    Anchor,
+    AnchorRevision,
+    Decision,
+    Diagnostic,
+    Encoder,
+    ReviewerKind,
+    Run,
+    RunState,
+    Source,
+    Status,
+    Variant,
+    VariantCosine,
+    Verdict,
+)
 from db.settings import Settings
 
 TYPES = ("verbal", "absolute", "affixal", "lexical", "word", "phrase", "negated_antonym")
+RUNS = 5
+"""Generation runs that the variants are dealt out to."""
+
+REJECTED = 0.15
+"""Share of the decided variants that are rejected."""
 
 
-def make_project(home: Path, *, variants: int) -> Engine:
-    """A SQLite project in ``home`` with so many pending, measured variants.
+def make_project(home: Path, *, variants: int, decided: float = 0.0) -> Engine:
+    """A SQLite project in ``home`` with so many measured variants.
 
-    The measures are made up (drawn from the uids): the queues and the card need some to be there,
-    not to be right.
+    The distances are right; the other measures are made up (drawn from the uids): queues, cards
+    and charts need some to be there, not to be right.
+
+    Args:
+        decided: share of the variants that a model has accepted or rejected; the rest is pending.
     """
     home.mkdir(parents=True, exist_ok=True)
     engine = open_project(Settings(home=home, database_url=""))
     with writing(engine) as session:
         source = Source(name="synthetic")
         encoder = Encoder(name="all-MiniLM-L6-v2", fingerprint="synthetic")
-        session.add_all([source, encoder])
+        runs = [Run(kind="generate", parameters={}, state=RunState.DONE) for _ in range(RUNS)]
+        session.add_all([source, encoder, *runs])
+        judge = ensure_reviewer(session, "synthetic-judge", kind=ReviewerKind.MODEL)
         session.flush()
-        rows = islice(_variants(source.id or 0), variants)
+        rows = islice(_variants(source.id or 0, decided=decided), variants)
         while batch := list(islice(rows, 7000)):
             _store(session, batch, encoder.id or 0)
+            _decide(session, [variant for _, variant in batch], judge.id or 0)
     return engine
 
 
-def _variants(source_id: int) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
+def _variants(source_id: int, *, decided: float) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
     """(anchor row, variant row), family by family, without end."""
     with (FOLDER / "families.jsonl").open(encoding="utf-8") as lines:
         families = [json.loads(line) for line in lines]
@@ -57,11 +87,17 @@ def _variants(source_id: int) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]
             number += 1
             wording = (entry["text"] if isinstance(entry, dict) else entry) + mark
             own = variant_uid(anchor_uid=uid, type_id=type_id, text=wording)
+            share = bucket(own, salt="d") / decided if decided else 1.0
+            status = Status.PENDING
+            if share < 1:
+                status = Status.REJECTED if share < REJECTED else Status.ACCEPTED
             yield anchor, {
                 "id": number, "uid": own, "anchor_id": position + 1, "type_id": type_id,
                 "text": wording, "cue": entry["cue"] if isinstance(entry, dict) else None,
                 "random_key": bucket(own, salt=RANDOM_SALT), "hardness": bucket(own, salt="h"),
-                "suspicion": bucket(own, salt="s"),
+                "suspicion": bucket(own, salt="s"), "status": status,
+                "run_id": 1 + position % RUNS, "provider": "openai",
+                "model": f"model-{position % 2}",
             }  # fmt: skip
 
 
@@ -90,9 +126,9 @@ def _store(
     session.execute(
         insert(Diagnostic),
         [
-            {"variant_id": v["id"], "levenshtein": 12, "length_ratio": 1.1, "content_kept": 0.9,
-             "flags": 0, "created_at": moment}
-            for v in variants
+            {"variant_id": v["id"], "length_ratio": 1.1, "content_kept": 0.9,
+             "created_at": moment} | _distance(anchor["text"], v)
+            for anchor, v in batch
         ],
     )  # fmt: skip
     session.execute(
@@ -102,3 +138,29 @@ def _store(
             for v in variants
         ],
     )
+
+
+def _distance(anchor: str, variant: dict[str, Any]) -> dict[str, int]:
+    """The true distance; of the other flags, each on one variant in sixteen."""
+    distance = Levenshtein.distance(anchor, variant["text"])
+    flags = Flag.OVER_THRESHOLD if distance > LEVENSHTEIN_THRESHOLD else Flag(0)
+    others = list(Flag)[1:]
+    drawn = int(bucket(variant["uid"], salt="f") * 16)
+    return {
+        "levenshtein": distance,
+        "flags": int(flags | (others[drawn] if drawn < len(others) else Flag(0))),
+    }
+
+
+def _decide(session: Session, variants: list[dict[str, Any]], reviewer_id: int) -> None:
+    verdicts = {Status.ACCEPTED: Verdict.ACCEPT, Status.REJECTED: Verdict.REJECT}
+    reasons = [reason.id for reason in REJECT_REASONS]
+    moment = now()
+    rows = [
+        {"variant_id": v["id"], "variant_version": 1, "reviewer_id": reviewer_id,
+         "verdict": verdicts[v["status"]], "action_id": str(uuid.uuid4()), "decided_at": moment,
+         "reason": reasons[v["id"] % len(reasons)] if v["status"] == Status.REJECTED else ""}
+        for v in variants if v["status"] in verdicts
+    ]  # fmt: skip
+    if rows:
+        session.execute(insert(Decision), rows)
