@@ -14,9 +14,10 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+from tests.colours import AA_GRAPHICS, AA_TEXT, contrast
+
 ROOT = Path(__file__).parent.parent
 STREAMLIT = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text(encoding="utf-8"))
-AA_TEXT, AA_GRAPHICS = 4.5, 3.0  # WCAG 2.2, success criteria 1.4.3 and 1.4.11
 FADED = 0.6  # opacity of Streamlit's captions
 
 
@@ -153,26 +154,6 @@ def test_the_app_listens_on_this_machine_only() -> None:
     assert STREAMLIT["server"]["address"] == "127.0.0.1"
     assert set(STREAMLIT["server"]["allowedHosts"]) == {"127.0.0.1", "localhost"}
     assert STREAMLIT["browser"]["gatherUsageStats"] is False
-
-
-def channels(colour: str) -> list[float]:
-    return [int(colour[start : start + 2], 16) / 255 for start in (1, 3, 5)]
-
-
-def luminance(rgb: list[float]) -> float:
-    """Relative luminance of sRGB channels in 0..1, as WCAG 2.2 defines it."""
-    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in rgb]
-    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
-
-
-def contrast(front: str, back: str, *, opacity: float = 1.0) -> float:
-    """Contrast ratio of two colours, 1 to 21, the front one drawn at the opacity."""
-    mixed = [
-        opacity * f + (1 - opacity) * b
-        for f, b in zip(channels(front), channels(back), strict=True)
-    ]
-    lighter, darker = sorted((luminance(mixed), luminance(channels(back))), reverse=True)
-    return (lighter + 0.05) / (darker + 0.05)
 
 
 def areas(scheme: str) -> list[Mapping[str, str]]:

@@ -1,4 +1,4 @@
-"""Charts as pure functions of tidy rows. Blue and orange, apart for every kind of colour blindness.
+"""Charts as pure functions of tidy rows.
 
 Texts reach Vega as data, never as expressions; it draws them as plain text.
 """
@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import altair as alt
 import numpy as np
 
+from pages.components.palette import palette
 from training.figures import LossPoint
 from training.similarity import AFTER, BEFORE, DistributionRow, ProbeRow
 
@@ -42,23 +43,6 @@ LINE = 15
 """Pixels a line of a label."""
 
 _LINES = "split(datum.label, '\\n')"
-
-
-class Palette(NamedTuple):
-    """Colours for before and after, and for text; each 3 : 1 or better on its background."""
-
-    before: str
-    after: str
-    ink: str
-
-
-LIGHT = Palette(before="#b5531c", after="#2f62a8", ink="#101a0e")
-DARK = Palette(before="#f0a273", after="#86b4ec", ink="#dbe3d6")
-
-
-def palette(*, dark: bool) -> Palette:
-    """The colours for a light or a dark page."""
-    return DARK if dark else LIGHT
 
 
 def figure_1(rows: Sequence[ProbeRow], *, dark: bool) -> alt.LayerChart:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import altair as alt
 
 from curation.funnel import Funnel
-from pages.components import charts
+from pages.components.palette import palette
 
 STAGES = {
     "anchors": ("Anchors", "Affirmative sentences that have a variant of this type."),
@@ -39,7 +39,8 @@ def funnel_chart(state: Funnel, *, dark: bool) -> alt.LayerChart:
     One plain chart and not a faceted one, which would not follow the width of the page. Bars of
     sentences have one scale; those of triples, of which there are many more, their own.
     """
-    ink = charts.palette(dark=dark).ink
+    colours = palette(dark=dark)
+    ink = colours.ink
     base = alt.Chart(alt.Data(values=list(_cells(state)))).encode(
         y=alt.Y(
             "type:N",
@@ -56,13 +57,16 @@ def funnel_chart(state: Funnel, *, dark: bool) -> alt.LayerChart:
             alt.Tooltip("meaning:N", title="Counts"),
         ],
     )
-    roles = [name for role, name in ROLES.items() if any(row.role == role for row in state.rows)]
+    roles = [role for role in ROLES if any(row.role == role for row in state.rows)]
     bars = base.mark_bar(height=9, yOffset=7, cornerRadiusEnd=2).encode(
         x=_start(),
         x2="end:Q",
         color=alt.Color(
             "role:N",
-            scale=alt.Scale(domain=roles),
+            scale=alt.Scale(
+                domain=[ROLES[role] for role in roles],
+                range=[colours.roles[role] for role in roles],
+            ),
             title=None,
             legend=alt.Legend(orient="bottom", labelColor=ink),
         ),

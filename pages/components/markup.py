@@ -7,6 +7,8 @@ from urllib.parse import quote
 import streamlit as st
 from markupsafe import Markup
 
+from pages.components.palette import custom_properties
+
 _HERE = Path(__file__).parent
 
 
@@ -22,14 +24,16 @@ def show(markup: Markup) -> None:
 
 
 @cache
-def _style() -> Markup:
+def style_sheet() -> Markup:
+    """The colours of the palette, and our rules."""
     # Ours, from the repository: nobody's text.
-    return Markup("<style>{}</style>").format(Markup((_HERE / "style.css").read_text("utf-8")))
+    rules = Markup(custom_properties() + "\n" + (_HERE / "style.css").read_text("utf-8"))
+    return Markup("<style>{}</style>").format(rules)
 
 
 def style() -> None:
     """Emit the style sheet of our markup; once a page."""
-    st.html(_style())
+    st.html(style_sheet())
 
 
 @cache
