@@ -4,23 +4,27 @@ Every order is served by an index over the pending variants of a type: the datab
 row.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
-from sqlalchemy import ColumnElement, Row, Select, and_, func, literal_column, select
+from sqlalchemy import ColumnElement, Row, Select, and_, func, literal_column, or_, select
+from sqlalchemy.orm import aliased
 from sqlmodel import Session, col
 
+from curation.decisions import chunks
 from curation.diagnostics import active_encoder_id
 from curation.measures import Flag
+from curation.wording import current_wording
 from db.models import (
     Anchor,
     AnchorRevision,
     Decision,
     Diagnostic,
     Reviewer,
+    ReviewerKind,
     Source,
     Status,
     TypeRow,
@@ -44,6 +48,7 @@ class Card:
     """A variant with what a reviewer needs to judge it.
 
     Attributes:
+        anchor: the current wording of its anchor.
         levenshtein: distance to the anchor in characters; None before it is measured, as for
             length_ratio, content_kept and flags.
         cosine: similarity in [-1, 1] under the active encoder; None while it is pending.
@@ -110,6 +115,36 @@ def next_variant(
     return min(heads, key=lambda variant: _sort_key(variant, order), default=None)
 
 
+def awaiting_a_person(session: Session, variant_ids: Iterable[int]) -> set[int]:
+    """Which of these variants no person's verdict stands on.
+
+    Pending ones, and those that only models have decided; not the retired or superseded ones.
+    """
+    retract = aliased(Decision)
+    taken_back = select(retract.id).where(col(retract.retracts_id) == Decision.id).exists()  # type: ignore[call-overload]
+    by_a_person = (
+        select(Decision.id)  # type: ignore[call-overload]
+        .join(Reviewer, col(Reviewer.id) == Decision.reviewer_id)
+        .where(
+            col(Decision.variant_id) == Variant.id,
+            col(Reviewer.kind) == ReviewerKind.PERSON,
+            col(Decision.verdict) != Verdict.RETRACT,
+            ~taken_back,
+        )
+        .exists()
+    )
+    found: set[int] = set()
+    for ids in chunks(variant_ids):
+        query = select(Variant.id).where(  # type: ignore[call-overload]
+            col(Variant.id).in_(ids),
+            col(Variant.retired).is_(False),
+            col(Variant.status) != Status.SUPERSEDED,
+            or_(col(Variant.status) == Status.PENDING, ~by_a_person),
+        )
+        found.update(session.execute(query).scalars())
+    return found
+
+
 def _card_query(session: Session) -> Select[Any]:
     encoder_id = active_encoder_id(session)
     return (
@@ -119,11 +154,7 @@ def _card_query(session: Session) -> Select[Any]:
         )
         .join(Anchor, col(Anchor.id) == Variant.anchor_id)
         .join(Source, col(Source.id) == Anchor.source_id)
-        .join(
-            AnchorRevision,
-            (col(AnchorRevision.anchor_id) == Variant.anchor_id)
-            & (col(AnchorRevision.revision) == Variant.anchor_revision),
-        )
+        .join(AnchorRevision, current_wording())
         .outerjoin(Diagnostic, col(Diagnostic.variant_id) == Variant.id)
         .outerjoin(
             VariantCosine,
