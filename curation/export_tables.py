@@ -51,7 +51,7 @@ TABLES: dict[Table, tuple[Column, ...]] = {
         Column("negative_uid", "content uid of the negative"),
     ),
     "variants": (
-        Column("anchor", "the affirmative sentence, in the wording the variant was made for"),
+        Column("anchor", "the affirmative sentence, in its wording at the release"),
         Column("text", "the variant"),
         *(_TYPE, _POLARITY, _CUE, _SPLIT),
         Column("genre", "genre of the anchor"),
@@ -60,7 +60,9 @@ TABLES: dict[Table, tuple[Column, ...]] = {
         Column("licence", "licence of the source"),
         *_UIDS,
         Column("parent_uid", "uid of the variant that this one is an edit of; else empty"),
-        Column("anchor_revision", "which wording of the anchor, from 1", "int32"),
+        Column(
+            "anchor_revision", "for which wording of the anchor the text was made, from 1", "int32"
+        ),
         Column("provider", "service that the writing model ran on"),
         Column("model", "the writing model"),
         Column("prompt", "name and version of the prompt"),

@@ -20,6 +20,7 @@ from sqlmodel import Session, col
 from curation.release_summary import Tally, release_summary, taxonomy_snapshot
 from curation.status import Vote, live
 from curation.text import canonical
+from curation.wording import current_wording
 from db.errors import HedgerowError
 from db.models import (
     Anchor,
@@ -161,11 +162,7 @@ def _accepted() -> Select[Any]:
         )  # type: ignore[call-overload]
         .select_from(Variant)
         .join(Anchor, col(Anchor.id) == Variant.anchor_id)
-        .join(
-            AnchorRevision,
-            (col(AnchorRevision.anchor_id) == Variant.anchor_id)
-            & (col(AnchorRevision.revision) == Variant.anchor_revision),
-        )
+        .join(AnchorRevision, current_wording())
         .join(Source, col(Source.id) == Anchor.source_id)
         .join(TypeRow, col(TypeRow.id) == Variant.type_id)
         .outerjoin(PromptVersion, col(PromptVersion.id) == Variant.prompt_version_id)
@@ -316,5 +313,5 @@ def count_triples(session: Session, release_id: int, *, split: Split | None = No
     ).where(col(ReleaseItem.release_id) == release_id)
     if split is not None:
         query = query.where(col(ReleaseItem.split) == split)
-    families = query.group_by(col(ReleaseItem.anchor_uid), col(ReleaseItem.anchor)).subquery()
+    families = query.group_by(col(ReleaseItem.anchor_uid)).subquery()
     return session.execute(select(func.sum(families.c.good * families.c.bad))).scalar() or 0

@@ -87,7 +87,7 @@ def contents_now(session: Session) -> Contents:
 
 
 def _accepted_families(polarity: Mapping[str, Polarity]) -> Any:
-    """Per wording of an anchor: accepted variants by polarity and by type, in order of the id."""
+    """Per anchor: accepted variants by polarity and by type, in order of the id."""
     sides = {
         side: [type_id for type_id, its in polarity.items() if its == side] for side in Polarity
     }
@@ -102,7 +102,7 @@ def _accepted_families(polarity: Mapping[str, Polarity]) -> Any:
             ),
         )
         .where(col(Variant.status) == Status.ACCEPTED, col(Variant.retired).is_(False))
-        .group_by(col(Variant.anchor_id), col(Variant.anchor_revision))
+        .group_by(col(Variant.anchor_id))
         .subquery()
     )
 
@@ -172,7 +172,7 @@ def triples_by_type(session: Session, release: Release) -> Counts:
             ),
         )
         .where(col(ReleaseItem.release_id) == release.id)
-        .group_by(col(ReleaseItem.anchor_uid), col(ReleaseItem.anchor))
+        .group_by(col(ReleaseItem.anchor_uid))
         .subquery()
     )
     sums = []

@@ -53,9 +53,8 @@ class Tally:
         self._adjudicated = 0
         self._editors: Counter[str] = Counter()
         self._words: dict[str, Counter[int]] = defaultdict(Counter)
-        # (anchor uid, wording) → its split, positives and negatives. A corrected anchor has
-        # several wordings; variants of different ones never meet in a triple.
-        self._families: dict[tuple[str, str], tuple[str, Counter[Polarity]]] = {}
+        # Anchor uid → its words, split, positives and negatives.
+        self._families: dict[str, tuple[int, str, Counter[Polarity]]] = {}
 
     def add(self, item: dict[str, Any]) -> None:
         """Count one item, given by the columns of ``ReleaseItem``."""
@@ -71,10 +70,10 @@ class Tally:
         if origin["author_kind"]:
             self._editors[origin["author_kind"]] += 1
         self._words[item["type_id"]][_words(item["text"])] += 1
-        key = (item["anchor_uid"], item["anchor"])
-        if key not in self._families:
-            self._families[key] = (item["split"], Counter())
-        self._families[key][1][item["polarity"]] += 1
+        uid = item["anchor_uid"]
+        if uid not in self._families:
+            self._families[uid] = (_words(item["anchor"]), item["split"], Counter())
+        self._families[uid][2][item["polarity"]] += 1
 
     def as_json(self) -> dict[str, Any]:
         """The counts, ready to be stored as JSON.
@@ -82,10 +81,10 @@ class Tally:
         ``words`` gives lengths in words (runs between white space): of the anchors, and of the
         variants of each type.
         """
-        anchor_words = Counter(_words(wording) for _, wording in self._families)
+        anchor_words = Counter(words for words, _, _ in self._families.values())
         splits = self._splits()
         return {
-            "anchors": len({uid for uid, _ in self._families}),
+            "anchors": len(self._families),
             "variants": self.variants,
             "triples": sum(split["triples"] for split in splits.values()),
             "anchors_without_triples": sum(split["without_triples"] for split in splits.values()),
@@ -113,21 +112,15 @@ class Tally:
 
     def _splits(self) -> dict[str, dict[str, int]]:
         found: dict[str, dict[str, int]] = {}
-        uids = defaultdict(set)
-        productive = defaultdict(set)
-        for (uid, _), (split, sides) in self._families.items():
+        for _, split, sides in self._families.values():
             counts = found.setdefault(
                 split, {"anchors": 0, "variants": 0, "triples": 0, "without_triples": 0}
             )
             triples = sides[Polarity.POSITIVE] * sides[Polarity.NEGATIVE]
+            counts["anchors"] += 1
             counts["variants"] += sides.total()
             counts["triples"] += triples
-            uids[split].add(uid)
-            if triples:
-                productive[split].add(uid)
-        for split, counts in found.items():
-            counts["anchors"] = len(uids[split])
-            counts["without_triples"] = len(uids[split] - productive[split])
+            counts["without_triples"] += not triples
         return found
 
 

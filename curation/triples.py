@@ -57,11 +57,7 @@ class Member(NamedTuple):
 
 
 class Family(NamedTuple):
-    """One wording of an anchor with its accepted variants, each side in uid order.
-
-    A corrected anchor has variants of several wordings; each wording is a family of its own, since
-    a positive of one and a negative of another need not be about the same claim.
-    """
+    """An anchor, in its wording of that moment, with its accepted variants, each side by uid."""
 
     anchor_uid: str
     anchor: str
@@ -92,15 +88,13 @@ def families(session: Session, release_id: int, *, split: Split | None = None) -
         query = query.where(col(ReleaseItem.split) == split)
     query = query.order_by(*uid_order(session)).execution_options(yield_per=BATCH)
     for _, rows in groupby(session.execute(query), key=itemgetter(0)):
-        wordings: dict[str, Family] = {}
-        for anchor_uid, anchor, its_split, polarity, *member in rows:
-            if anchor not in wordings:
-                wordings[anchor] = Family(anchor_uid, anchor, its_split, [], [])
-            family = wordings[anchor]
+        of_anchor = list(rows)
+        anchor_uid, anchor, its_split = of_anchor[0][:3]
+        family = Family(anchor_uid, anchor, its_split, [], [])
+        for _, _, _, polarity, *member in of_anchor:
             side = family.positives if polarity == Polarity.POSITIVE else family.negatives
             side.append(Member(*member))
-        for _, family in sorted(wordings.items()):
-            yield family
+        yield family
 
 
 def triple_rows(

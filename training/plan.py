@@ -118,7 +118,7 @@ def _released_families(release_id: int) -> Subquery:
     return (
         select(*_sides(col(ReleaseItem.polarity)))
         .where(col(ReleaseItem.release_id) == release_id, col(ReleaseItem.split) == Split.TRAIN)
-        .group_by(col(ReleaseItem.anchor_uid), col(ReleaseItem.anchor))
+        .group_by(col(ReleaseItem.anchor_uid))
         .subquery()
     )
 
@@ -136,7 +136,7 @@ def _accepted_families() -> Subquery:
             col(Anchor.retired_at).is_(None),
             col(Anchor.split) == Split.TRAIN,
         )
-        .group_by(col(Variant.anchor_id), col(Variant.anchor_revision))
+        .group_by(col(Variant.anchor_id))
         .subquery()
     )
 
