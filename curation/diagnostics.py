@@ -18,9 +18,18 @@ from curation.measures import Flag, hardness, measure, suspicion
 from curation.project import ACTIVE_ENCODER, THRESHOLD, get_setting
 from curation.taxonomy import TAXONOMY_VERSION, VariantType
 from curation.types import list_types
+from curation.wording import current_wording
 from db.engine import reading, writing
 from db.execution import RunContext
-from db.models import AnchorRevision, Diagnostic, Encoder, Status, Variant, VariantCosine
+from db.models import (
+    Anchor,
+    AnchorRevision,
+    Diagnostic,
+    Encoder,
+    Status,
+    Variant,
+    VariantCosine,
+)
 
 BLOCK = 20_000
 """Variants measured between two commits of a run."""
@@ -51,11 +60,8 @@ def _measure_chunk(
             Variant.id, Variant.anchor_id, Variant.parent_id, Variant.type_id,
             Variant.text, Variant.cue, AnchorRevision.text,
         )
-        .join(
-            AnchorRevision,
-            (col(AnchorRevision.anchor_id) == Variant.anchor_id)
-            & (col(AnchorRevision.revision) == Variant.anchor_revision),
-        )
+        .join(Anchor, col(Anchor.id) == Variant.anchor_id)
+        .join(AnchorRevision, current_wording())
         .where(col(Variant.id).in_(ids))
     ).all()  # fmt: skip
     siblings = _siblings(session, {row[1] for row in rows})
@@ -266,11 +272,8 @@ def variant_texts(session: Session, ids: Sequence[int]) -> dict[int, tuple[str, 
     """(anchor text, variant text) of these variants, by id; at most ``CHUNK`` ids."""
     query = (
         select(Variant.id, AnchorRevision.text, Variant.text)  # type: ignore[call-overload]
-        .join(
-            AnchorRevision,
-            (col(AnchorRevision.anchor_id) == Variant.anchor_id)
-            & (col(AnchorRevision.revision) == Variant.anchor_revision),
-        )
+        .join(Anchor, col(Anchor.id) == Variant.anchor_id)
+        .join(AnchorRevision, current_wording())
         .where(col(Variant.id).in_(ids))
     )
     return {key: (anchor, text) for key, anchor, text in session.execute(query)}
