@@ -1,0 +1,77 @@
+"""Running commands, in this process or as installed, and what the tests of them share."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Engine
+from typer.testing import CliRunner
+
+import cli
+from curation.project import open_project
+from db.engine import reading, writing
+from db.models import Anchor, AnchorRevision, Run, Source, Variant
+from db.runs import get_run
+from db.settings import load_settings
+
+HEDGEROW = str(Path(sys.executable).with_name("hedgerow"))
+
+
+def ask(*arguments: str) -> dict[str, Any]:
+    """Run a command in this process with ``--json`` and give back what it printed."""
+    result = CliRunner().invoke(cli.app, [*arguments, "--json"])
+    assert result.exit_code == 0, result.output
+    assert result.stdout.count("\n") == 1
+    answer: dict[str, Any] = json.loads(result.stdout)
+    return answer
+
+
+def said(*arguments: str) -> str:
+    """What a command prints for people."""
+    result = CliRunner().invoke(cli.app, [*arguments])
+    assert result.exit_code == 0, result.output
+    return result.stdout
+
+
+def complaint(*arguments: str) -> str:
+    """The one sentence of a command that fails."""
+    result = CliRunner().invoke(cli.app, [*arguments])
+    assert result.exit_code == 1, result.output
+    assert result.stdout == ""
+    lines = result.stderr.splitlines()
+    assert len(lines) == 1
+    return lines[0]
+
+
+def process(*arguments: str, seconds: float = 60) -> "subprocess.CompletedProcess[str]":
+    """Run the installed command."""
+    return subprocess.run(
+        [HEDGEROW, *arguments], capture_output=True, text=True, timeout=seconds, check=False
+    )
+
+
+def add_small_project() -> None:
+    """One anchor with two variants that nothing has measured."""
+    engine = open_project(load_settings())
+    with writing(engine) as session:
+        source = Source(name="test")
+        session.add(source)
+        session.flush()
+        anchor = Anchor(uid="a", source_id=source.id or 0, split="train")
+        session.add(anchor)
+        session.flush()
+        session.add(AnchorRevision(anchor_id=anchor.id, text="The door is open.", text_uid="a"))
+        session.flush()
+        for number, text in enumerate(("The door is not open.", "The door isn't open.")):
+            session.add(
+                Variant(uid=f"{number:016x}", anchor_id=anchor.id or 0, type_id="verbal", text=text)
+            )
+    engine.dispose()
+
+
+def stored_run(engine: Engine, run_id: int) -> Run:
+    """The run as the database has it now."""
+    with reading(engine) as session:
+        return get_run(session, run_id)

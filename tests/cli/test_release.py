@@ -1,0 +1,29 @@
+"""Releases on the command line: made, listed, exported."""
+
+from pathlib import Path
+
+from tests.cli.commands import ask, complaint, said
+
+
+def test_a_release_is_made_once_listed_and_exported(loaded_home: Path, tmp_path: Path) -> None:
+    first = ask("release", "create", "--name", "[red]first[/red]")
+    again = ask("release", "create")
+    assert (first["release"], first["created"]) == (1, True)
+    assert (again["release"], again["created"]) == (1, False)
+    assert "[red]first[/red]" in said("release", "list")
+    assert [row["hash"] for row in ask("release", "list")["releases"]] == [first["hash"]]
+    place = tmp_path / "export"
+    answer = ask("export", str(place), "--format", "pairs", "--zip")
+    assert answer == {
+        "release": 1, "format": "pairs", "folder": str(place), "zip": f"{place}.zip",
+    }  # fmt: skip
+    assert {"README.md", "hedgerow.json", "pairs.csv"} == {p.name for p in place.iterdir()}
+    assert Path(answer["zip"]).stat().st_size > 0
+
+
+def test_without_a_release_nothing_is_exported(tmp_path: Path) -> None:
+    ask("init", "--empty")
+    assert "release create" in complaint("export", str(tmp_path / "export"))
+    assert "accepted" in complaint("release", "create")
+    assert said("release", "list") == "There is no release yet.\n"
+    assert not (tmp_path / "export").exists()

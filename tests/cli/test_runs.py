@@ -1,0 +1,56 @@
+"""Long work on the command line, and runs by their number."""
+
+import json
+from pathlib import Path
+
+from curation.project import open_project
+from db.engine import writing
+from db.models import RunState
+from db.runs import create_run
+from db.settings import load_settings
+from tests.cli.commands import add_small_project, ask, complaint, process, stored_run
+
+
+def test_a_stored_run_is_carried_out_by_its_number(loaded_home: Path) -> None:
+    ask("release", "create")
+    engine = open_project(load_settings())
+    with writing(engine) as session:
+        run = create_run(session, kind="export", parameters={"format": "jsonl"})
+    result = process("run", str(run.id), "--json")
+    assert result.returncode == 0, result.stderr
+    answer = json.loads(result.stdout)
+    assert (answer["run"], answer["release"]) == (run.id, 1)
+    assert (loaded_home / "hedgerow_data" / answer["zip"]).is_file()
+    assert stored_run(engine, run.id or 0).state == RunState.DONE
+    assert "already finished" in complaint("run", str(run.id))
+
+
+def test_an_unknown_run_or_kind_is_named() -> None:
+    ask("init", "--empty")
+    assert "no run 7" in complaint("run", "7")
+    engine = open_project(load_settings())
+    with writing(engine) as session:
+        run = create_run(session, kind="dance", parameters={})
+    assert "'dance'" in complaint("run", str(run.id))
+    assert ask("status")["runs"][0]["state"] == "failed"
+
+
+def test_diagnose_measures_what_is_not_measured_yet() -> None:
+    add_small_project()
+    first = process("diagnose", "--json")
+    assert first.returncode == 0, first.stderr
+    answer = json.loads(first.stdout)
+    assert (answer["measured"], answer["cosines"]) == (2, 2)
+    again = ask("diagnose")
+    assert (again["measured"], again["cosines"]) == (0, 0)
+    assert ask("status")["encoders"] == [{"name": "all-MiniLM-L6-v2", "path": "", "active": True}]
+    done = ask("review", "apply", "--rule", "cosine > 0.5", "--accept", "--dry-run")
+    assert (done["variants"], done["unmeasured"]) == (2, 0)
+
+
+def test_an_encoder_that_is_not_there_fails_the_run(home: Path) -> None:
+    add_small_project()
+    sentence = complaint("diagnose", "--encoder", str(home / "no-model"))
+    assert "no-model" in sentence
+    (run,) = ask("status")["runs"]
+    assert (run["state"], run["message"]) == ("failed", sentence)
