@@ -16,6 +16,7 @@ from sqlalchemy import Engine
 from cli.runs import new_run
 from cli.terminal import AsJson, err, open_home, show, text_of
 from curation import diagnostics
+from curation.project import active_encoder_id
 from db.engine import reading
 from db.errors import HedgerowError
 from db.runs import UNFINISHED, list_runs, start_process
@@ -99,7 +100,7 @@ def _free_port(address: str, asked: int | None) -> int:
 def _start_missing_measures(settings: Settings, engine: Engine) -> int | None:
     """Have unmeasured variants measured in the background, unless a run is at it; its number."""
     with reading(engine) as session:
-        encoder_id = diagnostics.active_encoder_id(session)
+        encoder_id = active_encoder_id(session)
         missing = diagnostics.count_without_measures(session)
         missing += diagnostics.count_without_cosine(session, encoder_id)
         busy = any(run.state in UNFINISHED for run in list_runs(session, kind="diagnose"))

@@ -17,8 +17,8 @@ from sqlalchemy import ColumnElement, Select, func, or_, select
 from sqlmodel import Session, col
 
 from curation.decisions import bulk_store_decisions
-from curation.diagnostics import active_encoder_id
 from curation.measures import Flag
+from curation.project import active_encoder_id
 from curation.taxonomy import GUIDELINE_VERSION, reject_reason
 from curation.types import known_type, list_types
 from db.columns import now

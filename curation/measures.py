@@ -119,9 +119,7 @@ def measure(
     """
     comparison = Comparison(anchor=anchor, text=text)
     levenshtein = Levenshtein.distance(anchor, text)
-    flags = Flag(0)
-    if levenshtein > threshold:
-        flags |= Flag.OVER_THRESHOLD
+    flags = distance_flag(levenshtein, threshold)
     if _plain(text) == _plain(anchor):
         flags |= Flag.UNCHANGED
     if any(_plain(text) == _plain(sibling) for sibling in siblings):
@@ -138,6 +136,11 @@ def measure(
         content_kept=comparison.content_kept,
         flags=flags,
     )
+
+
+def distance_flag(levenshtein: int, threshold: int) -> Flag:
+    """OVER_THRESHOLD for a distance above the threshold, else no flag."""
+    return Flag.OVER_THRESHOLD if levenshtein > threshold else Flag(0)
 
 
 @lru_cache(maxsize=4096)

@@ -3,23 +3,26 @@
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Engine
-from sqlmodel import Session
+from sqlalchemy import Engine, select
+from sqlmodel import Session, col
 
 from curation.encoders import DEFAULT_ENCODER
 from curation.measures import LEVENSHTEIN_THRESHOLD
 from curation.types import list_types, seed_taxonomy
 from db.engine import create_engine, reading, writing
 from db.migrate import upgrade
-from db.models import Setting
+from db.models import Encoder, Setting
 from db.settings import Settings
 
 ACTIVE_ENCODER = "active_encoder"
 THRESHOLD = "levenshtein_threshold"
+REORDER_AFTER = "reorder_after"
+"""Id of the last variant whose place in the queues follows the settings; None: all do."""
 
 DEFAULTS: dict[str, Any] = {
     ACTIVE_ENCODER: DEFAULT_ENCODER,
     THRESHOLD: LEVENSHTEIN_THRESHOLD,
+    REORDER_AFTER: None,
 }
 
 
@@ -34,6 +37,13 @@ def put_setting(session: Session, key: str, value: Any) -> None:
     if key not in DEFAULTS:
         raise KeyError(key)
     session.merge(Setting(key=key, value=value))
+
+
+def active_encoder_id(session: Session) -> int | None:
+    """The row of the project's active encoder; None before it has measured anything."""
+    name = get_setting(session, ACTIVE_ENCODER)
+    query = select(Encoder.id).where(col(Encoder.name) == name).order_by(col(Encoder.id).desc())  # type: ignore[call-overload]
+    return session.execute(query.limit(1)).scalar_one_or_none()
 
 
 def open_project(settings: Settings) -> Engine:

@@ -18,6 +18,7 @@ KINDS = {
     "starter": "Load the starter corpus",
     "diagnose": "Measure variants",
     "export": "Export a release",
+    "reorder": "Put the queues in order",
     "train": "Train an encoder",
 }
 RUNS, LOOKED_AT = 8, 50  # of the last ones: shown below, and searched for those under way

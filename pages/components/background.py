@@ -42,13 +42,18 @@ def active(kind: str) -> Run | None:
     return next((run for run in runs if run.state in UNFINISHED), None)
 
 
+def ensure(kind: str) -> None:
+    """Have what there is to do for a kind of run done: start one, unless one is at work."""
+    if active(kind) is None:
+        start(kind, {})
+
+
 def measure_edits(edited: int) -> None:
     """Have the cosines of edited variants measured, if there are any and nobody is at it."""
     if edited == st.session_state.get("edits_measured", 0):
         return
     if time.monotonic() - st.session_state.get("edits_measured_at", -QUIET_SECONDS) < QUIET_SECONDS:
         return
-    if active("diagnose") is None:
-        start("diagnose", {})
+    ensure("diagnose")
     st.session_state["edits_measured"] = edited
     st.session_state["edits_measured_at"] = time.monotonic()

@@ -10,9 +10,10 @@ from sqlmodel import Session, col
 
 from curation import bulk, review
 from curation.bulk import Comparison, FlagSet, apply_rule, find_matches, parse_rule
-from curation.diagnostics import active_encoder_id, register_encoder
+from curation.diagnostics import register_encoder
 from curation.encoders import DEFAULT_ENCODER
 from curation.measures import Flag
+from curation.project import active_encoder_id
 from curation.reviewers import ensure_reviewer
 from curation.types import seed_taxonomy
 from db.columns import now

@@ -7,6 +7,7 @@ from sqlmodel import col
 
 from curation import diagnostics, review
 from curation.measures import Flag
+from curation.project import active_encoder_id
 from curation.queue import card
 from curation.review import shown
 from db.engine import reading, writing
@@ -68,7 +69,7 @@ def test_cosines_are_kept_per_encoder(engine: Engine, encoders: FakeEncoders) ->
     with reading(engine) as session:
         assert session.execute(select(func.count()).select_from(Encoder)).scalar_one() == 2
         assert session.execute(select(func.count()).select_from(VariantCosine)).scalar_one() == 14
-        assert diagnostics.active_encoder_id(session) == 1
+        assert active_encoder_id(session) == 1
 
 
 def test_an_edited_variant_is_pending_until_the_next_run(
