@@ -8,14 +8,15 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from sqlalchemy import Engine, bindparam, delete, func, insert, select, update
+from sqlalchemy import Engine, delete, func, insert, select
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlmodel import Session, col
 
 from curation.decisions import chunks
 from curation.encoders import fingerprint, load_encoder, pair_cosines
-from curation.measures import Flag, hardness, measure, suspicion
-from curation.project import ACTIVE_ENCODER, THRESHOLD, get_setting
+from curation.measures import Flag, measure
+from curation.project import ACTIVE_ENCODER, THRESHOLD, active_encoder_id, get_setting
+from curation.queue_keys import queue_keys, store_queue_keys
 from curation.taxonomy import TAXONOMY_VERSION, VariantType
 from curation.types import list_types
 from curation.wording import current_wording
@@ -85,7 +86,7 @@ def _measure_chunk(
             }
         )
         keys.append(
-            _queue_keys(
+            queue_keys(
                 variant_id,
                 flags=found.flags,
                 levenshtein=found.levenshtein,
@@ -97,7 +98,7 @@ def _measure_chunk(
         )
     session.execute(delete(Diagnostic).where(col(Diagnostic.variant_id).in_(ids)))
     session.execute(insert(Diagnostic), measured)
-    _store_queue_keys(session, keys)
+    store_queue_keys(session, keys)
 
 
 def _siblings(session: Session, anchor_ids: Iterable[int]) -> dict[int, list[tuple[int, str]]]:
@@ -121,47 +122,6 @@ def _stored_cosines(
         col(VariantCosine.encoder_id) == encoder_id, col(VariantCosine.variant_id).in_(ids)
     )
     return dict(session.execute(query).all())
-
-
-def _queue_keys(
-    variant_id: int,
-    *,
-    flags: Flag,
-    levenshtein: int,
-    content_kept: float,
-    cosine: float | None,
-    polarity: str,
-    threshold: int,
-) -> dict[str, Any]:
-    return {
-        "variant": variant_id,
-        "new_hardness": hardness(levenshtein=levenshtein, cosine=cosine, threshold=threshold)
-        or 0.0,
-        "new_suspicion": suspicion(
-            flags,
-            levenshtein=levenshtein,
-            cosine=cosine,
-            content_kept=content_kept,
-            polarity=polarity,
-        ),
-    }
-
-
-def _store_queue_keys(session: Session, keys: list[dict[str, Any]]) -> None:
-    if keys:
-        session.connection().execute(
-            update(Variant)
-            .where(col(Variant.id) == bindparam("variant"))
-            .values(hardness=bindparam("new_hardness"), suspicion=bindparam("new_suspicion")),
-            keys,
-        )
-
-
-def active_encoder_id(session: Session) -> int | None:
-    """The row of the project's active encoder; None before it has measured anything."""
-    name = get_setting(session, ACTIVE_ENCODER)
-    query = select(Encoder.id).where(col(Encoder.name) == name).order_by(col(Encoder.id).desc())  # type: ignore[call-overload]
-    return session.execute(query.limit(1)).scalar_one_or_none()
 
 
 def register_encoder(session: Session, *, name: str, hash_: str) -> Encoder:
@@ -294,10 +254,10 @@ def save_cosines(session: Session, cosines: dict[int, float], *, encoder_id: int
         if fresh:
             _insert_new(session, fresh)
         if is_active:
-            _store_queue_keys(
+            store_queue_keys(
                 session,
                 [
-                    _queue_keys(
+                    queue_keys(
                         row.variant_id,
                         flags=Flag(row.flags),
                         levenshtein=row.levenshtein,

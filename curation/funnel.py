@@ -11,7 +11,7 @@ from enum import StrEnum
 from sqlalchemy import and_, case, func, select, union
 from sqlmodel import Session, col
 
-from curation.diagnostics import active_encoder_id
+from curation.project import active_encoder_id
 from curation.release import list_releases
 from curation.release_contents import Counts, changes_since, contents_of, triples_by_type
 from curation.types import list_types

@@ -15,8 +15,8 @@ from sqlalchemy.orm import aliased
 from sqlmodel import Session, col
 
 from curation.decisions import chunks
-from curation.diagnostics import active_encoder_id
 from curation.measures import Flag
+from curation.project import active_encoder_id
 from curation.wording import current_wording
 from db.models import (
     Anchor,
