@@ -19,10 +19,11 @@ from db.models import Run
 from db.runs import create_run, get_run
 from db.settings import Settings
 from training.plan import plan
+from training.probe_files import read_probes
 from training.recipe import Recipe
 from training.runs import DEFAULT_SEED, request_training
 from training.runs import work as training_work
-from training.similarity import FIGURE_1, figure_1_rows, probe_rows, probe_similarities, read_probes
+from training.similarity import FIGURE_1, figure_1_rows, probe_rows, probe_similarities
 
 WORK: dict[str, Work] = {
     "diagnose": diagnostics.work,
