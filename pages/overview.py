@@ -1,6 +1,7 @@
 """Overview: how far the data has come, per type, and what to do next."""
 
 from collections.abc import Collection, Sequence
+from typing import Any
 
 import streamlit as st
 from sqlmodel import Session
@@ -150,11 +151,12 @@ def _end_of_the_way(state: Funnel) -> str:
 
 def _table(state: Funnel) -> None:
     rows = [_line(row) for row in (*state.rows, state.total)]
-    columns = {
+    columns: dict[str, Any] = {
         name: st.column_config.NumberColumn(format="localized")
         for name, value in rows[0].items()
         if isinstance(value, int)
     }
+    columns["Type"] = st.column_config.TextColumn(pinned=True)
     columns["Acceptance"] = st.column_config.NumberColumn(
         format="percent", help="Accepted ones among those decided."
     )
