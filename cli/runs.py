@@ -10,7 +10,7 @@ import typer
 from sqlalchemy import Engine
 
 from cli.terminal import AsJson, Report, err, open_home, progress_bar, reviewer_id, show, table_of
-from curation import diagnostics, export, queue_keys
+from curation import counting, diagnostics, export, queue_keys
 from curation.encoders import DEFAULT_ENCODER, load_encoder
 from db.engine import reading, writing
 from db.errors import HedgerowError
@@ -29,6 +29,7 @@ WORK: dict[str, Work] = {
     "diagnose": diagnostics.work,
     "export": export.work,
     queue_keys.KIND: queue_keys.work,
+    counting.KIND: counting.work,
     "train": training_work,
 }
 """What is done for each kind of run."""

@@ -1,7 +1,7 @@
 """Storing decisions and keeping each variant's status equal to what they add up to."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from sqlalchemy import ColumnElement, bindparam, insert, or_, select, update
@@ -107,14 +107,21 @@ def forget_kept(session: Session) -> None:
             session.expire(row, ["status", "second_look", "version", "since_version"])
 
 
-def compute_standing(session: Session, variant_ids: Sequence[int]) -> dict[int, Standing]:
-    """What the stored decisions add up to, for at most ``CHUNK`` variants."""
+def compute_standing(
+    session: Session, variant_ids: Sequence[int], *, switched: Mapping[int, bool] | None = None
+) -> dict[int, Standing]:
+    """What the stored decisions add up to, for at most ``CHUNK`` variants.
+
+    Args:
+        switched: reviewer id → whether that model's verdicts count, where it is to be another
+            thing than what is stored.
+    """
     rows = session.execute(
         select(col(Variant.id), col(Variant.parent_id), col(Variant.since_version)).where(
             col(Variant.id).in_(variant_ids)
         )
     ).all()
-    own = _votes(session, col(Decision.variant_id).in_(variant_ids))
+    own = _votes(session, col(Decision.variant_id).in_(variant_ids), switched=switched)
     births = _births(session, [variant_id for variant_id, parent_id, _ in rows if parent_id])
     return {
         variant_id: standing_of(
@@ -143,7 +150,9 @@ def _births(session: Session, children: Sequence[int]) -> dict[int, list[Vote]]:
     return births
 
 
-def _votes(session: Session, condition: Any) -> dict[int, list[Vote]]:
+def _votes(
+    session: Session, condition: Any, *, switched: Mapping[int, bool] | None = None
+) -> dict[int, list[Vote]]:
     query = (
         select(
             col(Decision.variant_id), col(Decision.id), col(Decision.reviewer_id),
@@ -156,7 +165,8 @@ def _votes(session: Session, condition: Any) -> dict[int, list[Vote]]:
         .order_by(col(Decision.id))
     )  # fmt: skip
     votes: dict[int, list[Vote]] = defaultdict(list)
-    for variant_id, number, reviewer_id, verdict, kind, *rest in session.execute(query):
+    for variant_id, number, reviewer_id, verdict, kind, stored, *rest in session.execute(query):
         is_person = kind == ReviewerKind.PERSON
-        votes[variant_id].append(Vote(number or 0, reviewer_id, verdict, is_person, *rest))
+        counts = stored if switched is None else switched.get(reviewer_id, stored)
+        votes[variant_id].append(Vote(number or 0, reviewer_id, verdict, is_person, counts, *rest))
     return votes

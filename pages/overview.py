@@ -20,6 +20,7 @@ KINDS = {
     "diagnose": "Measure variants",
     "export": "Export a release",
     "reorder": "Put the queues in order",
+    "recount": "Count a model's verdicts anew",
     "train": "Train an encoder",
 }
 RUNS, LOOKED_AT = 8, 50  # of the last ones: shown below, and searched for those under way
