@@ -14,8 +14,8 @@ from curation.diagnostics import save_cosines, variant_texts
 from curation.encoders import load_encoder, pair_cosines
 from db.engine import reading, writing
 from db.models import Encoder, VariantCosine
+from training.probe_sets import StoredProbe
 from training.probes import (
-    StoredProbe,
     figure_1_probes,
     own_probes,
     probe_cosines,
