@@ -5,7 +5,7 @@ cosine) per encoder, together with the two numbers that order the queues.
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from sqlalchemy import Engine, delete, func, select
@@ -175,7 +175,10 @@ def work(context: RunContext) -> dict[str, Any]:
         reorder(context)
         with reading(context.engine) as session:
             name = chosen or get_setting(session, ACTIVE_ENCODER)
-        done += _store_missing(context, name, follow=not chosen)
+        stored = _store_missing(context, name, follow=not chosen)
+        done += stored
+        if stored:
+            continue  # once more: an anchor may have been corrected meanwhile
         with reading(context.engine) as session:
             if chosen or name == get_setting(session, ACTIVE_ENCODER):
                 return {"encoder": name, "measured": measured, "cosines": done}
@@ -287,7 +290,7 @@ def _store_block(
     cosines = pair_cosines(model, [texts[key] for key in ids], on_progress=report)
     with writing(engine) as session:
         values = dict(zip(ids, (float(c) for c in cosines), strict=True))
-        save_cosines(session, values, encoder_id=encoder_id)
+        save_cosines(session, values, encoder_id=encoder_id, texts=texts)
 
 
 def variant_texts(session: Session, ids: Sequence[int]) -> dict[int, tuple[str, str]]:
@@ -301,12 +304,26 @@ def variant_texts(session: Session, ids: Sequence[int]) -> dict[int, tuple[str, 
     return {key: (anchor, text) for key, anchor, text in session.execute(query)}
 
 
-def save_cosines(session: Session, cosines: dict[int, float], *, encoder_id: int) -> None:
-    """Store cosines by variant id; under the active encoder, reorder the queues by them."""
+def save_cosines(
+    session: Session,
+    cosines: dict[int, float],
+    *,
+    encoder_id: int,
+    texts: Mapping[int, tuple[str, str]] | None = None,
+) -> None:
+    """Store cosines by variant id; under the active encoder, reorder the queues by them.
+
+    Args:
+        texts: what was compared, as ``variant_texts`` gave it; the cosine of a variant whose anchor
+            has been corrected since then is left out.
+    """
     is_active = encoder_id == active_encoder_id(session)
     types = {entry.id: entry for entry in list_types(session)}
     threshold = int(get_setting(session, THRESHOLD))
     for ids in chunks(cosines):
+        if texts is not None:
+            present = variant_texts(session, ids)
+            ids = [key for key in ids if present.get(key) == texts[key]]
         stored = _stored_cosines(session, ids, encoder_id)
         fresh = [
             {"encoder_id": encoder_id, "variant_id": key, "cosine": cosines[key]}

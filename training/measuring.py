@@ -82,7 +82,7 @@ def measure_before_and_after(
     with writing(engine) as session:
         encoder_id = _store_encoder(session, trained)
         for key, values in ((base_id, old), (encoder_id, new)):
-            save_cosines(session, values.variants, encoder_id=key)
+            save_cosines(session, values.variants, encoder_id=key, texts=after.variants)
             save_probe_cosines(session, values.probes, encoder_id=key)
     return encoder_id
 
