@@ -16,6 +16,7 @@ from pages.components import background, frame, project, run_view
 from pages.components.funnel_chart import funnel_chart
 
 KINDS = {
+    "compare": "Compare models",
     "starter": "Load the starter corpus",
     "diagnose": "Measure variants",
     "export": "Export a release",
