@@ -15,11 +15,11 @@ from sqlalchemy import Engine
 
 from cli.runs import new_run
 from cli.terminal import AsJson, err, open_home, show, text_of
-from curation import diagnostics
+from curation import diagnostics, queue_keys
 from curation.project import active_encoder_id
-from db.engine import reading
+from db.engine import reading, writing
 from db.errors import HedgerowError
-from db.runs import UNFINISHED, list_runs, start_process
+from db.runs import UNFINISHED, list_runs, request_cancel, start_process
 from db.settings import Settings
 
 APP = Path(__file__).parent.with_name("app.py")
@@ -103,11 +103,18 @@ def _start_missing_measures(settings: Settings, engine: Engine) -> int | None:
         encoder_id = active_encoder_id(session)
         missing = diagnostics.count_without_measures(session)
         missing += diagnostics.count_without_cosine(session, encoder_id)
+        missing += queue_keys.count_to_reorder(session)
         busy = any(run.state in UNFINISHED for run in list_runs(session, kind="diagnose"))
     if not missing or busy:
         return None
     run = new_run(engine, "diagnose", {})
-    start_process(settings, run)
+    try:
+        start_process(settings, run)
+    except HedgerowError as error:  # people can review all the same
+        with writing(engine) as session:
+            request_cancel(session, run.id or 0)
+        err.print(text_of(str(error)), soft_wrap=True)
+        return None
     return run.id
 
 

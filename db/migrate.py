@@ -1,6 +1,8 @@
 """Creating and upgrading the database, with a backup copy before anything changes."""
 
+import glob
 import sqlite3
+from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -9,9 +11,10 @@ from alembic.config import Config
 from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import Engine, inspect
-from sqlalchemy.exc import DatabaseError
 
+from db.engine import explained
 from db.errors import HedgerowError
+from db.failures import shown_address
 
 SCRIPTS = Path(__file__).parent / "migrations"
 
@@ -46,13 +49,9 @@ def upgrade(engine: Engine) -> Path | None:
         HedgerowError: the file is not a database, belongs to another program, or is newer than
             this program. Nothing is changed then.
     """
-    try:
+    with explained(engine):
         found = current_revision(engine)
         foreign = found is None and bool(inspect(engine).get_table_names())
-    except DatabaseError as error:
-        raise HedgerowError(
-            f"{_where(engine)} cannot be read as a database: {error.orig}."
-        ) from error
     if foreign:
         raise HedgerowError(
             f"{_where(engine)} holds another program's tables; name an empty database or another "
@@ -68,14 +67,14 @@ def upgrade(engine: Engine) -> Path | None:
         )
     backup = _back_up(engine) if found is not None else None
     config = _config()
-    with engine.execution_options(writes=True).begin() as connection:
+    with explained(engine), engine.execution_options(writes=True).begin() as connection:
         config.attributes["connection"] = connection
         command.upgrade(config, "head")
     return backup
 
 
 def _where(engine: Engine) -> str:
-    return engine.url.render_as_string(hide_password=True)
+    return f"The database {shown_address(engine.url)}"
 
 
 def _back_up(engine: Engine) -> Path | None:
@@ -83,10 +82,29 @@ def _back_up(engine: Engine) -> Path | None:
     if engine.name != "sqlite" or not engine.url.database:
         return None
     source = Path(engine.url.database)
-    stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
-    target = source.with_name(f"{source.name}.{stamp}.bak")
-    with sqlite3.connect(source) as old, sqlite3.connect(target) as new:
-        old.backup(new)
-    old.close()
-    new.close()
+    target = _free_name(source)
+    try:
+        with closing(sqlite3.connect(source)) as old, closing(sqlite3.connect(target)) as new:
+            old.backup(new)
+    except (sqlite3.Error, OSError) as error:
+        target.unlink(missing_ok=True)
+        raise HedgerowError(
+            f"{_where(engine)} is older than this program and could not be copied before its "
+            f"upgrade ({error}); make room beside it, then retry: nothing was changed."
+        ) from error
     return target
+
+
+def _free_name(source: Path) -> Path:
+    """A name for the copy that no earlier one has, whatever the clock says."""
+    stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
+    names = (source.with_name(f"{source.name}.{stamp}{n}.bak") for n in ("", *range(2, 100)))
+    return next(name for name in names if not name.exists())
+
+
+def backups(engine: Engine) -> list[Path]:
+    """The copies that upgrades have left beside a SQLite database, the newest last."""
+    if engine.name != "sqlite" or not engine.url.database:
+        return []
+    source = Path(engine.url.database)
+    return sorted(source.parent.glob(f"{glob.escape(source.name)}.*.bak"))
