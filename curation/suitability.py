@@ -122,7 +122,10 @@ def _in_subordinate_clause(words: list[str], position: int) -> bool:
 
 def _hedged(analysis: Analysis) -> Iterator[Problem]:
     words = analysis.words
+    present = set(words)
     for hedge in _HEDGES:
+        if hedge[0] not in present:
+            continue
         starts = (i for i, word in enumerate(words) if word == hedge[0])
         if any(
             words[i : i + len(hedge)] == hedge and not _in_subordinate_clause(words, i)

@@ -62,10 +62,13 @@ def canonical(text: str) -> str:
 
 
 _WORD = re.compile(r"[^\W_]+")
+_ASCII_WORDS = bytes(c if chr(c).isalnum() else 32 for c in range(128)).lower() + bytes(128)
 
 
 def words_of(text: str) -> list[str]:
     """The runs of letters and digits of a text, lower-cased; hyphens and apostrophes part them."""
+    if text.isascii():  # the same, at a quarter of the cost
+        return text.encode("ascii").translate(_ASCII_WORDS).decode("ascii").split()
     return _WORD.findall(text.lower().replace("ʼ", "'"))  # that apostrophe counts as a letter
 
 
@@ -111,6 +114,11 @@ def anchor_uid(text: str) -> str:
         HedgerowError: if the text is empty or not plain text.
     """
     return _uid(_canonical_nonempty(text))
+
+
+def canonical_uid(text: str) -> str:
+    """Return the uid of an anchor whose text is canonical and not empty; nothing is checked."""
+    return _uid(text)
 
 
 def variant_uid(*, anchor_uid: str, type_id: str, text: str) -> str:
