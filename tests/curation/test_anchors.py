@@ -15,7 +15,8 @@ from curation.anchors import (
     retire_anchor,
 )
 from curation.bulk import apply_rule, find_matches, parse_rule
-from curation.diagnostics import measure_variants, register_encoder, save_cosines, variant_texts
+from curation.diagnostics import measure_variants, save_cosines, variant_texts
+from curation.encoder_rows import register_encoder
 from curation.funnel import funnel
 from curation.history import history
 from curation.queue import card, next_variant
