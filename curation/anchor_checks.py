@@ -8,7 +8,7 @@ import re
 from enum import StrEnum
 from typing import NamedTuple
 
-from curation.review import MAX_TEXT
+from curation.anchors import MAX_ANCHOR
 from curation.suitability import Kind, find_problems
 
 LONG = 512
@@ -38,7 +38,7 @@ class Reason(StrEnum):
 LABELS = {
     Reason.EMPTY: "empty",
     Reason.NOT_TEXT: "holds control characters",
-    Reason.TOO_LONG: f"longer than {MAX_TEXT:,} characters",
+    Reason.TOO_LONG: f"longer than {MAX_ANCHOR:,} characters",
     Reason.KNOWN: "is an anchor already",
     Reason.EARLIER_WORDING: "earlier wording of an anchor",
     Reason.RETIRED: "is a retired anchor",

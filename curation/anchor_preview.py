@@ -17,8 +17,8 @@ from sqlmodel import Session, col
 from curation.anchor_checks import Finding, Reason, suspicions
 from curation.anchor_sample import length_band, stratified_sample
 from curation.anchor_table import Table, quoted
+from curation.anchors import MAX_ANCHOR
 from curation.gc_pause import collector_paused
-from curation.review import MAX_TEXT
 from curation.text import canonical, canonical_uid, near_key, words_of
 from db.errors import HedgerowError
 from db.models import Anchor, AnchorRevision
@@ -181,8 +181,8 @@ def _readable(raw: str | None) -> tuple[str, Finding | None]:
         return raw or "", Finding(Reason.NOT_TEXT, str(error))
     if not text:
         return "", Finding(Reason.EMPTY, "It is empty.")
-    if len(text) > MAX_TEXT:
-        sentence = f"It has {len(text):,} characters; an anchor has at most {MAX_TEXT:,}."
+    if len(text) > MAX_ANCHOR:
+        sentence = f"It has {len(text):,} characters; an anchor has at most {MAX_ANCHOR:,}."
         return text, Finding(Reason.TOO_LONG, sentence)
     return text, None
 
@@ -219,7 +219,8 @@ def _known(
     for uid, text, is_current, is_retired in session.execute(query):
         if uid in uids:
             known[uid] = _same(text, is_current=is_current, is_retired=is_retired)
-        elif (key := near_key(text, words_of(text))) in keys:
+        key = near_key(text, words_of(text))
+        if key in keys:
             nearly[key] = _nearly(f"the anchor “{_short(text)}”")
     return known, nearly
 
