@@ -195,7 +195,7 @@ def _deciders(counts: Mapping[str, int]) -> str:
     return "; ".join(f"{counts[kind]:,} {by}" for kind, by in kinds.items() if counts.get(kind))
 
 
-@st.fragment  # choosing a format does not count everything above anew
+@errors.fragment  # choosing a format does not count everything above anew
 def _download(release: Release) -> None:
     """Prepare and download one format of the release; what was prepared before is there at once."""
     st.subheader(f"Download release {release.number}", anchor=False)

@@ -5,7 +5,7 @@ import yaml
 
 from db.engine import reading
 from db.models import Run
-from pages.components import charts, project, run_view, train_start
+from pages.components import charts, errors, project, run_view, train_start
 from training.figures import SAMPLE, Part, distributions, figure_1, loss_curve, own_figure
 from training.probes import own_probes
 from training.recipe import Recipe
@@ -60,7 +60,7 @@ def _figure_1(run: Run, *, dark: bool) -> None:
         st.caption(f"{added_since} of your pairs came later; the next training measures them.")
 
 
-@st.fragment
+@errors.fragment
 def _distributions(run: Run, *, dark: bool) -> None:
     labels = {entry.id: entry.label for entry in project.types()}
     with reading(project.engine()) as session:
