@@ -27,7 +27,8 @@ def show(markup: Markup) -> None:
 def style_sheet() -> Markup:
     """The colours of the palette, and our rules."""
     # Ours, from the repository: nobody's text.
-    rules = Markup(custom_properties() + "\n" + (_HERE / "style.css").read_text("utf-8"))
+    sheets = ((_HERE / name).read_text("utf-8") for name in ("style.css", "theme.css"))
+    rules = Markup("\n".join([custom_properties(), *sheets]))
     return Markup("<style>{}</style>").format(rules)
 
 
