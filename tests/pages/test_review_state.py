@@ -7,7 +7,8 @@ from curation.types import list_types
 from db.engine import reading, writing
 from db.models import Status, Variant
 from pages.components import review_state
-from pages.components.review_state import Panel, ReviewState
+from pages.components.review_place import Panel
+from pages.components.review_state import ReviewState
 from tests.factories import add_family, person
 
 
@@ -190,4 +191,4 @@ def test_a_colleagues_decision_is_told(state: ReviewState) -> None:
     assert mine.variant_id == theirs.variant_id
     other.accept(theirs)
     state.accept(mine)
-    assert "Bert had decided on it, too" in state.message
+    assert "Meanwhile Bert had accepted it; both decisions are kept." in state.message
