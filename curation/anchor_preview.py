@@ -178,7 +178,8 @@ def _readable(raw: str | None) -> tuple[str, Finding | None]:
     try:
         text = canonical(raw or "")
     except HedgerowError as error:
-        return raw or "", Finding(Reason.NOT_TEXT, str(error))
+        shown = (raw or "").encode("utf-8", "replace").decode("utf-8")  # no half surrogate pairs
+        return shown, Finding(Reason.NOT_TEXT, str(error))
     if not text:
         return "", Finding(Reason.EMPTY, "It is empty.")
     if len(text) > MAX_ANCHOR:
