@@ -5,7 +5,6 @@ of values, since Altair would check each of thousands of values against its sche
 """
 
 import math
-import textwrap
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -22,7 +21,7 @@ BRUSH = "brush"
 BAR = 22
 """Pixels a bar with its gap."""
 
-AXIS, LEGEND = 92, 40
+AXIS, LEGEND = 92, 60
 """Pixels for an axis with its title and the margins, and for a legend above: within the height."""
 
 CELL = 42
@@ -30,13 +29,8 @@ CELL = 42
 
 TENTHS = [step / 10 for step in range(-10, 11)]
 
-HEAD_WIDTH = 13
-"""Characters a line of a heat map's column head."""
-
-LINE = 14
-"""Pixels a line of a column head."""
-
-_LABEL = "split(datum.label, '\\n')"
+SLOPE, HEAD = -30, 100
+"""Degrees by which a heat map's heads slope, to fit narrow columns, and pixels for them."""
 
 
 class Cell(NamedTuple):
@@ -70,7 +64,7 @@ def scatter(
         if point.type_id in labels
     ]
     names = [labels[type_id] for type_id in types]
-    legend = alt.Legend(orient="top", title=None, columns=4, symbolOpacity=1, labelLimit=150)
+    legend = alt.Legend(orient="top", title=None, columns=2, symbolOpacity=1, labelLimit=150)
     farthest = max([threshold, *(point.levenshtein for point in points)])
     lowest = min((point.cosine for point in points), default=0.0)
     return (
@@ -79,12 +73,12 @@ def scatter(
         .encode(
             x=alt.X(
                 "levenshtein:Q",
-                title="Levenshtein distance to the anchor, in characters",
+                title="Levenshtein distance (characters)",
                 scale=alt.Scale(domain=[0, farthest + 2], nice=False),
             ),
             y=alt.Y(
                 "cosine:Q",
-                title="cosine similarity to the anchor",
+                title="cosine similarity",
                 scale=alt.Scale(domain=[math.floor(lowest * 10) / 10, 1.0], nice=False),
                 axis=alt.Axis(format=".1f", values=TENTHS),
             ),
@@ -125,13 +119,10 @@ def heat_map(
         of: what the numbers are shares of, for the tooltip.
     """
     colours = palette(dark=dark)
-    heads = _heads(columns)
-    lines = max((head.count("\n") + 1 for head in heads.values()), default=1)
     values = [
         {
             "row": cell.row,
             "column": columns[cell.column],
-            "label": heads[cell.column],
             "number": cell.number,
             "of": cell.of,
             "share": cell.number / cell.of if cell.of else 0.0,
@@ -142,13 +133,13 @@ def heat_map(
     ]
     base = alt.Chart(pd.DataFrame(values)).encode(
         x=alt.X(
-            "label:N",
-            sort=list(heads.values()),
+            "column:N",
+            sort=list(columns.values()),
             title=None,
             axis=alt.Axis(
-                orient="top", labelExpr=_LABEL, labelAngle=0, labelLimit=120, ticks=False,
-                domain=False, labelColor=colours.ink, labelLineHeight=LINE,
-                labelPadding=8 + LINE * (lines - 1), labelFlush=False, labelOverlap=False,
+                orient="top", labelAngle=SLOPE, labelAlign="left", labelLimit=160, ticks=False,
+                domain=False, labelColor=colours.ink, labelPadding=6, labelFlush=False,
+                labelOverlap=False,
             ),
         ),
         y=_names("row", rows, colours.ink),
@@ -172,14 +163,7 @@ def heat_map(
     )
     numbers = base.mark_text(color=colours.ink, dy=-6, fontSize=12).encode(text="told:N")
     shares = base.mark_text(color=colours.ink, dy=9, fontSize=11).encode(text="percent:N")
-    return _sized([rectangles, numbers, shares], CELL * len(rows) + LINE * lines + 46)
-
-
-def _heads(columns: Mapping[str, str]) -> dict[str, str]:
-    """The columns' names in short lines, all with as many lines, empty ones first."""
-    lines = {key: textwrap.wrap(name, HEAD_WIDTH) for key, name in columns.items()}
-    most = max((len(some) for some in lines.values()), default=1)
-    return {key: "\n".join([" "] * (most - len(some)) + some) for key, some in lines.items()}
+    return _sized([rectangles, numbers, shares], CELL * len(rows) + HEAD)
 
 
 def _sized(layers: Sequence[alt.Chart], height: int) -> alt.LayerChart:
@@ -286,7 +270,7 @@ def acceptance(groups: Mapping[str, Outcomes], *, dark: bool) -> alt.LayerChart:
             y=y,
             color=alt.Color(
                 "outcome:N", scale=scale, title=None,
-                legend=alt.Legend(orient="top", symbolType="square", columns=4),
+                legend=alt.Legend(orient="top", symbolType="square", columns=2),
             ),
             tooltip=[
                 alt.Tooltip("group:N", title="Group"),

@@ -118,12 +118,14 @@ def found_table(view: View, wanted: Wanted, *, told: str, key: str) -> None:
     st.dataframe(
         _table(rows, view.labels), hide_index=True, key=f"table-{key}",
         column_config={
-            "Text": st.column_config.TextColumn(width="large"),
-            "Anchor": st.column_config.TextColumn(width="large"),
-            "Cosine": st.column_config.NumberColumn(format="%.3f"),
             "Card": st.column_config.LinkColumn(
-                display_text="Open", help="The variant on its card in Review, in another tab."
+                display_text="Open", help="The variant on its card in Review, in another tab.",
+                width=60,
             ),
+            "Text": st.column_config.TextColumn(width=320),
+            "Anchor": st.column_config.TextColumn(width=260),
+            "Levenshtein": st.column_config.NumberColumn("Distance", width=80),
+            "Cosine": st.column_config.NumberColumn(format="%.3f", width=70),
         },
     )  # fmt: skip
 
@@ -142,15 +144,15 @@ def _review_label(found: Found) -> str:
 def _table(rows: Sequence[found_variants.Row], labels: dict[str, str]) -> list[dict[str, object]]:
     return [
         {
+            "Card": f"/review?variant={quote(row.uid, safe='')}",
             "Text": row.text,
             "Anchor": row.anchor,
             "Type": labels.get(row.type_id, row.type_id),
-            "Cue": row.cue or "",
             "Status": row.status.value,
             "Levenshtein": row.levenshtein,
             "Cosine": row.cosine,
             "Flags": row.flags.label if row.flags else "",
-            "Card": f"/review?variant={quote(row.uid, safe='')}",
+            "Cue": row.cue or "",
         }
         for row in rows
     ]

@@ -103,7 +103,7 @@ def levenshtein(
     told = [_label(labels[type_id], counts[type_id]) for type_id in rows]
     x = alt.X(
         "start:Q",
-        title="Levenshtein distance to the anchor, in characters",
+        title="Levenshtein distance (characters)",
         scale=alt.Scale(domain=[0, axis.end], nice=False),
         axis=alt.Axis(tickCount=10),
     )
@@ -137,7 +137,7 @@ def cosine(
     low = min((bar.start for bar in bars), default=0.0)
     x = alt.X(
         "start:Q",
-        title="cosine similarity to the anchor",
+        title="cosine similarity",
         scale=alt.Scale(domain=[math.floor(low * 10) / 10, 1.0], nice=False),
         axis=alt.Axis(tickCount=10, format=".1f"),
     )

@@ -64,7 +64,7 @@ def buttons(draw: Draw, *, name: str, key: str) -> None:
     with st.container(horizontal=True, horizontal_alignment="right", gap="small"):
         for kind, mime in MIME.items():
             st.download_button(
-                f"Save as {kind.upper()}",
+                kind.upper(),
                 data=_converter(draw, kind),
                 file_name=f"hedgerow-{name}.{kind}",
                 mime=mime,
@@ -72,6 +72,7 @@ def buttons(draw: Draw, *, name: str, key: str) -> None:
                 type="tertiary",
                 icon=":material/download:",
                 on_click="ignore",
+                help=f"Save the chart as {kind.upper()}, light and on white.",
             )
 
 
