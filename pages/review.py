@@ -1,13 +1,11 @@
 """Review: one variant at a time, or an anchor's whole family, decided with the keyboard."""
 
-from datetime import UTC, datetime
-from zoneinfo import ZoneInfo
-
 import streamlit as st
 
 from curation.history import actions_since
 from db.engine import reading
 from pages.components import frame, markup, project, review_queue, signin
+from pages.components.clock import midnight
 from pages.components.review_desk import desk
 from pages.components.review_selection import SELECTION, picked
 from pages.components.review_state import ReviewState
@@ -24,18 +22,9 @@ def _state(reviewer_id: int) -> ReviewState:
         state.type_id = state.first_pending_type()
         state.guide = st.context.cookies.get(_GUIDE_COOKIE) != "hidden"
         with reading(state.engine) as session:
-            state.pace.actions = actions_since(session, reviewer_id, _midnight())
+            state.pace.actions = actions_since(session, reviewer_id, midnight())
         st.session_state["review"] = state
     return state
-
-
-def _midnight() -> datetime:
-    """When the day began where the reviewer is."""
-    try:
-        zone = ZoneInfo(st.context.timezone or "UTC")
-    except (KeyError, ValueError, OSError):
-        zone = ZoneInfo("UTC")
-    return datetime.now(zone).replace(hour=0, minute=0, second=0, microsecond=0).astimezone(UTC)
 
 
 def _follow_address(state: ReviewState) -> None:

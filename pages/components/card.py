@@ -233,6 +233,11 @@ def pace(text: str) -> Markup:
     return Markup('<div class="hg-pace">{}</div>').format(text)
 
 
+def told(text: str) -> Markup:
+    """A line of plain text that leaves room for buttons beside it."""
+    return Markup('<div class="hg-told">{}</div>').format(text)
+
+
 def progress(rows: Sequence[tuple[str, int, int, bool]]) -> Markup:
     """A thin bar a type: (label, pending, total, whether it is the one under review)."""
     bars = [

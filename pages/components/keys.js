@@ -18,6 +18,30 @@ if (!window.hedgerowKeys) {
     true,
   );
 
+  // A key that opens an editor makes the letters after it text, though the editor takes a moment to
+  // come: they are dropped until then (for three seconds at most), so that none of them decides.
+  const opensEditor = (key) => {
+    const withNote = key === "0" || (document.querySelector(".st-key-reasons-note") && /^[1-8]$/.test(key));
+    if (!withNote && !/^[enw]$/.test(key)) return false;
+    return Boolean(document.querySelector(`[class*="st-key-${key}-"] button:not(:disabled)`));
+  };
+  let openingUntil = 0;
+  window.addEventListener(
+    "keydown",
+    (event) => {
+      if (event.key.length !== 1 || event.ctrlKey || event.metaKey || event.altKey) return;
+      if (isTextBox(event.target) || typingPanel()) {
+        openingUntil = 0;
+      } else if (Date.now() < openingUntil) {
+        event.stopImmediatePropagation();
+        event.preventDefault();
+      } else if (opensEditor(event.key)) {
+        openingUntil = Date.now() + 3000;
+      }
+    },
+    true,
+  );
+
   // While an editor is open, letters are text, also those typed before it has the cursor.
   window.addEventListener(
     "keydown",

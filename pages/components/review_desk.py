@@ -138,15 +138,15 @@ def _buttons(state: ReviewState, shown: Shown) -> None:
         button("Retype", "t", state.toggle, Panel.RETYPE)
         button("Skip", "s", state.skip, shown)
         button("Undo", "z", state.undo)
-        button("Note", "n", state.toggle, Panel.NOTE)
-        button("Write one", "w", state.toggle, Panel.WRITE,
-               help="Add a variant of your own to this anchor.")  # fmt: skip
         if state.by_family:
             button("Previous", "up", state.step, shown, -1)
             button("Next", "down", state.step, shown, 1)
     if state.panel in (Panel.NONE, Panel.KEYS, Panel.LAST, Panel.REASON):
         _reasons(state, shown)
     with st.container(horizontal=True, key="look", gap="small"):
+        button("Note", "n", state.toggle, Panel.NOTE, kind="tertiary")
+        button("Own variant", "w", state.toggle, Panel.WRITE, kind="tertiary",
+               help="Write a variant of your own for this anchor.")  # fmt: skip
         button("Details", "g", state.toggle_details, kind="tertiary",
                help="Siblings, origin, notes, history.")  # fmt: skip
         button("Guideline", "i", state.toggle_guide, kind="tertiary")

@@ -9,6 +9,7 @@ from curation.queue import Card, family
 from db.engine import reading
 from db.models import Status, Variant
 from pages.components import card, markup, review_words
+from pages.components.clock import local
 from pages.components.review_place import View
 from pages.components.review_state import ReviewState
 
@@ -56,7 +57,7 @@ def _origin(session: Session, focus: Card, *, hidden: bool) -> list[str]:
 def _notes(state: ReviewState, written: list[WrittenNote], *, hidden: bool) -> None:
     seen = [note for note in written if not hidden or note.reviewer == state.reviewer_name]
     for note in seen:
-        st.text(f"{note.created_at:%Y-%m-%d %H:%M} · {note.reviewer}\n{note.text}")
+        st.text(f"{local(note.created_at):%Y-%m-%d %H:%M} · {note.reviewer}\n{note.text}")
     if not seen:
         st.text("Hidden until you have decided." if hidden else "No note yet; N adds one.")
 

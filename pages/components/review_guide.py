@@ -23,7 +23,7 @@ def guide(entry: VariantType) -> Markup:
         "<p>{}</p>{}{}</aside>"
     ).format(
         entry.label,
-        found.asked_for or entry.definition,
+        _capital(found.asked_for or entry.definition),
         join(_examples(found, kind) for kind in Kind),
         _rules(found.rules),
     )

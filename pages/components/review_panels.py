@@ -11,7 +11,8 @@ from curation.review import Shown
 from curation.showing import MAX_NOTE
 from curation.taxonomy import reject_reason
 from db.engine import reading
-from pages.components import review_words
+from pages.components import card, markup, review_words
+from pages.components.clock import local
 from pages.components.review_place import Panel
 from pages.components.review_state import ReviewState
 
@@ -190,7 +191,8 @@ def _last(state: ReviewState) -> None:
             st.text("You have not decided on anything yet.")
         for action in actions:
             with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-                st.text(_told(action, labels.get(action.type_id, action.type_id)))
+                told = _told(action, labels.get(action.type_id, action.type_id))
+                markup.show(card.told(told))
                 st.button("Show", key=f"show-{action.action_id}", width="content",
                           on_click=state.pin, args=(action.variant_id,))  # fmt: skip
                 st.button("Take back", key=f"back-{action.action_id}", width="content",
@@ -201,6 +203,6 @@ def _told(action: OwnAction, label: str) -> str:
     """A decision as a line: when, what, of which type, and the text cut short."""
     text = action.text if len(action.text) <= 90 else action.text[:89] + "…"
     more = f" and {action.decisions - 1:,} more" if action.decisions > 1 else ""
-    parts = [f"{action.decided_at:%H:%M}", f"{action.verdict}{more}",
+    parts = [f"{local(action.decided_at):%d %b %H:%M}", f"{action.verdict}{more}",
              review_words.reason(action.reason), label, text]  # fmt: skip
     return " · ".join(part for part in parts if part)

@@ -10,6 +10,7 @@ from curation.review import Shown
 from curation.taxonomy import REJECT_REASONS
 from db.engine import reading
 from db.models import Diagnostic, Verdict
+from pages.components.clock import local
 
 TOO_EARLY = "A key that came before the card could be read was passed over; press it again."
 OUTDATED = "The anchor was corrected meanwhile, so the variant comes back for a second look."
@@ -65,7 +66,7 @@ def flags_of(engine: Engine, variant_id: int) -> str:
 
 def line(decision: PastDecision) -> str:
     """A decision as a line of the history."""
-    when = f"{decision.decided_at:%Y-%m-%d %H:%M}"
+    when = f"{local(decision.decided_at):%Y-%m-%d %H:%M}"
     parts = [when, decision.reviewer, decision.verdict.value, reason(decision.reason)]
     parts.append(decision.note)
     if decision.blind:
