@@ -75,7 +75,13 @@ def _filters() -> AnchorFilter:
 
 def _list(found: AnchorPage, wanted: AnchorFilter, number: int) -> None:
     if not found.total:
-        st.text("No anchor fits." if wanted != AnchorFilter() else "There are no anchors in use.")
+        is_empty = wanted == AnchorFilter()
+        st.text(
+            "There are no anchors in use yet. Add takes your own; the Overview loads the starter "
+            "corpus."
+            if is_empty
+            else "No anchor fits; widen the search or a filter."
+        )
         return
     pages = -(-found.total // PAGE)
     with st.container(horizontal=True, vertical_alignment="center", key="anchors-found"):
@@ -106,6 +112,7 @@ def _range(found: AnchorPage, number: int) -> str:
 
 
 def _rows(anchors: Sequence[FoundAnchor]) -> list[dict[str, object]]:
+    corrected = any(anchor.revision > 1 for anchor in anchors)
     return [
         {
             "Anchor": anchor.text,
@@ -113,8 +120,8 @@ def _rows(anchors: Sequence[FoundAnchor]) -> list[dict[str, object]]:
             "Genre": anchor.genre,
             "Source": anchor.source,
             "Split": anchor.split.value,
-            "Corrected": anchor.revision > 1,
         }
+        | ({"Wording": anchor.revision} if corrected else {})
         for anchor in anchors
     ]
 

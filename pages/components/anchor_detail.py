@@ -74,7 +74,9 @@ def _actions(anchor: FoundAnchor, reviewer_id: int | None) -> None:
         )
         retire = st.button("Retire", key="anchor-retire", icon=":material/inventory_2:")
     if (doing or retire) and reviewer_id is None:
-        signin.name_form("Your name is kept with what you change", key="anchor-name")
+        signin.name_form(
+            "Your name is kept with what you change.", key="anchor-name", button="Go on"
+        )
     elif retire:
         _set_retired(anchor, reviewer_id, retired=True)
     elif doing == _CORRECT:
