@@ -178,9 +178,13 @@ def _look(given: Given, reviewer_id: int | None) -> None:
             f"{anchor_rows.anchors(before.added)}."
         )
     anchor_rows.draw(shown, table, key=given.key)
+    facts = st.columns(2)
     include, size, seed = _choices(shown, given)
     rows = _chosen(key, include, size, seed, shown)
-    anchor_rows.lengths_chart(rows)
+    with facts[0]:
+        anchor_rows.lengths_chart(rows)
+    with facts[1]:
+        anchor_rows.reasons(shown, key=given.key)
     parameters: dict[str, object] = {
         "column": column, "genre_column": genre_column, "sample": size or None, "seed": seed,
         "include_suspicious": include,
@@ -192,28 +196,27 @@ def _look(given: Given, reviewer_id: int | None) -> None:
 def _questions(given: Given, *, has_genres: bool) -> About | None:
     """What is said once of the file; None while the source has no name."""
     stem = "" if given.name == PASTED else given.name.rpartition(".")[0] or given.name
-    with st.container(key="type-here-anchors"):
-        first, second = st.columns(2)
-        source = first.text_input(
-            "Source", stem[:MAX_SOURCE], max_chars=MAX_SOURCE, key=f"anchors-source-{given.key}",
-            placeholder="Where they come from",
-            help="A data set, a book, a person. Anchors of one source are told apart by it.",
-        )  # fmt: skip
-        licence = second.text_input(
-            "Licence", max_chars=MAX_LICENCE, key=f"anchors-licence-{given.key}",
-            placeholder="Such as CC BY 4.0",
-            help="Every release repeats it. Left empty, that of the source if it is there already.",
-        )  # fmt: skip
-        first, second = st.columns(2)
-        genre = first.text_input(
-            "Genre of rows without one" if has_genres else "Genre", max_chars=MAX_GENRE,
-            key=f"anchors-genre-{given.key}", placeholder="Such as news",
-        )  # fmt: skip
-        language = second.text_input(
-            "Language", "en", max_chars=MAX_LANGUAGE, key=f"anchors-language-{given.key}",
-            help="A tag such as en or de-CH. The checks for negations, hedges and questions know "
-            "English only and are left out for others.",
-        )  # fmt: skip
+    first, second = st.columns(2)
+    source = first.text_input(
+        "Source", stem[:MAX_SOURCE], max_chars=MAX_SOURCE, key=f"anchors-source-{given.key}",
+        placeholder="Where they come from",
+        help="A data set, a book, a person. Anchors of one source are told apart by it.",
+    )  # fmt: skip
+    licence = second.text_input(
+        "Licence", max_chars=MAX_LICENCE, key=f"anchors-licence-{given.key}",
+        placeholder="Such as CC BY 4.0",
+        help="Every release repeats it. Left empty, that of the source if it is there already.",
+    )  # fmt: skip
+    first, second = st.columns(2)
+    genre = first.text_input(
+        "Genre of rows without one" if has_genres else "Genre", max_chars=MAX_GENRE,
+        key=f"anchors-genre-{given.key}", placeholder="Such as news",
+    )  # fmt: skip
+    language = second.text_input(
+        "Language", "en", max_chars=MAX_LANGUAGE, key=f"anchors-language-{given.key}",
+        help="A tag such as en or de-CH. The checks for negations, hedges and questions know "
+        "English only and are left out for others.",
+    )  # fmt: skip
     if not source.strip():
         return None
     return About(source, licence.strip() or None, genre, language.strip())
@@ -273,13 +276,13 @@ def _done() -> None:
         )
         with st.container(horizontal=True):
             st.button("Browse them", key="anchors-browse", type="primary", on_click=_leave,
-                      args=("browse",))  # fmt: skip
-            st.button("Add more", key="anchors-more", on_click=_leave, args=("add",))
+                      args=("Browse",))  # fmt: skip
+            st.button("Add more", key="anchors-more", on_click=_leave, args=("Add",))
 
 
-def _leave(view: str) -> None:
+def _leave(part: str) -> None:
     """Forget what was added, and start with an empty form."""
     st.session_state.pop(_DONE, None)
     st.session_state[_TURN] += 1
-    st.session_state["view"] = view
-    st.session_state[_LEFT] = True  # the choice of the view lies outside what is redrawn
+    st.session_state["part"] = part
+    st.session_state[_LEFT] = True  # the tabs lie outside what is redrawn

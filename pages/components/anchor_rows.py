@@ -24,7 +24,8 @@ A_PAGE = 50
 _SHOWN = 300
 """Characters of a text that a cell shows."""
 
-_HEIGHT = 170
+_HEIGHT = 260
+"""Pixels, axis and legend included."""
 
 
 def anchors(count: int) -> str:
@@ -32,7 +33,7 @@ def anchors(count: int) -> str:
 
 
 def draw(shown: Preview, table: Table, *, key: str) -> None:
-    """The counts as a choice, the reasons, and a page of the rows chosen."""
+    """The counts as a choice, and a page of the rows chosen."""
     counts = {ALL: len(shown.rows)} | {fate: shown.fates[fate] for fate in FATES}
     chosen = st.segmented_control(
         "Rows", [name for name in counts if counts[name] or name == Fate.NEW],
@@ -41,13 +42,17 @@ def draw(shown: Preview, table: Table, *, key: str) -> None:
     )  # fmt: skip
     rows = shown.rows if chosen == ALL else shown.of(Fate(chosen))
     _page(rows, table, key=f"{key}-{chosen}")
-    if shown.reasons:
-        with st.expander("Reasons, counted"):
-            st.dataframe(
-                [{"Reason": LABELS[r], "Rows": n} for r, n in shown.reasons.items()],
-                hide_index=True, key=f"anchors-reasons-{key}", width="content",
-                column_config={"Rows": st.column_config.NumberColumn(format="localized")},
-            )  # fmt: skip
+
+
+def reasons(shown: Preview, *, key: str) -> None:
+    """Why rows are not simply new, counted; a row can have several reasons."""
+    if not shown.reasons:
+        return
+    st.dataframe(
+        [{"What speaks against rows": LABELS[r], "Rows": n} for r, n in shown.reasons.items()],
+        hide_index=True, key=f"anchors-reasons-{key}",
+        column_config={"Rows": st.column_config.NumberColumn(format="localized", width="small")},
+    )  # fmt: skip
 
 
 def _page(rows: Sequence[Row], table: Table, *, key: str) -> None:
@@ -75,9 +80,9 @@ def _page(rows: Sequence[Row], table: Table, *, key: str) -> None:
         ],
         hide_index=True, key=f"anchors-rows-{key}", height="auto" if len(rows) < 8 else 320,
         column_config={
-            place: st.column_config.NumberColumn(width="small", format="localized"),
+            place: st.column_config.NumberColumn(width=80, format="localized"),
             "Text": st.column_config.TextColumn(width="large"),
-            "What happens": st.column_config.TextColumn(width="small"),
+            "What happens": st.column_config.TextColumn(width=110),
             "Why": st.column_config.TextColumn(width="medium"),
         },
     )  # fmt: skip
@@ -116,13 +121,14 @@ def chart(found: Lengths, *, dark: bool) -> alt.Chart:
         for name, values in shares.items()
         for band, share in zip(bands, values, strict=True)
     ]
+    axis = alt.Axis(labelLimit=200, ticks=False, labelOverlap=False)
     scale = alt.Scale(domain=list(shares), range=[colours.after, colours.before])
     return (
         alt.Chart(alt.Data(values=table))
         .mark_bar()
         .encode(
-            x=alt.X("share:Q", title="share of the anchors", axis=alt.Axis(format=".0%")),
-            y=alt.Y("band:N", sort=bands, title=None, axis=alt.Axis(labelLimit=200, ticks=False)),
+            x=alt.X("share:Q", title=None, axis=alt.Axis(format=".0%", tickCount=6)),
+            y=alt.Y("band:N", sort=bands, title=None, axis=axis),
             yOffset=alt.YOffset("of:N", sort=list(shares)),
             color=alt.Color("of:N", scale=scale, legend=alt.Legend(title=None, orient="top")),
             tooltip=[
