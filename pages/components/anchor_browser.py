@@ -33,12 +33,15 @@ def browser(reviewer_id: int | None) -> None:
         reviewer_id: who is signed in; None asks for a name where one is needed.
     """
     wanted = _filters()
-    if _PAGE_KEY in st.session_state and st.session_state.get("anchors-wanted") != wanted:
-        st.session_state[_PAGE_KEY] = 1
-    st.session_state["anchors-wanted"] = wanted
+    if st.session_state.get("anchors-wanted") != wanted:
+        st.session_state["anchors-wanted"] = wanted
+        st.session_state.pop(_PAGE_KEY, None)
     number = int(st.session_state.get(_PAGE_KEY, 1))
     with reading(project.engine()) as session:
         found = find_anchors(session, wanted, limit=PAGE, offset=(number - 1) * PAGE)
+        if found.total and not found.anchors:  # the last page's last one was retired
+            number = st.session_state[_PAGE_KEY] = _pages(found)
+            found = find_anchors(session, wanted, limit=PAGE, offset=(number - 1) * PAGE)
     _list(found, wanted, number)
     uid = st.query_params.get(PICKED, "")
     if uid:
@@ -50,7 +53,7 @@ def browser(reviewer_id: int | None) -> None:
 def _filters() -> AnchorFilter:
     with reading(project.engine()) as session:
         sources, genres = known_sources(session), known_genres(session)
-    columns = st.columns([3, 2, 2, 1])
+    columns = st.columns([4, 3, 3, 2])
     text = columns[0].text_input(
         "Search", key="search", bind="query-params", placeholder="Part of a sentence, or a uid"
     )
@@ -83,7 +86,7 @@ def _list(found: AnchorPage, wanted: AnchorFilter, number: int) -> None:
             else "No anchor fits; widen the search or a filter."
         )
         return
-    pages = -(-found.total // PAGE)
+    pages = _pages(found)
     with st.container(horizontal=True, vertical_alignment="center", key="anchors-found"):
         st.text(_range(found, number))
         if pages > 1:
@@ -101,6 +104,10 @@ def _list(found: AnchorPage, wanted: AnchorFilter, number: int) -> None:
             "Variants": st.column_config.NumberColumn(width="small"),
         },
     )  # fmt: skip
+
+
+def _pages(found: AnchorPage) -> int:
+    return -(-found.total // PAGE)
 
 
 def _range(found: AnchorPage, number: int) -> str:

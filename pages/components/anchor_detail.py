@@ -37,13 +37,13 @@ def draw(uid: str, reviewer_id: int | None) -> None:
 
 
 def _head(anchor: FoundAnchor) -> None:
-    markup.show(
-        Markup('<div class="hg-variant"><span class="hg-text" dir="auto">{}</span></div>').format(
-            anchor.text
-        )
-    )
     facts = [anchor.source, anchor.licence, anchor.genre, anchor.language, anchor.split.value]
-    st.text(" · ".join(fact for fact in (*facts, anchor.uid) if fact))
+    markup.show(
+        Markup(
+            '<div class="hg-variant"><span class="hg-text" dir="auto">{}</span></div>'
+            '<div class="hg-head"><span>{}</span></div>'
+        ).format(anchor.text, " · ".join(fact for fact in (*facts, anchor.uid) if fact))
+    )
     if anchor.retired_at is not None:
         st.text(f"Retired on {anchor.retired_at:%Y-%m-%d}: it and its variants are out of use.")
 
