@@ -18,6 +18,7 @@ from pages.components.funnel_chart import funnel_chart
 KINDS = {
     "compare": "Compare models",
     "starter": "Load the starter corpus",
+    "import": "Add anchors",
     "diagnose": "Measure variants",
     "export": "Export a release",
     "reorder": "Put the queues in order",
@@ -59,6 +60,10 @@ def _welcome() -> None:
         )
         if st.button("Load the starter corpus", type="primary", key="load-starter"):
             _load()
+    st.page_link(
+        "pages/anchors.py", label="Or add anchors of your own", icon=":material/notes:",
+        query_params={"part": "Add"},
+    )  # fmt: skip
 
 
 def _next(steps: Sequence[NextStep], labels: dict[str, str]) -> None:
@@ -75,6 +80,9 @@ def _next(steps: Sequence[NextStep], labels: dict[str, str]) -> None:
 
 def _sentence(step: NextStep, pending: Sequence[NextStep], labels: dict[str, str]) -> str:
     match step.kind:
+        case StepKind.WRITE:
+            said = "1 anchor has" if step.count == 1 else f"{step.count:,} anchors have"
+            return f"{said} no variants yet. Pick one to write some by hand."
         case StepKind.MEASURE:
             return (
                 f"{_variants(step.count)} not measured yet. Distances, similarities and flags put "
@@ -106,6 +114,11 @@ def _variants(count: int) -> str:
 
 def _action(step: NextStep) -> None:
     match step.kind:
+        case StepKind.WRITE:
+            st.page_link(
+                "pages/anchors.py", label="Anchors", icon=":material/notes:",
+                query_params={"show": "Without variants"},
+            )  # fmt: skip
         case StepKind.MEASURE:
             if st.button("Measure", key="measure", icon=":material/straighten:"):
                 background.start("diagnose", {})
