@@ -23,6 +23,8 @@ PAGES = [
     st.Page("pages/diagnostics.py", title="Diagnostics", icon=":material/bar_chart:"),
     st.Page("pages/release.py", title="Release & export", icon=":material/inventory_2:"),
     st.Page("pages/train.py", title="Train", icon=":material/model_training:"),
+    st.Page("pages/compare.py", title="Compare", icon=":material/compare_arrows:"),
+    st.Page("pages/settings.py", title="Settings", icon=":material/settings:"),
 ]
 
 page = st.navigation(PAGES)

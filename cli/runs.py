@@ -56,7 +56,7 @@ def carry_out(
 ) -> None:
     """Carry out a stored run in this process."""
     settings, engine = open_home()
-    _show_result(_carry_out(settings, engine, run_id), as_json)
+    _show_result(carry_out_run(settings, engine, run_id), as_json)
 
 
 def diagnose(
@@ -76,7 +76,7 @@ def diagnose(
             "for it, or cancel it in the app."
         )
     run = new_run(engine, "diagnose", parameters)
-    _show_result(_carry_out(settings, engine, run.id or 0), as_json)
+    _show_result(carry_out_run(settings, engine, run.id or 0), as_json)
 
 
 def train_encoder(
@@ -102,7 +102,7 @@ def train_encoder(
             session, release_number=number, recipe=base.with_overrides(changes or []), seed=seed,
             requested_by=reviewer_id(session, settings, "") if settings.reviewer else None,
         )  # fmt: skip
-    result = _carry_out(settings, engine, run.id or 0)
+    result = carry_out_run(settings, engine, run.id or 0)
     _show_result(result | {"model": str(settings.data_folder / result["model"])}, as_json)
 
 
@@ -177,7 +177,8 @@ def new_run(engine: Engine, kind: str, parameters: dict[str, Any]) -> Run:
         return create_run(session, kind=kind, parameters=parameters)
 
 
-def _carry_out(settings: Settings, engine: Engine, run_id: int) -> dict[str, Any]:
+def carry_out_run(settings: Settings, engine: Engine, run_id: int) -> dict[str, Any]:
+    """Carry out a stored run in this process, its progress shown; its result and number."""
     with progress_bar() as report, _following(engine, run_id, report):
         return {"run": run_id} | execute(engine, settings, run_id, WORK)
 

@@ -50,7 +50,7 @@ def create_run(
         kind=kind,
         parameters=parameters,
         inputs=inputs or {},
-        versions=_versions(),
+        versions=package_versions(),
         requested_by=requested_by,
         group=group,
     )
@@ -61,7 +61,8 @@ def create_run(
     return run
 
 
-def _versions() -> dict[str, str]:
+def package_versions() -> dict[str, str]:
+    """The versions that results depend on, by name."""
     found = {"python": sys.version.split()[0]}
     for name in _RECORDED_PACKAGES:
         try:
@@ -236,7 +237,7 @@ def claim(engine: Engine, run_id: int, *, host: str, pid: int) -> Run:
             .where(col(Run.id) == run_id, free)
             .values(
                 state=RunState.RUNNING, cancel_requested=False, attempt=Run.attempt + 1,
-                host=host, pid=pid, message="Starting.", versions=_versions(),
+                host=host, pid=pid, message="Starting.", versions=package_versions(),
                 started_at=moment, heartbeat_at=moment, lease_until=moment + LEASE,
                 finished_at=None,
             )
