@@ -87,7 +87,7 @@ def _place(check: SurfaceCheck) -> str:
 def _quoted(words: list[str]) -> str:
     """The first three words, each cut where it is longer than any real one."""
     shown = (word if len(word) <= _LONGEST else f"{word[:_LONGEST]}…" for word in words[:3])
-    return ", ".join(f"'{word}'" for word in shown) + (" …" if len(words) > 3 else "")
+    return ", ".join(f"'{word}'" for word in shown) + (" and more" if len(words) > 3 else "")
 
 
 def _content_problems(check: SurfaceCheck, comparison: Comparison) -> Iterator[str]:
