@@ -11,7 +11,8 @@ from db.runs import UNFINISHED, list_runs
 from pages.components import background, errors, project, run_view, signin
 from training.finetune import LARGEST_SEED
 from training.plan import KIND, Plan, count_accepted, estimate, parse_recipe, plan
-from training.probes import StoredProbe, add_own_probe, own_probes, remove_own_probe
+from training.probe_sets import StoredProbe
+from training.probes import add_own_probe, own_probes, remove_own_probe
 from training.recipe import LARGEST_FILE, Recipe
 from training.runs import DEFAULT_SEED, request_training, requeue
 
