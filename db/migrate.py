@@ -6,11 +6,7 @@ from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 
-from alembic import command
-from alembic.config import Config
-from alembic.runtime.migration import MigrationContext
-from alembic.script import ScriptDirectory
-from sqlalchemy import Engine, inspect
+from sqlalchemy import Engine, inspect, text
 
 from db.engine import explained
 from db.errors import HedgerowError
@@ -19,24 +15,27 @@ from db.failures import shown_address
 SCRIPTS = Path(__file__).parent / "migrations"
 
 
-def _config() -> Config:
-    config = Config()
-    config.set_main_option("script_location", str(SCRIPTS))
-    return config
+def known_revisions() -> list[str]:
+    """The schemas this program knows, oldest first: what the migrations' file names begin with."""
+    files = (SCRIPTS / "versions").glob("[0-9]*.py")
+    return sorted(file.name.partition("_")[0] for file in files)
 
 
 def head_revision() -> str:
     """The newest schema this program knows."""
-    head = ScriptDirectory.from_config(_config()).get_current_head()
-    if head is None:  # pragma: no cover (the first migration is part of the program)
+    known = known_revisions()
+    if not known:  # pragma: no cover (the first migration is part of the program)
         raise HedgerowError("No migration found in the program's folder; reinstall Hedgerow.")
-    return head
+    return known[-1]
 
 
 def current_revision(engine: Engine) -> str | None:
     """The schema the database has; None for an empty one."""
+    if not inspect(engine).has_table("alembic_version"):
+        return None
     with engine.connect() as connection:
-        return MigrationContext.configure(connection).get_current_revision()
+        query = text("SELECT version_num FROM alembic_version")
+        return connection.execute(query).scalar_one_or_none()
 
 
 def upgrade(engine: Engine) -> Path | None:
@@ -57,20 +56,29 @@ def upgrade(engine: Engine) -> Path | None:
             f"{_where(engine)} holds another program's tables; name an empty database or another "
             "working directory."
         )
-    known = [script.revision for script in ScriptDirectory.from_config(_config()).walk_revisions()]
     if found == head_revision():
         return None
-    if found is not None and found not in known:
+    if found is not None and found not in known_revisions():
         raise HedgerowError(
             f"{_where(engine)} was written by a newer Hedgerow (schema {found}, this program knows "
             f"up to {head_revision()}); update Hedgerow."
         )
     backup = _back_up(engine) if found is not None else None
-    config = _config()
+    run_migrations(engine)
+    return backup
+
+
+def run_migrations(engine: Engine, revision: str = "head") -> None:
+    """Bring an older or empty database to a schema, in one transaction."""
+    # A database that is up to date, which nearly all are, opens without Alembic's imports.
+    from alembic import command
+    from alembic.config import Config
+
+    config = Config()
+    config.set_main_option("script_location", str(SCRIPTS))
     with explained(engine), engine.execution_options(writes=True).begin() as connection:
         config.attributes["connection"] = connection
-        command.upgrade(config, "head")
-    return backup
+        command.upgrade(config, revision)
 
 
 def _where(engine: Engine) -> str:

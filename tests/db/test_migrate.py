@@ -6,6 +6,7 @@ import pytest
 from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
+from alembic.script import ScriptDirectory
 from sqlalchemy import Engine, inspect, text
 from sqlalchemy.engine import URL
 from sqlalchemy.exc import DBAPIError
@@ -25,6 +26,17 @@ def test_the_migrations_make_what_the_models_say(engine: Engine) -> None:
     with engine.connect() as connection:
         context = MigrationContext.configure(connection, opts={"compare_type": True})
         assert compare_metadata(context, SQLModel.metadata) == []
+
+
+def test_the_newest_schema_is_known_by_its_file(engine: Engine) -> None:
+    scripts = ScriptDirectory(str(migrate.SCRIPTS))
+    assert scripts.get_heads() == [migrate.head_revision()]
+    assert {script.revision for script in scripts.walk_revisions()} == set(
+        migrate.known_revisions()
+    )
+    with engine.connect() as connection:
+        found = MigrationContext.configure(connection).get_current_revision()
+    assert migrate.current_revision(engine) == found == migrate.head_revision()
 
 
 def test_a_second_upgrade_changes_nothing(engine: Engine) -> None:
@@ -100,10 +112,8 @@ OLD_ROWS = (
 
 def test_what_was_decided_under_the_first_schema_still_counts(url: URL) -> None:
     engine = create_engine(url)
-    config = migrate._config()
+    migrate.run_migrations(engine, "0001")
     with engine.execution_options(writes=True).begin() as connection:
-        config.attributes["connection"] = connection
-        command.upgrade(config, "0001")
         for statement in OLD_ROWS:
             connection.execute(text(statement), {"now": "2026-01-02 03:04:05+00:00"})
     assert migrate.current_revision(engine) == "0001"
