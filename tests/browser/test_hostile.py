@@ -9,11 +9,14 @@ from playwright.sync_api import Locator, Page, expect
 
 from db.engine import writing
 from tests.databases import Copies, opened
-from tests.hostile import FOREIGN
+from tests.hostile import FOREIGN, stored
 from tests.hostile_project import fill
 
 PAGES = sorted(path.stem for path in (Path(__file__).parents[2] / "pages").glob("*.py"))
 WIDTHS = (1440, 800)
+
+EDITED = ("script", "latex", "bidirectional", "quoted formula")
+"""Names of texts that an editor is opened for and saved unchanged."""
 
 # What a text would have made if it had been read as HTML, Markdown or LaTeX.
 MADE = f"""() => [...document.querySelectorAll(
@@ -79,17 +82,15 @@ class Watched:
 
 
 @pytest.fixture
-def watched(
-    home: Path, copies: Copies, serve: Callable[[Path], str], page: Page
-) -> Watched:
+def watched(home: Path, copies: Copies, serve: Callable[[Path], str], page: Page) -> Watched:
     with opened(copies.migrated(home / "hedgerow.db")) as engine, writing(engine) as session:
         fill(session)
     return Watched(page, serve(home))
 
 
-def rows(home: Path, query: str) -> list[tuple[object, ...]]:
+def rows(home: Path, query: str, *values: str) -> list[tuple[str, ...]]:
     with sqlite3.connect(home / "hedgerow.db") as connection:
-        return connection.execute(query).fetchall()
+        return connection.execute(query, values).fetchall()
 
 
 def hover(watched: Watched, chart: Locator) -> None:
@@ -119,3 +120,38 @@ def test_no_page_takes_a_text_for_more_than_text(watched: Watched, home: Path) -
         for part in watched.page.locator(PARTS).all()[1:]:
             part.click()
             look_at_all(watched)
+
+
+def open_card(watched: Watched, uid: str) -> None:
+    """Open a variant by its permalink and wait as long as a card takes no key."""
+    watched.open(f"review?variant={uid}")
+    expect(watched.page.locator("article.hg-card").first).to_have_attribute("data-variant", uid)
+    watched.page.wait_for_timeout(400)
+
+
+def test_every_text_is_shown_and_edited_as_it_is_stored(watched: Watched, home: Path) -> None:
+    first_ones = "SELECT uid FROM variant WHERE type_id = 'verbal' AND status = 'accepted'"
+    shown = []
+    for (uid,) in rows(home, first_ones + " ORDER BY id"):
+        open_card(watched, uid)
+        watched.page.keyboard.press("g")  # its siblings, their notes and history
+        siblings = watched.page.locator(".hg-siblings .hg-text")
+        expect(siblings.first).to_be_visible()
+        shown += watched.page.locator(
+            ".hg-variant .hg-text, .hg-siblings .hg-text"
+        ).all_text_contents()
+        watched.check()
+    assert sorted(shown) == sorted(stored().values())
+    for text in EDITED:
+        query = "SELECT uid FROM variant WHERE text = ?"
+        (uid,) = rows(home, query, stored()[text])[0]
+        open_card(watched, uid)
+        watched.page.keyboard.press("e")
+        box = watched.page.get_by_label("New wording")
+        expect(box).to_have_value(stored()[text])
+        watched.page.wait_for_timeout(400)
+        box.press("Control+Enter")
+        expect(watched.page.locator(".hg-message")).not_to_be_empty()
+    watched.check()
+    texts = [text for (text,) in rows(home, "SELECT text FROM variant WHERE length(text) < 9999")]
+    assert sorted(texts) == sorted(stored().values())
