@@ -96,7 +96,7 @@ def _second_look(shown: Card) -> Markup:
         return notice("Second look: the anchor was corrected and is again as it was.")
     old, new = diff(shown.made_for, shown.anchor)
     return Markup('<div class="hg-notice">Second look: the anchor was corrected.{}{}</div>').format(
-        _row("hg-was", "Made for", old), _row("hg-was", "Anchor now", new)
+        _row("hg-was", "Made for", old), _row("hg-was", "Now", new)
     )
 
 

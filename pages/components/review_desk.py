@@ -5,7 +5,7 @@ from collections.abc import Callable
 import streamlit as st
 from markupsafe import Markup
 
-from curation.history import replacement_of
+from curation.history import history, replacement_of
 from curation.queue import Card, Order
 from curation.review import Shown
 from curation.taxonomy import REJECT_REASONS, VariantType
@@ -20,6 +20,7 @@ from pages.components import (
     review_guide,
     review_panels,
     review_queue,
+    review_words,
 )
 from pages.components.review_place import Panel, View
 from pages.components.review_state import ReviewState
@@ -78,8 +79,12 @@ def _card(state: ReviewState, view: View, entries: dict[str, VariantType]) -> No
 
 
 def _notice(state: ReviewState, focus: Card, *, hidden: bool) -> Markup:
-    """What a permalink may lead to: a wording that an edit replaced, or one out of use."""
+    """What was decided before a second look; or that a permalink's variant is not in use."""
     variant = focus.variant
+    if variant.second_look and not hidden:
+        with reading(state.engine) as session:
+            before = review_words.before(history(session, variant.id or 0))
+        return card.notice(f"Decided on the earlier wording: {before}.") if before else Markup("")
     if variant.status == Status.SUPERSEDED and not hidden:
         with reading(state.engine) as session:
             child = replacement_of(session, variant.id or 0)
@@ -97,7 +102,10 @@ def _family(state: ReviewState, view: View, entries: dict[str, VariantType]) -> 
         shown = state.showings[item.variant.id or 0]
         has_keys = item.variant.id == state.focus_id
         hidden = item.variant.id in view.hidden
-        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        with st.container(
+            horizontal=True, vertical_alignment="center", gap="small",
+            key=f"one-line-{shown.action_id}",
+        ):  # fmt: skip
             markup.show(
                 card.family_row(
                     item, entries[item.variant.type_id], threshold=threshold, focus=has_keys,

@@ -190,7 +190,10 @@ def _last(state: ReviewState) -> None:
         if not actions:
             st.text("You have not decided on anything yet.")
         for action in actions:
-            with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+            with st.container(
+                horizontal=True, vertical_alignment="center", gap="small",
+                key=f"one-line-{action.action_id}",
+            ):  # fmt: skip
                 told = _told(action, labels.get(action.type_id, action.type_id))
                 markup.show(card.told(told))
                 st.button("Show", key=f"show-{action.action_id}", width="content",

@@ -19,6 +19,7 @@ ORDERS = {
 CARD, FAMILY = "card", "family"
 VIEWS = {CARD: "One card", FAMILY: "Family"}
 ALL, SECOND_LOOK = "all", "second-look"
+_SECOND_LOOK = "Second look"
 
 
 def controls(state: ReviewState) -> None:
@@ -27,6 +28,7 @@ def controls(state: ReviewState) -> None:
     The keys Q, O and V choose the next entry of each row (see keys.js). The address keeps what is
     chosen, so that a reload comes back to it.
     """
+    asked = st.query_params.get("type", "") if "type" not in st.session_state else ""
     with st.container(horizontal=True, vertical_alignment="center", key="queue"):
         if state.selection is None:
             chosen, order = _type(state), _order(state)
@@ -35,6 +37,9 @@ def controls(state: ReviewState) -> None:
             _selection(state)
         view = _choice("View", VIEWS, key="view", value=CARD,
                        help="Family: an anchor with all its variants together. (V)")  # fmt: skip
+    if asked.startswith(_SECOND_LOOK) and chosen != SECOND_LOOK and state.second_look_count:
+        # The address has the label, whose number was another one when it was written.
+        _choose_type(SECOND_LOOK)
     state.go_to(
         type_id=None if chosen in (ALL, SECOND_LOOK) else chosen,
         second_looks=chosen == SECOND_LOOK,
@@ -46,7 +51,7 @@ def controls(state: ReviewState) -> None:
 def _type(state: ReviewState) -> str:
     labels = {entry.id: entry.label for entry in state.types} | {ALL: "All types"}
     if state.second_look_count or state.second_looks:
-        labels[SECOND_LOOK] = f"Second look ({state.second_look_count:,})"
+        labels[SECOND_LOOK] = f"{_SECOND_LOOK} ({state.second_look_count:,})"
     value = SECOND_LOOK if state.second_looks else state.type_id or ALL
     return _choice("Type", labels, key="type", value=value, help=None)
 
@@ -110,15 +115,20 @@ def empty(state: ReviewState) -> None:
         else:
             st.write("Nothing is pending in this queue; the bars below show where there is more.")
             if st.button("Go on with the next type"):
-                st.session_state[_NEXT_TYPE] = state.first_pending_type()
-                st.rerun()
+                _choose_type(state.first_pending_type())
     st.button("Undo", key="undo-empty", shortcut="z", on_click=state.undo)
 
 
 _NEXT_TYPE = "review_next_type"
 
 
+def _choose_type(type_id: str | None) -> None:
+    """Draw the page again with this type chosen: a widget that is drawn cannot be changed."""
+    st.session_state[_NEXT_TYPE] = type_id
+    st.rerun()
+
+
 def follow_next_type() -> None:
-    """Choose the type that the empty queue offered; before the controls are drawn."""
+    """Choose what ``_choose_type`` asked for; before the controls are drawn."""
     if chosen := st.session_state.pop(_NEXT_TYPE, None):
         st.session_state["type"] = chosen

@@ -56,6 +56,13 @@ def verdicts(past: Iterable[PastDecision], *, me: int, action: Shown) -> str:
     return " ".join(told)
 
 
+def before(past: Iterable[PastDecision]) -> str:
+    """What each reviewer had decided on an anchor's earlier wording; empty where nobody had."""
+    old = [decision for decision in past if not decision.counts and not decision.retracted]
+    latest = {decision.reviewer_id: decision for decision in old}
+    return "; ".join(f"{decision.reviewer} {did(decision)}" for decision in latest.values())
+
+
 def flags_of(engine: Engine, variant_id: int) -> str:
     """What the diagnostics flag, in words; empty where nothing is flagged."""
     with reading(engine) as session:
@@ -69,6 +76,8 @@ def line(decision: PastDecision) -> str:
     when = f"{local(decision.decided_at):%Y-%m-%d %H:%M}"
     parts = [when, decision.reviewer, decision.verdict.value, reason(decision.reason)]
     parts.append(decision.note)
+    if decision.cue:
+        parts.append(f"cue '{decision.cue.before or ''}' → '{decision.cue.after or ''}'")
     if decision.blind:
         parts.append("(blind)")
     if decision.retracted:
