@@ -9,7 +9,14 @@ from sqlalchemy.orm import aliased
 from sqlmodel import Session, col
 
 from curation.decisions import counts_still
-from db.models import Decision, Reviewer, Variant, Verdict
+from db.models import CueCorrection, Decision, Reviewer, Variant, Verdict
+
+
+class CueChange(NamedTuple):
+    """The cue that a decision came with, and the one it replaced."""
+
+    before: str | None
+    after: str | None
 
 
 class PastDecision(NamedTuple):
@@ -19,6 +26,7 @@ class PastDecision(NamedTuple):
         retracted: taken back since.
         version: the variant's version that was on the screen.
         counts: on the anchor's current wording; an earlier one stays in the history alone.
+        cue: set where the reviewer corrected the variant's cue.
     """
 
     action_id: str
@@ -32,6 +40,7 @@ class PastDecision(NamedTuple):
     blind: bool
     retracted: bool
     counts: bool
+    cue: CueChange | None
 
     @property
     def stands(self) -> bool:
@@ -56,6 +65,7 @@ def history(session: Session, variant_id: int) -> list[PastDecision]:
         .order_by(col(Decision.id))
     ).all()
     retracted = {decision.retracts_id for decision, _, _ in rows}
+    cues = _cue_changes(session, variant_id)
     return [
         PastDecision(
             action_id=decision.action_id,
@@ -69,10 +79,21 @@ def history(session: Session, variant_id: int) -> list[PastDecision]:
             blind=decision.blind,
             retracted=decision.id in retracted,
             counts=decision.variant_version >= since_version,
+            cue=cues.get(decision.action_id),
         )
         for decision, name, since_version in rows
         if decision.verdict != Verdict.RETRACT
     ]
+
+
+def _cue_changes(session: Session, variant_id: int) -> dict[str, CueChange]:
+    """By the id of the action that the correction was part of."""
+    query = select(
+        col(CueCorrection.action_id), col(CueCorrection.before), col(CueCorrection.after)
+    ).where(col(CueCorrection.variant_id) == variant_id)
+    return {
+        action_id: CueChange(before, after) for action_id, before, after in session.execute(query)
+    }
 
 
 def latest_of_each(past: Iterable[PastDecision]) -> list[PastDecision]:

@@ -13,6 +13,7 @@ from db.engine import reading, writing
 from db.models import Status
 from pages.components import anchor_forms, markup, project, signin
 from pages.components import card as cards
+from pages.components.clock import local
 from pages.components.review_selection import open_in_review
 
 _CORRECT, _WRITE = "Correct the wording", "Write a variant"
@@ -45,7 +46,9 @@ def _head(anchor: FoundAnchor) -> None:
         ).format(anchor.text, " · ".join(fact for fact in (*facts, anchor.uid) if fact))
     )
     if anchor.retired_at is not None:
-        st.text(f"Retired on {anchor.retired_at:%Y-%m-%d}: it and its variants are out of use.")
+        st.text(
+            f"Retired on {local(anchor.retired_at):%Y-%m-%d}: it and its variants are out of use."
+        )
 
 
 def _told(anchor: FoundAnchor) -> None:
@@ -138,4 +141,4 @@ def _wordings(wordings: Sequence[Wording]) -> None:
     with st.expander(f"Wordings ({len(wordings)})"):
         for wording in reversed(wordings):
             by = f"{wording.author}, " if wording.author else ""
-            st.text(f"{wording.text}\n{by}{wording.created_at:%Y-%m-%d %H:%M}")
+            st.text(f"{wording.text}\n{by}{local(wording.created_at):%Y-%m-%d %H:%M}")

@@ -8,6 +8,7 @@ from sqlmodel import Session, col
 
 from curation import review
 from curation.anchors import correct_anchor
+from curation.history import history
 from curation.measures import Flag
 from curation.review import Shown, shown
 from curation.text import variant_uid
@@ -48,6 +49,7 @@ def test_a_corrected_cue_accepts_the_same_variant(engine: Engine, ada: int) -> N
         assert (row.before, row.after, row.action_id) == ("maybe", "probably", card.action_id)
         decision = session.execute(select(Decision)).scalar_one()
         assert (decision.note, decision.blind) == ("It says so.", True)
+        assert [past.cue for past in history(session, variant.id or 0)] == [("maybe", "probably")]
 
 
 def test_undo_puts_the_cue_back(engine: Engine, ada: int) -> None:
