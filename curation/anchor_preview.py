@@ -109,15 +109,11 @@ class Preview:
         )  # fmt: skip
 
 
-class _Looked(NamedTuple):
-    """A row before it is compared; ``key`` is what near equals share."""
+_Looked = tuple[int, str, str, str, str, tuple[Finding, ...]]
+"""A row before it is compared: line, text, uid, the key that near equals share, genre, findings.
 
-    line: int
-    text: str
-    uid: str
-    key: str
-    genre: str
-    findings: tuple[Finding, ...]
+Plain, as there are as many of them as rows and each lives for a moment.
+"""
 
 
 def preview(
@@ -140,9 +136,7 @@ def preview(
     """
     with collector_paused():
         looked = _look(table, column, genre_column, english=is_english(language))
-        known, nearly = _known(
-            session, {row.uid for row in looked if row.uid}, {row.key for row in looked if row.uid}
-        )
+        known, nearly = _known(session, {row[2] for row in looked}, {row[3] for row in looked})
         rows = list(_compared(looked, known, nearly, table.unit))
     return Preview(rows, table.content_hash, count_wordings(session))
 
@@ -160,16 +154,15 @@ def count_wordings(session: Session) -> int:
 def _look(table: Table, column: str, genre_column: str | None, *, english: bool) -> list[_Looked]:
     texts = table.texts(column)
     genres = _genres(table, genre_column) if genre_column else [""] * len(texts)
-    looked = []
+    looked: list[_Looked] = []
     for line, raw, genre in zip(table.lines, texts, genres, strict=True):
         text, trouble = _readable(raw)
         if trouble:
-            looked.append(_Looked(line, text, "", "", genre, (trouble,)))
+            looked.append((line, text, "", "", genre, (trouble,)))
             continue
         words = words_of(text)
         found = suspicions(text, words, english=english)
-        key = near_key(text, words)
-        looked.append(_Looked(line, text, canonical_uid(text), key, genre, found))
+        looked.append((line, text, canonical_uid(text), near_key(text, words), genre, found))
     return looked
 
 

@@ -47,10 +47,14 @@ def canonical(text: str) -> str:
         HedgerowError: for a control character that is not white space, or half a surrogate pair:
             neither occurs in a sentence, so the text was read with a wrong encoding or is not text.
     """
-    if not text.isascii():  # half the cost of the usual case
+    if text.isascii():
+        # Only spaces are white space and printable: the usual case, at a fifth of the cost.
+        if text.isprintable() and "  " not in text and text == text.strip():
+            return text
+    else:
         text = unicodedata.normalize("NFC", text.translate(_INVISIBLE))
     folded = " ".join(text.split())
-    if folded.isprintable():  # the usual case, and much faster than a look at every character
+    if folded.isprintable():  # much faster than a look at every character
         return folded
     for character in folded:
         if unicodedata.category(character) in {"Cc", "Cs"}:
