@@ -36,8 +36,7 @@ from pages.components.diagnostics_view import (
 from pages.components.kept import Counts
 from pages.components.save_chart import buttons
 
-POINTS = 3_000
-"""Points of the scatter: more are one cloud, and slow to draw."""
+POINTS = 3_000  # of the scatter: more are one cloud, and slow to draw
 
 
 def _scope() -> Scope:
@@ -124,10 +123,7 @@ def _flags(view: View) -> None:
         return
     names = {str(int(flag)): flag.label for flag in Flag}
     cells = [Cell(labels[row.type_id], str(int(row.flag)), row.number, row.of) for row in found]
-    drawn = partial(
-        diagnostics_charts.heat_map, cells, rows=list(dict.fromkeys(cell.row for cell in cells)),
-        columns=names, of="Measured variants",
-    )  # fmt: skip
+    drawn = partial(diagnostics_charts.heat_map, cells, columns=names, of="Measured variants")
     chart(
         drawn(dark=view.dark), partial(drawn, dark=False), name="flags",
         alt_text="Heat map: how many variants of each type have which flag",

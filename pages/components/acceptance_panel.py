@@ -131,9 +131,7 @@ def _reasons(
         for name in rows
         for reason in columns
     ]
-    drawn = partial(
-        diagnostics_charts.heat_map, cells, rows=rows, columns=columns, of="Rejected variants"
-    )
+    drawn = partial(diagnostics_charts.heat_map, cells, columns=columns, of="Rejected variants")
     chart(
         drawn(dark=view.dark), partial(drawn, dark=False), name=f"reasons-{dimension.value}",
         alt_text="Heat map: how many rejected variants of each group have which reason",

@@ -106,7 +106,6 @@ def scatter(
 def heat_map(
     cells: Sequence[Cell],
     *,
-    rows: Sequence[str],
     columns: Mapping[str, str],
     of: str,
     dark: bool,
@@ -114,8 +113,8 @@ def heat_map(
     """Shares of each row that fall into each column; the darker, the greater the share.
 
     Args:
-        rows: names of the rows, from above.
-        columns: keys of the columns from left to right, and what they are called.
+        cells: row by row from above, in each row from left to right, the empty ones, too.
+        columns: keys of the columns, and what they are called.
         of: what the numbers are shares of, for the tooltip.
     """
     colours = palette(dark=dark)
@@ -134,7 +133,7 @@ def heat_map(
     base = alt.Chart(pd.DataFrame(values)).encode(
         x=alt.X(
             "column:N",
-            sort=list(columns.values()),
+            sort=None,
             title=None,
             axis=alt.Axis(
                 orient="top", labelAngle=SLOPE, labelAlign="left", labelLimit=160, ticks=False,
@@ -142,7 +141,7 @@ def heat_map(
                 labelOverlap=False,
             ),
         ),
-        y=_names("row", rows, colours.ink),
+        y=_names("row", colours.ink),
     )  # fmt: skip
     most = max([0.01, *(value["share"] for value in values if isinstance(value["share"], float))])
     rectangles = base.mark_rect(cornerRadius=3, stroke=colours.paper, strokeWidth=2).encode(
@@ -163,7 +162,7 @@ def heat_map(
     )
     numbers = base.mark_text(color=colours.ink, dy=-6, fontSize=12).encode(text="told:N")
     shares = base.mark_text(color=colours.ink, dy=9, fontSize=11).encode(text="percent:N")
-    return _sized([rectangles, numbers, shares], CELL * len(rows) + HEAD)
+    return _sized([rectangles, numbers, shares], CELL * len({cell.row for cell in cells}) + HEAD)
 
 
 def _sized(layers: Sequence[alt.Chart], height: int) -> alt.LayerChart:
@@ -171,10 +170,11 @@ def _sized(layers: Sequence[alt.Chart], height: int) -> alt.LayerChart:
     return chart
 
 
-def _names(field: str, order: Sequence[str], ink: str) -> alt.Y:
+def _names(field: str, ink: str) -> alt.Y:
+    """A row for each value, in the order of the data."""
     return alt.Y(
         f"{field}:N",
-        sort=list(order),
+        sort=None,
         title=None,
         axis=alt.Axis(
             labelLimit=190,
@@ -211,7 +211,7 @@ def ranking(
             scale=alt.Scale(domain=[0, most * 1.15], nice=False),
             axis=alt.Axis(format=",d", tickCount=5, tickMinStep=1),
         ),
-        y=_names("value", [value for value, _ in counts], ink),
+        y=_names("value", ink),
         tooltip=[
             alt.Tooltip("value:N", title="Value"),
             alt.Tooltip("number:Q", title="Variants", format=","),
@@ -256,7 +256,7 @@ def acceptance(groups: Mapping[str, Outcomes], *, dark: bool) -> alt.LayerChart:
         domain=list(OUTCOMES.values()),
         range=[colours.after, colours.sequential[5], colours.quiet, colours.before],
     )
-    y = _names("group", list(decided), colours.ink)
+    y = _names("group", colours.ink)
     bars = (
         alt.Chart(pd.DataFrame(values))
         .mark_bar(height=14)

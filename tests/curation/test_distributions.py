@@ -143,7 +143,7 @@ CHANGES: dict[str, Callable[[Session, Variant], object]] = {
         "The bridge is quite safe.",
         reviewer_id=person(session),
         expected_revision=1,
-    ),  # fmt: skip
+    ),
 }
 
 
