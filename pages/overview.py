@@ -14,6 +14,7 @@ from db.models import Release, Run
 from db.runs import UNFINISHED, list_runs
 from pages.components import background, frame, project, run_view
 from pages.components.funnel_chart import funnel_chart
+from pages.components.tables import arrow
 
 KINDS = {
     "compare": "Compare models",
@@ -136,7 +137,7 @@ def _way(state: Funnel) -> None:
     st.subheader("From anchors to a model", anchor=False)
     dark = st.context.theme.type == "dark"
     chart = funnel_chart(state, dark=dark)
-    st.altair_chart(chart, width="stretch", alt=_in_words(state), key="funnel")
+    st.vega_lite_chart(chart, width="stretch", alt=_in_words(state), key="funnel")
     st.caption(_end_of_the_way(state))
     _table(state)
 
@@ -175,7 +176,7 @@ def _table(state: Funnel) -> None:
     columns["Acceptance"] = st.column_config.NumberColumn(
         format="percent", help="Accepted ones among those decided."
     )
-    st.dataframe(rows, hide_index=True, key="by-type", column_config=columns)
+    st.dataframe(arrow(rows), hide_index=True, key="by-type", column_config=columns)
 
 
 def _line(row: FunnelRow) -> dict[str, object]:
@@ -212,7 +213,7 @@ def _recent(runs: Collection[Run]) -> None:
     )
     message = st.column_config.TextColumn(width="large")
     st.dataframe(
-        rows, hide_index=True, key="runs",
+        arrow(rows), hide_index=True, key="runs",
         column_config={"Begun": begun, "Message": message},
     )  # fmt: skip
 
