@@ -69,7 +69,7 @@ def _welcome() -> None:
 
 def _next(steps: Sequence[NextStep], labels: dict[str, str]) -> None:
     """What to do next, one line a step; all types to review are one step here."""
-    st.subheader("What to do next", anchor=False)
+    st.header("What to do next", anchor=False)
     pending = [step for step in steps if step.kind is StepKind.REVIEW]
     shown = [step for step in steps if step.kind is not StepKind.REVIEW or step is pending[0]]
     with st.container(border=True, key="next-steps"):
@@ -134,7 +134,7 @@ def _action(step: NextStep) -> None:
 
 
 def _way(state: Funnel) -> None:
-    st.subheader("From anchors to a model", anchor=False)
+    st.header("From anchors to a model", anchor=False)
     dark = st.context.theme.type == "dark"
     chart = funnel_chart(state, dark=dark)
     st.vega_lite_chart(chart, width="stretch", alt=_in_words(state), key="funnel")
@@ -197,7 +197,7 @@ def _line(row: FunnelRow) -> dict[str, object]:
 
 
 def _recent(runs: Collection[Run]) -> None:
-    st.subheader("Recent runs", anchor=False)
+    st.header("Recent runs", anchor=False)
     rows = [
         {
             "Run": run.id,

@@ -29,7 +29,7 @@ def _folder() -> FolderFacts:
 
 
 def _machine() -> None:
-    st.subheader("This machine", anchor=False)
+    st.header("This machine", anchor=False)
     st.caption(
         "Set in the environment or in a file named .env in the directory that Hedgerow is started "
         "in; read at its start. Of a secret, only whether it is set is shown."
@@ -44,7 +44,7 @@ def _machine() -> None:
 
 
 def _database_part() -> None:
-    st.subheader("Database", anchor=False)
+    st.header("Database", anchor=False)
     facts, folder = _database(), _folder()
     size = "" if facts.size is None else f", {size_text(facts.size)}"
     st.text(facts.address)
@@ -78,7 +78,7 @@ def _backups(facts: DatabaseFacts) -> None:
 
 
 def _versions() -> None:
-    st.subheader("Versions", anchor=False)
+    st.header("Versions", anchor=False)
     rows = [{"Package": name, "Version": version} for name, version in package_versions().items()]
     st.dataframe(rows, hide_index=True, key="versions", width="content")
 

@@ -37,7 +37,7 @@ def draw(view: View) -> None:
         counting()
         return
     named = _named(view, dimension, found)
-    st.subheader("Acceptance", anchor=False)
+    st.header("Acceptance", anchor=False)
     st.text(
         "Variants as they were written, whatever their status now: acceptance is the share of the "
         "decided ones that were accepted as written or with an edit. What reviewers wrote in "
@@ -113,7 +113,7 @@ def _reasons(
     found: Mapping[Group, Outcomes],
     reasons: Sequence[ReasonCount],
 ) -> None:
-    st.subheader("Why variants are rejected", anchor=False)
+    st.header("Why variants are rejected", anchor=False)
     if not reasons:
         st.text("No variant of this choice is rejected.")
         return

@@ -130,7 +130,7 @@ def _one_group(
     change = [after - before for before, after in zip(first, last, strict=True)]
     key = [-abs(value) for value in change] if len(sides) > 1 else first
     order = sorted(range(len(groups)), key=lambda at: key[at])
-    st.subheader("Group by group", anchor=False)
+    st.header("Group by group", anchor=False)
     topics = {made.anchor: made.topic for made in bundled_groups()}
     table = [
         ({"Topic": topics.get(groups[at].anchor, "")} if name == GROUPS_SET else {})

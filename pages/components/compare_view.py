@@ -31,7 +31,7 @@ def show_set(opened: OpenSet, sides: Sequence[Side]) -> None:
     grouped = {row for group in groups for row in group.rows.values()}
     if rest := [row for row in range(len(probes)) if row not in grouped]:
         if groups:
-            st.subheader("Other pairs", anchor=False)
+            st.header("Other pairs", anchor=False)
         _pairs(probes, rest, sides)
     _download_pairs(probes, sides)
 

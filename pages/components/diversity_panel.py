@@ -38,7 +38,7 @@ def draw(view: View) -> None:
 def _cues(view: View, types: list[VariantType]) -> None:
     if not types:
         return
-    st.subheader("Hedge cues", anchor=False)
+    st.header("Hedge cues", anchor=False)
     rows = view.counts.get(cue_use.cue_counts)
     if rows is None:
         counting()
@@ -70,7 +70,7 @@ def _cues_of_type(view: View, entry: VariantType, cues: Counter[str]) -> None:
 def _negators(view: View, types: list[VariantType]) -> None:
     if not types:
         return
-    st.subheader("Negators and negative affixes", anchor=False)
+    st.header("Negators and negative affixes", anchor=False)
     ids = tuple(entry.id for entry in types)
     found = view.counts.get(cue_use.negators, view.scope, type_ids=ids, sample=SAMPLE)
     if found is None:

@@ -30,7 +30,7 @@ _TOLD = "settings_told"
 
 def draw() -> None:
     """Draw the panels; while a run that they started is at work, its progress."""
-    st.subheader("Project", anchor=False)
+    st.header("Project", anchor=False)
     st.caption("The same for everybody who works in this project.")
     if told := st.session_state.pop(_TOLD, ""):
         st.text(told)

@@ -22,7 +22,7 @@ def draw() -> None:
     """Let the theme be chosen; the page is loaded anew in it."""
     now = st.context.cookies.get(COOKIE, "")
     now = now if now in THEMES else "System"
-    st.subheader("Appearance", anchor=False)
+    st.header("Appearance", anchor=False)
     chosen = st.segmented_control(
         "Theme", list(THEMES), default=now, key=f"theme-{now}", format_func=lambda key: THEMES[key],
         required=True, help="For this browser; it is remembered.",

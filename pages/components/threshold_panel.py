@@ -42,7 +42,7 @@ def draw(view: View) -> None:
 
 
 def _distances(view: View, rows: Sequence[Count]) -> None:
-    st.subheader("Distance from the anchor", anchor=False)
+    st.header("Distance from the anchor", anchor=False)
     with reading(project.engine()) as session:
         present = int(get_setting(session, THRESHOLD))
     threshold = _slider(rows, present)
@@ -192,7 +192,7 @@ def _undo() -> None:
 
 
 def _cosines(view: View, in_use: int) -> None:
-    st.subheader("Similarity to the anchor", anchor=False)
+    st.header("Similarity to the anchor", anchor=False)
     rows = view.counts.get(distributions.cosine_counts)
     if rows is None:
         counting()

@@ -36,7 +36,7 @@ def _figure_1(run: Run, *, dark: bool) -> None:
     with reading(project.engine()) as session:
         paper, own = figure_1(session, run), own_figure(session, run)
         added_since = len(own_probes(session)) - len({(row.anchor, row.text) for row in own})
-    st.subheader("Figure 1", anchor=False)
+    st.header("Figure 1", anchor=False)
     if not paper:
         st.text("This run's figures are no longer in the database; train again to measure anew.")
         return
@@ -65,7 +65,7 @@ def _distributions(run: Run, *, dark: bool) -> None:
     labels = {entry.id: entry.label for entry in project.types()}
     with reading(project.engine()) as session:
         rows = distributions(session, run)
-    st.subheader("Anchor and variant, by type", anchor=False)
+    st.header("Anchor and variant, by type", anchor=False)
     st.text(
         "Negations should move to the left, away from their anchors; hedges and paraphrases should "
         "stay on the right."
@@ -119,7 +119,7 @@ def _numbers(rows: list[DistributionRow], labels: dict[str, str]) -> list[dict[s
 
 
 def _model(run: Run) -> None:
-    st.subheader("The model", anchor=False)
+    st.header("The model", anchor=False)
     path = project.settings().data_folder / run.result["model"]
     if not path.is_dir():
         st.text(f"The model is not at {path} any more.")
