@@ -33,7 +33,7 @@ PORTS_TRIED = 100
 THIS_MACHINE = ("127.0.0.1", "localhost")
 REACHED_AT = {"0.0.0.0": "127.0.0.1", "::": "::1"}
 """Where this machine itself reaches a server that listens on all its addresses."""
-NEEDED_SOON = ("pyarrow", "curation.funnel", "curation.release_contents")
+NEEDED_SOON = ("pandas", "curation.funnel", "curation.release_contents")
 """What the first page imports; that is done while the browser is still starting."""
 
 

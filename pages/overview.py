@@ -14,7 +14,6 @@ from db.models import Release, Run
 from db.runs import UNFINISHED, list_runs
 from pages.components import background, frame, project, run_view
 from pages.components.funnel_chart import funnel_chart
-from pages.components.tables import arrow
 
 KINDS = {
     "compare": "Compare models",
@@ -176,7 +175,7 @@ def _table(state: Funnel) -> None:
     columns["Acceptance"] = st.column_config.NumberColumn(
         format="percent", help="Accepted ones among those decided."
     )
-    st.dataframe(arrow(rows), hide_index=True, key="by-type", column_config=columns)
+    st.dataframe(rows, hide_index=True, key="by-type", column_config=columns)
 
 
 def _line(row: FunnelRow) -> dict[str, object]:
@@ -213,7 +212,7 @@ def _recent(runs: Collection[Run]) -> None:
     )
     message = st.column_config.TextColumn(width="large")
     st.dataframe(
-        arrow(rows), hide_index=True, key="runs",
+        rows, hide_index=True, key="runs",
         column_config={"Begun": begun, "Message": message},
     )  # fmt: skip
 
