@@ -40,6 +40,9 @@ FORMATS = {
 }
 FILE, PASTE = "file", "paste"
 WAYS = {FILE: "A file", PASTE: "Pasted text"}
+_SIDE = 490
+"""Pixels: two of them fill the page."""
+
 _TURN, _DONE, _LEFT = "anchors-turn", "anchors-done", "anchors-left"
 
 HOW = (
@@ -150,15 +153,15 @@ def _look(given: Given, reviewer_id: int | None) -> None:
     )  # fmt: skip
     table = _table(given.key, format, given)
     column = middle.selectbox(
-        "Column with the sentences", table.columns,
+        "Sentences in", table.columns,
         index=table.columns.index(table.sentence_column()), key=f"anchors-column-{given.key}",
     )  # fmt: skip
     genres = [name for name in table.text_columns if name != column]
     guessed = table.genre_column()
     genre_column = right.selectbox(
-        "Column with genres", [None, *genres],
+        "Genres in", [None, *genres],
         index=1 + genres.index(guessed) if guessed in genres else 0,
-        format_func=lambda name: "None" if name is None else name,
+        format_func=lambda name: "No column" if name is None else name,
         key=f"anchors-genres-{given.key}",
     )  # fmt: skip
     for note in table.notes:
@@ -178,7 +181,8 @@ def _look(given: Given, reviewer_id: int | None) -> None:
             f"{anchor_rows.anchors(before.added)}."
         )
     anchor_rows.draw(shown, table, key=given.key)
-    facts = st.columns(2)
+    with st.container(horizontal=True):  # one below the other in a narrow window
+        facts = st.container(width=_SIDE), st.container(width=_SIDE)
     include, size, seed = _choices(shown, given)
     rows = _chosen(key, include, size, seed, shown)
     with facts[0]:
@@ -225,19 +229,19 @@ def _questions(given: Given, *, has_genres: bool) -> About | None:
 def _choices(shown: Preview, given: Given) -> tuple[bool, int, int]:
     """Whether suspicious rows count, the size of the sample (0: all), and its seed."""
     new, suspicious = shown.fates[Fate.NEW], shown.fates[Fate.SUSPICIOUS]
-    left, middle, right = st.columns([2, 1, 1], vertical_alignment="bottom")
-    include = left.checkbox(
+    include = st.checkbox(
         f"Add the {suspicious:,} suspicious ones, too", key=f"anchors-include-{given.key}",
         disabled=not suspicious,
     )  # fmt: skip
     most = new + (suspicious if include else 0)
-    size = middle.number_input(
-        "Add a sample of", min_value=1, max_value=max(most, 1), value=None, step=1,
+    sampling = st.container(horizontal=True)
+    size = sampling.number_input(
+        "Sample of", width=220, min_value=1, max_value=max(most, 1), value=None, step=1,
         placeholder="All", key=f"anchors-sample-{given.key}-{most}",
         help="Drawn in proportion to lengths and genres, the same for the same seed.",
     )  # fmt: skip
-    seed = right.number_input(
-        "Seed of the sample", min_value=0, max_value=2**31, value=0, step=1,
+    seed = sampling.number_input(
+        "Seed", width=160, min_value=0, max_value=2**31, value=0, step=1,
         key=f"anchors-seed-{given.key}", disabled=size is None,
     )  # fmt: skip
     return include, int(size or 0) if most else 0, int(seed)

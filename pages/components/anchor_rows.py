@@ -72,8 +72,8 @@ def _page(rows: Sequence[Row], table: Table, *, key: str) -> None:
         [
             {
                 place: row.line,
-                "Text": row.text if len(row.text) <= _SHOWN else f"{row.text[:_SHOWN]}…",
                 "What happens": FATES[row.fate],
+                "Text": row.text if len(row.text) <= _SHOWN else f"{row.text[:_SHOWN]}…",
                 "Why": " ".join(finding.sentence for finding in row.findings),
             }
             for row in rows[(number - 1) * A_PAGE : number * A_PAGE]
@@ -83,7 +83,7 @@ def _page(rows: Sequence[Row], table: Table, *, key: str) -> None:
             place: st.column_config.NumberColumn(width=80, format="localized"),
             "Text": st.column_config.TextColumn(width="large"),
             "What happens": st.column_config.TextColumn(width=110),
-            "Why": st.column_config.TextColumn(width="medium"),
+            "Why": st.column_config.TextColumn(width="large"),
         },
     )  # fmt: skip
 
