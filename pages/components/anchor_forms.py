@@ -78,7 +78,7 @@ def correct(anchor: FoundAnchor, reviewer_id: int) -> None:
         return
     if anchor.variants:
         background.ensure("diagnose")
-    finish(anchor.uid, f"Corrected. {_again(done.second_looks)}")
+    finish(anchor.uid, f"Corrected. {_again(done.second_looks)}".rstrip())
 
 
 def _consequence(looks: int) -> str:
