@@ -41,13 +41,15 @@ def style() -> None:
 
 @cache
 def _keys() -> str:
-    return "<script>" + (_HERE / "keys.js").read_text("utf-8") + "</script>"
+    scripts = ((_HERE / name).read_text("utf-8") for name in ("keys.js", "reconnect.js"))
+    return "<script>" + "\n".join(scripts) + "</script>"
 
 
 def guard_keys() -> None:
     """Drop key repeats before the page sees them: a held key is one key press.
 
-    Also puts the cursor into a text box that asks for it, so that E opens an editor to type in.
+    Also puts the cursor into a text box that asks for it, so that E opens an editor to type in, and
+    draws a page anew that lost its server for a while.
     """
     st.html(_keys(), unsafe_allow_javascript=True)
 
