@@ -49,11 +49,11 @@ def show_groups(
 
 def _accuracy(groups: Sequence[Group], sides: Sequence[Side]) -> None:
     """Ranking accuracy in large, and what it means."""
-    *places, right = st.columns([1] * len(sides) + [3], vertical_alignment="center")
-    for place, side in zip(places, sides, strict=True):
-        ranked = score(groups, side.cosines).ranked
-        place.metric(f"Ranked right, model {side.letter}", f"{ranked:.0%}")
-    right.text(f"{_TOLD} There are {len(groups):,} groups; guessing gets a third of them right.")
+    with st.container(horizontal=True, vertical_alignment="center"):
+        for side in sides:
+            ranked = score(groups, side.cosines).ranked
+            st.metric(f"Ranked right, model {side.letter}", f"{ranked:.0%}", width=175)
+        st.text(f"{_TOLD} Guessing gets a third of the {len(groups):,} groups right.", width=520)
 
 
 def _scores(groups: Sequence[Group], sides: Sequence[Side]) -> None:

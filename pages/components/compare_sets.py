@@ -51,9 +51,9 @@ def chosen() -> str:
     """The name of the probe set to show; beside it, another can be made."""
     with reading(project.engine()) as session:
         names = list_sets(session)
-    left, right = st.columns([3, 1], vertical_alignment="bottom")
-    name = left.selectbox("Probe set", names, key=_SET, bind="query-params")
-    with right.popover("New set", icon=":material/add:", width="stretch"):
+    row = st.container(horizontal=True, vertical_alignment="bottom")
+    name = row.selectbox("Probe set", names, key=_SET, bind="query-params")
+    with row.popover("New set", icon=":material/add:"):
         st.text_input("Name", key=f"{_NEW}-name", max_chars=MAX_NAME)
         _brought(_NEW)
         st.button("Make the set", key=f"{_NEW}-make", type="primary", on_click=_make)

@@ -18,6 +18,9 @@ from training.probe_groups import find_groups
 from training.probe_sets import OpenSet
 from training.similarity import Probe, ProbeRow
 
+MAP_WIDTH = 520
+"""Pixels of a heat map: two side by side, where the window is wide enough."""
+
 SHOWN_PAIRS = 30
 """Pairs in the chart; the table has all."""
 
@@ -67,25 +70,28 @@ def _download_pairs(probes: Sequence[Probe], sides: Sequence[Side]) -> None:
 def show_sentences(sentences: Sequence[str], sides: Sequence[Side]) -> None:
     """Heat maps of every two sentences, on one scale, and how the models differ."""
     low = compare_charts.shared_low([side.cosines for side in sides])
-    for side, column in zip(sides, st.columns(2), strict=False):
-        with column:
-            st.text(f"{side.letter}: {side.label}")
-            _heat_map(side, sentences, low=low)
-    if len(sides) > 1:
-        left, right = st.columns(2)
-        with left:
-            st.text("B minus A")
-            change = sides[1].cosines - sides[0].cosines
-            drawn(
-                lambda dark: compare_charts.difference(change, sentences, dark=dark),
-                name="difference",
-                alt_text="How much the cosine of every two sentences differs between the models",
-            )
-        with right:
-            st.text(_widest(sentences, change))
+    with st.container(horizontal=True, gap="medium"):
+        for side in sides:
+            with st.container(width=MAP_WIDTH):
+                st.text(f"{side.letter}: {side.label}")
+                _heat_map(side, sentences, low=low)
+        if len(sides) > 1:
+            _differences(sentences, sides[1].cosines - sides[0].cosines)
     pairs = _sorted_pairs(sentences, sides)
     table(pairs, sides)
     download(["first", "second"], pairs, sides)
+
+
+def _differences(sentences: Sequence[str], change: np.ndarray) -> None:
+    with st.container(width=MAP_WIDTH):
+        st.text("B minus A")
+        drawn(
+            lambda dark: compare_charts.difference(change, sentences, dark=dark),
+            name="difference",
+            alt_text="How much the cosine of every two sentences differs between the models",
+        )
+    with st.container(width=MAP_WIDTH):
+        st.text(_widest(sentences, change))
 
 
 def _heat_map(side: Side, sentences: Sequence[str], *, low: float) -> None:
