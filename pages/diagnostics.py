@@ -13,7 +13,6 @@ from curation.found_variants import First, Wanted
 from curation.measures import Flag
 from curation.project import THRESHOLD, get_setting
 from db.engine import reading
-from db.models import Run
 from pages.components import (
     acceptance_panel,
     background,
@@ -159,11 +158,6 @@ SECTIONS = {
 }
 
 
-def _follow(run: Run | None) -> None:
-    if run is not None:
-        run_view.follow(run, title="Measure variants")
-
-
 def _empty() -> None:
     with st.container(border=True, key="empty"):
         st.write(
@@ -184,7 +178,9 @@ counts = Counts()
 if counts.empty:
     _empty()
     st.stop()
-_follow(background.active("diagnose"))
+measuring = background.active("diagnose")
+if measuring is not None:
+    st.text("Variants are being measured: figures may change until that is done (see below).")
 scope = _scope()
 st.session_state.setdefault("show", "Distances")
 section = st.segmented_control(
@@ -196,4 +192,6 @@ current = View(
     dark=st.context.theme.type == "dark",
 )  # fmt: skip
 SECTIONS[section or "Distances"](current)
+if measuring is not None:
+    run_view.follow(measuring, title="Measure variants")
 counts.follow()

@@ -76,7 +76,7 @@ def counting() -> None:
 def measure_button(missing: int, *, what: str) -> None:
     """Say how many variants lack a measure, and offer to measure them."""
     if background.active("diagnose") is not None:
-        return  # the run is shown above
+        return  # the run is shown below
     with st.container(horizontal=True, vertical_alignment="center", key=f"missing-{what}"):
         are = "variant has" if missing == 1 else "variants have"
         st.text(f"{missing:,} {are} no {what} yet.")
