@@ -20,6 +20,9 @@ PROMISES = {
 }
 """What a type promises, by its role."""
 
+SCROLLS = 300
+"""Characters from which on a sentence may be higher than its place, in a narrow window."""
+
 
 def card(
     shown: Card,
@@ -126,10 +129,17 @@ def sentences(shown: Card) -> Markup:
 
 
 def _row(kind: str, label: str, sentence: Markup) -> Markup:
+    # One that may have to be scrolled can be reached with the keyboard, too.
+    long = len(sentence.striptags()) > SCROLLS
     return Markup(
         '<div class="hg-row {}"><span class="hg-label">{}</span>'
-        '<div class="hg-scroll">{}</div></div>'
-    ).format(kind, label, sentence)
+        '<div class="hg-scroll"{}>{}</div></div>'
+    ).format(
+        kind,
+        label,
+        Markup(' tabindex="0" role="group" aria-label="{}"').format(label) if long else "",
+        sentence,
+    )
 
 
 def _diff(shown: Card) -> tuple[Markup, Markup]:
