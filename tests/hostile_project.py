@@ -36,10 +36,12 @@ from training.recipe import Recipe
 from training.runs import request_training
 
 TYPES = [entry.id for entry in TAXONOMY]
+FAMILY = 24
+"""Variants of an anchor."""
 
 
 def fill(session: Session) -> None:
-    """An anchor of every text; the first ones have variants, which are all the texts once more.
+    """An anchor of every text; three of them have variants, which are all the texts once more.
 
     Each variant has a cue, a writer, a note and an acceptance by a person of such a name, and its
     anchor such a source, licence and genre. One variant is longer than any that a person may
@@ -49,9 +51,9 @@ def fill(session: Session) -> None:
     texts = list(stored().values())
     anchors = [_anchor(session, text) for text in texts]
     session.flush()
-    shifted = texts[len(TYPES) :] + texts[: len(TYPES)]  # so that a variant is not its anchor
+    shifted = texts[FAMILY:] + texts[:FAMILY]  # so that a variant is not its anchor
     for number, text in enumerate(shifted):
-        anchor = anchors[number // len(TYPES)]
+        anchor = anchors[number // FAMILY]
         variant = _variant(session, anchor, TYPES[number % len(TYPES)], text)
         _judge(session, variant, text)
     measure_variants(session, session.execute(select(col(Variant.id))).scalars().all())
