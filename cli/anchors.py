@@ -12,10 +12,18 @@ from cli.terminal import AsJson, open_home, reviewer_id, show, table_of
 from curation.anchor_bytes import MAX_BYTES
 from curation.anchor_checks import LABELS
 from curation.anchor_files import read_file
-from curation.anchor_import import About, Added, add_anchors, check_source, earlier_import
+from curation.anchor_import import (
+    MAX_SOURCE,
+    About,
+    Added,
+    add_anchors,
+    check_source,
+    earlier_import,
+)
 from curation.anchor_preview import Fate, Preview, Row, preview
 from curation.anchor_sample import LONG, SHORT, lengths
 from curation.anchor_table import Format, Table
+from curation.gc_pause import collector_paused
 from db.engine import reading, writing
 from db.settings import Settings
 
@@ -58,27 +66,27 @@ def anchors_add(
     """Add the sentences of a file as anchors, all or none; duplicates are passed over."""
     settings, engine = open_home()
     data, name = _read(file)
-    table = read_file(data, name=name, format=file_format)
-    column = column or table.sentence_column()
-    about = About(
-        source=source or (name if file == "-" else Path(file).stem),
-        licence=licence, genre=genre, language=language,
-    )  # fmt: skip
-    with reading(engine) if dry_run else writing(engine) as session:
-        looked = preview(
-            session, table, column=column, genre_column=genre_column, language=language
-        )
+    stem = name if file == "-" else Path(file).stem[:MAX_SOURCE]
+    about = About(source=source or stem, licence=licence, genre=genre, language=language)
+    added = Added(0)
+    with collector_paused():
+        table = read_file(data, name=name, format=file_format)
+        column = column or table.sentence_column()
+        with reading(engine) as session:  # the others can go on writing meanwhile
+            looked = preview(
+                session, table, column=column, genre_column=genre_column, language=language
+            )
+            before = earlier_import(session, looked.content_hash)
+            check_source(session, about)
         rows = looked.chosen(include_suspicious=include_suspicious, sample=sample, seed=seed)
-        before = earlier_import(session, looked.content_hash)
-        check_source(session, about)
-        added = Added(0)
-        if not dry_run:
-            added = add_anchors(
-                session, looked, rows, about=about, file=name,
-                parameters={"column": column, "genre_column": genre_column, "sample": sample,
-                            "seed": seed, "include_suspicious": include_suspicious},
-                author_id=_author(session, settings),
-            )  # fmt: skip
+        if rows and not dry_run:
+            with writing(engine) as session:
+                added = add_anchors(
+                    session, looked, rows, about=about, file=name,
+                    parameters={"column": column, "genre_column": genre_column, "sample": sample,
+                                "seed": seed, "include_suspicious": include_suspicious},
+                    author_id=_author(session, settings),
+                )  # fmt: skip
     result = _result(table, looked, rows, added) | {
         "column": column, "source": about.source, "dry_run": dry_run,
         "added_before": before.run.id if before else None,
