@@ -116,7 +116,7 @@ def _action(step: NextStep) -> None:
     match step.kind:
         case StepKind.WRITE:
             st.page_link(
-                "pages/anchors.py", label="Anchors", icon=":material/notes:",
+                "pages/anchors.py", label="Write variants", icon=":material/notes:",
                 query_params={"show": "Without variants"},
             )  # fmt: skip
         case StepKind.MEASURE:
@@ -158,7 +158,7 @@ def _end_of_the_way(state: Funnel) -> str:
     if not state.models:
         model = "no model has been trained yet"
     elif state.trained_release is None:
-        model = f"{state.models:,} trained"
+        model = f"models trained: {state.models:,}, the newest not on a release here"
     else:
         model = f"models trained: {state.models:,}, the newest on release {state.trained_release}"
     return f"{release}; {model}. Bars have one scale, those of the triples their own."
