@@ -38,6 +38,7 @@ from db.models import (
     VariantCosine,
     Verdict,
 )
+from tests.databases import one_database
 from tests.factories import TEXTS, add_anchor, add_family, person
 
 NEW = "The old bridge is safe."
@@ -225,6 +226,7 @@ def test_the_second_corrector_is_told_of_the_first(engine: Engine, ada: int) -> 
         assert [w.text for w in anchor_history(session, 1)] == ["The bridge is safe.", NEW]
 
 
+@one_database
 @pytest.mark.parametrize(
     ("text", "why"),
     [

@@ -15,6 +15,7 @@ from curation.text import variant_uid
 from db.engine import reading, writing
 from db.errors import HedgerowError
 from db.models import Anchor, CueCorrection, Decision, Diagnostic, Status, Variant
+from tests.databases import one_database
 from tests.factories import add_anchor, add_family, add_variant, person
 
 HEDGE = "The bridge is probably safe."
@@ -86,6 +87,7 @@ def test_of_two_windows_the_later_correction_stays_until_it_is_taken_back(
         assert hedge(session).cue == "maybe"
 
 
+@one_database
 @pytest.mark.parametrize(
     ("type_id", "cue", "why"),
     [
@@ -107,6 +109,7 @@ def test_a_cue_correction_that_is_none_changes_nothing(
         assert hedge(session).cue == "maybe"
 
 
+@one_database
 def test_retyping_to_a_hedge_finds_its_cue_or_asks_for_it(engine: Engine, ada: int) -> None:
     with writing(engine) as session:
         anchor = add_anchor(session, "Trains run.")
@@ -161,7 +164,7 @@ def test_a_cue_corrected_on_an_outdated_card_is_looked_at_again(engine: Engine, 
         )  # fmt: skip
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_a_cue_is_that_of_the_latest_standing_correction(engine: Engine, seed: int) -> None:
     """Random corrections and undos of three people, against a list of what stands."""
     dice = random.Random(seed)

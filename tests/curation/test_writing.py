@@ -12,6 +12,7 @@ from curation.writing import write_variant
 from db.engine import reading, writing
 from db.errors import HedgerowError
 from db.models import Decision, Diagnostic, ReleaseItem, Status, Variant
+from tests.databases import one_database
 from tests.factories import TEXTS, add_anchor, add_family, person
 
 OWN = "The bridge isn't safe."
@@ -69,6 +70,7 @@ def test_the_same_form_sent_twice_writes_once(engine: Engine, ada: int) -> None:
         assert len({written.variant.id for written in found}) == 1
 
 
+@one_database
 @pytest.mark.parametrize(
     ("verdict", "told"),
     [("", "it is pending"), ("accept", "it is accepted"), ("reject", "was rejected"),
@@ -93,6 +95,7 @@ def test_a_text_that_is_there_is_named_with_its_status(
         assert session.execute(select(Decision.id)).all() == decided  # type: ignore[call-overload]
 
 
+@one_database
 @pytest.mark.parametrize(
     ("text", "type_id", "why"),
     [
@@ -115,6 +118,7 @@ def test_what_is_no_variant_is_refused(
         assert count(session) == before
 
 
+@one_database
 def test_a_cue_is_the_one_given_or_a_known_one_in_the_text(engine: Engine, ada: int) -> None:
     with writing(engine) as session:
         given = write(session, ada, "The bridge is safe, one hears.", type_id="word", cue="hears ")
