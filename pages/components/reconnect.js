@@ -5,13 +5,17 @@ if (!window.hedgerowReconnect) {
   window.hedgerowReconnect = true;
   const app = document.querySelector('[data-testid="stApp"]');
   const connected = () => app.dataset.testConnectionState === "CONNECTED";
-  let wasConnected = connected();
   const redraw = () => {
+    if (!connected()) return;
+    // A key press that waits for its answer would swallow this one.
+    if (app.dataset.testScriptState === "rerunRequested") return void setTimeout(redraw, 100);
     for (const type of ["keydown", "keyup"])
       app.dispatchEvent(new KeyboardEvent(type, { key: "r", code: "KeyR", keyCode: 82, bubbles: true }));
   };
+  let wasConnected = connected();
   new MutationObserver(() => {
-    if (connected() && !wasConnected) setTimeout(redraw, 100); // once it has heard of the connection
+    const returned = connected() && !wasConnected;
     wasConnected = connected();
+    if (returned) setTimeout(redraw, 100);
   }).observe(app, { attributeFilter: ["data-test-connection-state"] });
 }

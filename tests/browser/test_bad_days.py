@@ -180,8 +180,8 @@ def test_two_windows_on_one_variant_tell_the_second_of_the_first(
     assert rows(home, "SELECT status FROM variant WHERE uid = ?", uid) == [("conflict",)]
     page.goto(f"{server.address}/review?variant={uid}")
     assert wait_for_card(page) == uid
-    page.keyboard.press("g")
-    history = page.locator(".hg-history")
+    page.get_by_role("button", name="Details").click()
+    history = page.locator(".st-key-details")
     expect(history).to_contain_text("Ada")
     expect(history).to_contain_text("Bert")
 
