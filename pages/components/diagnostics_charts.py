@@ -13,6 +13,7 @@ import pandas as pd
 
 from curation.acceptance import Outcomes
 from curation.found_variants import Point
+from pages.components.histogram_charts import TENTHS
 from pages.components.palette import OTHER_SHAPE, SHAPES, palette
 
 BRUSH = "brush"
@@ -26,8 +27,6 @@ AXIS, LEGEND = 92, 60
 
 CELL = 42
 """Pixels a row of a heat map."""
-
-TENTHS = [step / 10 for step in range(-10, 11)]
 
 SLOPE, HEAD = -30, 100
 """Degrees by which a heat map's heads slope, to fit narrow columns, and pixels for them."""
@@ -162,7 +161,9 @@ def heat_map(
     )
     numbers = base.mark_text(color=colours.ink, dy=-6, fontSize=12).encode(text="told:N")
     shares = base.mark_text(color=colours.ink, dy=9, fontSize=11).encode(text="percent:N")
-    return _sized([rectangles, numbers, shares], CELL * len({cell.row for cell in cells}) + HEAD)
+    chart = _sized([rectangles, numbers, shares], CELL * len({cell.row for cell in cells}) + HEAD)
+    # Room for the last head, which slopes beyond its column.
+    return chart.properties(padding={"left": 5, "top": 5, "right": 70, "bottom": 20})
 
 
 def _sized(layers: Sequence[alt.Chart], height: int) -> alt.LayerChart:

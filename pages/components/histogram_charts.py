@@ -17,6 +17,11 @@ from pages.components.palette import palette
 ROW_HEIGHT, AROUND = 58, 110
 """Pixels a row, and for axis and legend together."""
 
+LOWEST = 150
+"""Pixels that a single row takes."""
+
+TENTHS = [step / 10 for step in range(-10, 11)]
+
 FILL = 0.82
 """The part of a row that its highest bar takes."""
 
@@ -139,7 +144,7 @@ def cosine(
         "start:Q",
         title="cosine similarity",
         scale=alt.Scale(domain=[math.floor(low * 10) / 10, 1.0], nice=False),
-        axis=alt.Axis(tickCount=10, format=".1f"),
+        axis=alt.Axis(format=".1f", values=TENTHS),
     )
     return _chart(bars, told, x=x, colour=alt.value(colours.after), ink=colours.ink)
 
@@ -239,5 +244,5 @@ def _chart(
     return (
         alt.layer(names, alt.layer(drawn, base, *more))
         .resolve_scale(y="independent")
-        .properties(height=ROW_HEIGHT * max(1, len(labels)) + AROUND)
+        .properties(height=max(LOWEST, ROW_HEIGHT * len(labels)) + AROUND)
     )
