@@ -53,7 +53,7 @@ def _sentences(models: list[Chosen]) -> None:
         sentences = parse_sentences(text)
         check_sentences(sentences)
     except HedgerowError as error:
-        errors.show(str(error))
+        errors.show(str(error), key="sentences")
         return
     repeated = sum(bool(line.strip()) for line in text.splitlines()) - len(sentences)
     if repeated:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import altair as alt
 import numpy as np
+import pandas as pd
 
 from pages.components.charts import TICKS, WHOLE_BAND, groups, legend, side_by_side, sized
 from pages.components.palette import palette
@@ -71,7 +72,7 @@ def roles(rows: Sequence[RoleRow], *, dark: bool, first: str) -> alt.LayerChart:
         alt.Tooltip("series:N", title="Model"),
         alt.Tooltip("cosine:Q", title="Cosine", format=".3f"),
     ]
-    bars = alt.Chart(alt.Data(values=means)).mark_bar(height=WHOLE_BAND).encode(
+    bars = alt.Chart(pd.DataFrame(means)).mark_bar(height=WHOLE_BAND).encode(
         **base, x=axis,
         color=alt.Color(
             "series:N", scale=alt.Scale(domain=series, range=paints), legend=legend(colours.ink)
@@ -82,10 +83,10 @@ def roles(rows: Sequence[RoleRow], *, dark: bool, first: str) -> alt.LayerChart:
         alt.Tooltip("anchor:N", title="Anchor"),
         alt.Tooltip("text:N", title="Sentence"),
     ]
-    ticks = alt.Chart(alt.Data(values=points)).mark_tick(
+    ticks = alt.Chart(pd.DataFrame(points)).mark_tick(
         color=colours.ink, opacity=0.35, thickness=1.5, height=WHOLE_BAND
     ).encode(**base, x=axis, tooltip=[*texts, *shown])  # fmt: skip
-    values = alt.Chart(alt.Data(values=means)).mark_text(
+    values = alt.Chart(pd.DataFrame(means)).mark_text(
         align="left", baseline="middle", color=colours.ink
     ).encode(
         **base, x=alt.X(datum=VALUE_AT, type="quantitative"),
@@ -147,7 +148,7 @@ def _cells(
     labels = _row_labels(sentences)
     numbers = [str(number) for number in range(1, len(sentences) + 1)]
     values = [
-        {"row": row, "column": column, "value": round(float(value), 4)}
+        {"row": row, "column": column, "value": round(float(value), 3)}
         for row, line in enumerate(matrix)
         for column, value in enumerate(line)
     ]
@@ -156,16 +157,16 @@ def _cells(
         for key, sentence in enumerate(sentences)
     ]
     ends = np.linspace(*bounds, STEPS).round(3).tolist()
-    few = len(sentences) <= NAMED
     ink = palette(dark=dark).ink
     base = (
-        alt.Chart(alt.Data(values=values))
+        # As a frame, since Altair checks other rows one by one, and 40,000 take it half a minute.
+        alt.Chart(pd.DataFrame(values))
         # A sentence is sent once, not with each of its cells.
         .transform_lookup("row", _texts(texts, ["label", "text"]), as_=["label", "first"])
         .transform_lookup("column", _texts(texts, ["number", "text"]), as_=["number", "second"])
         .encode(
-            x=alt.X("number:N", sort=numbers, title=None, axis=_axis(few, ink, labelAngle=0)),
-            y=alt.Y("label:N", sort=labels, title=None, axis=_axis(few, ink, labelLimit=240)),
+            x=alt.X("number:N", sort=numbers, title=None, axis=_axis(numbers, ink)),
+            y=alt.Y("label:N", sort=labels, title=None, axis=_axis(labels, ink)),
             tooltip=[
                 alt.Tooltip("first:N", title="First"),
                 alt.Tooltip("second:N", title="Second"),
@@ -190,11 +191,13 @@ def _texts(texts: list[dict[str, object]], fields: list[str]) -> alt.LookupData:
     return alt.LookupData(data=alt.Data(values=texts), key="key", fields=fields)
 
 
-def _axis(few: bool, ink: str, **options: Any) -> alt.Axis:
-    """Labels for a few sentences; for many, those that fit."""
+def _axis(labels: Sequence[str], ink: str) -> alt.Axis:
+    """All labels of a few sentences; of many, about ten."""
+    step = 1 if len(labels) <= NAMED else math.ceil(len(labels) / 10)
     return alt.Axis(
-        ticks=False, domain=False, labelColor=ink, labelOverlap=not few and "greedy", **options
-    )
+        ticks=False, domain=False, labelColor=ink, labelAngle=0, labelOverlap=False,
+        labelLimit=240, values=list(labels[step - 1 :: step]),
+    )  # fmt: skip
 
 
 def _row_labels(sentences: Sequence[str]) -> list[str]:

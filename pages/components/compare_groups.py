@@ -6,7 +6,7 @@ import streamlit as st
 
 from curation.cues import HEDGE_CUES
 from curation.taxonomy import variant_type
-from pages.components import charts, compare_charts
+from pages.components import charts, compare_charts, errors
 from pages.components.compare_parts import COSINE, Side, drawn
 from training.probe_groups import Group, bundled_groups, score
 from training.probe_sets import GROUPS_SET
@@ -120,7 +120,7 @@ def _by_kind(groups: Sequence[Group], sides: Sequence[Side]) -> None:
         )
 
 
-@st.fragment
+@errors.fragment
 def _one_group(
     name: str, probes: Sequence[Probe], groups: Sequence[Group], sides: Sequence[Side]
 ) -> None:

@@ -66,7 +66,7 @@ def _chosen(letter: str, name: str) -> Chosen | None:
             name = clean_name(session, name)
             return Chosen(letter, name, _label(name), find_encoder(session, name))
     except HedgerowError as error:
-        errors.show(f"Model {letter}: {error}")
+        errors.show(f"Model {letter}: {error}", key=f"model-{letter}")
         return None
 
 
@@ -123,7 +123,7 @@ def measure(
                 "is kept."
             )
             if problem := st.session_state.pop(_PROBLEM, ""):
-                errors.show(problem)
+                errors.show(problem, key="measure")
 
 
 def _start(names: list[str], set_name: str, sentences: list[str]) -> None:

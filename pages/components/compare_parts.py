@@ -7,7 +7,7 @@ import altair as alt
 import streamlit as st
 
 from curation.export_writers import csv_bytes
-from pages.components import save_chart
+from pages.components import plot, save_chart
 
 COSINE = "%.3f"
 
@@ -28,7 +28,7 @@ class Side(NamedTuple):
 
 def drawn(draw: Draw, *, name: str, alt_text: str) -> None:
     """A chart and the buttons that save it; both are drawn by the same function."""
-    st.altair_chart(draw(st.context.theme.type == "dark"), alt=alt_text)
+    plot.chart(draw(st.context.theme.type == "dark"), alt=alt_text)
     save_chart.buttons(lambda: draw(False), name=name, key=f"save-{name}")
 
 

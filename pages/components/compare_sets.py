@@ -136,7 +136,7 @@ def _problem(place: str) -> None:
     where, sentence = st.session_state.get(_PROBLEM, ("", ""))
     if where == place:
         del st.session_state[_PROBLEM]
-        errors.show(sentence)
+        errors.show(sentence, key=place)
 
 
 def edit(opened: OpenSet) -> None:

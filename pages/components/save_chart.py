@@ -126,7 +126,8 @@ def _printable(value: Any) -> Any:
 
 def _on_paper(chart: Drawn) -> dict[str, Any]:
     """The chart's specification with a size, a white background and fonts of its own."""
-    spec = chart.to_dict()
+    with alt.data_transformers.enable("default", max_rows=None):
+        spec = chart.to_dict()
     config = spec.get("config", {})
     for part, values in _PAPER.items():
         config[part] = config.get(part, {}) | values if isinstance(values, dict) else values

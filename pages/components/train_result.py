@@ -4,8 +4,8 @@ import streamlit as st
 import yaml
 
 from db.engine import reading
-from db.models import Run
-from pages.components import charts, errors, project, run_view, train_start
+from db.models import Encoder, Run
+from pages.components import charts, errors, plot, project, run_view, train_start
 from training.figures import SAMPLE, Part, distributions, figure_1, loss_curve, own_figure
 from training.probes import own_probes
 from training.recipe import Recipe
@@ -28,7 +28,7 @@ def show(run: Run) -> None:
         with reading(project.engine()) as session:
             points = loss_curve(session, run)
         if points:
-            st.altair_chart(charts.loss(points, dark=dark), alt="Training loss by step")
+            plot.chart(charts.loss(points, dark=dark), alt="Training loss by step")
         run_view.log_lines(run)
 
 
@@ -45,19 +45,33 @@ def _figure_1(run: Run, *, dark: bool) -> None:
         "doubt” should stay close. Filled: measured here. Hollow: what the paper published for "
         "all-mpnet-base-v2 (before) and its HedgeMPNet (after)."
     )
-    st.altair_chart(
+    plot.chart(
         charts.figure_1(paper, dark=dark),
         alt="Cosine similarity of three sentences to the anchor, published and measured, before "
         "and after training",
     )
     if own:
         st.markdown("**Your own pairs**")
-        st.altair_chart(
+        plot.chart(
             charts.own_probes(own, dark=dark),
             alt="Cosine similarity of your own pairs before and after training",
         )
     if added_since:
-        st.caption(f"{added_since} of your pairs came later; the next training measures them.")
+        st.caption(f"{added_since} of your pairs came later; Compare measures them.")
+    _compare(run)
+
+
+def _compare(run: Run) -> None:
+    """A link to the Compare page, with the encoder before as model A and this one as B."""
+    keys = {"a": "before_encoder_id", "b": "encoder_id"}
+    with reading(project.engine()) as session:
+        rows = {name: session.get(Encoder, run.result.get(key, 0)) for name, key in keys.items()}
+    models = {name: row.name for name, row in rows.items() if row is not None}
+    if len(models) == len(keys):
+        st.page_link(
+            "pages/compare.py", label="Compare the two on sixty groups, or on your own sentences",
+            icon=":material/compare_arrows:", query_params=models,
+        )  # fmt: skip
 
 
 @errors.fragment
@@ -82,7 +96,7 @@ def _distributions(run: Run, *, dark: bool) -> None:
     )  # fmt: skip
     shown = by_part[part or parts[0]]
     known = labels | {row.type: row.type for row in shown if row.type not in labels}
-    st.altair_chart(
+    plot.chart(
         charts.distribution(shown, labels=known, dark=dark),
         alt="Cosine of anchor and variant by type, before and after training",
     )
