@@ -17,6 +17,7 @@ from sqlalchemy.engine import URL, make_url
 from typer.testing import CliRunner
 
 import cli
+from cli import browser
 from curation import diagnostics, export, review
 from curation.project import active_encoder_id, open_project
 from curation.release import create_release
@@ -476,3 +477,16 @@ def test_two_measurings_at_once_do_no_harm(engine: Engine, monkeypatch: pytest.M
         assert {run.state for run in list_runs(session)} == {RunState.DONE}
         hardness = session.execute(text("SELECT min(hardness) FROM variant")).scalar_one()
         assert hardness > 0
+
+
+def test_the_app_opens_where_nothing_can_be_measured(
+    project_engine: Engine, home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with writing(project_engine) as session:
+        session.add(Source(id=1, name="test"))
+        add_family(session)
+    (home / "hedgerow_data").write_text("a file in its place")
+    assert browser._start_missing_measures(load_settings(), project_engine) is None
+    assert "hedgerow_data" in capsys.readouterr().err
+    with reading(project_engine) as session:  # nothing is left waiting for a process
+        assert [run.state for run in list_runs(session)] == [RunState.CANCELLED]
