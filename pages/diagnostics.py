@@ -19,6 +19,7 @@ from pages.components import (
     diagnostics_charts,
     diversity_panel,
     frame,
+    plot,
     project,
     run_view,
     threshold_panel,
@@ -68,7 +69,7 @@ def _pairs(view: View) -> None:
     labels = view.labels_of(point.type_id for point in found.points)
     drawn = partial(diagnostics_charts.scatter, found.points, labels=labels, threshold=threshold)
     st.text(_drawn(found))
-    selected = st.altair_chart(
+    selected = plot.chart(
         drawn(dark=view.dark), key="pairs", on_select="rerun", selection_mode=[BRUSH],
         alt="Scatter plot of Levenshtein distance and cosine similarity; drag over a region to "
         "list its variants",

@@ -9,6 +9,7 @@ from curation.anchor_checks import LABELS
 from curation.anchor_preview import Fate, Preview, Row
 from curation.anchor_sample import LONG, PAPER_LONG, PAPER_SHORT, SHORT, Lengths, lengths
 from curation.anchor_table import Table
+from pages.components import plot
 from pages.components.palette import palette
 
 FATES = {
@@ -93,7 +94,7 @@ def lengths_chart(rows: Sequence[Row]) -> None:
     if not rows:
         return
     found = lengths(row.text for row in rows)
-    st.altair_chart(
+    plot.chart(
         chart(found, dark=st.context.theme.type == "dark"), width="stretch", key="anchors-lengths",
         alt=in_words(found),
     )  # fmt: skip

@@ -12,7 +12,7 @@ from curation.found_variants import Found, Wanted
 from curation.queue import status_counts
 from db.engine import reading
 from db.models import Status
-from pages.components import background, project, save_chart
+from pages.components import background, plot, project, save_chart
 from pages.components.kept import Counts
 from pages.components.review_selection import open_in_review
 
@@ -92,7 +92,7 @@ def chart(drawn: save_chart.Drawn, light: save_chart.Draw, *, name: str, alt_tex
         drawn: the chart in the page's colours.
         light: draws it in its light colours.
     """
-    st.altair_chart(drawn, alt=alt_text, key=f"chart-{name}")
+    plot.chart(drawn, alt=alt_text, key=f"chart-{name}")
     save_chart.buttons(light, name=name, key=f"save-{name}")
 
 
