@@ -40,7 +40,7 @@ def funnel_chart(state: Funnel, *, dark: bool) -> dict[str, Any]:
     out, since importing Altair would take a third of the time until the first page is there.
     """
     ink = palette(dark=dark).ink
-    cells = {
+    cells: dict[str, Any] = {
         "data": {"values": list(_cells(state))},
         "encoding": {
             "x": _start(),
