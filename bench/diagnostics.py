@@ -3,11 +3,11 @@
     python -m bench.diagnostics [--anchors 0] [--rounds 1]
 
 Ours is what `hedgerow diagnose` does: read the texts, encode each distinct one once in the order of
-its length, store the cosines. The baseline is `model.encode` of the first texts of all pairs and
-of the second ones, in batches of 32 (which it, too, sorts by length). Over the starter corpus, or the variants of its first --anchors anchors; the
-encoder is loaded before either begins, and the two take turns. Prints seconds (the medians of the
-rounds) and their ratio, and fails where the cosines differ by more than 0.00001. Expected: at most
-0.65.
+its length, store the cosines. The baseline is `model.encode` of the first texts of all pairs and of
+the second ones, in batches of 32 (which it, too, sorts by length). Over the starter corpus, or the
+variants of its first --anchors anchors; the encoder is loaded before either begins, and the two
+take turns. Prints seconds (the medians of the rounds) and their ratio, and fails where the cosines
+differ by more than 0.00001. Expected: at most 0.65.
 """
 
 import argparse
