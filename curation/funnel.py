@@ -4,7 +4,7 @@ Everything is counted in the database, from its indexes, so that the counts stay
 projects; what a release holds was counted when it was made.
 """
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -113,16 +113,8 @@ class NextStep:
     release: int | None = None
 
 
-TripleCounter = Callable[[Session, Release], Counts]
-"""Gives what ``triples_by_type`` gives."""
-
-
-def funnel(session: Session, *, count_triples: TripleCounter = triples_by_type) -> Funnel:
-    """How many of each type have come how far.
-
-    Args:
-        count_triples: ``triples_by_type``, or something that remembers what it gave.
-    """
+def funnel(session: Session) -> Funnel:
+    """How many of each type have come how far."""
     releases = list_releases(session)
     newest = releases[0] if releases else None
     models, learnt_from = _models(session)
@@ -131,7 +123,7 @@ def funnel(session: Session, *, count_triples: TripleCounter = triples_by_type) 
         "anchors": _anchors_by_type(session),
         **_by_status(session),
         "released": newest.summary["types"] if newest else {},
-        "triples": count_triples(session, newest) if newest else {},
+        "triples": triples_by_type(session, newest) if newest else {},
         "trained": _training_part(trained),
     }
     unmeasured = _unmeasured(session, columns["variants"])

@@ -201,10 +201,15 @@ def _accepted_by_type(session: Session) -> Counts:
 
 
 def triples_by_type(session: Session, release: Release) -> Counts:
-    """Type → triples of the release that one of its variants is part of.
+    """Type → triples of the release that one of its variants is part of."""
+    kept: Counts | None = release.summary.get("triples_by_type")
+    return dict(kept) if kept is not None else count_triples_by_type(session, release)
 
-    The one count that reads every row of a release: about a second per 350,000. It never changes,
-    so that a caller may keep it.
+
+def count_triples_by_type(session: Session, release: Release) -> Counts:
+    """As ``triples_by_type``, from every row, for a release whose summary lacks it.
+
+    Those of the first Hedgerow do. Takes about a second per 350,000 variants.
     """
     polarities = {key: entry["polarity"] for key, entry in release.taxonomy.items()}
     types = list(release.summary["types"])
