@@ -12,10 +12,13 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
+from sqlalchemy import Engine
 
-from db.engine import writing
+from db.engine import create_engine, writing
+from tests.browser.reviewing import card, settle, visit
 from tests.conftest import missing
 from tests.databases import Copies, opened
+from tests.factories import add_family, person
 from tests.hostile_project import fill
 
 CHROMIUM = os.environ.get("HEDGEROW_TEST_CHROMIUM") or shutil.which("chromium") or ""
@@ -112,3 +115,23 @@ def page(chromium: Browser) -> Iterator[Page]:
     """A new page for one test."""
     with new_page(chromium) as page:
         yield page
+
+
+@pytest.fixture
+def project(copies: Copies, home: Path) -> Engine:
+    """Forty families and a person called Ada."""
+    engine = create_engine(copies.migrated(home / "hedgerow.db"))
+    with writing(engine) as session:
+        for number in range(40):
+            add_family(session, f"The bridge number {number} is safe.")
+        person(session)
+    return engine
+
+
+@pytest.fixture
+def desk(project: Engine, home: Path, serve: Callable[[Path], str], page: Page) -> Page:
+    """The review page with its first card."""
+    visit(page, serve(home), "/review")
+    expect(card(page)).to_be_visible()
+    settle(page)
+    return page

@@ -12,7 +12,7 @@ from sqlalchemy.engine import URL
 from curation import review
 from db.engine import create_engine, writing
 from db.migrate import upgrade
-from tests.browser.test_review import card, editor, press, rows, settle
+from tests.browser.reviewing import card, editor, press, rows, settle
 from tests.factories import add_family, model
 
 NEW_WORDING = "Nobody in the whole wide world would say so."
