@@ -150,6 +150,8 @@ def test_notes_queues_and_links_need_no_mouse(desk: Page, home: Path) -> None:
     expect(box).to_have_value("<img src=x onerror=alert(1)> half")
     desk.keyboard.press("Control+Enter")
     expect(card(desk)).to_contain_text("1 note")
+    expect(box).not_to_be_visible()
+    settle(desk)
     assert rows(home, "SELECT text FROM note") == [("<img src=x onerror=alert(1)> half",)]
     assert rows(home, "SELECT count(*) FROM decision") == [(0,)]
     desk.context.grant_permissions(["clipboard-read", "clipboard-write"])
