@@ -11,6 +11,9 @@ PATIENCE = 30
 """Tenths of a second that a page may take to follow its window."""
 
 _CHART = "[data-testid=stVegaLiteChart]:visible"
+_STILL = "* { transition: none !important; animation: none !important }"
+"""Nothing is seen halfway between two colours."""
+
 _PARTS = ".stMain [role=tab], .stMain [role=radiogroup][aria-label=Section] [role=radio]"
 _UNFOLD = """() => document.querySelectorAll('.stMain details:not([open]) > summary')
     .forEach(summary => summary.click())"""
@@ -31,6 +34,7 @@ def sign_in(page: Page, address: str, name: str = "Ada") -> None:
 def go(page: Page, address: str, path: str) -> None:
     """Open a page and wait until everything on it is drawn."""
     page.goto(f"{address}/{path}")
+    page.add_style_tag(content=_STILL)
     settle(page)
 
 
