@@ -1,11 +1,13 @@
 """Bad days: each gives one sentence and exit code 1, and changes nothing."""
 
+import functools
 import os
 import re
 import shutil
 import sqlite3
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Iterator
@@ -47,10 +49,18 @@ def complaint(*arguments: str) -> str:
     return lines[0]
 
 
+@functools.cache
+def _empty_project() -> bytes:
+    with tempfile.TemporaryDirectory() as folder:
+        open_project(Settings(home=Path(folder), database_url="")).dispose()
+        return Path(folder, "hedgerow.db").read_bytes()
+
+
 def project(home: Path) -> Path:
     """A project's database, closed."""
-    open_project(Settings(home=home, database_url="")).dispose()
-    return home / "hedgerow.db"
+    path = home / "hedgerow.db"
+    path.write_bytes(_empty_project())
+    return path
 
 
 # -- the working directory ---------------------------------------------------------------
@@ -263,7 +273,8 @@ def test_a_database_that_is_replaced_while_it_is_open(home: Path) -> None:
     with writing(engine) as session:
         session.merge(Setting(key="x", value="old"))
     (home / "kept").mkdir()
-    shutil.move(home / "hedgerow.db", home / "kept")
+    for file in home.glob("hedgerow.db*"):  # as docs/troubleshooting.md says: with its log
+        shutil.move(file, home / "kept")
     project(home)
     with reading(engine) as session:
         assert session.get(Setting, "x") is None
