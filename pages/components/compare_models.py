@@ -120,7 +120,8 @@ def measure(
                 )  # fmt: skip
                 st.text(
                     f"{what}, under {' and '.join(names)}: not measured yet. Takes some seconds, "
-                    "and is kept."
+                    "and is kept.",
+                    width="stretch",
                 )
             if problem := st.session_state.pop(_PROBLEM, ""):
                 errors.show(problem, key="measure")
