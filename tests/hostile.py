@@ -24,7 +24,7 @@ TEXTS: dict[str, str] = {
     "style closes the card": "</span></div></article><style>*{display:none}</style> is gone.",
     "style import": f"<style>@import 'https://{FOREIGN}/x.css';</style> is a style.",
     "comment": "It is <!-- hidden --> open --> and <![CDATA[ shut ]]> too.",
-    "attribute": "\" onmouseover=\"window.hacked=1\" x='` autofocus onfocus=alert(1) is set.",
+    "attribute": '" onmouseover="window.hacked=1" x=\'` autofocus onfocus=alert(1) is set.',
     "entities": "Salt &amp; pepper &lt;b&gt; &#60;i&#62; &nbsp; are spices.",
     "form": '<form><button formaction="javascript:alert(1)">Press</button></form> is a form.',
     "meta refresh": f'<meta http-equiv=refresh content="0;url=https://{FOREIGN}"> is head.',
