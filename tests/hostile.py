@@ -102,7 +102,7 @@ REFUSED: dict[str, str] = {
     "one byte escape": "It is \x9b31m red.",
     "lone surrogate": "It is \ud800 half.",
 }
-"""Name → text that no sentence is: refused in one sentence, wherever it comes from."""
+"""Name → text that no sentence is: left out or refused with the reason, wherever it comes from."""
 
 HUGE = "W" * 100_000 + " is long."
 """Longer than any sentence; an import refuses it, and no page is hurt by one stored earlier."""

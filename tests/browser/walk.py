@@ -6,6 +6,9 @@ from pathlib import Path
 from playwright.sync_api import Locator, Page, expect
 
 PAGES = sorted(path.stem for path in (Path(__file__).parents[2] / "pages").glob("*.py"))
+ADDRESSES = {"overview": "", "compare": "compare?set=Own+probes"}
+"""Of the pages that are not found under their names, or show more elsewhere."""
+
 WIDTHS = (1440, 800)
 PATIENCE = 30
 """Tenths of a second that a page may take to follow its window."""
@@ -50,7 +53,7 @@ def settle(page: Page) -> None:
 def look_round(page: Page, address: str) -> Iterator[str]:
     """Open each page and each part of it with everything unfolded; gives what is open."""
     for name in PAGES:
-        go(page, address, "" if name == "overview" else name)
+        go(page, address, ADDRESSES.get(name, name))
         _unfold(page)
         yield name
         for part in page.locator(_PARTS).all()[1:]:
