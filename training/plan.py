@@ -10,7 +10,7 @@ from sqlmodel import Session, col
 
 from curation.release import get_release, list_releases
 from db.errors import HedgerowError
-from db.models import Anchor, Polarity, ReleaseItem, Split, Status, TypeRow, Variant
+from db.models import Anchor, Polarity, Split, Status, TypeRow, Variant
 from db.runs import list_runs
 from training.figures import SAMPLE, Part
 from training.recipe import LARGEST_FILE, Recipe
@@ -87,9 +87,11 @@ def plan(session: Session, release_number: int | None = None) -> Plan:
     if release_number is None and not list_releases(session):
         return Plan(None, count_accepted(session), *_totals(session, _accepted_families()))
     release = get_release(session, release_number)
-    items = select(func.count()).where(col(ReleaseItem.release_id) == release.id)
-    variants = session.execute(items).scalar_one()
-    return Plan(release.number, variants, *_totals(session, _released_families(release.id or 0)))
+    part = release.summary["splits"].get(Split.TRAIN)
+    triples, anchors = (
+        (part["triples"], part["anchors"] - part["without_triples"]) if part else (0, 0)
+    )
+    return Plan(release.number, release.summary["variants"], triples, anchors)
 
 
 def count_accepted(session: Session) -> int:
@@ -113,18 +115,8 @@ def _sides(polarity: Any) -> tuple[Any, Any]:
     )  # type: ignore[return-value]
 
 
-def _released_families(release_id: int) -> Subquery:
-    """Positives and negatives of each anchor in a release's train split."""
-    return (
-        select(*_sides(col(ReleaseItem.polarity)))
-        .where(col(ReleaseItem.release_id) == release_id, col(ReleaseItem.split) == Split.TRAIN)
-        .group_by(col(ReleaseItem.anchor_uid))
-        .subquery()
-    )
-
-
 def _accepted_families() -> Subquery:
-    """The same of the release that would be made now."""
+    """Positives and negatives of each anchor in the train split of a release made now."""
     return (
         select(*_sides(col(TypeRow.polarity)))
         .select_from(Variant)
