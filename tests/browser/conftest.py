@@ -32,10 +32,14 @@ PATIENCE_MS = 30_000
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Everything in this folder needs a browser."""
+    """Everything in this folder needs a browser, and goes to one process that waits for it.
+
+    Two servers started at once might take the same port.
+    """
     for item in items:
         if Path(__file__).parent in item.path.parents:
             item.add_marker(pytest.mark.browser)
+            item.add_marker(pytest.mark.xdist_group("apps"))
 
 
 @pytest.fixture(scope="session")

@@ -25,7 +25,7 @@ def decide_ten(page: Page) -> None:
     for key in "aaaaa":
         press(page, key)
     press(page, "3")
-    editor(page, "x", "Note").fill("reads like a headline")
+    editor(page, "0", "Note").fill("reads like a headline")
     _save(page)
     editor(page, "e", "New wording").fill(NEW_WORDING)
     _save(page)

@@ -14,6 +14,8 @@ PATIENCE = 30
 """Tenths of a second that a page may take to follow its window."""
 
 _CHART = "[data-testid=stVegaLiteChart]:visible"
+_DRAWN = """() => [...document.querySelectorAll('[data-testid=stVegaLiteChart]')]
+    .every(chart => !chart.checkVisibility() || chart.querySelector('canvas, svg'))"""
 _STILL = "* { transition: none !important; animation: none !important }"
 """Nothing is seen halfway between two colours."""
 
@@ -46,8 +48,7 @@ def settle(page: Page) -> None:
     expect(page.locator("h1")).to_be_visible()
     expect(page.get_by_test_id("stApp")).to_have_attribute("data-test-script-state", "notRunning")
     expect(page.get_by_test_id("stSkeleton")).to_have_count(0)
-    for chart in page.locator(_CHART).all():
-        expect(chart.locator("canvas, svg").first).to_be_attached()
+    page.wait_for_function(_DRAWN)
 
 
 def look_round(page: Page, address: str) -> Iterator[str]:
