@@ -1,6 +1,7 @@
 """What came out of a training: Figure 1, the cosines by type, the model."""
 
 from functools import partial
+from typing import Any
 
 import streamlit as st
 import yaml
@@ -8,7 +9,15 @@ import yaml
 from db.engine import reading
 from db.models import Encoder, Run
 from pages.components import charts, errors, project, run_view, save_chart, train_start
-from training.figures import SAMPLE, Part, distributions, figure_1, loss_curve, own_figure
+from training.figures import (
+    SAMPLE,
+    Part,
+    distributions,
+    distributions_version,
+    figure_1,
+    loss_curve,
+    own_figure,
+)
 from training.probes import own_probes
 from training.recipe import Recipe
 from training.similarity import DistributionRow
@@ -77,11 +86,20 @@ def _compare(run: Run) -> None:
         )  # fmt: skip
 
 
+@st.cache_resource(show_spinner=False, max_entries=8)
+def _of_the_release(version: tuple[Any, ...], _run: Run) -> list[DistributionRow]:
+    """The parts that the release holds; of many, they take most of a second."""
+    with reading(project.engine()) as session:
+        return distributions(session, _run, (Part.TRAINED, Part.HELD_OUT))
+
+
 @errors.fragment
 def _distributions(run: Run) -> None:
     labels = {entry.id: entry.label for entry in project.types()}
     with reading(project.engine()) as session:
-        rows = distributions(session, run)
+        version = distributions_version(session, run)
+        unseen = distributions(session, run, (Part.UNSEEN,))
+    rows = _of_the_release(version, run) + unseen
     st.header("Anchor and variant, by type", anchor=False)
     st.text(
         "Negations should move to the left, away from their anchors; hedges and paraphrases should "

@@ -28,6 +28,16 @@ def test_distributions_keep_the_parts_apart(
     assert before != after
 
 
+def test_the_distributions_of_many_measured_ones_are_those_of_few(
+    project: Engine, recipe: Recipe, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = train(project, settings, ask(project, recipe))
+    with reading(project) as session:
+        few = distributions(session, run)
+        monkeypatch.setattr("training.figures.FEW", 0)
+        assert distributions(session, run) == few
+
+
 def test_each_part_is_measured_on_a_sample_that_is_drawn_once(
     project: Engine, recipe: Recipe, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
