@@ -5,7 +5,17 @@ from typing import Any
 
 import streamlit as st
 
-from curation.funnel import Funnel, FunnelRow, NextStep, StepKind, funnel, next_steps
+from curation.funnel import (
+    Funnel,
+    FunnelRow,
+    NextStep,
+    StepKind,
+    funnel,
+    next_steps,
+    surplus,
+    surplus_version,
+)
+from curation.release_contents import Counts
 from curation.starter_corpus import load_starter_corpus
 from db.engine import reading, writing
 from db.models import Run
@@ -203,13 +213,20 @@ def _recent(runs: Collection[Run]) -> None:
     )  # fmt: skip
 
 
+@st.cache_data(show_spinner=False, max_entries=2)
+def _surplus(version: tuple[Any, ...]) -> Counts:
+    """The slowest of the counts, which no decision changes."""
+    with reading(project.engine()) as session:
+        return surplus(session)
+
+
 frame.begin(
     "Overview", "How far your sentences have come on the way to a model, and what to do next."
 )
 with reading(project.engine()) as session:
     last_runs = list_runs(session, limit=LOOKED_AT)
     under_way = [run for run in last_runs if run.state in UNFINISHED]
-    current = funnel(session)
+    current = funnel(session, known=_surplus(surplus_version(session)))
     todo = next_steps(session, current, busy={run.kind for run in under_way})
 for under in reversed(under_way):
     run_view.follow(under, title=KINDS.get(under.kind, under.kind))
