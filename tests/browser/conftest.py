@@ -31,6 +31,7 @@ PATIENCE_MS = 30_000
 """How long a test waits for what a page shall show; these machines are slow at times."""
 
 
+@pytest.hookimpl(tryfirst=True)  # pytest-xdist reads the groups in the same hook
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Everything in this folder needs a browser, and goes to one process that waits for it.
 
