@@ -69,7 +69,7 @@ class View:
 
 def counting() -> None:
     """Say that what belongs here is being counted."""
-    st.text("Counting. In a large project this takes a second or two.")
+    st.text("Counting. In a large project this takes some seconds.")
 
 
 def measure_button(missing: int, *, what: str) -> None:
