@@ -4,6 +4,7 @@ import os
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -31,16 +32,11 @@ PATIENCE_MS = 30_000
 """How long a test waits for what a page shall show; these machines are slow at times."""
 
 
-@pytest.hookimpl(tryfirst=True)  # pytest-xdist reads the groups in the same hook
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Everything in this folder needs a browser, and goes to one process that waits for it.
-
-    Two servers started at once might take the same port.
-    """
+    """Everything in this folder needs a browser."""
     for item in items:
         if Path(__file__).parent in item.path.parents:
             item.add_marker(pytest.mark.browser)
-            item.add_marker(pytest.mark.xdist_group("apps"))
 
 
 @pytest.fixture(scope="session")
@@ -56,9 +52,14 @@ def chromium() -> Iterator[Browser]:
 
 @contextmanager
 def served(home: Path) -> Iterator[str]:
-    """``hedgerow app`` over a working directory: its address."""
+    """``hedgerow app`` over a working directory: its address.
+
+    On a port that the system gives out: another process may be starting apps at the same time.
+    """
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
     process = subprocess.Popen(
-        [str(Path(sys.executable).with_name("hedgerow")), "app"],
+        [str(Path(sys.executable).with_name("hedgerow")), "app", "--port", str(port)],
         cwd=home,
         env=os.environ | {"HEDGEROW_HOME": str(home)},
         stdout=subprocess.PIPE,

@@ -21,8 +21,6 @@ from db.runs import create_run
 from db.settings import load_settings
 from tests.cli.commands import HEDGEROW, add_small_project, ask, complaint, stored_run
 
-pytestmark = pytest.mark.xdist_group("apps")  # two servers started at once might take one port
-
 
 @pytest.fixture
 def browser_app() -> Iterator[list["subprocess.Popen[str]"]]:
