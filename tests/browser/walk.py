@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Page, expect
 
 PAGES = sorted(path.stem for path in (Path(__file__).parents[2] / "pages").glob("*.py"))
 ADDRESSES = {"overview": "", "compare": "compare?set=Own+probes"}
@@ -13,9 +13,14 @@ WIDTHS = (1440, 800)
 PATIENCE = 30
 """Tenths of a second that a page may take to follow its window."""
 
-_CHART = "[data-testid=stVegaLiteChart]:visible"
-_DRAWN = """() => [...document.querySelectorAll('[data-testid=stVegaLiteChart]')]
-    .every(chart => !chart.checkVisibility() || chart.querySelector('canvas, svg'))"""
+_VISIBLE = """[...document.querySelectorAll('[data-testid=stVegaLiteChart]')]
+    .filter(chart => chart.checkVisibility())"""
+_DRAWN = f"() => {_VISIBLE}.every(chart => chart.querySelector('canvas, svg'))"
+_BOX = f"""index => {{
+    const chart = {_VISIBLE}[index];
+    chart?.scrollIntoView({{block: 'center'}});
+    return chart?.getBoundingClientRect().toJSON();
+}}"""
 _STILL = "* { transition: none !important; animation: none !important }"
 """Nothing is seen halfway between two colours."""
 
@@ -70,18 +75,13 @@ def _unfold(page: Page) -> None:
 
 
 def hover_charts(page: Page) -> None:
-    """Go over every chart, so that its tooltips are drawn."""
-    for chart in page.locator(_CHART).all():
-        _hover(page, chart)
-
-
-def _hover(page: Page, chart: Locator) -> None:
-    chart.scroll_into_view_if_needed()
-    box = chart.bounding_box()
-    assert box
-    for share in (0.3, 0.5, 0.7):
-        page.mouse.move(box["x"] + box["width"] * 0.6, box["y"] + box["height"] * share)
-        page.wait_for_timeout(60)
+    """Go over every chart, so that its tooltips are drawn. A chart may be drawn anew meanwhile."""
+    index = 0
+    while box := page.evaluate(_BOX, index):
+        for share in (0.3, 0.5, 0.7):
+            page.mouse.move(box["x"] + box["width"] * 0.6, box["y"] + box["height"] * share)
+            page.wait_for_timeout(60)
+        index += 1
 
 
 def misfits(page: Page) -> list[str]:
