@@ -19,7 +19,7 @@ from db.engine import writing
 from db.models import RunState
 from db.runs import create_run
 from db.settings import load_settings
-from tests.cli.commands import HEDGEROW, add_small_project, ask, complaint, stored_run
+from tests.cli.commands import HEDGEROW, add_small_project, complaint, stored_run
 
 
 @pytest.fixture
