@@ -33,11 +33,19 @@ def browser_app() -> Iterator[list["subprocess.Popen[str]"]]:
 
 
 def start_app(started: list["subprocess.Popen[str]"], *arguments: str) -> dict[str, Any]:
+    return announced(launch(started, *arguments))
+
+
+def launch(started: list["subprocess.Popen[str]"], *arguments: str) -> "subprocess.Popen[str]":
     app = subprocess.Popen(
         [HEDGEROW, "app", "--json", *arguments], text=True, start_new_session=True,
         stdout=subprocess.PIPE, stderr=subprocess.PIPE,
     )  # fmt: skip
     started.append(app)
+    return app
+
+
+def announced(app: "subprocess.Popen[str]") -> dict[str, Any]:
     assert app.stdout is not None and app.stderr is not None
     line = app.stdout.readline()
     assert line, app.stderr.read()
@@ -107,3 +115,12 @@ def test_nothing_is_measured_twice_and_terminate_ends_the_server_too(
     assert app.wait(timeout=20) == 0
     with pytest.raises(ConnectionRefusedError):
         page_status(answer["url"])
+
+
+def test_two_that_start_at_once_get_a_port_each(
+    browser_app: list["subprocess.Popen[str]"],
+) -> None:
+    apps = [launch(browser_app) for _ in range(2)]
+    urls = {announced(app)["url"] for app in apps}
+    assert len(urls) == 2
+    assert {page_status(url) for url in urls} == {200}
