@@ -1,0 +1,80 @@
+"""Encoding a step's texts with gradients, in chunks of about one length: little of it is padding."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from training.processes import ALONE, Group, gathered, share
+
+if TYPE_CHECKING:
+    from sentence_transformers import SentenceTransformer
+    from torch import Tensor
+
+PADDING = 0.1
+"""Share of a chunk's tokens that may be padding."""
+
+FEWEST, MOST = 8, 128
+"""Texts of a chunk: fewer leave the processor idle, more need too much memory."""
+
+
+def by_length(lengths: Sequence[int]) -> list[int]:
+    """The places of texts of these lengths, shortest first."""
+    return sorted(range(len(lengths)), key=lengths.__getitem__)
+
+
+def chunks_of_one_length(lengths: Sequence[int]) -> list[slice]:
+    """Chunks of texts whose lengths in tokens are sorted, cut where padding exceeds its share."""
+    chunks: list[slice] = []
+    start = tokens = 0
+    for place, length in enumerate(lengths):
+        texts = place - start
+        padded = length * (texts + 1)
+        wasteful = texts >= FEWEST and tokens + length < (1 - PADDING) * padded
+        if texts == MOST or wasteful:
+            chunks.append(slice(start, place))
+            start, tokens = place, 0
+        tokens += length
+    if lengths:
+        chunks.append(slice(start, len(lengths)))
+    return chunks
+
+
+def embed(model: SentenceTransformer, texts: Sequence[str], *, group: Group = ALONE) -> Tensor:
+    """Embeddings of length 1: (texts, dimensions), in the order of the texts.
+
+    Args:
+        model: in training mode or not; gradients reach its weights.
+        texts: distinct ones.
+        group: the processes that share the encoding; each calls this with the same texts.
+    """
+    import torch
+
+    lengths = token_lengths(model, texts)
+    order = by_length(lengths)
+    own = share(order, group)
+    parts = [
+        model(_features(model, [texts[place] for place in own[chunk]]))["sentence_embedding"]
+        for chunk in chunks_of_one_length([lengths[place] for place in own])
+    ]
+    size = model.get_embedding_dimension() or 0
+    encoded = torch.cat(parts) if parts else torch.zeros(0, size, device=model.device)
+    sorted_ = gathered(encoded, count=len(texts), group=group)
+    back = torch.empty(len(order), dtype=torch.long)
+    back[torch.tensor(order, dtype=torch.long)] = torch.arange(len(order))
+    return torch.nn.functional.normalize(sorted_[back.to(sorted_.device)].float(), dim=1)
+
+
+def _features(model: SentenceTransformer, texts: list[str]) -> dict[str, object]:
+    import torch
+
+    return {
+        name: value.to(model.device) if isinstance(value, torch.Tensor) else value
+        for name, value in model.preprocess(texts).items()
+    }
+
+
+def token_lengths(model: SentenceTransformer, texts: Sequence[str]) -> list[int]:
+    """Tokens of each text, special ones included, cut at the model's longest input."""
+    ids = model.tokenizer(list(texts), truncation=True, max_length=model.max_seq_length)
+    return [len(tokens) for tokens in ids["input_ids"]]

@@ -1,0 +1,134 @@
+"""The contrastive losses over families: an anchor with all its accepted variants.
+
+Flat triples repeat an anchor for every positive and negative of it. Here each text of a batch is
+encoded once, and every comparison of the paper's Equation 1 (§3.2) is formed from the embeddings.
+Torch is imported inside the functions that compute.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from enum import IntEnum
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+
+class Role(IntEnum):
+    """What a text is to its family's anchor."""
+
+    ANCHOR = 0
+    PARAPHRASE = 1
+    HEDGE = 2
+    NEGATION = 3
+
+
+class Member(NamedTuple):
+    """A text of a family."""
+
+    text: str
+    role: Role
+    type_id: str = ""
+
+
+class Batch(NamedTuple):
+    """The families of a step, flattened: a row an occurrence, each pointing to a distinct text.
+
+    Attributes:
+        texts: the distinct texts; embeddings are given in their order.
+        text: (rows,) place of each row's text among them.
+        family: (rows,) number of each row's family.
+        role: (rows,) its ``Role``.
+    """
+
+    texts: list[str]
+    text: Tensor
+    family: Tensor
+    role: Tensor
+
+
+def flatten(families: Sequence[Sequence[Member]]) -> Batch:
+    """The batch of these families, on the CPU."""
+    import torch
+
+    places: dict[str, int] = {}
+    rows = [
+        (places.setdefault(member.text, len(places)), number, int(member.role))
+        for number, members in enumerate(families)
+        for member in members
+    ]
+    text, family, role = torch.tensor(rows, dtype=torch.long).T
+    return Batch(list(places), text, family, role)
+
+
+class Weights(NamedTuple):
+    """What the parts of the symmetric loss count; 0 leaves a part out.
+
+    Attributes:
+        pairs: (query's role, positive's role) → weight of the comparison.
+        order: of the comparison that an anchor's paraphrase is nearer to it than its hedges are.
+    """
+
+    pairs: Mapping[tuple[Role, Role], float]
+    order: float = 0.0
+
+
+EQUATION_1 = Weights({(Role.ANCHOR, Role.PARAPHRASE): 1.0, (Role.ANCHOR, Role.HEDGE): 1.0})
+"""The paper's comparisons: the anchor with each positive, against every negative."""
+
+
+def contrastive(embeddings: Tensor, batch: Batch, *, scale: float, weights: Weights) -> Tensor:
+    """The mean over all (query, positive) of -log(e^s(q,p) / (e^s(q,p) + Σ e^s(q,n))).
+
+    s is ``scale`` times the cosine. The negatives n of a query are the texts of the other side of
+    its family (negations for the affirmative side, and the other way round) and the variants of
+    all other families, but for texts that its own side of the family has, too.
+
+    Args:
+        embeddings: (distinct texts, dimensions), of length 1.
+        batch: which text is what in which family, on the embeddings' device.
+        scale: the reciprocal of the temperature.
+        weights: which comparisons count, and how much.
+
+    Returns:
+        A scalar; 0 where the batch has no comparison that counts.
+    """
+    import torch
+
+    cosines = (embeddings @ embeddings.T).float()
+    similarity = (scale * cosines)[batch.text][:, batch.text]
+    same_family = batch.family[:, None] == batch.family
+    negation = batch.role == Role.NEGATION
+    same_side = same_family & (negation[:, None] == negation)
+    same_text = batch.text[:, None] == batch.text
+    # A text of the query's side that another family has as well is no negative of the query.
+    own_side_texts = torch.zeros_like(cosines[batch.text])
+    own_side_texts.scatter_(1, batch.text.expand_as(same_side), same_side.to(own_side_texts.dtype))
+    known = own_side_texts.gather(1, batch.text.expand_as(same_side)) > 0
+    elsewhere = ~same_family & (batch.role != Role.ANCHOR) & ~known & ~same_text
+    negatives = (same_family & ~same_side) | elsewhere
+    against = similarity.masked_fill(~negatives, -torch.inf).logsumexp(dim=1, keepdim=True)
+    table = torch.zeros(len(Role), len(Role), device=cosines.device)
+    for (query, positive), weight in weights.pairs.items():
+        table[query, positive] = weight
+    counts = table[batch.role][:, batch.role] * (same_side & ~same_text)
+    loss = torch.nn.functional.softplus(against - similarity)
+    loss = torch.where(counts > 0, loss * counts, 0.0)  # softplus(-inf) is 0, as it should be
+    total = loss.sum() / counts.sum().clamp(min=1e-9)
+    if weights.order:
+        total = total + weights.order * _order(similarity, batch, same_family)
+    return total
+
+
+def _order(similarity: Tensor, batch: Batch, same_family: Tensor) -> Tensor:
+    """The mean over anchors and their paraphrases p of -log(e^s(a,p) / (e^s(a,p) + Σ e^s(a,h)))."""
+    import torch
+
+    queries = (batch.role == Role.ANCHOR)[:, None] & same_family
+    paraphrases = queries & (batch.role == Role.PARAPHRASE)
+    hedges = queries & (batch.role == Role.HEDGE)
+    against = similarity.masked_fill(~hedges, -torch.inf).logsumexp(dim=1, keepdim=True)
+    loss = torch.nn.functional.softplus(against - similarity)
+    count = paraphrases & hedges.any(dim=1, keepdim=True)
+    return torch.where(count, loss, 0.0).sum() / count.sum().clamp(min=1)
