@@ -1,0 +1,75 @@
+"""Against forgetting: distillation towards the base model, and interpolation between the two.
+
+Distillation keeps embeddings of unrelated text, and the cosines among them, where the base model
+has them. Interpolation (Wortsman et al. 2022, *Robust fine-tuning of zero-shot models*, WiSE-FT)
+mixes the weights of the base and the finetuned model after the training.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from sentence_transformers import SentenceTransformer
+    from torch import Tensor
+
+
+class Distillation:
+    """Unrelated texts, and where the base model puts them."""
+
+    def __init__(
+        self,
+        base: SentenceTransformer,
+        texts: Sequence[str],
+        *,
+        weight: float,
+        texts_a_step: int,
+        seed: int,
+    ) -> None:
+        """Encode the texts under the base model.
+
+        Args:
+            base: the model before its training.
+            texts: distinct ones.
+            weight: of this loss beside the contrastive one.
+            texts_a_step: drawn for each step.
+            seed: of the draws.
+        """
+        self._texts = sorted(set(texts))
+        self._weight, self._count, self._seed = weight, texts_a_step, seed
+        self._embeddings = base.encode(
+            self._texts, convert_to_tensor=True, normalize_embeddings=True, show_progress_bar=False
+        ).clone()
+        self._place = {text: number for number, text in enumerate(self._texts)}
+
+    def draw(self, step: int) -> list[str]:
+        """The texts of a step."""
+        count = min(self._count, len(self._texts))
+        return random.Random(f"{self._seed}:distil:{step}").sample(self._texts, count)
+
+    def loss(self, embeddings: Tensor, texts: Sequence[str]) -> Tensor:
+        """How far embeddings and cosines have moved, times the weight.
+
+        The mean of 1 - cos(new, old) over the texts, plus the root mean square difference of
+        their cosines to each other.
+
+        Args:
+            embeddings: (texts, dimensions), of length 1.
+        """
+        old = self._embeddings[[self._place[text] for text in texts]].to(embeddings.device)
+        moved = (1 - (embeddings * old).sum(dim=1)).mean()
+        turned = (embeddings @ embeddings.T - old @ old.T).square().mean()
+        return self._weight * (moved + (turned + 1e-12).sqrt())
+
+
+def interpolate(
+    model: SentenceTransformer, base: dict[str, Tensor], tuned: dict[str, Tensor], share: float
+) -> None:
+    """Give the model weights between those of the base model (0) and the finetuned one (1)."""
+    mixed = {
+        name: (1 - share) * base[name] + share * value if value.is_floating_point() else value
+        for name, value in tuned.items()
+    }
+    model.load_state_dict(mixed)
