@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from typing import Literal, NamedTuple
 
-from rapidfuzz.distance import Levenshtein
+import Levenshtein
 from sqlmodel import Session
 
 from curation.triples import Family, families
