@@ -72,6 +72,15 @@ class RunState(StrEnum):
     FAILED = "failed"
     CANCELLED = "cancelled"
     INTERRUPTED = "interrupted"
+    PAUSED = "paused"
+
+
+class CallState(StrEnum):
+    """How far a call to a language model has come."""
+
+    OPEN = "open"
+    DONE = "done"
+    FAILED = "failed"
 
 
 def _queue_index(order: str) -> Index:
@@ -234,6 +243,7 @@ class Run(SQLModel, table=True):
     total: int = 0
     message: str = Field(default="", sa_type=Text)
     cancel_requested: bool = False
+    pause_requested: bool = Field(default=False, sa_column_kwargs=_FALSE)
     attempt: int = 0
     host: str = Field(default="", max_length=255)
     pid: int | None = None
@@ -257,8 +267,42 @@ class RunMetric(SQLModel, table=True):
     value: float
 
 
+class ModelCall(SQLModel, table=True):
+    """What a run asks a language model for: about one anchor, or about one variant.
+
+    All calls of a run are stored before the first is made, so that a run which was broken off
+    knows what is left. ``key`` says within its run what it is about, in words that another host
+    and the provider's batches understand: a content uid and the role of the prompt.
+    """
+
+    __tablename__ = "model_call"
+    __table_args__ = (
+        ForeignKeyConstraint(
+            ["anchor_id", "anchor_revision"],
+            ["anchor_revision.anchor_id", "anchor_revision.revision"],
+        ),
+        UniqueConstraint("run_id", "key"),
+        Index(None, "run_id", "state", "id"),
+        Index(None, "anchor_id"),
+    )
+
+    id: int | None = Field(default=None, primary_key=True)
+    run_id: int = Field(foreign_key="run.id")
+    key: str = Field(max_length=80)
+    role: str = Field(max_length=40)
+    anchor_id: int
+    anchor_revision: int
+    prompt_version_id: int = Field(foreign_key="prompt_version.id")
+    type_ids: list[str] = Field(default_factory=list, sa_type=JsonColumn)
+    cues: dict[str, Any] = Field(default_factory=dict, sa_type=JsonColumn)
+    state: CallState = Field(default=CallState.OPEN, sa_type=enum_column(CallState))
+    attempts: int = 0
+    problem: str = Field(default="", max_length=40)
+    batch: str = Field(default="", max_length=200)
+
+
 class Answer(SQLModel, table=True):
-    """A language model's raw answer to one call for one anchor, with what it cost."""
+    """A language model's raw answer to one call, with what it cost; one row an attempt."""
 
     __table_args__ = (
         ForeignKeyConstraint(
@@ -267,10 +311,12 @@ class Answer(SQLModel, table=True):
         ),
         Index(None, "run_id", "anchor_id"),
         Index(None, "anchor_id"),
+        Index(None, "call_id"),
     )
 
     id: int | None = Field(default=None, primary_key=True)
     run_id: int = Field(foreign_key="run.id")
+    call_id: int | None = Field(default=None, foreign_key="model_call.id")
     anchor_id: int
     anchor_revision: int
     prompt_version_id: int = Field(foreign_key="prompt_version.id")

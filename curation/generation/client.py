@@ -1,0 +1,227 @@
+"""A chat model behind any address that speaks OpenAI's protocol: one question, one answer.
+
+Retries, budgets and storage are elsewhere; here a failure becomes one of the problems that can be
+counted, with how long the server asked to wait.
+"""
+
+import math
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import openai
+from openai import AsyncOpenAI
+from pydantic import BaseModel, SecretStr
+
+from curation.generation.answers import Problem
+from db.errors import HedgerowError
+
+NO_KEY = "none"
+"""Sent where no key is set: the client wants one, and local servers ignore it."""
+
+TIMEOUT_SECONDS = 120.0
+MAX_WAIT_SECONDS = 600.0
+"""The longest wait that a server's Retry-After is believed."""
+
+_OUT_OF_MONEY = "insufficient_quota"
+
+
+class Reply(NamedTuple):
+    """A model's answer as it came.
+
+    Attributes:
+        finish_reason: 'stop', or why it ended otherwise ('length', 'content_filter').
+        prompt_tokens, completion_tokens: as the server reports them; None where it does not.
+    """
+
+    raw: str
+    finish_reason: str
+    prompt_tokens: int | None
+    completion_tokens: int | None
+    refusal: str = ""
+
+
+class CallError(Exception):
+    """A call that brought no answer.
+
+    Attributes:
+        retry_after: seconds the server asks to wait; None where it says nothing.
+    """
+
+    def __init__(self, problem: Problem, message: str, *, retry_after: float | None = None) -> None:
+        super().__init__(message)
+        self.problem = problem
+        self.retry_after = retry_after
+
+
+@dataclass
+class _Dialect:
+    """What this server and model understand; learnt from what they refuse."""
+
+    structured: bool = True
+    temperature: bool = True
+    limit: str = "max_tokens"
+
+
+@dataclass
+class ChatModel:
+    """One model at one address.
+
+    Attributes:
+        base_url: of the server; '' for OpenAI itself.
+        temperature: in [0, 2]; None leaves it to the server.
+        max_tokens: of one answer.
+    """
+
+    model: str
+    key: SecretStr
+    base_url: str = ""
+    temperature: float | None = 1.0
+    max_tokens: int = 1000
+    structured: bool = True
+    timeout: float = TIMEOUT_SECONDS
+    _client: AsyncOpenAI | None = field(default=None, init=False, repr=False)
+    _dialect: _Dialect = field(default_factory=_Dialect, init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        self._dialect.structured = self.structured
+
+    def _open(self) -> AsyncOpenAI:
+        if self._client is None:
+            self._client = AsyncOpenAI(
+                api_key=self.key.get_secret_value() or NO_KEY,
+                base_url=self.base_url or None,
+                timeout=self.timeout,
+                max_retries=0,  # each failure is counted, so that retrying is ours
+            )
+        return self._client
+
+    async def close(self) -> None:
+        """Close the connections."""
+        if self._client is not None:
+            await self._client.close()
+
+    async def ask(self, prompt: str, answer: type[BaseModel] | None) -> Reply:
+        """Ask once.
+
+        A server that refuses structured outputs, the temperature or the name of the length limit
+        is asked again without, and from then on only so.
+
+        Args:
+            answer: what the answer shall be made of, for servers that know structured outputs.
+
+        Raises:
+            CallError: no answer came, in one of the ways that may pass.
+            HedgerowError: none will ever come: wrong key, no such model, no money left.
+        """
+        while True:
+            request = self._request(prompt, answer)
+            try:
+                completion = await self._open().chat.completions.create(**request)
+            except openai.BadRequestError as error:
+                if self._learns_from(error, request):
+                    continue
+                raise CallError(Problem.REFUSED_REQUEST, self._said(error)) from error
+            except openai.APIError as error:
+                raise self._explained(error) from error
+            return _reply(completion)
+
+    def _request(self, prompt: str, answer: type[BaseModel] | None) -> dict[str, Any]:
+        request: dict[str, Any] = {
+            "model": self.model,
+            "messages": [{"role": "user", "content": prompt}],
+            self._dialect.limit: self.max_tokens,
+        }
+        if self.temperature is not None and self._dialect.temperature:
+            request["temperature"] = self.temperature
+        if answer is not None and self._dialect.structured:
+            request["response_format"] = response_format(answer)
+        return request
+
+    def _learns_from(self, error: openai.BadRequestError, request: dict[str, Any]) -> bool:
+        """Whether the request was refused for something that can be left out; it is from now on.
+
+        Other calls under way may have learnt the same meanwhile: what counts is what was sent.
+        """
+        said = f"{error.param} {error.message}".lower()
+        if "max_completion_tokens" in said and "max_tokens" in request:
+            self._dialect.limit = "max_completion_tokens"
+        elif "temperature" in said and "temperature" in request:
+            self._dialect.temperature = False
+        elif "response_format" in request and any(
+            word in said for word in ("response_format", "json_schema", "structured", "schema")
+        ):
+            self._dialect.structured = False
+        else:
+            return False
+        return True
+
+    def _explained(self, error: openai.APIError) -> Exception:
+        said = self._said(error)
+        if isinstance(error, openai.APITimeoutError):
+            return CallError(Problem.TIMEOUT, f"No answer within {self.timeout:g} seconds.")
+        if isinstance(error, openai.APIConnectionError):
+            return CallError(Problem.CONNECTION, f"{self._where()} does not answer.")
+        if isinstance(error, openai.AuthenticationError | openai.PermissionDeniedError):
+            return HedgerowError(
+                f"{self._where()} refuses the key; check HEDGEROW_OPENAI_API_KEY and what the key "
+                "may use."
+            )
+        if isinstance(error, openai.NotFoundError):
+            return HedgerowError(
+                f"{self._where()} knows no model '{self.model}'; check its name and the address."
+            )
+        if isinstance(error, openai.RateLimitError):
+            if error.code == _OUT_OF_MONEY:
+                return HedgerowError(
+                    f"{self._where()} says that the account has no money left; top it up, then "
+                    "resume."
+                )
+            return CallError(Problem.RATE_LIMIT, said, retry_after=_retry_after(error))
+        if isinstance(error, openai.InternalServerError):
+            return CallError(Problem.SERVER, said, retry_after=_retry_after(error))
+        if isinstance(error, openai.APIResponseValidationError):
+            return CallError(Problem.SERVER, said)
+        return CallError(Problem.REFUSED_REQUEST, said)
+
+    def _said(self, error: openai.APIError) -> str:
+        """What the server said, on one line; a server that repeats the key is not quoted on it."""
+        said = " ".join(str(error.message).split())[:500]
+        key = self.key.get_secret_value()
+        return said.replace(key, "(key)") if key else said
+
+    def _where(self) -> str:
+        return f"The server at {self.base_url}" if self.base_url else "OpenAI"
+
+
+def response_format(answer: type[BaseModel]) -> dict[str, Any]:
+    """The request's parameter for structured outputs of this model."""
+    return {
+        "type": "json_schema",
+        "json_schema": {
+            "name": answer.__name__, "schema": answer.model_json_schema(), "strict": True,
+        },
+    }  # fmt: skip
+
+
+def _reply(completion: Any) -> Reply:
+    """Read a completion; servers differ in what they leave out, and some send an empty one."""
+    choices = getattr(completion, "choices", None)
+    if not choices or choices[0].message is None:
+        raise CallError(Problem.SERVER, "The server sent an answer without a message.")
+    message, usage = choices[0].message, completion.usage
+    return Reply(
+        raw=message.content or "",
+        finish_reason=choices[0].finish_reason or "",
+        prompt_tokens=usage.prompt_tokens if usage else None,
+        completion_tokens=usage.completion_tokens if usage else None,
+        refusal=getattr(message, "refusal", None) or "",
+    )
+
+
+def _retry_after(error: openai.APIStatusError) -> float | None:
+    """Seconds to wait that the server's Retry-After names; None for a date or nonsense."""
+    try:
+        seconds = float(error.response.headers.get("retry-after", ""))
+    except ValueError:
+        return None
+    return min(seconds, MAX_WAIT_SECONDS) if math.isfinite(seconds) and seconds >= 0 else None

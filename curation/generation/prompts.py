@@ -1,0 +1,156 @@
+"""Prompts: the paper's two and a third, as versioned templates that a person may edit a copy of.
+
+A template holds ``{text}`` (the anchor) and ``{types}`` (the numbered list of what is asked for,
+one prompt line of the taxonomy each); everything else is sent as it stands. One call asks for all
+types of one role: the negations, the hedges, the paraphrase (section 3.1.2 of the paper for the
+first two).
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from sqlalchemy import func, select
+from sqlmodel import Session, col
+
+from curation.cues import HEDGE_CUES, SPELLING
+from curation.taxonomy import Role, VariantType
+from curation.text import bucket
+from db.errors import HedgerowError
+from db.models import PromptVersion
+
+ROLES: tuple[Role, ...] = ("negation", "hedge", "paraphrase")
+"""The calls that can be made for an anchor, each for the types of one role."""
+
+MAX_TEMPLATE = 8000
+"""Longest template, in characters."""
+
+_FOLDER = Path(__file__).with_name("prompts")
+_PLACES = ("{text}", "{types}")
+_PLACE = re.compile("|".join(re.escape(place) for place in _PLACES))
+_CUE_SALT = "hedgerow/cue/1"
+
+
+def built_in(role: Role) -> str:
+    """The template that is installed for a role."""
+    return (_FOLDER / f"{role}.txt").read_text(encoding="utf-8").strip()
+
+
+def types_of(role: Role, types: Sequence[VariantType]) -> list[VariantType]:
+    """The types that one call of this role asks for, in the taxonomy's order."""
+    return [entry for entry in types if entry.role == role]
+
+
+def fill(template: str, *, text: str, types: Sequence[VariantType], cues: Mapping[str, str]) -> str:
+    """The prompt for one anchor.
+
+    Args:
+        text: the anchor. Whatever it holds, it is put in once and not read as a template.
+        types: what is asked for, in the order of the numbered list.
+        cues: by type id, the cue to ask for, in the spelling of the paper.
+    """
+    values = {"{text}": text, "{types}": _numbered(types, cues)}
+    return _PLACE.sub(lambda place: values[place[0]], template)
+
+
+def _numbered(types: Sequence[VariantType], cues: Mapping[str, str]) -> str:
+    lines = []
+    for number, entry in enumerate(types, start=1):
+        cue = cues.get(entry.id, "")
+        line = entry.prompt_line.replace("{cue}", SPELLING.get(cue, cue))
+        lines.append(f'{number}. "{entry.id}": {line}')
+    return "\n".join(lines)
+
+
+def draw_cues(types: Sequence[VariantType], *, seed: int, anchor_uid: str) -> dict[str, str]:
+    """The cue to ask for, by type id, for the types that take one.
+
+    A hash of seed, type and anchor draws it: the same run asks for the same cues wherever and in
+    whatever order it is carried out, and another seed asks for others.
+    """
+    return {
+        entry.id: _drawn(cue_list(entry), f"{_CUE_SALT}:{seed}:{entry.id}:", anchor_uid)
+        for entry in types
+        if entry.needs_cue
+    }
+
+
+def cue_list(entry: VariantType) -> tuple[str, ...]:
+    """The cues that a type draws from: the paper's list of its name, else both lists."""
+    return HEDGE_CUES.get(entry.id) or tuple(cue for cues in HEDGE_CUES.values() for cue in cues)
+
+
+def _drawn(cues: Sequence[str], salt: str, anchor_uid: str) -> str:
+    return cues[int(bucket(anchor_uid, salt=salt) * len(cues))]
+
+
+def prompt_versions(session: Session, role: Role) -> list[PromptVersion]:
+    """All versions of a role's prompt, the newest first; none before ``seed_prompts``."""
+    query = select(PromptVersion).where(col(PromptVersion.name) == role)
+    return list(session.execute(query.order_by(col(PromptVersion.version).desc())).scalars())
+
+
+def seed_prompts(session: Session) -> None:
+    """Store each built-in template that the database has in no version yet."""
+    for role in ROLES:
+        template = built_in(role)
+        if all(known.template != template for known in prompt_versions(session, role)):
+            _add(session, role, template, parent_id=None, author_id=None)
+
+
+def save_copy(
+    session: Session, parent: PromptVersion, template: str, *, author_id: int | None
+) -> PromptVersion:
+    """Store a person's edited copy as the next version; the version it was made from stays.
+
+    A template that is stored already is handed back as it is.
+
+    Raises:
+        HedgerowError: the template is too long, or lacks a place for the text or the types.
+    """
+    checked = checked_template(template)
+    for known in prompt_versions(session, _role(parent)):
+        if known.template == checked:
+            return known
+    return _add(session, _role(parent), checked, parent_id=parent.id, author_id=author_id)
+
+
+def _role(prompt: PromptVersion) -> Role:
+    return next(role for role in ROLES if role == prompt.name)
+
+
+def _add(
+    session: Session, role: Role, template: str, *, parent_id: int | None, author_id: int | None
+) -> PromptVersion:
+    newest = session.execute(
+        select(func.max(PromptVersion.version)).where(col(PromptVersion.name) == role)
+    ).scalar_one()
+    row = PromptVersion(
+        name=role, version=(newest or 0) + 1, template=template,
+        parent_id=parent_id, author_id=author_id,
+    )  # fmt: skip
+    session.add(row)
+    session.flush()
+    return row
+
+
+def checked_template(template: str) -> str:
+    """The template without white space around it.
+
+    Raises:
+        HedgerowError: it is too long, or lacks a place for the text or the types.
+    """
+    clean = template.strip()
+    if len(clean) > MAX_TEMPLATE:
+        raise HedgerowError(
+            f"Expected a prompt of at most {MAX_TEMPLATE} characters, found {len(clean)}; "
+            "shorten it."
+        )
+    for place in _PLACES:
+        found = clean.count(place)
+        if found != 1:
+            raise HedgerowError(
+                f"Expected {place} once in the prompt, found it {found} times; it is where "
+                f"{'the anchor' if place == '{text}' else 'the list of types'} goes."
+            )
+    return clean
