@@ -328,6 +328,7 @@ class Answer(SQLModel, table=True):
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
     cost: float | None = None
+    seconds: float | None = None
     created_at: datetime = _created_at()
 
 

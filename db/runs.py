@@ -164,19 +164,28 @@ def metrics(session: Session, run_id: int, *, name: str) -> list[tuple[int, floa
 
 
 def request_cancel(session: Session, run_id: int) -> RunState:
-    """Ask a run to stop. A queued or silent one is cancelled at once.
+    """Ask a run to stop. A queued, paused or silent one is cancelled at once.
 
     Returns:
         The state afterwards; a finished run stays as it is.
     """
     seen = get_run(session, run_id).state
-    if seen in (RunState.QUEUED, RunState.INTERRUPTED):
+    if seen in (RunState.QUEUED, RunState.INTERRUPTED, RunState.PAUSED):
         values = {"state": RunState.CANCELLED, "finished_at": now(), "message": "Cancelled."}
         session.execute(update(Run).where(col(Run.id) == run_id).values(**values))
         return RunState.CANCELLED
     if seen == RunState.RUNNING:
         session.execute(update(Run).where(col(Run.id) == run_id).values(cancel_requested=True))
     return seen
+
+
+def request_pause(session: Session, run_id: int) -> None:
+    """Ask a running run to stop where it is; it can be resumed. Others stay as they are."""
+    session.execute(
+        update(Run)
+        .where(col(Run.id) == run_id, col(Run.state) == RunState.RUNNING)
+        .values(pause_requested=True)
+    )
 
 
 def claim(engine: Engine, run_id: int, *, host: str, pid: int) -> Run:
@@ -191,7 +200,13 @@ def claim(engine: Engine, run_id: int, *, host: str, pid: int) -> Run:
         moment = session.execute(select(db_now())).scalar_one()
         free = or_(
             col(Run.state).in_(
-                [RunState.QUEUED, RunState.FAILED, RunState.CANCELLED, RunState.INTERRUPTED]
+                [
+                    RunState.QUEUED,
+                    RunState.FAILED,
+                    RunState.CANCELLED,
+                    RunState.INTERRUPTED,
+                    RunState.PAUSED,
+                ]
             ),
             (col(Run.state) == RunState.RUNNING) & (col(Run.lease_until) < moment),
         )
@@ -199,7 +214,8 @@ def claim(engine: Engine, run_id: int, *, host: str, pid: int) -> Run:
             update(Run)
             .where(col(Run.id) == run_id, free)
             .values(
-                state=RunState.RUNNING, cancel_requested=False, attempt=Run.attempt + 1,
+                state=RunState.RUNNING, cancel_requested=False, pause_requested=False,
+                attempt=Run.attempt + 1,
                 host=host, pid=pid, message="Starting.", versions=_versions(),
                 started_at=moment, heartbeat_at=moment, lease_until=moment + LEASE,
                 finished_at=None,

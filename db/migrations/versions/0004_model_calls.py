@@ -48,6 +48,7 @@ def upgrade() -> None:
                 nullable=True,
             )
         )
+        answer.add_column(sa.Column("seconds", sa.Float(), nullable=True))
     op.create_index("ix_answer_call_id", "answer", ["call_id"])
     op.add_column(
         "run", sa.Column("pause_requested", sa.Boolean(), nullable=False, server_default=sa.false())

@@ -1,0 +1,141 @@
+"""Making one call, with its retries: which failures pass, and how long to wait."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+
+from curation.generation.answers import Parsed, Problem, answer_model, parse_answer
+from curation.generation.calls import Call
+from curation.generation.client import CallError, ChatModel, Reply
+from curation.generation.prompts import fill
+from curation.generation.storing import Attempt
+from curation.taxonomy import VariantType
+from curation.text import bucket
+from db.models import CallState
+
+FIRST_WAIT, LONGEST_WAIT = 1.0, 60.0
+"""Seconds before the second attempt, doubled for each further one, and the longest such wait."""
+
+PASSING = frozenset({Problem.RATE_LIMIT, Problem.TIMEOUT, Problem.SERVER, Problem.CONNECTION})
+"""The server's problems; asking again later helps."""
+
+ONCE_MORE = frozenset({Problem.REFUSAL, Problem.CUE_IGNORED, Problem.UNCHANGED})
+"""A model that does it twice means it."""
+
+NEVER = frozenset({Problem.REFUSED_REQUEST, Problem.EXPIRED})
+
+Sleep = Callable[[float], Awaitable[None]]
+
+
+@dataclass
+class Gate:
+    """Holds back all calls while the server wants to be left alone.
+
+    Attributes:
+        until: the moment, by the event loop's clock, before which nobody asks.
+        failures: calls of the server in a row that failed in a passing way.
+    """
+
+    until: float = 0.0
+    failures: int = 0
+    last: str = ""
+
+    async def wait(self, sleep: Sleep) -> None:
+        """Wait until asking is allowed."""
+        while (left := self.until - asyncio.get_running_loop().time()) > 0:
+            await sleep(left)
+
+    def close_for(self, seconds: float) -> None:
+        """Let nobody ask for so long."""
+        self.until = max(self.until, asyncio.get_running_loop().time() + seconds)
+
+    def note(self, problem: Problem | None, message: str = "") -> None:
+        """Note how a call ended, for telling a server that is down from one that stumbles."""
+        if problem in PASSING and problem is not Problem.RATE_LIMIT:
+            self.failures += 1
+            self.last = message
+        else:
+            self.failures = 0
+
+
+@dataclass
+class Asker:
+    """Makes calls to one model for the types of one taxonomy."""
+
+    model: ChatModel
+    types: Sequence[VariantType]
+    attempts: int
+    gate: Gate = field(default_factory=Gate)
+    sleep: Sleep = asyncio.sleep
+
+    def asked_types(self, call: Call) -> list[VariantType]:
+        """The types that a call asks for, in the taxonomy's order."""
+        return [entry for entry in self.types if entry.id in call.type_ids]
+
+    async def attempt(self, call: Call, number: int) -> tuple[Attempt, float]:
+        """Ask once.
+
+        Returns:
+            The attempt, and the seconds to wait before the next one if its call is still open.
+
+        Raises:
+            HedgerowError: no call can succeed: wrong key, no such model, no money.
+        """
+        await self.gate.wait(self.sleep)
+        types = self.asked_types(call)
+        prompt = fill(call.template, text=call.text, types=types, cues=call.cues)
+        loop = asyncio.get_running_loop()
+        begun = loop.time()
+        try:
+            reply = await self.model.ask(prompt, answer_model(types))
+        except CallError as error:
+            attempt, wait = self._failed(call, number, error)
+            return attempt._replace(seconds=loop.time() - begun), wait
+        self.gate.note(None)
+        attempt = self._answered(call, number, reply, types)
+        return attempt._replace(seconds=loop.time() - begun), 0.0
+
+    def _failed(self, call: Call, number: int, error: CallError) -> tuple[Attempt, float]:
+        self.gate.note(error.problem, str(error))
+        again = error.problem not in NEVER and number < self.attempts
+        wait = backoff(call, number) if error.retry_after is None else error.retry_after
+        if error.problem is Problem.RATE_LIMIT and again:
+            self.gate.close_for(wait)
+            wait = 0.0
+        state = CallState.OPEN if again else CallState.FAILED
+        attempt = Attempt(call, number, None, {}, (error.problem,), str(error), state)
+        return attempt, wait if again else 0.0
+
+    def _answered(
+        self, call: Call, number: int, reply: Reply, types: Sequence[VariantType]
+    ) -> Attempt:
+        parsed = read_reply(reply, call=call, types=types)
+        if self._ask_again(parsed, number):
+            return Attempt(call, number, reply, {}, parsed.problems, "", CallState.OPEN)
+        state = CallState.DONE if parsed.texts else CallState.FAILED
+        return Attempt(call, number, reply, parsed.texts, parsed.problems, "", state)
+
+    def _ask_again(self, parsed: Parsed, number: int) -> bool:
+        if not parsed.problems or number >= self.attempts:
+            return False
+        mild = all(problem in ONCE_MORE for problem in parsed.problems)
+        return number < 2 if mild else True
+
+
+def read_reply(reply: Reply, *, call: Call, types: Sequence[VariantType]) -> Parsed:
+    """What a reply holds for its call; how it ended counts among the problems."""
+    if reply.refusal:
+        return Parsed({}, (Problem.REFUSAL,))
+    parsed = parse_answer(reply.raw, types=types, anchor=call.text, cues=call.cues)
+    if reply.finish_reason == "content_filter":
+        return Parsed({}, (Problem.REFUSAL,))
+    if reply.finish_reason == "length":
+        # The last text may be half a sentence; which one that is cannot be told for sure.
+        return Parsed({}, (Problem.CUT_OFF,))
+    return parsed
+
+
+def backoff(call: Call, number: int) -> float:
+    """Seconds before the next attempt: doubling, spread by half over the calls."""
+    spread = 0.75 + 0.5 * bucket(call.anchor_uid, salt=f"hedgerow/backoff:{call.role}:{number}:")
+    return min(FIRST_WAIT * 2 ** (number - 1), LONGEST_WAIT) * spread

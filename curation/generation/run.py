@@ -1,0 +1,91 @@
+"""Generation as a run: asked for on a page or the command line, carried out by its own process."""
+
+import asyncio
+from typing import Any
+
+from pydantic import ValidationError
+from sqlmodel import Session
+
+from curation import diagnostics
+from curation.generation.asking import Asker
+from curation.generation.calls import count_calls, plan_calls
+from curation.generation.client import ChatModel
+from curation.generation.prompts import prompt_versions, seed_prompts
+from curation.generation.request import GenerationRequest
+from curation.generation.worker import Worker, read_ledger
+from curation.types import list_types
+from db.engine import reading
+from db.errors import HedgerowError
+from db.execution import RunContext
+from db.models import CallState, Run
+from db.runs import create_run
+
+KIND = "generate"
+
+
+def checked_request(values: dict[str, Any]) -> GenerationRequest:
+    """A request made of these values.
+
+    Raises:
+        HedgerowError: one of them is not usable.
+    """
+    try:
+        return GenerationRequest(**values)
+    except ValidationError as error:
+        first = error.errors()[0]
+        name = ".".join(str(part) for part in first["loc"]) or "The request"
+        said = first["msg"].removeprefix("Value error, ")
+        raise HedgerowError(f"{name} is not usable: {said}.") from error
+
+
+def request_generation(
+    session: Session, request: GenerationRequest, *, requested_by: int | None = None
+) -> Run:
+    """Store a run with all its calls; prompts that are not named are the newest ones.
+
+    Raises:
+        HedgerowError: there is nothing to ask for.
+    """
+    seed_prompts(session)
+    newest = {role: prompt_versions(session, role)[0].id for role in request.roles}
+    request = request.model_copy(update={"prompts": newest | request.prompts})
+    run = create_run(
+        session,
+        kind=KIND,
+        parameters=request.model_dump(mode="json"),
+        requested_by=requested_by,
+    )
+    plan_calls(session, run.id or 0, request)
+    return run
+
+
+def work(context: RunContext) -> dict[str, Any]:
+    """Make the calls of a run that are still open, then measure what came (run kind ``generate``).
+
+    Returns:
+        Counts of calls and variants, calls of this run in all, and what they cost.
+    """
+    request = GenerationRequest(**context.parameters)
+    with reading(context.engine) as session:
+        types = list_types(session)
+    ledger = read_ledger(context.engine, context.run.id or 0, request.budget)
+    model = ChatModel(
+        model=request.model,
+        key=context.settings.openai_api_key,
+        base_url=request.base_url or context.settings.openai_base_url,
+        temperature=request.temperature,
+        max_tokens=request.max_tokens,
+        structured=request.structured,
+        timeout=request.timeout,
+    )
+    asker = Asker(model, types, attempts=request.attempts)
+    asyncio.run(Worker(context, request, asker, ledger).run())
+    diagnostics.work(context)
+    with reading(context.engine) as session:
+        counts = count_calls(session, context.run.id or 0)
+    return {
+        "done": counts[CallState.DONE],
+        "failed": counts[CallState.FAILED],
+        "calls": ledger.calls,
+        "cost": round(ledger.money, 6),
+    }

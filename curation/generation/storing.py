@@ -1,0 +1,148 @@
+"""Storing what calls brought: the raw answer, its cost, and the variants in it, in one commit.
+
+An answer is stored with the call it belongs to, never by its position among others. A variant that
+the anchor has already, in the same words and of the same type, is not stored twice.
+"""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from sqlalchemy import bindparam, insert, update
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlmodel import Session, col
+
+from curation.generation.answers import Problem
+from curation.generation.calls import Call
+from curation.generation.client import Reply
+from curation.generation.request import Price
+from curation.starter_corpus import RANDOM_SALT
+from curation.text import bucket, variant_uid
+from db.columns import now
+from db.models import Answer, CallState, ModelCall, Variant
+
+
+class Attempt(NamedTuple):
+    """One attempt at a call, and what came of it.
+
+    Attributes:
+        number: of this attempt, from 1.
+        reply: None where no answer came.
+        texts: by type id, the variants to store; empty for an attempt that will be repeated.
+        problems: what was wrong, most serious first.
+        state: of the call afterwards; open where it will be tried again.
+        seconds: from question to answer; None where nobody waited (rules, batches).
+    """
+
+    call: Call
+    number: int
+    reply: Reply | None
+    texts: dict[str, str]
+    problems: tuple[Problem, ...]
+    message: str
+    state: CallState
+    seconds: float | None = None
+
+
+class Origin(NamedTuple):
+    """Who answers: provider and model, as they are written on each variant."""
+
+    provider: str
+    model: str
+
+
+def store_attempts(
+    session: Session, attempts: Sequence[Attempt], *, origin: Origin, price: Price
+) -> None:
+    """Store attempts and what they change, in their order."""
+    if not attempts:
+        return
+    answers = session.execute(
+        insert(Answer).returning(col(Answer.id), sort_by_parameter_order=True),
+        [_answer(attempt, price) for attempt in attempts],
+    )
+    ids = list(answers.scalars())
+    rows = [
+        row
+        for attempt, answer_id in zip(attempts, ids, strict=True)
+        for row in _variants(attempt, answer_id=answer_id or 0, origin=origin)
+    ]
+    if rows:
+        _insert_new(session, rows)
+    session.connection().execute(
+        update(ModelCall)
+        .where(col(ModelCall.id) == bindparam("call"))
+        .values(
+            state=bindparam("new_state"),
+            attempts=bindparam("number"),
+            problem=bindparam("found"),
+        ),
+        [
+            {"call": a.call.id, "new_state": a.state, "number": a.number, "found": _problem(a)}
+            for a in attempts
+        ],
+    )
+
+
+def _problem(attempt: Attempt) -> str:
+    return attempt.problems[0].value if attempt.problems else ""
+
+
+def _answer(attempt: Attempt, price: Price) -> dict[str, Any]:
+    call, reply = attempt.call, attempt.reply
+    prompt_tokens = reply.prompt_tokens if reply else None
+    completion_tokens = reply.completion_tokens if reply else None
+    names = ", ".join(problem.value for problem in attempt.problems)
+    return {
+        "run_id": call.run_id,
+        "call_id": call.id,
+        "anchor_id": call.anchor_id,
+        "anchor_revision": call.anchor_revision,
+        "prompt_version_id": call.prompt_version_id,
+        "cues": call.cues,
+        "attempt": attempt.number,
+        # PostgreSQL stores no NUL, and UTF-8 no half of a surrogate pair.
+        "raw": _storable(reply.raw or reply.refusal) if reply else "",
+        "finish_reason": (reply.finish_reason if reply else "")[:80],
+        "error": ": ".join(part for part in (names, _storable(attempt.message)) if part),
+        "prompt_tokens": prompt_tokens,
+        "completion_tokens": completion_tokens,
+        "cost": price.cost(prompt_tokens, completion_tokens) if reply else 0.0,
+        "seconds": attempt.seconds,
+        "created_at": now(),
+    }
+
+
+def _storable(text: str) -> str:
+    return text.replace("\0", "\ufffd").encode("utf-8", "replace").decode("utf-8")
+
+
+def _variants(attempt: Attempt, *, answer_id: int, origin: Origin) -> list[dict[str, Any]]:
+    call = attempt.call
+    rows = []
+    for type_id, text in attempt.texts.items():
+        uid = variant_uid(anchor_uid=call.anchor_uid, type_id=type_id, text=text)
+        rows.append(
+            {
+                "uid": uid,
+                "anchor_id": call.anchor_id,
+                "anchor_revision": call.anchor_revision,
+                "type_id": type_id,
+                "text": text,
+                "cue": call.cues.get(type_id),
+                "run_id": call.run_id,
+                "answer_id": answer_id,
+                "prompt_version_id": call.prompt_version_id,
+                "provider": origin.provider,
+                "model": origin.model,
+                "random_key": bucket(uid, salt=RANDOM_SALT),
+                "created_at": now(),
+            }
+        )
+    return rows
+
+
+def _insert_new(session: Session, rows: list[dict[str, Any]]) -> None:
+    is_postgresql = session.get_bind().dialect.name == "postgresql"
+    dialect = postgresql if is_postgresql else sqlite
+    insertion = dialect.insert(Variant).on_conflict_do_nothing(index_elements=["uid"])
+    session.connection().execute(insertion, rows)
