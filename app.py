@@ -5,7 +5,15 @@ import streamlit as st
 from pages.components import errors, frame, signin
 
 frame.app_runs()
-st.set_page_config(page_title="Hedgerow", page_icon=":material/grass:", layout="wide")
+# Our own pictures: the page icons that Streamlit names are fetched from a server of its maker's
+# choice, and nothing here may ask anybody else for anything.
+st.set_page_config(
+    page_title="Hedgerow",
+    page_icon=str(frame.ICON),
+    layout="wide",
+    initial_sidebar_state=frame.SIDEBAR,
+)
+st.logo(str(frame.LOGO), icon_image=str(frame.ICON))
 
 PAGES = [
     st.Page("pages/overview.py", title="Overview", icon=":material/conversion_path:", default=True),

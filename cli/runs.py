@@ -10,7 +10,7 @@ import typer
 from sqlalchemy import Engine
 
 from cli.terminal import AsJson, Report, err, open_home, progress_bar, reviewer_id, show, table_of
-from curation import diagnostics, export, queue_keys
+from curation import counting, diagnostics, export, queue_keys
 from curation.encoders import DEFAULT_ENCODER, load_encoder
 from db.engine import reading, writing
 from db.errors import HedgerowError
@@ -19,15 +19,17 @@ from db.models import Run
 from db.runs import create_run, get_run
 from db.settings import Settings
 from training.plan import plan
+from training.probe_files import read_probes
 from training.recipe import Recipe
 from training.runs import DEFAULT_SEED, request_training
 from training.runs import work as training_work
-from training.similarity import FIGURE_1, figure_1_rows, probe_rows, probe_similarities, read_probes
+from training.similarity import FIGURE_1, figure_1_rows, probe_rows, probe_similarities
 
 WORK: dict[str, Work] = {
     "diagnose": diagnostics.work,
     "export": export.work,
     queue_keys.KIND: queue_keys.work,
+    counting.KIND: counting.work,
     "train": training_work,
 }
 """What is done for each kind of run."""

@@ -90,3 +90,19 @@ def find_phrase(analysis: Analysis, phrase: str) -> list[list[int]]:
 def find_cue(analysis: Analysis, cue: str) -> list[list[int]]:
     """Return the token indexes of each occurrence of a hedge cue, in order."""
     return sorted(found for pattern in _patterns(cue) for found in _find(analysis, pattern))
+
+
+def known_cue(text: str, type_id: str) -> str | None:
+    """The longest of the paper's cues that a text uses, the first of several; None for none.
+
+    Args:
+        type_id: looks in the list of this type, or in all where it has none of its own.
+    """
+    analysis = Analysis(text)
+    lists = [HEDGE_CUES[type_id]] if type_id in HEDGE_CUES else HEDGE_CUES.values()
+    found = [
+        (-len(places[0]), places[0], cue)
+        for cue in dict.fromkeys(cue for entries in lists for cue in entries)
+        if (places := find_cue(analysis, cue))
+    ]
+    return min(found)[2] if found else None

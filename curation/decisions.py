@@ -1,14 +1,14 @@
 """Storing decisions and keeping each variant's status equal to what they add up to."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from sqlalchemy import bindparam, insert, select, update
+from sqlalchemy import ColumnElement, bindparam, insert, or_, select, update
 from sqlmodel import Session, col
 
-from curation.status import Vote, status_of
-from db.models import Decision, Reviewer, ReviewerKind, Status, Variant
+from curation.status import Standing, Vote, standing_of
+from db.models import Decision, Reviewer, ReviewerKind, Status, Variant, Verdict
 
 CHUNK = 500
 """Ids handed to one query; SQLite takes at most 32,766 parameters in a statement."""
@@ -21,6 +21,17 @@ class StatusChange(NamedTuple):
     type_id: str
     before: Status | None
     after: Status
+
+
+def counts_still() -> ColumnElement[bool]:
+    """SQL: the decision is on its variant as it is since the anchor's latest correction.
+
+    Retracts are among these whatever they take back. For a join of ``Decision`` and ``Variant``.
+    """
+    return or_(
+        col(Decision.variant_version) >= col(Variant.since_version),
+        col(Decision.verdict) == Verdict.RETRACT,
+    )
 
 
 def chunks(ids: Iterable[int], size: int = CHUNK) -> Iterable[list[int]]:
@@ -53,70 +64,109 @@ def bulk_store_decisions(session: Session, rows: Sequence[dict[str, Any]]) -> li
 
 
 def refresh_status(session: Session, variant_ids: Iterable[int]) -> list[StatusChange]:
-    """Recompute the status of these variants from their decisions; their version grows by one."""
+    """Recompute what these variants' decisions add up to; their version grows by one.
+
+    Kept on the variant are its status and whether it needs a second look. The rows are locked
+    first, so that of two writers the later one counts both decisions.
+    """
     changes: list[StatusChange] = []
     for ids in chunks(variant_ids):
-        variants = session.execute(
-            select(Variant.id, Variant.type_id, Variant.status, Variant.parent_id).where(  # type: ignore[call-overload]
-                col(Variant.id).in_(ids)
+        before = {
+            variant_id: (type_id, status)
+            for variant_id, type_id, status in session.execute(
+                select(col(Variant.id), col(Variant.type_id), col(Variant.status))
+                .where(col(Variant.id).in_(ids))
+                .order_by(col(Variant.id))
+                .with_for_update(key_share=True)
             )
-        ).all()
-        statuses = compute_status(
-            session, {variant_id: parent_id for variant_id, _, _, parent_id in variants}
-        )
-        for variant_id, type_id, before, _ in variants:
-            changes.append(StatusChange(variant_id, type_id, before, statuses[variant_id]))
+        }
+        standings = compute_standing(session, list(before))
+        for variant_id, (type_id, status) in before.items():
+            changes.append(StatusChange(variant_id, type_id, status, standings[variant_id].status))
         session.connection().execute(
             update(Variant)
             .where(col(Variant.id) == bindparam("variant"))
-            .values(status=bindparam("new_status"), version=Variant.version + 1),
-            [{"variant": key, "new_status": value} for key, value in statuses.items()],
+            .values(
+                status=bindparam("new_status"),
+                second_look=bindparam("new_second_look"),
+                version=Variant.version + 1,
+            ),
+            [
+                {"variant": key, "new_status": now.status, "new_second_look": now.second_look}
+                for key, now in standings.items()
+            ],
         )
-    # What the session holds of these rows was changed past it.
-    for row in list(session.identity_map.values()):
-        if isinstance(row, Variant):
-            session.expire(row, ["status", "version"])
+    forget_kept(session)
     return changes
 
 
-def compute_status(session: Session, parents: dict[int, int | None]) -> dict[int, Status]:
-    """The status that the stored decisions give each variant.
+def forget_kept(session: Session) -> None:
+    """Have what the session holds of variants read again; it was changed past it."""
+    for row in list(session.identity_map.values()):
+        if isinstance(row, Variant):
+            session.expire(row, ["status", "second_look", "version", "since_version"])
+
+
+def compute_standing(
+    session: Session, variant_ids: Sequence[int], *, switched: Mapping[int, bool] | None = None
+) -> dict[int, Standing]:
+    """What the stored decisions add up to, for at most ``CHUNK`` variants.
 
     Args:
-        parents: variant id → id of the variant it was edited from, None for an original.
+        switched: reviewer id → whether that model's verdicts count, where it is to be another
+            thing than what is stored.
     """
-    own = _votes(session, col(Decision.variant_id).in_(list(parents)))
-    children = [variant_id for variant_id, parent in parents.items() if parent is not None]
-    births: dict[int, list[Vote]] = defaultdict(list)
-    if children:
-        edits = _votes(session, col(Decision.child_id).in_(children))
-        edit_votes = [vote for votes in edits.values() for vote in votes]
-        retracts = _votes(session, col(Decision.retracts_id).in_([v.id for v in edit_votes]))
-        retracted = {v.retracts_id: v for votes in retracts.values() for v in votes}
-        for vote in edit_votes:
-            assert vote.child_id is not None
-            births[vote.child_id].append(vote)
-            if vote.id in retracted:
-                births[vote.child_id].append(retracted[vote.id])
+    rows = session.execute(
+        select(col(Variant.id), col(Variant.parent_id), col(Variant.since_version)).where(
+            col(Variant.id).in_(variant_ids)
+        )
+    ).all()
+    own = _votes(session, col(Decision.variant_id).in_(variant_ids), switched=switched)
+    births = _births(session, [variant_id for variant_id, parent_id, _ in rows if parent_id])
     return {
-        variant_id: status_of(own.get(variant_id, ()), births=births.get(variant_id, ()))
-        for variant_id in parents
+        variant_id: standing_of(
+            own.get(variant_id, ()),
+            births=births.get(variant_id, ()),
+            since_version=since_version,
+        )
+        for variant_id, _, since_version in rows
     }
 
 
-def _votes(session: Session, condition: Any) -> dict[int, list[Vote]]:
+def _births(session: Session, children: Sequence[int]) -> dict[int, list[Vote]]:
+    """The edits that made each child, with what took them back."""
+    births: dict[int, list[Vote]] = defaultdict(list)
+    if not children:
+        return births
+    edits = _votes(session, col(Decision.child_id).in_(children))
+    edit_votes = [vote for votes in edits.values() for vote in votes]
+    retracts = _votes(session, col(Decision.retracts_id).in_([v.id for v in edit_votes]))
+    retracted = {v.retracts_id: v for votes in retracts.values() for v in votes}
+    for vote in edit_votes:
+        assert vote.child_id is not None
+        births[vote.child_id].append(vote)
+        if vote.id in retracted:
+            births[vote.child_id].append(retracted[vote.id])
+    return births
+
+
+def _votes(
+    session: Session, condition: Any, *, switched: Mapping[int, bool] | None = None
+) -> dict[int, list[Vote]]:
     query = (
         select(
             col(Decision.variant_id), col(Decision.id), col(Decision.reviewer_id),
             col(Decision.verdict), col(Reviewer.kind), col(Reviewer.counts),
             col(Decision.adjudicates), col(Decision.child_id), col(Decision.retracts_id),
+            col(Decision.variant_version),
         )
         .join(Reviewer, col(Reviewer.id) == Decision.reviewer_id)
         .where(condition)
         .order_by(col(Decision.id))
     )  # fmt: skip
     votes: dict[int, list[Vote]] = defaultdict(list)
-    for variant_id, number, reviewer_id, verdict, kind, *rest in session.execute(query):
+    for variant_id, number, reviewer_id, verdict, kind, stored, *rest in session.execute(query):
         is_person = kind == ReviewerKind.PERSON
-        votes[variant_id].append(Vote(number or 0, reviewer_id, verdict, is_person, *rest))
+        counts = stored if switched is None else switched.get(reviewer_id, stored)
+        votes[variant_id].append(Vote(number or 0, reviewer_id, verdict, is_person, counts, *rest))
     return votes

@@ -5,35 +5,34 @@ cosine) per encoder, together with the two numbers that order the queues.
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import Engine, delete, func, insert, select
-from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy import Engine, delete, func, select
 from sqlmodel import Session, col
 
-from curation.decisions import chunks
+from curation.decisions import CHUNK, chunks
+from curation.encoder_rows import encoder_source, register_encoder
 from curation.encoders import fingerprint, load_encoder, pair_cosines
-from curation.measures import Flag, measure
-from curation.project import ACTIVE_ENCODER, THRESHOLD, active_encoder_id, get_setting
-from curation.queue_keys import queue_keys, store_queue_keys
-from curation.taxonomy import TAXONOMY_VERSION, VariantType
+from curation.measures import MEASURES_VERSION, Flag, measure
+from curation.project import (
+    ACTIVE_ENCODER,
+    THRESHOLD,
+    active_encoder_id,
+    get_setting,
+    put_setting,
+)
+from curation.queue_keys import queue_keys, reorder, request_reorder, store_queue_keys
+from curation.taxonomy import VariantType
 from curation.types import list_types
 from curation.wording import current_wording
-from db.engine import reading, writing
+from db.columns import now
+from db.engine import insert_new, reading, writing
 from db.execution import RunContext
-from db.models import (
-    Anchor,
-    AnchorRevision,
-    Diagnostic,
-    Encoder,
-    Status,
-    Variant,
-    VariantCosine,
-)
+from db.models import Anchor, AnchorRevision, Diagnostic, Status, Variant, VariantCosine
 
 BLOCK = 20_000
-"""Variants measured between two commits of a run."""
+"""Cosines computed between two commits of a run."""
 
 Report = Callable[[int, int, str], None]
 """Called with (done, total, message)."""
@@ -64,9 +63,11 @@ def _measure_chunk(
         .join(Anchor, col(Anchor.id) == Variant.anchor_id)
         .join(AnchorRevision, current_wording())
         .where(col(Variant.id).in_(ids))
+        .order_by(col(Variant.id))
     ).all()  # fmt: skip
     siblings = _siblings(session, {row[1] for row in rows})
     cosines = _stored_cosines(session, ids, encoder_id)
+    moment = now()
     measured: list[dict[str, Any]] = []
     keys: list[dict[str, Any]] = []
     for variant_id, anchor_id, parent_id, type_id, text, cue, anchor in rows:
@@ -82,7 +83,8 @@ def _measure_chunk(
                 "length_ratio": found.length_ratio,
                 "content_kept": found.content_kept,
                 "flags": int(found.flags),
-                "check_version": TAXONOMY_VERSION,
+                "check_version": MEASURES_VERSION,
+                "created_at": moment,
             }
         )
         keys.append(
@@ -97,7 +99,7 @@ def _measure_chunk(
             )
         )
     session.execute(delete(Diagnostic).where(col(Diagnostic.variant_id).in_(ids)))
-    session.execute(insert(Diagnostic), measured)
+    insert_new(session, Diagnostic, measured)
     store_queue_keys(session, keys)
 
 
@@ -124,18 +126,8 @@ def _stored_cosines(
     return dict(session.execute(query).all())
 
 
-def register_encoder(session: Session, *, name: str, hash_: str) -> Encoder:
-    """The row of the encoder with this fingerprint, made if it is not there."""
-    row = session.execute(select(Encoder).where(col(Encoder.fingerprint) == hash_)).scalar()
-    if row is None:
-        row = Encoder(name=name, fingerprint=hash_)
-        session.add(row)
-        session.flush()
-    return row
-
-
 def count_without_measures(session: Session) -> int:
-    """Variants whose distance and flags are not stored yet."""
+    """Variants whose distance and flags are not stored, or were measured by an older version."""
     return session.execute(
         select(func.count()).select_from(Variant).where(~_has_diagnostic())
     ).scalar_one()
@@ -150,7 +142,15 @@ def count_without_cosine(session: Session, encoder_id: int | None) -> int:
 
 
 def _has_diagnostic() -> Any:
-    return select(Diagnostic.variant_id).where(Diagnostic.variant_id == Variant.id).exists()  # type: ignore[call-overload]
+    """SQL: the variant is measured as this version measures."""
+    return (
+        select(Diagnostic.variant_id)  # type: ignore[call-overload]
+        .where(
+            col(Diagnostic.variant_id) == Variant.id,
+            col(Diagnostic.check_version) == MEASURES_VERSION,
+        )
+        .exists()
+    )
 
 
 def _has_cosine(encoder_id: int) -> Any:
@@ -165,27 +165,88 @@ def work(context: RunContext) -> dict[str, Any]:
     """Measure everything that is not measured yet (run kind ``diagnose``).
 
     Parameters of the run: ``encoder``, a name as ``load_encoder`` takes it; without one the
-    project's active encoder. Each block is committed, so that a later run goes on where this one
-    stopped.
+    project's active encoder, also where that is changed meanwhile. Each block is committed, so that
+    a later run goes on where this one stopped; several at once do no harm.
     """
-    engine = context.engine
-    with reading(engine) as session:
-        name = context.parameters.get("encoder") or get_setting(session, ACTIVE_ENCODER)
-        pending = session.execute(select(Variant.id).where(~_has_diagnostic())).scalars().all()  # type: ignore[call-overload]
-    for start in range(0, len(pending), BLOCK):
-        context.update(start, len(pending), "Measuring distances and surface checks.")
-        with writing(engine) as session:
-            measure_variants(session, pending[start : start + BLOCK])
-    context.update(0, 0, f"Loading the encoder {name}.")
-    model = load_encoder(name)
-    with writing(engine) as session:
-        encoder = register_encoder(session, name=name, hash_=fingerprint(name))
-    done = store_cosines(engine, model, encoder_id=encoder.id or 0, report=context.update)
-    return {"encoder": name, "measured": len(pending), "cosines": done}
+    chosen = context.parameters.get("encoder")
+    measured = _measure_missing(context)
+    done = 0
+    while True:
+        reorder(context)
+        with reading(context.engine) as session:
+            name = chosen or get_setting(session, ACTIVE_ENCODER)
+        stored = _store_missing(context, name, follow=not chosen)
+        done += stored
+        if stored:
+            continue  # once more: an anchor may have been corrected meanwhile
+        with reading(context.engine) as session:
+            if chosen or name == get_setting(session, ACTIVE_ENCODER):
+                return {"encoder": name, "measured": measured, "cosines": done}
 
 
-def store_cosines(engine: Engine, model: Any, *, encoder_id: int, report: Report) -> int:
+def _measure_missing(context: RunContext) -> int:
+    with reading(context.engine) as session:
+        query = select(col(Variant.id)).where(~_has_diagnostic()).order_by(col(Variant.id))
+        ids = session.execute(query).scalars().all()
+    for start in range(0, len(ids), CHUNK):
+        context.update(start, len(ids), "Measuring distances and surface checks.")
+        with writing(context.engine) as session:
+            measure_variants(session, [i or 0 for i in ids[start : start + CHUNK]])
+    return len(ids)
+
+
+def _store_missing(context: RunContext, name: str, *, follow: bool) -> int:
+    """Store the cosines that are missing under this encoder.
+
+    Args:
+        follow: the encoder is the project's active one, so stop when another becomes that.
+    """
+    context.update(0, 0, f"Looking for the encoder {name}.")
+    with reading(context.engine) as session:
+        source = encoder_source(session, context.settings, name)
+    hash_ = fingerprint(source)
+    with writing(context.engine) as session:
+        encoder = register_encoder(session, name=name, hash_=hash_)
+        if follow:
+            _use_known_name(session, typed=name, known=encoder.name)
+        missing = count_without_cosine(session, encoder.id)
+    if not missing:
+        return 0
+    context.update(0, missing, f"Loading the encoder {name}.")
+    model = load_encoder(source)
+    wanted = _is_active(context.engine, encoder.name) if follow else None
+    return store_cosines(
+        context.engine, model, encoder_id=encoder.id or 0, report=context.update, wanted=wanted
+    )
+
+
+def _use_known_name(session: Session, *, typed: str, known: str) -> None:
+    """The active encoder turned out to be one that is known by another name: it takes that."""
+    if typed != known and get_setting(session, ACTIVE_ENCODER) == typed:
+        put_setting(session, ACTIVE_ENCODER, known)
+        request_reorder(session)
+
+
+def _is_active(engine: Engine, name: str) -> Callable[[], bool]:
+    def is_active() -> bool:
+        with reading(engine) as session:
+            return bool(get_setting(session, ACTIVE_ENCODER) == name)
+
+    return is_active
+
+
+def store_cosines(
+    engine: Engine,
+    model: Any,
+    *,
+    encoder_id: int,
+    report: Report,
+    wanted: Callable[[], bool] | None = None,
+) -> int:
     """Compute and store the cosine of every variant that has none under this encoder.
+
+    Args:
+        wanted: asked after each block; what is left stays undone once it says no.
 
     Returns:
         How many were computed.
@@ -200,14 +261,18 @@ def store_cosines(engine: Engine, model: Any, *, encoder_id: int, report: Report
             .scalars()
             .all()
         )
+    done = 0
     for start in range(0, len(missing), BLOCK):
+        if start and wanted is not None and not wanted():
+            break
         block = missing[start : start + BLOCK]
 
         def report_block(done: int, total: int, before: int = start) -> None:
             report(before + done, before + total, "Measuring cosine similarities.")
 
         _store_block(engine, model, block, encoder_id=encoder_id, report=report_block)
-    return len(missing)
+        done += len(block)
+    return done
 
 
 def _store_block(
@@ -225,7 +290,7 @@ def _store_block(
     cosines = pair_cosines(model, [texts[key] for key in ids], on_progress=report)
     with writing(engine) as session:
         values = dict(zip(ids, (float(c) for c in cosines), strict=True))
-        save_cosines(session, values, encoder_id=encoder_id)
+        save_cosines(session, values, encoder_id=encoder_id, texts=texts)
 
 
 def variant_texts(session: Session, ids: Sequence[int]) -> dict[int, tuple[str, str]]:
@@ -239,12 +304,26 @@ def variant_texts(session: Session, ids: Sequence[int]) -> dict[int, tuple[str, 
     return {key: (anchor, text) for key, anchor, text in session.execute(query)}
 
 
-def save_cosines(session: Session, cosines: dict[int, float], *, encoder_id: int) -> None:
-    """Store cosines by variant id; under the active encoder, reorder the queues by them."""
+def save_cosines(
+    session: Session,
+    cosines: dict[int, float],
+    *,
+    encoder_id: int,
+    texts: Mapping[int, tuple[str, str]] | None = None,
+) -> None:
+    """Store cosines by variant id; under the active encoder, reorder the queues by them.
+
+    Args:
+        texts: what was compared, as ``variant_texts`` gave it; the cosine of a variant whose anchor
+            has been corrected since then is left out.
+    """
     is_active = encoder_id == active_encoder_id(session)
     types = {entry.id: entry for entry in list_types(session)}
     threshold = int(get_setting(session, THRESHOLD))
     for ids in chunks(cosines):
+        if texts is not None:
+            present = variant_texts(session, ids)
+            ids = [key for key in ids if present.get(key) == texts[key]]
         stored = _stored_cosines(session, ids, encoder_id)
         fresh = [
             {"encoder_id": encoder_id, "variant_id": key, "cosine": cosines[key]}
@@ -252,7 +331,7 @@ def save_cosines(session: Session, cosines: dict[int, float], *, encoder_id: int
             if key not in stored
         ]
         if fresh:
-            _insert_new(session, fresh)
+            insert_new(session, VariantCosine, fresh)
         if is_active:
             store_queue_keys(
                 session,
@@ -270,13 +349,7 @@ def save_cosines(session: Session, cosines: dict[int, float], *, encoder_id: int
                         select(Diagnostic, Variant.type_id)  # type: ignore[call-overload]
                         .join(Variant, col(Variant.id) == Diagnostic.variant_id)
                         .where(col(Diagnostic.variant_id).in_(ids))
+                        .order_by(col(Diagnostic.variant_id))
                     )
                 ],
             )
-
-
-def _insert_new(session: Session, rows: list[dict[str, Any]]) -> None:
-    """Insert cosines; a row that another run has stored meanwhile says the same and stays."""
-    is_postgresql = session.get_bind().dialect.name == "postgresql"
-    dialect = postgresql if is_postgresql else sqlite
-    session.connection().execute(dialect.insert(VariantCosine).on_conflict_do_nothing(), rows)

@@ -8,7 +8,7 @@ from sqlmodel import Session, col
 
 from curation.encoders import DEFAULT_ENCODER
 from curation.measures import LEVENSHTEIN_THRESHOLD
-from curation.types import list_types, seed_taxonomy
+from curation.types import needs_seeding, seed_taxonomy
 from db.engine import create_engine, reading, writing
 from db.migrate import upgrade
 from db.models import Encoder, Setting
@@ -57,8 +57,8 @@ def open_project(settings: Settings) -> Engine:
     engine = create_engine(settings.url)
     upgrade(engine)
     with reading(engine) as session:
-        seeded = len(list_types(session)) > 0
-    if not seeded:
+        outdated = needs_seeding(session)
+    if outdated:
         with writing(engine) as session:
             seed_taxonomy(session)
     return engine

@@ -82,21 +82,21 @@ def count_to_reorder(session: Session) -> int:
 
 def work(context: RunContext) -> dict[str, Any]:
     """Carry out what ``request_reorder`` asked for (run kind ``reorder``)."""
+    return {"variants": reorder(context)}
+
+
+def reorder(context: RunContext) -> int:
+    """Carry out what ``request_reorder`` asked for, if anything; how many variants that were."""
     with reading(context.engine) as session:
         total = count_to_reorder(session)
     done = 0
-    while True:
+    while total:
         context.update(min(done, total), total, "Putting the queues in order.")
         handled = reorder_block(context.engine)
         if handled is None:
-            return {"variants": done}
+            break
         done += handled
-
-
-def reorder_all(engine: Engine) -> None:
-    """Carry out what ``request_reorder`` asked for, in this process."""
-    while reorder_block(engine) is not None:
-        pass
+    return done
 
 
 def reorder_block(engine: Engine) -> int | None:

@@ -17,6 +17,7 @@ from sqlalchemy import Connection, Row, Select, case, func, insert, inspect, sel
 from sqlalchemy.orm import aliased
 from sqlmodel import Session, col
 
+from curation.decisions import counts_still
 from curation.release_summary import Tally, release_summary, taxonomy_snapshot
 from curation.status import Vote, live
 from curation.text import canonical
@@ -139,7 +140,7 @@ def _write(connection: Connection, head: dict[str, Any]) -> int:
 
 
 def _accepted() -> Select[Any]:
-    """Every accepted variant with all it carries, once for each decision on it."""
+    """Every accepted variant with all it carries, once for each decision on its present state."""
     parent, author, decider = aliased(Variant), aliased(Reviewer), aliased(Reviewer)
     return (
         select(
@@ -168,7 +169,7 @@ def _accepted() -> Select[Any]:
         .outerjoin(PromptVersion, col(PromptVersion.id) == Variant.prompt_version_id)
         .outerjoin(parent, col(parent.id) == Variant.parent_id)
         .outerjoin(author, col(author.id) == Variant.author_id)
-        .outerjoin(Decision, col(Decision.variant_id) == Variant.id)
+        .outerjoin(Decision, (col(Decision.variant_id) == Variant.id) & counts_still())
         .outerjoin(decider, col(decider.id) == Decision.reviewer_id)
         .where(
             col(Variant.status) == Status.ACCEPTED,

@@ -12,6 +12,7 @@ from sqlalchemy import Connection, Select, func, or_, select
 from sqlalchemy.orm import aliased
 from sqlmodel import col
 
+from curation.decisions import counts_still
 from db.models import (
     Anchor,
     Decision,
@@ -67,7 +68,7 @@ class Tally:
         self._writers[(origin["provider"], origin["model"])] += 1
         self._deciders[origin["decided_by"] or "unrecorded"] += 1
         self._adjudicated += origin["adjudicated"]
-        if origin["author_kind"]:
+        if origin["author_kind"] and origin["parent_uid"]:
             self._editors[origin["author_kind"]] += 1
         self._words[item["type_id"]][_words(item["text"])] += 1
         uid = item["anchor_uid"]
@@ -147,7 +148,7 @@ def release_summary(connection: Connection, tally: Tally) -> dict[str, Any]:
 
 
 def review_summary(connection: Connection) -> dict[str, Any]:
-    """What the review has made of the variants as written, edited ones' children left out.
+    """What the review has made of the variants as written, what reviewers wrote left out.
 
     Returns:
         ``review``: type → outcome → count, with ``edited`` for superseded ones (retyped included);
@@ -172,7 +173,9 @@ def review_summary(connection: Connection) -> dict[str, Any]:
         .where(
             col(retract.id).is_(None),
             or_(
-                (col(Variant.status) == Status.REJECTED) & (Decision.verdict == Verdict.REJECT),
+                (col(Variant.status) == Status.REJECTED)
+                & (Decision.verdict == Verdict.REJECT)
+                & counts_still(),
                 (col(Variant.status) == Status.SUPERSEDED) & (Decision.verdict == Verdict.EDIT),
             ),
         )
@@ -184,13 +187,13 @@ def review_summary(connection: Connection) -> dict[str, Any]:
 
 
 def _as_written(query: Select[Any]) -> Select[Any]:
-    """``query``, a select from variants, for those in use that no edit made."""
+    """``query``, a select from variants, for those in use that no reviewer wrote."""
     return (
         query.select_from(Variant)
         .join(Anchor, col(Anchor.id) == Variant.anchor_id)
         .where(
             col(Variant.retired).is_(False),
-            col(Variant.parent_id).is_(None),
+            col(Variant.author_id).is_(None),
             col(Anchor.retired_at).is_(None),
         )
     )

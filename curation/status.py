@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from db.models import Status, Verdict
 
@@ -15,6 +16,7 @@ class Vote:
         counts: for a model, whether its verdicts are switched on.
         child_id: the variant that an edit made.
         retracts_id: the decision that a retract takes back.
+        variant_version: the version of the variant that was judged.
     """
 
     id: int
@@ -25,6 +27,18 @@ class Vote:
     adjudicates: bool = False
     child_id: int | None = None
     retracts_id: int | None = None
+    variant_version: int = 1
+
+
+class Standing(NamedTuple):
+    """Where a variant stands.
+
+    Attributes:
+        second_look: it is pending only because its anchor was corrected after it was decided.
+    """
+
+    status: Status
+    second_look: bool
 
 
 _STATUS_OF = {
@@ -40,6 +54,38 @@ def live(votes: Iterable[Vote]) -> list[Vote]:
     retracted = {vote.retracts_id for vote in votes if vote.verdict == Verdict.RETRACT}
     standing = [v for v in votes if v.verdict != Verdict.RETRACT and v.id not in retracted]
     return sorted(standing, key=lambda vote: vote.id)
+
+
+def fresh(votes: Iterable[Vote], since_version: int) -> list[Vote]:
+    """The votes on this version or a later one, and all retracts: what is taken back stays so."""
+    return [
+        vote
+        for vote in votes
+        if vote.variant_version >= since_version or vote.verdict == Verdict.RETRACT
+    ]
+
+
+def standing_of(
+    votes: Sequence[Vote], *, births: Sequence[Vote] = (), since_version: int = 1
+) -> Standing:
+    """Where a variant stands whose decisions count from ``since_version`` on.
+
+    As in ``status_of``, by the votes since then. Where those leave it open, what was decided
+    before says how: a replaced wording stays superseded, anything else that had been decided
+    comes back for a second look.
+
+    Args:
+        votes: every decision on the variant.
+        births: as in ``status_of``.
+        since_version: the version that the latest correction of the anchor gave the variant.
+    """
+    now = status_of(fresh(votes, since_version))
+    if now is not Status.PENDING:
+        return Standing(now, False)
+    ever = status_of(votes, births=births)
+    if ever in (Status.PENDING, Status.SUPERSEDED):
+        return Standing(ever, False)
+    return Standing(Status.PENDING, True)
 
 
 def status_of(votes: Sequence[Vote], *, births: Sequence[Vote] = ()) -> Status:

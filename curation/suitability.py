@@ -7,11 +7,19 @@ so they err on the side of silence: a negator inside a relative or adverbial cla
 from __future__ import annotations
 
 from collections.abc import Iterator
+from enum import StrEnum
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from curation.negators import find_negators
-from curation.tokens import Analysis, analyse, load_lexicon
+from curation.text import words_of
+from curation.tokens import (
+    ABSOLUTE_NEGATORS,
+    VERBAL_NEGATORS,
+    Analysis,
+    is_content,
+    load_lexicon,
+)
 
 _LEXICON: dict[str, Any] = load_lexicon("unsuitable_anchors")
 _HEDGES: list[list[str]] = [hedge.split() for hedge in _LEXICON["hedges"]]
@@ -25,9 +33,46 @@ _DISPUTE_REACH = 5
 """Words between 'but' and 'disputed' ('but this *figure was later* disputed')."""
 
 
-@lru_cache(maxsize=2048)
-def _problems(anchor: str) -> tuple[str, ...]:
-    analysis = analyse(anchor)
+class Kind(StrEnum):
+    """What an anchor is, where it is no plain affirmative claim."""
+
+    NEGATED = "negated"
+    HEDGED = "hedged"
+    DISPUTED = "disputed"
+    QUESTION = "question"
+
+
+class Problem(NamedTuple):
+    """One reason why an anchor is no plain affirmative claim, in one sentence."""
+
+    kind: Kind
+    sentence: str
+
+
+def _telling_word(phrase: list[str]) -> str:
+    """The word of a phrase that the fewest other texts have."""
+    return next((word for word in phrase if is_content(word)), phrase[0])
+
+
+# Without one of these among its `words_of`, and without a question mark, a text has no problem:
+# the 't' is that of "isn't". A look at them is a tenth of the cost of the analysis.
+_TELLING = frozenset(
+    {"t", "cannot", *VERBAL_NEGATORS, *_DISPUTES}
+    | {part for word in ABSOLUTE_NEGATORS for part in words_of(word)[:1]}
+    | {_telling_word(hedge) for hedge in _HEDGES}
+)
+
+
+def find_problems(anchor: str, words: list[str]) -> tuple[Problem, ...]:
+    """Return the reasons why an anchor is no plain affirmative claim.
+
+    Args:
+        anchor: the text.
+        words: what `words_of` gives for it.
+    """
+    if _TELLING.isdisjoint(words) and "?" not in anchor:
+        return ()
+    analysis = Analysis(anchor)
     return (
         *_negated(analysis),
         *_hedged(analysis),
@@ -36,12 +81,17 @@ def _problems(anchor: str) -> tuple[str, ...]:
     )
 
 
+@lru_cache(maxsize=2048)
+def _sentences(anchor: str) -> tuple[str, ...]:
+    return tuple(problem.sentence for problem in find_problems(anchor, words_of(anchor)))
+
+
 def anchor_problems(anchor: str) -> list[str]:
     """Return one short sentence for each reason why an anchor is no plain affirmative claim."""
-    return list(_problems(anchor))
+    return list(_sentences(anchor))
 
 
-def _negated(analysis: Analysis) -> Iterator[str]:
+def _negated(analysis: Analysis) -> Iterator[Problem]:
     words = [*analysis.words, ""]
     for negator in find_negators(analysis):
         if negator.kind not in ("verbal_negator", "absolute_negator"):
@@ -51,7 +101,8 @@ def _negated(analysis: Analysis) -> Iterator[str]:
         if words[negator.first] == "no" and words[negator.first - 1] == "with":
             continue  # "A man with no hat is running" says that he is running
         if not _in_subordinate_clause(analysis.words, negator.first):
-            yield f"The anchor is already negated ('{words[negator.first]}')."
+            sentence = f"The anchor is already negated ('{words[negator.first]}')."
+            yield Problem(Kind.NEGATED, sentence)
             return
 
 
@@ -69,7 +120,7 @@ def _in_subordinate_clause(words: list[str], position: int) -> bool:
     return False
 
 
-def _hedged(analysis: Analysis) -> Iterator[str]:
+def _hedged(analysis: Analysis) -> Iterator[Problem]:
     words = analysis.words
     for hedge in _HEDGES:
         starts = (i for i, word in enumerate(words) if word == hedge[0])
@@ -77,11 +128,11 @@ def _hedged(analysis: Analysis) -> Iterator[str]:
             words[i : i + len(hedge)] == hedge and not _in_subordinate_clause(words, i)
             for i in starts
         ):
-            yield f"The anchor is already hedged ('{' '.join(hedge)}')."
+            yield Problem(Kind.HEDGED, f"The anchor is already hedged ('{' '.join(hedge)}').")
             return
 
 
-def _disputed(analysis: Analysis) -> Iterator[str]:
+def _disputed(analysis: Analysis) -> Iterator[Problem]:
     """'P, but this was disputed by …': a contrast that takes the claim itself back."""
     words = analysis.words
     for i, word in enumerate(words):
@@ -90,10 +141,11 @@ def _disputed(analysis: Analysis) -> Iterator[str]:
         following = words[i + 1 : i + 1 + _DISPUTE_REACH]
         disputes = [w for w in following if w in _DISPUTES]
         if disputes and _ANAPHORS.intersection(following):
-            yield f"The anchor reports its own claim as '{disputes[0]}'."
+            sentence = f"The anchor reports its own claim as '{disputes[0]}'."
+            yield Problem(Kind.DISPUTED, sentence)
             return
 
 
-def _question(analysis: Analysis) -> Iterator[str]:
+def _question(analysis: Analysis) -> Iterator[Problem]:
     if analysis.words and analysis.words[-1] == "?":
-        yield "The anchor is a question, not a claim."
+        yield Problem(Kind.QUESTION, "The anchor is a question, not a claim.")

@@ -19,10 +19,10 @@ from curation.surface_check import SurfaceCheck as SurfaceCheck
 from curation.surface_check import TokenClass as TokenClass
 from db.errors import HedgerowError
 
-TAXONOMY_VERSION = 1
-"""Raised with every change to a type's definition, prompt line or surface check."""
+TAXONOMY_VERSION = 2
+"""Raised with every change to a type: its definition, prompt line, surface check or guideline."""
 
-GUIDELINE_VERSION = 1
+GUIDELINE_VERSION = 2
 """Raised with every change to a guideline or a reject reason; stored with each decision."""
 
 Polarity = Literal["negative", "positive"]
@@ -47,7 +47,7 @@ class VariantType(BaseModel):
         description="The line that asks a model for it; '{cue}' stands for the asked cue."
     )
     surface_check: SurfaceCheck
-    guideline: str = Field(description="Plain-text paragraphs: good, bad and borderline cases.")
+    guideline: str = Field(description="Plain text of the form that `guideline.py` reads.")
 
     @property
     def needs_cue(self) -> bool:

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import unicodedata
+from collections.abc import Sequence
 from typing import Literal
 
 from db.errors import HedgerowError
@@ -45,7 +47,9 @@ def canonical(text: str) -> str:
         HedgerowError: for a control character that is not white space, or half a surrogate pair:
             neither occurs in a sentence, so the text was read with a wrong encoding or is not text.
     """
-    folded = " ".join(unicodedata.normalize("NFC", text.translate(_INVISIBLE)).split())
+    if not text.isascii():  # half the cost of the usual case
+        text = unicodedata.normalize("NFC", text.translate(_INVISIBLE))
+    folded = " ".join(text.split())
     if folded.isprintable():  # the usual case, and much faster than a look at every character
         return folded
     for character in folded:
@@ -55,6 +59,38 @@ def canonical(text: str) -> str:
                 f" in {folded[:40]!r}; remove it, or read the file with the right encoding."
             )
     return folded
+
+
+_WORD = re.compile(r"[^\W_]+")
+
+
+def words_of(text: str) -> list[str]:
+    """The runs of letters and digits of a text, lower-cased; hyphens and apostrophes part them."""
+    return _WORD.findall(text.lower().replace("ʼ", "'"))  # that apostrophe counts as a letter
+
+
+def near_key(text: str, words: Sequence[str]) -> str:
+    """What two texts share that differ only in case or punctuation.
+
+    Args:
+        text: a canonical text.
+        words: what ``words_of`` gives for it.
+    """
+    if text.isascii():
+        return " ".join(words)
+    return " ".join(text.casefold().translate(_LETTERS).split())
+
+
+class _Letters(dict[int, str]):
+    """Character → itself, or a space for what is neither letter, digit nor a mark on one."""
+
+    def __missing__(self, code: int) -> str:
+        kept = chr(code) if unicodedata.category(chr(code))[0] in "LNM" else " "
+        self[code] = " " if code == 0x02BC else kept  # an apostrophe
+        return self[code]
+
+
+_LETTERS = _Letters()
 
 
 def _uid(data: str) -> str:

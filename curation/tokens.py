@@ -196,8 +196,16 @@ class Analysis:
         self.text = text
         self.tokens = tokenize(text)
         self.words = [token.word for token in self.tokens]
-        self.stems = [stem(word) for word in self.words]
-        self.lemmas = [lemma(word) for word in self.words]
+
+    @cached_property
+    def stems(self) -> list[str]:
+        """The stem of each word."""
+        return [stem(word) for word in self.words]
+
+    @cached_property
+    def lemmas(self) -> list[str]:
+        """The lemma of each word."""
+        return [lemma(word) for word in self.words]
 
     @cached_property
     def content(self) -> list[int]:

@@ -10,10 +10,16 @@ from db.errors import HedgerowError
 from db.models import Polarity, TypeRow, TypeVersion
 
 
+def needs_seeding(session: Session) -> bool:
+    """Whether a built-in type is missing, or stored in an older wording than the code has."""
+    stored = dict(session.execute(select(col(TypeRow.id), col(TypeRow.version))).all())
+    return any(stored.get(entry.id, 0) < TAXONOMY_VERSION for entry in TAXONOMY)
+
+
 def seed_taxonomy(session: Session, types: Sequence[VariantType] = TAXONOMY) -> None:
     """Store the built-in types; a newer wording of a stored one becomes a further version."""
     for entry in types:
-        row = session.get(TypeRow, entry.id)
+        row = session.get(TypeRow, entry.id, with_for_update=True)
         if row is None:
             row = TypeRow(
                 id=entry.id,

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any
 
-from sqlalchemy import JSON, DateTime, Dialect, Enum
+from sqlalchemy import JSON, DateTime, Dialect, Enum, Integer
 from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.compiler import SQLCompiler
@@ -73,3 +73,22 @@ def _db_now_sqlite(element: db_now, compiler: SQLCompiler, **kw: Any) -> str:
 @compiles(db_now, "postgresql")
 def _db_now_postgresql(element: db_now, compiler: SQLCompiler, **kw: Any) -> str:
     return "timezone('utc', clock_timestamp())"
+
+
+class whole(FunctionElement[int]):
+    """The integer part of a number that is not negative."""
+
+    type = Integer()
+    inherit_cache = True
+    name = "whole"
+
+
+@compiles(whole, "sqlite")
+def _whole_sqlite(element: whole, compiler: SQLCompiler, **kw: Any) -> str:
+    return f"CAST({compiler.process(element.clauses, **kw)} AS INTEGER)"
+
+
+@compiles(whole, "postgresql")
+def _whole_postgresql(element: whole, compiler: SQLCompiler, **kw: Any) -> str:
+    # A cast alone would round.
+    return f"CAST(floor({compiler.process(element.clauses, **kw)}) AS INTEGER)"

@@ -8,14 +8,16 @@ process has written in between.
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from sqlalchemy import Connection, Engine, event
 from sqlalchemy import create_engine as _create_engine
+from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine import URL
 from sqlalchemy.engine.interfaces import DBAPIConnection
 from sqlalchemy.exc import OperationalError
 from sqlalchemy.pool import ConnectionPoolEntry
-from sqlmodel import Session
+from sqlmodel import Session, SQLModel
 
 from db.errors import HedgerowError
 
@@ -67,6 +69,12 @@ def writing(engine: Engine) -> Iterator[Session]:
     with _explained(engine), Session(writer, expire_on_commit=False) as session:
         yield session
         session.commit()
+
+
+def insert_new(session: Session, table: type[SQLModel], rows: list[dict[str, Any]]) -> None:
+    """Insert rows; one that another process has stored meanwhile says the same and stays."""
+    dialect = postgresql if session.get_bind().dialect.name == "postgresql" else sqlite
+    session.connection().execute(dialect.insert(table).on_conflict_do_nothing(), rows)
 
 
 @contextmanager

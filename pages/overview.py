@@ -1,6 +1,7 @@
 """Overview: how far the data has come, per type, and what to do next."""
 
 from collections.abc import Collection, Sequence
+from typing import Any
 
 import streamlit as st
 from sqlmodel import Session
@@ -19,6 +20,7 @@ KINDS = {
     "diagnose": "Measure variants",
     "export": "Export a release",
     "reorder": "Put the queues in order",
+    "recount": "Count a model's verdicts anew",
     "train": "Train an encoder",
 }
 RUNS, LOOKED_AT = 8, 50  # of the last ones: shown below, and searched for those under way
@@ -150,11 +152,12 @@ def _end_of_the_way(state: Funnel) -> str:
 
 def _table(state: Funnel) -> None:
     rows = [_line(row) for row in (*state.rows, state.total)]
-    columns = {
+    columns: dict[str, Any] = {
         name: st.column_config.NumberColumn(format="localized")
         for name, value in rows[0].items()
         if isinstance(value, int)
     }
+    columns["Type"] = st.column_config.TextColumn(pinned=True)
     columns["Acceptance"] = st.column_config.NumberColumn(
         format="percent", help="Accepted ones among those decided."
     )

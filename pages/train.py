@@ -41,8 +41,7 @@ def _earlier(runs: list[Run], *, busy: bool) -> None:
     if st.session_state.get(_FOLLOWED) in by_id:  # it has just ended: show what came out
         st.session_state[_CHOSEN] = st.session_state.pop(_FOLLOWED)
     chosen = st.selectbox(
-        "Results of", list(by_id), format_func=lambda key: names[key], key=_CHOSEN,
-        disabled=len(runs) == 1,
+        "Results of", list(by_id), format_func=lambda key: names[key], key=_CHOSEN
     )  # fmt: skip
     run = by_id[chosen]
     if run.state == RunState.DONE:

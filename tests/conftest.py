@@ -1,20 +1,14 @@
 """Fixtures for all tests: every test has its own database and working directory."""
 
 import os
-import shutil
-import uuid
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from sqlalchemy import Engine, text
+from sqlalchemy import Engine
 from sqlalchemy.engine import URL, make_url
 
-from curation.project import open_project
-from curation.starter_corpus import load_starter_corpus
-from db.engine import create_engine, writing
-from db.migrate import upgrade
-from db.settings import Settings
+from tests.databases import Copies, Server, opened, sqlite
 
 POSTGRES = os.environ.get("HEDGEROW_TEST_POSTGRES_URL", "")
 IN_CI = bool(os.environ.get("CI"))
@@ -43,48 +37,77 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.postgres)])
-def url(request: pytest.FixtureRequest, home: Path) -> Iterator[URL]:
-    """The address of an empty database, once on SQLite and once on PostgreSQL."""
-    if request.param == "sqlite":
-        yield URL.create("sqlite", database=str(home / "hedgerow.db"))
-        return
-    if not POSTGRES:
-        missing("a PostgreSQL server (HEDGEROW_TEST_POSTGRES_URL)")
-    name = f"hedgerow_test_{uuid.uuid4().hex[:12]}"
-    server = create_engine(make_url(POSTGRES)).execution_options(isolation_level="AUTOCOMMIT")
-    with server.connect() as connection:
-        connection.execute(text(f"CREATE DATABASE {name}"))
-    try:
-        yield make_url(POSTGRES).set(database=name)
-    finally:
-        with server.connect() as connection:
-            connection.execute(text(f"DROP DATABASE {name} WITH (FORCE)"))
-        server.dispose()
-
-
-@pytest.fixture
-def engine(url: URL) -> Iterator[Engine]:
-    """An upgraded, empty database."""
-    engine = create_engine(url)
-    upgrade(engine)
-    yield engine
-    engine.dispose()
+@pytest.fixture(scope="session")
+def copies(tmp_path_factory: pytest.TempPathFactory) -> Copies:
+    """SQLite databases that were made once."""
+    return Copies(tmp_path_factory.mktemp("databases"))
 
 
 @pytest.fixture(scope="session")
-def starter_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def server() -> Iterator[Server]:
+    """The PostgreSQL server."""
+    if not POSTGRES:
+        missing("a PostgreSQL server (HEDGEROW_TEST_POSTGRES_URL)")
+    server = Server(make_url(POSTGRES))
+    yield server
+    server.close()
+
+
+@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.postgres)])
+def backend(request: pytest.FixtureRequest) -> str:
+    """A test with a database runs on both kinds, unless it is marked with ``one_database``."""
+    kind: str = request.param
+    return kind
+
+
+@pytest.fixture
+def url(backend: str, home: Path, request: pytest.FixtureRequest) -> Iterator[URL]:
+    """The address of a database without tables; not the one of ``engine``."""
+    if backend == "sqlite":
+        yield sqlite(home / "hedgerow.db")
+        return
+    server: Server = request.getfixturevalue("server")
+    url = server.create()
+    yield url
+    server.drop(url)
+
+
+@pytest.fixture
+def engine(backend: str, home: Path, request: pytest.FixtureRequest) -> Iterator[Engine]:
+    """An upgraded, empty database."""
+    if backend == "sqlite":
+        copies: Copies = request.getfixturevalue("copies")
+        with opened(copies.migrated(home / "hedgerow.db")) as engine:
+            yield engine
+        return
+    server: Server = request.getfixturevalue("server")
+    with server.migrated() as url, opened(url) as engine:
+        yield engine
+
+
+@pytest.fixture
+def starter_engine(backend: str, home: Path, request: pytest.FixtureRequest) -> Iterator[Engine]:
+    """A database with the starter corpus."""
+    if backend == "sqlite":
+        copies: Copies = request.getfixturevalue("copies")
+        with opened(copies.starter(home / "hedgerow.db")) as engine:
+            yield engine
+        return
+    server: Server = request.getfixturevalue("server")
+    with server.starter() as url, opened(url) as engine:
+        yield engine
+
+
+@pytest.fixture(scope="session")
+def starter_home(copies: Copies, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a database that holds the starter corpus; to be copied, not changed."""
     folder = tmp_path_factory.mktemp("starter")
-    engine = open_project(Settings(home=folder, database_url=""))
-    with writing(engine) as session:
-        load_starter_corpus(session)
-    engine.dispose()  # closing the last connection leaves one file
+    copies.starter(folder / "hedgerow.db")
     return folder
 
 
 @pytest.fixture
-def loaded_home(home: Path, starter_home: Path) -> Path:
+def loaded_home(home: Path, copies: Copies) -> Path:
     """The test's own working directory, with the starter corpus loaded."""
-    shutil.copy(starter_home / "hedgerow.db", home)
+    copies.starter(home / "hedgerow.db")
     return home

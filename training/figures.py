@@ -14,7 +14,8 @@ from sqlmodel import Session, col
 
 from db.models import Anchor, Release, ReleaseItem, Run, Split, Status, Variant, VariantCosine
 from db.runs import metrics
-from training.probes import StoredProbe, figure_1_probes, own_probes, probe_cosines
+from training.probe_sets import StoredProbe
+from training.probes import figure_1_probes, own_probes, probe_cosines
 from training.similarity import (
     FIGURE_1,
     DistributionRow,

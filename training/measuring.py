@@ -14,8 +14,8 @@ from curation.diagnostics import save_cosines, variant_texts
 from curation.encoders import load_encoder, pair_cosines
 from db.engine import reading, writing
 from db.models import Encoder, VariantCosine
+from training.probe_sets import StoredProbe
 from training.probes import (
-    StoredProbe,
     figure_1_probes,
     own_probes,
     probe_cosines,
@@ -82,7 +82,7 @@ def measure_before_and_after(
     with writing(engine) as session:
         encoder_id = _store_encoder(session, trained)
         for key, values in ((base_id, old), (encoder_id, new)):
-            save_cosines(session, values.variants, encoder_id=key)
+            save_cosines(session, values.variants, encoder_id=key, texts=after.variants)
             save_probe_cosines(session, values.probes, encoder_id=key)
     return encoder_id
 

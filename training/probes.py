@@ -1,4 +1,4 @@
-"""Probes in the database: the paper's Figure 1 and a project's own sentence pairs.
+"""The probes that every training measures: the paper's Figure 1 and a project's own sentence pairs.
 
 Cosines are kept per encoder, so that a pair is measured once under each.
 """
@@ -6,63 +6,42 @@ Cosines are kept per encoder, so that a pair is measured once under each.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
 
-from sqlalchemy import delete, func, insert, select
+from sqlalchemy import insert, select
 from sqlmodel import Session, col
 
 from curation.review import MAX_TEXT
 from curation.text import canonical
 from db.errors import HedgerowError
 from db.models import Probe as ProbeRecord
-from db.models import ProbeCosine, ProbeSet
-from training.similarity import FIGURE_1, Probe
-
-FIGURE_1_SET = "Figure 1 of the paper"
-OWN_SET = "Own probes"
-
-MAX_OWN = 30
-"""More pairs than this would not fit into one readable chart."""
-
-
-class StoredProbe(NamedTuple):
-    """A stored pair; `id` is its row."""
-
-    id: int
-    probe: Probe
+from db.models import ProbeCosine
+from training.probe_files import Pasted
+from training.probe_sets import (
+    FIGURE_1_SET,
+    MAX_OWN,
+    OWN_SET,
+    StoredProbe,
+    add_to_set,
+    ensure_bundled,
+    remove_from_set,
+    stored_probes,
+)
+from training.similarity import Probe
 
 
 def figure_1_probes(session: Session) -> list[StoredProbe]:
     """The stored pairs of Figure 1, in the order of `FIGURE_1`; none before the first training."""
-    return _stored(session, FIGURE_1_SET)
+    return stored_probes(session, FIGURE_1_SET)
 
 
 def own_probes(session: Session) -> list[StoredProbe]:
     """The project's own pairs, in the order in which they were added."""
-    return _stored(session, OWN_SET)
-
-
-def _stored(session: Session, name: str) -> list[StoredProbe]:
-    query = (
-        select(ProbeRecord)
-        .join(ProbeSet, col(ProbeSet.id) == ProbeRecord.set_id)
-        .where(col(ProbeSet.name) == name)
-        .order_by(col(ProbeRecord.ordinal))
-    )
-    return [
-        StoredProbe(row.id or 0, Probe(row.anchor, row.text, row.label))
-        for row in session.execute(query).scalars()
-    ]
+    return stored_probes(session, OWN_SET)
 
 
 def ensure_figure_1(session: Session) -> list[StoredProbe]:
     """The stored pairs of Figure 1, stored first where they are not."""
-    if not _stored(session, FIGURE_1_SET):
-        set_id = _set_id(session, FIGURE_1_SET, author_id=None)
-        for ordinal, probe in enumerate(FIGURE_1):
-            session.add(ProbeRecord(set_id=set_id, ordinal=ordinal, **probe._asdict()))
-        session.flush()
-    return _stored(session, FIGURE_1_SET)
+    return ensure_bundled(session, FIGURE_1_SET)
 
 
 def add_own_probe(
@@ -74,8 +53,8 @@ def add_own_probe(
         HedgerowError: one of the sentences is empty, too long or not plain text; the pair is
             there already; or there are `MAX_OWN` pairs.
     """
-    pair = {"anchor": canonical(anchor), "text": canonical(text)}
-    for name, sentence in zip(("first", "second"), pair.values(), strict=True):
+    probe = Probe(canonical(anchor), canonical(text), "")
+    for name, sentence in zip(("first", "second"), probe[:2], strict=True):
         if not sentence:
             raise HedgerowError(f"The {name} sentence of the pair is empty; write one.")
         if len(sentence) > MAX_TEXT:
@@ -83,40 +62,17 @@ def add_own_probe(
                 f"Expected at most {MAX_TEXT} characters in the {name} sentence, found "
                 f"{len(sentence)}; shorten it."
             )
-    there = own_probes(session)
-    if any((p.probe.anchor, p.probe.text) == tuple(pair.values()) for p in there):
+    if any(stored.probe[:2] == probe[:2] for stored in own_probes(session)):
         raise HedgerowError("This pair is among your probes already.")
-    if len(there) >= MAX_OWN:
+    if len(own_probes(session)) >= MAX_OWN:
         raise HedgerowError(f"There is room for {MAX_OWN} pairs; remove one first.")
-    set_id = _set_id(session, OWN_SET, author_id=author_id)
-    last = session.execute(
-        select(func.max(ProbeRecord.ordinal)).where(col(ProbeRecord.set_id) == set_id)
-    ).scalar()
-    row = ProbeRecord(
-        set_id=set_id,
-        ordinal=0 if last is None else last + 1,
-        anchor=pair["anchor"],
-        text=pair["text"],
-    )
-    session.add(row)
-    session.flush()
-    return StoredProbe(row.id or 0, Probe(row.anchor, row.text, row.label))
+    add_to_set(session, OWN_SET, Pasted([probe], []), author_id=author_id)
+    return own_probes(session)[-1]
 
 
 def remove_own_probe(session: Session, probe_id: int) -> None:
     """Remove a pair of the project's own with its cosines; one that is gone already is no error."""
-    if probe_id in {stored.id for stored in own_probes(session)}:
-        session.execute(delete(ProbeCosine).where(col(ProbeCosine.probe_id) == probe_id))
-        session.execute(delete(ProbeRecord).where(col(ProbeRecord.id) == probe_id))
-
-
-def _set_id(session: Session, name: str, *, author_id: int | None) -> int:
-    row = session.execute(select(ProbeSet).where(col(ProbeSet.name) == name)).scalar()
-    if row is None:
-        row = ProbeSet(name=name, author_id=author_id)
-        session.add(row)
-        session.flush()
-    return row.id or 0
+    remove_from_set(session, OWN_SET, [probe_id])
 
 
 def probe_cosines(session: Session, encoder_id: int, ids: Sequence[int]) -> dict[int, float]:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import delete, select, update
 from sqlmodel import Session, col
 
-from curation.diagnostics import register_encoder
+from curation.encoder_rows import register_encoder
 from curation.encoders import fingerprint
 from curation.release import create_release, get_release, list_releases
 from curation.triples import triples

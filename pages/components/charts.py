@@ -94,7 +94,7 @@ def _bars(
             alt.Tooltip("cosine:Q", title="Cosine", format=".3f"),
         ],
     )
-    legend = _legend()
+    legend = _legend(colours.ink)
     bars = base.mark_bar(strokeWidth=1.5, height=WHOLE_BAND).encode(
         fill=alt.Fill("series:N", scale=alt.Scale(domain=names, range=fill), legend=legend),
         stroke=alt.Stroke("series:N", scale=alt.Scale(domain=names, range=stroke), legend=legend),
@@ -145,9 +145,15 @@ def _side_by_side(series: list[str]) -> alt.YOffset:
     return alt.YOffset("series:N", sort=series, scale=alt.Scale(paddingInner=0.2))
 
 
-def _legend() -> alt.Legend:
+def _legend(ink: str) -> alt.Legend:
     return alt.Legend(
-        title=None, orient="top", columns=2, columnPadding=8, labelFontSize=13, symbolType="square"
+        labelColor=ink,
+        title=None,
+        orient="top",
+        columns=2,
+        columnPadding=8,
+        labelFontSize=13,
+        symbolType="square",
     )
 
 
@@ -182,7 +188,7 @@ def distribution(
         color=alt.Color(
             "series:N",
             scale=series,
-            legend=_legend(),
+            legend=_legend(colours.ink),
         ),
         tooltip=[
             alt.Tooltip("label:N", title="Type"),

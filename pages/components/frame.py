@@ -1,9 +1,16 @@
 """How every page begins."""
 
+from pathlib import Path
+
 import streamlit as st
 from streamlit.runtime.pages_manager import PagesManager
 
 from pages.components import markup
+
+ICON, LOGO = (Path(__file__).with_name(name) for name in ("icon.svg", "logo.svg"))
+
+SIDEBAR = 248
+"""Pixels: as wide as the longest page name; a narrow window needs the rest."""
 
 _APP_RAN = "app_ran"
 

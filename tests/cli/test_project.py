@@ -24,6 +24,8 @@ def test_init_loads_the_starter_corpus_once_and_quickly(home: Path) -> None:
     assert after_it.ru_utime + after_it.ru_stime < 15 + before_it.ru_utime + before_it.ru_stime
     answer = json.loads(first.stdout)
     assert answer["added"]["anchors"] == 1369
+    counts = ask("status")["variants"].values()
+    assert answer["added"]["variants"] == sum(sum(row.values()) for row in counts)
     assert answer["database"].endswith(str(home / "hedgerow.db"))
     before = ask("status")
     assert ask("init")["added"] == {"anchors": 0, "variants": 0, "decisions": 0}

@@ -10,7 +10,7 @@ from sqlmodel import Session, col
 
 from curation import bulk, review
 from curation.bulk import Comparison, FlagSet, apply_rule, find_matches, parse_rule
-from curation.diagnostics import register_encoder
+from curation.encoder_rows import register_encoder
 from curation.encoders import DEFAULT_ENCODER
 from curation.measures import Flag
 from curation.project import active_encoder_id

@@ -6,7 +6,7 @@ from sqlalchemy import Engine, func, select
 from sqlmodel import col
 
 from curation import diagnostics, review
-from curation.measures import Flag
+from curation.measures import MEASURES_VERSION, Flag
 from curation.project import active_encoder_id
 from curation.queue import card
 from curation.review import shown
@@ -42,6 +42,22 @@ def run(engine: Engine, **parameters: object) -> dict[str, object]:
     with writing(engine) as session:
         run_id = create_run(session, kind="diagnose", parameters=parameters).id or 0
     return execute(engine, load_settings(), run_id, {"diagnose": diagnostics.work})
+
+
+def test_what_an_older_version_measured_is_measured_again(
+    engine: Engine, encoders: FakeEncoders
+) -> None:
+    with writing(engine) as session:
+        add_family(session)
+    run(engine)
+    with writing(engine) as session:
+        old = session.get_one(Diagnostic, 1)
+        old.check_version, old.flags = MEASURES_VERSION - 1, int(Flag.UNCHANGED)
+    with reading(engine) as session:
+        assert diagnostics.count_without_measures(session) == 1
+    assert run(engine)["measured"] == 1
+    with reading(engine) as session:
+        assert (card(session, 1).flags, diagnostics.count_without_measures(session)) == (0, 0)
 
 
 def test_a_run_measures_everything_and_a_second_one_nothing(

@@ -8,7 +8,8 @@ from sqlalchemy import Engine
 from sqlmodel import Session, select
 
 from curation import review
-from curation.diagnostics import measure_variants, register_encoder, save_cosines
+from curation.diagnostics import measure_variants, save_cosines
+from curation.encoder_rows import register_encoder
 from curation.funnel import FunnelRow, NextStep, StepKind, funnel, next_steps
 from curation.project import ACTIVE_ENCODER, get_setting
 from curation.release import create_release

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import json
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from curation.measures import Flag, Measures, hardness, measure, suspicion
+from curation.measures import Flag, Measures, _stands_flat, hardness, measure, suspicion
+from curation.starter_corpus import FOLDER
 from curation.taxonomy import SurfaceCheck, variant_type
 
 ANCHOR = "The old ferry leaves the harbour at nine, and its bar serves hot soup."
 ANY = SurfaceCheck()
 
-flag_sets = st.integers(0, 63).map(Flag)
+flag_sets = st.integers(0, 127).map(Flag)
 cosines = st.none() | st.floats(-1, 1)
 shares = st.floats(0, 1)
 
@@ -125,7 +131,7 @@ def test_the_papers_two_failures_are_flagged() -> None:
 
 
 def test_every_flag_has_its_own_words() -> None:
-    assert len({flag.label for flag in Flag}) == len({flag.explanation for flag in Flag}) == 6
+    assert len({flag.label for flag in Flag}) == len({flag.explanation for flag in Flag}) == 7
     both = Flag.UNCHANGED | Flag.WRONG_SURFACE
     assert both.label == "unchanged, wrong surface"
     assert Flag(0).label == "no flag"
@@ -184,3 +190,39 @@ def test_a_distant_negation_is_less_odd_than_a_distant_hedge() -> None:
         return suspicion(Flag(0), levenshtein=9, cosine=0.4, content_kept=1, polarity=polarity)
 
     assert value("negative") < value("positive")
+
+
+def flat(text: str, anchor: str = "The mill grinds corn.") -> bool:
+    check = variant_type("phrase").surface_check
+    found = measure(anchor=anchor, text=text, cue="not clear", check=check, siblings=())
+    return Flag.FLAT_HEDGE in found.flags
+
+
+def test_a_claim_as_firm_as_before_behind_a_concession_is_flagged() -> None:
+    assert flat("The footage is not clear, but the mill grinds corn.")
+    assert flat("It's not clear yet; but the mill grinds corn!")
+    assert not flat("The footage is not clear, but the mill seems to grind corn.")
+    assert not flat("The footage is not clear, but I think the mill grinds corn.")
+    assert not flat("I'm not entirely sure it is not clear, but the mill grinds corn.")
+    assert not flat("It is not clear whether the mill grinds corn.")
+
+
+def test_the_flag_for_flat_hedges_finds_many_and_cries_wolf_seldom() -> None:
+    """Against the review of the starter corpus."""
+    reasons = {(r["anchor"], r["type"]): r["reason"] for r in _lines("reviews.jsonl")}
+    flagged, all_ = Counter[str](), Counter[str]()
+    for family in _lines("families.jsonl"):
+        for type_id in ("word", "phrase"):
+            if type_id in family:
+                reason = reasons.get((family["anchor"], type_id), "")
+                all_[reason] += 1
+                text = family[type_id]["text"]
+                flagged[reason] += _stands_flat(anchor=family["anchor"], text=text)
+    assert flagged["not_a_hedge"] / all_["not_a_hedge"] > 0.5
+    assert flagged["not_a_hedge"] / flagged.total() > 0.9
+    assert flagged[""] / all_[""] < 0.02
+
+
+def _lines(name: str) -> Iterator[dict[str, Any]]:
+    with (FOLDER / name).open(encoding="utf-8") as lines:
+        yield from (json.loads(line) for line in lines)

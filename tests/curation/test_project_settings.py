@@ -5,7 +5,8 @@ from sqlalchemy import Engine, select
 from sqlmodel import Session, col
 
 from curation import queue_keys
-from curation.diagnostics import measure_variants, register_encoder, save_cosines
+from curation.diagnostics import measure_variants, save_cosines
+from curation.encoder_rows import register_encoder
 from curation.measures import Flag
 from curation.project import ACTIVE_ENCODER, THRESHOLD, get_setting
 from curation.project_settings import change_threshold, count_over_threshold

@@ -7,9 +7,11 @@ from sqlalchemy import Engine, func, select
 from sqlmodel import Session, col
 
 from curation import review
-from curation.decisions import compute_status
+from curation.decisions import compute_standing, store_decisions
 from curation.queue import history, status_counts
 from curation.review import Shown, shown
+from curation.showing import decision_on
+from curation.status import Standing
 from db.engine import reading, writing
 from db.errors import HedgerowError
 from db.models import Decision, Diagnostic, Status, Variant, Verdict
@@ -233,9 +235,9 @@ def random_action(session: Session, dice: random.Random, reviewers: list[int]) -
         elif kind == "undo":
             review.undo(session, reviewer_id=who)
         else:
-            row = review._decision(card, reviewer_id=who, verdict=Verdict.ACCEPT)
+            row = decision_on(card, variant, reviewer_id=who, verdict=Verdict.ACCEPT)
             row.adjudicates = True
-            review.store_decisions(session, [row])
+            store_decisions(session, [row])
     except HedgerowError:
         session.rollback()
 
@@ -252,5 +254,5 @@ def test_the_kept_status_equals_the_recomputed_one(engine: Engine, seed: int) ->
             random_action(session, dice, reviewers)
         with reading(engine) as session:
             variants = session.execute(select(Variant)).scalars().all()
-            recomputed = compute_status(session, {v.id or 0: v.parent_id for v in variants})
-            assert {v.id: v.status for v in variants} == recomputed
+            kept = {v.id or 0: Standing(v.status, v.second_look) for v in variants}
+            assert kept == compute_standing(session, list(kept))

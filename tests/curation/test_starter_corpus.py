@@ -1,6 +1,5 @@
 """Loading the bundled corpus: four fifths decided, one fifth pending, twice the same as once."""
 
-import pytest
 from sqlalchemy import Engine, func, select
 from sqlmodel import col
 
@@ -11,17 +10,8 @@ from db.engine import reading, writing
 from db.models import Anchor, Decision, Diagnostic, Reviewer, ReviewerKind, Split, Status, Variant
 
 
-@pytest.fixture
-def loaded(engine: Engine) -> Loaded:
-    with writing(engine) as session:
-        return load_starter_corpus(session)
-
-
-def test_everything_arrives_and_a_second_loading_changes_nothing(
-    engine: Engine, loaded: Loaded
-) -> None:
-    assert loaded.anchors == 1369
-    with reading(engine) as session:
+def test_everything_arrives_and_a_second_loading_changes_nothing(starter_engine: Engine) -> None:
+    with reading(starter_engine) as session:
         before = {
             table: session.execute(select(func.count()).select_from(table)).scalar_one()
             for table in (Anchor, Variant, Decision, Diagnostic)
@@ -32,21 +22,20 @@ def test_everything_arrives_and_a_second_loading_changes_nothing(
         assert session.execute(originals).scalar_one() == 9506
         people = select(Reviewer).where(col(Reviewer.kind) == ReviewerKind.PERSON)
         assert session.execute(people).first() is None
-    assert before[Diagnostic] == before[Variant] == loaded.variants
+    assert before[Anchor] == 1369
+    assert before[Diagnostic] == before[Variant]
     assert sum(number[Status.REJECTED] for number in counts.values()) == 1
     assert sum(number[Status.CONFLICT] for number in counts.values()) == 0
-    with writing(engine) as session:
+    with writing(starter_engine) as session:
         assert load_starter_corpus(session) == Loaded(0, 0, 0)
-    with reading(engine) as session:
+    with reading(starter_engine) as session:
         for table, number in before.items():
             assert session.execute(select(func.count()).select_from(table)).scalar_one() == number
         assert status_counts(session) == counts
 
 
-def test_the_pending_fifth_is_undecided_and_spread_over_the_splits(
-    engine: Engine, loaded: Loaded
-) -> None:
-    with reading(engine) as session:
+def test_the_pending_fifth_is_undecided_and_spread_over_the_splits(starter_engine: Engine) -> None:
+    with reading(starter_engine) as session:
         rows = session.execute(
             select(Anchor.uid, Anchor.split, func.count(Decision.id))  # type: ignore[call-overload]
             .join(Variant, col(Variant.anchor_id) == Anchor.id)
@@ -62,8 +51,8 @@ def test_the_pending_fifth_is_undecided_and_spread_over_the_splits(
         assert 0.85 < train < 0.95
 
 
-def test_an_edited_variant_names_what_it_was_made_from(engine: Engine, loaded: Loaded) -> None:
-    with reading(engine) as session:
+def test_an_edited_variant_names_what_it_was_made_from(starter_engine: Engine) -> None:
+    with reading(starter_engine) as session:
         text = "Dark clouds hang over the fishing harbour, or so it seems."
         child = session.execute(select(Variant).where(col(Variant.text) == text)).scalar_one()
         parent = session.get_one(Variant, child.parent_id)

@@ -20,6 +20,7 @@ from db.models import Encoder, Run, RunMetric, RunState, Split, Variant, Variant
 from db.runs import get_run, list_runs, log_file
 from db.settings import load_settings
 from pages.components import charts, run_view
+from pages.components.palette import palette
 from tests.curation.families import add_family, add_plain_family
 from training.figures import Part
 from training.plan import KIND
@@ -310,7 +311,7 @@ def test_figure_1_draws_published_values_hollow_in_the_colours_of_before_and_aft
     rows = figure_1_rows(before=[0.8, 0.7, 0.9], after=[0.4, 0.5, 0.95])
     spec = charts.figure_1(rows, dark=False).to_dict()
     bars = spec["layer"][0]["encoding"]
-    light = charts.LIGHT
+    light = palette(dark=False)
     assert bars["stroke"]["scale"]["range"] == [light.before, light.after] * 2
     assert bars["fill"]["scale"]["range"] == ["transparent"] * 2 + [light.before, light.after]
     assert bars["fill"]["scale"]["domain"] == [

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from curation.encoders import DEFAULT_ENCODER, load_encoder
-from db.errors import HedgerowError
 from training.similarity import (
     FIGURE_1,
     Probe,
@@ -15,7 +12,6 @@ from training.similarity import (
     figure_1_rows,
     probe_rows,
     probe_similarities,
-    read_probes,
 )
 
 
@@ -61,67 +57,3 @@ def test_distribution_has_a_row_for_each_variant_and_series():
         ("verbal", "training", "after", 0.3),
         ("word", "pending fifth", "after", 0.7),
     ]
-
-
-@pytest.mark.parametrize(
-    ("name", "content"),
-    [
-        ("p.csv", 'anchor,text,label\n"He came, she left.","He ""came"".",x\nA.,B.,\n'),
-        ("p.tsv", 'anchor\ttext\tlabel\nHe came, she left.\tHe "came".\tx\nA.\tB.\t\n'),
-        (
-            "p.jsonl",
-            '{"anchor":"He came, she left.","text":"He \\"came\\".","label":"x"}\n\n'
-            '{"anchor":"A.","text":"B."}\n',
-        ),
-        ("p.CSV", '\ufeffanchor,text,label\r\n"He came,\n she left.","He ""came"".",x\r\nA.,B.,'),
-        ("p.csv", 'id,label,text,anchor\n1,x,"He ""came"".","He came, she left."\n2,,B.,A.\n'),
-    ],
-)
-def test_probes_are_read_from_each_kind_of_file(tmp_path, name, content):
-    path = tmp_path / name
-    path.write_text(content, encoding="utf-8", newline="")
-    expected = [Probe("He came, she left.", 'He "came".', "x"), Probe("A.", "B.", "")]
-    assert read_probes(path) == expected
-
-
-def test_the_label_column_may_be_missing(tmp_path):
-    path = tmp_path / "p.csv"
-    path.write_text("anchor,text\nA.,B.\n", encoding="utf-8")
-    assert read_probes(path) == [Probe("A.", "B.", "")]
-
-
-@pytest.mark.parametrize(
-    ("name", "content", "sentence"),
-    [
-        ("p.xlsx", "", "Expected probes in a .csv, .tsv or .jsonl file"),
-        ("p.csv", "", "anchor and text not found"),
-        ("p.csv", "anchor,sentence\nA.,B.\n", "text not found"),
-        ("p.csv", "anchor,text\n", "at least one pair"),
-        ("p.csv", "anchor,text\nA.,B.\nA.\n", "line 3: expected 2 fields"),
-        ("p.csv", "anchor,text\nA.,B.,C.\n", "line 2: expected 2 fields"),
-        ("p.csv", "anchor,text\nA.,  \n", "line 2: text is empty"),
-        ("p.csv", 'anchor,text\nA.,"B', "line 2: unexpected end of data"),
-        ("p.tsv", "anchor\ttext\nA.\t\x07B.\n", "line 2: .*control character"),
-        ("p.jsonl", "\n", "at least one pair"),
-        ("p.jsonl", '{"anchor":"A.","text":"B."}\n{"anchor"', "line 2: expected JSON"),
-        ("p.jsonl", "[" * 100_000, "line 1: expected JSON"),
-        ("p.jsonl", '["A.","B."]', "line 1: expected an object"),
-        ("p.jsonl", '{"anchor":"A."}', "line 1: expected a text as text"),
-        ("p.jsonl", '{"anchor":"A.","text":3}', "line 1: expected a text as text"),
-        ("p.jsonl", '{"anchor":"A.","text":"\\ud800"}', "line 1: .*control character"),
-    ],
-)
-def test_wrong_probes_are_told_in_one_sentence(tmp_path: Path, name, content, sentence):
-    path = tmp_path / name
-    path.write_text(content, encoding="utf-8")
-    with pytest.raises(HedgerowError, match=sentence) as caught:
-        read_probes(path)
-    assert "\n" not in str(caught.value)
-
-
-def test_an_unreadable_probe_file_is_told_in_one_sentence(tmp_path):
-    with pytest.raises(HedgerowError, match="No such file"):
-        read_probes(tmp_path / "nowhere.csv")
-    (tmp_path / "p.csv").write_bytes(b"anchor,text\n\xe4,b\n")
-    with pytest.raises(HedgerowError, match="UTF-8"):
-        read_probes(tmp_path / "p.csv")

@@ -1,0 +1,192 @@
+"""What becomes of an anchor: corrected, retired, restored."""
+
+from typing import NamedTuple
+
+from sqlalchemy import delete, func, select, update
+from sqlmodel import Session, col
+
+from curation.decisions import StatusChange, chunks, forget_kept, refresh_status
+from curation.diagnostics import measure_variants
+from curation.text import anchor_uid, canonical
+from curation.wording import current_wording
+from db.columns import now
+from db.errors import HedgerowError
+from db.models import Anchor, AnchorRevision, Reviewer, Status, Variant, VariantCosine
+
+MAX_ANCHOR = 2000
+"""Longest wording of an anchor, in characters."""
+
+_DECIDED = (Status.ACCEPTED, Status.REJECTED, Status.CONFLICT)
+
+
+class Correction(NamedTuple):
+    """What a correction did.
+
+    Attributes:
+        revision: the number of the new wording.
+        second_looks: variants that had been decided and are pending again.
+        changes: every variant of the anchor, with its status before and after.
+    """
+
+    revision: int
+    second_looks: int
+    changes: tuple[StatusChange, ...]
+
+
+def get_anchor(session: Session, uid: str) -> Anchor:
+    """The anchor with this uid.
+
+    Raises:
+        HedgerowError: there is none.
+    """
+    anchor = session.execute(select(Anchor).where(col(Anchor.uid) == uid)).scalar()
+    if anchor is None:
+        raise HedgerowError(f"There is no anchor '{uid}'; a uid has 16 hexadecimal digits.")
+    return anchor
+
+
+def count_second_looks(session: Session, anchor_id: int) -> int:
+    """How many decided variants a correction of the anchor would bring back for a second look."""
+    query = (
+        select(func.count())
+        .select_from(Variant)
+        .where(col(Variant.anchor_id) == anchor_id, col(Variant.status).in_(_DECIDED))
+    )
+    return session.execute(query).scalar_one()
+
+
+def correct_anchor(
+    session: Session, anchor_id: int, text: str, *, reviewer_id: int, expected_revision: int
+) -> Correction:
+    """Give the anchor a better wording; what had been decided on its variants is open again.
+
+    No decision is lost, but only later ones count. The variants' distances and flags are measured
+    at once, their cosines with the next diagnostics run. The anchor's uid and split stay. Going
+    back to an earlier wording of the same anchor is a correction, too.
+
+    Args:
+        expected_revision: the number of the wording that the reviewer saw.
+
+    Raises:
+        HedgerowError: nothing would change, the wording is empty, too long, not plain text or
+            another anchor's, or somebody has corrected it meanwhile. Nothing is changed then.
+    """
+    anchor = _lock(session, anchor_id)
+    clean = _checked(text)
+    if anchor.revision != expected_revision:
+        raise HedgerowError(_corrected_meanwhile(session, anchor))
+    current = session.get_one(AnchorRevision, (anchor_id, anchor.revision))
+    if clean == current.text:
+        raise HedgerowError("The wording is unchanged; change it, or leave the anchor as it is.")
+    text_uid = anchor_uid(clean)
+    _refuse_anothers(session, anchor_id, text_uid)
+    anchor.revision += 1
+    session.add(
+        AnchorRevision(
+            anchor_id=anchor_id,
+            revision=anchor.revision,
+            text=clean,
+            text_uid=text_uid,
+            author_id=reviewer_id,
+        )
+    )
+    session.flush()
+    changes = _reopen(session, anchor_id)
+    looks = sum(c.before in _DECIDED and c.after is Status.PENDING for c in changes)
+    return Correction(anchor.revision, looks, tuple(changes))
+
+
+def _lock(session: Session, anchor_id: int) -> Anchor:
+    """The anchor, which nobody else changes before this transaction ends."""
+    return session.get_one(Anchor, anchor_id, populate_existing=True, with_for_update=True)
+
+
+def _checked(text: str) -> str:
+    clean = canonical(text)
+    if not clean or len(clean) > MAX_ANCHOR:
+        raise HedgerowError(
+            f"Expected a wording of 1 to {MAX_ANCHOR} characters, found {len(clean)}; "
+            f"{'shorten it' if clean else 'write one, or retire the anchor'}."
+        )
+    return clean
+
+
+def _corrected_meanwhile(session: Session, anchor: Anchor) -> str:
+    author = session.execute(
+        select(col(Reviewer.name))
+        .join(AnchorRevision, col(AnchorRevision.author_id) == col(Reviewer.id))
+        .where(
+            col(AnchorRevision.anchor_id) == anchor.id,
+            col(AnchorRevision.revision) == anchor.revision,
+        )
+    ).scalar()
+    by = f" by {author}" if author else ""
+    return f"The anchor was corrected{by} meanwhile; nothing was changed, look at it once more."
+
+
+def _refuse_anothers(session: Session, anchor_id: int, text_uid: str) -> None:
+    """Two anchors of one wording would be one anchor twice, perhaps in two splits."""
+    others = (
+        select(col(Anchor.uid)).where(col(Anchor.uid) == text_uid, col(Anchor.id) != anchor_id),
+        select(col(Anchor.uid))
+        .join(AnchorRevision, current_wording())
+        .where(col(AnchorRevision.text_uid) == text_uid, col(Anchor.id) != anchor_id),
+    )
+    for query in others:
+        found = session.execute(query.limit(1)).scalar()
+        if found is not None:
+            raise HedgerowError(
+                f"The anchor {found} has this wording already; retire one of the two, or word "
+                "this one differently."
+            )
+
+
+def _reopen(session: Session, anchor_id: int) -> list[StatusChange]:
+    """Let only decisions from now on count, and measure against the current wording."""
+    of_anchor = col(Variant.anchor_id) == anchor_id
+    # In the order of their ids, as everybody locks them.
+    locked = select(col(Variant.id)).where(of_anchor).order_by(col(Variant.id))
+    ids = [key or 0 for key in session.execute(locked.with_for_update(key_share=True)).scalars()]
+    session.flush()
+    # The refresh brings the version to the same number.
+    session.connection().execute(
+        update(Variant).where(of_anchor).values(since_version=Variant.version + 1)
+    )
+    for some in chunks(ids):
+        session.connection().execute(
+            delete(VariantCosine).where(col(VariantCosine.variant_id).in_(some))
+        )
+    changes = refresh_status(session, ids)
+    measure_variants(session, ids)
+    return changes
+
+
+def retire_anchor(session: Session, anchor_id: int) -> bool:
+    """Take the anchor and its variants out of use, queues and releases; whether it was in use.
+
+    Decisions stay, and earlier releases are as they were.
+    """
+    anchor = _lock(session, anchor_id)
+    if anchor.retired_at is not None:
+        return False
+    anchor.retired_at = now()
+    _set_retired(session, anchor_id, True)
+    return True
+
+
+def restore_anchor(session: Session, anchor_id: int) -> bool:
+    """Take a retired anchor into use again, as it was; whether it was retired."""
+    anchor = _lock(session, anchor_id)
+    if anchor.retired_at is None:
+        return False
+    anchor.retired_at = None
+    _set_retired(session, anchor_id, False)
+    return True
+
+
+def _set_retired(session: Session, anchor_id: int, retired: bool) -> None:
+    session.flush()
+    session.connection().execute(
+        update(Variant).where(col(Variant.anchor_id) == anchor_id).values(retired=retired)
+    )
+    forget_kept(session)
