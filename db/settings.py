@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from pydantic import Field, ValidationError, field_validator
+from pydantic import Field, SecretStr, ValidationError, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError
@@ -26,6 +26,8 @@ class Settings(BaseSettings):
     home: Path = Field(default_factory=Path.cwd)
     database_url: str = ""
     reviewer: str = Field(default="", max_length=80)
+    openai_api_key: SecretStr = SecretStr("")
+    openai_base_url: str = ""
 
     @field_validator("home")
     @classmethod

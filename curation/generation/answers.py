@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
+from itertools import zip_longest
 from typing import Any, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field, create_model
@@ -137,7 +138,7 @@ def _from_list(raw: str, types: Sequence[VariantType]) -> dict[str, str]:
     names = _names(types)
     items = [item for item in _ITEM.finditer(raw) if item["name"].strip().lower() in names]
     found: dict[str, str] = {}
-    for item, following in zip(items, [*items[1:], None], strict=True):
+    for item, following in zip_longest(items, items[1:]):
         end = following.start() if following else len(raw)
         text = raw[item.end() : end].strip().split("\n\n")[0]
         found.setdefault(names[item["name"].strip().lower()], text)

@@ -4,6 +4,7 @@ Retries, budgets and storage are elsewhere; here a failure becomes one of the pr
 counted, with how long the server asked to wait.
 """
 
+import logging
 import math
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -87,6 +88,7 @@ class ChatModel:
 
     def _open(self) -> AsyncOpenAI:
         if self._client is None:
+            logging.getLogger("httpx2").setLevel(logging.WARNING)  # a line a call fills the log
             self._client = AsyncOpenAI(
                 api_key=self.key.get_secret_value() or NO_KEY,
                 base_url=self.base_url or None,

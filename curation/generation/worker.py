@@ -180,7 +180,7 @@ class Worker:
                 await self._pause(wait)
                 if self._stop.is_set():
                     break
-        except HedgerowError as error:
+        except Exception as error:  # what cannot be mended by asking again ends the run
             self._halt(error)
         finally:
             self.ledger.under_way -= 1
