@@ -4,6 +4,8 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 
+from pydantic import BaseModel
+
 from curation.generation.answers import Parsed, Problem, answer_model, parse_answer
 from curation.generation.calls import Call
 from curation.generation.client import CallError, ChatModel, Reply
@@ -72,6 +74,12 @@ class Asker:
         """The types that a call asks for, in the taxonomy's order."""
         return [entry for entry in self.types if entry.id in call.type_ids]
 
+    def question(self, call: Call) -> tuple[str, type[BaseModel]]:
+        """The prompt of a call, and what its answer shall be made of."""
+        types = self.asked_types(call)
+        prompt = fill(call.template, text=call.text, types=types, cues=call.cues)
+        return prompt, answer_model(types)
+
     async def attempt(self, call: Call, number: int) -> tuple[Attempt, float]:
         """Ask once.
 
@@ -82,20 +90,20 @@ class Asker:
             HedgerowError: no call can succeed: wrong key, no such model, no money.
         """
         await self.gate.wait(self.sleep)
-        types = self.asked_types(call)
-        prompt = fill(call.template, text=call.text, types=types, cues=call.cues)
+        prompt, answer = self.question(call)
         loop = asyncio.get_running_loop()
         begun = loop.time()
         try:
-            reply = await self.model.ask(prompt, answer_model(types))
+            reply = await self.model.ask(prompt, answer)
         except CallError as error:
-            attempt, wait = self._failed(call, number, error)
+            attempt, wait = self.failed(call, number, error)
             return attempt._replace(seconds=loop.time() - begun), wait
         self.gate.note(None)
-        attempt = self._answered(call, number, reply, types)
+        attempt = self.answered(call, number, reply)
         return attempt._replace(seconds=loop.time() - begun), 0.0
 
-    def _failed(self, call: Call, number: int, error: CallError) -> tuple[Attempt, float]:
+    def failed(self, call: Call, number: int, error: CallError) -> tuple[Attempt, float]:
+        """What a failure makes of its call, and the seconds to wait before it is asked again."""
         self.gate.note(error.problem, str(error))
         again = error.problem not in NEVER and number < self.attempts
         wait = backoff(call, number) if error.retry_after is None else error.retry_after
@@ -106,10 +114,9 @@ class Asker:
         attempt = Attempt(call, number, None, {}, (error.problem,), str(error), state)
         return attempt, wait if again else 0.0
 
-    def _answered(
-        self, call: Call, number: int, reply: Reply, types: Sequence[VariantType]
-    ) -> Attempt:
-        parsed = read_reply(reply, call=call, types=types)
+    def answered(self, call: Call, number: int, reply: Reply) -> Attempt:
+        """What a reply makes of its call: done, failed, or to be asked again."""
+        parsed = read_reply(reply, call=call, types=self.asked_types(call))
         if self._ask_again(parsed, number):
             return Attempt(call, number, reply, {}, parsed.problems, "", CallState.OPEN)
         state = CallState.DONE if parsed.texts else CallState.FAILED

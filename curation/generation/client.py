@@ -86,7 +86,8 @@ class ChatModel:
     def __post_init__(self) -> None:
         self._dialect.structured = self.structured
 
-    def _open(self) -> AsyncOpenAI:
+    def client(self) -> AsyncOpenAI:
+        """The connection, opened when it is first asked for."""
         if self._client is None:
             logging.getLogger("httpx2").setLevel(logging.WARNING)  # a line a call fills the log
             self._client = AsyncOpenAI(
@@ -116,18 +117,19 @@ class ChatModel:
             HedgerowError: none will ever come: wrong key, no such model, no money left.
         """
         while True:
-            request = self._request(prompt, answer)
+            request = self.request(prompt, answer)
             try:
-                completion = await self._open().chat.completions.create(**request)
+                completion = await self.client().chat.completions.create(**request)
             except openai.BadRequestError as error:
                 if self._learns_from(error, request):
                     continue
                 raise CallError(Problem.REFUSED_REQUEST, self._said(error)) from error
             except openai.APIError as error:
-                raise self._explained(error) from error
-            return _reply(completion)
+                raise self.explained(error) from error
+            return read_completion(completion)
 
-    def _request(self, prompt: str, answer: type[BaseModel] | None) -> dict[str, Any]:
+    def request(self, prompt: str, answer: type[BaseModel] | None) -> dict[str, Any]:
+        """The body of a request."""
         request: dict[str, Any] = {
             "model": self.model,
             "messages": [{"role": "user", "content": prompt}],
@@ -157,7 +159,8 @@ class ChatModel:
             return False
         return True
 
-    def _explained(self, error: openai.APIError) -> Exception:
+    def explained(self, error: openai.APIError) -> Exception:
+        """What an error of the server's means: a ``CallError``, or a sentence for a person."""
         said = self._said(error)
         if isinstance(error, openai.APITimeoutError):
             return CallError(Problem.TIMEOUT, f"No answer within {self.timeout:g} seconds.")
@@ -205,8 +208,12 @@ def response_format(answer: type[BaseModel]) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _reply(completion: Any) -> Reply:
-    """Read a completion; servers differ in what they leave out, and some send an empty one."""
+def read_completion(completion: Any) -> Reply:
+    """Read a completion; servers differ in what they leave out.
+
+    Raises:
+        CallError: it holds no message.
+    """
     choices = getattr(completion, "choices", None)
     if not choices or choices[0].message is None:
         raise CallError(Problem.SERVER, "The server sent an answer without a message.")

@@ -9,6 +9,9 @@ from curation.taxonomy import Role
 
 Provider = Literal["openai", "rules"]
 
+KIND = "generate"
+"""Of the runs."""
+
 MAX_CONCURRENCY = 512
 
 

@@ -11,6 +11,7 @@ from curation.generation.asking import Asker
 from curation.generation.calls import count_calls, plan_calls
 from curation.generation.client import ChatModel
 from curation.generation.prompts import prompt_versions, seed_prompts
+from curation.generation.request import KIND as KIND
 from curation.generation.request import GenerationRequest
 from curation.generation.worker import Worker, read_ledger
 from curation.types import list_types
@@ -19,8 +20,6 @@ from db.errors import HedgerowError
 from db.execution import RunContext
 from db.models import CallState, Run
 from db.runs import create_run
-
-KIND = "generate"
 
 
 def checked_request(values: dict[str, Any]) -> GenerationRequest:

@@ -1,0 +1,60 @@
+"""What models charge: a dated table that comes with the program, and the project's own prices."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from sqlmodel import Session
+
+from curation.generation.request import Price
+from curation.project import PRICES, get_setting, put_setting
+from db.errors import HedgerowError
+
+_FILE = Path(__file__).with_name("prices.json")
+_TABLE: dict[str, Any] = json.loads(_FILE.read_text(encoding="utf-8"))
+
+DATED: str = _TABLE["dated"]
+"""Month of the prices that come with the program."""
+
+BATCH_SHARE = 0.5
+"""What a call in a batch costs of one that is answered at once, at OpenAI."""
+
+
+def prices(session: Session) -> dict[str, Price]:
+    """US dollars per million tokens by model; the project's own win over those that came along."""
+    own: dict[str, Any] = get_setting(session, PRICES)
+    return {name: Price(**value) for name, value in (_TABLE["models"] | own).items()}
+
+
+def price_of(session: Session, model: str, *, batch: bool = False) -> Price | None:
+    """The price of a model; None where none is known.
+
+    A dated name ('gpt-4o-mini-2024-07-18') costs what its family costs.
+    """
+    known = prices(session)
+    names = [name for name in known if model == name or model.startswith(f"{name}-20")]
+    if not names:
+        return None
+    price = known[max(names, key=len)]
+    share = BATCH_SHARE if batch else 1.0
+    return Price(prompt=price.prompt * share, completion=price.completion * share)
+
+
+def set_price(session: Session, model: str, price: Price | None) -> None:
+    """Store the project's own price of a model; None takes it back.
+
+    Raises:
+        HedgerowError: the model has no name.
+    """
+    name = model.strip()
+    if not name or len(name) > 200:
+        raise HedgerowError(
+            f"Expected a model's name of 1 to 200 characters, found {len(name)}; write it as the "
+            "provider does."
+        )
+    own = dict(get_setting(session, PRICES))
+    if price is None:
+        own.pop(name, None)
+    else:
+        own[name] = price.model_dump()
+    put_setting(session, PRICES, own)
