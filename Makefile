@@ -2,6 +2,7 @@
 # make run     set up, load the starter corpus into the working directory, open the app
 # make test    set up with the test tools, run every test
 # make check   set up with the test tools, run linters and type checks
+# make images  take the pictures of the README and the guides anew (trains for some minutes)
 # make lock    write the versions that .venv has now to constraints.txt (after upgrading some)
 #
 # PYTHON=...   interpreter that .venv is made with (otherwise python3.11, else python3)
@@ -64,6 +65,10 @@ check: setup-test
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
+
+.PHONY: images
+images: setup-test
+	$(BIN)/python docs/make_images.py
 
 .PHONY: lock
 lock: setup-test

@@ -5,6 +5,7 @@ import streamlit as st
 from pages.components import errors, frame, signin
 
 frame.app_runs()
+errors.guard_callbacks()
 # Our own pictures: the page icons that Streamlit names are fetched from a server of its maker's
 # choice, and nothing here may ask anybody else for anything.
 st.set_page_config(
@@ -17,12 +18,17 @@ st.logo(str(frame.LOGO), icon_image=str(frame.ICON))
 
 PAGES = [
     st.Page("pages/overview.py", title="Overview", icon=":material/conversion_path:", default=True),
+    st.Page("pages/anchors.py", title="Anchors", icon=":material/notes:"),
     st.Page("pages/review.py", title="Review", icon=":material/rate_review:"),
+    st.Page("pages/diagnostics.py", title="Diagnostics", icon=":material/bar_chart:"),
     st.Page("pages/release.py", title="Release & export", icon=":material/inventory_2:"),
     st.Page("pages/train.py", title="Train", icon=":material/model_training:"),
+    st.Page("pages/compare.py", title="Compare", icon=":material/compare_arrows:"),
+    st.Page("pages/settings.py", title="Settings", icon=":material/settings:"),
 ]
 
 page = st.navigation(PAGES)
 with errors.shown_as_one_sentence():
+    errors.show_callback_errors()
     signin.sidebar()
     page.run()

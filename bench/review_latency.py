@@ -9,27 +9,19 @@ at most 1.2 times small.
 """
 
 import argparse
-import os
-import socket
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
-import urllib.request
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
 
-from playwright.sync_api import Page, sync_playwright
+from playwright.sync_api import Page
 
+from bench.browsing import chromium, free_port, serving
 from bench.synthetic import make_project
 
 ROOT = Path(__file__).resolve().parent.parent
-CHROMIUM_FLAGS = (
-    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
-    "--disable-background-networking", "--disable-component-update", "--disable-sync",
-)  # fmt: skip
 PAUSE_SECONDS = 0.35
 """Between two presses: longer than the time in which a new card takes no key."""
 
@@ -55,33 +47,16 @@ _PRESS = """([selector, attribute]) => new Promise((resolve) => {
 })"""
 
 
-@contextmanager
-def _server(script: Path, home: Path) -> Iterator[str]:
-    """A Streamlit server on a free port; its address."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+def _serving(script: Path, home: Path) -> AbstractContextManager[str]:
+    """A Streamlit server over the project; its address."""
+    port = free_port()
     command = [sys.executable, "-m", "streamlit", "run", str(script), "--server.port", str(port)]
     command += ["--server.headless", "true", "--server.fileWatcherType", "none"]
     command += ["--browser.gatherUsageStats", "false", "--server.address", "127.0.0.1"]
-    environment = os.environ | {
+    environment = {
         "HEDGEROW_HOME": str(home), "HEDGEROW_REVIEWER": "bench", "PYTHONPATH": str(ROOT),
     }  # fmt: skip
-    process = subprocess.Popen(
-        command, cwd=home, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-    )
-    address = f"http://127.0.0.1:{port}"
-    try:
-        for _ in range(200):
-            try:
-                urllib.request.urlopen(f"{address}/_stcore/health", timeout=1).read()
-                break
-            except OSError:
-                time.sleep(0.1)
-        yield address
-    finally:
-        process.terminate()
-        process.wait(timeout=10)
+    return serving(command, port=port, folder=home, environment=environment)
 
 
 def _press(page: Page, selector: str, attribute: str | None) -> float:
@@ -101,12 +76,10 @@ def measure(*, large: int, small: int, presses: int) -> dict[str, list[float]]:
             "review, large": (ROOT / "app.py", "large", "/review", ".hg-card", "data-variant"),
             "review, small": (ROOT / "app.py", "small", "/review", ".hg-card", "data-variant"),
         }
-        driver = stack.enter_context(sync_playwright())
-        chromium = os.environ.get("HEDGEROW_TEST_CHROMIUM", "/usr/bin/chromium")
-        browser = driver.chromium.launch(executable_path=chromium, args=list(CHROMIUM_FLAGS))
+        browser = stack.enter_context(chromium())
         open_pages: dict[str, Page] = {}
         for name, (script, home, path, selector, _) in pages.items():
-            address = stack.enter_context(_server(script, folder / home))
+            address = stack.enter_context(_serving(script, folder / home))
             page = browser.new_page(viewport={"width": 1440, "height": 900})
             page.goto(address + path)
             page.wait_for_selector(selector, timeout=60_000)
@@ -117,7 +90,6 @@ def measure(*, large: int, small: int, presses: int) -> dict[str, list[float]]:
                 took = _press(open_pages[name], selector, attribute)
                 if turn >= 3:  # the first presses warm caches up
                     found[name].append(took)
-        browser.close()
         return found
 
 

@@ -11,7 +11,7 @@ import Levenshtein
 from sqlalchemy import Engine, insert
 from sqlmodel import Session
 
-from curation.measures import LEVENSHTEIN_THRESHOLD, Flag
+from curation.measures import LEVENSHTEIN_THRESHOLD, MEASURES_VERSION, Flag
 from curation.project import open_project
 from curation.reviewers import ensure_reviewer
 from curation.starter_corpus import FOLDER, RANDOM_SALT
@@ -127,6 +127,7 @@ def _store(
         insert(Diagnostic),
         [
             {"variant_id": v["id"], "length_ratio": 1.1, "content_kept": 0.9,
+             "check_version": MEASURES_VERSION,
              "created_at": moment} | _distance(anchor["text"], v)
             for anchor, v in batch
         ],

@@ -6,7 +6,7 @@ sentence on standard error: exit code 1, or 2 for wrong usage.
 
 import typer
 
-from cli import browser, project, release, review, runs
+from cli import anchor_changes, anchors, browser, project, release, review, runs, settings
 from cli.terminal import Commands
 
 app = typer.Typer(
@@ -27,8 +27,14 @@ app.command("export")(release.export_release)
 app.command("train")(runs.train_encoder)
 app.command()(runs.similarity)
 app.command("app")(browser.open_app)
+anchors.anchors_app.command("list")(anchor_changes.list_anchors)
+anchors.anchors_app.command()(anchor_changes.correct)
+anchors.anchors_app.command()(anchor_changes.retire)
+anchors.anchors_app.command()(anchor_changes.restore)
+app.add_typer(anchors.anchors_app, name="anchors")
 app.add_typer(review.review_app, name="review")
 app.add_typer(release.release_app, name="release")
+app.add_typer(settings.settings_app, name="settings")
 
 
 def main() -> None:

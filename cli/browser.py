@@ -2,11 +2,16 @@
 
 import errno
 import http.client
+import importlib
+import os
+import runpy
 import signal
 import socket
-import subprocess
 import sys
+import threading
 import time
+from collections.abc import Callable
+from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Annotated
 
@@ -15,11 +20,11 @@ from sqlalchemy import Engine
 
 from cli.runs import new_run
 from cli.terminal import AsJson, err, open_home, show, text_of
-from curation import diagnostics
+from curation import diagnostics, queue_keys
 from curation.project import active_encoder_id
-from db.engine import reading
+from db.engine import reading, writing
 from db.errors import HedgerowError
-from db.runs import UNFINISHED, list_runs, start_process
+from db.runs import UNFINISHED, list_runs, request_cancel, start_process
 from db.settings import Settings
 
 APP = Path(__file__).parent.with_name("app.py")
@@ -28,6 +33,8 @@ PORTS_TRIED = 100
 THIS_MACHINE = ("127.0.0.1", "localhost")
 REACHED_AT = {"0.0.0.0": "127.0.0.1", "::": "::1"}
 """Where this machine itself reaches a server that listens on all its addresses."""
+NEEDED_SOON = ("pandas", "curation.funnel", "curation.release_contents")
+"""What the first page imports; that is done while the browser is still starting."""
 
 
 def open_app(
@@ -47,32 +54,62 @@ def open_app(
     settings, engine = open_home(create=True)
     port = _free_port(address, port)
     run_id = _start_missing_measures(settings, engine)
-    process = _start_streamlit(settings, address=address, port=port)
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # ends the app as Ctrl-C does
-    try:
-        _wait_until_it_answers(process, address=address, port=port)
-        url = _url(address, port)
-        lines = [f"Hedgerow: {url}"]
-        if run_id is not None:
-            lines.append(f"Run {run_id} measures variants in the background.")
-        show({"url": url, "run": run_id}, as_json, *lines)
-        raise typer.Exit(process.wait())
-    except KeyboardInterrupt:
-        process.terminate()
-        process.wait()
+    url = _url(address, port)
+    lines = [f"Hedgerow: {url}"]
+    if run_id is not None:
+        lines.append(f"Run {run_id} measures variants in the background.")
+    engine.dispose()
+    _serve(
+        settings,
+        address=address,
+        port=port,
+        announce=lambda: show({"url": url, "run": run_id}, as_json, *lines),
+    )
 
 
-def _start_streamlit(settings: Settings, *, address: str, port: int) -> "subprocess.Popen[bytes]":
-    environment = settings.process_environment()
+def _serve(settings: Settings, *, address: str, port: int, announce: Callable[[], None]) -> None:
+    """Be the server until Ctrl-C or SIGTERM; ``announce`` is called once it answers.
+
+    Streamlit runs in this process, which has imported most of what the pages need: a second
+    interpreter would do that again.
+    """
+    os.environ.update(settings.process_environment())
     if address not in THIS_MACHINE:
         err.print(text_of(f"Everybody who reaches {address} can review, under any name."))
         allowed = ",".join([*THIS_MACHINE, address])  # the browsers' names for this machine
-        environment.setdefault("STREAMLIT_SERVER_ALLOWED_HOSTS", allowed)
-    command = [
-        *(sys.executable, "-m", "streamlit", "run", str(APP), "--logger.hideWelcomeMessage=true"),
+        os.environ.setdefault("STREAMLIT_SERVER_ALLOWED_HOSTS", allowed)
+    os.chdir(settings.home)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # until Streamlit has its own
+    output = sys.stdout
+    answers, ended = threading.Event(), threading.Event()
+
+    def tell() -> None:
+        if _wait_until_it_answers(address=address, port=port, ended=ended):
+            answers.set()
+            with redirect_stdout(output):
+                announce()
+            for name in NEEDED_SOON:
+                importlib.import_module(name)
+
+    threading.Thread(target=tell, daemon=True).start()
+    sys.argv = [
+        *("streamlit", "run", str(APP), "--logger.hideWelcomeMessage=true"),
         *(f"--server.address={address}", f"--server.port={port}"),
     ]
-    return subprocess.Popen(command, cwd=settings.home, env=environment, stdout=sys.stderr.fileno())
+    try:
+        with redirect_stdout(sys.stderr):  # standard output is for what is announced
+            runpy.run_module("streamlit", run_name="__main__")
+    except KeyboardInterrupt:
+        return
+    except SystemExit as end:
+        if end.code and not answers.is_set():
+            raise HedgerowError(
+                "The app ended while it was starting; what it said stands above."
+            ) from end
+        if end.code:
+            raise
+    finally:
+        ended.set()
 
 
 def _url(address: str, port: int) -> str:
@@ -103,23 +140,31 @@ def _start_missing_measures(settings: Settings, engine: Engine) -> int | None:
         encoder_id = active_encoder_id(session)
         missing = diagnostics.count_without_measures(session)
         missing += diagnostics.count_without_cosine(session, encoder_id)
+        missing += queue_keys.count_to_reorder(session)
         busy = any(run.state in UNFINISHED for run in list_runs(session, kind="diagnose"))
     if not missing or busy:
         return None
     run = new_run(engine, "diagnose", {})
-    start_process(settings, run)
+    try:
+        start_process(settings, run)
+    except HedgerowError as error:  # people can review all the same
+        with writing(engine) as session:
+            request_cancel(session, run.id or 0)
+        err.print(text_of(str(error)), soft_wrap=True)
+        return None
     return run.id
 
 
-def _wait_until_it_answers(process: "subprocess.Popen[bytes]", *, address: str, port: int) -> None:
-    while process.poll() is None:
+def _wait_until_it_answers(*, address: str, port: int, ended: threading.Event) -> bool:
+    """Whether it does: False where the server has ended before."""
+    while not ended.is_set():
         connection = http.client.HTTPConnection(REACHED_AT.get(address, address), port, timeout=1)
         try:
             connection.request("GET", "/_stcore/health")
             if connection.getresponse().status == http.HTTPStatus.OK:
-                return
+                return True
         except OSError:
             time.sleep(0.1)
         finally:
             connection.close()
-    raise HedgerowError("The app ended while it was starting; what it said stands above.")
+    return False

@@ -15,6 +15,7 @@ from curation.release import list_releases
 from curation.starter_corpus import load_starter_corpus
 from curation.types import list_types
 from db.engine import reading, writing
+from db.failures import shown_address
 from db.models import Anchor, Encoder, Run, Status
 from db.runs import list_runs
 
@@ -89,4 +90,4 @@ def _run_table(runs: list[dict[str, Any]]) -> Table:
 
 
 def _database(engine: Engine) -> str:
-    return engine.url.render_as_string(hide_password=True)
+    return shown_address(engine.url)

@@ -1,4 +1,4 @@
-"""Decisions on variants: by rule, one by one, and taken back."""
+"""Decisions on variants: by rule, one by one, and taken back; variants and notes written."""
 
 from collections.abc import Callable
 from typing import Annotated
@@ -9,8 +9,11 @@ from sqlmodel import Session
 
 from cli.terminal import AsJson, open_home, reviewer_id, show, table_of
 from curation import review
+from curation.anchors import get_anchor
 from curation.bulk import FLAG_NAMES, apply_rule, find_matches, parse_rule
+from curation.notes import add_note, count_notes
 from curation.taxonomy import REJECT_REASONS
+from curation.writing import write_variant
 from db.engine import reading, writing
 from db.models import Variant, Verdict
 
@@ -20,6 +23,9 @@ ReviewerName = Annotated[
 ]
 Note = Annotated[str, typer.Option("--note", help="A remark, stored with the decision.")]
 TypeName = Annotated[str | None, typer.Option("--type", help="A variant type, such as 'verbal'.")]
+CueName = Annotated[
+    str | None, typer.Option("--cue", help="The hedge cue, where the type has one.")
+]
 _REASONS = ", ".join(reason.id for reason in REJECT_REASONS)
 
 NO_REASON = "Rejected on the command line without a reason."
@@ -106,16 +112,55 @@ def review_edit(
     uid: Uid,
     text: Annotated[str | None, typer.Option(help="The better wording.")] = None,
     type_id: TypeName = None,
+    cue: CueName = None,
     reviewer: ReviewerName = "",
     note: Note = "",
     as_json: AsJson = False,
 ) -> None:
-    """Replace a variant by a better wording, or give it its right type."""
-    if text is None and type_id is None:
-        raise typer.BadParameter("give --text, --type or both")
+    """Replace a variant by a better wording, or give it its right type or cue."""
+    if text is None and type_id is None and cue is None:
+        raise typer.BadParameter("give --text, --type or --cue")
     _decide(lambda session, card, who: review.edit(
-                session, card, reviewer_id=who, text=text, type_id=type_id, note=note),
+                session, card, reviewer_id=who, text=text, type_id=type_id, cue=cue, note=note),
             uid, reviewer, as_json)  # fmt: skip
+
+
+@review_app.command("write")
+def review_write(
+    anchor: Annotated[str, typer.Option(help="The uid of the anchor it is made for.")],
+    type_id: Annotated[str, typer.Option("--type", help="Its type, such as 'verbal'.")],
+    text: Annotated[str, typer.Option(help="The sentence.")],
+    cue: CueName = None,
+    reviewer: ReviewerName = "",
+    as_json: AsJson = False,
+) -> None:
+    """Add a variant of your own, accepted at once."""
+    settings, engine = open_home()
+    with writing(engine) as session:
+        variant = write_variant(
+            session, anchor_id=get_anchor(session, anchor).id or 0, type_id=type_id, text=text,
+            cue=cue, reviewer_id=reviewer_id(session, settings, reviewer),
+        ).variant  # fmt: skip
+        result = {"variant": variant.uid, "status": variant.status.value, "cue": variant.cue}
+    show(result, as_json, f"{result['variant']} is {result['status']} now.")
+
+
+@review_app.command("note")
+def review_note(
+    uid: Uid,
+    text: Annotated[str, typer.Argument(help="The remark.")],
+    reviewer: ReviewerName = "",
+    as_json: AsJson = False,
+) -> None:
+    """Leave a note on a variant that decides nothing."""
+    settings, engine = open_home()
+    with writing(engine) as session:
+        variant_id = review.find_variant(session, uid).id or 0
+        add_note(
+            session, variant_id, reviewer_id=reviewer_id(session, settings, reviewer), text=text
+        )
+        count = count_notes(session, variant_id)
+    show({"variant": uid, "notes": count}, as_json, f"{uid} has {count} notes now.")
 
 
 def _decide(

@@ -1,8 +1,9 @@
 """Long work, carried out in this process: measuring, training, and any run that is stored."""
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from itertools import combinations
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -15,17 +16,29 @@ from curation.encoders import DEFAULT_ENCODER, load_encoder
 from db.engine import reading, writing
 from db.errors import HedgerowError
 from db.execution import Work, execute
-from db.models import Run
-from db.runs import create_run, get_run
+from db.models import Run, RunState
+from db.runs import create_run, get_run, list_runs
 from db.settings import Settings
+from training import compare
 from training.plan import plan
 from training.probe_files import read_probes
+from training.probe_groups import Scores, find_groups, score
+from training.probe_sets import BUNDLED, FIGURE_1_SET, GROUPS_SET, SetKind, open_set
 from training.recipe import Recipe
 from training.runs import DEFAULT_SEED, request_training
 from training.runs import work as training_work
-from training.similarity import FIGURE_1, figure_1_rows, probe_rows, probe_similarities
+from training.similarity import (
+    AFTER,
+    BEFORE,
+    FIGURE_1,
+    Probe,
+    figure_1_rows,
+    probe_rows,
+    probe_similarities,
+)
 
 WORK: dict[str, Work] = {
+    compare.KIND: compare.work,
     "diagnose": diagnostics.work,
     "export": export.work,
     queue_keys.KIND: queue_keys.work,
@@ -43,7 +56,7 @@ def carry_out(
 ) -> None:
     """Carry out a stored run in this process."""
     settings, engine = open_home()
-    _show_result(_carry_out(settings, engine, run_id), as_json)
+    _show_result(carry_out_run(settings, engine, run_id), as_json)
 
 
 def diagnose(
@@ -54,8 +67,16 @@ def diagnose(
 ) -> None:
     """Measure every variant that is not measured yet."""
     settings, engine = open_home()
-    run = new_run(engine, "diagnose", {"encoder": encoder} if encoder else {})
-    _show_result(_carry_out(settings, engine, run.id or 0), as_json)
+    with reading(engine) as session:
+        at_work = [r for r in list_runs(session, kind="diagnose") if r.state == RunState.RUNNING]
+    parameters = {"encoder": encoder} if encoder else {}
+    if other := next((run for run in at_work if run.parameters == parameters), None):
+        raise HedgerowError(
+            f"Run {other.id} is measuring at present (process {other.pid} on {other.host}); wait "
+            "for it, or cancel it in the app."
+        )
+    run = new_run(engine, "diagnose", parameters)
+    _show_result(carry_out_run(settings, engine, run.id or 0), as_json)
 
 
 def train_encoder(
@@ -81,7 +102,7 @@ def train_encoder(
             session, release_number=number, recipe=base.with_overrides(changes or []), seed=seed,
             requested_by=reviewer_id(session, settings, "") if settings.reviewer else None,
         )  # fmt: skip
-    result = _carry_out(settings, engine, run.id or 0)
+    result = carry_out_run(settings, engine, run.id or 0)
     _show_result(result | {"model": str(settings.data_folder / result["model"])}, as_json)
 
 
@@ -95,23 +116,59 @@ def similarity(
         typer.Option("--probes", metavar="FILE", help="CSV, TSV or JSON lines with anchor and "
                      "text; otherwise the paper's Figure 1."),
     ] = None,
+    set_name: Annotated[
+        str,
+        typer.Option("--set", metavar="NAME", help=f"In place of a file: '{GROUPS_SET}', which "
+                     "come with Hedgerow, or a probe set of this project."),
+    ] = "",
     as_json: AsJson = False,
 ) -> None:  # fmt: skip
     """Show how similar sentence pairs are to a model, and to another before it."""
-    probes = read_probes(probes_file) if probes_file else FIGURE_1
+    if probes_file and set_name:
+        raise HedgerowError("Expected --probes or --set, found both; leave one out.")
+    probes = read_probes(probes_file) if probes_file else _set_probes(set_name or FIGURE_1_SET)
     old = probe_similarities(load_encoder(before), probes) if before else None
     new = probe_similarities(load_encoder(model), probes)
     rows = (
-        probe_rows(probes, before=old, after=new)
-        if probes_file
-        else figure_1_rows(before=old, after=new)
+        figure_1_rows(before=old, after=new)
+        if tuple(probes) == FIGURE_1
+        else probe_rows(probes, before=old, after=new)
     )
     pairs = [{**row._asdict(), "cosine": round(row.cosine, 4)} for row in rows]
     table = table_of(
         "series", "cosine", "anchor", "text",
         rows=([row.series, f"{row.cosine:.3f}", row.anchor, row.text] for row in rows),
     )  # fmt: skip
-    show({"model": model, "before": before, "similarities": pairs}, as_json, table)
+    result: dict[str, Any] = {"model": model, "before": before, "similarities": pairs}
+    if not (groups := find_groups(probes)):
+        show(result, as_json, table)
+        return
+    scores = {
+        series: score(groups, cosines)
+        for series, cosines in ((BEFORE, old), (AFTER, new))
+        if cosines is not None
+    }
+    result["scores"] = {series: found._asdict() for series, found in scores.items()}
+    show(result, as_json, table, *(_told(series, found) for series, found in scores.items()))
+
+
+def _set_probes(name: str) -> Sequence[Probe]:
+    """The pairs of a set; of one of single sentences, every two of them."""
+    if name in BUNDLED:
+        return BUNDLED[name]
+    with reading(open_home()[1]) as session:
+        found = open_set(session, name)
+    if found.kind is SetKind.SENTENCES:
+        return [Probe(first, second, "") for first, second in combinations(found.sentences, 2)]
+    return [stored.probe for stored in found.probes]
+
+
+def _told(series: str, found: Scores) -> str:
+    means = ", ".join(f"{role} {mean:.3f}" for role, mean in found.means.items())
+    return (
+        f"{series}: the contradiction is the least similar in {found.ranked:.0%} of {found.groups} "
+        f"groups (33% by chance); mean cosine {means}"
+    )
 
 
 def new_run(engine: Engine, kind: str, parameters: dict[str, Any]) -> Run:
@@ -120,7 +177,8 @@ def new_run(engine: Engine, kind: str, parameters: dict[str, Any]) -> Run:
         return create_run(session, kind=kind, parameters=parameters)
 
 
-def _carry_out(settings: Settings, engine: Engine, run_id: int) -> dict[str, Any]:
+def carry_out_run(settings: Settings, engine: Engine, run_id: int) -> dict[str, Any]:
+    """Carry out a stored run in this process, its progress shown; its result and number."""
     with progress_bar() as report, _following(engine, run_id, report):
         return {"run": run_id} | execute(engine, settings, run_id, WORK)
 

@@ -27,7 +27,7 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 Report = Callable[[int, int, str], None]
 """Called with (steps done, steps in all, what is going on)."""
 
-NUMBERS = frozenset({"run", "release", "variants", *Status})
+NUMBERS = frozenset({"run", "release", "variants", "rows", "line", "row", *Status})
 """Titles of columns that hold numbers."""
 
 out = Console(markup=False, emoji=False, highlight=False)

@@ -1,7 +1,8 @@
 """What the review made of the variants as they were written, by what they have in common.
 
-Counted are the variants in use or replaced by an edit that no edit made (edits are the reviewers'
-work, not that of what wrote the variant). Each is counted once, under one outcome:
+Counted are the variants in use or replaced by an edit that no reviewer wrote: neither edits nor
+variants of one's own tell how good the work of the others is. Each is counted once, under one
+outcome:
 
     accepted    good as written
     edited      replaced by a reviewer's wording or given its right type (status superseded)
@@ -164,7 +165,9 @@ def _columns(dimension: Dimension) -> tuple[Any, ...]:
 
 def _as_written(query: Select[Any], dimension: Dimension, types: tuple[str, ...]) -> Select[Any]:
     query = query.select_from(Variant).where(
-        col(Variant.retired).is_(False), col(Variant.parent_id).is_(None)
+        col(Variant.retired).is_(False),
+        col(Variant.parent_id).is_(None),
+        col(Variant.author_id).is_(None),  # a reviewer's own is accepted from the first moment
     )
     if types:
         query = query.where(col(Variant.type_id).in_(types))

@@ -62,8 +62,8 @@ def check_size(data: bytes, name: str) -> None:
         raise HedgerowError(f"{name} is empty; choose a file with one anchor a row.")
     if len(data) > MAX_BYTES:
         raise HedgerowError(
-            f"Expected at most {MAX_BYTES >> 20} MB, found {len(data) / 2**20:,.0f} MB in {name}; "
-            "split it and add the parts one after another."
+            f"Expected at most {MAX_BYTES >> 20} MB, found more in {name}; split it and add the "
+            "parts one after another."
         )
 
 

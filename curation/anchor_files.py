@@ -12,6 +12,7 @@ from curation.anchor_bytes import ACCEPTED, PARQUET, check_kind, check_size, dec
 from curation.anchor_delimited import csv_delimiter, looks_delimited, read_csv, read_tsv
 from curation.anchor_records import read_jsonl, read_parquet, read_text
 from curation.anchor_table import Format, Table
+from curation.gc_pause import collector_paused
 from db.errors import HedgerowError
 
 PASTED = "the pasted text"
@@ -71,6 +72,11 @@ def read_pasted(text: str, *, format: Format | None = None) -> Table:
 def _read_decoded(text: str, name: str, format: Format | None) -> Table:
     if not text.strip():
         raise HedgerowError(f"{name} holds nothing but white space; choose a file with anchors.")
+    with collector_paused():
+        return _read_rows(text, name, format)
+
+
+def _read_rows(text: str, name: str, format: Format | None) -> Table:
     match format or _format_of(text):
         case Format.CSV:
             return read_csv(text, name=name)

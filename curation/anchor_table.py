@@ -126,6 +126,11 @@ def check_columns(names: Sequence[str], *, where: str) -> None:
                 f"Expected every column to have its own name, found {quoted(name)} twice in "
                 f"{where}; rename one."
             )
+        if any("\ud800" <= character <= "\udfff" for character in name):
+            raise HedgerowError(
+                f"Expected names of columns in plain text, found half a surrogate pair in {where}; "
+                "rename that column."
+            )
         seen.add(name)
 
 

@@ -204,8 +204,8 @@ def _making(release: Release) -> str:
     ]
     return "\n\n".join(
         [
-            "Large language models wrote the variants, by the provider and model that were "
-            "recorded with them:",
+            "Who wrote the variants, by the provider and model that were recorded with them; "
+            "`person` is a reviewer, anything else a large language model:",
             markdown_table(["provider", "model", "variants"], writers),
             f"Of these texts, {edited.get('person', 0):,} were edited by a person and "
             f"{edited.get('model', 0):,} by a model.",

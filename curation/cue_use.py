@@ -98,14 +98,17 @@ class ListUse(NamedTuple):
 def list_use(cues: Collection[str], type_id: str) -> ListUse | None:
     """What of the paper's cues for a type is among ``cues``; None where it lists none for it.
 
-    A cue counts as used however it is spelt: as printed, or where that is an obvious mistake, as
-    corrected. Case makes no difference.
+    A cue that is printed with an obvious mistake counts as used in its correct spelling, too,
+    unless that is on the list itself. Case makes no difference.
     """
     listed = HEDGE_CUES.get(type_id)
     if listed is None:
         return None
     present = {cue.casefold() for cue in cues}
-    spellings = {cue: {cue.casefold(), SPELLING.get(cue, cue).casefold()} for cue in listed}
+    printed = {cue.casefold() for cue in listed}
+    spellings = {
+        cue: {cue.casefold(), *({SPELLING.get(cue, cue).casefold()} - printed)} for cue in listed
+    }
     known = set().union(*spellings.values())
     return ListUse(
         used=tuple(cue for cue in listed if spellings[cue] & present),

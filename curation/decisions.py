@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, bindparam, insert, or_, select, update
+from sqlalchemy import ColumnElement, insert, or_, select, update
 from sqlmodel import Session, col
 
 from curation.status import Standing, Vote, standing_of
@@ -57,7 +57,7 @@ def bulk_store_decisions(session: Session, rows: Sequence[dict[str, Any]]) -> li
     """As ``store_decisions``, for rows in the thousands, given as dictionaries of columns."""
     if not rows:
         return []
-    session.execute(insert(Decision), list(rows))
+    session.connection().execute(insert(Decision), list(rows))
     touched = {row["variant_id"] for row in rows}
     touched |= {row["child_id"] for row in rows if row.get("child_id") is not None}
     return refresh_status(session, touched)
@@ -83,21 +83,26 @@ def refresh_status(session: Session, variant_ids: Iterable[int]) -> list[StatusC
         standings = compute_standing(session, list(before))
         for variant_id, (type_id, status) in before.items():
             changes.append(StatusChange(variant_id, type_id, status, standings[variant_id].status))
-        session.connection().execute(
-            update(Variant)
-            .where(col(Variant.id) == bindparam("variant"))
-            .values(
-                status=bindparam("new_status"),
-                second_look=bindparam("new_second_look"),
-                version=Variant.version + 1,
-            ),
-            [
-                {"variant": key, "new_status": now.status, "new_second_look": now.second_look}
-                for key, now in standings.items()
-            ],
-        )
+        _keep(session, standings)
     forget_kept(session)
     return changes
+
+
+def _keep(session: Session, standings: Mapping[int, Standing]) -> None:
+    """Store what was computed: one statement for all variants that have come to stand alike."""
+    alike: dict[Standing, list[int]] = defaultdict(list)
+    for variant_id, standing in standings.items():
+        alike[standing].append(variant_id)
+    for standing, ids in alike.items():
+        session.connection().execute(
+            update(Variant)
+            .where(col(Variant.id).in_(ids))
+            .values(
+                status=standing.status,
+                second_look=standing.second_look,
+                version=Variant.version + 1,
+            )
+        )
 
 
 def forget_kept(session: Session) -> None:

@@ -123,7 +123,8 @@ def _variant(item: Row[Any]) -> tuple[Any, ...]:
         *(item.anchor_uid, item.variant_uid, origin["parent_uid"], origin["anchor_revision"]),
         *(origin["provider"], origin["model"], origin["prompt"]),
         # The editor's name stays in the database: a published table needs no names of people.
-        *(origin["author_kind"], origin["decided_by"], origin["persons"], origin["models"]),
+        *(origin["author_kind"] if origin["parent_uid"] else None, origin["decided_by"]),
+        *(origin["persons"], origin["models"]),
         origin["adjudicated"],
     )
 

@@ -1,12 +1,13 @@
 """One table of an export as one file: Parquet, JSON lines or CSV, row by row."""
 
 import csv
+import io
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 from curation.export_tables import Column
 
@@ -44,9 +45,20 @@ def write_jsonl(path: Path, columns: Sequence[Column], rows: Iterator[Record]) -
 def write_csv(path: Path, columns: Sequence[Column], rows: Iterator[Record]) -> None:
     # With a byte-order mark, or spreadsheets take UTF-8 for an older encoding.
     with path.open("w", encoding="utf-8-sig", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow([column.name for column in columns])
-        writer.writerows([_cell(value) for value in row] for row in rows)
+        _write_table(file, [column.name for column in columns], rows)
+
+
+def csv_bytes(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> bytes:
+    """A table as a CSV file for a spreadsheet: as `write_csv` writes it, its header neutral too."""
+    file = io.StringIO(newline="")
+    _write_table(file, [_cell(name) for name in header], rows)
+    return file.getvalue().encode("utf-8-sig")
+
+
+def _write_table(file: TextIO, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+    writer = csv.writer(file, lineterminator="\n")
+    writer.writerow(header)
+    writer.writerows([_cell(value) for value in row] for row in rows)
 
 
 def _cell(value: Any) -> Any:

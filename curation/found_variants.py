@@ -103,9 +103,7 @@ def rows(session: Session, ids: tuple[int, ...]) -> list[Row]:
         .join(AnchorRevision, current_wording())
         .where(col(Variant.id).in_(ids))
     )  # fmt: skip
-    found = {}
-    for *cells, flags in session.execute(query):
-        found[cells[0]] = Row(*cells, Flag(flags or 0))
+    found = {row[0]: Row._make((*row[:-1], Flag(row[-1] or 0))) for row in session.execute(query)}
     return [found[key] for key in ids if key in found]
 
 

@@ -86,6 +86,7 @@ class StepKind(StrEnum):
     """Something to do, in the order of the data's way."""
 
     LOAD = "load"
+    WRITE = "write"
     MEASURE = "measure"
     REVIEW = "review"
     RELEASE = "release"
@@ -98,7 +99,8 @@ class NextStep:
     """One thing to do next.
 
     Attributes:
-        count: variants to measure or to review, newly accepted ones, or triples to train on.
+        count: anchors without a variant, variants to measure or to review, newly accepted ones, or
+            triples to train on.
         type_id: the type to review; '' for other steps.
         gone: variants of the newest release that are no longer accepted.
         release: number of the newest release, None before the first.
@@ -258,6 +260,17 @@ def _training_part(release: Release | None) -> Counts:
     return {type_id: splits.get(Split.TRAIN, 0) for type_id, splits in by_split.items()}
 
 
+def _without_variants(session: Session) -> int:
+    """Anchors in use that nothing was written for yet."""
+    its = select(col(Variant.id)).where(col(Variant.anchor_id) == col(Anchor.id))
+    query = (
+        select(func.count())
+        .select_from(Anchor)
+        .where(col(Anchor.retired_at).is_(None), ~its.exists())
+    )
+    return session.execute(query).scalar_one()
+
+
 def next_steps(session: Session, state: Funnel, *, busy: Collection[str] = ()) -> list[NextStep]:
     """What to do next, in the order of the data's way.
 
@@ -269,6 +282,8 @@ def next_steps(session: Session, state: Funnel, *, busy: Collection[str] = ()) -
     if not total.anchors and not total.variants:
         return [NextStep(StepKind.LOAD)]
     steps = []
+    if bare := _without_variants(session):
+        steps.append(NextStep(StepKind.WRITE, bare))
     if total.diagnosed < total.variants and "diagnose" not in busy:
         steps.append(NextStep(StepKind.MEASURE, total.variants - total.diagnosed))
     steps += [

@@ -12,6 +12,7 @@ from curation.types import needs_seeding, seed_taxonomy
 from db.engine import create_engine, reading, writing
 from db.migrate import upgrade
 from db.models import Encoder, Setting
+from db.runs import make_folder
 from db.settings import Settings
 
 ACTIVE_ENCODER = "active_encoder"
@@ -55,7 +56,7 @@ def open_project(settings: Settings) -> Engine:
         HedgerowError: the database cannot be made, read or upgraded; nothing was changed then.
     """
     if settings.url.get_backend_name() == "sqlite" and settings.url.database:
-        Path(settings.url.database).parent.mkdir(parents=True, exist_ok=True)
+        make_folder(Path(settings.url.database).parent)
     engine = create_engine(settings.url)
     upgrade(engine)
     with reading(engine) as session:

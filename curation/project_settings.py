@@ -9,10 +9,12 @@ from typing import NamedTuple
 from sqlalchemy import func, select
 from sqlmodel import Session, col
 
-from curation.project import THRESHOLD, get_setting, put_setting
+from curation.encoder_rows import encoder_name
+from curation.project import ACTIVE_ENCODER, THRESHOLD, get_setting, put_setting
 from curation.queue_keys import request_reorder
 from db.errors import HedgerowError
 from db.models import Diagnostic
+from db.settings import Settings
 
 LARGEST_THRESHOLD = 10_000
 """Characters; more than any variant has."""
@@ -54,5 +56,25 @@ def change_threshold(session: Session, value: int) -> bool:
     if value == get_setting(session, THRESHOLD):
         return False
     put_setting(session, THRESHOLD, value)
+    request_reorder(session)
+    return True
+
+
+def change_encoder(session: Session, settings: Settings, typed: str) -> bool:
+    """Make another encoder the active one: a known one, a folder, or a name on the model hub.
+
+    The queues follow its cosines as far as they are stored (a run of the kind ``reorder``); what
+    lacks one is measured by a run of the kind ``diagnose``. Start both once this is committed.
+
+    Returns:
+        Whether this is another encoder than before.
+
+    Raises:
+        HedgerowError: it cannot be an encoder (it is looked for, not loaded).
+    """
+    name = encoder_name(session, settings, typed)
+    if name == get_setting(session, ACTIVE_ENCODER):
+        return False
+    put_setting(session, ACTIVE_ENCODER, name)
     request_reorder(session)
     return True

@@ -6,7 +6,6 @@ row.
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
@@ -14,7 +13,8 @@ from sqlalchemy import ColumnElement, Row, Select, and_, func, literal_column, o
 from sqlalchemy.orm import aliased
 from sqlmodel import Session, col
 
-from curation.decisions import chunks
+from curation.decisions import chunks, counts_still
+from curation.history import stands
 from curation.measures import Flag
 from curation.project import active_encoder_id
 from curation.wording import current_wording
@@ -23,6 +23,7 @@ from db.models import (
     AnchorRevision,
     Decision,
     Diagnostic,
+    Note,
     Reviewer,
     ReviewerKind,
     Source,
@@ -30,7 +31,6 @@ from db.models import (
     TypeRow,
     Variant,
     VariantCosine,
-    Verdict,
 )
 
 
@@ -52,6 +52,8 @@ class Card:
         levenshtein: distance to the anchor in characters; None before it is measured, as for
             length_ratio, content_kept and flags.
         cosine: similarity in [-1, 1] under the active encoder; None while it is pending.
+        made_for: the anchor's wording when the variant was made.
+        notes: how many notes it has.
     """
 
     variant: Variant
@@ -63,6 +65,8 @@ class Card:
     content_kept: float | None
     flags: Flag
     cosine: float | None
+    made_for: str
+    notes: int
 
 
 # Written out, not bound: a partial index serves only a query that is seen to ask for its rows.
@@ -115,21 +119,44 @@ def next_variant(
     return min(heads, key=lambda variant: _sort_key(variant, order), default=None)
 
 
+def _second_looks(session: Session) -> ColumnElement[bool]:
+    """SQL: pending since its anchor was corrected; written as the index of these is."""
+    is_postgresql = session.get_bind().dialect.name == "postgresql"
+    marked = col(Variant.second_look)
+    return and_(
+        marked.is_(True) if is_postgresql else marked.is_not(False), col(Variant.retired).is_(False)
+    )
+
+
+def count_second_looks(session: Session) -> int:
+    """Variants that are pending because their anchor was corrected."""
+    query = select(func.count()).select_from(Variant).where(_second_looks(session))
+    return session.execute(query).scalar_one()
+
+
+def next_second_look(session: Session, *, skipped: Collection[int] = ()) -> int | None:
+    """The first variant, type by type, that is pending because its anchor was corrected."""
+    query = select(col(Variant.id)).where(_second_looks(session))
+    if skipped:
+        query = query.where(col(Variant.id).not_in(list(skipped)))
+    return session.execute(
+        query.order_by(col(Variant.type_id), col(Variant.id)).limit(1)
+    ).scalar_one_or_none()
+
+
 def awaiting_a_person(session: Session, variant_ids: Iterable[int]) -> set[int]:
     """Which of these variants no person's verdict stands on.
 
     Pending ones, and those that only models have decided; not the retired or superseded ones.
     """
-    retract = aliased(Decision)
-    taken_back = select(retract.id).where(col(retract.retracts_id) == Decision.id).exists()  # type: ignore[call-overload]
     by_a_person = (
         select(Decision.id)  # type: ignore[call-overload]
         .join(Reviewer, col(Reviewer.id) == Decision.reviewer_id)
         .where(
             col(Decision.variant_id) == Variant.id,
             col(Reviewer.kind) == ReviewerKind.PERSON,
-            col(Decision.verdict) != Verdict.RETRACT,
-            ~taken_back,
+            stands(),
+            counts_still(),
         )
         .exists()
     )
@@ -147,14 +174,26 @@ def awaiting_a_person(session: Session, variant_ids: Iterable[int]) -> set[int]:
 
 def _card_query(session: Session) -> Select[Any]:
     encoder_id = active_encoder_id(session)
+    made_for = aliased(AnchorRevision)
+    notes = (
+        select(func.count())
+        .select_from(Note)
+        .where(col(Note.variant_id) == col(Variant.id))
+        .scalar_subquery()
+    )
     return (
         select(  # type: ignore[call-overload]
             Variant, AnchorRevision.text, Anchor.genre, Source.name, Diagnostic,
-            VariantCosine.cosine,
+            VariantCosine.cosine, made_for.text, notes,
         )
         .join(Anchor, col(Anchor.id) == Variant.anchor_id)
         .join(Source, col(Source.id) == Anchor.source_id)
         .join(AnchorRevision, current_wording())
+        .join(
+            made_for,
+            (col(made_for.anchor_id) == Variant.anchor_id)
+            & (col(made_for.revision) == Variant.anchor_revision),
+        )
         .outerjoin(Diagnostic, col(Diagnostic.variant_id) == Variant.id)
         .outerjoin(
             VariantCosine,
@@ -165,7 +204,7 @@ def _card_query(session: Session) -> Select[Any]:
 
 
 def _card(row: Row[Any]) -> Card:
-    variant, anchor, genre, source, measured, cosine = tuple(row)
+    variant, anchor, genre, source, measured, cosine, made_for, notes = tuple(row)
     return Card(
         variant=variant,
         anchor=anchor,
@@ -176,6 +215,8 @@ def _card(row: Row[Any]) -> Card:
         content_kept=measured.content_kept if measured else None,
         flags=Flag(measured.flags) if measured else Flag(0),
         cosine=cosine,
+        made_for=made_for,
+        notes=notes,
     )
 
 
@@ -194,41 +235,6 @@ def family(session: Session, anchor_id: int) -> list[Card]:
         .order_by(col(Variant.status) == Status.SUPERSEDED, col(TypeRow.ordinal), col(Variant.id))
     )
     return [_card(row) for row in session.execute(query)]
-
-
-@dataclass(frozen=True)
-class PastDecision:
-    """A decision as the history of a variant shows it."""
-
-    reviewer: str
-    verdict: Verdict
-    reason: str
-    note: str
-    decided_at: datetime
-    retracted: bool
-
-
-def history(session: Session, variant_id: int) -> list[PastDecision]:
-    """All decisions on a variant, the oldest first; retracts are told on what they retract."""
-    rows = session.execute(
-        select(Decision, Reviewer.name)  # type: ignore[call-overload]
-        .join(Reviewer, col(Reviewer.id) == Decision.reviewer_id)
-        .where(col(Decision.variant_id) == variant_id)
-        .order_by(col(Decision.id))
-    ).all()
-    retracted = {decision.retracts_id for decision, _ in rows}
-    return [
-        PastDecision(
-            reviewer=name,
-            verdict=decision.verdict,
-            reason=decision.reason,
-            note=decision.note,
-            decided_at=decision.decided_at,
-            retracted=decision.id in retracted,
-        )
-        for decision, name in rows
-        if decision.verdict != Verdict.RETRACT
-    ]
 
 
 def status_counts(session: Session) -> dict[str, dict[Status, int]]:

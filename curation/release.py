@@ -217,7 +217,7 @@ def _items(rows: Iterable[Row[Any]], release_id: int) -> Iterator[dict[str, Any]
 
 
 def _provenance(row: Row[Any]) -> dict[str, Any]:
-    """Where the text came from. ``author`` is who edited it; None for a text as generated."""
+    """Where the text came from. ``author`` edited or wrote it; None for one as generated."""
     return {
         "provider": row.provider,
         "model": row.model,

@@ -1,18 +1,21 @@
 """What releases hold, what one made now would hold, and what has changed since one.
 
-A release's contents were counted when it was made. Of the decisions only those made since are
-looked at, so that a change shows at once in large projects, too.
+A release's contents were counted when it was made. Only what was decided, corrected or retired
+since then is looked at, so that a change shows at once in large projects, too.
 """
 
+from collections import Counter
 from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, and_, case, func, select, union
+from sqlalchemy import ColumnElement, CompoundSelect, Subquery, and_, case, func, select, union
 from sqlmodel import Session, col
 
+from curation.wording import current_wording
 from db.models import (
     Anchor,
+    AnchorRevision,
     Decision,
     Polarity,
     Release,
@@ -108,50 +111,93 @@ def _accepted_families(polarity: Mapping[str, Polarity]) -> Any:
 
 
 def changes_since(session: Session, release: Release) -> Changes:
-    """What the decisions since a release have added to what is accepted, and taken from it."""
-    boundary = (
-        select(col(Decision.id))
-        .where(col(Decision.decided_at) < release.created_at - MARGIN)
-        .order_by(col(Decision.id).desc())
-        .limit(1)
-    )
-    after = session.execute(boundary).scalar() or 0
-    touched = union(
-        select(col(Decision.variant_id).label("id")).where(col(Decision.id) > after),
-        select(col(Decision.child_id)).where(
-            col(Decision.id) > after, col(Decision.child_id).is_not(None)
-        ),
-    ).subquery()
-    in_release = (
-        select(col(ReleaseItem.id))
-        .where(
-            col(ReleaseItem.variant_uid) == col(Variant.uid),
-            col(ReleaseItem.release_id) == release.id,
-        )
-        .exists()
+    """What has become accepted since a release, and what of it no longer is.
+
+    A variant whose anchor or cue has been corrected, and which is accepted as it is now, is both:
+    the release has it with the other wording.
+    """
+    touched = _touched_since(session, release)
+    in_release = _in_release(release)
+    as_it_is = _in_release(
+        release,
+        col(ReleaseItem.anchor) == col(AnchorRevision.text),
+        col(ReleaseItem.cue).is_not_distinct_from(col(Variant.cue)),
     )
     accepted = and_(
         col(Variant.status) == Status.ACCEPTED,
         col(Variant.retired).is_(False),
         col(Anchor.retired_at).is_(None),
     )
-    # No condition but the join: SQLite would rather walk through everything that is accepted.
+    # No condition but the joins: SQLite would rather walk through everything that is accepted.
     query = (
         select(
             col(Variant.type_id),
-            _number_of(accepted & ~in_release),
-            _number_of(~accepted & in_release),
+            _number_of(accepted & ~as_it_is),
+            _number_of(~(accepted & as_it_is) & in_release),
         )
         .select_from(touched)
         .join(Variant, col(Variant.id) == touched.c.id)
         .join(Anchor, col(Anchor.id) == col(Variant.anchor_id))
+        .join(AnchorRevision, current_wording())
         .group_by(col(Variant.type_id))
     )
     rows = session.execute(query).all()
-    return Changes(
-        added={type_id: added for type_id, added, _ in rows if added},
-        gone={type_id: gone for type_id, _, gone in rows if gone},
+    added = Counter({type_id: number for type_id, number, _ in rows})
+    gone = Counter({type_id: number for type_id, _, number in rows})
+    # A restored anchor leaves no trace but the numbers: what they say and the rows do not.
+    counted, released = _accepted_by_type(session), release.summary["types"]
+    for type_id in {*counted, *released}:
+        more = counted.get(type_id, 0) - released.get(type_id, 0) - added[type_id] + gone[type_id]
+        (added if more > 0 else gone)[type_id] += abs(more)
+    return Changes(added=dict(+added), gone=dict(+gone))
+
+
+def _touched_since(session: Session, release: Release) -> Subquery:
+    """SQL: ids of variants that decisions, corrections and retirements since then are about."""
+    moment = release.created_at - MARGIN
+    boundary = (
+        select(col(Decision.id))
+        .where(col(Decision.decided_at) < moment)
+        .order_by(col(Decision.id).desc())
+        .limit(1)
     )
+    after = session.execute(boundary).scalar() or 0
+    anchors: CompoundSelect[Any] = union(
+        select(col(AnchorRevision.anchor_id)).where(
+            col(AnchorRevision.revision) > 1, col(AnchorRevision.created_at) >= moment
+        ),
+        select(col(Anchor.id)).where(col(Anchor.retired_at) >= moment),
+    )
+    return union(
+        select(col(Decision.variant_id).label("id")).where(col(Decision.id) > after),
+        select(col(Decision.child_id)).where(
+            col(Decision.id) > after, col(Decision.child_id).is_not(None)
+        ),
+        select(col(Variant.id)).where(col(Variant.anchor_id).in_(anchors)),
+    ).subquery()
+
+
+def _in_release(release: Release, *conditions: ColumnElement[bool]) -> ColumnElement[bool]:
+    """SQL: the release has the variant, in an item that fits."""
+    return (
+        select(col(ReleaseItem.id))
+        .where(
+            col(ReleaseItem.variant_uid) == col(Variant.uid),
+            col(ReleaseItem.release_id) == release.id,
+            *conditions,
+        )
+        .correlate(Variant, AnchorRevision)
+        .exists()
+    )
+
+
+def _accepted_by_type(session: Session) -> Counts:
+    query = (
+        select(col(Variant.type_id), func.count())
+        .where(col(Variant.status) == Status.ACCEPTED, col(Variant.retired).is_(False))
+        .group_by(col(Variant.type_id))
+    )
+    return dict(session.execute(query).all())
 
 
 def triples_by_type(session: Session, release: Release) -> Counts:

@@ -83,16 +83,19 @@ def _decide(
 def reject_family(session: Session, card: Shown, *, reviewer_id: int, note: str = "") -> Outcome:
     """Reject every variant of the card's anchor because the anchor itself is unsuitable.
 
-    Wordings that an edit has replaced stay as they are. One action, undone together.
+    Wordings that an edit has replaced stay as they are. One action, undone together; the card's own
+    decision is stored first, so that an undo comes back to it.
     """
     if done_before(session, card.action_id):
         return Outcome(recorded=False)
     variant = shown_variant(session, card)
     others = overtaken(session, card, variant)
     family = session.execute(
-        select(Variant).where(
+        select(Variant)
+        .where(
             col(Variant.anchor_id) == variant.anchor_id, col(Variant.status) != Status.SUPERSEDED
         )
+        .order_by(col(Variant.id) != variant.id, col(Variant.id))
     ).scalars()
     rows = [
         decision_on(

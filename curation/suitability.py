@@ -54,13 +54,27 @@ def _telling_word(phrase: list[str]) -> str:
     return next((word for word in phrase if is_content(word)), phrase[0])
 
 
-# Without one of these among its `words_of`, and without a question mark, a text has no problem:
-# the 't' is that of "isn't". A look at them is a tenth of the cost of the analysis.
-_TELLING = frozenset(
-    {"t", "cannot", *VERBAL_NEGATORS, *_DISPUTES}
+# What a text with a problem has among its `words_of`: one of the first, a word of a dispute and one
+# of contrast, or all words of a phrase. The 't' is that of "isn't".
+_ALONE = frozenset(
+    {"t", "cannot", *VERBAL_NEGATORS}
     | {part for word in ABSOLUTE_NEGATORS for part in words_of(word)[:1]}
-    | {_telling_word(hedge) for hedge in _HEDGES}
+    | {hedge[0] for hedge in _HEDGES if len(hedge) == 1}
 )
+_PHRASES = [(_telling_word(hedge), frozenset(hedge)) for hedge in _HEDGES if len(hedge) > 1]
+_TELLING = _ALONE | _DISPUTES | {word for word, _ in _PHRASES}
+
+
+def _may_have_problems(words: list[str]) -> bool:
+    """A look at the words, at a tenth of the cost of the analysis; it errs to one side only."""
+    found = _TELLING.intersection(words)
+    if not found:
+        return False
+    if not found.isdisjoint(_ALONE):
+        return True
+    if not found.isdisjoint(_DISPUTES) and not _CONTRASTS.isdisjoint(words):
+        return True
+    return any(word in found and phrase.issubset(words) for word, phrase in _PHRASES)
 
 
 def find_problems(anchor: str, words: list[str]) -> tuple[Problem, ...]:
@@ -70,7 +84,7 @@ def find_problems(anchor: str, words: list[str]) -> tuple[Problem, ...]:
         anchor: the text.
         words: what `words_of` gives for it.
     """
-    if _TELLING.isdisjoint(words) and "?" not in anchor:
+    if not _may_have_problems(words) and "?" not in anchor:
         return ()
     analysis = Analysis(anchor)
     return (
@@ -122,7 +136,10 @@ def _in_subordinate_clause(words: list[str], position: int) -> bool:
 
 def _hedged(analysis: Analysis) -> Iterator[Problem]:
     words = analysis.words
+    present = set(words)
     for hedge in _HEDGES:
+        if hedge[0] not in present:
+            continue
         starts = (i for i, word in enumerate(words) if word == hedge[0])
         if any(
             words[i : i + len(hedge)] == hedge and not _in_subordinate_clause(words, i)

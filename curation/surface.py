@@ -23,6 +23,9 @@ _CLASS_LABELS: dict[TokenClass, str] = {
     "negative_affix": "word with a negative affix (un-, in-, non-, -less …)",
 }
 
+_LONGEST = 40
+"""Characters of a word that a sentence about it quotes."""
+
 
 class Mark(NamedTuple):
     """A stretch of the text to highlight: character offsets, end exclusive."""
@@ -82,7 +85,9 @@ def _place(check: SurfaceCheck) -> str:
 
 
 def _quoted(words: list[str]) -> str:
-    return ", ".join(f"'{word}'" for word in words[:3]) + (" …" if len(words) > 3 else "")
+    """The first three words, each cut where it is longer than any real one."""
+    shown = (word if len(word) <= _LONGEST else f"{word[:_LONGEST]}…" for word in words[:3])
+    return ", ".join(f"'{word}'" for word in shown) + (" and more" if len(words) > 3 else "")
 
 
 def _content_problems(check: SurfaceCheck, comparison: Comparison) -> Iterator[str]:

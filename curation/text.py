@@ -47,10 +47,14 @@ def canonical(text: str) -> str:
         HedgerowError: for a control character that is not white space, or half a surrogate pair:
             neither occurs in a sentence, so the text was read with a wrong encoding or is not text.
     """
-    if not text.isascii():  # half the cost of the usual case
+    if text.isascii():
+        # Only spaces are white space and printable: the usual case, at a fifth of the cost.
+        if text.isprintable() and "  " not in text and text == text.strip():
+            return text
+    else:
         text = unicodedata.normalize("NFC", text.translate(_INVISIBLE))
     folded = " ".join(text.split())
-    if folded.isprintable():  # the usual case, and much faster than a look at every character
+    if folded.isprintable():  # much faster than a look at every character
         return folded
     for character in folded:
         if unicodedata.category(character) in {"Cc", "Cs"}:
@@ -62,10 +66,13 @@ def canonical(text: str) -> str:
 
 
 _WORD = re.compile(r"[^\W_]+")
+_ASCII_WORDS = bytes(c if chr(c).isalnum() else 32 for c in range(128)).lower() + bytes(128)
 
 
 def words_of(text: str) -> list[str]:
     """The runs of letters and digits of a text, lower-cased; hyphens and apostrophes part them."""
+    if text.isascii():  # the same, at a quarter of the cost
+        return text.encode("ascii").translate(_ASCII_WORDS).decode("ascii").split()
     return _WORD.findall(text.lower().replace("ʼ", "'"))  # that apostrophe counts as a letter
 
 
@@ -111,6 +118,11 @@ def anchor_uid(text: str) -> str:
         HedgerowError: if the text is empty or not plain text.
     """
     return _uid(_canonical_nonempty(text))
+
+
+def canonical_uid(text: str) -> str:
+    """Return the uid of an anchor whose text is canonical and not empty; nothing is checked."""
+    return _uid(text)
 
 
 def variant_uid(*, anchor_uid: str, type_id: str, text: str) -> str:

@@ -5,11 +5,11 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from sqlalchemy import select
-from sqlalchemy.orm import aliased
 from sqlmodel import Session, col
 
 from curation.cue_corrections import restore_cues
 from curation.decisions import StatusChange, bulk_store_decisions, chunks
+from curation.history import stands
 from curation.taxonomy import GUIDELINE_VERSION
 from db.columns import now
 from db.errors import HedgerowError
@@ -23,6 +23,7 @@ class Undone(NamedTuple):
     verdict: Verdict
     decisions: int
     changes: tuple[StatusChange, ...]
+    action_id: str
 
 
 def undo(session: Session, *, reviewer_id: int) -> Undone | None:
@@ -31,15 +32,9 @@ def undo(session: Session, *, reviewer_id: int) -> Undone | None:
     What an action did together (an edit and its child, a family, a bulk decision, a corrected cue)
     is taken back together.
     """
-    retract = aliased(Decision)
-    taken_back = select(retract.id).where(col(retract.retracts_id) == Decision.id).exists()  # type: ignore[call-overload]
     last = session.execute(
         select(Decision)
-        .where(
-            col(Decision.reviewer_id) == reviewer_id,
-            col(Decision.verdict) != Verdict.RETRACT,
-            ~taken_back,
-        )
+        .where(col(Decision.reviewer_id) == reviewer_id, stands())
         .order_by(col(Decision.id).desc())
         .limit(1)
     ).scalar()
@@ -52,14 +47,14 @@ def retract_action(session: Session, action_id: str, *, reviewer_id: int) -> Und
     """Take back all decisions of one action.
 
     Raises:
-        HedgerowError: there is no such action of this reviewer.
+        HedgerowError: there is no such action of this reviewer, or it has been taken back.
     """
     decisions = session.execute(
         select(col(Decision.id), col(Decision.variant_id), col(Decision.verdict))
         .where(
             col(Decision.action_id) == action_id,
             col(Decision.reviewer_id) == reviewer_id,
-            col(Decision.verdict) != Verdict.RETRACT,
+            stands(),
         )
         .order_by(col(Decision.id))
     ).all()
@@ -79,7 +74,7 @@ def retract_action(session: Session, action_id: str, *, reviewer_id: int) -> Und
     changes = bulk_store_decisions(session, rows)
     restore_cues(session, action_id, reviewer_id=reviewer_id, undo_id=action)
     _, first, verdict = decisions[0]
-    return Undone(first, verdict, len(decisions), tuple(changes))
+    return Undone(first, verdict, len(decisions), tuple(changes), action_id)
 
 
 def _versions(session: Session, ids: Iterable[int]) -> dict[int, int]:

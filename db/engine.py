@@ -8,6 +8,7 @@ process has written in between.
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Connection, Engine, event
@@ -15,11 +16,12 @@ from sqlalchemy import create_engine as _create_engine
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine import URL
 from sqlalchemy.engine.interfaces import DBAPIConnection
-from sqlalchemy.exc import OperationalError
+from sqlalchemy.exc import DBAPIError, InvalidatePoolError
 from sqlalchemy.pool import ConnectionPoolEntry
 from sqlmodel import Session, SQLModel
 
 from db.errors import HedgerowError
+from db.failures import explain, shown_address
 
 BUSY_TIMEOUT_MS = 60_000
 """How long a writer waits for another, in milliseconds; freezing a large release takes half."""
@@ -32,7 +34,43 @@ def create_engine(url: URL) -> Engine:
     engine = _create_engine(url, connect_args={"timeout": BUSY_TIMEOUT_MS / 1000})
     event.listen(engine, "connect", _prepare_sqlite)
     event.listen(engine, "begin", _begin_sqlite)
+    if url.database:
+        _watch_file(engine, Path(url.database))
     return engine
+
+
+def _watch_file(engine: Engine, path: Path) -> None:
+    """Notice that the database's file was taken away or replaced while it was open.
+
+    SQLite would go on in the file that is no longer there, and what it is told would be lost.
+    """
+    seen: list[tuple[int, int]] = []
+
+    def identity() -> tuple[int, int] | None:
+        try:
+            found = path.stat()
+        except OSError:
+            return None
+        return found.st_dev, found.st_ino
+
+    def refuse_a_new_file(*_: object) -> None:
+        if seen and identity() is None:
+            where = shown_address(engine.url)
+            raise HedgerowError(
+                f"The database {where} is no longer there; put it back, or start Hedgerow anew."
+            )
+
+    def opened(_: DBAPIConnection, record: ConnectionPoolEntry) -> None:
+        record.info["file"] = identity()
+        seen[:] = [record.info["file"]]
+
+    def taken(_: DBAPIConnection, record: ConnectionPoolEntry, __: object) -> None:
+        if record.info["file"] != identity():
+            raise InvalidatePoolError  # all connections are opened anew
+
+    event.listen(engine, "do_connect", refuse_a_new_file)
+    event.listen(engine, "connect", opened)
+    event.listen(engine, "checkout", taken)
 
 
 def _prepare_sqlite(connection: DBAPIConnection, record: ConnectionPoolEntry) -> None:
@@ -58,7 +96,7 @@ def reading(engine: Engine) -> Iterator[Session]:
     """A session that can only read; what it reads belongs to one moment."""
     options = {"postgresql_readonly": True, "isolation_level": "REPEATABLE READ"}
     reader = engine.execution_options(**options) if engine.name == "postgresql" else engine
-    with _explained(engine), Session(reader, expire_on_commit=False) as session:
+    with explained(engine), Session(reader, expire_on_commit=False) as session:
         yield session
 
 
@@ -66,7 +104,7 @@ def reading(engine: Engine) -> Iterator[Session]:
 def writing(engine: Engine) -> Iterator[Session]:
     """A session that can write. Commits at the end; an exception rolls everything back."""
     writer = engine.execution_options(writes=True)
-    with _explained(engine), Session(writer, expire_on_commit=False) as session:
+    with explained(engine), Session(writer, expire_on_commit=False) as session:
         yield session
         session.commit()
 
@@ -78,23 +116,12 @@ def insert_new(session: Session, table: type[SQLModel], rows: list[dict[str, Any
 
 
 @contextmanager
-def _explained(engine: Engine) -> Iterator[None]:
+def explained(engine: Engine) -> Iterator[None]:
     """Translate what a person can put right into one sentence."""
     try:
         yield
-    except OperationalError as error:
-        reason = str(error.orig)
-        where = engine.url.render_as_string(hide_password=True)
-        if "locked" in reason:
-            seconds = BUSY_TIMEOUT_MS // 1000
-            raise HedgerowError(
-                f"The database was busy for {seconds} seconds; nothing was changed, please retry."
-            ) from error
-        if "disk is full" in reason or "readonly" in reason or "unable to open" in reason:
-            raise HedgerowError(
-                f"The database {where} cannot be written ({reason}); make room or check the "
-                "folder's rights, then retry."
-            ) from error
-        raise HedgerowError(
-            f"The database {where} does not answer as expected: {reason}."
-        ) from error
+    except DBAPIError as error:
+        told = explain(engine, error, busy_seconds=BUSY_TIMEOUT_MS / 1000)
+        if told is None:
+            raise
+        raise told from error

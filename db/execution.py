@@ -16,10 +16,10 @@ from sqlalchemy import Engine, select, update
 from sqlmodel import col
 
 from db.columns import db_now
-from db.engine import writing
+from db.engine import reading, writing
 from db.errors import HedgerowError, RunCancelled, RunPaused
 from db.models import Run, RunMetric, RunState
-from db.runs import LEASE, claim, log_file, run_folder
+from db.runs import LEASE, claim, get_run, log_file, run_folder
 from db.settings import Settings
 
 HEARTBEAT_SECONDS = 1.0
@@ -125,9 +125,17 @@ def execute(engine: Engine, settings: Settings, run_id: int, work: Mapping[str, 
     Raises:
         HedgerowError: the run cannot be claimed, was cancelled, or failed; the row says the same.
     """
-    run = claim(engine, run_id, host=socket.gethostname(), pid=os.getpid())
-    context = RunContext(engine, settings, run)
-    with _log_to(log_file(settings, run)), _heartbeat(context), _signals(context):
+    with reading(engine) as session:
+        asked = get_run(session, run_id)
+    run_folder(settings, asked)  # where nothing can be written, nobody claims to be at work
+    with _log_to(log_file(settings, asked)):
+        run = claim(engine, run_id, host=socket.gethostname(), pid=os.getpid())
+        return _carry_out(RunContext(engine, settings, run), work)
+
+
+def _carry_out(context: RunContext, work: Mapping[str, Work]) -> Result:
+    run = context.run
+    with _heartbeat(context), _signals(context):
         try:
             if run.kind not in work:
                 raise HedgerowError(f"This program knows no work of the kind '{run.kind}'.")
@@ -150,9 +158,16 @@ def execute(engine: Engine, settings: Settings, run_id: int, work: Mapping[str, 
             raise
         except Exception as error:
             logger.exception("run %s failed", run.id)
-            sentence = f"{type(error).__name__}: {str(error).strip().partition(chr(10))[0]}"
+            sentence = _sentence(error)
             context.finish(RunState.FAILED, sentence)
             raise HedgerowError(f"Run {run.id} failed: {sentence}") from error
+
+
+def _sentence(error: Exception) -> str:
+    """What went wrong, in one line: of the disk without Python's name for it."""
+    if isinstance(error, OSError) and error.strerror:
+        return f"{error.strerror}{f': {error.filename}' if error.filename else ''}."
+    return f"{type(error).__name__}: {str(error).strip().partition(chr(10))[0]}"
 
 
 @contextmanager

@@ -1,39 +1,41 @@
 """Creating and upgrading the database, with a backup copy before anything changes."""
 
+import glob
 import sqlite3
+from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 
-from alembic import command
-from alembic.config import Config
-from alembic.runtime.migration import MigrationContext
-from alembic.script import ScriptDirectory
-from sqlalchemy import Engine, inspect
-from sqlalchemy.exc import DatabaseError
+from sqlalchemy import Engine, inspect, text
 
+from db.engine import explained
 from db.errors import HedgerowError
+from db.failures import shown_address
 
 SCRIPTS = Path(__file__).parent / "migrations"
 
 
-def _config() -> Config:
-    config = Config()
-    config.set_main_option("script_location", str(SCRIPTS))
-    return config
+def known_revisions() -> list[str]:
+    """The schemas this program knows, oldest first: what the migrations' file names begin with."""
+    files = (SCRIPTS / "versions").glob("[0-9]*.py")
+    return sorted(file.name.partition("_")[0] for file in files)
 
 
 def head_revision() -> str:
     """The newest schema this program knows."""
-    head = ScriptDirectory.from_config(_config()).get_current_head()
-    if head is None:  # pragma: no cover (the first migration is part of the program)
+    known = known_revisions()
+    if not known:  # pragma: no cover (the first migration is part of the program)
         raise HedgerowError("No migration found in the program's folder; reinstall Hedgerow.")
-    return head
+    return known[-1]
 
 
 def current_revision(engine: Engine) -> str | None:
     """The schema the database has; None for an empty one."""
+    if not inspect(engine).has_table("alembic_version"):
+        return None
     with engine.connect() as connection:
-        return MigrationContext.configure(connection).get_current_revision()
+        query = text("SELECT version_num FROM alembic_version")
+        return connection.execute(query).scalar_one_or_none()
 
 
 def upgrade(engine: Engine) -> Path | None:
@@ -46,36 +48,41 @@ def upgrade(engine: Engine) -> Path | None:
         HedgerowError: the file is not a database, belongs to another program, or is newer than
             this program. Nothing is changed then.
     """
-    try:
+    with explained(engine):
         found = current_revision(engine)
         foreign = found is None and bool(inspect(engine).get_table_names())
-    except DatabaseError as error:
-        raise HedgerowError(
-            f"{_where(engine)} cannot be read as a database: {error.orig}."
-        ) from error
     if foreign:
         raise HedgerowError(
             f"{_where(engine)} holds another program's tables; name an empty database or another "
             "working directory."
         )
-    known = [script.revision for script in ScriptDirectory.from_config(_config()).walk_revisions()]
     if found == head_revision():
         return None
-    if found is not None and found not in known:
+    if found is not None and found not in known_revisions():
         raise HedgerowError(
             f"{_where(engine)} was written by a newer Hedgerow (schema {found}, this program knows "
             f"up to {head_revision()}); update Hedgerow."
         )
     backup = _back_up(engine) if found is not None else None
-    config = _config()
-    with engine.execution_options(writes=True).begin() as connection:
-        config.attributes["connection"] = connection
-        command.upgrade(config, "head")
+    run_migrations(engine)
     return backup
 
 
+def run_migrations(engine: Engine, revision: str = "head") -> None:
+    """Bring an older or empty database to a schema, in one transaction."""
+    # A database that is up to date, which nearly all are, opens without Alembic's imports.
+    from alembic import command
+    from alembic.config import Config
+
+    config = Config()
+    config.set_main_option("script_location", str(SCRIPTS))
+    with explained(engine), engine.execution_options(writes=True).begin() as connection:
+        config.attributes["connection"] = connection
+        command.upgrade(config, revision)
+
+
 def _where(engine: Engine) -> str:
-    return engine.url.render_as_string(hide_password=True)
+    return f"The database {shown_address(engine.url)}"
 
 
 def _back_up(engine: Engine) -> Path | None:
@@ -83,10 +90,29 @@ def _back_up(engine: Engine) -> Path | None:
     if engine.name != "sqlite" or not engine.url.database:
         return None
     source = Path(engine.url.database)
-    stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
-    target = source.with_name(f"{source.name}.{stamp}.bak")
-    with sqlite3.connect(source) as old, sqlite3.connect(target) as new:
-        old.backup(new)
-    old.close()
-    new.close()
+    target = _free_name(source)
+    try:
+        with closing(sqlite3.connect(source)) as old, closing(sqlite3.connect(target)) as new:
+            old.backup(new)
+    except (sqlite3.Error, OSError) as error:
+        target.unlink(missing_ok=True)
+        raise HedgerowError(
+            f"{_where(engine)} is older than this program and could not be copied before its "
+            f"upgrade ({error}); make room beside it, then retry: nothing was changed."
+        ) from error
     return target
+
+
+def _free_name(source: Path) -> Path:
+    """A name for the copy that no earlier one has, whatever the clock says."""
+    stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
+    names = (source.with_name(f"{source.name}.{stamp}{n}.bak") for n in ("", *range(2, 100)))
+    return next(name for name in names if not name.exists())
+
+
+def backups(engine: Engine) -> list[Path]:
+    """The copies that upgrades have left beside a SQLite database, the newest last."""
+    if engine.name != "sqlite" or not engine.url.database:
+        return []
+    source = Path(engine.url.database)
+    return sorted(source.parent.glob(f"{glob.escape(source.name)}.*.bak"))

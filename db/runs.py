@@ -5,6 +5,8 @@ process claims the row, keeps a lease by the database's clock while it works, an
 ended. Whoever reads a running row whose lease has passed sees it as interrupted.
 """
 
+import logging
+import os
 import subprocess
 import sys
 import threading
@@ -17,7 +19,7 @@ from sqlalchemy import Engine, case, literal, or_, select, update
 from sqlmodel import Session, col
 
 from db.columns import db_now, now
-from db.engine import reading, writing
+from db.engine import create_engine, reading, writing
 from db.errors import HedgerowError
 from db.models import Run, RunMetric, RunState
 from db.settings import Settings
@@ -26,6 +28,8 @@ LEASE = timedelta(seconds=20)
 """How long a process may be silent before its run counts as interrupted."""
 
 UNFINISHED = (RunState.QUEUED, RunState.RUNNING)
+
+logger = logging.getLogger(__name__)
 
 _RECORDED_PACKAGES = (
     "hedgerow", "torch", "transformers", "sentence-transformers", "datasets", "streamlit",
@@ -46,7 +50,7 @@ def create_run(
         kind=kind,
         parameters=parameters,
         inputs=inputs or {},
-        versions=_versions(),
+        versions=package_versions(),
         requested_by=requested_by,
         group=group,
     )
@@ -57,7 +61,8 @@ def create_run(
     return run
 
 
-def _versions() -> dict[str, str]:
+def package_versions() -> dict[str, str]:
+    """The versions that results depend on, by name."""
     found = {"python": sys.version.split()[0]}
     for name in _RECORDED_PACKAGES:
         try:
@@ -73,13 +78,23 @@ def run_folder(settings: Settings, run: Run) -> Path:
     Raises:
         HedgerowError: the data folder cannot be written.
     """
-    folder = settings.data_folder / run.folder
+    return make_folder(settings.data_folder / run.folder)
+
+
+def make_folder(folder: Path) -> Path:
+    """The folder, made if it is not there.
+
+    Raises:
+        HedgerowError: it cannot be made, or cannot be written.
+    """
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise HedgerowError(
             f"The folder {folder} cannot be made ({error.strerror}); make room or check its rights."
         ) from error
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise HedgerowError(f"The folder {folder} cannot be written; check its rights.")
     return folder
 
 
@@ -103,24 +118,46 @@ def start_process(settings: Settings, run: Run) -> None:
     """Start ``hedgerow run ID`` detached: closing the browser or the app does not end it."""
     run_folder(settings, run)
     command = [str(Path(sys.executable).with_name("hedgerow")), "run", str(run.id)]
-    environment = settings.process_environment()
-    with log_file(settings, run).open("ab") as log:
-        try:
+    try:
+        with log_file(settings, run).open("ab") as log:
             process = subprocess.Popen(
                 command,
                 cwd=settings.home,
-                env=environment,
+                env=settings.process_environment(),
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
                 start_new_session=True,
             )
-        except OSError as error:
-            raise HedgerowError(
-                f"The command {command[0]} cannot be started ({error.strerror}); run 'make setup'."
-            ) from error
+    except OSError as error:
+        raise HedgerowError(
+            f"Run {run.id} cannot be started: {error.strerror or error}"
+            f"{f' ({error.filename})' if error.filename else ''}."
+        ) from error
     # Somebody has to collect the exit status, or the ended process stays in the process table.
-    threading.Thread(target=process.wait, daemon=True).start()
+    threading.Thread(target=_wait, args=(settings, run.id, process), daemon=True).start()
+
+
+def _wait(settings: Settings, run_id: int, process: "subprocess.Popen[bytes]") -> None:
+    """Wait for a run's process; one that ended without having begun has failed."""
+    code = process.wait()
+    if code == 0:
+        return
+    engine = create_engine(settings.url)
+    try:
+        with writing(engine) as session:
+            session.execute(
+                update(Run)
+                .where(col(Run.id) == run_id, col(Run.state) == RunState.QUEUED)
+                .values(
+                    state=RunState.FAILED, finished_at=now(),
+                    message=f"Its process ended at once (exit code {code}); the log says why.",
+                )
+            )  # fmt: skip
+    except HedgerowError as error:  # the database is away; the row still reads queued
+        logger.warning("run %s: %s", run_id, error)
+    finally:
+        engine.dispose()
 
 
 def get_run(session: Session, run_id: int) -> Run:
@@ -216,7 +253,7 @@ def claim(engine: Engine, run_id: int, *, host: str, pid: int) -> Run:
             .values(
                 state=RunState.RUNNING, cancel_requested=False, pause_requested=False,
                 attempt=Run.attempt + 1,
-                host=host, pid=pid, message="Starting.", versions=_versions(),
+                host=host, pid=pid, message="Starting.", versions=package_versions(),
                 started_at=moment, heartbeat_at=moment, lease_until=moment + LEASE,
                 finished_at=None,
             )

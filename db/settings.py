@@ -2,13 +2,23 @@
 
 import os
 from pathlib import Path
+from typing import NamedTuple
+from urllib.parse import urlsplit
 
-from pydantic import Field, SecretStr, ValidationError, field_validator
+from dotenv.parser import parse_stream
+from pydantic import AliasChoices, Field, SecretStr, ValidationError, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError
 
 from db.errors import HedgerowError
+from db.failures import shown_address
+
+ENV_FILE = ".env"
+"""Read in the directory that the program is started in."""
+
+HUB_TOKEN = "HF_TOKEN"
+"""Read by the model hub's own client."""
 
 
 class Settings(BaseSettings):
@@ -19,20 +29,44 @@ class Settings(BaseSettings):
         database_url: SQLAlchemy address of a PostgreSQL or SQLite database; without one,
             ``hedgerow.db`` in ``home``.
         reviewer: name that decisions are stored under, unless the app or the command names one.
+        openai_api_key: key of the model provider; OPENAI_API_KEY is read, too. Never stored.
+        openai_base_url: address of the model provider; empty for OpenAI's own.
     """
 
-    model_config = SettingsConfigDict(env_prefix="HEDGEROW_", env_file=".env", extra="ignore")
+    model_config = SettingsConfigDict(
+        env_prefix="HEDGEROW_", env_file=ENV_FILE, extra="ignore", populate_by_name=True
+    )
 
-    home: Path = Field(default_factory=Path.cwd)
-    database_url: str = ""
-    reviewer: str = Field(default="", max_length=80)
-    openai_api_key: SecretStr = SecretStr("")
-    openai_base_url: str = ""
+    home: Path = Field(default_factory=Path.cwd, description="Working directory")
+    # It may hold a password, so that it is left out of what a log may quote.
+    database_url: str = Field(default="", repr=False, description="Database")
+    reviewer: str = Field(default="", max_length=80, description="Reviewer's name")
+    openai_api_key: SecretStr = Field(
+        default=SecretStr(""),
+        validation_alias=AliasChoices("HEDGEROW_OPENAI_API_KEY", "OPENAI_API_KEY"),
+        description="OpenAI key",
+    )
+    openai_base_url: str = Field(
+        default="",
+        repr=False,
+        validation_alias=AliasChoices("HEDGEROW_OPENAI_BASE_URL", "OPENAI_BASE_URL"),
+        description="OpenAI address",
+    )
 
     @field_validator("home")
     @classmethod
     def _absolute(cls, value: Path) -> Path:
-        return value.expanduser().resolve()
+        try:
+            return value.expanduser().resolve()
+        except RuntimeError as error:
+            raise ValueError("there is no such user's folder") from error
+
+    @field_validator("openai_base_url")
+    @classmethod
+    def _web_address(cls, value: str) -> str:
+        if value and urlsplit(value).scheme not in ("http", "https"):
+            raise ValueError("expected an address such as https://host/v1")
+        return value
 
     @field_validator("database_url")
     @classmethod
@@ -74,19 +108,91 @@ class Settings(BaseSettings):
             | {
                 "HEDGEROW_HOME": str(self.home),
                 "HEDGEROW_DATABASE_URL": self.database_url,
+                "HEDGEROW_REVIEWER": self.reviewer,
+                "HEDGEROW_OPENAI_API_KEY": self.openai_api_key.get_secret_value(),
+                "HEDGEROW_OPENAI_BASE_URL": self.openai_base_url,
             }
         )
+
+
+class SettingFact(NamedTuple):
+    """A setting of this machine as it may be shown.
+
+    Attributes:
+        shown: its value; of a secret only whether it is set, of an address all but the password.
+        name: the environment variable that changes it.
+    """
+
+    label: str
+    shown: str
+    name: str
+
+
+def setting_facts(settings: Settings) -> list[SettingFact]:
+    """Every setting of this machine, secrets hidden."""
+    shown = {
+        "home": str(settings.home),
+        "database_url": shown_address(settings.url),
+        "reviewer": settings.reviewer or "asked for in the app",
+        "openai_api_key": _set_or_not(settings.openai_api_key.get_secret_value()),
+        "openai_base_url": _without_login(settings.openai_base_url) or "OpenAI's own",
+    }
+    facts = [
+        SettingFact(field.description or name, shown[name], "HEDGEROW_" + name.upper())
+        for name, field in Settings.model_fields.items()
+    ]
+    token = _set_or_not(os.environ.get(HUB_TOKEN, ""))
+    return [*facts, SettingFact("Hugging Face token", token, HUB_TOKEN)]
+
+
+def _set_or_not(secret: str) -> str:
+    return "set" if secret else "not set"
+
+
+def _without_login(address: str) -> str:
+    """The address without user name, password and query, any of which may be a secret."""
+    if not address:
+        return ""
+    parts = urlsplit(address)
+    return parts._replace(netloc=parts.netloc.rpartition("@")[2], query="", fragment="").geturl()
 
 
 def load_settings() -> Settings:
     """Read the settings.
 
     Raises:
-        HedgerowError: one of them is not usable.
+        HedgerowError: one of them is not usable, or ``.env`` cannot be read.
     """
+    _check_env_file(Path(ENV_FILE))
     try:
         return Settings()
     except ValidationError as error:
         first = error.errors()[0]
-        name = "HEDGEROW_" + str(first["loc"][0]).upper()
-        raise HedgerowError(f"{name} is not usable: {first['msg']}.") from error
+        name = str(first["loc"][0]).upper()
+        name = name if "OPENAI" in name else f"HEDGEROW_{name}"
+        raise HedgerowError(
+            f"{name} is not usable: {first['msg'].removeprefix('Value error, ')}."
+        ) from error
+    except FileNotFoundError as error:
+        raise HedgerowError(
+            "The current directory is gone; change to another, or name one with HEDGEROW_HOME."
+        ) from error
+
+
+def _check_env_file(path: Path) -> None:
+    """Refuse a file of settings of which a line would be passed over. No line is quoted."""
+    try:
+        if not path.is_file():
+            return
+        with path.open(encoding="utf-8") as lines:
+            wrong = [found.original.line for found in parse_stream(lines) if found.error]
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+        raise HedgerowError(
+            f"The settings in {path.absolute()} cannot be read ({reason}); mend or remove the file."
+        ) from error
+    if wrong:
+        raise HedgerowError(
+            f"Expected NAME=VALUE in line {wrong[0]} of {path.absolute()}, found something else; "
+            "mend the line."
+        )

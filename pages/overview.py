@@ -16,7 +16,9 @@ from pages.components import background, frame, project, run_view
 from pages.components.funnel_chart import funnel_chart
 
 KINDS = {
+    "compare": "Compare models",
     "starter": "Load the starter corpus",
+    "import": "Add anchors",
     "diagnose": "Measure variants",
     "export": "Export a release",
     "reorder": "Put the queues in order",
@@ -58,11 +60,15 @@ def _welcome() -> None:
         )
         if st.button("Load the starter corpus", type="primary", key="load-starter"):
             _load()
+    st.page_link(
+        "pages/anchors.py", label="Or add anchors of your own", icon=":material/notes:",
+        query_params={"part": "Add"},
+    )  # fmt: skip
 
 
 def _next(steps: Sequence[NextStep], labels: dict[str, str]) -> None:
     """What to do next, one line a step; all types to review are one step here."""
-    st.subheader("What to do next", anchor=False)
+    st.header("What to do next", anchor=False)
     pending = [step for step in steps if step.kind is StepKind.REVIEW]
     shown = [step for step in steps if step.kind is not StepKind.REVIEW or step is pending[0]]
     with st.container(border=True, key="next-steps"):
@@ -74,6 +80,9 @@ def _next(steps: Sequence[NextStep], labels: dict[str, str]) -> None:
 
 def _sentence(step: NextStep, pending: Sequence[NextStep], labels: dict[str, str]) -> str:
     match step.kind:
+        case StepKind.WRITE:
+            said = "1 anchor has" if step.count == 1 else f"{step.count:,} anchors have"
+            return f"{said} no variants yet. Pick one to write some by hand."
         case StepKind.MEASURE:
             return (
                 f"{_variants(step.count)} not measured yet. Distances, similarities and flags put "
@@ -105,6 +114,11 @@ def _variants(count: int) -> str:
 
 def _action(step: NextStep) -> None:
     match step.kind:
+        case StepKind.WRITE:
+            st.page_link(
+                "pages/anchors.py", label="Write variants", icon=":material/notes:",
+                query_params={"show": "Without variants"},
+            )  # fmt: skip
         case StepKind.MEASURE:
             if st.button("Measure", key="measure", icon=":material/straighten:"):
                 background.start("diagnose", {})
@@ -119,10 +133,10 @@ def _action(step: NextStep) -> None:
 
 
 def _way(state: Funnel) -> None:
-    st.subheader("From anchors to a model", anchor=False)
+    st.header("From anchors to a model", anchor=False)
     dark = st.context.theme.type == "dark"
     chart = funnel_chart(state, dark=dark)
-    st.altair_chart(chart, width="stretch", alt=_in_words(state), key="funnel")
+    st.vega_lite_chart(chart, width="stretch", alt=_in_words(state), key="funnel")
     st.caption(_end_of_the_way(state))
     _table(state)
 
@@ -144,7 +158,7 @@ def _end_of_the_way(state: Funnel) -> str:
     if not state.models:
         model = "no model has been trained yet"
     elif state.trained_release is None:
-        model = f"{state.models:,} trained"
+        model = f"models trained: {state.models:,}, the newest not on a release here"
     else:
         model = f"models trained: {state.models:,}, the newest on release {state.trained_release}"
     return f"{release}; {model}. Bars have one scale, those of the triples their own."
@@ -182,7 +196,7 @@ def _line(row: FunnelRow) -> dict[str, object]:
 
 
 def _recent(runs: Collection[Run]) -> None:
-    st.subheader("Recent runs", anchor=False)
+    st.header("Recent runs", anchor=False)
     rows = [
         {
             "Run": run.id,

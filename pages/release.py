@@ -82,7 +82,7 @@ def _show_counts(rows: list[dict[str, Any]], *, key: str) -> None:
 
 def _freeze(session: Session, newest: Release | None) -> None:
     """What a release would hold now, and the button that makes one."""
-    st.subheader("Freeze a release", anchor=False)
+    st.header("Freeze a release", anchor=False)
     now = contents_now(session)
     if not now.variants:
         st.write("Nothing is accepted, so there is nothing to freeze yet.")
@@ -135,7 +135,7 @@ def _create(name: str) -> None:
 
 
 def _list(session: Session, releases: list[Release]) -> None:
-    st.subheader("Releases", anchor=False)
+    st.header("Releases", anchor=False)
     query = select(col(Reviewer.id), col(Reviewer.name))
     names = dict(session.execute(query).all())
     rows = [
@@ -195,10 +195,10 @@ def _deciders(counts: Mapping[str, int]) -> str:
     return "; ".join(f"{counts[kind]:,} {by}" for kind, by in kinds.items() if counts.get(kind))
 
 
-@st.fragment  # choosing a format does not count everything above anew
+@errors.fragment  # choosing a format does not count everything above anew
 def _download(release: Release) -> None:
     """Prepare and download one format of the release; what was prepared before is there at once."""
-    st.subheader(f"Download release {release.number}", anchor=False)
+    st.header(f"Download release {release.number}", anchor=False)
     format = st.radio(
         "Format",
         list(FORMATS),

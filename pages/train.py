@@ -5,7 +5,16 @@ import streamlit as st
 from db.engine import reading
 from db.models import Run, RunState
 from db.runs import UNFINISHED, list_runs
-from pages.components import charts, frame, project, run_view, train_result, train_start
+from pages.components import (
+    charts,
+    clock,
+    frame,
+    plot,
+    project,
+    run_view,
+    train_result,
+    train_start,
+)
 from training.figures import loss_curve
 from training.plan import KIND
 
@@ -24,12 +33,12 @@ def _curve(run: Run) -> None:
         points = loss_curve(session, run)
     if len(points) > 1:
         dark = st.context.theme.type == "dark"
-        st.altair_chart(charts.loss(points, dark=dark), alt="Training loss by step")
+        plot.chart(charts.loss(points, dark=dark), alt="Training loss by step")
 
 
 def _title(run: Run) -> str:
     """What a run trained, for people to choose by."""
-    when = f"{run.created_at:%Y-%m-%d %H:%M} UTC"
+    when = f"{clock.local(run.created_at):%Y-%m-%d %H:%M}"
     base = run.parameters["recipe"]["base_encoder"]
     return f"{base} on release {run.parameters['release']}, {when}"
 

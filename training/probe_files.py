@@ -103,7 +103,11 @@ def parse_pasted(text: str) -> Pasted:
     columns = len(lines[0][1])
     for number, cells in lines:
         if len(cells) != columns or columns > len(_GROUP):
-            expected = "1 to 4 columns" if columns > len(_GROUP) else f"{columns} as in the first"
+            expected = (
+                "1 to 4 columns"
+                if columns > len(_GROUP)
+                else f"as many columns as in the first line ({columns})"
+            )
             raise HedgerowError(f"Line {number}: expected {expected}, found {len(cells)}.")
     if columns == 1:
         return Pasted([], parse_sentences(text))

@@ -43,8 +43,13 @@ def active(kind: str) -> Run | None:
 
 
 def ensure(kind: str) -> None:
-    """Have what there is to do for a kind of run done: start one, unless one is at work."""
-    if active(kind) is None:
+    """Have what there is to do for a kind of run done: start one, unless one is at work.
+
+    One with parameters of its own, such as another encoder, does not do it.
+    """
+    with reading(project.engine()) as session:
+        runs = list_runs(session, kind=kind, limit=5)
+    if not any(run.state in UNFINISHED and not run.parameters for run in runs):
         start(kind, {})
 
 

@@ -1,6 +1,6 @@
 """The markup of a review card: anchor, variant, diagnostics, siblings."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from markupsafe import Markup
 
@@ -11,6 +11,8 @@ from curation.taxonomy import VariantType
 from db.models import Status
 from pages.components.diff import diff, join
 
+_NOTHING = Markup("")
+
 PROMISES = {
     "negation": "shall contradict the anchor",
     "hedge": "shall make the anchor's claim, held less firmly",
@@ -18,37 +20,92 @@ PROMISES = {
 }
 """What a type promises, by its role."""
 
+SCROLLS = 300
+"""Characters from which on a sentence may be higher than its place, in a narrow window."""
 
-def card(shown: Card, entry: VariantType, *, threshold: int) -> Markup:
+
+def card(
+    shown: Card,
+    entry: VariantType,
+    *,
+    threshold: int,
+    hidden: bool = False,
+    say_why: bool = False,
+    notice: Markup = _NOTHING,
+) -> Markup:
     """A whole card.
 
     Args:
         threshold: greatest Levenshtein distance without a flag, in characters.
+        hidden: leave out diagnostics and the status, for a blind decision.
+        say_why: tell in words what makes it suspicious, since that is why it comes now.
+        notice: what else is to be known before deciding.
     """
     return Markup(
-        '<article class="hg-card" data-variant="{}" aria-label="Variant">{}{}{}{}</article>'
+        '<article class="hg-card" data-variant="{}" aria-label="Variant">{}{}{}{}{}</article>'
     ).format(
         shown.variant.uid,
-        _head(shown, entry),
+        _head(shown, entry, hidden=hidden),
         Markup('<div class="hg-definition" title="{}">{}</div>').format(
             f"Example: {entry.example_anchor} → {entry.example}", entry.definition
         ),
+        join([notice, _why(shown) if say_why and not hidden else _NOTHING, _second_look(shown)]),
         sentences(shown),
-        chips(shown, entry, threshold=threshold),
+        chips(shown, entry, threshold=threshold, hidden=hidden),
     )
 
 
-def _head(shown: Card, entry: VariantType) -> Markup:
-    link = Markup('<a href="review?variant={0}" title="Permalink of this variant">{0}</a>')
-    parts = [PROMISES[entry.role], shown.genre, link.format(shown.variant.uid)]
-    if shown.variant.status != Status.PENDING:
+def permalink(uid: str) -> str:
+    """The address of a variant's card, relative to the app's."""
+    return f"review?variant={uid}"
+
+
+def _head(shown: Card, entry: VariantType, *, hidden: bool) -> Markup:
+    link = Markup('<a href="{}" title="Permalink of this variant">{}</a>').format(
+        permalink(shown.variant.uid), shown.variant.uid
+    )
+    copy = Markup(
+        '<button type="button" class="hg-copy" data-link="{}" title="Copy the permalink (P)">'
+        "Copy link</button>"
+    ).format(permalink(shown.variant.uid))
+    parts: list[str | Markup] = [PROMISES[entry.role], shown.genre, link, copy]
+    if shown.variant.status != Status.PENDING and not hidden:
         parts.insert(1, f"status: {shown.variant.status}")
     return Markup('<div class="hg-head"><span class="hg-type">{}</span>{}</div>').format(
         entry.label, join(Markup("<span>{}</span>").format(part) for part in parts if part)
     )
 
 
-def family_row(shown: Card, entry: VariantType, *, threshold: int, focus: bool) -> Markup:
+def notice(text: str, uid: str = "") -> Markup:
+    """A line above the sentences; with ``uid``, a link to that variant behind it."""
+    link = Markup(' <a href="{}">{}</a>').format(permalink(uid), uid) if uid else _NOTHING
+    return Markup('<div class="hg-notice">{}{}</div>').format(text, link)
+
+
+def _why(shown: Card) -> Markup:
+    """Why it is among the most suspicious, in words."""
+    if shown.flags:
+        return notice(f"Here because of: {shown.flags.label}. {shown.flags.explanation}")
+    if shown.levenshtein is None:
+        return _NOTHING
+    return notice("Nothing is flagged; it comes now for its distance from the anchor alone.")
+
+
+def _second_look(shown: Card) -> Markup:
+    """That the anchor was corrected, and what changed in it."""
+    if not shown.variant.second_look:
+        return _NOTHING
+    if shown.made_for == shown.anchor:
+        return notice("Second look: the anchor was corrected and is again as it was.")
+    old, new = diff(shown.made_for, shown.anchor)
+    return Markup('<div class="hg-notice">Second look: the anchor was corrected.{}{}</div>').format(
+        _row("hg-was", "Made for", old), _row("hg-was", "Now", new)
+    )
+
+
+def family_row(
+    shown: Card, entry: VariantType, *, threshold: int, focus: bool, hidden: bool = False
+) -> Markup:
     """One variant of a family, as a line; ``focus``: whether the keys mean it."""
     _, new = _diff(shown)
     return Markup(
@@ -59,9 +116,9 @@ def family_row(shown: Card, entry: VariantType, *, threshold: int, focus: bool) 
         shown.variant.uid,
         "Variant with the keys" if focus else "Variant",
         entry.label,
-        shown.variant.status,
+        "hidden" if hidden else shown.variant.status,
         new,
-        chips(shown, entry, threshold=threshold),
+        chips(shown, entry, threshold=threshold, hidden=hidden),
     )
 
 
@@ -72,10 +129,17 @@ def sentences(shown: Card) -> Markup:
 
 
 def _row(kind: str, label: str, sentence: Markup) -> Markup:
+    # One that may have to be scrolled can be reached with the keyboard, too.
+    long = len(sentence.striptags()) > SCROLLS
     return Markup(
         '<div class="hg-row {}"><span class="hg-label">{}</span>'
-        '<div class="hg-scroll">{}</div></div>'
-    ).format(kind, label, sentence)
+        '<div class="hg-scroll"{}>{}</div></div>'
+    ).format(
+        kind,
+        label,
+        Markup(' tabindex="0" role="group" aria-label="{}"').format(label) if long else "",
+        sentence,
+    )
 
 
 def _diff(shown: Card) -> tuple[Markup, Markup]:
@@ -84,11 +148,19 @@ def _diff(shown: Card) -> tuple[Markup, Markup]:
     return diff(shown.anchor, text, found)
 
 
-def chips(shown: Card, entry: VariantType, *, threshold: int) -> Markup:
+def chips(shown: Card, entry: VariantType, *, threshold: int, hidden: bool = False) -> Markup:
     """The diagnostics against their thresholds; what is flagged stands out and says why."""
     parts: list[Markup] = []
     if shown.variant.cue:
         parts.append(_chip("cue ", shown.variant.cue, title="The hedge cue that was asked for."))
+    if shown.variant.second_look:
+        parts.append(_chip("", "second look", title="The anchor was corrected; decide again."))
+    if hidden:
+        parts.append(_chip("", "blind", title="The rest is shown when you have decided."))
+        return _chip_row(parts)
+    if shown.notes:
+        said = "1 note" if shown.notes == 1 else f"{shown.notes} notes"
+        parts.append(_chip("", said, title="G shows them."))
     if shown.levenshtein is None:
         parts.append(_chip("", "not measured yet", title="The next diagnostics run measures it."))
         return _chip_row(parts)
@@ -145,26 +217,18 @@ def _chip_row(parts: Iterable[Markup]) -> Markup:
     return Markup('<div class="hg-chips">{}</div>').format(join(parts))
 
 
-def siblings(others: Sequence[tuple[Card, str]]) -> Markup:
-    """Other variants of the same anchor, each with its type's label and its status."""
+def siblings(others: Sequence[tuple[Card, str]], hidden: Collection[int] = ()) -> Markup:
+    """Other variants of the same anchor, each with its type's label and, unless hidden, status."""
     rows = []
     for sibling, label in others:
         _, new = _diff(sibling)
+        status = "" if sibling.variant.id in hidden else f" · {sibling.variant.status}"
         rows.append(
             Markup(
-                '<div class="hg-row"><span class="hg-label">{} · {}</span><div>{}</div></div>'
-            ).format(label, sibling.variant.status, new)
+                '<div class="hg-row"><span class="hg-label">{}{}</span><div>{}</div></div>'
+            ).format(label, status, new)
         )
     return Markup('<div class="hg-card hg-siblings">{}</div>').format(join(rows))
-
-
-def guideline(entry: VariantType) -> Markup:
-    """The type's guideline, a paragraph each for good, bad and borderline cases."""
-    paragraphs = [*entry.guideline.split("\n\n"),
-                  f"Example: {entry.example_anchor} → {entry.example}"]  # fmt: skip
-    return Markup('<div class="hg-card hg-guideline">{}</div>').format(
-        join(Markup("<p>{}</p>").format(paragraph) for paragraph in paragraphs)
-    )
 
 
 def message(text: str, *, warn: bool = False) -> Markup:
@@ -172,6 +236,16 @@ def message(text: str, *, warn: bool = False) -> Markup:
     return Markup('<div class="hg-message{}" role="status">{}</div>').format(
         " hg-warn" if warn else "", text
     )
+
+
+def pace(text: str) -> Markup:
+    """How much was done today."""
+    return Markup('<div class="hg-pace">{}</div>').format(text)
+
+
+def told(text: str) -> Markup:
+    """A line of plain text that leaves room for buttons beside it."""
+    return Markup('<div class="hg-told">{}</div>').format(text)
 
 
 def progress(rows: Sequence[tuple[str, int, int, bool]]) -> Markup:

@@ -45,18 +45,23 @@ LINE = 15
 _LINES = "split(datum.label, '\\n')"
 
 
-def figure_1(rows: Sequence[ProbeRow], *, dark: bool) -> alt.LayerChart:
-    """Figure 1: a group of bars a sentence; what the paper published is drawn hollow."""
-    return _bars(rows, [(row.text,) for row in rows], dark=dark)
+def figure_1(rows: Sequence[ProbeRow], *, dark: bool, first: str = BEFORE) -> alt.LayerChart:
+    """Figure 1: a group of bars a sentence; what the paper published is drawn hollow.
+
+    Args:
+        first: the series that has the colour of 'before'.
+    """
+    return _bars(rows, [(row.text,) for row in rows], dark=dark, first=first)
 
 
-def own_probes(rows: Sequence[ProbeRow], *, dark: bool) -> alt.LayerChart:
+def own_probes(rows: Sequence[ProbeRow], *, dark: bool, first: str = BEFORE) -> alt.LayerChart:
     """As Figure 1, for pairs that each have their own first sentence."""
-    return _bars(rows, [(row.anchor, f"→ {row.text}") for row in rows], dark=dark)
+    told = [(row.anchor, f"→ {row.text}") for row in rows]
+    return _bars(rows, told, dark=dark, first=first)
 
 
 def _bars(
-    rows: Sequence[ProbeRow], sentences: Sequence[tuple[str, ...]], *, dark: bool
+    rows: Sequence[ProbeRow], sentences: Sequence[tuple[str, ...]], *, dark: bool, first: str
 ) -> alt.LayerChart:
     """Bars for each row, in a group for each pair, beside the sentences that tell it."""
     colours = palette(dark=dark)
@@ -73,14 +78,16 @@ def _bars(
     ]
     series = {_series(row): row for row in rows}
     names = list(series)
-    stroke = [colours.before if name.startswith(BEFORE) else colours.after for name in names]
+    stroke = [
+        colours.before if name in (first, f"{first} (paper)") else colours.after for name in names
+    ]
     fill = [
         "transparent" if row.published else colour
         for row, colour in zip(series.values(), stroke, strict=True)
     ]
     base = alt.Chart(alt.Data(values=table)).encode(
-        y=_groups("pair", list(labels.values())),
-        yOffset=_side_by_side(names),
+        y=groups("pair", list(labels.values())),
+        yOffset=side_by_side(names),
         x=alt.X(
             "cosine:Q",
             title="cosine similarity",
@@ -94,15 +101,15 @@ def _bars(
             alt.Tooltip("cosine:Q", title="Cosine", format=".3f"),
         ],
     )
-    legend = _legend(colours.ink)
+    above = legend(colours.ink)
     bars = base.mark_bar(strokeWidth=1.5, height=WHOLE_BAND).encode(
-        fill=alt.Fill("series:N", scale=alt.Scale(domain=names, range=fill), legend=legend),
-        stroke=alt.Stroke("series:N", scale=alt.Scale(domain=names, range=stroke), legend=legend),
+        fill=alt.Fill("series:N", scale=alt.Scale(domain=names, range=fill), legend=above),
+        stroke=alt.Stroke("series:N", scale=alt.Scale(domain=names, range=stroke), legend=above),
     )
     values = base.mark_text(align="left", baseline="middle", dx=5, color=colours.ink).encode(
         text=alt.Text("cosine:Q", format=".2f")
     )
-    return _sized(alt.layer(bars, values), labels=labels.values(), bars=len(series))
+    return sized(alt.layer(bars, values), labels=labels.values(), bars=len(series))
 
 
 def _series(row: ProbeRow) -> str:
@@ -124,7 +131,8 @@ def _wrapped(sentence: str) -> list[str]:
     return textwrap.wrap(sentence, LABEL_WIDTH, max_lines=LABEL_LINES, placeholder=" …")
 
 
-def _groups(field: str, order: list[str]) -> alt.Y:
+def groups(field: str, order: list[str]) -> alt.Y:
+    """Groups of bars below each other, each beside its label of one or more lines."""
     return alt.Y(
         f"{field}:N",
         sort=order,
@@ -141,11 +149,13 @@ def _groups(field: str, order: list[str]) -> alt.Y:
     )
 
 
-def _side_by_side(series: list[str]) -> alt.YOffset:
+def side_by_side(series: list[str]) -> alt.YOffset:
+    """The bars of a group, in this order."""
     return alt.YOffset("series:N", sort=series, scale=alt.Scale(paddingInner=0.2))
 
 
-def _legend(ink: str) -> alt.Legend:
+def legend(ink: str) -> alt.Legend:
+    """The legend above the bars."""
     return alt.Legend(
         labelColor=ink,
         title=None,
@@ -157,14 +167,14 @@ def _legend(ink: str) -> alt.Legend:
     )
 
 
-def _sized(chart: Any, *, labels: Iterable[str], bars: int) -> alt.LayerChart:
+def sized(chart: Any, *, labels: Iterable[str], bars: int) -> alt.LayerChart:
     """The chart, high enough for its bars and for the lines of its labels."""
-    groups = list(labels)
-    lines = max((label.count("\n") + 1 for label in groups), default=1)
+    labelled = list(labels)
+    lines = max((label.count("\n") + 1 for label in labelled), default=1)
     group = max(bars * BAR, lines * LINE) + GAP
     around = AROUND + LEGEND_ROW * math.ceil(bars / 2)
-    sized: alt.LayerChart = chart.properties(height=len(groups) * group + around)
-    return sized
+    whole: alt.LayerChart = chart.properties(height=len(labelled) * group + around)
+    return whole
 
 
 def distribution(
@@ -183,12 +193,12 @@ def distribution(
     low = min([0.0, *(row.least for row in found)])
     series = alt.Scale(domain=[BEFORE, AFTER], range=[colours.before, colours.after])
     base = alt.Chart(alt.Data(values=table)).encode(
-        y=_groups("label", list(names.values())),
-        yOffset=_side_by_side([BEFORE, AFTER]),
+        y=groups("label", list(names.values())),
+        yOffset=side_by_side([BEFORE, AFTER]),
         color=alt.Color(
             "series:N",
             scale=series,
-            legend=_legend(colours.ink),
+            legend=legend(colours.ink),
         ),
         tooltip=[
             alt.Tooltip("label:N", title="Type"),
@@ -209,7 +219,7 @@ def distribution(
     medians = base.mark_tick(thickness=3, color=colours.ink, height=WHOLE_BAND).encode(
         x="median:Q", color=alt.value(colours.ink)
     )
-    return _sized(alt.layer(whiskers, boxes, medians), labels=names.values(), bars=2)
+    return sized(alt.layer(whiskers, boxes, medians), labels=names.values(), bars=2)
 
 
 class Summary(NamedTuple):

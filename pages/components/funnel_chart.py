@@ -1,8 +1,7 @@
 """The funnel as a chart: a column a stage, a row a type, the number above its bar."""
 
 from collections.abc import Iterator
-
-import altair as alt
+from typing import Any
 
 from curation.funnel import Funnel
 from pages.components.palette import palette
@@ -33,60 +32,72 @@ _HIGH, _LOW, _TOTAL = -40, -25, -10
 """Where the heads stand, in pixels above the first row."""
 
 
-def funnel_chart(state: Funnel, *, dark: bool) -> alt.LayerChart:
-    """How far each type has come.
+def funnel_chart(state: Funnel, *, dark: bool) -> dict[str, Any]:
+    """How far each type has come, as a Vega-Lite specification.
 
     One plain chart and not a faceted one, which would not follow the width of the page. Bars of
-    sentences have one scale; those of triples, of which there are many more, their own.
+    sentences have one scale; those of triples, of which there are many more, their own. Written
+    out, since importing Altair would take a third of the time until the first page is there.
     """
+    ink = palette(dark=dark).ink
+    cells: dict[str, Any] = {
+        "data": {"values": list(_cells(state))},
+        "encoding": {
+            "x": _start(),
+            "y": {
+                "field": "type", "type": "nominal", "sort": None, "title": None,
+                "axis": {"ticks": False, "domain": False, "labelLimit": 150, "labelPadding": 10,
+                         "labelColor": ink},
+            },
+            "tooltip": [
+                {"field": "type", "type": "nominal", "title": "Type"},
+                {"field": "stage", "type": "nominal", "title": "Stage"},
+                {"field": "number", "type": "quantitative", "title": "Number", "format": ","},
+                {"field": "meaning", "type": "nominal", "title": "Counts"},
+            ],
+        },
+    }  # fmt: skip
+    numbers = cells | {
+        "mark": _text(ink) | {"dy": -7},
+        "encoding": cells["encoding"] | {"text": {"field": "short", "type": "nominal"}},
+    }
+    return {
+        "height": ROW_HEIGHT * max(1, len(state.rows)) + AROUND,
+        "layer": [_bars(state, cells, dark=dark), numbers, *_heads(state, ink)],
+    }
+
+
+def _bars(state: Funnel, cells: dict[str, Any], *, dark: bool) -> dict[str, Any]:
     colours = palette(dark=dark)
-    ink = colours.ink
-    base = alt.Chart(alt.Data(values=list(_cells(state)))).encode(
-        y=alt.Y(
-            "type:N",
-            sort=None,
-            title=None,
-            axis=alt.Axis(
-                ticks=False, domain=False, labelLimit=150, labelPadding=10, labelColor=ink
-            ),
-        ),
-        tooltip=[
-            alt.Tooltip("type:N", title="Type"),
-            alt.Tooltip("stage:N", title="Stage"),
-            alt.Tooltip("number:Q", title="Number", format=","),
-            alt.Tooltip("meaning:N", title="Counts"),
-        ],
-    )
     roles = [role for role in ROLES if any(row.role == role for row in state.rows)]
-    bars = base.mark_bar(height=9, yOffset=7, cornerRadiusEnd=2).encode(
-        x=_start(),
-        x2="end:Q",
-        color=alt.Color(
-            "role:N",
-            scale=alt.Scale(
-                domain=[ROLES[role] for role in roles],
-                range=[colours.roles[role] for role in roles],
-            ),
-            title=None,
-            legend=alt.Legend(orient="bottom", labelColor=ink),
-        ),
-    )
-    numbers = base.mark_text(
-        align="left", baseline="middle", dy=-7, color=ink, fontSize=FONT_SIZE
-    ).encode(x=_start(), text="short:N")
-    height = ROW_HEIGHT * max(1, len(state.rows)) + AROUND
-    chart = alt.layer(bars, numbers, *_heads(state, ink))
-    return chart.properties(height=height)  # type: ignore[return-value]
+    colour = {
+        "field": "role", "type": "nominal", "title": None,
+        "scale": {"domain": [ROLES[role] for role in roles],
+                  "range": [colours.roles[role] for role in roles]},
+        "legend": {"orient": "bottom", "labelColor": colours.ink},
+    }  # fmt: skip
+    return cells | {
+        "mark": {"type": "bar", "height": 9, "yOffset": 7, "cornerRadiusEnd": 2},
+        "encoding": cells["encoding"] | {"x2": {"field": "end"}, "color": colour},
+    }
 
 
-def _start() -> alt.X:
-    axis = alt.Axis(
-        values=list(range(len(STAGES))), labels=False, ticks=False, domain=False, title=None
-    )
-    return alt.X("start:Q", axis=axis, scale=alt.Scale(domain=[0, len(STAGES) + 0.5], nice=False))
+def _text(ink: str, *, align: str = "left") -> dict[str, Any]:
+    return {
+        "type": "text", "align": align, "baseline": "middle", "fontSize": FONT_SIZE, "color": ink,
+    }  # fmt: skip
 
 
-def _heads(state: Funnel, ink: str) -> Iterator[alt.Chart]:
+def _start() -> dict[str, Any]:
+    return {
+        "field": "start", "type": "quantitative",
+        "axis": {"values": list(range(len(STAGES))), "labels": False, "ticks": False,
+                 "domain": False, "title": None},
+        "scale": {"domain": [0, len(STAGES) + 0.5], "nice": False},
+    }  # fmt: skip
+
+
+def _heads(state: Funnel, ink: str) -> Iterator[dict[str, Any]]:
     """The names of the columns and, below them, the totals.
 
     Every other name stands a line higher: on a narrow page a column is narrower than its name.
@@ -100,16 +111,21 @@ def _heads(state: Funnel, ink: str) -> Iterator[alt.Chart]:
         (heads[1::2], "name", _LOW),
         (heads, "total", _TOTAL),
     ):
-        yield (
-            alt.Chart(alt.Data(values=part))
-            .mark_text(align="left", baseline="middle", fontSize=FONT_SIZE, color=ink)
-            .encode(x=_start(), y=alt.value(y), text=f"{field}:N")
-        )
-    yield (
-        alt.Chart(alt.Data(values=[{"label": state.total.label}]))
-        .mark_text(align="right", baseline="middle", fontSize=FONT_SIZE, color=ink)
-        .encode(x=alt.value(-10), y=alt.value(_TOTAL), text="label:N")
-    )
+        yield {
+            "data": {"values": part},
+            "mark": _text(ink),
+            "encoding": {
+                "x": _start(), "y": {"value": y}, "text": {"field": field, "type": "nominal"},
+            },
+        }  # fmt: skip
+    yield {
+        "data": {"values": [{"label": state.total.label}]},
+        "mark": _text(ink, align="right"),
+        "encoding": {
+            "x": {"value": -10}, "y": {"value": _TOTAL},
+            "text": {"field": "label", "type": "nominal"},
+        },
+    }  # fmt: skip
 
 
 def _short(number: int) -> str:

@@ -18,6 +18,30 @@ if (!window.hedgerowKeys) {
     true,
   );
 
+  // A key that opens an editor makes the letters after it text, though the editor takes a moment to
+  // come: they are dropped until then (for three seconds at most), so that none of them decides.
+  const opensEditor = (key) => {
+    const withNote = key === "0" || (document.querySelector(".st-key-reasons-note") && /^[1-8]$/.test(key));
+    if (!withNote && !/^[enw]$/.test(key)) return false;
+    return Boolean(document.querySelector(`[class*="st-key-${key}-"] button:not(:disabled)`));
+  };
+  let openingUntil = 0;
+  window.addEventListener(
+    "keydown",
+    (event) => {
+      if (event.key.length !== 1 || event.ctrlKey || event.metaKey || event.altKey) return;
+      if (isTextBox(event.target) || typingPanel()) {
+        openingUntil = 0;
+      } else if (Date.now() < openingUntil) {
+        event.stopImmediatePropagation();
+        event.preventDefault();
+      } else if (opensEditor(event.key)) {
+        openingUntil = Date.now() + 3000;
+      }
+    },
+    true,
+  );
+
   // While an editor is open, letters are text, also those typed before it has the cursor.
   window.addEventListener(
     "keydown",
@@ -35,6 +59,55 @@ if (!window.hedgerowKeys) {
     if (isTextBox(event.target)) event.target.blur();
     if (typingPanel()) press('[class*="st-key-cancel"]');
     else if (document.querySelector(".st-key-retype")) press('[class*="st-key-t-"]');
+    else if (document.querySelector(".st-key-reasons-note")) press('[class*="st-key-x-"]');
+  });
+
+  // Q, O and V choose the next type, order or view, with Shift the one before: no mouse is needed.
+  const choices = { q: "type", o: "order", v: "view" };
+  window.addEventListener("keydown", (event) => {
+    const row = choices[event.key.toLowerCase()];
+    if (!row || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (isTextBox(event.target) || typingPanel()) return;
+    const buttons = [...document.querySelectorAll(`.st-key-queue .st-key-${row} button`)];
+    const now = buttons.findIndex((button) => button.dataset.selected === "true");
+    if (now < 0) return;
+    const step = event.shiftKey ? -1 : 1;
+    buttons[(now + step + buttons.length) % buttons.length].click();
+  });
+
+  // A choice made with the mouse keeps no focus, so that arrows and letters go to the card again.
+  window.addEventListener("click", (event) => {
+    const queue = event.target instanceof Element && event.target.closest(".st-key-queue");
+    if (queue && event.detail > 0) setTimeout(() => document.activeElement?.blur(), 0);
+  });
+
+  // P, or a click on "Copy link", puts the card's permalink on the clipboard. Where the browser
+  // refuses that (a page without https), the old way is taken.
+  const copy = async (text) => {
+    try {
+      await navigator.clipboard.writeText(text);
+    } catch {
+      const box = document.createElement("textarea");
+      box.value = text;
+      document.body.append(box);
+      box.select();
+      document.execCommand("copy");
+      box.remove();
+    }
+  };
+  const copyLink = async (button) => {
+    if (!button) return;
+    await copy(new URL(button.dataset.link, location.href).href);
+    const said = button.textContent;
+    button.textContent = "Copied";
+    setTimeout(() => (button.textContent = said), 1500);
+  };
+  window.addEventListener("click", (event) => {
+    if (event.target instanceof Element) copyLink(event.target.closest(".hg-copy"));
+  });
+  window.addEventListener("keydown", (event) => {
+    if (event.key !== "p" || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (!isTextBox(event.target) && !typingPanel()) copyLink(document.querySelector(".hg-copy"));
   });
 
   // What is being written is kept in this tab until it is saved: closing the editor, another queue,

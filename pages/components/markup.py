@@ -1,5 +1,7 @@
 """The only place that emits HTML. Texts get into it by ``Markup.format``, which escapes them."""
 
+import json
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from urllib.parse import quote
@@ -27,7 +29,8 @@ def show(markup: Markup) -> None:
 def style_sheet() -> Markup:
     """The colours of the palette, and our rules."""
     # Ours, from the repository: nobody's text.
-    rules = Markup(custom_properties() + "\n" + (_HERE / "style.css").read_text("utf-8"))
+    sheets = ((_HERE / name).read_text("utf-8") for name in ("style.css", "theme.css"))
+    rules = Markup("\n".join([custom_properties(), *sheets]))
     return Markup("<style>{}</style>").format(rules)
 
 
@@ -38,13 +41,15 @@ def style() -> None:
 
 @cache
 def _keys() -> str:
-    return "<script>" + (_HERE / "keys.js").read_text("utf-8") + "</script>"
+    scripts = ((_HERE / name).read_text("utf-8") for name in ("keys.js", "reconnect.js"))
+    return "<script>" + "\n".join(scripts) + "</script>"
 
 
 def guard_keys() -> None:
     """Drop key repeats before the page sees them: a held key is one key press.
 
-    Also puts the cursor into a text box that asks for it, so that E opens an editor to type in.
+    Also puts the cursor into a text box that asks for it, so that E opens an editor to type in, and
+    draws a page anew that lost its server for a while.
     """
     st.html(_keys(), unsafe_allow_javascript=True)
 
@@ -54,3 +59,19 @@ def remember(cookie: str, value: str) -> None:
     # Percent-encoded, it holds no character that means anything in a script or a cookie.
     text = f"{cookie}={quote(value, safe='')}; path=/; max-age=31536000; SameSite=Strict"
     st.html(f"<script>document.cookie = '{text}';</script>", unsafe_allow_javascript=True)
+
+
+def choose_theme(theme: str, *, pages: Sequence[str], cookie: str) -> None:
+    """Have Streamlit draw all pages in a theme from now on, and load this one anew.
+
+    Args:
+        theme: 'System', 'Light' or 'Dark', as Streamlit's own menu calls them.
+        pages: the pages' names in their addresses; Streamlit keeps the choice for each address.
+        cookie: is given the theme, so that the app knows it.
+    """
+    remember(cookie, theme)
+    values = json.dumps({"theme": theme, "pages": list(pages)})  # our own names, nobody's text
+    st.html(
+        f"<script>const chosen = {values};" + (_HERE / "theme.js").read_text("utf-8") + "</script>",
+        unsafe_allow_javascript=True,
+    )

@@ -1,29 +1,44 @@
-"""What opens below the card: editor, rejection with a note, retyping, details, keys."""
+"""What opens below the card: editor, rejection with a note, retyping, notes, one's decisions."""
+
+from typing import NamedTuple
 
 import streamlit as st
 
-from curation.queue import Card, PastDecision, family, history
-from curation.review import MAX_NOTE, MAX_TEXT, Shown
-from curation.taxonomy import REJECT_REASONS
+from curation.edits import MAX_TEXT
+from curation.history import OwnAction, last_actions
+from curation.queue import Card
+from curation.review import Shown
+from curation.showing import MAX_NOTE
+from curation.taxonomy import reject_reason
 from db.engine import reading
-from db.models import Status
-from pages.components import card, markup
-from pages.components.review_state import Panel, ReviewState
+from pages.components import card, markup, review_words
+from pages.components.clock import local
+from pages.components.review_place import Panel
+from pages.components.review_state import ReviewState
 
-_REASONS = {reason.id: reason.label.lower() for reason in REJECT_REASONS}
+LAST = 10
+"""Decisions listed by L."""
 
 KEYS = (
     ("A", "accept"),
     ("1 … 8", "reject for that reason"),
-    ("X or 0", "reject with a note"),
+    ("X, then a digit", "reject for that reason, with a note; Ctrl+Enter stores it"),
+    ("0", "reject for another reason, told in a note"),
     ("F", "reject the whole family: the anchor is unsuitable"),
-    ("E", "edit the text, with its cue and type; Ctrl+Enter saves"),
-    ("T", "retype: keep the text, change its type"),
+    ("E", "edit the text, its type or its cue; Ctrl+Enter saves"),
+    ("T, then a digit", "retype: keep the text, change its type"),
+    ("W", "write a variant of your own for this anchor"),
+    ("N", "add a note without deciding"),
     ("S", "skip"),
     ("Z", "undo, as often as you like"),
-    ("G", "details: siblings, guideline, origin, history"),
+    ("L", "your last decisions, each to be taken back by itself"),
+    ("G", "details: siblings, origin, notes, history"),
+    ("I", "the guideline beside the card"),
+    ("B", "blind: hide diagnostics, notes and other verdicts until you have decided"),
+    ("P", "copy the card's permalink"),
+    ("Q, O, V", "the next type, order, view; with Shift the one before"),
     ("↑ ↓", "another card of the family (family view)"),
-    ("Esc", "close the editor; what you wrote is there when you open it again"),
+    ("Esc", "close what is open; what you wrote is there when you open it again"),
     ("H", "show or hide these keys"),
 )
 
@@ -36,8 +51,36 @@ def draw(state: ReviewState, focus: Card, shown: Shown) -> None:
         _rejection(state, shown)
     elif state.panel is Panel.RETYPE:
         _retype(state, focus, shown)
+    elif state.panel is Panel.NOTE:
+        _note(state, shown)
+    elif state.panel is Panel.WRITE:
+        _writing(state, focus, shown)
+    elif state.panel is Panel.LAST:
+        _last(state)
     elif state.panel is Panel.KEYS:
         st.table([{"Key": key, "What it does": meaning} for key, meaning in KEYS])
+
+
+class _Pressed(NamedTuple):
+    """Which of a form's two buttons was pressed."""
+
+    save: bool
+    cancel: bool
+
+
+def _form_buttons(label: str, shown: Shown) -> _Pressed:
+    with st.container(horizontal=True):
+        save = st.form_submit_button(f"{label} (Ctrl+Enter)", type="primary")
+        cancel = st.form_submit_button("Cancel (Esc)", key=f"cancel-{shown.action_id}")
+    return _Pressed(save, cancel)
+
+
+def _finish(state: ReviewState, pressed: _Pressed) -> None:
+    """Close a cancelled form, and draw what a form has changed."""
+    if pressed.cancel:
+        state.toggle(state.panel)
+    if pressed.save or pressed.cancel:
+        st.rerun(scope="fragment")
 
 
 def _editor(state: ReviewState, focus: Card, shown: Shown) -> None:
@@ -62,36 +105,64 @@ def _editor(state: ReviewState, focus: Card, shown: Shown) -> None:
             if needs_cue
             else None
         )
-        with st.container(horizontal=True):
-            save = st.form_submit_button("Save (Ctrl+Enter)", type="primary")
-            cancel = st.form_submit_button("Cancel (Esc)", key=f"cancel-{shown.action_id}")
-    if save:
+        pressed = _form_buttons("Save", shown)
+    if pressed.save:
         state.edit(shown, text=text, type_id=type_id, cue=cue, note=note)
-    if cancel:
-        state.toggle(Panel.EDIT)
-    if save or cancel:
-        st.rerun(scope="fragment")
+    _finish(state, pressed)
 
 
 def _rejection(state: ReviewState, shown: Shown) -> None:
-    reasons = {r.id: f"{r.digit} {r.label}" for r in REJECT_REASONS if r.id != "anchor_unsuitable"}
+    """The reason was chosen by a digit; what is left to write is the note."""
     with (
         st.container(key=f"type-here-{shown.action_id}"),
         st.form(f"reject-{shown.action_id}", enter_to_submit=True),
     ):
+        reason = reject_reason(state.reason)
+        st.caption(f"Reject: {reason.label.lower()}. {reason.explanation}")
         note = st.text_area("Note", max_chars=MAX_NOTE, key=f"note-{shown.action_id}")
-        reason = st.pills(
-            "Reason", list(reasons), default="other", format_func=lambda key: reasons[key]
+        pressed = _form_buttons("Reject", shown)
+    if pressed.save:
+        state.reject(shown, state.reason, note)
+    _finish(state, pressed)
+
+
+def _note(state: ReviewState, shown: Shown) -> None:
+    with (
+        st.container(key=f"type-here-{shown.action_id}"),
+        st.form(f"remark-{state.form_id}", enter_to_submit=True),
+    ):
+        text = st.text_area(
+            "Note on this variant", max_chars=MAX_NOTE, key=f"remark-{state.form_id}"
         )
-        with st.container(horizontal=True):
-            save = st.form_submit_button("Reject (Ctrl+Enter)", type="primary")
-            cancel = st.form_submit_button("Cancel (Esc)", key=f"cancel-{shown.action_id}")
-    if save:
-        state.reject(shown, reason or "other", note)
-    if cancel:
-        state.toggle(Panel.REJECT)
-    if save or cancel:
-        st.rerun(scope="fragment")
+        st.caption("It decides nothing. Everybody sees it, with your name.")
+        pressed = _form_buttons("Add the note", shown)
+    if pressed.save:
+        state.note(shown, text)
+    _finish(state, pressed)
+
+
+def _writing(state: ReviewState, focus: Card, shown: Shown) -> None:
+    """A further variant of the card's anchor, by the reviewer."""
+    labels = {entry.id: entry.label for entry in state.types}
+    with (
+        st.container(key=f"type-here-{shown.action_id}"),
+        st.form(f"write-{state.form_id}", enter_to_submit=True),
+    ):
+        text = st.text_area(
+            "A variant of your own", focus.anchor, max_chars=MAX_TEXT, key=f"own-{state.form_id}"
+        )
+        columns = st.columns(2)
+        type_id = columns[0].selectbox(
+            "Type", list(labels), index=list(labels).index(focus.variant.type_id),
+            format_func=lambda key: labels[key],
+        )  # fmt: skip
+        cue = columns[1].text_input(
+            "Hedge cue", max_chars=200, placeholder="for hedges: the word or phrase that hedges"
+        )
+        pressed = _form_buttons("Add it", shown)
+    if pressed.save:
+        state.write(shown, type_id=type_id, text=text, cue=cue)
+    _finish(state, pressed)
 
 
 def _retype(state: ReviewState, focus: Card, shown: Shown) -> None:
@@ -110,45 +181,31 @@ def _retype(state: ReviewState, focus: Card, shown: Shown) -> None:
             )
 
 
-def _siblings(state: ReviewState, focus: Card) -> list[tuple[Card, str]]:
-    """The other variants of the anchor that no edit has replaced, each with its type's label."""
+def _last(state: ReviewState) -> None:
+    """This reviewer's last decisions; each can be looked at again, or taken back by itself."""
+    with reading(state.engine) as session:
+        actions = last_actions(session, state.reviewer_id, limit=LAST)
     labels = {entry.id: entry.label for entry in state.types}
-    with reading(state.engine) as session:
-        cards = family(session, focus.variant.anchor_id)
-    return [
-        (item, labels[item.variant.type_id])
-        for item in cards
-        if item.variant.id != focus.variant.id and item.variant.status != Status.SUPERSEDED
-    ]
+    with st.container(border=True, key="last"):
+        if not actions:
+            st.text("You have not decided on anything yet.")
+        for action in actions:
+            with st.container(
+                horizontal=True, vertical_alignment="center", gap="small",
+                key=f"one-line-{action.action_id}",
+            ):  # fmt: skip
+                told = _told(action, labels.get(action.type_id, action.type_id))
+                markup.show(card.told(told))
+                st.button("Show", key=f"show-{action.action_id}", width="content",
+                          on_click=state.pin, args=(action.variant_id,))  # fmt: skip
+                st.button("Take back", key=f"back-{action.action_id}", width="content",
+                          on_click=state.take_back, args=(action.action_id,))  # fmt: skip
 
 
-def details(state: ReviewState, focus: Card) -> None:
-    """Siblings, guideline, origin and history of the card."""
-    with reading(state.engine) as session:
-        past = history(session, focus.variant.id or 0)
-    entry = next(e for e in state.types if e.id == focus.variant.type_id)
-    left, right = st.columns(2)
-    with left:
-        markup.show(card.guideline(entry))
-    with right.container(border=True):
-        st.markdown("**Origin**")
-        origin = [focus.source, focus.variant.provider, focus.variant.model]
-        st.text(" · ".join(part for part in dict.fromkeys(origin) if part))
-        if focus.variant.parent_id is not None:
-            st.text("Made by an edit.")
-        st.markdown("**History**")
-        if not past:
-            st.text("No decision yet.")
-        for decision in past:
-            st.text(_line(decision))
-    if not state.by_family and (others := _siblings(state, focus)):
-        markup.show(card.siblings(others))
-
-
-def _line(decision: PastDecision) -> str:
-    reason = _REASONS.get(decision.reason, decision.reason)
-    when = f"{decision.decided_at:%Y-%m-%d %H:%M}"
-    parts = [when, decision.reviewer, decision.verdict.value, reason, decision.note]
-    if decision.retracted:
-        parts.append("(taken back)")
+def _told(action: OwnAction, label: str) -> str:
+    """A decision as a line: when, what, of which type, and the text cut short."""
+    text = action.text if len(action.text) <= 90 else action.text[:89] + "…"
+    more = f" and {action.decisions - 1:,} more" if action.decisions > 1 else ""
+    parts = [f"{local(action.decided_at):%d %b %H:%M}", f"{action.verdict}{more}",
+             review_words.reason(action.reason), label, text]  # fmt: skip
     return " · ".join(part for part in parts if part)

@@ -1,178 +1,104 @@
-"""What a review session remembers between two key presses, and what each key does.
-
-No widgets here: the page draws, this decides what is drawn and hands the keys' meaning to
-``curation.review``.
-"""
+"""What each key of the review page does. No widgets here: the page draws, and calls this."""
 
 import time
+import uuid
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from datetime import UTC, datetime
-from enum import StrEnum
+from dataclasses import dataclass
 
-from sqlalchemy import Engine
 from sqlmodel import Session
 
 from curation import review
 from curation.decisions import StatusChange
-from curation.measures import LEVENSHTEIN_THRESHOLD
-from curation.project import THRESHOLD, get_setting
-from curation.queue import Card, Order, card, family, next_variant, status_counts
-from curation.review import Outcome, Shown
-from curation.taxonomy import VariantType, reject_reason
+from curation.history import history
+from curation.notes import add_note
+from curation.queue import count_second_looks
+from curation.review import Outcome, Shown, Undone
+from curation.taxonomy import reject_reason
+from curation.writing import write_variant
 from db.engine import reading, writing
 from db.errors import HedgerowError
 from db.models import Status, Variant
+from pages.components import review_words
+from pages.components.review_place import Panel, Place
 
 MIN_SHOWN_SECONDS = 0.2
 """A key counts only if its card has been there this long: nobody has read it before."""
 
-
-class Panel(StrEnum):
-    """What is open below the card."""
-
-    NONE = ""
-    EDIT = "edit"
-    REJECT = "reject"
-    RETYPE = "retype"
-    KEYS = "keys"
-
-
-@dataclass(frozen=True)
-class View:
-    """The cards to draw and the one that the keys mean; none when the queue is empty."""
-
-    cards: tuple[Card, ...]
-    focus: Card | None
+_TYPING = (Panel.EDIT, Panel.REJECT, Panel.NOTE, Panel.WRITE)
 
 
 @dataclass
-class ReviewState:
-    """One reviewer's place in the queue, in one window.
+class ReviewState(Place):
+    """A reviewer's place, and what the keys do there.
 
     Attributes:
-        pinned: a variant to show whatever its status: after an undo, or by its permalink.
-        focus_id: the variant that the keys mean; None to take the next of the queue.
-        showings: by variant id, what is on the screen now.
-        drawn: by action id, when its card was first drawn (monotonic seconds).
+        reason: the reject reason chosen for a rejection with a note.
+        form_id: made anew whenever a panel opens; what it writes is written once.
     """
 
-    engine: Engine
-    reviewer_id: int
-    types: list[VariantType]
-    type_id: str | None = None
-    order: Order = Order.OLDEST
-    by_family: bool = False
-    panel: Panel = Panel.NONE
-    details: bool = False
-    pinned: int | None = None
-    focus_id: int | None = None
-    skipped: set[int] = field(default_factory=set)
-    showings: dict[int, Shown] = field(default_factory=dict)
-    drawn: dict[str, float] = field(default_factory=dict)
-    message: str = ""
-    warn: bool = False
-    counts: dict[str, dict[Status, int]] = field(default_factory=dict)
-    threshold: int = LEVENSHTEIN_THRESHOLD
-    edited: int = 0
-
-    # -- what to draw ------------------------------------------------------------------
-
-    def recount(self) -> None:
-        """Read the counts from the database; between two key presses they are kept in step."""
-        with reading(self.engine) as session:
-            self.counts = status_counts(session)
-            self.threshold = int(get_setting(session, THRESHOLD))
-
-    def pending(self, type_id: str) -> int:
-        """Pending variants of a type."""
-        return self.counts.get(type_id, {}).get(Status.PENDING, 0)
-
-    def first_pending_type(self) -> str | None:
-        """The first type, in the taxonomy's order, with something to review."""
-        return next((entry.id for entry in self.types if self.pending(entry.id)), None)
-
-    def view(self) -> View:
-        """Read what is to be seen now."""
-        with reading(self.engine) as session:
-            variant_id = self.pinned or self.focus_id or self._next(session)
-            if variant_id is None:
-                self.showings = {}
-                return View((), None)
-            focus = card(session, variant_id)
-            cards = self._family(session, focus) if self.by_family else (focus,)
-        self.focus_id = variant_id
-        self._show(tuple(c.variant for c in cards))
-        return View(cards, focus)
-
-    def _family(self, session: Session, focus: Card) -> tuple[Card, ...]:
-        """The family's cards; a wording that an edit replaced only if it is the one in focus."""
-        return tuple(
-            item
-            for item in family(session, focus.variant.anchor_id)
-            if item.variant.status != Status.SUPERSEDED or item.variant.id == focus.variant.id
-        )
-
-    def _next(self, session: Session) -> int | None:
-        type_ids = [self.type_id] if self.type_id else [entry.id for entry in self.types]
-        variant = next_variant(session, type_ids=type_ids, order=self.order, skipped=self.skipped)
-        return None if variant is None else variant.id
-
-    def _show(self, variants: tuple[Variant, ...]) -> None:
-        """Keep the showings of unchanged cards, so that redrawing does not renew them."""
-        old = self.showings
-        self.showings = {}
-        for variant in variants:
-            known = old.get(variant.id or 0)
-            if known is None or known.version != variant.version:
-                known = review.shown(variant, at=datetime.now(UTC))
-            self.showings[known.variant_id] = known
-        ids = {showing.action_id for showing in self.showings.values()}
-        self.drawn = {key: at for key, at in self.drawn.items() if key in ids}
-
-    def drawn_now(self) -> None:
-        """Note the moment at which the cards went to the browser."""
-        moment = time.monotonic()
-        for showing in self.showings.values():
-            self.drawn.setdefault(showing.action_id, moment)
-
-    # -- what the keys do --------------------------------------------------------------
+    reason: str = "other"
+    form_id: str = ""
 
     @property
     def typing(self) -> bool:
         """Whether an editor is open, so that keys are text; a late key may still come in."""
-        return self.panel in (Panel.EDIT, Panel.REJECT)
+        return self.panel in _TYPING
 
     def _is_on_screen(self, shown: Shown) -> bool:
         """Whether a key can be meant for this card: it is there, and long enough to be read."""
         at = self.drawn.get(shown.action_id)
         return at is not None and time.monotonic() - at >= MIN_SHOWN_SECONDS
 
+    def _refuse(self, shown: Shown) -> None:
+        """Say quietly that a key came too early; what the key before it did stays said."""
+        if self.showings and review_words.TOO_EARLY not in self.message:
+            self.say(f"{self.message} {review_words.TOO_EARLY}".strip(), warn=self.warn)
+
     def _act(self, shown: Shown, said: str, do: Callable[[Session], Outcome]) -> bool:
         """Do it, unless the key came too early or too late; whether something was stored."""
         if not self._is_on_screen(shown):
+            self._refuse(shown)
             return False
         try:
             with writing(self.engine) as session:
                 outcome = do(session)
         except HedgerowError as error:
-            self._say(str(error), warn=True)
+            self.say(str(error), warn=True)
             return False
         if not outcome.recorded:
             return False
-        self._count(outcome.changes)
-        self.panel = Panel.NONE
-        self.pinned = None
+        self.pace.did(shown.action_id)
+        self._stored(outcome.changes)
+        if self.selection is not None:
+            self.selection.decided(change.variant_id for change in outcome.changes)
         self._move_on(shown)
-        if outcome.overtaken:
-            names = ", ".join(outcome.overtaken)
-            self._say(
-                f"{said} Meanwhile {names} had decided on it, too; both decisions are kept.",
-                warn=True,
-            )
-        else:
-            self._say(f"{said} Z takes it back.")
+        self._tell(shown, said, outcome)
         return True
+
+    def _stored(self, changes: tuple[StatusChange, ...]) -> None:
+        """Keep the counts in step."""
+        self._count(changes)
+        if self.second_look_count:
+            with reading(self.engine) as session:
+                self.second_look_count = count_second_looks(session)
+            self.redraw = True
+
+    def _tell(self, shown: Shown, said: str, outcome: Outcome) -> None:
+        """Say what was stored; what others did is told now, when it can no longer sway."""
+        if outcome.outdated:
+            self.say(f"{said} {review_words.OUTDATED}", warn=True)
+        elif outcome.overtaken or shown.blind:
+            with reading(self.engine) as session:
+                past = history(session, shown.variant_id)
+            parts = [said, review_words.verdicts(past, me=self.reviewer_id, action=shown)]
+            if shown.blind:
+                parts.append(review_words.flags_of(self.engine, shown.variant_id))
+            told = " ".join(filter(None, parts))
+            self.say(f"{told} Z takes it back.", warn=bool(outcome.overtaken))
+        else:
+            self.say(f"{said} Z takes it back.")
+
+    # -- deciding ----------------------------------------------------------------------
 
     def accept(self, shown: Shown) -> None:
         """A: the variant is good as it stands."""
@@ -189,8 +115,14 @@ class ReviewState:
         if not self.typing:
             self.reject(shown, reason)
 
+    def choose_reason(self, reason: str) -> None:
+        """X and a digit: write a note to a rejection for this reason."""
+        if not self.typing:
+            self.reason = reason
+            self.panel = Panel.REJECT
+
     def reject(self, shown: Shown, reason: str, note: str = "") -> None:
-        """A digit, or the reject panel: the variant is bad for this reason."""
+        """The variant is bad for this reason."""
         self._act(
             shown,
             f"Rejected: {reject_reason(reason).label.lower()}.",
@@ -219,7 +151,7 @@ class ReviewState:
         reason: str = "",
         note: str = "",
     ) -> None:
-        """E or T: replace the text, the type, or both."""
+        """E or T: replace the text, the type, the cue, or several of them."""
 
         def do(session: Session) -> Outcome:
             return review.edit(
@@ -232,39 +164,83 @@ class ReviewState:
 
     def skip(self, shown: Shown) -> None:
         """S: leave it undecided and go on; it comes back in the next session."""
-        if self.typing or not self._is_on_screen(shown):
+        if self.typing:
+            return
+        if not self._is_on_screen(shown):
+            self._refuse(shown)
             return
         self.skipped.add(shown.variant_id)
-        self.pinned = None
-        self.panel = Panel.NONE
         self._move_on(shown)
-        self._say("Skipped; it stays pending.")
+        self.say("Skipped; it stays as it was.")
+
+    # -- taking back -------------------------------------------------------------------
 
     def undo(self) -> None:
         """Z: take back this reviewer's latest action, however long ago, and show its card."""
-        if self.typing:
-            return
+        if not self.typing:
+            self._take_back(lambda session: review.undo(session, reviewer_id=self.reviewer_id))
+
+    def take_back(self, action_id: str) -> None:
+        """Take back one of the last decisions, not the latest alone, and show its card."""
+        self._take_back(
+            lambda session: review.retract_action(session, action_id, reviewer_id=self.reviewer_id)
+        )
+
+    def _take_back(self, do: Callable[[Session], Undone | None]) -> None:
         try:
             with writing(self.engine) as session:
-                undone = review.undo(session, reviewer_id=self.reviewer_id)
+                undone = do(session)
+                if undone is not None and self.selection is not None:
+                    self.selection.reopened(session, undone.changes)
+                self.second_look_count = count_second_looks(session)
         except HedgerowError as error:
-            self._say(str(error), warn=True)
+            self.say(str(error), warn=True)
             return
         if undone is None:
-            self._say("There is nothing left to take back.")
+            self.say("There is nothing left to take back.")
             return
-        self._count(undone.changes)
-        self.panel = Panel.NONE
-        self.pinned = self.focus_id = undone.variant_id
+        self.pace.undid(undone.action_id)
+        self._stored(undone.changes)
+        self.pin(undone.variant_id)
         self.skipped.discard(undone.variant_id)
         more = f" and {undone.decisions - 1} more" if undone.decisions > 1 else ""
-        self._say(f"Took back: {undone.verdict}{more}.")
+        self.say(f"Took back: {undone.verdict}{more}.")
 
-    def focus(self, variant_id: int) -> None:
-        """Let the keys mean another card of the family."""
-        self.pinned = None
-        self.focus_id = variant_id
+    # -- writing -----------------------------------------------------------------------
+
+    def note(self, shown: Shown, text: str) -> None:
+        """N: add a note to the variant without deciding on it."""
+        try:
+            with writing(self.engine) as session:
+                add_note(session, shown.variant_id, reviewer_id=self.reviewer_id, text=text)
+        except HedgerowError as error:
+            self.say(str(error), warn=True)
+            return
         self.panel = Panel.NONE
+        self.say("Noted; the variant is still to be decided.")
+
+    def write(self, shown: Shown, *, type_id: str, text: str, cue: str | None) -> None:
+        """W: add a variant of one's own to the card's anchor."""
+        try:
+            with writing(self.engine) as session:
+                anchor_id = session.get_one(Variant, shown.variant_id).anchor_id
+                written = write_variant(
+                    session, anchor_id=anchor_id, type_id=type_id, text=text, cue=cue,
+                    reviewer_id=self.reviewer_id, action_id=self.form_id,
+                )  # fmt: skip
+                variant_id = written.variant.id or 0
+        except HedgerowError as error:
+            self.say(str(error), warn=True)
+            return
+        self.panel = Panel.NONE
+        if not written.recorded:
+            return
+        self.edited += 1
+        self.pace.did(self.form_id)
+        self._stored((StatusChange(variant_id, type_id, None, Status.ACCEPTED),))
+        self.say("Added your variant to this anchor, accepted. Z takes that back.")
+
+    # -- what is open ------------------------------------------------------------------
 
     def step(self, shown: Shown, by: int) -> None:
         """Up and down in the family view."""
@@ -275,39 +251,23 @@ class ReviewState:
     def toggle(self, panel: Panel) -> None:
         """Open a panel, or close it if it is open."""
         self.panel = Panel.NONE if self.panel == panel else panel
+        self.form_id = str(uuid.uuid4())
         self.message = ""
 
     def toggle_details(self) -> None:
-        """G: show or hide siblings, guideline, origin and history."""
+        """G: show or hide siblings, origin, notes and history."""
         self.details = not self.details
 
-    def restart(self) -> None:
-        """Begin at the head of the queue: another type, another order, another view."""
-        self.pinned = self.focus_id = None
-        self.panel = Panel.NONE
-        self.message = ""
+    def toggle_guide(self) -> None:
+        """I: show or hide the guideline beside the card."""
+        if not self.typing:
+            self.guide = not self.guide
+            self.redraw = True
 
-    def _move_on(self, shown: Shown) -> None:
-        """Go to the next undecided card of the family, or to the next of the queue."""
-        self.focus_id = None
-        if not self.by_family:
+    def toggle_blind(self) -> None:
+        """B: hide diagnostics and other people's verdicts, or show them again."""
+        if self.typing:
             return
-        with reading(self.engine) as session:
-            rest = [
-                c.variant.id
-                for c in family(session, session.get_one(Variant, shown.variant_id).anchor_id)
-                if c.variant.status == Status.PENDING and c.variant.id not in self.skipped
-            ]
-        self.focus_id = rest[0] if rest else None
-
-    def _count(self, changes: tuple[StatusChange, ...]) -> None:
-        for change in changes:
-            if change.before is change.after:
-                continue
-            numbers = self.counts.setdefault(change.type_id, dict.fromkeys(Status, 0))
-            if change.before is not None:
-                numbers[change.before] = max(0, numbers.get(change.before, 0) - 1)
-            numbers[change.after] = numbers.get(change.after, 0) + 1
-
-    def _say(self, message: str, *, warn: bool = False) -> None:
-        self.message, self.warn = message, warn
+        self.blind = not self.blind
+        self.redraw = True
+        self.say(review_words.BLIND if self.blind else "Diagnostics and verdicts are shown.")

@@ -12,7 +12,7 @@ from db.columns import now
 from db.engine import reading, writing
 from db.models import Run, RunState
 from db.runs import UNFINISHED, get_run, last_log_lines, request_cancel
-from pages.components import project
+from pages.components import errors, project
 
 REFRESH_SECONDS = 2.0
 LOG_LINES = 12
@@ -44,7 +44,7 @@ def follow(run: Run, *, title: str, more: Draw | None = None) -> None:
         _follow(run.id or 0, title, more)
 
 
-@st.fragment(run_every=REFRESH_SECONDS)
+@errors.fragment(run_every=REFRESH_SECONDS)
 def _follow(run_id: int, title: str, more: Draw | None) -> None:
     with reading(project.engine()) as session:
         run = get_run(session, run_id)

@@ -47,7 +47,9 @@ _CONVERTER = Path(__file__).with_name("convert_chart.py")
 
 MIME = {"svg": "image/svg+xml", "png": "image/png"}
 
-Draw = Callable[[], alt.TopLevelMixin]
+Drawn = alt.Chart | alt.LayerChart
+
+Draw = Callable[[], Drawn]
 """Draws the chart in its light colours."""
 
 
@@ -62,7 +64,7 @@ def buttons(draw: Draw, *, name: str, key: str) -> None:
     with st.container(horizontal=True, horizontal_alignment="right", gap="small"):
         for kind, mime in MIME.items():
             st.download_button(
-                f"Save as {kind.upper()}",
+                kind.upper(),
                 data=_converter(draw, kind),
                 file_name=f"hedgerow-{name}.{kind}",
                 mime=mime,
@@ -70,6 +72,7 @@ def buttons(draw: Draw, *, name: str, key: str) -> None:
                 type="tertiary",
                 icon=":material/download:",
                 on_click="ignore",
+                help=f"Save the chart as {kind.upper()}, light and on white.",
             )
 
 
@@ -77,7 +80,7 @@ def _converter(draw: Draw, kind: str) -> Callable[[], bytes]:
     return lambda: as_svg(draw()).encode() if kind == "svg" else as_png(draw())
 
 
-def as_svg(chart: alt.TopLevelMixin) -> str:
+def as_svg(chart: Drawn) -> str:
     """The chart as an SVG document; texts in it are escaped.
 
     Raises:
@@ -86,7 +89,7 @@ def as_svg(chart: alt.TopLevelMixin) -> str:
     return _converted(chart, "svg").decode()
 
 
-def as_png(chart: alt.TopLevelMixin) -> bytes:
+def as_png(chart: Drawn) -> bytes:
     """The chart as a PNG of ``SCALE`` times its size.
 
     Raises:
@@ -95,7 +98,7 @@ def as_png(chart: alt.TopLevelMixin) -> bytes:
     return _converted(chart, "png")
 
 
-def _converted(chart: alt.TopLevelMixin, kind: str) -> bytes:
+def _converted(chart: Drawn, kind: str) -> bytes:
     # The version of Vega-Lite that Altair writes, as '6.1'.
     version = ".".join(alt.SCHEMA_VERSION.removeprefix("v").split(".")[:2])
     command = [sys.executable, "-P", str(_CONVERTER), kind, version, str(SCALE)]
@@ -121,9 +124,10 @@ def _printable(value: Any) -> Any:
     return [_printable(part) for part in value] if isinstance(value, list) else value
 
 
-def _on_paper(chart: alt.TopLevelMixin) -> dict[str, Any]:
+def _on_paper(chart: Drawn) -> dict[str, Any]:
     """The chart's specification with a size, a white background and fonts of its own."""
-    spec = chart.to_dict()
+    with alt.data_transformers.enable("default", max_rows=None):
+        spec = chart.to_dict()
     config = spec.get("config", {})
     for part, values in _PAPER.items():
         config[part] = config.get(part, {}) | values if isinstance(values, dict) else values

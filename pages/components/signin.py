@@ -54,10 +54,10 @@ def reviewer_id() -> int | None:
     return st.session_state.get(_ID)
 
 
-def name_form(label: str, *, key: str) -> None:
+def name_form(label: str, *, key: str, button: str = "Start reviewing") -> None:
     """Ask for a name; the first use of a name adds the reviewer."""
     with st.container(key=f"type-here-{key}"), st.form(key, border=False):
         name = st.text_input(label, max_chars=MAX_NAME, placeholder="Your name")
-        if st.form_submit_button("Start reviewing") and name.strip():
+        if st.form_submit_button(button) and name.strip():
             _sign_in(name)
             st.rerun()

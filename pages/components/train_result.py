@@ -4,8 +4,8 @@ import streamlit as st
 import yaml
 
 from db.engine import reading
-from db.models import Run
-from pages.components import charts, project, run_view, train_start
+from db.models import Encoder, Run
+from pages.components import charts, errors, plot, project, run_view, train_start
 from training.figures import SAMPLE, Part, distributions, figure_1, loss_curve, own_figure
 from training.probes import own_probes
 from training.recipe import Recipe
@@ -28,7 +28,7 @@ def show(run: Run) -> None:
         with reading(project.engine()) as session:
             points = loss_curve(session, run)
         if points:
-            st.altair_chart(charts.loss(points, dark=dark), alt="Training loss by step")
+            plot.chart(charts.loss(points, dark=dark), alt="Training loss by step")
         run_view.log_lines(run)
 
 
@@ -36,7 +36,7 @@ def _figure_1(run: Run, *, dark: bool) -> None:
     with reading(project.engine()) as session:
         paper, own = figure_1(session, run), own_figure(session, run)
         added_since = len(own_probes(session)) - len({(row.anchor, row.text) for row in own})
-    st.subheader("Figure 1", anchor=False)
+    st.header("Figure 1", anchor=False)
     if not paper:
         st.text("This run's figures are no longer in the database; train again to measure anew.")
         return
@@ -45,27 +45,41 @@ def _figure_1(run: Run, *, dark: bool) -> None:
         "doubt” should stay close. Filled: measured here. Hollow: what the paper published for "
         "all-mpnet-base-v2 (before) and its HedgeMPNet (after)."
     )
-    st.altair_chart(
+    plot.chart(
         charts.figure_1(paper, dark=dark),
         alt="Cosine similarity of three sentences to the anchor, published and measured, before "
         "and after training",
     )
     if own:
         st.markdown("**Your own pairs**")
-        st.altair_chart(
+        plot.chart(
             charts.own_probes(own, dark=dark),
             alt="Cosine similarity of your own pairs before and after training",
         )
     if added_since:
-        st.caption(f"{added_since} of your pairs came later; the next training measures them.")
+        st.caption(f"{added_since} of your pairs came later; Compare measures them.")
+    _compare(run)
 
 
-@st.fragment
+def _compare(run: Run) -> None:
+    """A link to the Compare page, with the encoder before as model A and this one as B."""
+    keys = {"a": "before_encoder_id", "b": "encoder_id"}
+    with reading(project.engine()) as session:
+        rows = {name: session.get(Encoder, run.result.get(key, 0)) for name, key in keys.items()}
+    models = {name: row.name for name, row in rows.items() if row is not None}
+    if len(models) == len(keys):
+        st.page_link(
+            "pages/compare.py", label="Compare the two on sixty groups, or on your own sentences",
+            icon=":material/compare_arrows:", query_params=models,
+        )  # fmt: skip
+
+
+@errors.fragment
 def _distributions(run: Run, *, dark: bool) -> None:
     labels = {entry.id: entry.label for entry in project.types()}
     with reading(project.engine()) as session:
         rows = distributions(session, run)
-    st.subheader("Anchor and variant, by type", anchor=False)
+    st.header("Anchor and variant, by type", anchor=False)
     st.text(
         "Negations should move to the left, away from their anchors; hedges and paraphrases should "
         "stay on the right."
@@ -82,7 +96,7 @@ def _distributions(run: Run, *, dark: bool) -> None:
     )  # fmt: skip
     shown = by_part[part or parts[0]]
     known = labels | {row.type: row.type for row in shown if row.type not in labels}
-    st.altair_chart(
+    plot.chart(
         charts.distribution(shown, labels=known, dark=dark),
         alt="Cosine of anchor and variant by type, before and after training",
     )
@@ -119,7 +133,7 @@ def _numbers(rows: list[DistributionRow], labels: dict[str, str]) -> list[dict[s
 
 
 def _model(run: Run) -> None:
-    st.subheader("The model", anchor=False)
+    st.header("The model", anchor=False)
     path = project.settings().data_folder / run.result["model"]
     if not path.is_dir():
         st.text(f"The model is not at {path} any more.")

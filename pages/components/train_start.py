@@ -11,7 +11,8 @@ from db.runs import UNFINISHED, list_runs
 from pages.components import background, errors, project, run_view, signin
 from training.finetune import LARGEST_SEED
 from training.plan import KIND, Plan, count_accepted, estimate, parse_recipe, plan
-from training.probes import StoredProbe, add_own_probe, own_probes, remove_own_probe
+from training.probe_sets import StoredProbe
+from training.probes import add_own_probe, own_probes, remove_own_probe
 from training.recipe import LARGEST_FILE, Recipe
 from training.runs import DEFAULT_SEED, request_training, requeue
 
@@ -48,12 +49,12 @@ def box() -> None:
     default = wanted.recipe().to_yaml()
     text = st.session_state.get(_RECIPE) or default
     with st.container(border=True, key="train-start"):
-        left, right = st.columns([3, 7], vertical_alignment="center")
-        left.button(
-            "Finetune", key="train-click", type="primary", icon=":material/model_training:",
-            width="stretch", on_click=_start, args=(wanted.release, default, _release_key(numbers)),
-        )  # fmt: skip
-        right.text(_promise(wanted, text))
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.button(
+                "Finetune", key="train-click", type="primary", icon=":material/model_training:",
+                on_click=_start, args=(wanted.release, default, _release_key(numbers)),
+            )  # fmt: skip
+            st.text(_promise(wanted, text))
         _newer(wanted, numbers)
         if problem := st.session_state.pop(_PROBLEM, ""):
             errors.show(problem)

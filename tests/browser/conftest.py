@@ -7,12 +7,16 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
+from db.engine import writing
 from tests.conftest import missing
+from tests.databases import Copies, opened
+from tests.hostile_project import fill
 
 CHROMIUM = os.environ.get("HEDGEROW_TEST_CHROMIUM") or shutil.which("chromium") or ""
 # Without the background-networking flags Chromium looks for its maker's servers at every start.
@@ -42,43 +46,69 @@ def chromium() -> Iterator[Browser]:
         browser.close()
 
 
-@pytest.fixture
-def serve() -> Iterator[Callable[[Path], str]]:
-    """Start ``hedgerow app`` over a working directory; gives its address."""
-    processes: list[subprocess.Popen[str]] = []
-
-    def start(home: Path) -> str:
-        process = subprocess.Popen(
-            [str(Path(sys.executable).with_name("hedgerow")), "app"],
-            cwd=home,
-            env=os.environ | {"HEDGEROW_HOME": str(home)},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            start_new_session=True,
-        )
-        processes.append(process)
-        assert process.stdout is not None
+@contextmanager
+def served(home: Path) -> Iterator[str]:
+    """``hedgerow app`` over a working directory: its address."""
+    process = subprocess.Popen(
+        [str(Path(sys.executable).with_name("hedgerow")), "app"],
+        cwd=home,
+        env=os.environ | {"HEDGEROW_HOME": str(home)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+    )
+    assert process.stdout is not None
+    try:
         said = []
         for line in process.stdout:
             said.append(line)
             if found := re.search(r"http://127\.0\.0\.1:\d+", line):
-                return found[0]
-        pytest.fail("hedgerow app ended without an address: " + "".join(said))
-
-    yield start
-    for process in processes:
+                break
+        else:
+            pytest.fail("hedgerow app ended without an address: " + "".join(said))
+        yield found[0]
+    finally:
         os.killpg(process.pid, signal.SIGTERM)
         process.wait(timeout=20)
-        if process.stdout is not None:
-            process.stdout.close()
+        process.stdout.close()
 
 
 @pytest.fixture
-def page(chromium: Browser) -> Iterator[Page]:
+def serve() -> Iterator[Callable[[Path], str]]:
+    """Start ``hedgerow app`` over a working directory; gives its address."""
+    with ExitStack() as running:
+        yield lambda home: running.enter_context(served(home))
+
+
+@pytest.fixture(scope="session")
+def hostile_home(copies: Copies, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A working directory in which everything that can be somebody's text is a hostile one."""
+    home = tmp_path_factory.mktemp("hostile")
+    with opened(copies.migrated(home / "hedgerow.db")) as engine, writing(engine) as session:
+        fill(session)
+    return home
+
+
+@pytest.fixture(scope="session")
+def hostile_app(hostile_home: Path) -> Iterator[str]:
+    """The address of the app over it, the same for all tests."""
+    with served(hostile_home) as address:
+        yield address
+
+
+@contextmanager
+def new_page(browser: Browser) -> Iterator[Page]:
     """A new page, 1440 by 900, with nothing remembered from another test."""
-    context = chromium.new_context(viewport={"width": 1440, "height": 900})
+    context = browser.new_context(viewport={"width": 1440, "height": 900})
     context.set_default_timeout(PATIENCE_MS)
     expect.set_options(timeout=PATIENCE_MS)
     yield context.new_page()
     context.close()
+
+
+@pytest.fixture
+def page(chromium: Browser) -> Iterator[Page]:
+    """A new page for one test."""
+    with new_page(chromium) as page:
+        yield page

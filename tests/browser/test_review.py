@@ -8,11 +8,17 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
-from sqlalchemy import Engine
+from sqlalchemy import Engine, select
 from sqlalchemy.engine import URL
+from sqlmodel import col
 
+from curation import review
+from curation.anchors import retire_anchor
+from curation.diagnostics import measure_variants
+from curation.notes import add_note
 from db.engine import create_engine, writing
 from db.migrate import upgrade
+from db.models import Variant
 from tests.factories import add_anchor, add_family, add_variant, person
 
 HOSTILE = [
@@ -62,7 +68,8 @@ def shown(page: Page) -> str:
 
 
 def settle(page: Page) -> None:
-    """Wait as long as a card takes no key."""
+    """Wait until the page is drawn, and then as long as a card takes no key."""
+    expect(page.get_by_test_id("stApp")).to_have_attribute("data-test-script-state", "notRunning")
     page.wait_for_timeout(400)
 
 
@@ -140,7 +147,8 @@ def test_no_key_decides_while_a_text_box_has_the_focus(desk: Page, home: Path) -
 
 def test_letters_are_text_as_soon_as_the_panel_is_open(desk: Page, home: Path) -> None:
     """Even if the cursor is not in the box: nobody types 'a' into an editor to accept."""
-    desk.keyboard.press("x")
+    desk.keyboard.press("0")
+    desk.keyboard.type("axs")  # before the panel is there
     expect(desk.get_by_label("Note")).to_be_focused()
     desk.get_by_label("Note").blur()
     desk.keyboard.type("axs1")
@@ -151,7 +159,10 @@ def test_letters_are_text_as_soon_as_the_panel_is_open(desk: Page, home: Path) -
 def test_each_way_to_decide_is_stored(desk: Page, home: Path) -> None:
     press(desk, "a")
     press(desk, "2")
-    editor(desk, "x", "Note").fill("cannot say why")
+    desk.keyboard.press("x")
+    expect(desk.get_by_text("Reject with a note, because:")).to_be_visible()
+    settle(desk)
+    editor(desk, "4", "Note").press_sequentially("on the date")
     before = shown(desk)
     desk.keyboard.press("Control+Enter")
     expect(card(desk)).not_to_have_attribute("data-variant", before)
@@ -170,7 +181,7 @@ def test_each_way_to_decide_is_stored(desk: Page, home: Path) -> None:
     assert verdicts[:5] == [
         ("accept", "", ""),
         ("reject", "not_contradictory", ""),
-        ("reject", "other", "cannot say why"),
+        ("reject", "wrong_scope", "on the date"),
         ("edit", "", ""),
         ("accept", "", ""),
     ]
@@ -244,11 +255,106 @@ def test_a_new_browser_is_asked_for_a_name(
     expect(page.get_by_text("Reviewing as <img src=x onerror=alert(1)>'; x")).to_be_visible()
 
 
-def test_an_unknown_permalink_is_one_sentence(
+def test_a_permalink_says_what_its_variant_is_now(
     project: Engine, home: Path, serve: Callable[[Path], str], page: Page
 ) -> None:
-    visit(page, serve(home), "/review?variant=<b>x</b>")
+    """Decided, replaced, retired, unknown; and first of all by somebody who has not signed in."""
+    with writing(project) as session:
+        rejected, replaced, retired, *_ = session.execute(
+            select(Variant).where(col(Variant.type_id) == "lexical")
+        ).scalars()
+        bert = person(session, "Bert")
+        review.reject(session, review.shown(rejected), reviewer_id=bert, reason="wrong_type")
+        text = "The bridge is a danger."
+        review.edit(session, review.shown(replaced), reviewer_id=bert, text=text)
+        retire_anchor(session, retired.anchor_id)
+        uids = [variant.uid for variant in (rejected, replaced, retired)]
+    address = serve(home)
+    page.goto(f"{address}/review?variant={uids[0]}")
+    expect(page.get_by_label("Your name")).to_be_focused()
+    settle(page)
+    page.keyboard.type("Cleo")
+    page.keyboard.press("Enter")
+    expect(card(page)).to_have_attribute("data-variant", uids[0])
+    expect(card(page)).to_contain_text("status: rejected")
+    for uid, said in ((uids[1], "An edit has replaced this wording."), (uids[2], "Out of use")):
+        page.goto(f"{address}/review?variant={uid}")
+        expect(card(page)).to_have_attribute("data-variant", uid)
+        expect(card(page)).to_contain_text(said)
+    page.goto(f"{address}/review?variant=<b>x</b>")
     expect(page.get_by_text("There is no variant '<b>x</b>'")).to_be_visible()
+    expect(card(page)).to_be_visible()
+
+
+def test_blind_hides_what_others_said_until_one_has_decided(
+    project: Engine, home: Path, serve: Callable[[Path], str], page: Page
+) -> None:
+    with writing(project) as session:
+        variant = session.execute(select(Variant).where(col(Variant.type_id) == "word")).scalar()
+        assert variant is not None
+        bert = person(session, "Bert")
+        note = "Surely meant otherwise."
+        review.reject(
+            session, review.shown(variant), reviewer_id=bert, reason="not_a_hedge", note=note
+        )
+        add_note(session, variant.id or 0, reviewer_id=bert, text="See the handbook.")
+        measure_variants(session, [variant.id or 0])
+        uid = variant.uid
+    visit(page, serve(home), f"/review?variant={uid}&blind=1")
+    expect(card(page)).to_have_attribute("data-variant", uid)
+    page.reload()
+    expect(card(page)).to_contain_text("blind")
+    settle(page)
+    page.keyboard.press("i")  # the guideline speaks of hedges and rejections, too
+    expect(page.locator(".hg-guide")).to_have_count(0)
+    settle(page)
+    page.keyboard.press("g")
+    expect(page.locator(".st-key-details")).to_contain_text("Hidden until you have decided.")
+    secrets = (
+        "Bert",
+        "rejected",
+        note,
+        "handbook",
+        "Levenshtein",
+        "cosine",
+        "content kept",
+        "1 note",
+    )
+    seen = page.content()
+    assert [secret for secret in secrets if secret in seen] == []
+    assert not page.get_by_text("Most suspicious").is_visible()
+    press(page, "a")
+    message = page.locator(".hg-message")
+    expect(message).to_contain_text("Others before: Bert rejected it (not a hedge).")
+    assert rows(home, "SELECT blind FROM decision ORDER BY id") == [(0,), (1,)]
+    settle(page)
+    page.keyboard.press("b")
+    expect(card(page).get_by_text("blind", exact=True)).to_have_count(0)
+    expect(page).not_to_have_url(re.compile("blind"))
+
+
+def test_notes_queues_and_links_need_no_mouse(desk: Page, home: Path) -> None:
+    box = editor(desk, "n", "Note on this variant")
+    box.press_sequentially("<img src=x onerror=alert(1)> half")
+    desk.keyboard.press("Escape")
+    expect(box).not_to_be_visible()
+    settle(desk)
+    box = editor(desk, "n", "Note on this variant")
+    expect(box).to_have_value("<img src=x onerror=alert(1)> half")
+    desk.keyboard.press("Control+Enter")
+    expect(card(desk)).to_contain_text("1 note")
+    assert rows(home, "SELECT text FROM note") == [("<img src=x onerror=alert(1)> half",)]
+    assert rows(home, "SELECT count(*) FROM decision") == [(0,)]
+    desk.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    desk.keyboard.press("p")
+    link = desk.url.split("?")[0] + f"?variant={shown(desk)}"
+    eventually(desk, lambda: desk.evaluate("navigator.clipboard.readText()") == link)
+    settle(desk)
+    desk.keyboard.press("q")
+    expect(desk.locator(".hg-type").first).to_have_text("Absolute negator")
+    settle(desk)
+    desk.keyboard.press("v")
+    expect(desk.locator("article.hg-line")).to_have_count(7)
 
 
 def test_the_family_view_decides_each_variant(desk: Page, home: Path) -> None:
@@ -285,7 +391,7 @@ def test_hostile_texts_are_shown_as_text(
     expect(card(page)).to_be_visible()
     settle(page)
     page.keyboard.press("g")
-    expect(page.locator(".hg-guideline")).to_be_visible()
+    expect(page.locator(".st-key-details")).to_be_visible()
     for number, text in enumerate(HOSTILE):
         variant = card(page).locator(".hg-variant .hg-text")
         assert variant.text_content() == f"not {text}"

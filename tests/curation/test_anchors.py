@@ -1,5 +1,7 @@
 """Anchors corrected, retired, restored: what is open again, what counts, what stays."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 from sqlalchemy import Engine, func, select
 from sqlmodel import Session, col
@@ -15,12 +17,15 @@ from curation.anchors import (
     retire_anchor,
 )
 from curation.bulk import apply_rule, find_matches, parse_rule
-from curation.diagnostics import measure_variants, register_encoder, save_cosines, variant_texts
+from curation.decisions import compute_standing
+from curation.diagnostics import measure_variants, save_cosines, variant_texts
+from curation.encoder_rows import register_encoder
 from curation.funnel import funnel
 from curation.history import history
 from curation.queue import card, next_variant
 from curation.release import create_release
 from curation.review import Shown, shown
+from curation.status import Standing
 from db.engine import reading, writing
 from db.errors import HedgerowError
 from db.models import (
@@ -33,6 +38,7 @@ from db.models import (
     VariantCosine,
     Verdict,
 )
+from tests.databases import one_database
 from tests.factories import TEXTS, add_anchor, add_family, person
 
 NEW = "The old bridge is safe."
@@ -220,6 +226,7 @@ def test_the_second_corrector_is_told_of_the_first(engine: Engine, ada: int) -> 
         assert [w.text for w in anchor_history(session, 1)] == ["The bridge is safe.", NEW]
 
 
+@one_database
 @pytest.mark.parametrize(
     ("text", "why"),
     [
@@ -307,3 +314,31 @@ def test_a_card_from_before_two_corrections_does_not_count_either(engine: Engine
         for late in (seen, between):
             assert review.accept(session, late, reviewer_id=ada).outdated
         assert standings(session)["word"] == (Status.PENDING, True)
+
+
+def test_a_decision_that_waits_for_a_correction_is_on_the_old_wording(
+    engine: Engine, ada: int
+) -> None:
+    """Two writers at once: what is kept is what the decisions add up to, whoever comes first."""
+    with reading(engine) as session:
+        seen = shown(variant(session, "word"))
+
+    def decide() -> bool:
+        with writing(engine) as session:
+            return review.accept(session, seen, reviewer_id=ada).recorded
+
+    with ThreadPoolExecutor() as other:
+        with writing(engine) as session:
+            correct(session, ada)
+            late = other.submit(decide)
+            with pytest.raises(TimeoutError):
+                late.result(timeout=0.5)
+        assert late.result(timeout=30)
+    with reading(engine) as session:
+        assert standings(session)["word"] == (Status.PENDING, True)
+        kept = {v.id or 0: Standing(v.status, v.second_look) for v in every(session)}
+        assert kept == compute_standing(session, list(kept))
+
+
+def every(session: Session) -> list[Variant]:
+    return list(session.execute(select(Variant)).scalars())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from curation.cues import HEDGE_CUES, SPELLING, find_cue, find_phrase
+from curation.cues import HEDGE_CUES, SPELLING, find_cue, find_phrase, known_cue
 from curation.tokens import Analysis
 
 
@@ -73,3 +73,18 @@ def test_the_found_tokens_are_those_of_the_cue() -> None:
 def test_a_phrase_of_ones_own_is_matched_inflected() -> None:
     assert find_phrase(Analysis("She ran out of steam."), "run out of")
     assert not find_phrase(Analysis("She walked."), "run out of")
+
+
+@pytest.mark.parametrize(
+    ("text", "type_id", "cue"),
+    [
+        ("The bridge is probably safe.", "word", "probably"),
+        ("It is possibly, perhaps probably safe.", "word", "possibly"),
+        ("I'm not entirely sure, but the bridge seems safe.", "phrase", "not entirely sure"),
+        ("The bridge is safe.", "word", None),
+        ("The bridge is probably safe.", "phrase", None),
+        ("The bridge is probably safe.", "a_type_of_ones_own", "probably"),
+    ],
+)
+def test_a_known_cue_is_found_in_a_text(text: str, type_id: str, cue: str | None) -> None:
+    assert known_cue(text, type_id) == cue

@@ -17,6 +17,7 @@ from sqlmodel import Session, col
 from curation.export import MANIFEST, export_release, work, zip_export
 from curation.markdown import escape
 from curation.release import create_release, get_release
+from curation.taxonomy import TAXONOMY_VERSION
 from curation.triples import triples
 from db.engine import reading, writing
 from db.errors import HedgerowError, RunCancelled
@@ -354,7 +355,8 @@ def test_the_card_says_what_the_data_are(engine: Engine, tmp_path: Path) -> None
     assert release.content_hash in text
     assert "**No person has reviewed this data.** 30 of the 30 accepted variants" in text
     assert "give 20 triples" in text
-    assert "| verbal | 1 | negative | Verbal negation | The negation is grammatically" in text
+    row = f"| verbal | {TAXONOMY_VERSION} | negative | Verbal negation | The negation is "
+    assert f"{row}grammatically" in text
     for name in ("positive_cue", "adjudicated"):
         assert f"| {name} |" in text
 
@@ -398,7 +400,7 @@ def test_hostile_names_do_not_reach_the_card_as_markup(engine: Engine, tmp_path:
         anchor = add_anchor(session, "It rains.", source=evil, licence=evil, split=Split.TRAIN)
         row = session.execute(select(Source)).scalar_one()
         row.note = row.url = evil
-        wording = session.get_one(TypeVersion, ("verbal", 1))
+        wording = session.get_one(TypeVersion, ("verbal", TAXONOMY_VERSION))
         wording.label = wording.definition = evil
         llm = session.get_one(Reviewer, model(session).id)
         variant = add_variant(session, anchor, "verbal", "It does not rain.")
@@ -418,7 +420,11 @@ def test_hostile_names_do_not_reach_the_card_as_markup(engine: Engine, tmp_path:
     assert "\n---\n" not in text
     for raw in ("<img", "[a](", "`c`", "*b*", "@all", "$x$", "http://e.example"):
         assert raw not in text
-    taxonomy = next(line for line in text.splitlines() if line.startswith("| verbal | 1 | neg"))
+    taxonomy = next(
+        line
+        for line in text.splitlines()
+        if line.startswith(f"| verbal | {TAXONOMY_VERSION} | neg")
+    )
     assert taxonomy.count("|") == 8
 
 
@@ -431,7 +437,7 @@ def test_a_release_can_be_exported_after_its_variants_are_gone(
         shutil.rmtree(tmp_path / "out")
         for source in session.execute(select(Source).where(col(Source.name) != "")).scalars():
             source.note = source.licence = "changed"
-        session.get_one(TypeVersion, ("verbal", 1)).definition = "changed"
+        session.get_one(TypeVersion, ("verbal", TAXONOMY_VERSION)).definition = "changed"
     with reading(engine) as session:
         folder = export_release(session, get_release(session, 1), tmp_path / "out")
     assert contents(folder) == before

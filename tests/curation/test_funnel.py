@@ -8,6 +8,7 @@ from sqlalchemy import Engine
 from sqlmodel import Session, select
 
 from curation import review
+from curation.anchors import correct_anchor, restore_anchor, retire_anchor
 from curation.diagnostics import measure_variants, save_cosines
 from curation.encoder_rows import register_encoder
 from curation.funnel import FunnelRow, NextStep, StepKind, funnel, next_steps
@@ -245,8 +246,53 @@ def test_what_is_taken_back_is_no_change(released: Released) -> None:
 def test_decisions_long_before_the_release_are_not_looked_at(released: Released) -> None:
     engine, families, release = released
     with writing(engine) as session:
-        accept(session, families[1]["verbal"], person(session))
+        ada = person(session)
+        accept(session, families[1]["verbal"], ada)
+        reject(session, families[0]["verbal"], ada)
         assert changes_since(session, aged(session, release)) == ({}, {})
+        assert changes_since(session, release) == ({"verbal": 1}, {"verbal": 1})
+
+
+def test_a_corrected_anchor_takes_its_variants_out_until_they_are_accepted_again(
+    released: Released,
+) -> None:
+    engine, families, release = released
+    with writing(engine) as session:
+        ada = person(session)
+        before = changes_since(session, release)
+        correct_anchor(
+            session, families[0]["word"].anchor_id, "It is safe.", reviewer_id=ada,
+            expected_revision=1,
+        )  # fmt: skip
+        assert before == ({}, {})
+        assert changes_since(session, release) == ({}, dict.fromkeys(TEXTS, 1))
+        accept(session, families[0]["word"], ada)
+        # With its new wording it is another row of the next release.
+        assert changes_since(session, release) == ({"word": 1}, dict.fromkeys(TEXTS, 1))
+        newer, created = create_release(session)
+        assert created
+        assert changes_since(session, newer) == ({}, {})
+
+
+def test_a_corrected_cue_is_a_change(released: Released) -> None:
+    engine, families, release = released
+    with writing(engine) as session:
+        card = review.shown(session.get_one(Variant, families[0]["word"].id))
+        review.edit(session, card, reviewer_id=person(session), cue="likely")
+        assert changes_since(session, release) == ({"word": 1}, {"word": 1})
+
+
+def test_retired_anchors_go_and_restored_ones_come(released: Released) -> None:
+    engine, families, release = released
+    with writing(engine) as session:
+        anchor_id = families[0]["word"].anchor_id
+        retire_anchor(session, anchor_id)
+        assert changes_since(session, release) == ({}, dict.fromkeys(TEXTS, 1))
+        newer, _ = create_release(session)
+        assert changes_since(session, newer) == ({}, {})
+        restore_anchor(session, anchor_id)
+        assert changes_since(session, newer) == (dict.fromkeys(TEXTS, 1), {})
+        assert changes_since(session, release) == ({}, {})
 
 
 def test_the_steps_follow_the_way_of_the_data(engine: Engine) -> None:

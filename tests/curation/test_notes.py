@@ -10,6 +10,7 @@ from curation.showing import MAX_NOTE
 from db.engine import reading, writing
 from db.errors import HedgerowError
 from db.models import Status, Variant
+from tests.databases import one_database
 from tests.factories import add_family, person
 
 
@@ -34,6 +35,7 @@ def test_notes_are_told_in_order_and_decide_nothing(engine: Engine, ada: int) ->
         assert (variant.status, variant.version) == (Status.PENDING, 1)
 
 
+@one_database
 @pytest.mark.parametrize("wrong", ["", " \n ", "x" * (MAX_NOTE + 1), "bell \x07"])
 def test_a_note_that_is_none_is_refused(engine: Engine, ada: int, wrong: str) -> None:
     with pytest.raises(HedgerowError, match="Expected"), writing(engine) as session:

@@ -1,15 +1,17 @@
 """Changing the project's settings: what is stored, and what follows for every variant."""
 
+from pathlib import Path
+
 import pytest
 from sqlalchemy import Engine, select
 from sqlmodel import Session, col
 
-from curation import queue_keys
+from curation import diagnostics, queue_keys
 from curation.diagnostics import measure_variants, save_cosines
-from curation.encoder_rows import register_encoder
+from curation.encoder_rows import encoder_source, known_encoders, register_encoder
 from curation.measures import Flag
-from curation.project import ACTIVE_ENCODER, THRESHOLD, get_setting
-from curation.project_settings import change_threshold, count_over_threshold
+from curation.project import ACTIVE_ENCODER, THRESHOLD, active_encoder_id, get_setting
+from curation.project_settings import change_encoder, change_threshold, count_over_threshold
 from db.engine import reading, writing
 from db.errors import HedgerowError
 from db.execution import execute
@@ -121,3 +123,108 @@ def test_a_change_during_a_reorder_begins_anew(
     assert reorder(measured)["variants"] == 14
     with writing(measured) as session:
         assert kept(session) == measured_anew(session)
+
+
+def use(engine: Engine, typed: str) -> bool:
+    with writing(engine) as session:
+        return change_encoder(session, load_settings(), typed)
+
+
+def test_another_encoder_orders_by_its_own_cosines(measured: Engine) -> None:
+    with writing(measured) as session:
+        before = kept(session)
+        add_cosines(session, "company/other", scale=0.01)
+        assert kept(session) == before  # what another encoder measures does not reorder
+    assert use(measured, "company/other")
+    reorder(measured)
+    with writing(measured) as session:
+        after = kept(session)
+        assert all(after[key][1] < before[key][1] for key in before)
+        assert all(after[key][2] > before[key][2] for key in before)
+        assert after == measured_anew(session)
+    assert use(measured, "all-MiniLM-L6-v2")
+    reorder(measured)
+    with reading(measured) as session:
+        assert kept(session) == before
+
+
+def test_an_encoder_without_cosines_leaves_hardness_open(measured: Engine) -> None:
+    use(measured, "company/unheard-of")
+    reorder(measured)
+    with reading(measured) as session:
+        assert {hard for _, hard, _ in kept(session).values()} == {0.0}
+        assert active_encoder_id(session) is None
+
+
+@pytest.mark.parametrize("typed", ["", "  ", "/no/such/folder", "./none", "x" * 301, "~/nothing"])
+def test_what_can_be_no_encoder_is_refused(measured: Engine, typed: str) -> None:
+    with pytest.raises(HedgerowError):
+        use(measured, typed)
+    with reading(measured) as session:
+        assert get_setting(session, ACTIVE_ENCODER) == "all-MiniLM-L6-v2"
+        assert queue_keys.count_to_reorder(session) == 0
+
+
+def test_a_trained_encoder_is_known_by_its_name_and_by_its_folder(measured: Engine) -> None:
+    settings = load_settings()
+    folder = settings.data_folder / "runs/1/model"
+    folder.mkdir(parents=True)
+    with writing(measured) as session:
+        register_encoder(session, name="run 1: mine", hash_="e" * 64).path = "runs/1/model"
+    assert use(measured, "run 1: mine")
+    with reading(measured) as session:
+        assert encoder_source(session, settings, "run 1: mine") == str(folder)
+        assert known_encoders(session)[:2] == ["run 1: mine", "all-MiniLM-L6-v2"]
+    assert not use(measured, str(folder))
+    assert use(measured, "all-MiniLM-L6-v2")
+    assert use(measured, str(folder))
+    with reading(measured) as session:
+        assert get_setting(session, ACTIVE_ENCODER) == "run 1: mine"
+
+
+@pytest.fixture
+def encoders(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """In place of real encoders: what was loaded, in order; every cosine is one half."""
+    loaded: list[str] = []
+    monkeypatch.setattr(diagnostics, "load_encoder", loaded.append)
+    monkeypatch.setattr(diagnostics, "fingerprint", lambda name: f"hash of {name.split('/')[-1]}")
+    monkeypatch.setattr(diagnostics, "pair_cosines", lambda model, pairs, **_: [0.5] * len(pairs))
+    return loaded
+
+
+def diagnose(engine: Engine) -> dict[str, object]:
+    with writing(engine) as session:
+        run_id = create_run(session, kind="diagnose", parameters={}).id or 0
+    return execute(engine, load_settings(), run_id, {"diagnose": diagnostics.work})
+
+
+def test_measuring_follows_when_the_active_encoder_is_changed_meanwhile(
+    measured: Engine, encoders: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    use(measured, "company/first")
+    monkeypatch.setattr(diagnostics, "BLOCK", 5)
+
+    def change(name: str) -> None:
+        encoders.append(name)
+        if name == "company/first":
+            use(measured, "company/second")
+
+    monkeypatch.setattr(diagnostics, "load_encoder", change)
+    done = diagnose(measured)
+    assert done == {"encoder": "company/second", "measured": 0, "cosines": 5 + 14}
+    with writing(measured) as session:
+        assert {hard > 0 for _, hard, _ in kept(session).values()} == {True}
+        assert kept(session) == measured_anew(session)
+
+
+def test_a_folder_that_holds_a_known_encoder_takes_its_name(
+    measured: Engine, encoders: list[str], tmp_path: Path
+) -> None:
+    copy = tmp_path / "all-MiniLM-L6-v2"
+    copy.mkdir()
+    use(measured, str(copy))
+    diagnose(measured)
+    with writing(measured) as session:
+        assert get_setting(session, ACTIVE_ENCODER) == "all-MiniLM-L6-v2"
+        assert kept(session) == measured_anew(session)
+    assert encoders == []  # nothing was missing, so that nothing was loaded

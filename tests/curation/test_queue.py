@@ -6,20 +6,24 @@ from sqlalchemy.dialects import sqlite
 from sqlmodel import Session, select
 
 from curation import review
+from curation.anchors import correct_anchor
+from curation.notes import add_note
 from curation.queue import (
     _PENDING,
     Order,
     _keys,
+    awaiting_a_person,
     card,
+    count_second_looks,
     family,
-    history,
+    next_second_look,
     next_variant,
     status_counts,
 )
 from curation.review import shown
 from db.engine import reading, writing
-from db.models import Status, Variant, Verdict
-from tests.factories import ANCHOR, TEXTS, add_anchor, add_family, add_variant, person
+from db.models import Status, Variant
+from tests.factories import ANCHOR, TEXTS, add_anchor, add_family, add_variant, model, person
 
 
 @pytest.fixture
@@ -114,21 +118,39 @@ def test_a_family_stands_in_the_taxonomys_order_with_replaced_wordings_last(engi
     assert cards[0].variant.text == "It isn't safe."
 
 
-def test_the_history_tells_what_was_taken_back(engine: Engine, ids: list[int]) -> None:
+def test_second_looks_have_a_queue_of_their_own(engine: Engine) -> None:
     with writing(engine) as session:
-        ada = person(session)
-        review.accept(session, shown(session.get_one(Variant, ids[0])), reviewer_id=ada, note="ok")
-        review.undo(session, reviewer_id=ada)
-        review.reject(
-            session, shown(session.get_one(Variant, ids[0])), reviewer_id=ada, reason="wrong_type"
-        )
-    with reading(engine) as session:
-        found = history(session, ids[0])
-    assert [(d.reviewer, d.verdict, d.retracted) for d in found] == [
-        ("Ada", Verdict.ACCEPT, True),
-        ("Ada", Verdict.REJECT, False),
-    ]
-    assert found[0].note == "ok"
+        first = add_family(session)["verbal"]
+        add_family(session, "The road is safe.", subject="road")
+        review.accept(session, shown(first), reviewer_id=person(session))
+        assert count_second_looks(session) == 0
+        correct_anchor(
+            session, first.anchor_id, "The bridges are safe.",
+            reviewer_id=person(session), expected_revision=1,
+        )  # fmt: skip
+        assert count_second_looks(session) == 1
+        assert next_second_look(session) == first.id
+        assert next_second_look(session, skipped=[first.id or 0]) is None
+        found = card(session, first.id or 0)
+        assert (found.made_for, found.anchor) == (ANCHOR, "The bridges are safe.")
+
+
+def test_a_picked_variant_waits_until_a_person_has_decided(engine: Engine, ids: list[int]) -> None:
+    with writing(engine) as session:
+        for number, reviewer in ((0, model(session)), (1, person(session))):
+            variant = session.get_one(Variant, ids[number])
+            review.accept(session, shown(variant), reviewer_id=reviewer)
+        assert awaiting_a_person(session, ids) == {ids[0], ids[2]}
+        review.undo(session, reviewer_id=person(session))
+        session.get_one(Variant, ids[2]).retired = True
+        assert awaiting_a_person(session, ids) == {ids[0], ids[1]}
+
+
+def test_a_card_counts_its_notes(engine: Engine, ids: list[int]) -> None:
+    with writing(engine) as session:
+        for text in ("Odd.", "Is it?"):
+            add_note(session, ids[0], reviewer_id=person(session), text=text)
+        assert [card(session, number).notes for number in ids] == [2, 0, 0]
 
 
 def test_counts_are_by_type_and_status(engine: Engine, ids: list[int]) -> None:

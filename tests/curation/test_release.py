@@ -12,6 +12,7 @@ from sqlalchemy.exc import DatabaseError
 from sqlmodel import Session, col
 
 from curation.release import count_triples, create_release, get_release, list_releases
+from curation.taxonomy import TAXONOMY_VERSION
 from db.columns import now
 from db.engine import reading, writing
 from db.errors import HedgerowError
@@ -359,7 +360,7 @@ def test_the_taxonomy_is_kept_as_it_was(engine: Engine) -> None:
         add_plain_family(session, 1)
         taxonomy = create_release(session).release.taxonomy
     assert taxonomy["verbal"]["polarity"] == "negative"
-    assert taxonomy["verbal"]["version"] == 1
+    assert taxonomy["verbal"]["version"] == TAXONOMY_VERSION
     assert "head of the clause" in taxonomy["verbal"]["definition"]
 
 

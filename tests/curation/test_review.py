@@ -7,14 +7,16 @@ from sqlalchemy import Engine, func, select
 from sqlmodel import Session, col
 
 from curation import review
+from curation.anchors import correct_anchor
 from curation.decisions import compute_standing, store_decisions
-from curation.queue import history, status_counts
+from curation.history import history
+from curation.queue import status_counts
 from curation.review import Shown, shown
 from curation.showing import decision_on
 from curation.status import Standing
 from db.engine import reading, writing
 from db.errors import HedgerowError
-from db.models import Decision, Diagnostic, Status, Variant, Verdict
+from db.models import Anchor, Decision, Diagnostic, Status, Variant, Verdict
 from tests.factories import add_anchor, add_family, add_variant, model, person
 
 
@@ -219,7 +221,8 @@ def random_action(session: Session, dice: random.Random, reviewers: list[int]) -
     if dice.random() < 0.2:
         card = Shown(card.variant_id, dice.randint(1, variant.version), card.action_id)
     who = dice.choice(reviewers)
-    kind = dice.choice(["accept", "reject", "edit", "retype", "family", "undo", "adjudicate"])
+    kinds = ["accept", "reject", "edit", "retype", "family", "undo", "adjudicate", "cue", "correct"]
+    kind = dice.choice(kinds)
     try:
         if kind == "accept":
             review.accept(session, card, reviewer_id=who)
@@ -234,6 +237,14 @@ def random_action(session: Session, dice: random.Random, reviewers: list[int]) -
             review.reject_family(session, card, reviewer_id=who)
         elif kind == "undo":
             review.undo(session, reviewer_id=who)
+        elif kind == "cue":
+            review.edit(session, card, reviewer_id=who, cue=dice.choice(["seems", "maybe"]))
+        elif kind == "correct":
+            revision = session.get_one(Anchor, variant.anchor_id).revision
+            wording = f"Wording {revision + 1}."
+            correct_anchor(
+                session, variant.anchor_id, wording, reviewer_id=who, expected_revision=revision
+            )
         else:
             row = decision_on(card, variant, reviewer_id=who, verdict=Verdict.ACCEPT)
             row.adjudicates = True
@@ -244,7 +255,7 @@ def random_action(session: Session, dice: random.Random, reviewers: list[int]) -
 
 @pytest.mark.parametrize("seed", range(12))
 def test_the_kept_status_equals_the_recomputed_one(engine: Engine, seed: int) -> None:
-    """Random histories of three people and a model, whose verdicts may be switched off."""
+    """Random histories of three people and a model, with corrections of the anchor among them."""
     dice = random.Random(seed)
     with writing(engine) as session:
         add_family(session)

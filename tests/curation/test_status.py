@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from curation.status import Vote, live, status_of
+from curation.status import Standing, Vote, live, standing_of, status_of
 from db.models import Status, Verdict
 
 A, R, E, T = Verdict.ACCEPT, Verdict.REJECT, Verdict.EDIT, Verdict.RETRACT
@@ -89,3 +89,65 @@ def test_taking_everything_back_leaves_it_pending(found: list[Vote]) -> None:
     retracts = [person(100 + vote.id, vote.reviewer_id, T, retracts_id=vote.id) for vote in found]
     assert live(found + retracts) == []
     assert status_of(found + retracts) == Status.PENDING
+
+
+PENDING = Standing(Status.PENDING, False)
+SECOND_LOOK = Standing(Status.PENDING, True)
+
+
+@pytest.mark.parametrize(
+    ("votes", "standing"),
+    [
+        ([], PENDING),
+        ([person(1, 1, A)], SECOND_LOOK),
+        ([person(1, 1, R)], SECOND_LOOK),
+        ([person(1, 1, A), person(2, 2, R)], SECOND_LOOK),
+        ([model(1, A)], SECOND_LOOK),
+        ([model(1, A, counts=False)], PENDING),
+        ([person(1, 1, E, child_id=5)], Standing(Status.SUPERSEDED, False)),
+        ([person(1, 1, A), person(2, 1, T, retracts_id=1, variant_version=4)], PENDING),
+        ([person(1, 1, A), person(2, 1, T, retracts_id=1)], PENDING),
+        ([person(1, 1, A, variant_version=4)], Standing(Status.ACCEPTED, False)),
+        ([person(1, 1, R), person(2, 2, A, variant_version=4)], Standing(Status.ACCEPTED, False)),
+        ([person(1, 1, R), model(2, A)], SECOND_LOOK),
+        (
+            [person(1, 1, R), person(2, 1, A, variant_version=3)],
+            Standing(Status.ACCEPTED, False),
+        ),
+        (
+            [person(1, 1, A, adjudicates=True), person(2, 2, R, variant_version=3)],
+            Standing(Status.REJECTED, False),
+        ),
+        # A retract from before that takes back a verdict from since then stays one.
+        (
+            [person(1, 1, A, variant_version=3), person(2, 1, T, retracts_id=1)],
+            PENDING,
+        ),
+    ],
+)
+def test_after_a_correction_only_later_verdicts_count(
+    votes: list[Vote], standing: Standing
+) -> None:
+    assert standing_of(votes, since_version=3) == standing
+
+
+def test_a_child_whose_edit_was_taken_back_gets_the_look_its_own_verdict_asks_for() -> None:
+    births = [person(1, 1, E, child_id=5), person(2, 1, T, retracts_id=1)]
+    superseded = Standing(Status.SUPERSEDED, False)
+    assert standing_of([], births=births, since_version=3) == superseded
+    assert standing_of([person(3, 2, A)], births=births, since_version=3) == SECOND_LOOK
+    assert standing_of([person(3, 2, A)], births=births[:1], since_version=3) == SECOND_LOOK
+
+
+@given(votes, st.integers(1, 9), st.integers(1, 9))
+def test_without_a_correction_nothing_needs_a_second_look(
+    found: list[Vote], version: int, since: int
+) -> None:
+    aged = [Vote(**(vars(v) | {"variant_version": version})) for v in found]
+    standing = standing_of(aged, since_version=since)
+    if version >= since:
+        assert standing == Standing(status_of(found), False)
+    else:
+        decided = status_of(found) not in (Status.PENDING, Status.SUPERSEDED)
+        assert standing.second_look is decided
+        assert standing.status is (Status.PENDING if decided else status_of(found))

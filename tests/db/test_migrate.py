@@ -6,15 +6,19 @@ import pytest
 from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
+from alembic.script import ScriptDirectory
 from sqlalchemy import Engine, inspect, text
 from sqlalchemy.engine import URL
 from sqlalchemy.exc import DBAPIError
 from sqlmodel import Session, SQLModel
 
+from curation.anchors import correct_anchor
+from curation.decisions import compute_standing
+from curation.types import seed_taxonomy
 from db import migrate
-from db.engine import create_engine, writing
+from db.engine import create_engine, reading, writing
 from db.errors import HedgerowError
-from db.models import Decision
+from db.models import Decision, Variant
 from tests.factories import add_anchor, add_variant, person
 
 
@@ -22,6 +26,17 @@ def test_the_migrations_make_what_the_models_say(engine: Engine) -> None:
     with engine.connect() as connection:
         context = MigrationContext.configure(connection, opts={"compare_type": True})
         assert compare_metadata(context, SQLModel.metadata) == []
+
+
+def test_the_newest_schema_is_known_by_its_file(engine: Engine) -> None:
+    scripts = ScriptDirectory(str(migrate.SCRIPTS))
+    assert scripts.get_heads() == [migrate.head_revision()]
+    assert {script.revision for script in scripts.walk_revisions()} == set(
+        migrate.known_revisions()
+    )
+    with engine.connect() as connection:
+        found = MigrationContext.configure(connection).get_current_revision()
+    assert migrate.current_revision(engine) == found == migrate.head_revision()
 
 
 def test_a_second_upgrade_changes_nothing(engine: Engine) -> None:
@@ -71,6 +86,49 @@ def test_an_older_sqlite_database_is_copied_first(home: Path) -> None:
     copy = create_engine(URL.create("sqlite", database=str(backup)))
     assert "kept" in inspect(copy).get_table_names()
     copy.dispose()
+    engine.dispose()
+
+
+OLD_ROWS = (
+    "INSERT INTO source (id, name, licence, url, note, content_hash, created_at)"
+    " VALUES (1, 's', '', '', '', '', :now)",
+    "INSERT INTO anchor (id, uid, revision, source_id, genre, language, split, created_at)"
+    " VALUES (1, 'a', 1, 1, '', 'en', 'train', :now)",
+    "INSERT INTO anchor_revision (anchor_id, revision, text, text_uid, created_at)"
+    " VALUES (1, 1, 'It rains.', 'a', :now)",
+    'INSERT INTO variant_type (id, polarity, "group", ordinal, version, origin)'
+    " VALUES ('verbal', 'negative', 'negation', 1, 0, 'built-in')",
+    "INSERT INTO reviewer (id, name, kind, counts, created_at)"
+    " VALUES (1, 'Ada', 'person', true, :now)",
+    "INSERT INTO variant (id, uid, anchor_id, anchor_revision, type_id, text, provider, model,"
+    " created_at, version, status, retired, hardness, suspicion, random_key)"
+    " VALUES (1, 'v', 1, 1, 'verbal', 'It does not rain.', '', '', :now, 2, 'accepted', false,"
+    " 0, 0, 0)",
+    "INSERT INTO decision (id, variant_id, variant_version, reviewer_id, verdict, reason, note,"
+    " action_id, adjudicates, guideline_version, decided_at)"
+    " VALUES (1, 1, 1, 1, 'accept', '', 'fine', 'x', false, 1, :now)",
+)
+
+
+def test_what_was_decided_under_the_first_schema_still_counts(url: URL) -> None:
+    engine = create_engine(url)
+    migrate.run_migrations(engine, "0001")
+    with engine.execution_options(writes=True).begin() as connection:
+        for statement in OLD_ROWS:
+            connection.execute(text(statement), {"now": "2026-01-02 03:04:05+00:00"})
+    assert migrate.current_revision(engine) == "0001"
+    migrate.upgrade(engine)
+    with reading(engine) as session:
+        variant = session.get_one(Variant, 1)
+        assert (variant.status, variant.version, variant.since_version) == ("accepted", 2, 1)
+        assert compute_standing(session, [1]) == {1: (variant.status, variant.second_look)}
+        decision = session.get_one(Decision, 1)
+        assert (decision.note, decision.blind) == ("fine", False)
+    with writing(engine) as session:
+        seed_taxonomy(session)
+        correct_anchor(session, 1, "It pours.", reviewer_id=1, expected_revision=1)
+        session.refresh(variant := session.get_one(Variant, 1))
+        assert (variant.status, variant.second_look) == ("pending", True)
     engine.dispose()
 
 

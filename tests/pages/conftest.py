@@ -8,10 +8,13 @@ import streamlit as st
 from sqlalchemy import Engine
 from streamlit.testing.v1 import AppTest
 
+from curation.types import list_types
 from db.engine import writing
 from db.models import Run, Source
 from db.settings import Settings
-from pages.components import background, project
+from pages.components import background, project, review_state
+from pages.components.review_state import ReviewState
+from tests.factories import add_family, person
 
 ROOT = Path(__file__).parents[2]
 TIMEOUT = 60.0
@@ -71,3 +74,17 @@ def unsafe_texts(app: AppTest) -> str:
     widgets = ("button", "download_button", "page_link", "selectbox", "radio", "expander")
     labels = [element.label for kind in widgets for element in app.get(kind)]
     return "\n".join(str(value) for value in values + labels)
+
+
+@pytest.fixture
+def state(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> ReviewState:
+    """A review session over three families, in which a key counts at once."""
+    monkeypatch.setattr(review_state, "MIN_SHOWN_SECONDS", 0.0)
+    with writing(engine) as session:
+        for text in ("The bridge is safe.", "The road is safe.", "The tunnel is safe."):
+            add_family(session, text)
+        ada = person(session)
+        types = list_types(session)
+    found = ReviewState(engine=engine, reviewer_id=ada, types=types, type_id="verbal")
+    found.recount()
+    return found

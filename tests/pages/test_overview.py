@@ -147,7 +147,7 @@ def test_the_chart_draws_every_stage_of_every_type_to_scale() -> None:
     )
     total = FunnelRow("", "All types", "", anchors=10, variants=30, accepted=5, triples=80_123)
     state = Funnel(rows=rows, total=total, newest=None, models=0, trained_release=None)
-    spec = funnel_chart(state, dark=False).to_dict()
+    spec = funnel_chart(state, dark=False)
     bars, _, *heads = spec["layer"]
     cells = bars["data"]["values"]
     assert len(cells) == len(rows) * len(STAGES)

@@ -14,7 +14,7 @@ from tests.colours import AA_GRAPHICS, AA_TEXT, EYES, contrast, distance, oklab
 
 ROOT = Path(__file__).parents[2]
 THEME = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text("utf-8"))["theme"]
-STYLE = (ROOT / "pages" / "components" / "style.css").read_text("utf-8")
+STYLE = "".join(path.read_text("utf-8") for path in (ROOT / "pages").rglob("*.css"))
 
 TELLS_APART = 0.1
 """OKLab distance of two colours that small marks of them are told apart at."""

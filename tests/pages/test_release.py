@@ -162,7 +162,7 @@ def test_an_older_release_keeps_its_contents(
     app = app.selectbox(key="release-chosen").set_value(1).run()
     assert table(app, CHOSEN)["All variants"]["All"] == 7
     assert "Release 1: 7 variants" in texts(app)
-    assert "Download release 1" in [heading.value for heading in app.subheader]
+    assert "Download release 1" in [heading.value for heading in app.header]
 
 
 def test_an_export_is_followed_and_then_downloaded(

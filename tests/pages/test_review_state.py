@@ -1,40 +1,19 @@
 """What the keys do in a review session, without a browser."""
 
 import pytest
-from sqlalchemy import Engine
 
-from curation.types import list_types
-from db.engine import reading, writing
+from curation.history import history
+from curation.notes import notes
+from db.engine import reading
 from db.models import Status, Variant
 from pages.components import review_state
-from pages.components.review_state import Panel, ReviewState
-from tests.factories import add_family, person
+from pages.components.review_place import Panel
+from pages.components.review_state import ReviewState
+from pages.components.review_words import TOO_EARLY
+from tests.databases import one_database
+from tests.pages.reviewing import draw, status
 
-
-@pytest.fixture
-def state(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> ReviewState:
-    monkeypatch.setattr(review_state, "MIN_SHOWN_SECONDS", 0.0)
-    with writing(engine) as session:
-        for text in ("The bridge is safe.", "The road is safe.", "The tunnel is safe."):
-            add_family(session, text)
-        ada = person(session)
-        types = list_types(session)
-    found = ReviewState(engine=engine, reviewer_id=ada, types=types, type_id="verbal")
-    found.recount()
-    return found
-
-
-def draw(state: ReviewState) -> review_state.Shown:
-    """Draw the page; what the keys mean now."""
-    view = state.view()
-    state.drawn_now()
-    assert view.focus is not None
-    return state.showings[view.focus.variant.id or 0]
-
-
-def status(state: ReviewState, variant_id: int) -> Status:
-    with reading(state.engine) as session:
-        return session.get_one(Variant, variant_id).status
+pytestmark = one_database
 
 
 def test_accepting_goes_on_with_the_next(state: ReviewState) -> None:
@@ -182,12 +161,73 @@ def test_rejecting_a_family_goes_on_with_another_anchor(state: ReviewState) -> N
     assert one != other
 
 
-def test_a_colleagues_decision_is_told(state: ReviewState) -> None:
-    with writing(state.engine) as session:
-        bert = person(session, "Bert")
-    other = ReviewState(engine=state.engine, reviewer_id=bert, types=state.types, type_id="verbal")
-    mine, theirs = draw(state), draw(other)
-    assert mine.variant_id == theirs.variant_id
-    other.accept(theirs)
-    state.accept(mine)
-    assert "Bert had decided on it, too" in state.message
+def test_a_key_that_came_too_early_gives_a_quiet_sign(
+    state: ReviewState, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    state.accept(draw(state))
+    monkeypatch.setattr(review_state, "MIN_SHOWN_SECONDS", 60.0)
+    state.accept(draw(state))
+    state.skip(draw(state))
+    assert state.message == f"Accepted. Z takes it back. {TOO_EARLY}"
+    assert not state.warn
+
+
+def test_a_note_decides_nothing(state: ReviewState) -> None:
+    card = draw(state)
+    state.toggle(Panel.NOTE)
+    state.note(card, "  ")
+    assert state.panel is Panel.NOTE
+    assert "Expected a note" in state.message
+    state.note(card, "Ask Bert.")
+    assert state.panel is Panel.NONE
+    assert draw(state) == card
+    with reading(state.engine) as session:
+        assert [note.text for note in notes(session, card.variant_id)] == ["Ask Bert."]
+
+
+def test_a_reason_is_chosen_before_its_note(state: ReviewState) -> None:
+    card = draw(state)
+    state.toggle(Panel.REASON)
+    assert not state.typing
+    state.choose_reason("wrong_scope")
+    assert state.typing
+    state.reject(card, state.reason, "on the date")
+    with reading(state.engine) as session:
+        (decision,) = history(session, card.variant_id)
+    assert (decision.reason, decision.note) == ("wrong_scope", "on the date")
+
+
+def test_a_variant_of_ones_own_is_added_once(state: ReviewState) -> None:
+    card = draw(state)
+    state.toggle(Panel.WRITE)
+    own = {"type_id": "verbal", "text": "The bridge isn't a safe one.", "cue": ""}
+    state.write(card, **own)
+    state.write(card, **own)  # the same form, sent twice
+    assert state.counts["verbal"][Status.ACCEPTED] == 1
+    assert len(state.pace.actions) == 1
+    assert draw(state) == card
+    state.undo()
+    assert state.counts["verbal"][Status.ACCEPTED] == 0
+
+
+def test_one_of_the_last_decisions_is_taken_back_by_itself(state: ReviewState) -> None:
+    cards = [draw(state)]
+    state.accept(cards[0])
+    cards.append(draw(state))
+    state.accept(cards[1])
+    assert state.pace.told() == "2 decisions today"
+    state.take_back(cards[0].action_id)
+    assert [status(state, c.variant_id) for c in cards] == [Status.PENDING, Status.ACCEPTED]
+    assert draw(state).variant_id == cards[0].variant_id
+    assert state.pace.told() == "1 decision today"
+    state.take_back(cards[0].action_id)  # in a window that still lists it
+    assert "no action" in state.message
+
+
+def test_undoing_a_rejected_family_comes_back_to_its_card(state: ReviewState) -> None:
+    state.type_id = "lexical"
+    card = draw(state)
+    state.reject_family(card)
+    draw(state)
+    state.undo()
+    assert draw(state).variant_id == card.variant_id

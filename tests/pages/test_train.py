@@ -236,7 +236,7 @@ def test_a_finished_training_shows_figures_and_model(project: Engine) -> None:
     run_id = finished_run(project)
     test = page()
     text = told(test)
-    assert [element.value for element in test.subheader] == [
+    assert [element.value for element in test.header] == [
         "Figure 1", "Anchor and variant, by type", "The model",
     ]  # fmt: skip
     assert len(test.get("vega_lite_chart")) == 3
@@ -252,7 +252,7 @@ def test_hostile_texts_of_a_finished_training_reach_no_markdown(project: Engine)
     finished_run(project)
     test = page()
     assert any(HOSTILE in element.value for element in test.text)
-    rendered = [*test.markdown, *test.caption, *test.title, *test.subheader]
+    rendered = [*test.markdown, *test.caption, *test.title, *test.header]
     assert not [element for element in rendered if "onerror" in element.value]
     assert not [expander for expander in test.expander if "onerror" in expander.label]
 

@@ -121,7 +121,7 @@ def test_pasted_lines_are_sentences_pairs_or_groups_by_their_columns() -> None:
     ("text", "sentence"),
     [
         (" \n ", "found nothing"),
-        ("A.\tB.\nC.", "Line 2: expected 2 as in the first, found 1"),
+        ("A.\tB.\nC.", "Line 2: expected as many columns as in the first line .2., found 1"),
         ("A.\tB.\tC.\tD.\tE.", "Line 1: expected 1 to 4 columns, found 5"),
         ("A.\tB.\n\nC.\t", "Line 3: text is empty"),
         (f"A.\tB.\t{'x' * (MAX_LABEL + 1)}", "Line 1: the label has more than"),

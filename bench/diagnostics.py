@@ -1,0 +1,117 @@
+"""Measuring every variant's cosine, against encoding both texts of every pair.
+
+    python -m bench.diagnostics [--anchors 0] [--rounds 1]
+
+Ours is what `hedgerow diagnose` does: read the texts, encode each distinct one once in the order of
+its length, store the cosines. The baseline is `model.encode` of the first texts of all pairs and of
+the second ones, in batches of 32 (which it, too, sorts by length). Over the starter corpus, or the
+variants of its first --anchors anchors; the encoder is loaded before either begins, and the two
+take turns. Prints seconds (the medians of the rounds) and their ratio, and fails where the cosines
+differ by more than 0.00001. Expected: at most 0.65.
+"""
+
+import argparse
+import statistics
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sqlalchemy import Engine, delete, select
+from sqlmodel import col
+
+from curation.decisions import chunks
+from curation.diagnostics import store_cosines, variant_texts
+from curation.encoder_rows import register_encoder
+from curation.encoders import DEFAULT_ENCODER, load_encoder
+from curation.project import open_project
+from curation.starter_corpus import load_starter_corpus
+from db.engine import reading, writing
+from db.models import Variant, VariantCosine
+from db.settings import Settings
+
+BATCH = 32
+LIMIT, TOLERANCE = 0.65, 1e-5
+WARM_UP = ["A first text.", "The model is slower at its first ones."]
+
+
+def make_project(home: Path, *, anchors: int) -> Engine:
+    """The starter corpus; where ``anchors`` is not 0, variants of the first ones only."""
+    engine = open_project(Settings(home=home, database_url=""))
+    with writing(engine) as session:
+        load_starter_corpus(session)
+        encoder = register_encoder(session, name=DEFAULT_ENCODER, hash_="bench")
+        if anchors:  # the others count as measured
+            for variant_id in session.execute(
+                select(col(Variant.id)).where(col(Variant.anchor_id) > anchors)
+            ).scalars():
+                row = {"encoder_id": encoder.id, "variant_id": variant_id, "cosine": 0.0}
+                session.add(VariantCosine(**row))
+    return engine
+
+
+def unmeasured(engine: Engine) -> dict[int, tuple[str, str]]:
+    """(anchor, variant) by the id of each variant without a cosine."""
+    texts: dict[int, tuple[str, str]] = {}
+    with reading(engine) as session:
+        measured = select(VariantCosine.variant_id)  # type: ignore[call-overload]
+        query = select(col(Variant.id)).where(col(Variant.id).not_in(measured))
+        for ids in chunks(session.execute(query).scalars()):
+            texts |= variant_texts(session, ids)
+    return texts
+
+
+def every_pair(model: Any, pairs: list[tuple[str, str]]) -> np.ndarray:
+    """The baseline: cosines, shape (pairs,), of both texts of every pair."""
+    options = {"batch_size": BATCH, "show_progress_bar": False, "normalize_embeddings": True}
+    left, right = (model.encode(list(texts), **options) for texts in zip(*pairs, strict=True))
+    cosines: np.ndarray = np.einsum("ij,ij->i", left, right)
+    return cosines
+
+
+def ours(engine: Engine, model: Any, ids: list[int]) -> tuple[float, np.ndarray]:
+    """Seconds, and the cosines that were stored; they are taken out again."""
+    begun = time.perf_counter()
+    store_cosines(engine, model, encoder_id=1, report=lambda done, total, message: None)
+    taken = time.perf_counter() - begun
+    with writing(engine) as session:
+        stored = select(VariantCosine.variant_id, VariantCosine.cosine)  # type: ignore[call-overload]
+        cosines = dict(session.execute(stored).all())
+        for some in chunks(ids):
+            session.execute(delete(VariantCosine).where(col(VariantCosine.variant_id).in_(some)))
+    return taken, np.array([cosines[key] for key in ids])
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--anchors", type=int, default=0)
+    parser.add_argument("--rounds", type=int, default=1)
+    options = parser.parse_args()
+    model = load_encoder(DEFAULT_ENCODER)
+    model.encode(WARM_UP)
+    seconds: dict[str, list[float]] = {"hedgerow": [], "every pair": []}
+    with tempfile.TemporaryDirectory() as folder:
+        engine = make_project(Path(folder), anchors=options.anchors)
+        texts = unmeasured(engine)
+        for _ in range(options.rounds):
+            taken, cosines = ours(engine, model, list(texts))
+            seconds["hedgerow"].append(taken)
+            begun = time.perf_counter()
+            expected = every_pair(model, list(texts.values()))
+            seconds["every pair"].append(time.perf_counter() - begun)
+            apart = float(np.abs(cosines - expected).max())
+            if apart > TOLERANCE:
+                raise SystemExit(f"The cosines differ by up to {apart:.6f}.")
+        engine.dispose()
+    print(f"{len(texts):,} variants; the cosines differ by at most {apart:.7f}")
+    medians = {name: statistics.median(times) for name, times in seconds.items()}
+    for name, median in medians.items():
+        print(f"{name:11} {median:7.1f} s")
+    ratio = medians["hedgerow"] / medians["every pair"]
+    print(f"hedgerow / every pair  {ratio:.2f} (at most {LIMIT})")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,93 @@
+"""A synthetic project with all that the pages show: a release, a trained encoder, notes, people."""
+
+import random
+from pathlib import Path
+
+from sqlalchemy import Engine, insert, select
+from sqlmodel import Session, col
+
+from bench.synthetic import make_project
+from curation import review
+from curation.release import create_release
+from curation.reviewers import ensure_reviewer
+from db.columns import now
+from db.engine import writing
+from db.models import Encoder, Note, Run, RunMetric, RunState, Variant, VariantCosine
+from training.figures import Part, count_part, sample
+from training.probes import ensure_figure_1, save_probe_cosines
+from training.recipe import Recipe
+from training.runs import DEFAULT_SEED, request_training
+
+PEOPLE = ("Ada", "Ben", "Chloë")
+DECIDED_BY_PEOPLE = 300
+NOTES = 200
+STEPS = 150
+
+
+def make_furnished(home: Path, *, variants: int) -> Engine:
+    """A project with so many variants, four fifths of them decided and frozen in a release."""
+    engine = make_project(home, variants=variants, decided=0.8)
+    with writing(engine) as session:
+        release = create_release(session, name="Bench").release
+        run = request_training(
+            session, release_number=release.number, recipe=Recipe(), seed=DEFAULT_SEED,
+            requested_by=None,
+        )  # fmt: skip
+    with writing(engine) as session:
+        _finish(session, session.get_one(Run, run.id), release.id or 0)
+        _let_people_work(session)
+    return engine
+
+
+def _finish(session: Session, run: Run, release_id: int) -> None:
+    """The training's end as its process would have stored it; the cosines are made up."""
+    before = session.execute(select(Encoder).order_by(col(Encoder.id))).scalars().first()
+    assert before is not None
+    after = Encoder(name=f"run {run.id}", fingerprint="trained", base_id=before.id, run_id=run.id)
+    session.add(after)
+    session.flush()
+    sampled = {}
+    for part in Part:
+        ids = sample(session, release_id, part)
+        sampled[part.value] = {"measured": len(ids), "of": count_part(session, release_id, part)}
+        rows = [
+            {"encoder_id": after.id, "variant_id": key, "cosine": random.Random(key).random()}
+            for key in ids
+        ]
+        if rows:
+            session.execute(insert(VariantCosine), rows)
+    probes = [stored.id for stored in ensure_figure_1(session)]
+    for encoder, cosine in ((before, 0.8), (after, 0.5)):
+        save_probe_cosines(session, dict.fromkeys(probes, cosine), encoder_id=encoder.id or 0)
+    for step in range(1, STEPS + 1):
+        session.add(RunMetric(run_id=run.id or 0, name="loss", step=step, value=2 / step))
+    run.state, run.finished_at = RunState.DONE, now()
+    run.step = run.total = STEPS
+    run.result = {
+        "run": run.id, "model": f"{run.folder}/model", "release": 1, "triples": 1000,
+        "steps": STEPS, "seconds": 60.0, "before_encoder_id": before.id, "encoder_id": after.id,
+        "sampled": sampled,
+    }  # fmt: skip
+
+
+def _let_people_work(session: Session) -> None:
+    """Every variant here is decided by one, by two or by three people, and some have a note."""
+    people = [ensure_reviewer(session, name).id or 0 for name in PEOPLE]
+    query = select(Variant).order_by(col(Variant.random_key)).limit(DECIDED_BY_PEOPLE)
+    for number, variant in enumerate(session.execute(query).scalars().all()):
+        for reviewer_id in people[: 1 + number % len(people)]:
+            session.refresh(variant)
+            review.accept(session, review.shown(variant), reviewer_id=reviewer_id)
+        if number < NOTES:
+            session.add(
+                Note(variant_id=variant.id or 0, reviewer_id=people[0], text=f"Remark {number}")
+            )
+
+
+def decide_one(engine: Engine, *, number: int) -> None:
+    """A change of the data: one person accepts one pending variant."""
+    with writing(engine) as session:
+        query = select(Variant).where(col(Variant.status) == "pending").order_by(col(Variant.id))
+        variant = session.execute(query.offset(number).limit(1)).scalar_one()
+        ada = ensure_reviewer(session, PEOPLE[0]).id or 0
+        review.accept(session, review.shown(variant), reviewer_id=ada)

@@ -1,0 +1,149 @@
+"""The project's settings, this machine's, and what the project consists of."""
+
+from typing import Annotated, Any
+
+import typer
+from sqlalchemy import Engine
+from sqlmodel import Session
+
+from cli.runs import carry_out_run, new_run
+from cli.terminal import AsJson, open_home, show, table_of
+from curation import counting, project_settings, queue_keys
+from curation.diagnostics import count_without_cosine
+from curation.project import ACTIVE_ENCODER, THRESHOLD, active_encoder_id, get_setting
+from curation.project_facts import (
+    DatabaseFacts,
+    FolderFacts,
+    data_folder_facts,
+    database_facts,
+    size_text,
+)
+from db.engine import reading, writing
+from db.errors import HedgerowError
+from db.runs import package_versions
+from db.settings import Settings, setting_facts
+
+COUNTS = "counts."
+KEYS = f"'{THRESHOLD}', '{ACTIVE_ENCODER}' or '{COUNTS}NAME' (a model reviewer: on or off)"
+
+settings_app = typer.Typer(
+    invoke_without_command=True, help="Show the settings, or change one of the project's."
+)
+
+
+@settings_app.callback()
+def settings(context: typer.Context, as_json: AsJson = False) -> None:
+    """Show the settings, or change one of the project's."""
+    if context.invoked_subcommand is None:
+        show_settings(as_json)
+
+
+@settings_app.command("show")
+def show_settings(as_json: AsJson = False) -> None:
+    """Show all settings and what the project consists of; of a secret, whether it is set."""
+    machine, engine = open_home()
+    with reading(engine) as session:
+        own = _project(session)
+        database = database_facts(session, engine)
+    folder = data_folder_facts(machine)
+    facts = setting_facts(machine)
+    result = {
+        "project": own,
+        "machine": {fact.name: fact.shown for fact in facts},
+        "versions": package_versions(),
+        "database": _as_json(database),
+        "data_folder": {"path": str(folder.path), "bytes": folder.size, "free": folder.free},
+    }
+    changes = [THRESHOLD, ACTIVE_ENCODER]
+    rows = [[key, own[key], f"hedgerow settings set {key} …"] for key in changes]
+    rows += [
+        [f"{COUNTS}{model['name']}", "on" if model["counts"] else "off",
+         f"{model['decisions']} decisions"]
+        for model in own["model_reviewers"]
+    ]  # fmt: skip
+    rows += [[fact.label, fact.shown, fact.name] for fact in facts]
+    show(result, as_json, table_of("setting", "value", "changed by", rows=rows),
+         *_lines(database, folder))  # fmt: skip
+
+
+def _project(session: Session) -> dict[str, Any]:
+    return {
+        THRESHOLD: get_setting(session, THRESHOLD),
+        ACTIVE_ENCODER: get_setting(session, ACTIVE_ENCODER),
+        "model_reviewers": [
+            {"name": model.name, "counts": model.counts, "decisions": model.decisions}
+            for model in counting.model_reviewers(session)
+        ],
+        "variants_to_reorder": queue_keys.count_to_reorder(session),
+    }
+
+
+def _as_json(database: DatabaseFacts) -> dict[str, Any]:
+    return database._asdict() | {
+        "schema": database.schema[0],
+        "backups": [
+            {"path": str(copy.path), "bytes": copy.size, "made_at": copy.made_at.isoformat()}
+            for copy in database.backups
+        ],
+    }
+
+
+def _lines(database: DatabaseFacts, folder: FolderFacts) -> list[str]:
+    size = "" if database.size is None else f", {size_text(database.size)}"
+    rows = ", ".join(f"{count:,} {name}" for name, count in database.rows.items() if count)
+    return [
+        f"Database: {database.engine}, {database.journal}{size}, schema {database.schema[0]}.",
+        f"It holds {rows or 'nothing yet'}.",
+        *(f"Backup: {copy.path} ({size_text(copy.size)})." for copy in database.backups),
+        f"Data folder: {folder.path}, {size_text(folder.size)}; {size_text(folder.free)} are free.",
+        "Versions: " + ", ".join(f"{k} {v}" for k, v in package_versions().items()) + ".",
+    ]
+
+
+@settings_app.command("set")
+def set_setting(
+    key: Annotated[str, typer.Argument(help=f"{KEYS}.")],
+    value: Annotated[str, typer.Argument(help="The new value.")],
+    as_json: AsJson = False,
+) -> None:
+    """Change a setting of the project, and what follows from it."""
+    machine, engine = open_home()
+    with writing(engine) as session:
+        changed = _change(session, machine, key, value)
+    result: dict[str, Any] = {"setting": key, "changed": changed}
+    lines = [f"{key} is changed." if changed else f"{key} was that already."]
+    if changed and not key.startswith(COUNTS):
+        result |= _follow(machine, engine)
+        lines.append(f"{result['variants']} variants have their place in the queues by it.")
+    if missing := _unmeasured(engine) if key == ACTIVE_ENCODER else 0:
+        lines.append(f"{missing} variants have no cosine under it; 'hedgerow diagnose' helps.")
+    show(result, as_json, *lines)
+
+
+def _change(session: Session, machine: Settings, key: str, value: str) -> bool:
+    if key == THRESHOLD:
+        if not value.strip().isdecimal():
+            raise HedgerowError(f"Expected a number of characters for {key}, found {value!r}.")
+        return project_settings.change_threshold(session, int(value))
+    if key == ACTIVE_ENCODER:
+        return project_settings.change_encoder(session, machine, value)
+    if key.startswith(COUNTS):
+        if value not in ("on", "off"):
+            raise HedgerowError(f"Expected 'on' or 'off' for {key}, found {value!r}.")
+        model = counting.find_model(session, key.removeprefix(COUNTS))
+        wanted = value == "on"
+        if model.counts != wanted:
+            plan = counting.plan_switch(session, model.id, counts=wanted)
+            counting.apply_switch(session, plan)
+        return model.counts != wanted
+    raise HedgerowError(f"Expected {KEYS}, found {key!r}.")
+
+
+def _follow(machine: Settings, engine: Engine) -> dict[str, Any]:
+    run = new_run(engine, queue_keys.KIND, {})
+    return carry_out_run(machine, engine, run.id or 0)
+
+
+def _unmeasured(engine: Engine) -> int:
+    with reading(engine) as session:
+        return count_without_cosine(session, active_encoder_id(session))

@@ -1,0 +1,145 @@
+"""What the project consists of, for people to read: its database and data folder; no secrets."""
+
+import os
+import shutil
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import NamedTuple
+
+from sqlalchemy import Engine, func, select, text
+from sqlmodel import Session, SQLModel
+
+from db.failures import shown_address
+from db.migrate import backups, current_revision, head_revision
+from db.models import (
+    Anchor,
+    Answer,
+    Decision,
+    Diagnostic,
+    Encoder,
+    Note,
+    Release,
+    ReleaseItem,
+    Reviewer,
+    Run,
+    Variant,
+    VariantCosine,
+)
+from db.settings import Settings
+
+COUNTED: dict[str, type[SQLModel]] = {
+    "anchors": Anchor,
+    "variants": Variant,
+    "decisions": Decision,
+    "notes": Note,
+    "reviewers": Reviewer,
+    "measured variants": Diagnostic,
+    "cosines": VariantCosine,
+    "encoders": Encoder,
+    "releases": Release,
+    "release items": ReleaseItem,
+    "answers of language models": Answer,
+    "runs": Run,
+}
+"""The tables whose rows are counted, by what a row is called."""
+
+
+class Backup(NamedTuple):
+    """A copy of the database that an upgrade has left beside it; its size in bytes."""
+
+    path: Path
+    size: int
+    made_at: datetime
+
+
+class DatabaseFacts(NamedTuple):
+    """The database.
+
+    Attributes:
+        address: without any password.
+        engine: SQLite or PostgreSQL, with its version.
+        journal: how changes are written.
+        size: bytes, of SQLite with its write-ahead log; None where the server does not tell.
+        schema: the revision it has and the newest one that this program knows.
+    """
+
+    address: str
+    engine: str
+    journal: str
+    size: int | None
+    schema: tuple[str | None, str]
+    backups: list[Backup]
+    rows: dict[str, int]
+
+
+class FolderFacts(NamedTuple):
+    """A folder; sizes in bytes, of what lies in it and of what is free on its disk."""
+
+    path: Path
+    size: int
+    free: int
+
+
+def database_facts(session: Session, engine: Engine) -> DatabaseFacts:
+    """What there is to say of the database now."""
+    is_sqlite = engine.name == "sqlite"
+    asked = "SELECT sqlite_version()" if is_sqlite else "SHOW server_version"
+    version = str(session.execute(text(asked)).scalar_one()).split()[0]
+    journal = session.execute(text("PRAGMA journal_mode")).scalar_one() if is_sqlite else "wal"
+    copies = [(path, path.stat()) for path in backups(engine)]
+    return DatabaseFacts(
+        address=shown_address(engine.url),
+        engine=f"{'SQLite' if is_sqlite else 'PostgreSQL'} {version}",
+        journal="write-ahead log" if journal == "wal" else str(journal),
+        size=_database_size(session, engine),
+        schema=(current_revision(engine), head_revision()),
+        backups=[
+            Backup(path, found.st_size, datetime.fromtimestamp(found.st_mtime, UTC))
+            for path, found in copies
+        ],
+        rows={
+            name: session.execute(select(func.count()).select_from(table)).scalar_one()
+            for name, table in COUNTED.items()
+        },
+    )
+
+
+def _database_size(session: Session, engine: Engine) -> int | None:
+    if engine.name == "postgresql":
+        query = text("SELECT pg_database_size(current_database())")
+        return int(session.execute(query).scalar_one())
+    path = Path(engine.url.database or "")
+    files = (path, path.with_name(f"{path.name}-wal"))
+    return sum(file.stat().st_size for file in files if file.exists())
+
+
+def data_folder_facts(settings: Settings) -> FolderFacts:
+    """The data folder, which need not be there yet."""
+    folder = settings.data_folder
+    size = sum(entry.stat(follow_symlinks=False).st_size for entry in _files(folder))
+    return FolderFacts(folder, size, shutil.disk_usage(settings.home).free)
+
+
+def _files(folder: Path) -> Iterator[os.DirEntry[str]]:
+    """All files below; a folder that goes away meanwhile has none."""
+    try:
+        with os.scandir(folder) as entries:
+            for entry in entries:
+                if entry.is_dir(follow_symlinks=False):
+                    yield from _files(Path(entry.path))
+                else:
+                    yield entry
+    except (FileNotFoundError, PermissionError):
+        return
+
+
+def size_text(size: int) -> str:
+    """A number of bytes for people: '212 MB'."""
+    if size < 1000:
+        return f"{size} bytes"
+    amount, units = size / 1000, ["kB", "MB", "GB", "TB"]
+    while amount >= 999.5 and len(units) > 1:
+        amount /= 1000
+        del units[0]
+    return f"{amount:.0f} {units[0]}" if amount >= 9.95 else f"{amount:.1f} {units[0]}"

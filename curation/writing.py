@@ -1,0 +1,118 @@
+"""Variants that reviewers write themselves."""
+
+import uuid
+from typing import NamedTuple
+
+from sqlalchemy import select
+from sqlmodel import Session, col
+
+from curation.decisions import store_decisions
+from curation.diagnostics import measure_variants
+from curation.edits import checked_text, cue_for, find_text
+from curation.showing import Shown, decision_on
+from curation.starter_corpus import RANDOM_SALT
+from curation.text import bucket, variant_uid
+from curation.types import known_type, list_types
+from db.columns import now
+from db.errors import HedgerowError
+from db.models import Anchor, AnchorRevision, Decision, Status, Variant, Verdict
+
+PERSON = "person"
+"""The provider of what a reviewer wrote."""
+
+_WHAT_TO_DO = {
+    Status.PENDING: "it is pending, accept it on its card",
+    Status.ACCEPTED: "it is accepted",
+    Status.REJECTED: "it was rejected, open its card to change that",
+    Status.CONFLICT: "reviewers disagree about it, open its card to settle that",
+    Status.SUPERSEDED: "an edit has replaced it, open its card to accept it after all",
+}
+
+
+class Written(NamedTuple):
+    """A reviewer's own variant; ``recorded`` is False where the action had been done before."""
+
+    variant: Variant
+    recorded: bool
+
+
+def write_variant(
+    session: Session,
+    *,
+    anchor_id: int,
+    type_id: str,
+    text: str,
+    reviewer_id: int,
+    cue: str | None = None,
+    action_id: str = "",
+) -> Written:
+    """Add a variant of one's own, accepted by its writer at once: one action.
+
+    An undo takes the acceptance back: the variant stays, as a pending one. Its distance and flags
+    are measured at once, its cosine with the next diagnostics run.
+
+    Args:
+        text: at most ``edits.MAX_TEXT`` characters.
+        cue: what hedges it, where the type needs one; without it one of the known cues is looked
+            for in the text.
+        action_id: made anew for every form; a second action with it does nothing.
+
+    Raises:
+        HedgerowError: the text is the anchor's own, or the anchor has it as a variant of this type
+            already, or it is empty, too long or not plain text; a cue is missing; the type is
+            unknown; the anchor is retired. Nothing is changed then.
+    """
+    done = _done_before(session, action_id)
+    if done is not None:
+        return Written(done, False)
+    anchor = session.get_one(
+        Anchor, anchor_id, populate_existing=True, with_for_update={"read": True}
+    )
+    entry = known_type(list_types(session), type_id)
+    clean = checked_text(text)
+    _check(session, anchor, entry.id, clean)
+    uid = variant_uid(anchor_uid=anchor.uid, type_id=entry.id, text=clean)
+    variant = Variant(
+        uid=uid,
+        anchor_id=anchor_id,
+        anchor_revision=anchor.revision,
+        type_id=entry.id,
+        text=clean,
+        cue=cue_for(entry, clean, cue),
+        provider=PERSON,
+        author_id=reviewer_id,
+        random_key=bucket(uid, salt=RANDOM_SALT),
+    )
+    session.add(variant)
+    session.flush()
+    _accept(session, variant, reviewer_id=reviewer_id, action_id=action_id)
+    return Written(variant, True)
+
+
+def _done_before(session: Session, action_id: str) -> Variant | None:
+    query = (
+        select(Variant)
+        .join(Decision, col(Decision.variant_id) == col(Variant.id))
+        .where(col(Decision.action_id) == action_id)
+    )
+    return session.execute(query).scalar() if action_id else None
+
+
+def _check(session: Session, anchor: Anchor, type_id: str, text: str) -> None:
+    if anchor.retired_at is not None:
+        raise HedgerowError("The anchor is retired; restore it, then write a variant of it.")
+    if text == session.get_one(AnchorRevision, (anchor.id, anchor.revision)).text:
+        raise HedgerowError("The text is the anchor's own; write what the type changes in it.")
+    known = find_text(session, anchor.id or 0, type_id, text)
+    if known is not None:
+        raise HedgerowError(
+            f"The anchor has this text already, as the variant {known.uid}: "
+            f"{_WHAT_TO_DO[known.status]}."
+        )
+
+
+def _accept(session: Session, variant: Variant, *, reviewer_id: int, action_id: str) -> None:
+    card = Shown(variant.id or 0, variant.version, action_id or str(uuid.uuid4()), now())
+    row = decision_on(card, variant, reviewer_id=reviewer_id, verdict=Verdict.ACCEPT)
+    store_decisions(session, [row])
+    measure_variants(session, [variant.id or 0])

@@ -1,0 +1,127 @@
+"""What a database can refuse or suffer, as one sentence that says what to do.
+
+SQLite and PostgreSQL name their reasons by codes; the sentences quote the reason's first line,
+never a statement, a value or a password.
+"""
+
+from sqlalchemy import Engine
+from sqlalchemy.engine import URL
+from sqlalchemy.exc import DBAPIError
+
+from db.errors import HedgerowError
+
+_BY_SQLITE_NAME = {
+    "SQLITE_BUSY": "busy",
+    "SQLITE_LOCKED": "busy",
+    "SQLITE_FULL": "full",
+    "SQLITE_READONLY": "unwritable",
+    "SQLITE_CANTOPEN": "unwritable",
+    "SQLITE_PERM": "unwritable",
+    "SQLITE_IOERR": "broken",
+    "SQLITE_CORRUPT": "damaged",
+    "SQLITE_NOTADB": "no database",
+    "SQLITE_CONSTRAINT": "contradicted",
+}
+_BY_POSTGRESQL_CLASS = {
+    "08": "away",  # connection
+    "28": "refused",  # login
+    "3D": "refused",  # no such database
+    "57": "away",  # shut down by its administrator
+    "53": "full",
+    "58": "broken",
+    "XX": "damaged",
+    "55": "busy",
+    "40": "busy",  # deadlock, serialization
+    "25": "unwritable",
+    "23": "contradicted",
+}
+_BY_POSTGRESQL_CODE = {"42501": "forbidden", "42P01": "foreign", "42703": "foreign"}
+
+_SENTENCES = {
+    "busy": "The database was busy for {seconds} seconds; nothing was changed, please retry.",
+    "full": "The disk is full: the database {where} cannot grow ({reason}); make room, then retry.",
+    "unwritable": "The database {where} cannot be written ({reason}); make room or check the "
+    "folder's rights, then retry.",
+    "broken": "The disk under the database {where} fails ({reason}); copy the database to another "
+    "disk.",
+    "damaged": "The database {where} is damaged ({reason}); stop Hedgerow, keep a copy of the "
+    "file, and put a backup in its place.",
+    "no database": "{where} cannot be read as a database ({reason}); put a backup in its place, or "
+    "name another working directory.",
+    "contradicted": "The database refused a change that contradicts what is stored ({reason}); "
+    "nothing was changed, reload and retry.",
+    "away": "The database {where} cannot be reached ({reason}); check that its server runs, then "
+    "retry.",
+    "refused": "The database {where} refuses the connection ({reason}); check "
+    "HEDGEROW_DATABASE_URL.",
+    "forbidden": "The database {where} forbids this ({reason}); ask its administrator for the "
+    "rights.",
+    "foreign": "The database {where} lacks a table or column of Hedgerow's ({reason}); run "
+    "'hedgerow init', or name another database.",
+}
+_OTHER = "The database {where} does not answer as expected: {reason}."
+
+
+def shown_address(url: URL) -> str:
+    """A database's address as it may be shown and logged, without any password."""
+    hidden = {name: "***" for name in url.query if _is_secret(name)}
+    return url.update_query_dict(hidden).render_as_string(hide_password=True)
+
+
+def explain(engine: Engine, error: DBAPIError, *, busy_seconds: float) -> HedgerowError | None:
+    """What happened, for a person; None where it is a fault of the program's own.
+
+    Args:
+        busy_seconds: how long a writer waits for another.
+    """
+    kind = _kind(error)
+    if kind is None:
+        return None
+    sentence = _SENTENCES.get(kind, _OTHER).format(
+        where=shown_address(engine.url),
+        reason=_reason(error, engine.url),
+        seconds=round(busy_seconds),
+    )
+    return HedgerowError(sentence)
+
+
+def _kind(error: DBAPIError) -> str | None:
+    name = getattr(error.orig, "sqlite_errorname", None)
+    if name == "SQLITE_CONSTRAINT_TRIGGER":  # rows that are never changed
+        return None
+    if name == "SQLITE_ERROR" and str(error.orig).startswith("no such"):
+        return "foreign"
+    if name is not None:
+        return next((kind for key, kind in _BY_SQLITE_NAME.items() if name.startswith(key)), "")
+    code = getattr(error.orig, "sqlstate", None)
+    if code is not None:
+        known = _BY_POSTGRESQL_CODE.get(code) or _BY_POSTGRESQL_CLASS.get(code[:2])
+        return known
+    if error.connection_invalidated or type(error.orig).__name__ == "OperationalError":
+        return _without_code(str(error.orig))
+    return None
+
+
+def _without_code(message: str) -> str:
+    """PostgreSQL's client gives no code to what fails before there is a connection."""
+    login = ("authentication failed", "no password supplied", "does not exist", "pg_hba.conf")
+    return "refused" if any(part in message for part in login) else "away"
+
+
+def _reason(error: DBAPIError, url: URL) -> str:
+    text = " ".join(str(error.orig).strip().splitlines()[:1]).rstrip(".: ")
+    for secret in _passwords(url):
+        text = text.replace(secret, "***")
+    return text or type(error.orig).__name__
+
+
+def _passwords(url: URL) -> list[str]:
+    values = [url.password or ""]
+    for name, value in url.query.items():
+        if _is_secret(name):
+            values += [value] if isinstance(value, str) else value
+    return [value for value in values if value]
+
+
+def _is_secret(name: str) -> bool:
+    return "password" in name.lower()

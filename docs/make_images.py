@@ -1,0 +1,152 @@
+"""Make the pictures of the README and the guides: `make images`.
+
+Loads the starter corpus into a scratch project, trains on it with the default recipe (some ten
+minutes on two cores), opens the app in Chromium and takes its picture. A project that was made by
+an earlier call is used again: name its folder to get new pictures in seconds.
+
+    python docs/make_images.py [FOLDER] [--train-option max_steps=60 …]
+"""
+
+import argparse
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+from PIL import Image
+from playwright.sync_api import Page, expect, sync_playwright
+
+IMAGES = Path(__file__).parent / "images"
+HEDGEROW = str(Path(sys.executable).with_name("hedgerow"))
+REVIEWER = "Ada"
+SIZE = {"width": 1440, "height": 900}
+COLOURS = 128
+"""Of a stored picture: enough for flat surfaces and smooth letters."""
+
+PATIENCE_MS = 60_000
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("folder", nargs="?", type=Path, help="the project; otherwise a new one")
+    parser.add_argument("--train-option", action="append", default=[], metavar="KEY=VALUE")
+    wanted = parser.parse_args()
+    if wanted.folder:
+        wanted.folder.mkdir(parents=True, exist_ok=True)
+        make(wanted.folder.resolve(), wanted.train_option)
+        return
+    with tempfile.TemporaryDirectory(prefix="hedgerow-images-") as folder:
+        make(Path(folder), wanted.train_option)
+
+
+def make(home: Path, train_options: list[str]) -> None:
+    """Bring the project to where there is something to see, and take all pictures."""
+    told = hedgerow(home, "init")
+    if not any(run["kind"] == "train" and run["state"] == "done" for run in runs(home)):
+        hedgerow(home, "diagnose")
+        hedgerow(home, "train", *(f"--set={option}" for option in train_options))
+    print(f"The project is in {home} ({told['database']}).")
+    with served(home) as address, opened(address) as page:
+        for name, show in PICTURES.items():
+            show(page, address)
+            picture(page, IMAGES / f"{name}.png")
+
+
+def hedgerow(home: Path, *command: str) -> dict[str, Any]:
+    """Run a command on the project."""
+    environment = os.environ | {"HEDGEROW_HOME": str(home)}
+    done = subprocess.run(
+        [HEDGEROW, *command, "--json"], env=environment, stdout=subprocess.PIPE, check=True
+    )
+    answer: dict[str, Any] = json.loads(done.stdout)
+    return answer
+
+
+def runs(home: Path) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = hedgerow(home, "status")["runs"]
+    return found
+
+
+@contextmanager
+def served(home: Path) -> Iterator[str]:
+    """The app over the project: its address."""
+    process = subprocess.Popen(
+        [HEDGEROW, "app"], env=os.environ | {"HEDGEROW_HOME": str(home)}, cwd=home,
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True,
+    )  # fmt: skip
+    assert process.stdout is not None
+    try:
+        for line in process.stdout:
+            if found := re.search(r"http://127\.0\.0\.1:\d+", line):
+                break
+        else:
+            sys.exit("The app ended before it was there.")
+        yield found[0]
+    finally:
+        os.killpg(process.pid, signal.SIGTERM)
+        process.wait()
+
+
+@contextmanager
+def opened(address: str) -> Iterator[Page]:
+    """A light window of Chromium, signed in."""
+    chromium = os.environ.get("HEDGEROW_TEST_CHROMIUM") or shutil.which("chromium")
+    if not chromium:
+        sys.exit("Expected a Chromium; install one, or name it with HEDGEROW_TEST_CHROMIUM.")
+    with sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        page = browser.new_page(viewport=SIZE, color_scheme="light")  # type: ignore[arg-type]
+        page.set_default_timeout(PATIENCE_MS)
+        expect.set_options(timeout=PATIENCE_MS)
+        page.goto(f"{address}/review")
+        page.get_by_label("Your name").fill(REVIEWER)
+        page.get_by_role("button", name="Start reviewing").click()
+        expect(page.locator("article.hg-card").first).to_be_visible()
+        yield page
+        browser.close()
+
+
+def review(page: Page, address: str) -> None:
+    page.goto(f"{address}/review?type=Affixal+negation")
+    expect(page.locator(".hg-variant").first).to_be_visible()
+
+
+def train(page: Page, address: str) -> None:
+    page.goto(f"{address}/train")
+    expect(page.get_by_role("heading", name="Figure 1")).to_be_visible()
+
+
+def diagnostics(page: Page, address: str) -> None:
+    page.goto(f"{address}/diagnostics?show=Pairs")
+    expect(page.locator("[data-testid=stVegaLiteChart]").first).to_be_visible()
+
+
+PICTURES: dict[str, Callable[[Page, str], None]] = {
+    "review": review,
+    "train": train,
+    "diagnostics": diagnostics,
+}
+
+
+def picture(page: Page, path: Path) -> None:
+    """Take a picture of the window once it is drawn, in few colours so that it stays small."""
+    app = page.get_by_test_id("stApp")
+    expect(app).to_have_attribute("data-test-script-state", "notRunning")
+    expect(page.get_by_test_id("stSkeleton")).to_have_count(0)
+    page.wait_for_timeout(1500)  # charts draw themselves over some frames
+    image = Image.open(BytesIO(page.screenshot())).convert("RGB")
+    image.quantize(COLOURS, dither=Image.Dither.NONE).save(path, optimize=True)
+    print(f"{path.name}: {path.stat().st_size // 1024} KiB")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,92 @@
+"""Compare: what two models make of the same sentences, from a probe set or typed in."""
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from db.engine import reading
+from db.errors import HedgerowError
+from pages.components import compare_models, compare_sets, errors, frame, project
+from pages.components.compare_models import Chosen
+from pages.components.compare_parts import Side
+from pages.components.compare_view import show_sentences, show_set
+from training.compare import check_sentences, sentence_matrix, set_cosines
+from training.probe_files import parse_sentences
+from training.probe_sets import MAX_SENTENCES, OpenSet, SetKind, open_set
+
+
+def _set(models: list[Chosen]) -> None:
+    name = compare_sets.chosen()
+    with reading(project.engine()) as session:
+        opened = open_set(session, name)
+    if not opened.probes:
+        st.text("This set is empty; add sentences below.")
+    elif opened.kind is SetKind.SENTENCES:
+        _matrices(opened.sentences, models, set_name=name)
+    else:
+        _cosines(opened, models)
+    compare_sets.edit(opened)
+
+
+def _cosines(opened: OpenSet, models: list[Chosen]) -> None:
+    with reading(project.engine()) as session:
+        found = [set_cosines(session, model.encoder, opened.probes) for model in models]
+    what = f"{len(opened.probes):,} pairs of “{opened.name}”"
+    compare_models.measure(models, found, what=what, set_name=opened.name)
+    if sides := _sides(models, found):
+        show_set(opened, sides)
+
+
+def _sentences(models: list[Chosen]) -> None:
+    text = st.text_area(
+        "Sentences, one a line", key="compare-text", height=170, persist_state="session",
+        placeholder="The tuna is raw.\nThe tuna is cooked.\nThe tuna is not cooked.",
+        help=f"2 to {MAX_SENTENCES}; every two of them are compared.",
+    )  # fmt: skip
+    if not text.strip():
+        st.text(
+            f"Write or paste 2 to {MAX_SENTENCES} sentences, one a line, then press Ctrl+Enter. "
+            "Every two of them are compared under each model."
+        )
+        return
+    try:
+        sentences = parse_sentences(text)
+        check_sentences(sentences)
+    except HedgerowError as error:
+        errors.show(str(error), key="sentences")
+        return
+    repeated = sum(bool(line.strip()) for line in text.splitlines()) - len(sentences)
+    if repeated:
+        st.caption(f"{repeated} repeated left out.")
+    _matrices(sentences, models)
+    compare_sets.save(sentences)
+
+
+def _matrices(sentences: list[str], models: list[Chosen], *, set_name: str = "") -> None:
+    with reading(project.engine()) as session:
+        found = [
+            sentence_matrix(session, project.settings(), model.encoder, sentences)
+            for model in models
+        ]
+    what = f"{len(sentences):,} sentences"
+    compare_models.measure(models, found, what=what, set_name=set_name, sentences=sentences)
+    if sides := _sides(models, found):
+        show_sentences(sentences, sides)
+
+
+def _sides(models: list[Chosen], found: Sequence[object | None]) -> list[Side]:
+    """The models with what they made of the sentences, those left out that are not measured."""
+    return [
+        Side(model.letter, model.label, cosines)
+        for model, cosines in zip(models, found, strict=True)
+        if cosines is not None
+    ]
+
+
+frame.begin("Compare", "See what two models make of the same sentences, side by side.")
+view = compare_sets.view()
+chosen = compare_models.choose()
+if chosen and view == compare_sets.SETS:
+    _set(chosen)
+elif chosen:
+    _sentences(chosen)

@@ -1,0 +1,144 @@
+"""One anchor: its wordings, its variants, and what can be done to it."""
+
+from collections.abc import Sequence
+
+import streamlit as st
+from markupsafe import Markup
+
+from curation.anchor_search import FoundAnchor, Wording, anchor_history, one_anchor
+from curation.anchors import restore_anchor, retire_anchor
+from curation.project import THRESHOLD, get_setting
+from curation.queue import Card, card, family
+from db.engine import reading, writing
+from db.models import Status
+from pages.components import anchor_forms, markup, project, signin
+from pages.components import card as cards
+from pages.components.clock import local
+from pages.components.review_selection import open_in_review
+
+_CORRECT, _WRITE = "Correct the wording", "Write a variant"
+
+
+def draw(uid: str, reviewer_id: int | None) -> None:
+    """Draw the anchor with this uid, if there is one."""
+    with reading(project.engine()) as session:
+        anchor = one_anchor(session, uid)
+        variants = family(session, anchor.id) if anchor else []
+        wordings = anchor_history(session, anchor.id) if anchor else []
+    if anchor is None:
+        st.text(f"There is no anchor '{uid}'.")
+        return
+    with st.container(border=True, key="anchor-detail"):
+        _head(anchor)
+        _told(anchor)
+        _actions(anchor, reviewer_id)
+        _variants(anchor, variants)
+        if len(wordings) > 1:
+            _wordings(wordings)
+
+
+def _head(anchor: FoundAnchor) -> None:
+    facts = [anchor.source, anchor.licence, anchor.genre, anchor.language, anchor.split.value]
+    markup.show(
+        Markup(
+            '<div class="hg-variant"><span class="hg-text" dir="auto">{}</span></div>'
+            '<div class="hg-head"><span>{}</span></div>'
+        ).format(anchor.text, " · ".join(fact for fact in (*facts, anchor.uid) if fact))
+    )
+    if anchor.retired_at is not None:
+        st.text(
+            f"Retired on {local(anchor.retired_at):%Y-%m-%d}: it and its variants are out of use."
+        )
+
+
+def _told(anchor: FoundAnchor) -> None:
+    """What the last action on this anchor did, once."""
+    done = anchor_forms.take_done(anchor.uid)
+    if done is None:
+        return
+    st.success(done.said)
+    if done.variant_id is not None:
+        with reading(project.engine()) as session:
+            written = card(session, done.variant_id)
+            threshold = int(get_setting(session, THRESHOLD))
+        entry = next(e for e in project.types() if e.id == written.variant.type_id)
+        markup.show(cards.chips(written, entry, threshold=threshold))
+
+
+def _actions(anchor: FoundAnchor, reviewer_id: int | None) -> None:
+    if anchor.retired_at is not None:
+        if st.button("Restore", key="anchor-restore", icon=":material/undo:"):
+            _set_retired(anchor, reviewer_id, retired=False)
+        return
+    key = anchor_forms.doing(anchor.uid)
+    with st.container(horizontal=True, vertical_alignment="center", key="anchor-actions"):
+        doing = st.segmented_control(
+            "Do", (_CORRECT, _WRITE), key=key, label_visibility="collapsed"
+        )
+        retire = st.button("Retire", key="anchor-retire", icon=":material/inventory_2:")
+    if (doing or retire) and reviewer_id is None:
+        signin.name_form(
+            "Your name is kept with what you change.", key="anchor-name", button="Go on"
+        )
+    elif retire:
+        _set_retired(anchor, reviewer_id, retired=True)
+    elif doing == _CORRECT:
+        anchor_forms.correct(anchor, reviewer_id or 0)
+    elif doing == _WRITE:
+        anchor_forms.write(anchor, reviewer_id or 0)
+
+
+def _set_retired(anchor: FoundAnchor, reviewer_id: int | None, *, retired: bool) -> None:
+    with writing(project.engine()) as session:
+        (retire_anchor if retired else restore_anchor)(session, anchor.id)
+    said = (
+        "Retired. It and its variants are out of use; releases made before stay as they are."
+        if retired
+        else "Restored, with its variants as they were."
+    )
+    anchor_forms.finish(anchor.uid, said)
+
+
+def _variants(anchor: FoundAnchor, variants: Sequence[Card]) -> None:
+    if not variants:
+        st.text("Nothing was written for it yet.")
+        return
+    labels = {entry.id: entry.label for entry in project.types()}
+    st.dataframe(
+        [
+            {
+                "Variant": item.variant.text,
+                "Type": labels.get(item.variant.type_id, item.variant.type_id),
+                "Cue": item.variant.cue or "",
+                "Status": _status(item),
+                "Card": f"/review?variant={item.variant.uid}",
+            }
+            for item in variants
+        ],
+        hide_index=True,
+        key="anchor-variants",
+        column_config={
+            "Variant": st.column_config.TextColumn(width="large"),
+            "Card": st.column_config.LinkColumn(
+                display_text="Open", help="The variant on its card in Review, in another tab."
+            ),
+        },
+    )
+    pending = [item.variant.id or 0 for item in variants if item.variant.status is Status.PENDING]
+    if pending and anchor.retired_at is None:
+        label = (
+            "Review the pending one" if len(pending) == 1 else f"Review the {len(pending)} pending"
+        )
+        if st.button(label, key="anchor-review", icon=":material/rate_review:"):
+            open_in_review(pending, f"Anchor: {anchor.text}")
+
+
+def _status(item: Card) -> str:
+    return "second look" if item.variant.second_look else item.variant.status.value
+
+
+def _wordings(wordings: Sequence[Wording]) -> None:
+    with st.expander(f"Wordings ({len(wordings)})"):
+        for wording in reversed(wordings):
+            by = f"{wording.author}, " if wording.author else ""
+            st.text(f"{wording.text}\n{by}{local(wording.created_at):%Y-%m-%d %H:%M}")

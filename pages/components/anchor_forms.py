@@ -1,0 +1,143 @@
+"""The forms that change an anchor: its wording, and a further variant of it."""
+
+import uuid
+from typing import NamedTuple
+
+import streamlit as st
+
+from curation.anchor_search import FoundAnchor
+from curation.anchors import MAX_ANCHOR, correct_anchor, count_second_looks
+from curation.cue_corrections import MAX_CUE
+from curation.edits import MAX_TEXT
+from curation.writing import write_variant
+from db.engine import reading, writing
+from db.errors import HedgerowError
+from pages.components import background, errors, markup, project
+from pages.components.review_guide import guide
+
+_DONE = "anchor-done"
+
+
+class Done(NamedTuple):
+    """What an action did, to be told once; ``variant_id`` is one that it wrote."""
+
+    uid: str
+    said: str
+    variant_id: int | None = None
+
+
+def doing(uid: str) -> str:
+    """The key of the control that says which form of an anchor is open; renewed to close it."""
+    return f"anchor-do-{uid}-{st.session_state.get('anchor-forms', 0)}"
+
+
+def finish(uid: str, said: str, variant_id: int | None = None) -> None:
+    """Close the form and tell what was done when the page is drawn anew.
+
+    Args:
+        said: our own words; shown as Markdown.
+    """
+    st.session_state["anchor-forms"] = st.session_state.get("anchor-forms", 0) + 1
+    st.session_state[_DONE] = Done(uid, said, variant_id)
+    st.rerun()
+
+
+def take_done(uid: str) -> Done | None:
+    """What was just done to this anchor; it is told once."""
+    done: Done | None = st.session_state.pop(_DONE, None)
+    return done if done is not None and done.uid == uid else None
+
+
+def correct(anchor: FoundAnchor, reviewer_id: int) -> None:
+    """Ask for a better wording, and say beforehand what that opens again."""
+    form_id = f"{anchor.uid}-{st.session_state.get('anchor-forms', 0)}"
+    # The wording that the reviewer saw when the form was opened.
+    seen = st.session_state.setdefault(f"anchor-seen-{form_id}", anchor.revision)
+    with reading(project.engine()) as session:
+        looks = count_second_looks(session, anchor.id)
+    with (
+        st.container(key=f"type-here-correct-{anchor.uid}"),
+        st.form(f"correct-{form_id}", border=False),
+    ):
+        text = st.text_area(
+            "Better wording", anchor.text, max_chars=MAX_ANCHOR, key=f"wording-{form_id}"
+        )
+        st.caption(_consequence(looks))
+        save = st.form_submit_button("Save the wording", type="primary")
+    if not save:
+        return
+    try:
+        with writing(project.engine()) as session:
+            done = correct_anchor(
+                session, anchor.id, text, reviewer_id=reviewer_id, expected_revision=seen
+            )
+    except HedgerowError as error:
+        errors.show(str(error), key="anchor-correct")
+        # Whoever saves once more has been told.
+        st.session_state[f"anchor-seen-{form_id}"] = anchor.revision
+        return
+    if anchor.variants:
+        background.ensure("diagnose")
+    finish(anchor.uid, f"Corrected. {_again(done.second_looks)}".rstrip())
+
+
+def _consequence(looks: int) -> str:
+    if not looks:
+        return "No variant of it has been decided on, so nothing has to be looked at again."
+    return (
+        f"{_variants(looks)} will be pending again, for a second look. The decisions stay in the "
+        "history, but count no longer, and no new release has these until they are accepted again."
+    )
+
+
+def _again(looks: int) -> str:
+    return f"{_variants(looks)} came back for a second look." if looks else ""
+
+
+def _variants(number: int) -> str:
+    return "1 decided variant" if number == 1 else f"{number} decided variants"
+
+
+def write(anchor: FoundAnchor, reviewer_id: int) -> None:
+    """Ask for a further variant, beside the guideline of its type."""
+    form_id = f"{anchor.uid}-{st.session_state.get('anchor-forms', 0)}"
+    action_id = st.session_state.setdefault(f"anchor-action-{form_id}", str(uuid.uuid4()))
+    types = {entry.id: entry for entry in project.types()}
+    left, right = st.columns([3, 2])
+    with left:
+        type_id = st.selectbox(
+            "Type", list(types), format_func=lambda key: types[key].label, key=f"type-{form_id}"
+        )
+        with (
+            st.container(key=f"type-here-write-{anchor.uid}"),
+            st.form(f"write-{form_id}", border=False),
+        ):
+            text = st.text_area(
+                "A variant of your own", anchor.text, max_chars=MAX_TEXT, key=f"text-{form_id}"
+            )
+            cue = (
+                st.text_input(
+                    "Hedge cue", max_chars=MAX_CUE, key=f"cue-{form_id}",
+                    placeholder="The word or phrase that hedges",
+                )
+                if types[type_id].needs_cue
+                else None
+            )  # fmt: skip
+            save = st.form_submit_button("Add it, as accepted", type="primary")
+    with right:
+        markup.show(guide(types[type_id]))
+    if not save:
+        return
+    try:
+        with writing(project.engine()) as session:
+            variant_id = write_variant(
+                session, anchor_id=anchor.id, type_id=type_id, text=text, cue=cue,
+                reviewer_id=reviewer_id, action_id=action_id,
+            ).variant.id  # fmt: skip
+    except HedgerowError as error:
+        with left:
+            errors.show(str(error), key="anchor-write")
+        return
+    background.ensure("diagnose")
+    said = "Added and accepted, by you. Z in Review takes that back; the variant stays, undecided."
+    finish(anchor.uid, said, variant_id)

@@ -1,0 +1,187 @@
+"""The project's settings: threshold, active encoder, which models count, and what is at work."""
+
+import streamlit as st
+from sqlmodel import Session
+
+from curation import counting, queue_keys
+from curation.counting import ModelReviewer, Plan
+from curation.diagnostics import count_without_cosine, count_without_measures
+from curation.encoder_rows import known_encoders
+from curation.project import ACTIVE_ENCODER, THRESHOLD, active_encoder_id, get_setting
+from curation.project_settings import (
+    LARGEST_THRESHOLD,
+    change_encoder,
+    change_threshold,
+    count_over_threshold,
+)
+from db.engine import reading, writing
+from db.models import RunState
+from db.runs import UNFINISHED, list_runs
+from pages.components import background, project, run_view
+
+TITLES = {
+    queue_keys.KIND: "Put the queues in order",
+    counting.KIND: "Count a model's verdicts anew",
+    "diagnose": "Measure variants",
+}
+_ASKED = "switch_asked"
+_TOLD = "settings_told"
+
+
+def draw() -> None:
+    """Draw the panels; while a run that they started is at work, its progress."""
+    st.header("Project", anchor=False)
+    st.caption("The same for everybody who works in this project.")
+    if told := st.session_state.pop(_TOLD, ""):
+        st.text(told)
+    _at_work()
+    with reading(project.engine()) as session:
+        _threshold(session)
+        _encoder(session)
+        _models(session)
+
+
+def _at_work() -> None:
+    """The runs that follow from a change, or why none is at work though one should be."""
+    with reading(project.engine()) as session:
+        waiting = queue_keys.count_to_reorder(session)
+        runs = [run for kind in TITLES for run in list_runs(session, kind=kind, limit=3)]
+    busy = [run for run in runs if run.state in UNFINISHED]
+    for run in busy:
+        run_view.follow(run, title=TITLES[run.kind])
+    for kind in TITLES:
+        newest = next((run for run in runs if run.kind == kind), None)
+        if newest is not None and newest.state in (RunState.FAILED, RunState.INTERRUPTED):
+            run_view.stopped(newest)
+    if waiting and not any(run.kind == queue_keys.KIND for run in busy):
+        with st.container(border=True, key="reorder-waits"):
+            st.text(f"{waiting:,} variants have not yet their place in the queues by the settings.")
+            st.button(
+                "Put the queues in order", key="reorder",
+                on_click=background.ensure, args=(queue_keys.KIND,),
+            )  # fmt: skip
+
+
+def _threshold(session: Session) -> None:
+    now = int(get_setting(session, THRESHOLD))
+    with st.container(border=True, key="threshold-panel"):
+        value = st.number_input(
+            "Levenshtein threshold (characters)", 1, LARGEST_THRESHOLD, now, key=f"threshold-{now}",
+            help="A variant that differs from its anchor in more characters is flagged as too far; "
+            "hardness is measured against the threshold, too.",
+        )  # fmt: skip
+        over = count_over_threshold(session, value)
+        if value == now:
+            st.text(f"{over.now:,} measured variants are over it.")
+        else:
+            st.text(f"{over.then:,} measured variants are over {value}; over {now}, {over.now:,}.")
+        st.button(
+            "Change the threshold", key="change-threshold", disabled=value == now,
+            on_click=_change_threshold, args=(value,),
+        )  # fmt: skip
+
+
+def _change_threshold(value: int) -> None:
+    with writing(project.engine()) as session:
+        changed = change_threshold(session, value)
+    if changed:
+        background.ensure(queue_keys.KIND)
+
+
+def _encoder(session: Session) -> None:
+    now = str(get_setting(session, ACTIVE_ENCODER))
+    with st.container(border=True, key="encoder-panel"):
+        chosen = st.selectbox(
+            "Active encoder", known_encoders(session), key=f"encoder-{now}",
+            accept_new_options=True,
+            help="Its cosines order the queues. Choose one, or type a folder or a name on the "
+            "model hub, such as sentence-transformers/all-mpnet-base-v2.",
+        )  # fmt: skip
+        missing = count_without_cosine(session, active_encoder_id(session))
+        if chosen == now and missing:
+            st.text(f"{missing:,} variants have no cosine under it yet.")
+            if background.active("diagnose") is None:
+                st.button(
+                    "Measure them", key="measure", on_click=background.ensure, args=("diagnose",)
+                )
+        elif chosen == now:
+            st.text("Every variant has a cosine under it.")
+        else:
+            st.text("The queues follow its cosines; variants that lack one are measured.")
+        st.button(
+            "Make it the active encoder", key="change-encoder",
+            disabled=not chosen or chosen == now, on_click=_change_encoder, args=(chosen,),
+        )  # fmt: skip
+
+
+def _change_encoder(typed: str) -> None:
+    with writing(project.engine()) as session:
+        changed = change_encoder(session, project.settings(), typed)
+        missing = count_without_cosine(session, active_encoder_id(session))
+        missing += count_without_measures(session)
+    if changed:
+        background.ensure(queue_keys.KIND)
+        if missing:
+            background.ensure("diagnose")
+
+
+def _models(session: Session) -> None:
+    with st.container(border=True, key="models-panel"):
+        st.text("Model reviewers")
+        st.caption(
+            "A model's verdict counts for what no person has decided. Where it is switched off, "
+            "its decisions are kept and count for nothing."
+        )
+        models = counting.model_reviewers(session)
+        if not models:
+            st.text("No model has reviewed yet.")
+        for model in models:
+            _model(session, model)
+
+
+def _model(session: Session, model: ModelReviewer) -> None:
+    with st.container(horizontal=True, vertical_alignment="center", key=f"model-{model.id}"):
+        st.text(model.name)
+        state = "counts" if model.counts else "does not count"
+        st.text(f"{model.decisions:,} decisions · {state}", width="content")
+        st.button(
+            "Switch off …" if model.counts else "Switch on …", key=f"switch-{model.id}",
+            on_click=_ask, args=(model.id,),
+        )  # fmt: skip
+    if st.session_state.get(_ASKED) != model.id:
+        return
+    with st.spinner("Counting what would change."):
+        plan = counting.plan_switch(session, model.id, counts=not model.counts)
+    with st.container(border=True, key="switch-asked"):
+        for line in _in_words(plan):
+            st.text(line)
+        with st.container(horizontal=True):
+            st.button(
+                "Switch it off" if model.counts else "Switch it on", key="switch-now",
+                type="primary", on_click=_switch, args=(model, not model.counts),
+            )  # fmt: skip
+            st.button("Leave it", key="switch-leave", on_click=_ask, args=(None,))
+
+
+def _in_words(plan: Plan) -> list[str]:
+    if not plan.total:
+        return ["No variant changes its status."]
+    lines = [f"{plan.total:,} variant{'s change' if plan.total > 1 else ' changes'} status:"]
+    by_size = sorted(plan.statuses.items(), key=lambda item: -item[1])
+    return lines + [f"{count:,} from {old} to {new}" for (old, new), count in by_size]
+
+
+def _ask(model_id: int | None) -> None:
+    st.session_state[_ASKED] = model_id
+
+
+def _switch(model: ModelReviewer, counts: bool) -> None:
+    """Switch at once where that takes a moment, else in the background."""
+    st.session_state[_ASKED] = None
+    if model.decisions > counting.AT_ONCE:
+        background.start(counting.KIND, {"reviewer": model.id, "counts": counts})
+        return
+    with writing(project.engine()) as session:
+        plan = counting.plan_switch(session, model.id, counts=counts)
+        counting.apply_switch(session, plan)
+    st.session_state[_TOLD] = f"{plan.total:,} variants have another status now."

@@ -1,0 +1,187 @@
+"""The desk: the card, the keys as buttons, what is open below, and the guideline beside."""
+
+from collections.abc import Callable
+
+import streamlit as st
+from markupsafe import Markup
+
+from curation.history import history, replacement_of
+from curation.queue import Card, Order
+from curation.review import Shown
+from curation.taxonomy import REJECT_REASONS, VariantType
+from db.engine import reading
+from db.models import Status
+from pages.components import (
+    background,
+    card,
+    errors,
+    markup,
+    review_details,
+    review_guide,
+    review_panels,
+    review_queue,
+    review_words,
+)
+from pages.components.review_place import Panel, View
+from pages.components.review_state import ReviewState
+
+
+@errors.fragment
+def desk(state: ReviewState) -> None:
+    """Draw what is to be decided now; a key draws nothing but this anew."""
+    if state.redraw:
+        state.redraw = False
+        st.rerun()
+    view = state.view()
+    if view.focus is None:
+        markup.show(card.message(state.message, warn=state.warn))
+        review_queue.empty(state)
+        review_queue.progress(state)
+        return
+    entries = {entry.id: entry for entry in state.types}
+    shown = state.showings[view.focus.variant.id or 0]
+    with st.container(horizontal=True, key="desk"):
+        with st.container(key="desk-card"):
+            _card(state, view, entries)
+            _buttons(state, shown)
+            review_panels.draw(state, view.focus, shown)
+            if state.by_family:
+                _family(state, view, entries)
+            if state.details:
+                review_details.details(state, view)
+            review_queue.progress(state)
+        if state.guide:
+            with st.container(key="desk-guide"):
+                markup.show(review_guide.guide(entries[view.focus.variant.type_id]))
+    state.drawn_now()
+    if state.pinned is None and "variant" in st.query_params:
+        del st.query_params["variant"]  # the address named a card that is no longer shown
+    background.measure_edits(state.edited)
+
+
+def _card(state: ReviewState, view: View, entries: dict[str, VariantType]) -> None:
+    focus = view.focus
+    assert focus is not None
+    hidden = focus.variant.id in view.hidden
+    markup.show(
+        card.card(
+            focus,
+            entries[focus.variant.type_id],
+            threshold=state.threshold,
+            hidden=hidden,
+            say_why=state.order is Order.SUSPICIOUS and state.in_queue,
+            notice=_notice(state, focus, hidden=hidden),
+        )
+    )
+    with st.container(horizontal=True, key="said"):
+        markup.show(card.message(state.message, warn=state.warn))
+        markup.show(card.pace(state.pace.told()))
+
+
+def _notice(state: ReviewState, focus: Card, *, hidden: bool) -> Markup:
+    """What was decided before a second look; or that a permalink's variant is not in use."""
+    variant = focus.variant
+    if variant.second_look and not hidden:
+        with reading(state.engine) as session:
+            before = review_words.before(history(session, variant.id or 0))
+        return card.notice(f"Decided on the earlier wording: {before}.") if before else Markup("")
+    if variant.status == Status.SUPERSEDED and not hidden:
+        with reading(state.engine) as session:
+            child = replacement_of(session, variant.id or 0)
+        if child is not None:
+            return card.notice("An edit has replaced this wording. Its card:", child)
+    if variant.retired:
+        return card.notice("Out of use: its anchor is retired. It is in no queue and no release.")
+    return Markup("")
+
+
+def _family(state: ReviewState, view: View, entries: dict[str, VariantType]) -> None:
+    """All variants of the anchor; the marked one has the keys, each has its own buttons."""
+    threshold = state.threshold
+    for item in view.cards:
+        shown = state.showings[item.variant.id or 0]
+        has_keys = item.variant.id == state.focus_id
+        hidden = item.variant.id in view.hidden
+        with st.container(
+            horizontal=True, vertical_alignment="center", gap="small",
+            key=f"one-line-{shown.action_id}",
+        ):  # fmt: skip
+            markup.show(
+                card.family_row(
+                    item, entries[item.variant.type_id], threshold=threshold, focus=has_keys,
+                    hidden=hidden,
+                )
+            )  # fmt: skip
+            st.button("Accept", key=f"row-accept-{shown.action_id}", width="content",
+                      on_click=state.accept, args=(shown,),
+                      disabled=item.variant.status == Status.ACCEPTED and not hidden)  # fmt: skip
+            st.button("Choose", key=f"row-focus-{shown.action_id}", width="content",
+                      on_click=state.focus, args=(shown.variant_id,), disabled=has_keys,
+                      help="Let the keys and the buttons above mean this one.")  # fmt: skip
+
+
+def _buttons(state: ReviewState, shown: Shown) -> None:
+    """The keys as buttons. Their identity carries the showing, so that a late key is known.
+
+    While a panel is open for typing, letters are text: no button takes anything then.
+    """
+    typing = state.typing
+    choosing = state.panel in (Panel.RETYPE, Panel.REASON)
+    opener = {Panel.RETYPE: "t", Panel.REASON: "x"}.get(state.panel)
+
+    def button(
+        label: str, letter: str, act: Callable[..., None], *args: object,
+        kind: str = "secondary", help: str | None = None,
+    ) -> None:  # fmt: skip
+        has_key = not typing and (letter == opener or not choosing)
+        st.button(
+            label, key=f"{letter}-{shown.action_id}", shortcut=letter if has_key else None,
+            disabled=typing, on_click=act, args=args, type=kind, help=help,  # type: ignore[arg-type]
+        )  # fmt: skip
+
+    with st.container(horizontal=True, key="decide", gap="small"):
+        button("Accept", "a", state.accept, shown, kind="primary")
+        button("Reject with a note", "x", state.toggle, Panel.REASON)
+        button("Edit", "e", state.toggle, Panel.EDIT)
+        button("Retype", "t", state.toggle, Panel.RETYPE)
+        button("Skip", "s", state.skip, shown)
+        button("Undo", "z", state.undo)
+        if state.by_family:
+            button("Previous", "up", state.step, shown, -1)
+            button("Next", "down", state.step, shown, 1)
+    if state.panel in (Panel.NONE, Panel.KEYS, Panel.LAST, Panel.REASON):
+        _reasons(state, shown)
+    with st.container(horizontal=True, key="look", gap="small"):
+        button("Note", "n", state.toggle, Panel.NOTE, kind="tertiary")
+        button("Own variant", "w", state.toggle, Panel.WRITE, kind="tertiary",
+               help="Write a variant of your own for this anchor.")  # fmt: skip
+        button("Details", "g", state.toggle_details, kind="tertiary",
+               help="Siblings, origin, notes, history.")  # fmt: skip
+        button("Guideline", "i", state.toggle_guide, kind="tertiary")
+        button("Not blind" if state.blind else "Blind", "b", state.toggle_blind, kind="tertiary",
+               help="Diagnostics, notes and other verdicts only after your own.")  # fmt: skip
+        button("My last decisions", "l", state.toggle, Panel.LAST, kind="tertiary")
+        button("Keys", "h", state.toggle, Panel.KEYS, kind="tertiary")
+
+
+def _reasons(state: ReviewState, shown: Shown) -> None:
+    """Reject with one key: a digit a reason. After X, or for 'other', a note is asked for first."""
+    key = shown.action_id
+    with_note = state.panel is Panel.REASON
+    row = "reasons-note" if with_note else "reasons"
+    with st.container(horizontal=True, key=row, gap="small", vertical_alignment="center"):
+        st.caption("Reject with a note, because:" if with_note else "Reject:", width="content")
+        for reason in REJECT_REASONS:
+            if reason.id == "anchor_unsuitable":
+                continue
+            at_once = not with_note and reason.id != "other"
+            st.button(
+                reason.label, key=f"{reason.digit}-{key}", shortcut=reason.digit, type="tertiary",
+                help=reason.explanation,
+                on_click=state.reject_at_once if at_once else state.choose_reason,
+                args=(shown, reason.id) if at_once else (reason.id,),
+            )  # fmt: skip
+        if not with_note:
+            st.button("Anchor unsuitable (whole family)", key=f"f-{key}", shortcut="f",
+                      type="tertiary", on_click=state.reject_family, args=(shown,),
+                      help="Not affirmative to begin with: rejects all of it.")  # fmt: skip

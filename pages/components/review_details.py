@@ -1,0 +1,82 @@
+"""Details of a card: origin, notes, history, the other variants of its anchor."""
+
+import streamlit as st
+from sqlmodel import Session
+
+from curation.history import PastDecision, history
+from curation.notes import WrittenNote, notes
+from curation.queue import Card, family
+from db.engine import reading
+from db.models import Status, Variant
+from pages.components import card, markup, review_words
+from pages.components.clock import local
+from pages.components.review_place import View
+from pages.components.review_state import ReviewState
+
+
+def details(state: ReviewState, view: View) -> None:
+    """Draw them; while a card is blind, only what says nothing of others' verdicts."""
+    focus = view.focus
+    assert focus is not None
+    hidden = focus.variant.id in view.hidden
+    with reading(state.engine) as session:
+        past = history(session, focus.variant.id or 0)
+        written = notes(session, focus.variant.id or 0)
+        origin = _origin(session, focus, hidden=hidden)
+        others = _siblings(session, state, focus)
+        veiled = state.veiled(session, [item.variant.id or 0 for item, _ in others])
+    with st.container(border=True, key="details"):
+        left, right = st.columns(2)
+        with left:
+            st.markdown("**Origin**")
+            for part in origin:
+                st.text(part)
+            st.markdown("**Notes**")
+            _notes(state, written, hidden=hidden)
+        with right:
+            st.markdown("**History**")
+            _history(past, hidden=hidden)
+    if not state.by_family and others:
+        markup.show(card.siblings(others, veiled))
+
+
+def _origin(session: Session, focus: Card, *, hidden: bool) -> list[str]:
+    """Where the anchor and the variant come from; who wrote it could sway a blind reader."""
+    variant = focus.variant
+    if hidden:
+        return [focus.source]
+    parts = [focus.source, variant.provider, variant.model]
+    said = [" · ".join(part for part in dict.fromkeys(parts) if part)]
+    if variant.parent_id is not None:
+        said.append(f"Made by an edit of {session.get_one(Variant, variant.parent_id).uid}.")
+    if focus.made_for != focus.anchor:
+        said.append(f"Made for an earlier wording of the anchor: {focus.made_for}")
+    return said
+
+
+def _notes(state: ReviewState, written: list[WrittenNote], *, hidden: bool) -> None:
+    seen = [note for note in written if not hidden or note.reviewer == state.reviewer_name]
+    for note in seen:
+        st.text(f"{local(note.created_at):%Y-%m-%d %H:%M} · {note.reviewer}\n{note.text}")
+    if not seen:
+        st.text("Hidden until you have decided." if hidden else "No note yet; N adds one.")
+
+
+def _history(past: list[PastDecision], *, hidden: bool) -> None:
+    if hidden:
+        st.text("Hidden until you have decided.")
+        return
+    for decision in past:
+        st.text(review_words.line(decision))
+    if not past:
+        st.text("No decision yet.")
+
+
+def _siblings(session: Session, state: ReviewState, focus: Card) -> list[tuple[Card, str]]:
+    """The other variants of the anchor that no edit has replaced, each with its type's label."""
+    labels = {entry.id: entry.label for entry in state.types}
+    return [
+        (item, labels[item.variant.type_id])
+        for item in family(session, focus.variant.anchor_id)
+        if item.variant.id != focus.variant.id and item.variant.status != Status.SUPERSEDED
+    ]

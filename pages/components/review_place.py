@@ -1,0 +1,262 @@
+"""A reviewer's place in the queue, in one window: what is drawn now, and what comes next.
+
+No widgets here, and nothing is stored: what the keys do is in ``review_state``.
+"""
+
+import time
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from enum import StrEnum
+
+from sqlalchemy import Engine
+from sqlmodel import Session
+
+from curation import review
+from curation.decisions import StatusChange
+from curation.history import decided_by
+from curation.measures import LEVENSHTEIN_THRESHOLD
+from curation.project import THRESHOLD, get_setting
+from curation.queue import (
+    Card,
+    Order,
+    card,
+    count_second_looks,
+    family,
+    next_second_look,
+    next_variant,
+    status_counts,
+)
+from curation.review import Shown
+from curation.taxonomy import VariantType
+from db.engine import reading
+from db.errors import HedgerowError
+from db.models import Reviewer, Status, Variant
+from pages.components.review_pace import Pace
+from pages.components.review_selection import Selection
+
+BLIND_ORDERS = (Order.OLDEST, Order.RANDOM)
+"""The others would give away what the diagnostics say."""
+
+
+class Panel(StrEnum):
+    """What is open below the card."""
+
+    NONE = ""
+    EDIT = "edit"
+    REASON = "reason"
+    REJECT = "reject"
+    RETYPE = "retype"
+    NOTE = "note"
+    WRITE = "write"
+    LAST = "last"
+    KEYS = "keys"
+
+
+@dataclass(frozen=True)
+class View:
+    """The cards to draw and the one that the keys mean; none when the queue is empty.
+
+    Attributes:
+        hidden: ids of the cards whose diagnostics and verdicts are not to be seen.
+    """
+
+    cards: tuple[Card, ...]
+    focus: Card | None
+    hidden: frozenset[int] = frozenset()
+
+
+@dataclass
+class Place:
+    """Where a reviewer is, between two key presses.
+
+    Attributes:
+        type_id: the type whose queue it is; None for all.
+        second_looks: go through what is pending because its anchor was corrected.
+        selection: go through these instead of a queue.
+        blind: hide diagnostics and other people's verdicts until one has decided oneself.
+        guide: show the guideline beside the card.
+        pinned: a variant to show whatever its status: after an undo, or by its permalink.
+        focus_id: the variant that the keys mean; None to take the next of the queue.
+        showings: by variant id, what is on the screen now.
+        drawn: by action id, when its card was first drawn (monotonic seconds).
+        redraw: the page around the card has to be drawn anew, too.
+    """
+
+    engine: Engine
+    reviewer_id: int
+    types: list[VariantType]
+    type_id: str | None = None
+    second_looks: bool = False
+    selection: Selection | None = None
+    order: Order = Order.OLDEST
+    by_family: bool = False
+    blind: bool = False
+    guide: bool = True
+    panel: Panel = Panel.NONE
+    details: bool = False
+    pinned: int | None = None
+    focus_id: int | None = None
+    skipped: set[int] = field(default_factory=set)
+    showings: dict[int, Shown] = field(default_factory=dict)
+    drawn: dict[str, float] = field(default_factory=dict)
+    message: str = ""
+    warn: bool = False
+    counts: dict[str, dict[Status, int]] = field(default_factory=dict)
+    second_look_count: int = 0
+    threshold: int = LEVENSHTEIN_THRESHOLD
+    reviewer_name: str = ""
+    pace: Pace = field(default_factory=Pace)
+    edited: int = 0
+    redraw: bool = False
+
+    def recount(self) -> None:
+        """Read the counts from the database; between two key presses they are kept in step."""
+        with reading(self.engine) as session:
+            self.counts = status_counts(session)
+            self.second_look_count = count_second_looks(session)
+            self.threshold = int(get_setting(session, THRESHOLD))
+            self.reviewer_name = session.get_one(Reviewer, self.reviewer_id).name
+
+    def pending(self, type_id: str) -> int:
+        """Pending variants of a type."""
+        return self.counts.get(type_id, {}).get(Status.PENDING, 0)
+
+    @property
+    def in_queue(self) -> bool:
+        """Whether what comes next follows the order of a type's queue."""
+        return self.selection is None and not self.second_looks
+
+    def first_pending_type(self) -> str | None:
+        """The first type, in the taxonomy's order, with something to review."""
+        return next((entry.id for entry in self.types if self.pending(entry.id)), None)
+
+    # -- what to draw ------------------------------------------------------------------
+
+    def view(self) -> View:
+        """Read what is to be seen now."""
+        with reading(self.engine) as session:
+            variant_id = self.pinned or self.focus_id or self._next(session)
+            if variant_id is None:
+                self.showings = {}
+                return View((), None)
+            focus = card(session, variant_id)
+            cards = self._family(session, focus) if self.by_family else (focus,)
+            hidden = self.veiled(session, [c.variant.id or 0 for c in cards])
+        self.focus_id = variant_id
+        self._show(tuple(c.variant for c in cards), hidden)
+        return View(cards, focus, hidden)
+
+    def _family(self, session: Session, focus: Card) -> tuple[Card, ...]:
+        """The family's cards; a wording that an edit replaced only if it is the one in focus."""
+        return tuple(
+            item
+            for item in family(session, focus.variant.anchor_id)
+            if item.variant.status != Status.SUPERSEDED or item.variant.id == focus.variant.id
+        )
+
+    def veiled(self, session: Session, variant_ids: list[int]) -> frozenset[int]:
+        """In blind mode, those of these variants that one has not decided on oneself."""
+        if not self.blind:
+            return frozenset()
+        return frozenset(variant_ids) - decided_by(session, self.reviewer_id, variant_ids)
+
+    def _next(self, session: Session) -> int | None:
+        if self.selection is not None:
+            return self.selection.next(session, self.skipped)
+        if self.second_looks:
+            return next_second_look(session, skipped=self.skipped)
+        type_ids = [self.type_id] if self.type_id else [entry.id for entry in self.types]
+        order = self.order if not self.blind or self.order in BLIND_ORDERS else Order.RANDOM
+        variant = next_variant(session, type_ids=type_ids, order=order, skipped=self.skipped)
+        return None if variant is None else variant.id
+
+    def _show(self, variants: tuple[Variant, ...], hidden: frozenset[int]) -> None:
+        """Keep the showings of unchanged cards, so that redrawing does not renew them."""
+        old = self.showings
+        self.showings = {}
+        for variant in variants:
+            known = old.get(variant.id or 0)
+            blind = variant.id in hidden
+            if known is None or (known.version, known.blind) != (variant.version, blind):
+                known = review.shown(variant, at=datetime.now(UTC), blind=blind)
+            self.showings[known.variant_id] = known
+        ids = {showing.action_id for showing in self.showings.values()}
+        self.drawn = {key: at for key, at in self.drawn.items() if key in ids}
+
+    def drawn_now(self) -> None:
+        """Note the moment at which the cards went to the browser."""
+        moment = time.monotonic()
+        for showing in self.showings.values():
+            self.drawn.setdefault(showing.action_id, moment)
+
+    # -- going somewhere ---------------------------------------------------------------
+
+    def go_to(self, *, type_id: str | None, second_looks: bool, order: Order, family: bool) -> None:
+        """Take this queue; where it is another one than before, begin at its head."""
+        wanted = (type_id, second_looks, order, family)
+        if wanted != (self.type_id, self.second_looks, self.order, self.by_family):
+            self.type_id, self.second_looks, self.order, self.by_family = wanted
+            self.restart()
+
+    def restart(self) -> None:
+        """Begin at the head of the queue."""
+        self.pinned = self.focus_id = None
+        self.panel = Panel.NONE
+        self.message = ""
+
+    def take(self, selection: Selection | None) -> None:
+        """Go through a selection, or leave it for the queue."""
+        self.selection = selection
+        if selection is not None:
+            self.skipped.difference_update(selection.ids)
+            with reading(self.engine) as session:
+                selection.refresh(session)
+        self.restart()
+
+    def open_link(self, uid: str) -> None:
+        """Show the variant that a permalink names, or say in the message why not."""
+        try:
+            with reading(self.engine) as session:
+                self.pinned = review.find_variant(session, uid[:64]).id
+        except HedgerowError as error:
+            self.say(f"{error} Here is the queue instead.", warn=True)
+        else:
+            self.panel, self.message = Panel.NONE, ""
+
+    def focus(self, variant_id: int) -> None:
+        """Let the keys mean another card of the family."""
+        self.pinned = None
+        self.focus_id = variant_id
+        self.panel = Panel.NONE
+
+    def pin(self, variant_id: int) -> None:
+        """Show this variant, whatever its status."""
+        self.pinned = self.focus_id = variant_id
+        self.panel, self.message = Panel.NONE, ""
+
+    def _move_on(self, shown: Shown) -> None:
+        """Go to the next undecided card of the family, or to the next of the queue."""
+        self.focus_id = self.pinned = None
+        self.panel = Panel.NONE
+        if not self.by_family:
+            return
+        with reading(self.engine) as session:
+            rest = [
+                c.variant.id
+                for c in family(session, session.get_one(Variant, shown.variant_id).anchor_id)
+                if c.variant.status == Status.PENDING and c.variant.id not in self.skipped
+            ]
+        self.focus_id = rest[0] if rest else None
+
+    def _count(self, changes: tuple[StatusChange, ...]) -> None:
+        for change in changes:
+            if change.before is change.after:
+                continue
+            numbers = self.counts.setdefault(change.type_id, dict.fromkeys(Status, 0))
+            if change.before is not None:
+                numbers[change.before] = max(0, numbers.get(change.before, 0) - 1)
+            numbers[change.after] = numbers.get(change.after, 0) + 1
+
+    def say(self, message: str, *, warn: bool = False) -> None:
+        """Have this said below the card."""
+        self.message, self.warn = message, warn

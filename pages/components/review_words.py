@@ -1,0 +1,87 @@
+"""What the review page says about others' decisions, in plain text."""
+
+from collections.abc import Iterable
+
+from sqlalchemy import Engine
+
+from curation.history import PastDecision, latest_of_each
+from curation.measures import Flag
+from curation.review import Shown
+from curation.taxonomy import REJECT_REASONS
+from db.engine import reading
+from db.models import Diagnostic, Verdict
+from pages.components.clock import local
+
+TOO_EARLY = "A key that came before the card could be read was passed over; press it again."
+OUTDATED = "The anchor was corrected meanwhile, so the variant comes back for a second look."
+BLIND = "Blind: diagnostics, notes and other verdicts are hidden until you have decided."
+
+_REASONS = {reason.id: reason.label.lower() for reason in REJECT_REASONS}
+
+_DID = {Verdict.ACCEPT: "accepted", Verdict.REJECT: "rejected", Verdict.EDIT: "edited"}
+
+
+def reason(reason_id: str) -> str:
+    """A reject reason's label in lower case."""
+    return _REASONS.get(reason_id, reason_id)
+
+
+def did(decision: PastDecision) -> str:
+    """'rejected it (wrong type)'."""
+    why = f" ({reason(decision.reason)})" if decision.reason else ""
+    return f"{_DID[decision.verdict]} it{why}"
+
+
+def verdicts(past: Iterable[PastDecision], *, me: int, action: Shown) -> str:
+    """What stands besides the decision just made, in sentences; empty where nothing does.
+
+    What came while the card was on the screen is told in any case, one's own from another window
+    too; what others had decided before it only after a blind decision.
+
+    Args:
+        me: the id of the reviewer who is told.
+        action: the showing just decided on.
+    """
+    rest = [decision for decision in past if decision.action_id != action.action_id]
+    others = [decision for decision in latest_of_each(rest) if decision.reviewer_id != me]
+    meanwhile = [f"{d.reviewer} had {did(d)}" for d in others if d.version >= action.version]
+    own = [d for d in rest if d.reviewer_id == me and d.stands and d.version >= action.version]
+    meanwhile += [f"you had {did(d)} in another window" for d in own[-1:]]
+    earlier = [f"{d.reviewer} {did(d)}" for d in others if d.version < action.version]
+    told = []
+    if action.blind and earlier:
+        told.append(f"Others before: {'; '.join(earlier)}.")
+    if meanwhile:
+        told.append(f"Meanwhile {'; '.join(meanwhile)}; both decisions are kept.")
+    return " ".join(told)
+
+
+def before(past: Iterable[PastDecision]) -> str:
+    """What each reviewer had decided on an anchor's earlier wording; empty where nobody had."""
+    old = [decision for decision in past if not decision.counts and not decision.retracted]
+    latest = {decision.reviewer_id: decision for decision in old}
+    return "; ".join(f"{decision.reviewer} {did(decision)}" for decision in latest.values())
+
+
+def flags_of(engine: Engine, variant_id: int) -> str:
+    """What the diagnostics flag, in words; empty where nothing is flagged."""
+    with reading(engine) as session:
+        measured = session.get(Diagnostic, variant_id)
+    flags = Flag(measured.flags) if measured is not None else Flag(0)
+    return f"Flagged: {flags.label}." if flags else ""
+
+
+def line(decision: PastDecision) -> str:
+    """A decision as a line of the history."""
+    when = f"{local(decision.decided_at):%Y-%m-%d %H:%M}"
+    parts = [when, decision.reviewer, decision.verdict.value, reason(decision.reason)]
+    parts.append(decision.note)
+    if decision.cue:
+        parts.append(f"cue '{decision.cue.before or ''}' → '{decision.cue.after or ''}'")
+    if decision.blind:
+        parts.append("(blind)")
+    if decision.retracted:
+        parts.append("(taken back)")
+    elif not decision.counts:
+        parts.append("(on the anchor's earlier wording)")
+    return " · ".join(part for part in parts if part)

@@ -1,0 +1,91 @@
+"""Settings: what the project and this machine are set to, and what the project consists of."""
+
+import streamlit as st
+
+from curation.project_facts import (
+    DatabaseFacts,
+    FolderFacts,
+    data_folder_facts,
+    database_facts,
+    size_text,
+)
+from db.engine import reading
+from db.runs import package_versions
+from db.settings import setting_facts
+from pages.components import frame, project, project_panels, theme
+
+FACTS_SECONDS = 60  # sizes and counts are kept: those of a large project take a moment
+
+
+@st.cache_data(ttl=FACTS_SECONDS, show_spinner=False)
+def _database() -> DatabaseFacts:
+    with reading(project.engine()) as session:
+        return database_facts(session, project.engine())
+
+
+@st.cache_data(ttl=FACTS_SECONDS, show_spinner=False)
+def _folder() -> FolderFacts:
+    return data_folder_facts(project.settings())
+
+
+def _machine() -> None:
+    st.header("This machine", anchor=False)
+    st.caption(
+        "Set in the environment or in a file named .env in the directory that Hedgerow is started "
+        "in; read at its start. Of a secret, only whether it is set is shown."
+    )
+    st.dataframe(
+        [
+            {"Setting": fact.label, "Value": fact.shown, "Changed by": fact.name}
+            for fact in setting_facts(project.settings())
+        ],
+        hide_index=True, key="machine",
+    )  # fmt: skip
+
+
+def _database_part() -> None:
+    st.header("Database", anchor=False)
+    facts, folder = _database(), _folder()
+    size = "" if facts.size is None else f", {size_text(facts.size)}"
+    st.text(facts.address)
+    st.text(f"{facts.engine}, {facts.journal}{size}; schema {facts.schema[0]}.")
+    st.text(
+        f"Models, exports and logs: {folder.path}, {size_text(folder.size)}. "
+        f"{size_text(folder.free)} are free on this disk."
+    )
+    _backups(facts)
+    st.dataframe(
+        [{"Rows": name.capitalize(), "Count": count} for name, count in facts.rows.items()],
+        hide_index=True, key="rows", width="content", height="content",
+        column_config={"Count": st.column_config.NumberColumn(format="localized")},
+    )  # fmt: skip
+
+
+def _backups(facts: DatabaseFacts) -> None:
+    if not facts.backups:
+        st.text("No backup lies beside it; an upgrade of Hedgerow makes one.")
+        return
+    made = st.column_config.DatetimeColumn(
+        format="YYYY-MM-DD HH:mm", timezone=st.context.timezone or "UTC"
+    )
+    st.dataframe(
+        [
+            {"Backup": str(copy.path), "Size": size_text(copy.size), "Made": copy.made_at}
+            for copy in facts.backups
+        ],
+        hide_index=True, key="backups", column_config={"Made": made},
+    )  # fmt: skip
+
+
+def _versions() -> None:
+    st.header("Versions", anchor=False)
+    rows = [{"Package": name, "Version": version} for name, version in package_versions().items()]
+    st.dataframe(rows, hide_index=True, key="versions", width="content")
+
+
+frame.begin("Settings", "What this project and this machine are set to, and how to change it.")
+project_panels.draw()
+theme.draw()
+_machine()
+_database_part()
+_versions()

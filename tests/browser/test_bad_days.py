@@ -1,0 +1,214 @@
+"""Bad days in a real browser: killed and restarted servers, two windows, a database gone."""
+
+import os
+import re
+import signal
+import socket
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Locator, Page, expect
+from sqlalchemy import Engine
+from sqlalchemy.engine import URL
+
+from curation import review
+from db.engine import create_engine, writing
+from db.migrate import upgrade
+from tests.factories import add_family, person
+
+Rows = list[tuple[object, ...]]
+DELAYS_MS = (0, 40, 80, 140)
+"""After a key press, until the server is killed: before, while and after the decision is stored."""
+
+
+@pytest.fixture
+def engine(home: Path) -> Iterator[Engine]:
+    """Twenty families, and two people."""
+    engine = create_engine(URL.create("sqlite", database=str(home / "hedgerow.db")))
+    upgrade(engine)
+    with writing(engine) as session:
+        for number in range(20):
+            add_family(session, f"The bridge number {number} is safe.")
+        person(session, "Ada")
+        person(session, "Bert")
+    yield engine
+    engine.dispose()
+
+
+class Server:
+    """``hedgerow app`` on one port, killed and started again."""
+
+    def __init__(self, home: Path) -> None:
+        self.home = home
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            self.port = probe.getsockname()[1]
+        self.address = f"http://127.0.0.1:{self.port}"
+        self.process: subprocess.Popen[str] | None = None
+
+    def start(self) -> None:
+        self.process = subprocess.Popen(
+            [str(Path(sys.executable).with_name("hedgerow")), "app", "--port", str(self.port)],
+            cwd=self.home, env=os.environ | {"HEDGEROW_HOME": str(self.home)},
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True,
+        )  # fmt: skip
+        assert self.process.stdout is not None
+        if not any(re.search(r"http://127\.0\.0\.1", line) for line in self.process.stdout):
+            pytest.fail("the app ended while it was starting")
+
+    def kill(self) -> None:
+        if self.process is not None:
+            os.killpg(self.process.pid, signal.SIGKILL)
+            self.process.wait(timeout=20)
+            assert self.process.stdout is not None
+            self.process.stdout.close()
+            self.process = None
+
+
+@pytest.fixture
+def server(home: Path, engine: Engine) -> Iterator[Server]:
+    server = Server(home)
+    server.start()
+    yield server
+    server.kill()
+
+
+def visit(page: Page, address: str, path: str = "/review", *, name: str = "Ada") -> None:
+    """Open a page in a browser in which somebody has signed in before."""
+    page.context.add_cookies([{"name": "hedgerow_reviewer", "value": name, "url": address}])
+    page.goto(address + path)
+
+
+def card(page: Page) -> Locator:
+    return page.locator("article.hg-card").first
+
+
+def shown(page: Page) -> str:
+    return card(page).get_attribute("data-variant") or ""
+
+
+def wait_for_card(page: Page) -> str:
+    """Wait until a card is there and takes keys; its variant's uid."""
+    expect(card(page)).to_be_visible()
+    page.wait_for_timeout(400)
+    return shown(page)
+
+
+def rows(home: Path, query: str, *values: object) -> Rows:
+    connection = sqlite3.connect(home / "hedgerow.db")
+    try:
+        return connection.execute(query, values).fetchall()
+    finally:
+        connection.close()
+
+
+DECIDED = """SELECT v.uid, r.name, d.verdict FROM decision d JOIN variant v ON v.id = d.variant_id
+JOIN reviewer r ON r.id = d.reviewer_id ORDER BY d.id"""
+
+
+@pytest.mark.slow
+def test_a_server_killed_right_after_a_key_press_loses_no_card(
+    server: Server, home: Path, page: Page
+) -> None:
+    """The decision is stored, or its card comes again: never neither, never both."""
+    visit(page, server.address)
+    stored = []
+    for delay in DELAYS_MS:
+        uid = wait_for_card(page)
+        page.keyboard.press("a")
+        time.sleep(delay / 1000)
+        server.kill()
+        stored.append((uid, "Ada", "accept") in rows(home, DECIDED))
+        status = rows(home, "SELECT status FROM variant WHERE uid = ?", uid)
+        assert status == [("accepted" if stored[-1] else "pending",)]
+        server.start()
+        page.goto(server.address + "/review")
+        assert (wait_for_card(page) != uid) is stored[-1]
+    assert len(rows(home, DECIDED)) == sum(stored)
+
+
+def test_a_page_left_open_over_a_restart_decides_only_what_it_shows(
+    server: Server, engine: Engine, home: Path, page: Page
+) -> None:
+    """As after closing the laptop; meanwhile somebody else has decided on the card."""
+    visit(page, server.address)
+    uid = wait_for_card(page)
+    server.kill()
+    with writing(engine) as session:
+        variant = review.find_variant(session, uid)
+        review.accept(session, review.shown(variant), reviewer_id=person(session, "Bert"))
+    page.keyboard.press("a")  # nobody is there to hear it
+    server.start()
+    pressed: list[str] = []
+    for _ in range(60):
+        pressed.append(shown(page))
+        page.keyboard.press("a")
+        page.wait_for_timeout(500)
+        mine = [row for row in rows(home, DECIDED) if row[1] == "Ada"]
+        if len(mine) >= 2:
+            break
+    decided = [str(uid) for uid, _, _ in mine]
+    assert len(decided) >= 2, "the page did not find its way back"
+    assert len(set(decided)) == len(decided)
+    assert set(decided) <= set(pressed)
+    assert rows(home, "SELECT count(*) FROM decision WHERE shown_at IS NULL") == [(1,)]  # Bert's
+    late = "SELECT count(*) FROM decision WHERE julianday(decided_at) - julianday(shown_at) < 2e-6"
+    assert rows(home, late) == [(0,)]
+
+
+def test_two_windows_on_one_variant_tell_the_second_of_the_first(
+    server: Server, home: Path, page: Page, chromium: Browser
+) -> None:
+    visit(page, server.address)
+    uid = wait_for_card(page)
+    context = chromium.new_context()
+    other = context.new_page()
+    visit(other, server.address, f"/review?variant={uid}", name="Bert")
+    assert wait_for_card(other) == uid
+    page.keyboard.press("a")
+    expect(card(page)).not_to_have_attribute("data-variant", uid)
+    other.keyboard.press("1")
+    expect(other.locator(".hg-message")).to_contain_text("Meanwhile Ada had accepted it")
+    context.close()
+    decided = [(name, verdict) for found, name, verdict in rows(home, DECIDED) if found == uid]
+    assert decided == [("Ada", "accept"), ("Bert", "reject")]
+    assert rows(home, "SELECT status FROM variant WHERE uid = ?", uid) == [("conflict",)]
+    page.goto(f"{server.address}/review?variant={uid}")
+    assert wait_for_card(page) == uid
+    page.get_by_role("button", name="Details").click()
+    history = page.locator(".st-key-details")
+    expect(history).to_contain_text("Ada")
+    expect(history).to_contain_text("Bert")
+
+
+def test_a_database_that_is_away_for_a_while_is_one_sentence(
+    server: Server, home: Path, page: Page
+) -> None:
+    visit(page, server.address)
+    uid = wait_for_card(page)
+    (home / "hedgerow.db").rename(home / "away.db")
+    page.keyboard.press("a")
+    expect(page.get_by_text("is no longer there; put it back").first).to_be_visible()
+    expect(page.get_by_test_id("stException")).to_have_count(0)
+    expect(page.get_by_role("link", name="Release & export")).to_be_visible()
+    assert not (home / "hedgerow.db").exists()
+    (home / "away.db").rename(home / "hedgerow.db")
+    page.get_by_role("button", name="Try again").first.click()
+    assert wait_for_card(page) == uid
+    page.keyboard.press("a")
+    expect(card(page)).not_to_have_attribute("data-variant", uid)
+    assert rows(home, DECIDED) == [(uid, "Ada", "accept")]
+
+
+def test_a_theme_outlives_a_reload_and_holds_on_every_page(server: Server, page: Page) -> None:
+    visit(page, server.address, "/settings")
+    page.get_by_role("radio", name="Dark").or_(page.get_by_text("Dark", exact=True)).first.click()
+    expect(page.get_by_test_id("stApp")).to_have_css("background-color", "rgb(23, 29, 24)")
+    for path in ("/release", "/"):
+        page.goto(server.address + path)
+        expect(page.get_by_test_id("stApp")).to_have_css("background-color", "rgb(23, 29, 24)")

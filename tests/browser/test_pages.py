@@ -1,0 +1,177 @@
+"""Every page in Chromium, full of hostile texts: nothing runs, everything fits and can be read.
+
+Looking round takes its time, so it is done once, and the tests ask what was seen.
+"""
+
+import sqlite3
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, Page, expect
+
+from tests.browser.conftest import new_page
+from tests.browser.walk import PAGES, go, hover_charts, look_round, misfits, sign_in
+from tests.hostile import FOREIGN, stored
+
+EDITED = ("latex", "bidirectional")
+"""Names of texts that an editor is opened for and saved unchanged."""
+
+# What a text would have made if it had been read as HTML, Markdown or LaTeX.
+MADE = f"""() => [...document.querySelectorAll(
+    '[href*="{FOREIGN}"], [src*="{FOREIGN}"], [href^="javascript:"], [srcdoc], base, mglyph, '
+    + 'meta[http-equiv="refresh"], body link[rel="stylesheet"], .katex, '
+    + '.stMarkdownColoredText, [formaction], .hg-card script, .hg-card style'
+)].map(element => element.outerHTML.slice(0, 200))"""
+
+REPORTED = {"serious", "critical"}
+ALSO = {"heading-order"}
+"""Less than serious to axe, but how people who listen to a page find their way on it."""
+
+ALL_RULES: dict[str, Any] = {"resultTypes": ["violations"]}
+COLOURS: dict[str, Any] = ALL_RULES | {"runOnly": ["color-contrast", "link-in-text-block"]}
+"""The rules whose outcome depends on light or dark."""
+
+LET_OFF = {
+    # Vega gives the marks of an SVG chart roles without names. The chart as a whole has our words.
+    "svg-img-alt": "[data-testid=stVegaLiteChart] svg *",
+}
+"""Rule → the selector of markup that is not ours and is let off it."""
+
+
+class Seen(NamedTuple):
+    """What was found in one place: a page, or a part of one."""
+
+    place: str
+    made: list[str]
+    misfits: list[str]
+    light: list[str]
+    dark: list[str]
+
+
+def noted(page: Page, address: str) -> list[str]:
+    """A list to which is added whatever a text must not be able to do to this page."""
+    found: list[str] = []
+
+    def asked(url: str) -> None:
+        if not url.startswith((address, "data:", "blob:", "about:")):
+            found.append(url)
+
+    page.on("request", lambda request: asked(request.url))
+    page.on("framenavigated", lambda frame: asked(frame.url))
+    page.on("dialog", lambda dialog: (found.append(dialog.message), dialog.dismiss()))
+    page.on("pageerror", lambda error: found.append(str(error)))
+    return found
+
+
+def made(page: Page) -> list[str]:
+    """Elements that a text has made."""
+    ran = page.evaluate("window.hacked")
+    return [*page.evaluate(MADE), *([f"window.hacked is {ran}"] if ran is not None else [])]
+
+
+def axe(page: Page, options: dict[str, Any]) -> list[str]:
+    """What axe finds on the page as it is, one line an element."""
+    return [
+        f"{violation['id']}: {node['html'][:160]}"
+        for violation in Axe().run(page, options=options).response["violations"]
+        if violation["impact"] in REPORTED or violation["id"] in ALSO
+        for node in violation["nodes"]
+        if not _let_off(page, violation["id"], node["target"][0])
+    ]
+
+
+def _let_off(page: Page, rule: str, target: str) -> bool:
+    selector = LET_OFF.get(rule)
+    return bool(
+        selector and page.locator(target).first.evaluate("(e, s) => e.matches(s)", selector)
+    )
+
+
+@pytest.fixture(scope="module")
+def events() -> list[str]:
+    """What ran or was loaded while somebody looked round."""
+    return []
+
+
+@pytest.fixture(scope="module")
+def visits(chromium: Browser, hostile_app: str, events: list[str]) -> list[Seen]:
+    """Every page and every part of one, seen in both schemes and in two widths."""
+    with new_page(chromium) as page:
+        found = noted(page, hostile_app)
+        sign_in(page, hostile_app)
+        seen = [_seen(page, place) for place in look_round(page, hostile_app)]
+    events += found
+    return seen
+
+
+def _seen(page: Page, place: str) -> Seen:
+    hover_charts(page)
+    light = axe(page, ALL_RULES)
+    page.emulate_media(color_scheme="dark")
+    page.wait_for_timeout(300)  # colours change over some frames
+    dark = axe(page, COLOURS)
+    page.emulate_media(color_scheme="light")
+    return Seen(place, made(page), misfits(page), light, dark)
+
+
+def test_every_page_was_seen(visits: list[Seen]) -> None:
+    assert {seen.place.partition(",")[0] for seen in visits} == set(PAGES)
+
+
+def test_no_text_is_taken_for_more_than_text(visits: list[Seen], events: list[str]) -> None:
+    assert {seen.place: seen.made for seen in visits if seen.made} == {}
+    assert events == []
+
+
+def test_every_page_fits_wide_and_narrow_windows(visits: list[Seen]) -> None:
+    assert {seen.place: seen.misfits for seen in visits if seen.misfits} == {}
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_serious(visits: list[Seen], scheme: str) -> None:
+    found = {seen.place: getattr(seen, scheme) for seen in visits}
+    assert {place: lines for place, lines in found.items() if lines} == {}
+
+
+def rows(home: Path, query: str, *values: str) -> list[tuple[str, ...]]:
+    with sqlite3.connect(home / "hedgerow.db") as connection:
+        return connection.execute(query, values).fetchall()
+
+
+def open_card(page: Page, address: str, uid: str) -> None:
+    """Open a variant by its permalink and wait as long as a card takes no key."""
+    go(page, address, f"review?variant={uid}")
+    expect(page.locator("article.hg-card").first).to_have_attribute("data-variant", uid)
+    page.wait_for_timeout(400)
+
+
+def test_every_text_is_shown_and_edited_as_it_is_stored(
+    page: Page, hostile_app: str, hostile_home: Path
+) -> None:
+    found = noted(page, hostile_app)
+    sign_in(page, hostile_app)
+    first_ones = "SELECT min(uid) FROM variant WHERE length(text) < 9999 GROUP BY anchor_id"
+    shown = []
+    for (uid,) in rows(hostile_home, first_ones):
+        open_card(page, hostile_app, uid)
+        page.keyboard.press("g")  # its siblings, their notes and history
+        expect(page.locator(".hg-siblings .hg-text").first).to_be_visible()
+        texts = page.locator(".hg-variant .hg-text, .hg-siblings .hg-text")
+        shown += texts.all_text_contents()
+        assert made(page) + misfits(page) == []
+    assert sorted(shown) == sorted(stored().values())
+    for name in EDITED:
+        query = "SELECT uid FROM variant WHERE text = ?"
+        (uid,) = rows(hostile_home, query, stored()[name])[0]
+        open_card(page, hostile_app, uid)
+        page.keyboard.press("e")
+        box = page.get_by_label("New wording")
+        expect(box).to_have_value(stored()[name])
+        page.wait_for_timeout(400)
+        box.press("Control+Enter")
+        expect(page.locator(".hg-message")).not_to_be_empty()
+    assert made(page) + found == []
+    kept = rows(hostile_home, "SELECT text FROM variant WHERE length(text) < 9999")
+    assert sorted(text for (text,) in kept) == sorted(stored().values())

@@ -1,0 +1,107 @@
+"""Hostile texts through the command line: in, decided on, out again, and on the terminal."""
+
+import json
+import unicodedata
+from pathlib import Path
+
+import pytest
+from sqlalchemy import select
+from sqlmodel import col
+
+from curation.project import open_project
+from db.engine import reading, writing
+from db.models import Anchor, AnchorRevision, Source, Status, Variant
+from db.settings import load_settings
+from tests.cli.commands import ask, complaint, said
+from tests.databases import Copies, opened
+from tests.hostile import HUGE, REFUSED, TEXTS, stored
+from tests.hostile_project import fill
+
+STEERING = {"Cc", "Cf", "Cs", "Zl", "Zp"}
+"""Categories of characters that steer a terminal or turn what it shows around."""
+
+
+def lines_file(path: Path, texts: dict[str, str]) -> Path:
+    """A file of JSON lines: the only text format that holds every one of them as it is."""
+    rows = ({"text": text, "genre": name} for name, text in texts.items())
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return path
+
+
+def anchors() -> dict[str, str]:
+    """Genre → text of every stored anchor."""
+    with reading(open_project(load_settings())) as session:
+        query = select(col(Anchor.genre), col(AnchorRevision.text)).join(
+            AnchorRevision, col(AnchorRevision.anchor_id) == col(Anchor.id)
+        )
+        return {row.genre: row.text for row in session.execute(query)}
+
+
+@pytest.fixture
+def hostile(home: Path, copies: Copies) -> Path:
+    with opened(copies.migrated(home / "hedgerow.db")) as engine, writing(engine) as session:
+        fill(session)
+    return home
+
+
+def quiet(text: str) -> bool:
+    """Whether nothing in it steers a terminal."""
+    return not [c for c in text if c != "\n" and unicodedata.category(c) in STEERING]
+
+
+def test_anchors_come_in_and_their_texts_are_canonical(home: Path) -> None:
+    said("init", "--empty")
+    file = lines_file(home / "-evil '$(x)' <b>.jsonl", TEXTS)
+    options = ("--column", "text", "--genre-column", "genre", "--include-suspicious")
+    for name in ("=cmd|' /C calc'!A0", TEXTS["script"]):
+        told = said("anchors", "add", str(file), *options, "--source", name, "--dry-run")
+        assert quiet(told)
+    ask("anchors", "add", str(file), *options, "--source", TEXTS["script"])
+    assert anchors() == stored()
+
+
+@pytest.mark.parametrize("name", [*REFUSED, "huge"])
+def test_what_is_no_sentence_is_refused_and_changes_nothing(home: Path, name: str) -> None:
+    said("init", "--empty")
+    text = REFUSED.get(name, HUGE)
+    file = lines_file(home / "file.jsonl", {"good": "It is good.", "bad": text})
+    told = said("anchors", "add", str(file), "--column", "text", "--dry-run")
+    assert quiet(told)
+    assert anchors() == {}
+
+
+def test_no_command_steers_the_terminal(hostile: Path) -> None:
+    with reading(open_project(load_settings())) as session:
+        uid = session.execute(
+            select(col(Variant.uid)).where(col(Variant.status) == Status.PENDING)
+        ).scalar_one()
+    for command in (
+        ("status",),
+        ("review", "accept", uid, "--reviewer", TEXTS["bidirectional"], "--note", TEXTS["latex"]),
+        ("review", "undo", "--reviewer", TEXTS["bidirectional"]),
+        ("review", "apply", "--rule", "no flags", "--accept", "--dry-run"),
+        ("release", "create", "--name", TEXTS["rich markup"]),
+        ("release", "list"),
+        ("anchors", "list"),
+    ):
+        assert quiet(said(*command)), command
+    for command in (
+        ("review", "accept", TEXTS["rich markup"], "--reviewer", "Ada"),
+        ("review", "accept", uid, "--reviewer", REFUSED["link of a terminal"]),
+    ):
+        assert quiet(complaint(*command)), command
+
+
+def test_what_is_exported_comes_in_again_as_the_same_texts(hostile: Path) -> None:
+    ask("export", str(hostile / "out"), "--format", "jsonl")
+    file = str(hostile / "out" / "variants.jsonl")
+    for column in ("text", "anchor"):
+        again = ask("anchors", "add", file, "--column", column, "--include-suspicious", "--dry-run")
+        # Every variant's text is an anchor of this project, too, so all of them must be known.
+        assert (again["new"], again["suspicious"], again["duplicates"]) == (0, 0, len(TEXTS))
+
+
+def test_sources_are_told_as_they_are(hostile: Path) -> None:
+    with reading(open_project(load_settings())) as session:
+        names = set(session.execute(select(col(Source.name))).scalars())
+    assert {text[:200] for text in stored().values()} == names

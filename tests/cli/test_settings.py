@@ -1,0 +1,73 @@
+"""hedgerow settings: shown for people and for scripts, and changed."""
+
+from pathlib import Path
+
+from sqlalchemy import func, select
+from sqlmodel import col
+
+from curation.project import ACTIVE_ENCODER, THRESHOLD, open_project
+from db.engine import reading
+from db.models import Status, Variant
+from db.settings import load_settings
+from tests.cli.commands import ask, complaint, said
+
+STARTER = "counts.starter-llm"
+
+
+def pending() -> int:
+    engine = open_project(load_settings())
+    with reading(engine) as session:
+        query = select(func.count()).where(col(Variant.status) == Status.PENDING)
+        count = session.execute(query).scalar_one()
+    engine.dispose()
+    return count
+
+
+def test_everything_is_shown_with_and_without_show(loaded_home: Path) -> None:
+    found = ask("settings", "show")
+    again = ask("settings")
+    assert all(found[part] == again[part] for part in ("project", "machine", "versions"))
+    assert found["project"][THRESHOLD] == 60
+    assert found["project"]["model_reviewers"] == [
+        {"name": "starter-llm", "counts": True, "decisions": 8742}
+    ]
+    assert found["database"]["address"] == f"sqlite:///{loaded_home}/hedgerow.db"
+    assert found["database"]["rows"]["anchors"] == 1369
+    assert found["machine"]["HEDGEROW_OPENAI_API_KEY"] == "not set"
+    text = said("settings")
+    assert "HEDGEROW_DATABASE_URL" in text and "10,506 variants" in text
+
+
+def test_a_threshold_is_changed_with_what_follows(loaded_home: Path) -> None:
+    done = ask("settings", "set", THRESHOLD, "40")
+    assert (done["changed"], done["variants"]) == (True, 10_506)
+    assert ask("settings")["project"] == {
+        **ask("settings")["project"], THRESHOLD: 40, "variants_to_reorder": 0
+    }  # fmt: skip
+    assert ask("settings", "set", THRESHOLD, "40") == {"setting": THRESHOLD, "changed": False}
+
+
+def test_a_model_is_switched_off_and_on(loaded_home: Path) -> None:
+    before = pending()
+    assert ask("settings", "set", STARTER, "off")["changed"]
+    assert pending() == before + 8742
+    assert not ask("settings", "set", STARTER, "off")["changed"]
+    ask("settings", "set", STARTER, "on")
+    assert pending() == before
+
+
+def test_a_folder_is_kept_by_its_full_path(loaded_home: Path) -> None:
+    (loaded_home / "model").mkdir()
+    ask("settings", "set", ACTIVE_ENCODER, "./model")
+    assert ask("settings")["project"][ACTIVE_ENCODER] == str(loaded_home / "model")
+
+
+def test_what_cannot_be_meant_is_refused(loaded_home: Path) -> None:
+    before = ask("settings")
+    assert "found 'many'" in complaint("settings", "set", THRESHOLD, "many")
+    assert "1 to 10,000" in complaint("settings", "set", THRESHOLD, "0")
+    assert "no model folder" in complaint("settings", "set", ACTIVE_ENCODER, "/no/such/model")
+    assert "'on' or 'off'" in complaint("settings", "set", STARTER, "perhaps")
+    assert "no model reviewer 'Ada'" in complaint("settings", "set", "counts.Ada", "off")
+    assert "found 'colour'" in complaint("settings", "set", "colour", "blue")
+    assert ask("settings")["project"] == before["project"]

@@ -1,0 +1,186 @@
+"""Cues: corrected alone, found for a new type, put back by an undo."""
+
+import random
+
+import pytest
+from sqlalchemy import Engine, func, select
+from sqlmodel import Session, col
+
+from curation import review
+from curation.anchors import correct_anchor
+from curation.history import history
+from curation.measures import Flag
+from curation.review import Shown, shown
+from curation.text import variant_uid
+from db.engine import reading, writing
+from db.errors import HedgerowError
+from db.models import Anchor, CueCorrection, Decision, Diagnostic, Status, Variant
+from tests.databases import one_database
+from tests.factories import add_anchor, add_family, add_variant, person
+
+HEDGE = "The bridge is probably safe."
+
+
+@pytest.fixture
+def ada(engine: Engine) -> int:
+    """A family whose 'word' hedge names a cue that it does not use."""
+    with writing(engine) as session:
+        family = add_family(session)
+        family["word"].cue = "maybe"
+        return person(session)
+
+
+def hedge(session: Session, type_id: str = "word") -> Variant:
+    query = select(Variant).where(col(Variant.type_id) == type_id).order_by(col(Variant.id))
+    return session.execute(query).scalars().first() or pytest.fail("no such variant")
+
+
+def test_a_corrected_cue_accepts_the_same_variant(engine: Engine, ada: int) -> None:
+    with writing(engine) as session:
+        card = shown(hedge(session), blind=True)
+        outcome = review.edit(
+            session, card, reviewer_id=ada, text=HEDGE, cue=" probably ", note="It says so."
+        )
+    assert outcome.recorded and outcome.child_id is None
+    with reading(engine) as session:
+        variant = hedge(session)
+        assert (variant.cue, variant.status) == ("probably", Status.ACCEPTED)
+        assert Flag.WRONG_SURFACE not in Flag(session.get_one(Diagnostic, variant.id).flags)
+        row = session.execute(select(CueCorrection)).scalar_one()
+        assert (row.before, row.after, row.action_id) == ("maybe", "probably", card.action_id)
+        decision = session.execute(select(Decision)).scalar_one()
+        assert (decision.note, decision.blind) == ("It says so.", True)
+        assert [past.cue for past in history(session, variant.id or 0)] == [("maybe", "probably")]
+
+
+def test_undo_puts_the_cue_back(engine: Engine, ada: int) -> None:
+    with writing(engine) as session:
+        card = shown(hedge(session))
+        review.edit(session, card, reviewer_id=ada, cue="probably")
+        assert not review.edit(session, card, reviewer_id=ada, cue="likely").recorded
+        review.undo(session, reviewer_id=ada)
+    with reading(engine) as session:
+        variant = hedge(session)
+        assert (variant.cue, variant.status) == ("maybe", Status.PENDING)
+        assert Flag.WRONG_SURFACE in Flag(session.get_one(Diagnostic, variant.id).flags)
+        rows = session.execute(select(CueCorrection).order_by(col(CueCorrection.id))).scalars()
+        assert [(row.before, row.after) for row in rows] == [
+            ("maybe", "probably"), ("probably", "maybe"),
+        ]  # fmt: skip
+
+
+def test_of_two_windows_the_later_correction_stays_until_it_is_taken_back(
+    engine: Engine, ada: int
+) -> None:
+    with writing(engine) as session:
+        bert = person(session, "Bert")
+        one, two, three = (shown(hedge(session)) for _ in range(3))
+        review.edit(session, one, reviewer_id=ada, cue="probably")
+        assert review.edit(session, two, reviewer_id=bert, cue="likely").overtaken == ("Ada",)
+        # Asking for what the other window has made of it accepts it.
+        again = review.edit(session, three, reviewer_id=bert, cue="likely")
+        assert again.recorded and len(session.execute(select(CueCorrection)).all()) == 2
+        review.undo(session, reviewer_id=bert)
+        review.undo(session, reviewer_id=ada)
+        assert hedge(session).cue == "likely"
+        review.undo(session, reviewer_id=bert)
+        assert hedge(session).cue == "maybe"
+
+
+@one_database
+@pytest.mark.parametrize(
+    ("type_id", "cue", "why"),
+    [
+        ("word", None, "unchanged"),
+        ("word", "maybe", "unchanged"),
+        ("word", "", "unchanged"),
+        ("verbal", "maybe", "unchanged"),
+        ("word", "x" * 201, "at most 200"),
+        ("word", "a \x00 byte", "control character"),
+    ],
+)
+def test_a_cue_correction_that_is_none_changes_nothing(
+    engine: Engine, ada: int, type_id: str, cue: str | None, why: str
+) -> None:
+    with pytest.raises(HedgerowError, match=why), writing(engine) as session:
+        review.edit(session, shown(hedge(session, type_id)), reviewer_id=ada, cue=cue)
+    with reading(engine) as session:
+        assert session.execute(select(func.count()).select_from(Decision)).scalar() == 0
+        assert hedge(session).cue == "maybe"
+
+
+@one_database
+def test_retyping_to_a_hedge_finds_its_cue_or_asks_for_it(engine: Engine, ada: int) -> None:
+    with writing(engine) as session:
+        anchor = add_anchor(session, "Trains run.")
+        found = add_variant(session, anchor, "verbal", "Trains possibly run.")
+        child_id = review.edit(session, shown(found), reviewer_id=ada, type_id="word").child_id
+        assert session.get_one(Variant, child_id).cue == "possibly"
+        none = add_variant(session, anchor, "lexical", "Trains stand.")
+        with pytest.raises(HedgerowError, match="Expected the hedge cue"):
+            review.edit(session, shown(none), reviewer_id=ada, type_id="word")
+        child_id = review.edit(
+            session, shown(none), reviewer_id=ada, type_id="word", cue="stand"
+        ).child_id
+        assert session.get_one(Variant, child_id).cue == "stand"
+
+
+def test_an_edit_into_a_known_variant_corrects_its_cue_only_where_asked(
+    engine: Engine, ada: int
+) -> None:
+    with writing(engine) as session:
+        anchor = session.get_one(Variant, 1).anchor_id
+        known = Variant(
+            uid="", anchor_id=anchor, type_id="word", text="The bridge is likely safe.", cue="like"
+        )
+        known.uid = variant_uid(
+            anchor_uid=session.get_one(Anchor, anchor).uid, type_id="word", text=known.text
+        )
+        session.add(known)
+        session.flush()
+        text = known.text
+        outcome = review.edit(
+            session, shown(hedge(session)), reviewer_id=ada, text=text, cue="maybe"
+        )
+        assert (outcome.child_id, known.cue) == (known.id, "like")
+        review.undo(session, reviewer_id=ada)
+        review.edit(session, shown(hedge(session)), reviewer_id=ada, text=text, cue="likely")
+        assert (known.cue, known.status) == ("likely", Status.ACCEPTED)
+        review.undo(session, reviewer_id=ada)
+        assert (known.cue, known.status) == ("like", Status.PENDING)
+
+
+def test_a_cue_corrected_on_an_outdated_card_is_looked_at_again(engine: Engine, ada: int) -> None:
+    with writing(engine) as session:
+        variant = hedge(session)
+        card = shown(variant)
+        correct_anchor(
+            session, variant.anchor_id, "The old bridge is safe.", reviewer_id=ada,
+            expected_revision=1,
+        )  # fmt: skip
+        assert review.edit(session, card, reviewer_id=ada, cue="probably").outdated
+        assert (variant.cue, variant.status, variant.second_look) == (
+            "probably", Status.PENDING, True,
+        )  # fmt: skip
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_a_cue_is_that_of_the_latest_standing_correction(engine: Engine, seed: int) -> None:
+    """Random corrections and undos of three people, against a list of what stands."""
+    dice = random.Random(seed)
+    with writing(engine) as session:
+        variant = add_family(session)["word"]
+        first, people = variant.cue, [person(session, name) for name in ("Ada", "Bert", "Cleo")]
+        standing: list[tuple[int, str]] = []
+        for step in range(30):
+            who = dice.choice(people)
+            if dice.random() < 0.6:
+                card = Shown(variant.id or 0, variant.version, f"{seed}-{step}")
+                review.edit(session, card, reviewer_id=who, cue=f"cue {step}")
+                standing.append((who, f"cue {step}"))
+            else:
+                review.undo(session, reviewer_id=who)
+                own = [at for at, (other, _) in enumerate(standing) if other == who]
+                if own:
+                    del standing[own[-1]]
+            assert variant.cue == (standing[-1][1] if standing else first)

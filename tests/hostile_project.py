@@ -1,0 +1,136 @@
+"""A project in which everything that can be somebody's text is a hostile one."""
+
+from datetime import timedelta
+
+from sqlalchemy import select
+from sqlmodel import Session, col
+
+from curation import review
+from curation.diagnostics import measure_variants, save_cosines
+from curation.notes import add_note
+from curation.project import ACTIVE_ENCODER, put_setting
+from curation.release import create_release
+from curation.review import MAX_NOTE
+from curation.taxonomy import TAXONOMY
+from curation.text import anchor_uid, split_of, variant_uid
+from curation.types import seed_taxonomy
+from db.columns import now
+from db.models import (
+    Anchor,
+    AnchorRevision,
+    Encoder,
+    Run,
+    RunState,
+    Source,
+    Split,
+    Status,
+    Variant,
+)
+from db.runs import create_run
+from tests.factories import person
+from tests.hostile import HUGE, stored
+from training.figures import Part
+from training.measuring import save_probe_cosines
+from training.probes import add_own_probe, ensure_figure_1, own_probes
+from training.recipe import Recipe
+from training.runs import request_training
+
+TYPES = [entry.id for entry in TAXONOMY]
+FAMILY = 24
+"""Variants of an anchor."""
+
+
+def fill(session: Session) -> None:
+    """An anchor of every text; three of them have variants, which are all the texts once more.
+
+    Each variant has a cue, a writer, a note and an acceptance by a person of such a name, and its
+    anchor such a source, licence and genre. One variant is longer than any that a person may
+    write. There are a release, failed runs and a finished training with such messages and probes.
+    """
+    seed_taxonomy(session)
+    texts = list(stored().values())
+    anchors = [_anchor(session, text) for text in texts]
+    session.flush()
+    shifted = texts[FAMILY:] + texts[:FAMILY]  # so that a variant is not its anchor
+    for number, text in enumerate(shifted):
+        anchor = anchors[number // FAMILY]
+        variant = _variant(session, anchor, TYPES[number % len(TYPES)], text)
+        _judge(session, variant, text)
+    measure_variants(session, session.execute(select(col(Variant.id))).scalars().all())
+    huge = _variant(session, anchors[-1], "verbal", HUGE)
+    measure_variants(session, [huge.id or 0])
+    create_release(session, name=texts[0][:200], note=texts[1], author_id=person(session))
+    _runs(session, texts)
+    _training(session, texts)
+
+
+def _anchor(session: Session, text: str) -> Anchor:
+    source = Source(name=text[:200], licence=text[:200], url=text[:2000], note=text)
+    session.add(source)
+    session.flush()
+    uid = anchor_uid(text)
+    anchor = Anchor(
+        uid=uid, source_id=source.id or 0, genre=text[:80].strip(), split=Split(split_of(uid))
+    )
+    session.add(anchor)
+    session.flush()
+    session.add(AnchorRevision(anchor_id=anchor.id or 0, text=text, text_uid=uid))
+    return anchor
+
+
+def _variant(session: Session, anchor: Anchor, type_id: str, text: str) -> Variant:
+    variant = Variant(
+        uid=variant_uid(anchor_uid=anchor.uid, type_id=type_id, text=text),
+        anchor_id=anchor.id or 0, type_id=type_id, text=text,
+        cue=text[:200].strip() if type_id in ("word", "phrase") else None,
+        provider=text[:80], model=text[:200],
+    )  # fmt: skip
+    session.add(variant)
+    session.flush()
+    return variant
+
+
+def _judge(session: Session, variant: Variant, text: str) -> None:
+    reviewer = person(session, text[:80])
+    add_note(session, variant.id or 0, reviewer_id=reviewer, text=text[:MAX_NOTE])
+    review.accept(session, review.shown(variant), reviewer_id=reviewer, note=text[:MAX_NOTE])
+    session.refresh(variant)
+    assert variant.status == Status.ACCEPTED
+
+
+def _runs(session: Session, texts: list[str]) -> None:
+    for text in (texts[0], texts[2], texts[15], texts[16]):
+        run = create_run(session, kind="diagnose", parameters={})
+        _ended(run, RunState.FAILED, text)
+
+
+def _ended(run: Run, state: RunState, message: str) -> None:
+    moment = now()
+    run.state, run.message, run.attempt = state, message, 1
+    run.started_at, run.finished_at = moment - timedelta(minutes=2), moment
+    run.heartbeat_at, run.lease_until = moment, moment
+
+
+def _training(session: Session, texts: list[str]) -> None:
+    """A finished training with figures for all variants and for pairs of these texts."""
+    recipe = Recipe(base_encoder=texts[2])
+    run = request_training(session, release_number=1, recipe=recipe, seed=1, requested_by=None)
+    _ended(run, RunState.DONE, "Done.")
+    encoders = [Encoder(name=text[:300], fingerprint=text[:64]) for text in texts[:2]]
+    session.add_all(encoders)
+    session.flush()
+    put_setting(session, ACTIVE_ENCODER, encoders[0].name)  # so that nothing is left to measure
+    encoders[1].base_id, encoders[1].run_id = encoders[0].id, run.id
+    for first, second in zip(texts[:20], texts[20:40], strict=True):
+        add_own_probe(session, anchor=first, text=second)
+    probes = [probe.id for probe in ensure_figure_1(session) + own_probes(session)]
+    variants = session.execute(select(col(Variant.id))).scalars().all()
+    for encoder, cosine in zip(encoders, (0.9, 0.4), strict=True):
+        save_probe_cosines(session, dict.fromkeys(probes, cosine), encoder_id=encoder.id or 0)
+        values = {key or 0: cosine - key / 1000 for key in variants if key}
+        save_cosines(session, values, encoder_id=encoder.id or 0)
+    run.result = {
+        "run": run.id, "model": f"{run.folder}/model", "release": 1, "triples": 18, "steps": 3,
+        "seconds": 61.0, "before_encoder_id": encoders[0].id, "encoder_id": encoders[1].id,
+        "sampled": {part.value: {"measured": 27, "of": 9_000} for part in Part},
+    }  # fmt: skip

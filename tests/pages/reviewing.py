@@ -1,0 +1,36 @@
+"""A review session over three families, for the tests of what its keys do."""
+
+from sqlalchemy import select
+from sqlmodel import col
+
+from curation.review import Shown
+from db.engine import reading, writing
+from db.models import Status, Variant
+from pages.components.review_state import ReviewState
+from tests.factories import person
+
+VERBAL = select(Variant).where(col(Variant.type_id) == "verbal").order_by(col(Variant.id))
+
+
+def draw(state: ReviewState) -> Shown:
+    """Draw the page; what the keys mean now."""
+    view = state.view()
+    state.drawn_now()
+    assert view.focus is not None
+    return state.showings[view.focus.variant.id or 0]
+
+
+def status(state: ReviewState, variant_id: int) -> Status:
+    """What the decisions on a variant add up to."""
+    with reading(state.engine) as session:
+        return session.get_one(Variant, variant_id).status
+
+
+def colleague(state: ReviewState, name: str = "Bert") -> ReviewState:
+    """Another window on the same queue; of another person, or of the same one."""
+    with writing(state.engine) as session:
+        number = person(session, name)
+    other = ReviewState(engine=state.engine, reviewer_id=number, types=state.types)
+    other.type_id, other.blind = state.type_id, state.blind
+    other.recount()
+    return other

@@ -1,0 +1,178 @@
+"""The Anchors page's list: found, picked, corrected, retired, written for."""
+
+from pathlib import Path
+
+import pytest
+from sqlalchemy import Engine, select
+from sqlmodel import Session, col
+from streamlit.testing.v1 import AppTest
+
+from curation import review
+from curation.anchor_search import one_anchor
+from curation.anchors import correct_anchor, get_anchor
+from curation.text import anchor_uid
+from db.engine import reading, writing
+from db.models import Status, Variant
+from tests.factories import ANCHOR, add_anchor, add_family, person
+from tests.pages.conftest import OpenPage, unsafe_texts
+
+UID = anchor_uid(ANCHOR)
+HOSTILE = "# [x](javascript:1) <b>is</b> 100% $open$."
+
+
+@pytest.fixture
+def bo(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Bo is at work."""
+    monkeypatch.setenv("HEDGEROW_REVIEWER", "Bo")
+
+
+@pytest.fixture
+def unnamed(with_source: Engine) -> Engine:
+    """A family of which Ada has accepted one, and an anchor without variants."""
+    with writing(with_source) as session:
+        family = add_family(session)
+        add_anchor(session, HOSTILE)
+        review.accept(session, review.shown(family["verbal"]), reviewer_id=person(session))
+    return with_source
+
+
+@pytest.fixture
+def two_anchors(bo: None, unnamed: Engine) -> Engine:
+    """The same; Bo looks at them."""
+    return unnamed
+
+
+def listed(app: AppTest) -> list[str]:
+    return [text for table in app.dataframe for text in table.value.get("Anchor", [])]
+
+
+def texts(app: AppTest) -> str:
+    return "\n".join(element.value for element in app.text)
+
+
+def picked(open_page: OpenPage, *, doing: str = "") -> AppTest:
+    app = open_page("anchors")
+    app.query_params["anchor"] = UID
+    app.run()
+    if doing:
+        # AppTest sets a segmented control's value; the page makes its key anew for every form.
+        key = next(c.key for c in app.get("button_group") if c.key.startswith("anchor-do-"))
+        app.session_state[key] = doing
+        app.run()
+    return app
+
+
+def anchor_text(session: Session) -> str:
+    found = one_anchor(session, UID)
+    return found.text if found else ""
+
+
+def test_anchors_are_searched_as_they_are_written(two_anchors: Engine, open_page: OpenPage) -> None:
+    app = open_page("anchors")
+    assert not app.exception
+    assert listed(app) == [ANCHOR, HOSTILE]
+    for typed, expected in (
+        ("100%", [HOSTILE]), ("BRIDGE", [ANCHOR]), ("%", [HOSTILE]), ("_", []), (UID, [ANCHOR]),
+    ):  # fmt: skip
+        assert listed(app.text_input(key="search").set_value(typed).run()) == expected
+    app.text_input(key="search").set_value("").run()
+    app.session_state["show"] = "Without variants"
+    assert listed(app.run()) == [HOSTILE]
+    app.session_state["show"] = "Retired"
+    assert listed(app.run()) == []
+    assert "widen the search" in texts(app)
+    assert HOSTILE not in unsafe_texts(app)
+
+
+def test_the_picked_anchor_shows_its_variants_with_their_cards(
+    two_anchors: Engine, open_page: OpenPage
+) -> None:
+    app = picked(open_page)
+    table = app.dataframe[1].value
+    assert table["Status"].tolist() == ["accepted", *["pending"] * 6]
+    assert all(str(link).startswith("/review?variant=") for link in table["Card"])
+    app.query_params["anchor"] = "nope"
+    assert "There is no anchor 'nope'." in texts(app.run())
+
+
+def test_a_correction_says_beforehand_what_it_opens_again(
+    two_anchors: Engine, open_page: OpenPage, started: list[int]
+) -> None:
+    app = picked(open_page, doing="Correct the wording")
+    assert "1 decided variant will be pending again" in "".join(c.value for c in app.caption)
+    form = next(area for area in app.text_area if area.label == "Better wording")
+    form.set_value("The old bridge is safe.")
+    app = press(app, "Save the wording")
+    assert [s.value for s in app.success] == [
+        "Corrected. 1 decided variant came back for a second look."
+    ]
+    assert len(started) == 1
+    with reading(two_anchors) as session:
+        assert anchor_text(session) == "The old bridge is safe."
+    assert app.dataframe[1].value["Status"][0] == "second look"
+    assert [e.label for e in app.expander if e.label.startswith("Wordings")] == ["Wordings (2)"]
+
+
+def press(app: AppTest, label: str) -> AppTest:
+    return next(button for button in app.button if button.label == label).click().run()
+
+
+def test_who_corrects_second_is_told_and_loses_nothing(
+    two_anchors: Engine, open_page: OpenPage, started: list[int]
+) -> None:
+    app = picked(open_page, doing="Correct the wording")
+    with writing(two_anchors) as session:
+        anchor = get_anchor(session, UID)
+        correct_anchor(
+            session, anchor.id or 0, "The new bridge is safe.", reviewer_id=person(session),
+            expected_revision=1,
+        )  # fmt: skip
+    next(a for a in app.text_area if a.label == "Better wording").set_value("The bridge is fine.")
+    app = press(app, "Save the wording")
+    assert "corrected by Ada meanwhile" in texts(app)
+    area = next(a for a in app.text_area if a.label == "Better wording")
+    assert area.value == "The bridge is fine."
+    with reading(two_anchors) as session:
+        assert anchor_text(session) == "The new bridge is safe."
+    press(app, "Save the wording")
+    with reading(two_anchors) as session:
+        assert anchor_text(session) == "The bridge is fine."
+
+
+def test_an_anchor_is_retired_and_restored(two_anchors: Engine, open_page: OpenPage) -> None:
+    app = picked(open_page).button(key="anchor-retire").click().run()
+    assert ANCHOR not in listed(app)
+    assert "out of use" in texts(app)
+    app = app.button(key="anchor-restore").click().run()
+    assert ANCHOR in listed(app)
+    assert [s.value for s in app.success] == ["Restored, with its variants as they were."]
+
+
+def test_a_variant_is_written_beside_its_guideline_and_measured(
+    two_anchors: Engine, open_page: OpenPage, started: list[int]
+) -> None:
+    app = picked(open_page, doing="Write a variant")
+    kind = next(box for box in app.selectbox if box.label == "Type")
+    assert not any(i.label == "Hedge cue" for i in app.text_input)
+    app = kind.select("word").run()
+    assert "Hedge: single word" in "".join(html.value for html in app.get("html"))
+    area = next(a for a in app.text_area if a.label == "A variant of your own")
+    area.set_value("The bridge is probably safe.")
+    app = press(app, "Add it, as accepted")
+    assert "has this text already" in texts(app)
+    area = next(a for a in app.text_area if a.label == "A variant of your own")
+    area.set_value("The bridge is safe, one hears.")
+    next(i for i in app.text_input if i.label == "Hedge cue").set_value("one hears")
+    app = press(app, "Add it, as accepted")
+    assert app.success[0].value.startswith("Added and accepted")
+    assert "Levenshtein" in "".join(html.value for html in app.get("html"))
+    assert len(started) == 1
+    with reading(two_anchors) as session:
+        own = session.execute(select(Variant).where(col(Variant.cue) == "one hears")).scalar_one()
+        assert (own.status, own.provider) == (Status.ACCEPTED, "person")
+
+
+def test_nobody_changes_an_anchor_without_a_name(unnamed: Engine, open_page: OpenPage) -> None:
+    app = picked(open_page).button(key="anchor-retire").click().run()
+    assert ANCHOR in listed(app)
+    assert any(i.label.startswith("Your name is kept") for i in app.text_input)

@@ -1,0 +1,109 @@
+"""The review page without a browser: what it goes through, and what it says."""
+
+from pathlib import Path
+
+import pytest
+from sqlalchemy import Engine, select
+from sqlmodel import col
+from streamlit.testing.v1 import AppTest
+
+from curation import review
+from curation.anchors import correct_anchor
+from db.engine import writing
+from db.models import Variant
+from pages.components import review_selection
+from pages.components.review_selection import Selection
+from tests.factories import add_family, person
+from tests.pages.conftest import ROOT, TIMEOUT, OpenPage, unsafe_texts
+
+HOSTILE = "**a brush** <img src=x onerror=alert(1)> $x$"
+
+
+@pytest.fixture
+def signed_in(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ada, by the settings."""
+    monkeypatch.setenv("HEDGEROW_REVIEWER", "Ada")
+
+
+@pytest.fixture
+def ids(signed_in: None, with_source: Engine) -> list[int]:
+    """The verbal variants of three families."""
+    with writing(with_source) as session:
+        for number in range(3):
+            add_family(session, f"The bridge number {number} is safe.")
+        person(session)
+        query = select(col(Variant.id)).where(col(Variant.type_id) == "verbal")
+        return [number or 0 for number in session.execute(query).scalars()]
+
+
+def opened(**address: str) -> AppTest:
+    """The review page by its address."""
+    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=TIMEOUT).run()
+    app.switch_page("pages/review.py")
+    for key, value in address.items():
+        app.query_params[key] = value
+    app.run()
+    assert not app.exception
+    return app
+
+
+def html(app: AppTest) -> str:
+    return "\n".join(str(element.value) for element in app.get("html"))
+
+
+def labels(app: AppTest, key: str) -> list[str]:
+    return next(list(element.options) for element in app.get("button_group") if element.key == key)
+
+
+def test_a_selection_takes_the_place_of_the_queue_until_it_is_left(ids: list[int]) -> None:
+    name = "picked"
+    review_selection._kept()[name] = Selection((ids[2], ids[0]), HOSTILE)
+    app = opened(selection=name)
+    said = [text.value for text in app.text if "left; from" in text.value]
+    assert said == [f"2 of 2 left; from: {HOSTILE}"]
+    assert "The bridge number 2 is safe" in html(app).replace("<del>", "").replace("</del>", "")
+    assert HOSTILE not in unsafe_texts(app)
+    next(button for button in app.button if button.label == "Leave the selection").click().run()
+    assert "Verbal negation" in labels(app, "type")
+    assert review_selection.SELECTION not in app.query_params
+
+
+def test_a_selection_that_is_no_longer_kept_is_said_and_the_queue_is_there(ids: list[int]) -> None:
+    app = opened(selection="gone")
+    assert "That selection is no longer kept" in html(app)
+    assert "hg-card" in html(app)
+
+
+def test_the_queue_of_second_looks_is_offered_when_there_are_any(
+    ids: list[int], app_engine: Engine
+) -> None:
+    assert not any("Second look" in label for label in labels(opened(), "type"))
+    with writing(app_engine) as session:
+        variant = session.get_one(Variant, ids[0])
+        ada = person(session)
+        review.accept(session, review.shown(variant), reviewer_id=ada)
+        text = "The bridges number 0 are safe."
+        correct_anchor(session, variant.anchor_id, text, reviewer_id=ada, expected_revision=1)
+    assert "Second look (1)" in labels(opened(), "type")
+
+
+def test_blind_offers_only_orders_that_tell_nothing(ids: list[int]) -> None:
+    assert labels(opened(blind="1"), "order") == ["Oldest", "Random"]
+
+
+def test_the_guideline_of_the_cards_type_stands_beside_it(ids: list[int]) -> None:
+    app = opened()
+    assert "do-support" in html(app).lower()
+    next(button for button in app.button if button.key.startswith("i-")).click().run()
+    assert "do-support" not in html(app).lower()
+
+
+def test_an_empty_queue_draws_the_progress_once(
+    open_page: OpenPage, ids: list[int], app_engine: Engine
+) -> None:
+    with writing(app_engine) as session:
+        for variant in session.execute(select(Variant)).scalars().all():
+            review.accept(session, review.shown(variant), reviewer_id=person(session))
+    app = open_page("review")
+    assert html(app).count('class="hg-progress"') == 1
+    assert any("every variant has been decided" in m.value for m in app.markdown)

@@ -1,0 +1,201 @@
+"""The settings page: what it shows, what it changes, and what it never shows."""
+
+import json
+from pathlib import Path
+
+import pytest
+from sqlalchemy import Engine, select
+from sqlmodel import col
+from streamlit.testing.v1 import AppTest
+from typer.testing import CliRunner
+
+import cli
+from curation import counting, queue_keys, review
+from curation.diagnostics import measure_variants
+from curation.encoder_rows import register_encoder
+from curation.project import ACTIVE_ENCODER, THRESHOLD, get_setting
+from curation.review import shown
+from db.engine import reading, writing
+from db.models import Run, RunState, Status, Variant
+from db.runs import create_run, get_run
+from pages.components import project
+from tests.factories import add_family, model
+from tests.pages.conftest import OpenPage, unsafe_texts
+
+HOSTILE = "<img src=x onerror=alert(1)> **bold**"
+SECRETS = {
+    "HEDGEROW_OPENAI_API_KEY": "sk-zzsecret1",
+    "HF_TOKEN": "hf-zzsecret2",
+    "HEDGEROW_OPENAI_BASE_URL": "https://me:zzsecret3@host/v1?key=zzsecret4",
+}
+
+
+@pytest.fixture
+def judged(with_source: Engine) -> Engine:
+    """A measured family on which a model with a hostile name has decided."""
+    with writing(with_source) as session:
+        family = list(add_family(session).values())
+        measure_variants(session, [v.id or 0 for v in family])
+        judge = model(session, HOSTILE)
+        for variant in family[:3]:
+            review.accept(session, shown(variant), reviewer_id=judge)
+    return with_source
+
+
+def texts(app: AppTest) -> str:
+    return "\n".join(text.value for text in app.text)
+
+
+def setting(engine: Engine, key: str) -> object:
+    with reading(engine) as session:
+        return get_setting(session, key)
+
+
+def kinds(engine: Engine, numbers: list[int]) -> list[str]:
+    with reading(engine) as session:
+        return [get_run(session, number).kind for number in numbers]
+
+
+def statuses(engine: Engine) -> list[Status]:
+    with reading(engine) as session:
+        return list(
+            session.execute(select(col(Variant.status)).order_by(col(Variant.id))).scalars()
+        )
+
+
+def test_the_threshold_is_changed_and_the_queues_follow(
+    judged: Engine, open_page: OpenPage, started: list[int]
+) -> None:
+    app = open_page("settings")
+    assert "0 measured variants are over it." in texts(app)
+    assert app.button(key="change-threshold").disabled
+    app = app.number_input(key="threshold-60").set_value(5).run()
+    assert "measured variants are over 5; over 60, 0." in texts(app)
+    assert setting(judged, THRESHOLD) == 60
+    app = app.button(key="change-threshold").click().run()
+    assert setting(judged, THRESHOLD) == 5
+    assert kinds(judged, started) == [queue_keys.KIND]
+    assert "Put the queues in order" in texts(app)  # the run is being followed
+    assert app.number_input(key="threshold-5").value == 5
+
+
+def test_a_reorder_that_failed_can_be_asked_for_again(
+    judged: Engine, open_page: OpenPage, started: list[int]
+) -> None:
+    with writing(judged) as session:
+        queue_keys.request_reorder(session)
+        create_run(session, kind=queue_keys.KIND, parameters={}).state = RunState.FAILED
+    app = open_page("settings")
+    assert "7 variants have not yet their place" in texts(app)
+    app.button(key="reorder").click().run()
+    assert kinds(judged, started) == [queue_keys.KIND]
+
+
+def test_another_encoder_is_measured_and_ordered_by(
+    judged: Engine, open_page: OpenPage, started: list[int]
+) -> None:
+    with writing(judged) as session:
+        register_encoder(session, name=HOSTILE, hash_="f" * 64)
+        path = project.settings().data_folder / "model"
+        path.mkdir(parents=True)
+        register_encoder(session, name="run 9: mine", hash_="e" * 64).path = "model"
+    app = open_page("settings")
+    options = app.selectbox(key="encoder-all-MiniLM-L6-v2").options
+    assert options == ["all-MiniLM-L6-v2", "run 9: mine", HOSTILE]
+    app = app.selectbox(key="encoder-all-MiniLM-L6-v2").set_value("run 9: mine").run()
+    app = app.button(key="change-encoder").click().run()
+    assert setting(judged, ACTIVE_ENCODER) == "run 9: mine"
+    assert kinds(judged, started) == [queue_keys.KIND, "diagnose"]
+    assert "7 variants have no cosine under it yet." in texts(app)
+    assert "bold" not in unsafe_texts(app)
+
+
+def test_a_model_is_switched_off_after_saying_what_changes(
+    judged: Engine, open_page: OpenPage, started: list[int]
+) -> None:
+    app = open_page("settings")
+    assert "3 decisions · counts" in texts(app)
+    assert HOSTILE in texts(app) and "bold" not in unsafe_texts(app)
+    key = next(b.key for b in app.button if str(b.key).startswith("switch-"))
+    app = app.button(key=key).click().run()
+    assert "3 variants change status:\n3 from accepted to pending" in texts(app)
+    assert statuses(judged).count(Status.ACCEPTED) == 3
+    app = app.button(key="switch-leave").click().run()
+    assert "switch-now" not in [b.key for b in app.button]
+    app = app.button(key=key).click().run()
+    app = app.button(key="switch-now").click().run()
+    assert "3 variants have another status now." in texts(app)
+    assert "3 decisions · does not count" in texts(app)
+    assert statuses(judged).count(Status.PENDING) == 7
+    assert started == []
+
+
+def test_a_large_switch_is_left_to_a_run(
+    judged: Engine, open_page: OpenPage, started: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(counting, "AT_ONCE", 2)
+    app = open_page("settings")
+    key = next(b.key for b in app.button if str(b.key).startswith("switch-"))
+    app = app.button(key=key).click().run()
+    app = app.button(key="switch-now").click().run()
+    assert kinds(judged, started) == [counting.KIND]
+    assert "Count a model's verdicts anew" in texts(app)
+    assert statuses(judged).count(Status.ACCEPTED) == 3
+
+
+def test_the_facts_are_shown(judged: Engine, open_page: OpenPage, home: Path) -> None:
+    (home / "hedgerow.db.20260101T000000Z.bak").write_bytes(b"x" * 2000)
+    app = open_page("settings")
+    said = texts(app)
+    assert f"sqlite:///{home}/hedgerow.db" in said
+    assert "SQLite" in said and "write-ahead log" in said and "schema 0002" in said
+    machine, backups, rows, versions = (table.value for table in app.dataframe)
+    assert set(machine["Changed by"]) >= {"HEDGEROW_HOME", "HEDGEROW_DATABASE_URL",
+                                          "HEDGEROW_REVIEWER", "HF_TOKEN"}  # fmt: skip
+    assert backups["Size"].tolist() == ["2.0 kB"]
+    assert dict(zip(rows["Rows"], rows["Count"], strict=True))["Variants"] == 7
+    assert {"hedgerow", "python", "torch", "streamlit"} <= set(versions["Package"])
+
+
+def test_a_theme_is_chosen_for_all_pages_by_a_reload(open_page: OpenPage) -> None:
+    app = open_page("settings")
+    scripts = [str(block.proto.body) for block in app.get("html")]
+    assert not any("stActiveTheme" in script for script in scripts)
+    app = app.get("button_group")[0].set_value("Dark").run()
+    (script,) = [s for s in (str(b.proto.body) for b in app.get("html")) if "stActiveTheme" in s]
+    chosen = json.loads(script.partition("const chosen = ")[2].partition(";")[0])
+    assert chosen["theme"] == "Dark"
+    assert {"review", "settings", "overview"} <= set(chosen["pages"])
+
+
+def test_a_secret_is_nowhere(
+    judged: Engine,
+    open_page: OpenPage,
+    home: Path,
+    started: list[int],
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    for name, value in SECRETS.items():
+        monkeypatch.setenv(name, value)
+    project.settings.clear()
+    app = open_page("settings")
+    app.button(key="measure").click().run()
+    page = texts(app) + unsafe_texts(app) + "".join(t.value.to_csv() for t in app.dataframe)
+    shown_by_set = [line for line in page.splitlines() if ",set," in line]
+    assert len(shown_by_set) == 2
+    runner = CliRunner()
+    said = "".join(
+        runner.invoke(cli.app, arguments).output
+        for arguments in (["settings"], ["settings", "show", "--json"], ["settings", "--json"],
+                          ["settings", "set", THRESHOLD, "50", "--json"], ["status"])
+    )  # fmt: skip
+    with reading(judged) as session:
+        runs = session.execute(select(Run)).scalars().all()
+        stored = "".join(run.model_dump_json() for run in runs)
+    assert len(runs) >= 2
+    logs = "".join(path.read_text("utf-8") for path in home.rglob("log.txt")) + caplog.text
+    assert "INFO" in logs
+    files = b"".join(path.read_bytes() for path in home.rglob("*") if path.is_file())
+    for place in (page, said, stored, logs, repr(project.settings()), repr(files)):
+        assert "zzsecret" not in place
