@@ -1,6 +1,6 @@
 """The tables. What each row means is fixed in the vocabulary of docs/data_model.md.
 
-Decisions, notes, cue corrections and release items are append-only: triggers made by the migrations
+Decisions, opinions, notes, cue corrections and release items are append-only: triggers made by the migrations
 refuse to change or delete them. Texts are stored once; kept (derived) columns are named as such.
 """
 
@@ -116,6 +116,7 @@ _SECOND_LOOKS = Index(
 # What rows got that were there before the column.
 _FROM_THE_START = {"server_default": text("1")}
 _FALSE = {"server_default": false()}
+_ZERO = {"server_default": text("0")}
 
 
 def _created_at() -> Any:
@@ -335,9 +336,10 @@ class Answer(SQLModel, table=True):
 class Variant(SQLModel, table=True):
     """One sentence of one type for one anchor, and where it came from.
 
-    ``status``, ``retired``, ``second_look``, ``hardness`` and ``suspicion`` are kept for the
-    queues; ``version`` grows by one with every change of its decisions. ``hardness`` is 0 until the
-    cosine is known; ``random_key`` lies in [0, 1).
+    ``status``, ``retired``, ``second_look``, ``hardness``, ``suspicion`` and ``doubt`` are kept for
+    the queues; ``version`` grows by one with every change of its decisions. ``hardness`` is 0 until
+    the cosine is known, ``doubt`` until a model has given its opinion; ``random_key`` lies in
+    [0, 1).
 
     ``anchor_revision`` says which wording of the anchor it was made for; it is always shown,
     measured and released beside the anchor's current wording. When the anchor is corrected,
@@ -354,6 +356,7 @@ class Variant(SQLModel, table=True):
         _queue_index("suspicion"),
         _queue_index("hardness"),
         _queue_index("random_key"),
+        _queue_index("doubt"),
         _SECOND_LOOKS,
         Index(None, "anchor_id", "type_id"),
         Index(None, "parent_id"),
@@ -383,6 +386,7 @@ class Variant(SQLModel, table=True):
     hardness: float = 0.0
     suspicion: float = 0.0
     random_key: float = 0.0
+    doubt: float = Field(default=0.0, sa_column_kwargs=_ZERO)
 
 
 class Decision(SQLModel, table=True):
@@ -416,6 +420,37 @@ class Decision(SQLModel, table=True):
     guideline_version: int = 1
     shown_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
     decided_at: datetime = _created_at()
+
+
+class Opinion(SQLModel, table=True):
+    """What a chat model that was asked for a second opinion said beyond its decision.
+
+    ``verdict`` may be an edit: its decision is then a rejection, and ``suggestion`` the wording
+    that a person may take over. ``since_version`` is the variant's when it was judged: there is
+    one opinion of a reviewer on a variant for each wording of its anchor. ``certainty`` lies in
+    [0, 1]; NULL where the model named none.
+    """
+
+    __table_args__ = (UniqueConstraint("variant_id", "reviewer_id", "since_version"),)
+
+    decision_id: int = Field(primary_key=True, foreign_key="decision.id")
+    variant_id: int = Field(foreign_key="variant.id")
+    reviewer_id: int = Field(foreign_key="reviewer.id")
+    since_version: int
+    verdict: Verdict = Field(sa_type=enum_column(Verdict))
+    suggestion: str = Field(default="", sa_type=Text)
+    certainty: float | None = None
+    answer_id: int = Field(foreign_key="answer.id")
+
+
+class OpinionLook(SQLModel, table=True):
+    """A person has had a variant's opinions shown; what they decide afterwards knows of them."""
+
+    __tablename__ = "opinion_look"
+
+    reviewer_id: int = Field(primary_key=True, foreign_key="reviewer.id")
+    variant_id: int = Field(primary_key=True, foreign_key="variant.id")
+    seen_at: datetime = _created_at()
 
 
 class Note(SQLModel, table=True):

@@ -78,7 +78,7 @@ def parse_answer(
     found = _from_json(raw, types)
     if found is None:
         found = _from_list(raw, types)
-    texts = {key: text for key, value in found.items() if (text := _usable(value))}
+    texts = {key: text for key, value in found.items() if (text := usable(value))}
     if not texts:
         return Parsed({}, (Problem.UNREADABLE,))
     problems = []
@@ -97,7 +97,7 @@ def _has_cue(text: str, cue: str) -> bool:
     return bool(find_cue(analyse(text), cue))
 
 
-def _usable(value: Any) -> str:
+def usable(value: Any) -> str:
     """The canonical text, or '' where the value is none that could be a variant."""
     if not isinstance(value, str):
         return ""
@@ -119,6 +119,15 @@ def _unquoted(text: str) -> str:
 
 def _from_json(raw: str, types: Sequence[VariantType]) -> dict[str, Any] | None:
     """The values of a JSON object by type id; None where the answer is no JSON object."""
+    value = read_object(raw)
+    if value is None:
+        return None
+    names = _names(types)
+    return {names[key.lower()]: text for key, text in value.items() if key.lower() in names}
+
+
+def read_object(raw: str) -> dict[str, Any] | None:
+    """The JSON object that an answer is, or that stands in it; None where there is none."""
     body = fence[1] if (fence := _FENCE.match(raw)) else raw
     first, last = body.find("{"), body.rfind("}")
     if first < 0 or last < first:
@@ -127,10 +136,7 @@ def _from_json(raw: str, types: Sequence[VariantType]) -> dict[str, Any] | None:
         value = json.loads(body[first : last + 1])
     except (ValueError, RecursionError):
         return None
-    if not isinstance(value, dict):
-        return None
-    names = _names(types)
-    return {names[key.lower()]: text for key, text in value.items() if key.lower() in names}
+    return value if isinstance(value, dict) else None
 
 
 def _from_list(raw: str, types: Sequence[VariantType]) -> dict[str, str]:

@@ -1,9 +1,10 @@
-"""Calls to language models, stored before they are made; runs that can be paused."""
+"""Calls to language models, stored before they are made; their opinions; runs that can be paused."""
 
 import sqlalchemy as sa
 from alembic import op
 
-from db.columns import JsonColumn
+from db.columns import JsonColumn, UtcDateTime
+from db.migrations.triggers import refuse_changes
 
 revision = "0004"
 down_revision = "0002"
@@ -52,4 +53,52 @@ def upgrade() -> None:
     op.create_index("ix_answer_call_id", "answer", ["call_id"])
     op.add_column(
         "run", sa.Column("pause_requested", sa.Boolean(), nullable=False, server_default=sa.false())
+    )
+    _opinions()
+
+
+def _opinions() -> None:
+    op.create_table(
+        "opinion",
+        sa.Column("decision_id", sa.Integer(), nullable=False),
+        sa.Column("variant_id", sa.Integer(), nullable=False),
+        sa.Column("reviewer_id", sa.Integer(), nullable=False),
+        sa.Column("since_version", sa.Integer(), nullable=False),
+        sa.Column("verdict", sa.String(32), nullable=False),
+        sa.Column("suggestion", sa.Text(), nullable=False),
+        sa.Column("certainty", sa.Float(), nullable=True),
+        sa.Column("answer_id", sa.Integer(), nullable=False),
+        sa.ForeignKeyConstraint(["decision_id"], ["decision.id"], name="fk_opinion_decision_id"),
+        sa.ForeignKeyConstraint(["variant_id"], ["variant.id"], name="fk_opinion_variant_id"),
+        sa.ForeignKeyConstraint(["reviewer_id"], ["reviewer.id"], name="fk_opinion_reviewer_id"),
+        sa.ForeignKeyConstraint(["answer_id"], ["answer.id"], name="fk_opinion_answer_id"),
+        sa.PrimaryKeyConstraint("decision_id", name="pk_opinion"),
+        sa.UniqueConstraint(
+            "variant_id",
+            "reviewer_id",
+            "since_version",
+            name="uq_opinion_variant_id_reviewer_id_since_version",
+        ),
+    )
+    refuse_changes("opinion")
+    op.create_table(
+        "opinion_look",
+        sa.Column("reviewer_id", sa.Integer(), nullable=False),
+        sa.Column("variant_id", sa.Integer(), nullable=False),
+        sa.Column("seen_at", UtcDateTime(), nullable=False),
+        sa.ForeignKeyConstraint(
+            ["reviewer_id"], ["reviewer.id"], name="fk_opinion_look_reviewer_id"
+        ),
+        sa.ForeignKeyConstraint(["variant_id"], ["variant.id"], name="fk_opinion_look_variant_id"),
+        sa.PrimaryKeyConstraint("reviewer_id", "variant_id", name="pk_opinion_look"),
+    )
+    op.add_column(
+        "variant", sa.Column("doubt", sa.Float(), nullable=False, server_default=sa.text("0"))
+    )
+    op.create_index(
+        "ix_variant_queue_doubt",
+        "variant",
+        ["type_id", "doubt", "id"],
+        sqlite_where=sa.text("status = 'pending' AND retired IS 0"),
+        postgresql_where=sa.text("status = 'pending' AND retired IS false"),
     )
