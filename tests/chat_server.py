@@ -55,6 +55,7 @@ class ChatServer:
         delay: seconds before each answer.
         faults: share of the calls that fail in one of ``FAULTS``.
         structured: whether it knows structured outputs; if not, it refuses them.
+        retry_after: seconds that it asks to wait where a call comes too soon.
     """
 
     def __init__(
@@ -65,9 +66,10 @@ class ChatServer:
         kinds: tuple[str, ...] = FAULTS,
         structured: bool = True,
         key: str = "",
+        retry_after: float = 0.05,
     ) -> None:
         self.delay, self.faults, self.kinds = delay, faults, kinds
-        self.structured, self.key = structured, key
+        self.structured, self.key, self.retry_after = structured, key, retry_after
         self.asked: Counter[str] = Counter()
         self.answered: Counter[str] = Counter()
         self.at_once = self.most_at_once = 0
@@ -110,7 +112,8 @@ class ChatServer:
 
     async def _answer(self, request: dict[str, Any], prompt: str, fault: str, send: Send) -> None:
         if fault == "rate limit":
-            await _json(send, 429, _error("Slow down.", "rate_limit"), {"retry-after": "0.05"})
+            wait = {"retry-after": str(self.retry_after)}
+            await _json(send, 429, _error("Slow down.", "rate_limit"), wait)
         elif fault == "server error":
             await _json(send, 503, _error("Overloaded.", "overloaded"))
         elif fault == "hang":

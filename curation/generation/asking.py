@@ -1,7 +1,7 @@
 """Making one call, with its retries: which failures pass, and how long to wait."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from pydantic import BaseModel
@@ -24,9 +24,8 @@ PASSING = frozenset({Problem.RATE_LIMIT, Problem.TIMEOUT, Problem.SERVER, Proble
 ONCE_MORE = frozenset({Problem.REFUSAL, Problem.CUE_IGNORED, Problem.UNCHANGED})
 """A model that does it twice means it."""
 
-NEVER = frozenset({Problem.REFUSED_REQUEST, Problem.EXPIRED})
-
-Sleep = Callable[[float], Awaitable[None]]
+NEVER = frozenset({Problem.REFUSED_REQUEST})
+"""Asking the same again brings the same."""
 
 
 @dataclass
@@ -42,10 +41,9 @@ class Gate:
     failures: int = 0
     last: str = ""
 
-    async def wait(self, sleep: Sleep) -> None:
-        """Wait until asking is allowed."""
-        while (left := self.until - asyncio.get_running_loop().time()) > 0:
-            await sleep(left)
+    def left(self) -> float:
+        """Seconds until asking is allowed; 0 or less where it is."""
+        return self.until - asyncio.get_running_loop().time()
 
     def close_for(self, seconds: float) -> None:
         """Let nobody ask for so long."""
@@ -68,7 +66,7 @@ class Asker:
     types: Sequence[VariantType]
     attempts: int
     gate: Gate = field(default_factory=Gate)
-    sleep: Sleep = asyncio.sleep
+    _answers: dict[tuple[str, ...], type[BaseModel]] = field(default_factory=dict, repr=False)
 
     def asked_types(self, call: Call) -> list[VariantType]:
         """The types that a call asks for, in the taxonomy's order."""
@@ -78,10 +76,12 @@ class Asker:
         """The prompt of a call, and what its answer shall be made of."""
         types = self.asked_types(call)
         prompt = fill(call.template, text=call.text, types=types, cues=call.cues)
-        return prompt, answer_model(types)
+        if call.type_ids not in self._answers:  # making one takes longer than sending the call
+            self._answers[call.type_ids] = answer_model(types)
+        return prompt, self._answers[call.type_ids]
 
     async def attempt(self, call: Call, number: int) -> tuple[Attempt, float]:
-        """Ask once.
+        """Ask once; whoever calls waits at the gate first.
 
         Returns:
             The attempt, and the seconds to wait before the next one if its call is still open.
@@ -89,30 +89,34 @@ class Asker:
         Raises:
             HedgerowError: no call can succeed: wrong key, no such model, no money.
         """
-        await self.gate.wait(self.sleep)
         prompt, answer = self.question(call)
         loop = asyncio.get_running_loop()
         begun = loop.time()
         try:
             reply = await self.model.ask(prompt, answer)
         except CallError as error:
-            attempt, wait = self.failed(call, number, error)
-            return attempt._replace(seconds=loop.time() - begun), wait
+            attempt = self.failed(call, number, error)._replace(seconds=loop.time() - begun)
+            return attempt, self._wait_after(attempt, error)
         self.gate.note(None)
         attempt = self.answered(call, number, reply)
         return attempt._replace(seconds=loop.time() - begun), 0.0
 
-    def failed(self, call: Call, number: int, error: CallError) -> tuple[Attempt, float]:
-        """What a failure makes of its call, and the seconds to wait before it is asked again."""
-        self.gate.note(error.problem, str(error))
+    def failed(self, call: Call, number: int, error: CallError) -> Attempt:
+        """What a failure makes of its call: failed for good, or to be asked again."""
         again = error.problem not in NEVER and number < self.attempts
-        wait = backoff(call, number) if error.retry_after is None else error.retry_after
-        if error.problem is Problem.RATE_LIMIT and again:
-            self.gate.close_for(wait)
-            wait = 0.0
         state = CallState.OPEN if again else CallState.FAILED
-        attempt = Attempt(call, number, None, {}, (error.problem,), str(error), state)
-        return attempt, wait if again else 0.0
+        return Attempt(call, number, None, {}, (error.problem,), str(error), state)
+
+    def _wait_after(self, attempt: Attempt, error: CallError) -> float:
+        """Seconds before the call is asked again; a server at its limit is left alone by all."""
+        self.gate.note(error.problem, str(error))
+        own = backoff(attempt.call, attempt.number)
+        wait = own if error.retry_after is None else error.retry_after
+        if error.problem is Problem.RATE_LIMIT:
+            self.gate.close_for(wait)
+            # All that wait at the gate would go through it at once, and be sent back again.
+            return wait + own
+        return wait if attempt.state is CallState.OPEN else 0.0
 
     def answered(self, call: Call, number: int, reply: Reply) -> Attempt:
         """What a reply makes of its call: done, failed, or to be asked again."""

@@ -4,6 +4,7 @@ A call is about one anchor and the types of one role that it lacks. Equal select
 database give equal calls.
 """
 
+import sys
 from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -32,8 +33,27 @@ BLOCK = 1000
 """Calls held in memory at a time."""
 
 
+class Judged(NamedTuple):
+    """The variant that a second opinion is asked on, as it was when the call was read.
+
+    Attributes:
+        version, since_version: as of the row (see ``db.models.Variant``).
+    """
+
+    variant_id: int
+    version: int
+    since_version: int
+    text: str
+    cue: str | None
+
+
 class Call(NamedTuple):
-    """A stored call with what is needed to make it."""
+    """A stored call with what is needed to make it.
+
+    Attributes:
+        text: the anchor's.
+        judged: set where the call is about one variant of it.
+    """
 
     id: int
     run_id: int
@@ -47,6 +67,7 @@ class Call(NamedTuple):
     type_ids: tuple[str, ...]
     cues: dict[str, str]
     attempts: int
+    judged: Judged | None = None
 
 
 class _Wanted(NamedTuple):
@@ -190,11 +211,22 @@ def _filled(session: Session, selection: Selection, asked: tuple[str, ...]) -> d
     return filled
 
 
-def open_calls(session: Session, run_id: int, *, after: int = 0) -> list[Call]:
+def open_calls(
+    session: Session,
+    run_id: int,
+    *,
+    after: int = 0,
+    limit: int = BLOCK,
+    ids: Sequence[int] | None = None,
+    batch: str | None = None,
+) -> list[Call]:
     """The next block of calls that are still to be made, in the order they were planned.
 
     Args:
         after: the id of the last call that was handed out; 0 to begin.
+        limit: at most so many.
+        ids: only these; None for all.
+        batch: only those that lie in this batch ('' for in none); None for all.
     """
     query = (
         select(ModelCall, Anchor.uid, AnchorRevision.text, PromptVersion.template)  # type: ignore[call-overload]
@@ -211,9 +243,14 @@ def open_calls(session: Session, run_id: int, *, after: int = 0) -> list[Call]:
             col(ModelCall.id) > after,
         )
         .order_by(col(ModelCall.id))
-        .limit(BLOCK)
+        .limit(limit)
     )
-    return [_call(*row) for row in session.execute(query)]
+    if ids is not None:
+        query = query.where(col(ModelCall.id).in_(ids))
+    if batch is not None:
+        query = query.where(col(ModelCall.batch) == batch)
+    # A thousand calls share one template, and hold it in memory once.
+    return [_call(*row[:3], sys.intern(row[3])) for row in session.execute(query)]
 
 
 def _call(row: ModelCall, uid: str, text: str, template: str) -> Call:

@@ -4,9 +4,11 @@ Retries, budgets and storage are elsewhere; here a failure becomes one of the pr
 counted, with how long the server asked to wait.
 """
 
+import json
 import logging
 import math
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import openai
@@ -22,6 +24,8 @@ NO_KEY = "none"
 TIMEOUT_SECONDS = 120.0
 MAX_WAIT_SECONDS = 600.0
 """The longest wait that a server's Retry-After is believed."""
+
+PATH = "/chat/completions"
 
 _OUT_OF_MONEY = "insufficient_quota"
 
@@ -119,14 +123,19 @@ class ChatModel:
         while True:
             request = self.request(prompt, answer)
             try:
-                completion = await self.client().chat.completions.create(**request)
-            except openai.BadRequestError as error:
+                # Not chat.completions.create(): building and checking its types takes longer than
+                # everything else we do for a call, and servers answer what fits none of them.
+                body: Any = await self.client().post(PATH, cast_to=object, body=request)
+                body = json.loads(body) if isinstance(body, str) else body
+            except (openai.BadRequestError, openai.UnprocessableEntityError) as error:
                 if self._learns_from(error, request):
                     continue
                 raise CallError(Problem.REFUSED_REQUEST, self._said(error)) from error
             except openai.APIError as error:
                 raise self.explained(error) from error
-            return read_completion(completion)
+            except ValueError as error:
+                raise CallError(Problem.SERVER, "The server's answer is no JSON.") from error
+            return read_completion(body)
 
     def request(self, prompt: str, answer: type[BaseModel] | None) -> dict[str, Any]:
         """The body of a request."""
@@ -141,7 +150,7 @@ class ChatModel:
             request["response_format"] = response_format(answer)
         return request
 
-    def _learns_from(self, error: openai.BadRequestError, request: dict[str, Any]) -> bool:
+    def _learns_from(self, error: openai.APIStatusError, request: dict[str, Any]) -> bool:
         """Whether the request was refused for something that can be left out; it is from now on.
 
         Other calls under way may have learnt the same meanwhile: what counts is what was sent.
@@ -198,6 +207,7 @@ class ChatModel:
         return f"The server at {self.base_url}" if self.base_url else "OpenAI"
 
 
+@lru_cache
 def response_format(answer: type[BaseModel]) -> dict[str, Any]:
     """The request's parameter for structured outputs of this model."""
     return {
@@ -208,23 +218,34 @@ def response_format(answer: type[BaseModel]) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def read_completion(completion: Any) -> Reply:
-    """Read a completion; servers differ in what they leave out.
+def read_completion(body: Any) -> Reply:
+    """Read a completion, as parsed JSON; servers differ in what they leave out.
 
     Raises:
         CallError: it holds no message.
     """
-    choices = getattr(completion, "choices", None)
-    if not choices or choices[0].message is None:
-        raise CallError(Problem.SERVER, "The server sent an answer without a message.")
-    message, usage = choices[0].message, completion.usage
-    return Reply(
-        raw=message.content or "",
-        finish_reason=choices[0].finish_reason or "",
-        prompt_tokens=usage.prompt_tokens if usage else None,
-        completion_tokens=usage.completion_tokens if usage else None,
-        refusal=getattr(message, "refusal", None) or "",
-    )
+    try:
+        choice = body["choices"][0]
+        message, usage = choice["message"], body.get("usage") or {}
+        return Reply(
+            raw=_text(message.get("content")),
+            finish_reason=_text(choice.get("finish_reason")),
+            prompt_tokens=_count(usage.get("prompt_tokens")),
+            completion_tokens=_count(usage.get("completion_tokens")),
+            refusal=_text(message.get("refusal")),
+        )
+    except (AttributeError, IndexError, KeyError, TypeError) as error:
+        raise CallError(Problem.SERVER, "The server sent an answer without a message.") from error
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    return json.dumps(value, ensure_ascii=False) if value else ""
+
+
+def _count(value: Any) -> int | None:
+    return value if isinstance(value, int) and value >= 0 else None
 
 
 def _retry_after(error: openai.APIStatusError) -> float | None:

@@ -43,7 +43,7 @@ class Estimate(NamedTuple):
         anchors: how many are asked about.
         calls: by role.
         prompt_tokens, completion_tokens, cost, seconds: None where nothing was measured yet for
-            one of the roles; ``cost`` in US dollars.
+            one of the roles; ``cost`` in US dollars. Nobody knows how long a batch takes.
         based_on: answered calls that the estimate rests on.
     """
 
@@ -89,8 +89,9 @@ def _estimate(
             completion += asked * mean.completion_tokens
             seconds += asked * mean.seconds
     at_once = min(request.concurrency, max(1, sum(calls.values())))
-    cost = (prompt * request.price.prompt + completion * request.price.completion) / 1e6
-    return Estimate(anchors, dict(calls), prompt, completion, cost, seconds / at_once, based_on)
+    cost = (prompt * request.charged.prompt + completion * request.charged.completion) / 1e6
+    took = None if request.batch else seconds / at_once
+    return Estimate(anchors, dict(calls), prompt, completion, cost, took, based_on)
 
 
 def measured_calls(session: Session, request: GenerationRequest) -> dict[str, Measured]:

@@ -16,9 +16,6 @@ _TABLE: dict[str, Any] = json.loads(_FILE.read_text(encoding="utf-8"))
 DATED: str = _TABLE["dated"]
 """Month of the prices that come with the program."""
 
-BATCH_SHARE = 0.5
-"""What a call in a batch costs of one that is answered at once, at OpenAI."""
-
 
 def prices(session: Session) -> dict[str, Price]:
     """US dollars per million tokens by model; the project's own win over those that came along."""
@@ -26,8 +23,8 @@ def prices(session: Session) -> dict[str, Price]:
     return {name: Price(**value) for name, value in (_TABLE["models"] | own).items()}
 
 
-def price_of(session: Session, model: str, *, batch: bool = False) -> Price | None:
-    """The price of a model; None where none is known.
+def price_of(session: Session, model: str) -> Price | None:
+    """The price of a model's call that is answered at once; None where none is known.
 
     A dated name ('gpt-4o-mini-2024-07-18') costs what its family costs.
     """
@@ -35,9 +32,7 @@ def price_of(session: Session, model: str, *, batch: bool = False) -> Price | No
     names = [name for name in known if model == name or model.startswith(f"{name}-20")]
     if not names:
         return None
-    price = known[max(names, key=len)]
-    share = BATCH_SHARE if batch else 1.0
-    return Price(prompt=price.prompt * share, completion=price.completion * share)
+    return known[max(names, key=len)]
 
 
 def set_price(session: Session, model: str, price: Price | None) -> None:

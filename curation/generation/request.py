@@ -52,6 +52,10 @@ class Selection(BaseModel):
         return self
 
 
+BATCH_SHARE = 0.5
+"""What a call in a batch costs of one that is answered at once, at OpenAI."""
+
+
 class Price(BaseModel):
     """US dollars per million tokens."""
 
@@ -66,6 +70,10 @@ class Price(BaseModel):
             (prompt_tokens or 0) * self.prompt + (completion_tokens or 0) * self.completion
         ) / 1e6
 
+    def times(self, share: float) -> "Price":
+        """The price with this share of it paid."""
+        return Price(prompt=self.prompt * share, completion=self.completion * share)
+
 
 class Budget(BaseModel):
     """Where a run stops by itself; None for no cap."""
@@ -76,12 +84,13 @@ class Budget(BaseModel):
     money: float | None = Field(default=None, gt=0, description="US dollars")
 
 
-class GenerationRequest(BaseModel):
-    """All that decides what a run does, but for the key.
+class ModelRequest(BaseModel):
+    """All that decides how a model is asked, but for the key.
 
     Attributes:
-        prompts: by role, the number of the prompt version (``PromptVersion.id``).
-        price: as it was when the run was requested, so that a later change leaves it alone.
+        price: of a call that is answered at once, as it was when the run was requested, so that a
+            later change leaves it alone.
+        batch: whether calls go through the provider's Batch API.
         attempts: at most so many for one call, failures of the server included.
     """
 
@@ -90,8 +99,6 @@ class GenerationRequest(BaseModel):
     provider: Provider = "openai"
     model: str = Field(default="", max_length=200)
     base_url: str = Field(default="", max_length=500)
-    roles: tuple[Role, ...] = ("negation", "hedge")
-    prompts: dict[Role, int] = Field(default_factory=dict)
     temperature: float | None = Field(default=1.0, ge=0, le=2)
     max_tokens: int = Field(default=1000, ge=16, le=32_000)
     structured: bool = True
@@ -100,14 +107,34 @@ class GenerationRequest(BaseModel):
     timeout: float = Field(default=120.0, gt=0, le=3600)
     seed: int = 0
     batch: bool = False
-    selection: Selection = Selection()
     price: Price = Price()
     budget: Budget = Budget()
 
     @model_validator(mode="after")
-    def _consistent(self) -> Self:
-        if not self.roles or len(set(self.roles)) != len(self.roles):
-            raise ValueError("name each call once, and at least one")
+    def _model_is_named(self) -> Self:
         if self.provider == "openai" and not self.model.strip():
             raise ValueError("name the model")
+        return self
+
+    @property
+    def charged(self) -> Price:
+        """What the calls of this run are charged at; the one place where batches become cheaper."""
+        return self.price.times(BATCH_SHARE) if self.batch else self.price
+
+
+class GenerationRequest(ModelRequest):
+    """All that decides what a generation run does, but for the key.
+
+    Attributes:
+        prompts: by role, the number of the prompt version (``PromptVersion.id``).
+    """
+
+    roles: tuple[Role, ...] = ("negation", "hedge")
+    prompts: dict[Role, int] = Field(default_factory=dict)
+    selection: Selection = Selection()
+
+    @model_validator(mode="after")
+    def _roles_are_distinct(self) -> Self:
+        if not self.roles or len(set(self.roles)) != len(self.roles):
+            raise ValueError("name each call once, and at least one")
         return self

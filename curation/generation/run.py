@@ -1,7 +1,7 @@
 """Generation as a run: asked for on a page or the command line, carried out by its own process."""
 
 import asyncio
-from typing import Any
+from typing import Any, TypeVar
 
 from pydantic import ValidationError
 from sqlmodel import Session
@@ -10,16 +10,21 @@ from curation import diagnostics
 from curation.generation.asking import Asker
 from curation.generation.calls import count_calls, plan_calls
 from curation.generation.client import ChatModel
+from curation.generation.ledger import read_ledger
 from curation.generation.prompts import prompt_versions, seed_prompts
 from curation.generation.request import KIND as KIND
-from curation.generation.request import GenerationRequest
-from curation.generation.worker import Worker, read_ledger
+from curation.generation.request import GenerationRequest, ModelRequest
+from curation.generation.worker import Worker
 from curation.types import list_types
 from db.engine import reading
 from db.errors import HedgerowError
 from db.execution import RunContext
 from db.models import CallState, Run
 from db.runs import create_run
+from db.settings import Settings
+
+
+Request = TypeVar("Request", bound=ModelRequest)
 
 
 def checked_request(values: dict[str, Any]) -> GenerationRequest:
@@ -28,8 +33,17 @@ def checked_request(values: dict[str, Any]) -> GenerationRequest:
     Raises:
         HedgerowError: one of them is not usable.
     """
+    return checked(GenerationRequest, values)
+
+
+def checked(kind: type[Request], values: dict[str, Any]) -> Request:
+    """A request of this kind, made of these values.
+
+    Raises:
+        HedgerowError: one of them is not usable.
+    """
     try:
-        return GenerationRequest(**values)
+        return kind(**values)
     except ValidationError as error:
         first = error.errors()[0]
         name = ".".join(str(part) for part in first["loc"]) or "The request"
@@ -58,6 +72,19 @@ def request_generation(
     return run
 
 
+def chat_model(request: ModelRequest, settings: Settings) -> ChatModel:
+    """The model that a request names; the key is this process's."""
+    return ChatModel(
+        model=request.model,
+        key=settings.openai_api_key,
+        base_url=request.base_url or settings.openai_base_url,
+        temperature=request.temperature,
+        max_tokens=request.max_tokens,
+        structured=request.structured,
+        timeout=request.timeout,
+    )
+
+
 def work(context: RunContext) -> dict[str, Any]:
     """Make the calls of a run that are still open, then measure what came (run kind ``generate``).
 
@@ -68,15 +95,7 @@ def work(context: RunContext) -> dict[str, Any]:
     with reading(context.engine) as session:
         types = list_types(session)
     ledger = read_ledger(context.engine, context.run.id or 0, request.budget)
-    model = ChatModel(
-        model=request.model,
-        key=context.settings.openai_api_key,
-        base_url=request.base_url or context.settings.openai_base_url,
-        temperature=request.temperature,
-        max_tokens=request.max_tokens,
-        structured=request.structured,
-        timeout=request.timeout,
-    )
+    model = chat_model(request, context.settings)
     asker = Asker(model, types, attempts=request.attempts)
     asyncio.run(Worker(context, request, asker, ledger).run())
     diagnostics.work(context)

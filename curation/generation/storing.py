@@ -7,13 +7,15 @@ the anchor has already, in the same words and of the same type, is not stored tw
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from sqlalchemy import bindparam, insert, update
+from sqlalchemy import bindparam, insert, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlmodel import Session, col
 
+from curation.decisions import chunks
 from curation.generation.answers import Problem
 from curation.generation.calls import Call
 from curation.generation.client import Reply
+from curation.generation.judgement import Judgement
 from curation.generation.request import Price
 from curation.starter_corpus import RANDOM_SALT
 from curation.text import bucket, variant_uid
@@ -31,6 +33,7 @@ class Attempt(NamedTuple):
         problems: what was wrong, most serious first.
         state: of the call afterwards; open where it will be tried again.
         seconds: from question to answer; None where nobody waited (rules, batches).
+        judgement: of a call about one variant, once it can be read.
     """
 
     call: Call
@@ -41,6 +44,7 @@ class Attempt(NamedTuple):
     message: str
     state: CallState
     seconds: float | None = None
+    judgement: Judgement | None = None
 
 
 class Origin(NamedTuple):
@@ -52,19 +56,27 @@ class Origin(NamedTuple):
 
 def store_attempts(
     session: Session, attempts: Sequence[Attempt], *, origin: Origin, price: Price
-) -> None:
-    """Store attempts and what they change, in their order."""
+) -> list[Attempt]:
+    """Store attempts and what they change, in their order.
+
+    An attempt that is stored already, or whose call has ended meanwhile, is left out: a process
+    that lost its run to another, or a commit that succeeded without our hearing of it.
+
+    Returns:
+        The attempts that were stored.
+    """
+    attempts = _new_ones(session, attempts)
     if not attempts:
-        return
+        return []
     answers = session.execute(
         insert(Answer).returning(col(Answer.id), sort_by_parameter_order=True),
         [_answer(attempt, price) for attempt in attempts],
     )
-    ids = list(answers.scalars())
+    ids = [answer_id or 0 for answer_id in answers.scalars()]
     rows = [
         row
         for attempt, answer_id in zip(attempts, ids, strict=True)
-        for row in _variants(attempt, answer_id=answer_id or 0, origin=origin)
+        for row in _variants(attempt, answer_id=answer_id, origin=origin)
     ]
     if rows:
         _insert_new(session, rows)
@@ -81,6 +93,34 @@ def store_attempts(
             for a in attempts
         ],
     )
+    return attempts
+
+
+def _new_ones(session: Session, attempts: Sequence[Attempt]) -> list[Attempt]:
+    """The attempts that go on from what is stored of their calls."""
+    made: dict[int, int] = {}
+    for some in chunks(attempt.call.id for attempt in attempts):  # locked in the same order always
+        query = (
+            select(col(ModelCall.id), col(ModelCall.attempts))
+            .where(col(ModelCall.id).in_(some), col(ModelCall.state) == CallState.OPEN)
+            .order_by(col(ModelCall.id))
+            .with_for_update()  # SQLite's writers come one after the other anyway
+        )
+        made |= dict(session.execute(query).all())
+    new = []
+    for attempt in attempts:
+        if made.get(attempt.call.id, attempt.number) < attempt.number:
+            new.append(attempt)
+            made[attempt.call.id] = attempt.number
+            if attempt.state is not CallState.OPEN:
+                del made[attempt.call.id]
+    return new
+
+
+def cost_of(attempt: Attempt, price: Price) -> float:
+    """US dollars that an attempt is charged at."""
+    reply = attempt.reply
+    return price.cost(reply.prompt_tokens, reply.completion_tokens) if reply else 0.0
 
 
 def _problem(attempt: Attempt) -> str:
@@ -106,7 +146,7 @@ def _answer(attempt: Attempt, price: Price) -> dict[str, Any]:
         "error": ": ".join(part for part in (names, _storable(attempt.message)) if part),
         "prompt_tokens": prompt_tokens,
         "completion_tokens": completion_tokens,
-        "cost": price.cost(prompt_tokens, completion_tokens) if reply else 0.0,
+        "cost": cost_of(attempt, price),
         "seconds": attempt.seconds,
         "created_at": now(),
     }

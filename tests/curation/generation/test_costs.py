@@ -69,8 +69,9 @@ def test_a_dated_model_costs_what_its_family_does_unless_the_project_knows_bette
         family = price_of(session, "gpt-4o-mini")
         assert family is not None and price_of(session, "gpt-4o-mini-2024-07-18") == family
         assert price_of(session, "gpt-4o") != family and price_of(session, "llama") is None
-        half = price_of(session, "gpt-4o-mini", batch=True)
-        assert half is not None and half.prompt == family.prompt / 2
+        online = checked_request({"model": "gpt-4o-mini", "price": family.model_dump()})
+        batch = online.model_copy(update={"batch": True})
+        assert online.charged == family and batch.charged.prompt == family.prompt / 2
         set_price(session, "gpt-4o-mini", Price(prompt=9))
         assert price_of(session, "gpt-4o-mini") == Price(prompt=9)
         set_price(session, "gpt-4o-mini", None)

@@ -1,5 +1,7 @@
 """A generation run against a real server: what it stores, and what faults leave of it."""
 
+import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -8,10 +10,12 @@ from sqlalchemy import Engine, select
 
 from curation.generation import run as generation
 from curation.generation.run import checked_request, request_generation
+from curation.generation.storing import store_attempts
 from db.engine import reading, writing
 from db.errors import HedgerowError
 from db.execution import execute
 from db.models import Answer, CallState, ModelCall, Run, RunState, Variant
+from db.runs import request_pause
 from db.settings import Settings
 from tests.chat_server import texts_for
 from tests.curation.generation.conftest import Serve
@@ -112,3 +116,76 @@ def test_the_budget_pauses_the_run_which_goes_on_where_it_stopped(
         run.parameters = run.parameters | {"budget": {}}
     again(anchors, home, run.id or 0)
     assert len(table(anchors)) == 40 * 6 and set(server.asked.values()) == {1}
+
+
+def test_retries_stay_within_the_budget(anchors: Engine, home: Path, serve_chat: Serve) -> None:
+    address, server = serve_chat(faults=1.0, kinds=("wrong json",))
+    with pytest.raises(HedgerowError, match="budget"):
+        carry_out(anchors, home, base_url=address, budget={"calls": 21})
+    assert sum(server.asked.values()) == 21
+
+
+def test_money_is_not_spent_on_what_failed_for_free(
+    anchors: Engine, home: Path, serve_chat: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("curation.generation.asking.FIRST_WAIT", 0.0)
+    address, _ = serve_chat(faults=0.5, kinds=("server error",))
+    with pytest.raises(HedgerowError, match="budget"):
+        carry_out(
+            anchors, home, base_url=address, price={"completion": 1000.0}, budget={"money": 0.5}
+        )
+    with reading(anchors) as session:
+        costs = [cost for (cost,) in session.execute(select(Answer.cost))]
+    paid = [cost for cost in costs if cost]
+    assert 0.5 - 2 * max(paid) < sum(paid) <= 0.5 + max(paid)
+
+
+def test_what_cannot_be_stored_is_not_asked_for(
+    anchors: Engine, home: Path, serve_chat: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*args: object, **how: object) -> None:
+        raise RuntimeError("the shelf fell down")
+
+    monkeypatch.setattr("curation.generation.worker.store_attempts", broken)
+    address, server = serve_chat(delay=0.05)
+    with pytest.raises(HedgerowError, match="the shelf fell down"):
+        carry_out(anchors, home, base_url=address)
+    assert sum(server.asked.values()) <= 3 * 8
+
+
+def test_a_database_that_is_away_for_a_moment_loses_nothing(
+    anchors: Engine, home: Path, serve_chat: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    away = iter([True, False, True, *[False] * 100])
+
+    def store(*args: Any, **how: Any) -> Any:
+        if next(away):
+            raise HedgerowError("The database is away.")
+        return store_attempts(*args, **how)
+
+    monkeypatch.setattr("curation.generation.worker.store_attempts", store)
+    monkeypatch.setattr("curation.generation.worker.STORE_AGAIN_SECONDS", (0.01, 0.01))
+    address, server = serve_chat()
+    carry_out(anchors, home, base_url=address)
+    assert len(table(anchors)) == 40 * 6 and set(server.asked.values()) == {1}
+
+
+def test_a_pause_ends_the_run_at_once_though_the_server_asked_for_a_long_wait(
+    anchors: Engine, home: Path, serve_chat: Serve
+) -> None:
+    address, server = serve_chat(faults=1.0, kinds=("rate limit",), retry_after=300)
+    request = checked_request({"model": "fake", "base_url": address})
+    with writing(anchors) as session:
+        run_id = request_generation(session, request).id or 0
+
+    def pause_soon() -> None:
+        while not server.asked:
+            time.sleep(0.05)
+        with writing(anchors) as session:
+            request_pause(session, run_id)
+
+    threading.Thread(target=pause_soon).start()
+    begun = time.monotonic()
+    with pytest.raises(HedgerowError, match="paused"):
+        again(anchors, home, run_id)
+    assert time.monotonic() - begun < 10
