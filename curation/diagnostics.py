@@ -12,6 +12,7 @@ from sqlalchemy import Engine, delete, func, select
 from sqlmodel import Session, col
 
 from curation.decisions import CHUNK, chunks
+from curation.doubt import refresh_doubt
 from curation.encoder_rows import encoder_source, register_encoder
 from curation.encoders import fingerprint, load_encoder, pair_cosines
 from curation.measures import MEASURES_VERSION, Flag, measure
@@ -101,6 +102,7 @@ def _measure_chunk(
     session.execute(delete(Diagnostic).where(col(Diagnostic.variant_id).in_(ids)))
     insert_new(session, Diagnostic, measured)
     store_queue_keys(session, keys)
+    refresh_doubt(session, ids)
 
 
 def _siblings(session: Session, anchor_ids: Iterable[int]) -> dict[int, list[tuple[int, str]]]:

@@ -41,6 +41,7 @@ class Order(StrEnum):
     SUSPICIOUS = "suspicious"
     HARDEST = "hardest"
     RANDOM = "random"
+    DOUBTFUL = "doubtful"
 
 
 @dataclass(frozen=True)
@@ -79,6 +80,8 @@ def _keys(order: Order) -> tuple[ColumnElement[Any], ...]:
         return col(Variant.suspicion).desc(), col(Variant.id).desc()
     if order is Order.HARDEST:
         return col(Variant.hardness).desc(), col(Variant.id).desc()
+    if order is Order.DOUBTFUL:
+        return col(Variant.doubt).desc(), col(Variant.id).desc()
     if order is Order.RANDOM:
         return col(Variant.random_key).asc(), newest_last
     return (newest_last,)
@@ -92,6 +95,7 @@ def _sort_key(variant: Variant, order: Order) -> tuple[float, int]:
         Order.SUSPICIOUS: (-variant.suspicion, -number),
         Order.HARDEST: (-variant.hardness, -number),
         Order.RANDOM: (variant.random_key, number),
+        Order.DOUBTFUL: (-variant.doubt, -number),
     }[order]
 
 

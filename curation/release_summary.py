@@ -17,6 +17,8 @@ from db.models import (
     Anchor,
     Decision,
     Polarity,
+    Reviewer,
+    ReviewerKind,
     Source,
     Status,
     TypeRow,
@@ -169,9 +171,11 @@ def review_summary(connection: Connection) -> dict[str, Any]:
     query = (
         _as_written(counted)
         .join(Decision, col(Decision.variant_id) == Variant.id)
+        .join(Reviewer, col(Reviewer.id) == Decision.reviewer_id)
         .outerjoin(retract, col(retract.retracts_id) == Decision.id)
         .where(
             col(retract.id).is_(None),
+            or_(col(Reviewer.kind) == ReviewerKind.PERSON, col(Reviewer.counts)),
             or_(
                 (col(Variant.status) == Status.REJECTED)
                 & (Decision.verdict == Verdict.REJECT)

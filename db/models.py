@@ -1,7 +1,8 @@
 """The tables. What each row means is fixed in the vocabulary of docs/data_model.md.
 
-Decisions, opinions, notes, cue corrections and release items are append-only: triggers made by the migrations
-refuse to change or delete them. Texts are stored once; kept (derived) columns are named as such.
+Decisions, opinions, notes, cue corrections and release items are append-only: triggers made by the
+migrations refuse to change or delete them. Texts are stored once; kept (derived) columns are named
+as such.
 """
 
 from datetime import datetime

@@ -43,6 +43,25 @@ def texts_for(prompt: str) -> dict[str, str]:
     return found
 
 
+def opinion_on(variant: str) -> dict[str, str]:
+    """What the server says of a variant that it shall judge."""
+    share = _share(variant, "verdict")
+    verdict = "accept" if share < 0.5 else "edit" if share < 0.7 else "reject"
+    return {
+        "comment": f"It is to be {verdict}ed.",
+        "reason": "none" if verdict == "accept" else "wrong_scope",
+        "suggestion": f"Rather: {variant}" if verdict == "edit" else "none",
+        "certainty": f"{_share(variant, 'certainty'):.2f}",
+        "verdict": verdict,
+    }
+
+
+def answer_to(prompt: str) -> dict[str, str]:
+    """What the server answers a prompt with: an opinion where one is asked for, else variants."""
+    variant = prompt.partition("\nVariant: ")[2].partition("\n")[0]
+    return opinion_on(variant) if variant else texts_for(prompt)
+
+
 def _share(*parts: object) -> float:
     digest = hashlib.sha256("|".join(map(str, parts)).encode()).digest()
     return int.from_bytes(digest[:8], "big") / 2**64
@@ -125,7 +144,7 @@ class ChatServer:
         else:
             if not fault:
                 self.answered[prompt] += 1
-            texts, finish = self._faulty(texts_for(prompt), fault)
+            texts, finish = self._faulty(answer_to(prompt), fault)
             await _json(send, 200, _completion(request, prompt, texts, finish, fault))
 
     @staticmethod

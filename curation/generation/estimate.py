@@ -5,7 +5,7 @@ prompts, such as a trial on three anchors; counting them here would need tokeniz
 downloaded.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from sqlalchemy import func, select
@@ -13,7 +13,8 @@ from sqlmodel import Session, col
 
 from curation.generation.calls import wanted_anchors
 from curation.generation.prompts import prompt_versions
-from curation.generation.request import KIND, GenerationRequest
+from curation.generation.request import KIND, GenerationRequest, ModelRequest, Selection
+from curation.taxonomy import Role
 from curation.types import list_types
 from db.models import Answer, CallState, ModelCall, Run
 
@@ -61,18 +62,73 @@ class Estimate(NamedTuple):
         return sum(self.calls.values())
 
 
-def estimate(session: Session, request: GenerationRequest) -> Estimate:
-    """Estimate a run that has not been requested yet."""
-    types = list_types(session)
-    wanted = wanted_anchors(session, request.selection, request.roles, types, seed=request.seed)
-    calls: dict[str, int] = {role: len(anchors) for role, anchors in wanted.items()}
-    anchors = len({anchor.uid for some in wanted.values() for anchor in some})
-    measured = measured_calls(session, request)
+class Wanted(NamedTuple):
+    """What a selection comes to: anchors, and calls by role."""
+
+    anchors: int
+    calls: dict[str, int]
+
+    @property
+    def total(self) -> int:
+        """All calls."""
+        return sum(self.calls.values())
+
+
+def count_wanted(
+    session: Session, selection: Selection, roles: Sequence[Role], *, seed: int
+) -> Wanted:
+    """Count what a run would ask for; takes a second or two where there are 350,000 variants."""
+    found = wanted_anchors(session, selection, roles, list_types(session), seed=seed)
+    uids = {anchor.uid for anchors in found.values() for anchor in anchors}
+    return Wanted(len(uids), {role: len(anchors) for role, anchors in found.items()})
+
+
+def estimate(
+    session: Session, request: GenerationRequest, wanted: Wanted | None = None
+) -> Estimate:
+    """Estimate a run that has not been requested yet; rules cost nothing.
+
+    Args:
+        wanted: what its selection comes to, where that was counted already.
+    """
+    if wanted is None:
+        wanted = count_wanted(session, request.selection, request.roles, seed=request.seed)
+    if request.provider == "rules":
+        return Estimate(wanted.anchors, wanted.calls, 0, 0, 0.0, None, 0)
+    prompts = {}
+    for role in request.roles:
+        versions = prompt_versions(session, role)
+        if chosen := request.prompts.get(role) or (versions[0].id if versions else None):
+            prompts[role] = chosen
+    return estimate_calls(
+        session, request, kind=KIND, calls=wanted.calls, anchors=wanted.anchors, prompts=prompts
+    )
+
+
+def estimate_calls(
+    session: Session,
+    request: ModelRequest,
+    *,
+    kind: str,
+    calls: Mapping[str, int],
+    anchors: int,
+    prompts: Mapping[str, int],
+) -> Estimate:
+    """Estimate so many calls of each role in a run of this kind.
+
+    Args:
+        prompts: by role, the number of its prompt version; a role without one is not measured yet.
+    """
+    found = {
+        role: _measured(session, request, role, prompt_id, kind=kind)
+        for role, prompt_id in prompts.items()
+    }
+    measured = {role: mean for role, mean in found.items() if mean is not None}
     return _estimate(request, anchors, calls, measured)
 
 
 def _estimate(
-    request: GenerationRequest,
+    request: ModelRequest,
     anchors: int,
     calls: Mapping[str, int],
     measured: Mapping[str, Measured],
@@ -94,27 +150,13 @@ def _estimate(
     return Estimate(anchors, dict(calls), prompt, completion, cost, took, based_on)
 
 
-def measured_calls(session: Session, request: GenerationRequest) -> dict[str, Measured]:
-    """By role, what earlier calls to this model with these prompts took."""
-    found: dict[str, Measured] = {}
-    for role in request.roles:
-        versions = prompt_versions(session, role)
-        prompt_id = request.prompts.get(role) or (versions[0].id if versions else None)
-        if prompt_id is None:
-            continue
-        measured = _measured(session, request, role, prompt_id)
-        if measured is not None:
-            found[role] = measured
-    return found
-
-
 def _measured(
-    session: Session, request: GenerationRequest, role: str, prompt_id: int
+    session: Session, request: ModelRequest, role: str, prompt_id: int, *, kind: str = KIND
 ) -> Measured | None:
     runs = [
         run_id
         for run_id, parameters in session.execute(
-            select(col(Run.id), col(Run.parameters)).where(col(Run.kind) == KIND)
+            select(col(Run.id), col(Run.parameters)).where(col(Run.kind) == kind)
         )
         if parameters.get("model") == request.model
         and parameters.get("provider") == request.provider
@@ -123,7 +165,7 @@ def _measured(
             col(ModelCall.prompt_version_id) == prompt_id)  # fmt: skip
     done, attempts = session.execute(
         select(func.count(), func.sum(col(ModelCall.attempts))).where(
-            *mine, col(ModelCall.state) == CallState.DONE
+            *mine, col(ModelCall.state) == CallState.DONE, col(ModelCall.attempts) > 0
         )
     ).one()
     if not done:

@@ -1,4 +1,4 @@
-"""Calls to language models, stored before they are made; their opinions; runs that can be paused."""
+"""Calls to language models, stored before they are made; opinions of theirs; pausing runs."""
 
 import sqlalchemy as sa
 from alembic import op

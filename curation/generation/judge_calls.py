@@ -1,0 +1,259 @@
+"""Which variants a model is asked for an opinion on: planned, stored and read back as calls.
+
+One call a variant: an answer that fails costs one opinion and is asked for anew alone, no variant
+is judged by its place in a list or beside its siblings, and an opinion belongs to its variant by
+the call's key. A call for a whole family would save little: nearly all of the prompt is what is
+said of the type, which differs within a family.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field
+from sqlalchemy import ColumnElement, Select, and_, func, insert, select, update
+from sqlmodel import Session, col
+
+from curation.generation.calls import BLOCK, Call, Judged
+from curation.generation.estimate import Estimate, estimate_calls
+from curation.generation.prompts import JUDGE, prompt_versions
+from curation.generation.request import ModelRequest
+from curation.opinions import judge_name
+from curation.reviewers import get_reviewer
+from curation.wording import current_wording
+from db.errors import HedgerowError
+from db.models import (
+    Anchor,
+    AnchorRevision,
+    CallState,
+    Diagnostic,
+    ModelCall,
+    Opinion,
+    PromptVersion,
+    Reviewer,
+    Status,
+    TypeRow,
+    Variant,
+)
+
+KIND = "judge"
+"""Of the runs."""
+
+
+class JudgeSelection(BaseModel):
+    """The variants of a run; those that this judge has judged already are never among them.
+
+    Attributes:
+        types: ids of variant types; none for all.
+        status: only variants of this status; None for all but replaced wordings.
+        flagged: only those of which the diagnostics flag something.
+        limit: at most so many, drawn by the project's random key, so that a sample is what people
+            come to first in the queue's random order; None for all.
+        variants: uids; none for all that the rest describes.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    types: tuple[str, ...] = ()
+    status: Status | None = Status.PENDING
+    flagged: bool = False
+    limit: int | None = Field(default=None, ge=1)
+    variants: tuple[str, ...] = Field(default=(), max_length=10_000)
+
+
+class JudgeRequest(ModelRequest):
+    """All that decides what a run that asks for opinions does, but for the key.
+
+    Attributes:
+        prompt: number of the prompt version (``PromptVersion.id``); None for the newest.
+    """
+
+    temperature: float | None = Field(default=0.0, ge=0, le=2)
+    max_tokens: int = Field(default=500, ge=16, le=32_000)
+    prompt: int | None = None
+    selection: JudgeSelection = JudgeSelection()
+
+
+def prompt_of(session: Session, request: JudgeRequest) -> PromptVersion | None:
+    """The prompt that a request names, or the newest; None before there is one.
+
+    Raises:
+        HedgerowError: the request names none that asks for opinions.
+    """
+    versions = prompt_versions(session, JUDGE)
+    if request.prompt is None:
+        return versions[0] if versions else None
+    found = next((row for row in versions if row.id == request.prompt), None)
+    if found is None:
+        raise HedgerowError(
+            f"There is no prompt {request.prompt} that asks for opinions; choose another."
+        )
+    return found
+
+
+def judge_of(session: Session, request: JudgeRequest) -> Reviewer | None:
+    """The reviewer that the model of a request is; None where it has judged nothing yet."""
+    prompt = prompt_of(session, request)
+    return get_reviewer(session, judge_name(request.model, prompt.version)) if prompt else None
+
+
+def plan_judging(session: Session, run_id: int, request: JudgeRequest) -> int:
+    """Store the calls of a run; its prompt is named.
+
+    Returns:
+        How many there are.
+
+    Raises:
+        HedgerowError: there is nothing to judge.
+    """
+    query = _wanted(session, request)
+    rows = session.execute(query.execution_options(yield_per=BLOCK))
+    total = 0
+    for block in rows.partitions():
+        calls = [_row(run_id, request, *row) for row in block]
+        session.execute(insert(ModelCall), calls)
+        total += len(calls)
+    if not total:
+        raise HedgerowError(
+            "There is nothing to judge: this model has given its opinion on every variant of this "
+            "selection; choose other variants."
+        )
+    return total
+
+
+def _row(
+    run_id: int, request: JudgeRequest,
+    uid: str, anchor_id: int, revision: int, type_id: str, cue: str | None,
+) -> dict[str, Any]:  # fmt: skip
+    return {
+        "run_id": run_id,
+        "key": uid,
+        "role": JUDGE,
+        "anchor_id": anchor_id,
+        "anchor_revision": revision,
+        "prompt_version_id": request.prompt,
+        "type_ids": [type_id],
+        "cues": {type_id: cue} if cue else {},
+        "state": CallState.OPEN,
+    }
+
+
+def count_wanted(session: Session, request: JudgeRequest) -> tuple[int, int]:
+    """How many variants a request asks about, and of how many anchors."""
+    wanted = _wanted(session, request).subquery()
+    counts = select(func.count(), func.count(wanted.c.anchor_id.distinct()))
+    variants, anchors = session.execute(counts.select_from(wanted)).one()
+    return variants, anchors
+
+
+def _wanted(session: Session, request: JudgeRequest) -> Select[Any]:
+    """(uid, anchor, its revision, type, cue) of each variant to judge."""
+    selection = request.selection
+    query = (
+        select(
+            col(Variant.uid), col(Variant.anchor_id), col(Anchor.revision), col(Variant.type_id),
+            col(Variant.cue),
+        )
+        .join(Anchor, col(Anchor.id) == Variant.anchor_id)
+        .join(TypeRow, _type_in_use())
+        .where(col(Variant.retired).is_(False))
+    )  # fmt: skip
+    if selection.status is None:
+        query = query.where(col(Variant.status) != Status.SUPERSEDED)
+    else:
+        query = query.where(col(Variant.status) == selection.status)
+    if selection.types:
+        query = query.where(col(Variant.type_id).in_(selection.types))
+    if selection.variants:
+        query = query.where(col(Variant.uid).in_(selection.variants))
+    if selection.flagged:
+        query = query.join(Diagnostic, col(Diagnostic.variant_id) == Variant.id).where(
+            col(Diagnostic.flags) != 0
+        )
+    if (judge := judge_of(session, request)) is not None:
+        query = query.where(~_judged(judge.id or 0))
+    if selection.limit is None:
+        return query.order_by(col(Variant.id))
+    return query.order_by(col(Variant.random_key), col(Variant.id)).limit(selection.limit)
+
+
+def _type_in_use() -> ColumnElement[bool]:
+    """SQL, for a join: nobody can say what a variant of a retired type shall be."""
+    return and_(col(TypeRow.id) == col(Variant.type_id), col(TypeRow.retired_at).is_(None))
+
+
+def _judged(reviewer_id: int) -> ColumnElement[bool]:
+    """SQL: this reviewer has given its opinion on the variant, beside the anchor as it is now."""
+    return (
+        select(col(Opinion.decision_id))
+        .where(
+            col(Opinion.variant_id) == col(Variant.id),
+            col(Opinion.reviewer_id) == reviewer_id,
+            col(Opinion.since_version) == col(Variant.since_version),
+        )
+        .exists()
+    )
+
+
+def close_needless(session: Session, run_id: int, reviewer_id: int) -> int:
+    """Close the open calls of a run whose variants another run has had judged since.
+
+    Returns:
+        How many.
+    """
+    judged = (
+        select(col(Variant.id))
+        .where(col(Variant.uid) == col(ModelCall.key), _judged(reviewer_id))
+        .exists()
+    )
+    mine = and_(col(ModelCall.run_id) == run_id, col(ModelCall.state) == CallState.OPEN)
+    closed = session.connection().execute(
+        update(ModelCall).where(mine, judged).values(state=CallState.DONE)
+    )
+    return closed.rowcount
+
+
+def open_judging(
+    session: Session, run_id: int, *, after: int = 0, limit: int = BLOCK
+) -> list[Call]:
+    """The next block of calls that are still to be made, in the order they were planned.
+
+    The texts are those of now: what is judged is the variant beside its anchor's current wording.
+    """
+    query = (
+        select(ModelCall, Variant, Anchor.uid, AnchorRevision.text, PromptVersion.template)  # type: ignore[call-overload]
+        .join(Variant, col(Variant.uid) == ModelCall.key)
+        .join(TypeRow, _type_in_use())
+        .join(Anchor, col(Anchor.id) == Variant.anchor_id)
+        .join(AnchorRevision, current_wording())
+        .join(PromptVersion, col(PromptVersion.id) == ModelCall.prompt_version_id)
+        .where(
+            col(ModelCall.run_id) == run_id,
+            col(ModelCall.state) == CallState.OPEN,
+            col(ModelCall.id) > after,
+        )
+        .order_by(col(ModelCall.id))
+        .limit(limit)
+    )
+    return [_call(*row) for row in session.execute(query)]
+
+
+def _call(row: ModelCall, variant: Variant, uid: str, text: str, template: str) -> Call:
+    return Call(
+        id=row.id or 0, run_id=row.run_id, role=row.role, anchor_id=row.anchor_id,
+        anchor_revision=row.anchor_revision, anchor_uid=uid, text=text,
+        prompt_version_id=row.prompt_version_id, template=template,
+        type_ids=(variant.type_id,), cues=row.cues, attempts=row.attempts,
+        judged=Judged(
+            variant.id or 0, variant.version, variant.since_version, variant.text, variant.cue
+        ),
+    )  # fmt: skip
+
+
+def estimate_judging(session: Session, request: JudgeRequest) -> Estimate:
+    """Estimate a run that has not been requested yet."""
+    variants, anchors = count_wanted(session, request)
+    prompt = prompt_of(session, request)
+    prompts: Mapping[str, int] = {JUDGE: prompt.id or 0} if prompt else {}
+    return estimate_calls(
+        session, request, kind=KIND, calls={JUDGE: variants}, anchors=anchors, prompts=prompts
+    )
