@@ -145,7 +145,12 @@ def _role(prompt: PromptVersion) -> PromptName:
 
 
 def _add(
-    session: Session, role: PromptName, template: str, *, parent_id: int | None, author_id: int | None
+    session: Session,
+    role: PromptName,
+    template: str,
+    *,
+    parent_id: int | None,
+    author_id: int | None,
 ) -> PromptVersion:
     newest = session.execute(
         select(func.max(PromptVersion.version)).where(col(PromptVersion.name) == role)
