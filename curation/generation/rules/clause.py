@@ -1,0 +1,223 @@
+"""Finding the main clause of a plain statement: its subject, its finite verb, and what follows.
+
+Each word becomes one letter for its part of speech, so that a clause can be described by a regular
+expression whose matches are word positions. Whatever the description does not fit is left alone:
+a sentence that is skipped costs nothing, one that is misread brings bad English.
+"""
+
+import re
+from enum import StrEnum
+from typing import NamedTuple
+
+from curation.generation.rules.tagging import Token, tag
+from curation.suitability import anchor_problems
+
+
+class Skip(StrEnum):
+    """Why the rules write nothing, as a page may say it."""
+
+    UNSUITABLE = "no plain affirmative statement"
+    UNCLEAR = "the main clause is not certain"
+    COORDINATED = "several clauses or verbs are joined"
+    SCOPE = "a word or clause would change what is denied"
+    NO_OPPOSITE = "no sure opposite is known"
+    NO_CONSTRUCTION = "no sure construction is known"
+    NO_CUE = "no cue can be placed"
+    NO_RULE = "there are no rules for this type"
+
+
+class Skipped(Exception):
+    """The rules do not write this; ``reason`` says why."""
+
+    def __init__(self, reason: Skip) -> None:
+        super().__init__(reason.value)
+        self.reason = reason
+
+
+_LETTERS = {
+    "AT0": "D", "DPS": "D", "DT0": "d", "AJ0": "A", "AJC": "A", "AJS": "A", "ORD": "A",
+    "CRD": "Z", "NN0": "N", "NN1": "N", "NN2": "N", "NP0": "N", "ZZ0": "N", "UNC": "N",
+    "PNI": "R", "PNP": "R", "PNX": "R", "POS": "K", "PRP": "P", "PRF": "P", "AV0": "V",
+    "AVP": "V", "AVQ": "S", "CJS": "S", "CJT": "W", "DTQ": "W", "PNQ": "W", "CJC": "C",
+    "VBB": "B", "VBZ": "B", "VBD": "B", "VHB": "H", "VHZ": "H", "VHD": "H", "VDB": "O",
+    "VDZ": "O", "VDD": "O", "VM0": "M", "VVB": "F", "VVZ": "F", "VVD": "F", "VVI": "F",
+    "VBI": "I", "VHI": "I", "VDI": "I", "VVG": "G", "VBG": "G", "VHG": "G", "VDG": "G",
+    "VVN": "E", "VBN": "E", "VHN": "E", "VDN": "E", "TO0": "T", "XX0": "X", "EX0": "x",
+}  # fmt: skip
+_FINITE = "BHMOF"
+_MODIFIERS = "(?:V?[AGEZ]|A,A|ACA)*"
+_NOUN_PHRASE = f"(?:(?:[Dd]{{0,2}}{_MODIFIERS}N+K)*[Dd]{{0,2}}{_MODIFIERS}N+Z?|R|d)"
+_PHRASE = f"(?:V?P+{_NOUN_PHRASE}(?:C{_NOUN_PHRASE})?)"
+_AFTER_NOUN = f"{_PHRASE}*(?:[GE]V?(?:{_NOUN_PHRASE})?{_PHRASE}*)?"
+_ONE_VERB = f"V*[{_FINITE}][^,{_FINITE}SWC]*"
+_RELATIVE = f"(?:W(?:{_NOUN_PHRASE})?{_ONE_VERB}|,W(?:{_NOUN_PHRASE})?{_ONE_VERB},|R{_ONE_VERB})"
+_SUBJECT = (
+    f"(?P<head>{_NOUN_PHRASE})(?P<after>{_AFTER_NOUN})(?P<relative>{_RELATIVE})?"
+    f"(?P<joined>C{_NOUN_PHRASE}{_AFTER_NOUN})?"
+)
+_FRONT = f"(?:{_PHRASE}+(?:[GE]{_PHRASE}*)?,|V,|S[^,]*[{_FINITE}][^,]*,)"
+_CLAUSE = re.compile(
+    f"(?P<front>{_FRONT})?(?:(?P<subject>{_SUBJECT})|(?P<there>x))"
+    f"(?P<adverbs>V{{0,2}})(?P<finite>[{_FINITE}])(?P<rest>.*)"
+)
+
+_UNFIT = re.compile(r"[?!;:\"“”()\[\]…/*–—]|\s-\s|\.\s+\S|''|‘")
+_ABBREVIATION = re.compile(r"\b(?:Dr|Mr|Mrs|Ms|St|Prof|[A-Z])\.")
+
+
+class Clause(NamedTuple):
+    """A statement, taken apart. Positions are those of ``tokens``, ends exclusive.
+
+    Attributes:
+        letters: one a token.
+        head: of the noun that leads the subject; the subject itself where that is a pronoun.
+        plain: whether the subject is one noun phrase, with no relative clause and no 'and'.
+        plural: None where it cannot be told.
+        finite: of the finite verb; adverbs may stand between it and the subject.
+        end: of the last word; a full stop comes after it.
+    """
+
+    text: str
+    tokens: list[Token]
+    letters: str
+    subject_start: int
+    subject_end: int
+    head: int
+    plain: bool
+    plural: bool | None
+    finite: int
+    end: int
+
+    @property
+    def verb(self) -> Token:
+        return self.tokens[self.finite]
+
+    @property
+    def kind(self) -> str:
+        """B be, H have, M modal, O do, F any other verb."""
+        return self.letters[self.finite]
+
+    @property
+    def tail(self) -> str:
+        return self.letters[self.finite + 1 : self.end]
+
+    def word(self, position: int) -> str:
+        """The word there in lower case; '' outside."""
+        return self.tokens[position].lower if 0 <= position < self.end else ""
+
+    def letter(self, position: int) -> str:
+        return self.letters[position] if 0 <= position < self.end else ""
+
+    def after_adverbs(self) -> int:
+        """The position after the finite verb and the adverbs that follow it."""
+        position = self.finite + 1
+        while self.letter(position) == "V":
+            position += 1
+        return position
+
+
+def edited(text: str, edits: list[tuple[int, int, str]]) -> str:
+    """The text with stretches (start, end, new) replaced; they must not overlap."""
+    for start, end, new in sorted(edits, reverse=True):
+        text = text[:start] + new + text[end:]
+    return text
+
+
+def read_clause(text: str) -> Clause:
+    """Take a statement apart.
+
+    Raises:
+        Skipped: it is no plain statement, or its main clause cannot be told for sure.
+    """
+    if _UNFIT.search(_ABBREVIATION.sub("", text)) or anchor_problems(text):
+        raise Skipped(Skip.UNSUITABLE)
+    tokens = tag(text)
+    end = len(tokens) - (tokens[-1].word == ".") if tokens else 0
+    if end < 2 or not text[0].isupper():
+        raise Skipped(Skip.UNCLEAR)
+    letters = _letters(tokens)
+    match = _CLAUSE.fullmatch(letters[:end])
+    if match is None or "X" in letters or "!" in letters[:end]:
+        raise Skipped(Skip.UNCLEAR)
+    clause = _clause(text, tokens, letters, end, match)
+    _check_agreement(clause)
+    _check_later_verbs(clause)
+    return clause
+
+
+def _letters(tokens: list[Token]) -> str:
+    letters = ""
+    for token in tokens:
+        letter = _LETTERS.get(token.tag, "," if token.word == "," else "!")
+        before = letters.rstrip("V")[-1:]
+        if token.tag in ("VVI", "VVB") and before in ("T", "M", "O"):
+            letter = "I"
+        elif token.tag == "VVD" and before in ("B", "H"):
+            letter = "E"
+        letters += letter
+    return letters
+
+
+def _clause(
+    text: str, tokens: list[Token], letters: str, end: int, match: re.Match[str]
+) -> Clause:
+    start = match.end("front") if match["front"] else 0
+    finite = match.start("finite")
+    if match["there"]:
+        return Clause(text, tokens, letters, start, start + 1, start, True, None, finite, end)
+    head = match.end("head") - 1
+    while letters[head] == "Z" and head > start:
+        head -= 1
+    joined = match["joined"] is not None
+    plain = not joined and not match["relative"]
+    plural = True if joined else _is_plural(tokens, letters, start, head)
+    return Clause(
+        text, tokens, letters, start, match.end("subject"), head, plain, plural, finite, end
+    )
+
+
+_SINGULAR_WORDS = frozenset("he she it this that each everything something".split())
+_PLURAL_WORDS = frozenset("i you we they these those both".split())
+
+
+def _is_plural(tokens: list[Token], letters: str, start: int, head: int) -> bool | None:
+    word, found = tokens[head].lower, tokens[head].tag
+    if word in _PLURAL_WORDS:
+        return True
+    if word in _SINGULAR_WORDS or found == "PNI":
+        return False
+    if letters[head] == "N" and tokens[start].lower in ("a", "an", "every", "each"):
+        return False
+    return {"NN2": True, "NN1": False}.get(found)
+
+
+def _check_agreement(clause: Clause) -> None:
+    """A verb that does not agree with its subject is no finite verb, or has another subject."""
+    found = clause.verb.tag
+    if clause.word(clause.head) == "i" and found in ("VBB", "VHB", "VVB", "VDB", "VVI"):
+        return
+    singular, plural = found.endswith("Z"), found in ("VBB", "VHB", "VDB", "VVB", "VVI")
+    if (singular and clause.plural is True) or (plural and clause.plural is False):
+        raise Skipped(Skip.UNCLEAR)
+    if plural and clause.plural is None and clause.kind == "F":
+        raise Skipped(Skip.UNCLEAR)
+    if clause.kind == "F" and not clause.plain and clause.plural is None:
+        raise Skipped(Skip.UNCLEAR)
+
+
+def _check_later_verbs(clause: Clause) -> None:
+    """Every further finite verb must stand in a clause of its own, opened by a conjunction."""
+    opened = False
+    letters = clause.letters
+    for i in range(clause.finite + 1, clause.end):
+        letter = letters[i]
+        if letter in "SW":
+            opened = True
+        elif letter == "C":
+            opened = False
+        elif letter == "R" and clause.word(i) in _PLURAL_WORDS | {"he", "she", "it"}:
+            opened = opened or letters[i - 1] in "NRF"
+        elif letter in _FINITE:
+            if not opened:
+                raise Skipped(Skip.COORDINATED if "C" in clause.tail else Skip.UNCLEAR)
+            opened = False

@@ -1,0 +1,125 @@
+"""Hedges: cues that can be placed by rule, each in a frame or a place that keeps the claim."""
+
+from collections.abc import Callable, Sequence
+
+from curation.generation.rules.clause import Clause, Skip, Skipped, edited
+from curation.generation.rules.forms import participle
+from curation.generation.rules.verbal import is_main_have, lexical_base
+from curation.generation.rules.words import WORDS
+from curation.text import bucket
+
+_SALT = "hedgerow/rules-cue/1:"
+_FRAMES: dict[str, dict[str, str]] = WORDS["frames"]
+_ADVERBS = frozenset(WORDS["hedging_adverbs"])
+_PROPER = frozenset(WORDS["proper_adjectives"])
+_LOWERED = frozenset(
+    "AT0 DPS DT0 PNP PRP PRF AV0 CRD EX0 PNI CJS AVQ NN2 ORD AJ0 AJC AJS NN1 NN0 VVG CJC".split()
+)
+
+Place = Callable[[Clause, str], str | None]
+
+
+def placeable(type_id: str) -> tuple[str, ...]:
+    """The cues of the paper's list for a type that can be placed at all, in its order."""
+    if type_id == "word":
+        return tuple(dict.fromkeys([*_ADVERBS_IN_ORDER, *_MODALS, *_FRAMES["word"]]))
+    return tuple(_FRAMES["phrase"])
+
+
+_ADVERBS_IN_ORDER: Sequence[str] = WORDS["hedging_adverbs"]
+_MODALS = ("may", "might")
+
+
+def hedge(clause: Clause, type_id: str, cue: str) -> tuple[str, str]:
+    """The statement hedged, with the asked cue where it can be placed, else with a drawn one.
+
+    Returns:
+        The text, and the cue that it uses.
+
+    Raises:
+        Skipped: no cue can be placed.
+    """
+    for candidate in _candidates(clause.text, type_id, cue):
+        new = _place(clause, type_id, candidate)
+        if new is not None:
+            return new, candidate
+    raise Skipped(Skip.NO_CUE)
+
+
+def _candidates(text: str, type_id: str, cue: str) -> list[str]:
+    """The asked cue first, then the others in an order that text and cue decide."""
+    known = placeable(type_id)
+    salt = f"{_SALT}{type_id}:{cue}:"
+    others = sorted(known, key=lambda other: bucket(f"{other}|{text}", salt=salt))
+    return [cue, *others] if cue in known else others
+
+
+def _place(clause: Clause, type_id: str, cue: str) -> str | None:
+    if type_id == "word" and cue in _ADVERBS:
+        return _with_adverb(clause, cue)
+    if type_id == "word" and cue in _MODALS:
+        new = _with_modal(clause, cue)
+        if new is not None:
+            return new
+    frame = _FRAMES[type_id].get(cue)
+    return None if frame is None else _framed(clause, frame)
+
+
+def _framed(clause: Clause, frame: str) -> str | None:
+    """The whole statement in a frame: 'It seems that …'."""
+    first = clause.tokens[0]
+    word = first.word
+    if first.tag == "NP0" or word == "I" or not (word == "A" or word[1:].islower()):
+        lowered = word
+    elif first.tag not in _LOWERED or _keeps_capital(word):
+        lowered = word
+    else:
+        lowered = word[0].lower() + word[1:]
+    statement = lowered + clause.text[first.end :]
+    new = frame.replace("{}", statement)
+    return new if new.endswith(".") or not clause.text.endswith(".") else new + "."
+
+
+def _keeps_capital(word: str) -> bool:
+    lower = word.lower()
+    return lower in _PROPER or lower.removesuffix("s") in _PROPER
+
+
+def _with_adverb(clause: Clause, cue: str) -> str | None:
+    """'is probably open', 'probably sells': where a single clause carries the claim."""
+    if "C" in clause.tail.replace("CN", "") and not _joins_words(clause):
+        return None
+    verb = clause.verb
+    if any(clause.letter(i) == "V" for i in (clause.finite + 1, clause.finite - 1)):
+        return None
+    if clause.kind in ("F", "O") or (clause.kind == "H" and is_main_have(clause)):
+        if verb.word.startswith(("'", "’")):
+            return None
+        return edited(clause.text, [(verb.start, verb.start, f"{cue} ")])
+    return edited(clause.text, [(verb.end, verb.end, f" {cue}")])
+
+
+def _joins_words(clause: Clause) -> bool:
+    """Whether no finite verb follows a conjunction, so that there is but one claim."""
+    after = clause.tail[clause.tail.index("C") :]
+    return not any(letter in "BHMOF" for letter in after)
+
+
+def _with_modal(clause: Clause, cue: str) -> str | None:
+    """'may be open', 'might have sold' for 'is open', 'sold'."""
+    verb = clause.verb
+    if verb.word.startswith(("'", "’")) or clause.kind in ("M", "O"):
+        return None
+    if "C" in clause.tail and not _joins_words(clause):
+        return None
+    if clause.finite != clause.subject_end:
+        return None
+    was = verb.tag in ("VBD", "VHD", "VVD")
+    if clause.kind == "B":
+        new = "have been" if was else "be"
+    elif clause.kind == "H":
+        new = "have had" if was and is_main_have(clause) else "have"
+    else:
+        base = lexical_base(clause)
+        new = f"have {participle(base)}" if was else base
+    return edited(clause.text, [(verb.start, verb.end, f"{cue} {new}")])
