@@ -92,9 +92,11 @@ class RunContext:
             row = session.execute(
                 select(col(Run.cancel_requested), col(Run.pause_requested)).where(*mine)
             ).first()
-        if row is not None and row[1] and not row[0]:
+        if row is None:  # another process has claimed the run: this one must not undo its work
+            self.stop_reason = RunState.INTERRUPTED
+        elif row[1] and not row[0]:
             self.stop_reason = RunState.PAUSED
-        if row is None or row[0] or row[1]:  # gone: another process has claimed the run
+        if row is None or row[0] or row[1]:
             self.stop.set()
 
     def finish(self, state: RunState, message: str, result: Result | None = None) -> None:

@@ -17,6 +17,7 @@ from pydantic import BaseModel, SecretStr
 
 from curation.generation.answers import Problem
 from db.errors import HedgerowError
+from db.settings import without_login
 
 NO_KEY = "none"
 """Sent where no key is set: the client wants one, and local servers ignore it."""
@@ -174,20 +175,20 @@ class ChatModel:
         if isinstance(error, openai.APITimeoutError):
             return CallError(Problem.TIMEOUT, f"No answer within {self.timeout:g} seconds.")
         if isinstance(error, openai.APIConnectionError):
-            return CallError(Problem.CONNECTION, f"{self._where()} does not answer.")
+            return CallError(Problem.CONNECTION, f"{self.where} does not answer.")
         if isinstance(error, openai.AuthenticationError | openai.PermissionDeniedError):
             return HedgerowError(
-                f"{self._where()} refuses the key; check HEDGEROW_OPENAI_API_KEY and what the key "
+                f"{self.where} refuses the key; check HEDGEROW_OPENAI_API_KEY and what the key "
                 "may use."
             )
         if isinstance(error, openai.NotFoundError):
             return HedgerowError(
-                f"{self._where()} knows no model '{self.model}'; check its name and the address."
+                f"{self.where} knows no model '{self.model}'; check its name and the address."
             )
         if isinstance(error, openai.RateLimitError):
             if error.code == _OUT_OF_MONEY:
                 return HedgerowError(
-                    f"{self._where()} says that the account has no money left; top it up, then "
+                    f"{self.where} says that the account has no money left; top it up, then "
                     "resume."
                 )
             return CallError(Problem.RATE_LIMIT, said, retry_after=_retry_after(error))
@@ -203,8 +204,10 @@ class ChatModel:
         key = self.key.get_secret_value()
         return said.replace(key, "(key)") if key else said
 
-    def _where(self) -> str:
-        return f"The server at {self.base_url}" if self.base_url else "OpenAI"
+    @property
+    def where(self) -> str:
+        """The server, for a sentence."""
+        return f"The server at {without_login(self.base_url)}" if self.base_url else "OpenAI"
 
 
 @lru_cache

@@ -8,21 +8,21 @@ from sqlmodel import Session
 
 from curation import diagnostics
 from curation.generation.asking import Asker
+from curation.generation.batches import BatchWorker
 from curation.generation.calls import count_calls, plan_calls
 from curation.generation.client import ChatModel
-from curation.generation.ledger import read_ledger
+from curation.generation.ledger import Ledger, read_ledger
 from curation.generation.prompts import prompt_versions, seed_prompts
 from curation.generation.request import KIND as KIND
 from curation.generation.request import GenerationRequest, ModelRequest
 from curation.generation.worker import Worker
 from curation.types import list_types
 from db.engine import reading
-from db.errors import HedgerowError
+from db.errors import HedgerowError, RunPaused
 from db.execution import RunContext
 from db.models import CallState, Run
 from db.runs import create_run
 from db.settings import Settings
-
 
 Request = TypeVar("Request", bound=ModelRequest)
 
@@ -85,6 +85,19 @@ def chat_model(request: ModelRequest, settings: Settings) -> ChatModel:
     )
 
 
+def make_calls(context: RunContext, request: ModelRequest, asker: Asker) -> Ledger:
+    """Make a run's open calls, each by itself or in batches; gives what the run has spent.
+
+    Raises:
+        RunCancelled, RunPaused: somebody asked for it, or the budget is spent.
+        HedgerowError: no call can succeed.
+    """
+    ledger = read_ledger(context.engine, context.run.id or 0, request.budget)
+    worker = BatchWorker if request.batch else Worker
+    asyncio.run(worker(context, request, asker, ledger).run())
+    return ledger
+
+
 def work(context: RunContext) -> dict[str, Any]:
     """Make the calls of a run that are still open, then measure what came (run kind ``generate``).
 
@@ -94,10 +107,12 @@ def work(context: RunContext) -> dict[str, Any]:
     request = GenerationRequest(**context.parameters)
     with reading(context.engine) as session:
         types = list_types(session)
-    ledger = read_ledger(context.engine, context.run.id or 0, request.budget)
-    model = chat_model(request, context.settings)
-    asker = Asker(model, types, attempts=request.attempts)
-    asyncio.run(Worker(context, request, asker, ledger).run())
+    asker = Asker(chat_model(request, context.settings), types, attempts=request.attempts)
+    try:
+        ledger = make_calls(context, request, asker)
+    except RunPaused:  # by itself: nobody waits for the process to end
+        diagnostics.work(context)
+        raise
     diagnostics.work(context)
     with reading(context.engine) as session:
         counts = count_calls(session, context.run.id or 0)
