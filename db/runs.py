@@ -10,6 +10,7 @@ import os
 import subprocess
 import sys
 import threading
+from collections.abc import Mapping
 from datetime import timedelta
 from importlib import metadata
 from pathlib import Path
@@ -28,6 +29,9 @@ LEASE = timedelta(seconds=20)
 """How long a process may be silent before its run counts as interrupted."""
 
 UNFINISHED = (RunState.QUEUED, RunState.RUNNING)
+
+STOPPED = (RunState.FAILED, RunState.CANCELLED, RunState.INTERRUPTED, RunState.PAUSED)
+"""Before its end; such a run can be started again."""
 
 logger = logging.getLogger(__name__)
 
@@ -114,8 +118,15 @@ def last_log_lines(settings: Settings, run: Run, *, count: int = 15) -> list[str
     return text.replace("\r", "\n").splitlines()[-count:]
 
 
-def start_process(settings: Settings, run: Run) -> None:
-    """Start ``hedgerow run ID`` detached: closing the browser or the app does not end it."""
+def start_process(
+    settings: Settings, run: Run, environment: Mapping[str, str] | None = None
+) -> None:
+    """Start ``hedgerow run ID`` detached: closing the browser or the app does not end it.
+
+    Args:
+        environment: what the process finds in its environment beside the settings, such as a key
+            that is stored nowhere.
+    """
     run_folder(settings, run)
     command = [str(Path(sys.executable).with_name("hedgerow")), "run", str(run.id)]
     try:
@@ -123,7 +134,7 @@ def start_process(settings: Settings, run: Run) -> None:
             process = subprocess.Popen(
                 command,
                 cwd=settings.home,
-                env=settings.process_environment(),
+                env=settings.process_environment() | dict(environment or {}),
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
@@ -225,6 +236,25 @@ def request_pause(session: Session, run_id: int) -> None:
     )
 
 
+def requeue(session: Session, run_id: int) -> None:
+    """Make a run that stopped before its end wait for a process again.
+
+    Raises:
+        HedgerowError: it is done or under way.
+    """
+    silent = (col(Run.state) == RunState.RUNNING) & (col(Run.lease_until) < db_now())
+    changed = session.execute(
+        update(Run)
+        .where(col(Run.id) == run_id, col(Run.state).in_(STOPPED) | silent)
+        .values(
+            state=RunState.QUEUED, cancel_requested=False, pause_requested=False,
+            step=0, total=0, finished_at=None, message="Waiting for its process.",
+        )
+    )  # fmt: skip
+    if not getattr(changed, "rowcount", 0):
+        raise HedgerowError(f"Run {run_id} cannot be started again: it is done or under way.")
+
+
 def claim(engine: Engine, run_id: int, *, host: str, pid: int) -> Run:
     """Take the run for this process: a queued one, or one that stopped before its end.
 
@@ -236,15 +266,7 @@ def claim(engine: Engine, run_id: int, *, host: str, pid: int) -> Run:
     with writing(engine) as session:
         moment = session.execute(select(db_now())).scalar_one()
         free = or_(
-            col(Run.state).in_(
-                [
-                    RunState.QUEUED,
-                    RunState.FAILED,
-                    RunState.CANCELLED,
-                    RunState.INTERRUPTED,
-                    RunState.PAUSED,
-                ]
-            ),
+            col(Run.state).in_([RunState.QUEUED, *STOPPED]),
             (col(Run.state) == RunState.RUNNING) & (col(Run.lease_until) < moment),
         )
         taken = session.execute(

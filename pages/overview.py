@@ -21,6 +21,7 @@ KINDS = {
     "import": "Add anchors",
     "diagnose": "Measure variants",
     "export": "Export a release",
+    "generate": "Generate variants",
     "reorder": "Put the queues in order",
     "recount": "Count a model's verdicts anew",
     "train": "Train an encoder",

@@ -1,43 +1,12 @@
 """A chat server of our own, and anchors to ask it about."""
 
-import socket
-import threading
-import time
-from collections.abc import Callable, Iterator
-from typing import Any
-
 import pytest
-import uvicorn
 from sqlalchemy import Engine
 
 from db.engine import writing
-from tests.chat_server import ChatServer
 from tests.factories import add_anchor
-
-Serve = Callable[..., tuple[str, ChatServer]]
-
-
-@pytest.fixture
-def serve_chat() -> Iterator[Serve]:
-    """Start a chat server with the given faults; gives its address and what it was asked."""
-    servers: list[tuple[uvicorn.Server, threading.Thread]] = []
-
-    def start(**how: Any) -> tuple[str, ChatServer]:
-        application: Any = ChatServer(**how)
-        listener = socket.create_server(("127.0.0.1", 0))
-        config = uvicorn.Config(application, log_level="critical", lifespan="off")
-        server = uvicorn.Server(config)
-        thread = threading.Thread(target=server.run, args=([listener],), daemon=True)
-        thread.start()
-        while not server.started:
-            time.sleep(0.01)
-        servers.append((server, thread))
-        return f"http://127.0.0.1:{listener.getsockname()[1]}/v1", application
-
-    yield start
-    for server, thread in servers:
-        server.should_exit = True
-        thread.join(timeout=10)
+from tests.generating import Serve as Serve
+from tests.generating import serve_chat as serve_chat
 
 
 @pytest.fixture

@@ -1,0 +1,41 @@
+"""A trial of what a person chose, and another budget for a run that has stopped."""
+
+from sqlalchemy import update
+from sqlmodel import Session, col
+
+from curation.generation.estimate import TRIAL
+from curation.generation.request import KIND, Budget, GenerationRequest
+from db.errors import HedgerowError
+from db.models import Run
+from db.runs import STOPPED, get_run
+
+
+def trial_of(request: GenerationRequest) -> GenerationRequest:
+    """The same for three anchors, answered at once: to look at before the big run."""
+    selection = request.selection
+    limit = min(TRIAL, selection.limit or TRIAL)
+    return request.model_copy(
+        update={"selection": selection.model_copy(update={"limit": limit}), "batch": False}
+    )
+
+
+def is_trial(run: Run) -> bool:
+    """Whether a run asks about no more anchors than a trial does."""
+    return int(run.parameters["selection"]["limit"] or TRIAL + 1) <= TRIAL
+
+
+def change_budget(session: Session, run_id: int, budget: Budget) -> None:
+    """Give a run that has stopped before its end another budget; nothing else of it changes.
+
+    Raises:
+        HedgerowError: it is under way or done, or generates nothing.
+    """
+    run = get_run(session, run_id)
+    if run.kind != KIND or run.state not in STOPPED:
+        raise HedgerowError(
+            f"Expected a generation that has stopped before its end, found run {run_id} "
+            f"({run.kind}, {run.state}); pause it first."
+        )
+    request = GenerationRequest(**run.parameters).model_copy(update={"budget": budget})
+    parameters = request.model_dump(mode="json")
+    session.execute(update(Run).where(col(Run.id) == run_id).values(parameters=parameters))

@@ -1,0 +1,245 @@
+"""What a run has brought so far: its pace, its cost, what went wrong, and single calls in full."""
+
+from collections import Counter
+from datetime import timedelta
+from typing import NamedTuple
+
+from sqlalchemy import case, func, select
+from sqlmodel import Session, col
+
+from curation.cues import SPELLING
+from curation.generation.answers import Problem
+from curation.generation.calls import cue_use
+from db.columns import now
+from db.models import (
+    Anchor,
+    AnchorRevision,
+    Answer,
+    CallState,
+    ModelCall,
+    PromptVersion,
+    Run,
+    Source,
+    Variant,
+)
+
+PACE = timedelta(minutes=1)
+"""Over which the pace of a run is measured."""
+
+RAW_SHOWN = 5
+"""Answers with a problem that are shown in full."""
+
+
+class Spent(NamedTuple):
+    """What the attempts of a run took.
+
+    Attributes:
+        cost: US dollars.
+        per_minute: attempts that ended within the last minute; 0 for a run that stands still.
+    """
+
+    attempts: int
+    cost: float
+    prompt_tokens: int
+    completion_tokens: int
+    per_minute: int
+
+
+class Trouble(NamedTuple):
+    """An attempt that had a problem: the anchor, and what came in place of a good answer."""
+
+    anchor: str
+    attempt: int
+    raw: str
+    error: str
+
+
+class Shown(NamedTuple):
+    """One call in full.
+
+    Attributes:
+        variants: type id and text of each variant that the call brought.
+        raw: the last answer as it came.
+        problems: of the last attempt.
+    """
+
+    anchor: str
+    role: str
+    state: CallState
+    cues: tuple[str, ...]
+    variants: tuple[tuple[str, str], ...]
+    raw: str
+    problems: str
+
+
+def spent(session: Session, run_id: int) -> Spent:
+    """What the attempts of a run took so far."""
+    lately = case((col(Answer.created_at) > now() - PACE, 1), else_=0)
+    figures = (
+        func.count(), func.sum(col(Answer.cost)), func.sum(col(Answer.prompt_tokens)),
+        func.sum(col(Answer.completion_tokens)), func.sum(lately),
+    )  # fmt: skip
+    row = session.execute(select(*figures).where(col(Answer.run_id) == run_id)).one()
+    attempts, cost, prompt, completion, recent = (value or 0 for value in row)
+    return Spent(attempts, float(cost), int(prompt), int(completion), int(recent))
+
+
+def problems(session: Session, run_id: int) -> dict[Problem, int]:
+    """How many attempts of a run had each problem, the most frequent first.
+
+    An attempt with several problems counts for each of them.
+    """
+    query = (
+        select(col(Answer.error), func.count())
+        .where(col(Answer.run_id) == run_id, col(Answer.error) != "")
+        .group_by(col(Answer.error))
+    )
+    found: Counter[Problem] = Counter()
+    for error, number in session.execute(query):
+        for problem in _named(error):
+            found[problem] += number
+    return dict(found.most_common())
+
+
+def _named(error: str) -> list[Problem]:
+    names = error.partition(": ")[0].split(", ")
+    return [problem for problem in Problem if problem.value in names]
+
+
+def last_troubles(session: Session, run_id: int, problem: Problem) -> list[Trouble]:
+    """The last attempts that had a problem, the newest first, at most ``RAW_SHOWN``."""
+    error = col(Answer.error)
+    # Further problems of an answer follow after a comma; a server's message, after a colon.
+    named = error.startswith(problem.value) | (
+        error.contains(f", {problem.value}") & ~error.contains(": ")
+    )
+    query = (
+        select(AnchorRevision.text, Answer.attempt, Answer.raw, Answer.error)  # type: ignore[call-overload]
+        .join(
+            AnchorRevision,
+            (col(AnchorRevision.anchor_id) == Answer.anchor_id)
+            & (col(AnchorRevision.revision) == Answer.anchor_revision),
+        )
+        .where(col(Answer.run_id) == run_id, named)
+        .order_by(col(Answer.id).desc())
+        .limit(RAW_SHOWN)
+    )
+    return [Trouble(*row) for row in session.execute(query)]
+
+
+def calls_in_full(session: Session, run_id: int, *, limit: int) -> list[Shown]:
+    """The first calls of a run with what they brought, those of one anchor together."""
+    query = (
+        select(ModelCall, AnchorRevision.text)  # type: ignore[call-overload]
+        .join(
+            AnchorRevision,
+            (col(AnchorRevision.anchor_id) == ModelCall.anchor_id)
+            & (col(AnchorRevision.revision) == ModelCall.anchor_revision),
+        )
+        .where(col(ModelCall.run_id) == run_id)
+        .order_by(col(ModelCall.anchor_id), col(ModelCall.id))
+        .limit(limit)
+    )
+    return [_in_full(session, call, text) for call, text in session.execute(query)]
+
+
+def _in_full(session: Session, call: ModelCall, text: str) -> Shown:
+    answers = list(
+        session.execute(
+            select(Answer).where(col(Answer.call_id) == call.id).order_by(col(Answer.id))
+        ).scalars()
+    )
+    brought = (
+        select(Variant.type_id, Variant.text)  # type: ignore[call-overload]
+        .where(col(Variant.answer_id).in_([answer.id for answer in answers]))
+        .order_by(col(Variant.id))
+    )
+    last = answers[-1] if answers else None
+    return Shown(
+        text, call.role, call.state,
+        tuple(SPELLING.get(cue, cue) for cue in call.cues.values()),
+        tuple((type_id, written) for type_id, written in session.execute(brought)),
+        last.raw if last else "", last.error if last else "",
+    )  # fmt: skip
+
+
+class CueRow(NamedTuple):
+    """How often a run asked for a cue, in its corrected spelling."""
+
+    type_id: str
+    cue: str
+    used: int
+
+
+def cue_rows(session: Session, run_id: int) -> list[CueRow]:
+    """The cues that a run asks for, the most used of each type first."""
+    return [
+        CueRow(type_id, SPELLING.get(cue, cue), used)
+        for type_id, counts in sorted(cue_use(session, run_id).items())
+        for cue, used in sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    ]
+
+
+class Example(NamedTuple):
+    """An anchor that a prompt can be shown filled in for."""
+
+    uid: str
+    text: str
+
+
+def example_anchor(session: Session, number: int) -> Example | None:
+    """The anchor in use with this number, counted around; None where there is none."""
+    used = (col(Anchor.retired_at).is_(None),)
+    total = session.execute(select(func.count()).select_from(Anchor).where(*used)).scalar_one()
+    if not total:
+        return None
+    query = (
+        select(Anchor.uid, AnchorRevision.text)  # type: ignore[call-overload]
+        .join(
+            AnchorRevision,
+            (col(AnchorRevision.anchor_id) == Anchor.id)
+            & (col(AnchorRevision.revision) == Anchor.revision),
+        )
+        .where(*used)
+        .order_by(col(Anchor.id))
+        .offset(number % total)
+        .limit(1)
+    )
+    return Example(*session.execute(query).one())
+
+
+def written_by(session: Session, variant: Variant) -> str:
+    """Which run and which version of which prompt wrote a variant; '' where no prompt did."""
+    if variant.prompt_version_id is None:
+        return ""
+    prompt = session.get_one(PromptVersion, variant.prompt_version_id)
+    return f"Run {variant.run_id}, prompt {prompt.name}, version {prompt.version}"
+
+
+def models_used(session: Session, kind: str, *, limit: int = 50) -> list[str]:
+    """The models that the last runs asked, the newest first."""
+    query = (
+        select(col(Run.parameters))
+        .where(col(Run.kind) == kind)
+        .order_by(col(Run.id).desc())
+        .limit(limit)
+    )
+    names = [parameters.get("model", "") for (parameters,) in session.execute(query)]
+    return [name for name in dict.fromkeys(names) if name]
+
+
+def source_ids(session: Session) -> dict[str, int]:
+    """The number of each source of anchors by its name, in alphabetical order."""
+    query = select(col(Source.name), col(Source.id)).order_by(col(Source.name))
+    return {name: number or 0 for name, number in session.execute(query)}
+
+
+def variant_ids(session: Session, run_id: int, *, limit: int) -> list[int]:
+    """The variants that a run wrote, in the order they came; at most ``limit``."""
+    query = (
+        select(col(Variant.id))
+        .where(col(Variant.run_id) == run_id, col(Variant.retired).is_(False))
+        .order_by(col(Variant.id))
+        .limit(limit)
+    )
+    return [number or 0 for number in session.execute(query).scalars()]

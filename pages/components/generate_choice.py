@@ -1,0 +1,92 @@
+"""What to generate: which anchors, and which calls are made for each."""
+
+from typing import NamedTuple
+
+import streamlit as st
+from sqlmodel import Session
+
+from curation.generation.overview import source_ids
+from curation.generation.prompts import ROLES, types_of
+from curation.generation.request import KIND, Selection, Which
+from curation.taxonomy import Role
+from db.engine import reading
+from db.runs import UNFINISHED, list_runs
+from pages.components import project
+
+WHICH, RUN = "generate-which", "generate-run"
+MAX_SEED = 2**31 - 1
+RUNS = 50
+"""Earlier runs that can be chosen to retry what failed in them."""
+
+ALL_ANCHORS = {
+    Which.WITHOUT: "Anchors that have no variants yet",
+    Which.SLOTS: "Types of which nothing is accepted or pending",
+    Which.FAILED: "What failed in an earlier run",
+}
+CALLS: dict[Role, str] = {"negation": "Negations", "hedge": "Hedges", "paraphrase": "Paraphrases"}
+
+
+class Choice(NamedTuple):
+    """Which anchors, which calls, and the seed that draws sample and cues."""
+
+    selection: Selection
+    roles: tuple[Role, ...]
+    seed: int
+
+
+def draw() -> Choice | None:
+    """Draw the boxes; None while they do not say enough, which is said on the page."""
+    with reading(project.engine()) as session:
+        sources = source_ids(session)
+        runs = _ended_runs(session)
+    options = [which for which in Which if which is not Which.FAILED or runs]
+    left, right = st.columns(2)
+    which = left.selectbox(
+        "Which anchors", options, format_func=lambda which: ALL_ANCHORS[which], key=WHICH,
+        persist_state="session",
+    )  # fmt: skip
+    roles = _roles(right)
+    left, middle, right = st.columns([2, 2, 1])
+    search = left.text_input(
+        "Search", key="generate-search", placeholder="Part of a sentence", max_chars=200,
+        persist_state="session",
+    )  # fmt: skip
+    source = middle.selectbox(
+        "Source", list(sources), index=None, key="generate-source", placeholder="All",
+        persist_state="session",
+    )  # fmt: skip
+    limit = right.number_input(
+        "Sample of", 1, value=None, step=100, key="generate-limit", placeholder="All",
+        help="So many anchors, drawn at random by the seed.", persist_state="session",
+    )  # fmt: skip
+    run = None
+    if which is Which.FAILED:
+        run = st.selectbox(
+            "Earlier run", runs, format_func=lambda number: f"Run {number}", key=RUN,
+            persist_state="session",
+        )  # fmt: skip
+    if not roles:
+        st.text("Choose at least one call.")
+        return None
+    selection = Selection(
+        which=which, search=search.strip(), source_id=sources.get(source or ""), limit=limit,
+        run=run,
+    )  # fmt: skip
+    return Choice(selection, roles, int(st.session_state.get("generate-seed", 0)))
+
+
+def _ended_runs(session: Session) -> list[int]:
+    runs = list_runs(session, kind=KIND, limit=RUNS)
+    return [run.id or 0 for run in runs if run.state not in UNFINISHED]
+
+
+def _roles(place: st.delta_generator.DeltaGenerator) -> tuple[Role, ...]:
+    types = project.types()
+    asked = {role: types_of(role, types) for role in ROLES}
+    named = [role for role in ROLES if asked[role]]
+    chosen = place.pills(
+        "One call an anchor for", named, selection_mode="multi", default=named[:2],
+        format_func=lambda role: f"{CALLS[role]} ({len(asked[role])})", key="generate-roles",
+        help="In brackets: for so many types, all in one answer.", persist_state="session",
+    )  # fmt: skip
+    return tuple(role for role in ROLES if role in (chosen or ()))

@@ -1,0 +1,144 @@
+"""A generation as it goes on: pace, cost, problems; one that has stopped, and how it goes on."""
+
+import streamlit as st
+
+from curation.generation.answers import Problem
+from curation.generation.choices import change_budget
+from curation.generation.overview import Trouble, last_troubles, problems, spent
+from curation.generation.request import Budget, GenerationRequest
+from db.engine import reading, writing
+from db.errors import HedgerowError
+from db.models import Run, RunState
+from db.runs import request_cancel
+from pages.components import background, errors, generate_key, project, run_view
+from pages.components.generate_cost import dollars
+
+_PROBLEM = "generate_resume_problem"
+
+
+def title(run: Run) -> str:
+    """What a run asks, for people; names a model, which is somebody's text."""
+    who = run.parameters["model"] or "rules"
+    limit = run.parameters["selection"]["limit"]
+    return f"variants by {who}" + (f", {limit:,} anchors" if limit else "")
+
+
+def figures(run: Run) -> None:
+    """Pace and cost so far, and how often which problem came up."""
+    with reading(project.engine()) as session:
+        so_far = spent(session, run.id or 0)
+    if not so_far.attempts:
+        return
+    parts = [f"{so_far.attempts:,} calls made"]
+    if run.state == RunState.RUNNING:
+        parts.append(f"{so_far.per_minute:,} in the last minute")
+    if so_far.prompt_tokens:
+        parts.append(f"{so_far.prompt_tokens:,} tokens in, {so_far.completion_tokens:,} out")
+    parts.append(f"{dollars(so_far.cost)}{_of_the_budget(run)}")
+    st.text(" · ".join(parts))
+    troubles(run)
+
+
+def _of_the_budget(run: Run) -> str:
+    money = run.parameters["budget"]["money"]
+    return f" of at most {dollars(money)}" if money else ""
+
+
+def troubles(run: Run) -> None:
+    """How often which problem came up, and the last raw texts of the one that is picked."""
+    with reading(project.engine()) as session:
+        counts = problems(session, run.id or 0)
+    if not counts:
+        return
+    picked = st.pills(
+        "Problems", list(counts), key=f"generate-problem-{run.id}",
+        format_func=lambda problem: f"{problem.value}: {counts[problem]:,}",
+        help="Pick one to read the last texts that came. Problems that asking again solves leave "
+        "no trace in the variants.",
+    )  # fmt: skip
+    if picked is None:
+        return
+    with reading(project.engine()) as session:
+        found = last_troubles(session, run.id or 0, Problem(picked))
+    for trouble in found:
+        _trouble(trouble)
+
+
+def _trouble(trouble: Trouble) -> None:
+    with st.container(border=True):
+        st.text(f"{trouble.anchor}\nAttempt {trouble.attempt}: {trouble.error}")
+        if trouble.raw:
+            st.code(trouble.raw, language=None, wrap_lines=True)
+
+
+def stopped(run: Run, *, busy: bool) -> None:
+    """A run that stopped before its end: why, its budget, and how it goes on.
+
+    Args:
+        busy: whether another run is at work, so that this one has to wait.
+    """
+    with st.container(border=True, key=f"generate-stopped-{run.id}"):
+        st.text(f"Run {run.id}: {title(run)}")
+        st.text(_why(run))
+        figures(run)
+        budget = _budget(run)
+        if run.parameters["provider"] == "openai":
+            generate_key.draw()
+        with st.container(horizontal=True):
+            st.button(
+                "Resume", key=f"generate-resume-{run.id}", type="primary", disabled=busy,
+                on_click=_resume, args=(run, budget), icon=":material/play_arrow:",
+            )  # fmt: skip
+            if run.state != RunState.CANCELLED:
+                st.button(
+                    "Cancel", key=f"generate-cancel-{run.id}", on_click=_cancel, args=(run.id,)
+                )
+        if problem := st.session_state.pop(_PROBLEM, ""):
+            errors.show(problem, key="generate-resume")
+        run_view.log(run, opened=run.state == RunState.FAILED)
+
+
+def _why(run: Run) -> str:
+    kept = "What has been answered is stored; resuming asks for the rest."
+    if run.state == RunState.FAILED:
+        return f"Failed: {run.message} {kept}"
+    if run.state == RunState.CANCELLED:
+        return f"Cancelled. {kept}"
+    if run.state == RunState.INTERRUPTED:
+        return f"Interrupted: its process ended before the run did. {kept}"
+    return f"{run.message} {kept}" if run.message != "Paused." else f"Paused. {kept}"
+
+
+def _budget(run: Run) -> Budget:
+    caps = Budget(**run.parameters["budget"])
+    left, right = st.columns(2)
+    money = left.number_input(
+        "Pause at (US$)", 0.01, value=caps.money, step=1.0, placeholder="No cap",
+        key=f"generate-money-{run.id}",
+    )  # fmt: skip
+    calls = right.number_input(
+        "Pause at (calls)", 1, value=caps.calls, step=100, placeholder="No cap",
+        key=f"generate-calls-{run.id}", help="Those made so far count.",
+    )  # fmt: skip
+    return Budget(money=money, calls=calls)
+
+
+def _resume(run: Run, budget: Budget) -> None:
+    """Go on with a run. What was typed last is read from its boxes."""
+    state = st.session_state
+    budget = Budget(
+        money=state.get(f"generate-money-{run.id}", budget.money),
+        calls=state.get(f"generate-calls-{run.id}", budget.calls),
+    )
+    try:
+        if budget != GenerationRequest(**run.parameters).budget:
+            with writing(project.engine()) as session:
+                change_budget(session, run.id or 0, budget)
+        background.start_again(run, generate_key.environment())
+    except HedgerowError as error:
+        state[_PROBLEM] = str(error)
+
+
+def _cancel(run_id: int) -> None:
+    with writing(project.engine()) as session:
+        request_cancel(session, run_id)

@@ -1,0 +1,132 @@
+"""The prompts in their versions: read, filled in for a real anchor, edited as a copy."""
+
+import streamlit as st
+
+from curation.generation.overview import Example, example_anchor
+from curation.generation.prompts import (
+    MAX_TEMPLATE,
+    PLACES,
+    ROLES,
+    checked_template,
+    draw_cues,
+    fill,
+    prompt_versions,
+    save_copy,
+    seed_prompts,
+    types_of,
+)
+from curation.taxonomy import Role
+from db.engine import reading, writing
+from db.errors import HedgerowError
+from db.models import PromptVersion
+from pages.components import clock, errors, project, signin
+from pages.components.generate_choice import CALLS
+
+_EXAMPLE, _TOLD, _PROBLEM = "generate_example", "generate_prompt_told", "generate_prompt_problem"
+
+
+def ensure() -> None:
+    """Have the prompts that are installed stored, so that there is one to choose."""
+    with reading(project.engine()) as session:
+        known = all(prompt_versions(session, role) for role in ROLES)
+    if not known:
+        with writing(project.engine()) as session:
+            seed_prompts(session)
+
+
+def draw() -> None:
+    """Choose a version; read it, see it filled in, edit a copy."""
+    role = st.segmented_control(
+        "Prompt for", list(ROLES), default=ROLES[0], format_func=lambda role: CALLS[role],
+        key="generate-prompt-of", required=True, persist_state="session",
+    ) or ROLES[0]  # fmt: skip
+    with reading(project.engine()) as session:
+        versions = {row.version: row for row in prompt_versions(session, role)}
+    version = st.selectbox(
+        "Version", list(versions), format_func=lambda number: _named(versions[number]),
+        key=f"generate-version-{role}-{len(versions)}",
+    )  # fmt: skip
+    if told := st.session_state.pop(_TOLD, ""):
+        st.text(told)
+    chosen = versions[version]
+    left, right = st.columns(2)
+    with left:
+        template = _editor(chosen, role)
+    with right:
+        _preview(template, role)
+
+
+def _named(row: PromptVersion) -> str:
+    origin = "as installed" if row.parent_id is None else "edited"
+    return f"Version {row.version}, {origin}, {clock.local(row.created_at):%Y-%m-%d %H:%M}"
+
+
+def _editor(chosen: PromptVersion, role: Role) -> str:
+    """The template in a box, whose edited copy becomes a version of its own; what it holds."""
+    key = f"generate-template-{chosen.id}"
+    template = st.text_area(
+        "Template", chosen.template, height=260, key=key, max_chars=MAX_TEMPLATE,
+        persist_state="session",
+        help="Edit it and save the copy as the next version; this one stays. "
+        + " ".join(f"{place} is where {what} goes." for place, what in PLACES[role].items()),
+    )  # fmt: skip
+    edited = template.strip() != chosen.template
+    with st.container(horizontal=True):
+        st.button(
+            "Save the copy", key="generate-save-prompt", type="primary", disabled=not edited,
+            on_click=_save, args=(chosen, key),
+        )  # fmt: skip
+        st.button(
+            "Take the changes back", key="generate-undo-prompt", disabled=not edited,
+            on_click=_undo, args=(chosen, key),
+        )  # fmt: skip
+    if problem := st.session_state.pop(_PROBLEM, ""):
+        errors.show(problem, key="generate-prompt")
+    return template
+
+
+def _save(chosen: PromptVersion, key: str) -> None:
+    """Keep the draft where it cannot be used yet."""
+    try:
+        with writing(project.engine()) as session:
+            saved = save_copy(
+                session, chosen, st.session_state[key], author_id=signin.reviewer_id()
+            )
+            st.session_state[_TOLD] = f"Saved as version {saved.version}."
+    except HedgerowError as error:
+        st.session_state[_PROBLEM] = str(error)
+    else:
+        st.session_state[key] = chosen.template
+
+
+def _undo(chosen: PromptVersion, key: str) -> None:
+    st.session_state[key] = chosen.template
+
+
+def _preview(template: str, role: Role) -> None:
+    """The prompt as it is sent, for one anchor with its drawn cues."""
+    number = st.session_state.setdefault(_EXAMPLE, 0)
+    with reading(project.engine()) as session:
+        example = example_anchor(session, number)
+    try:
+        checked = checked_template(template, role)
+    except HedgerowError as error:
+        errors.show(str(error), key="generate-preview")
+        return
+    if example is None:
+        st.text("There is no anchor yet to show it filled in for.")
+        return
+    st.text("As it is sent")
+    st.code(_filled(checked, role, example), language=None, wrap_lines=True)
+    st.button("Another anchor", key="generate-another", on_click=_next)
+
+
+def _filled(template: str, role: Role, example: Example) -> str:
+    types = types_of(role, project.types())
+    seed = int(st.session_state.get("generate-seed", 0))
+    cues = draw_cues(types, seed=seed, anchor_uid=example.uid)
+    return fill(template, text=example.text, types=types, cues=cues)
+
+
+def _next() -> None:
+    st.session_state[_EXAMPLE] += 1

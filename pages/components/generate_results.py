@@ -1,0 +1,172 @@
+"""What a run brought: variants beside the raw answers, costs, cues, and what is left to retry."""
+
+from typing import Any
+
+import streamlit as st
+
+from curation.generation.calls import count_calls
+from curation.generation.choices import is_trial
+from curation.generation.costs import CostRow, cost_rows
+from curation.generation.estimate import TRIAL
+from curation.generation.overview import Shown, calls_in_full, cue_rows, variant_ids
+from curation.generation.prompts import ROLES
+from curation.generation.request import Which
+from db.engine import reading
+from db.models import CallState, Run, RunState
+from pages.components import generate_live, project, run_view
+from pages.components.generate_choice import CALLS, RUN, WHICH
+from pages.components.review_selection import open_in_review
+
+SECTION, SETUP = "step", "Set up"
+_ALL = "all"
+_CHOSEN = "generate-result"
+IN_REVIEW = 5000
+"""Variants of a run that are handed to Review at once."""
+
+
+def look(run: Run) -> None:
+    """A trial as it came: each call with its variants and, beside them, the raw answer."""
+    with reading(project.engine()) as session:
+        shown = calls_in_full(session, run.id or 0, limit=TRIAL * len(ROLES))
+    with st.container(border=True, key=f"generate-look-{run.id}"):
+        st.subheader("The trial", anchor=False)
+        st.text(f"Run {run.id}: {generate_live.title(run)}. Read it before the big run.")
+        labels = {entry.id: entry.label for entry in project.types()}
+        for number, call in enumerate(shown):
+            _call(call, labels, number)
+        generate_live.figures(run)
+        _review(run)
+
+
+def _call(call: Shown, labels: dict[str, str], number: int) -> None:
+    with st.container(border=True, key=f"generate-call-{number}"):
+        asked = f" · cues: {', '.join(call.cues)}" if call.cues else ""
+        st.text(f"{call.anchor}\n{_role(call.role)}{asked}")
+        left, right = st.columns(2)
+        with left:
+            if not call.variants:
+                st.text(f"No variant: {call.problems or 'not asked yet'}.")
+            for type_id, text in call.variants:
+                st.text(f"{labels.get(type_id, type_id)}\n{text}")
+        with right:
+            if call.raw:
+                st.code(call.raw, language=None, wrap_lines=True)
+            if call.variants and call.problems:
+                st.text(f"Problems: {call.problems}.")
+
+
+def _role(role: str) -> str:
+    return next((name for key, name in CALLS.items() if key == role), role)
+
+
+def draw(runs: list[Run]) -> None:
+    """Costs and cues of one run or of all, and ways on."""
+    if not runs:
+        st.text("No run has ended yet; set one up.")
+        return
+    by_id: dict[Any, Run] = {run.id: run for run in runs}
+    names = {
+        key: f"Run {key}: {generate_live.title(run)}, {run_view.STATES[run.state]}"
+        for key, run in by_id.items()
+    } | {_ALL: "All runs"}
+    chosen = st.selectbox(
+        "Results of", [*by_id, _ALL], format_func=lambda key: names[key], key=_CHOSEN
+    )
+    run = by_id.get(chosen)
+    if run is not None:
+        _one(run)
+    _costs(None if run is None else run.id)
+    if run is not None:
+        _cues(run)
+
+
+def _one(run: Run) -> None:
+    with reading(project.engine()) as session:
+        counts = count_calls(session, run.id or 0)
+    done, failed, still = (counts[s] for s in (CallState.DONE, CallState.FAILED, CallState.OPEN))
+    open_ones = f", {still:,} not made" if still else ""
+    st.text(f"{done:,} calls answered, {failed:,} failed{open_ones}.")
+    generate_live.figures(run)
+    with st.container(horizontal=True):
+        _review(run)
+        st.button(
+            "Retry what failed", key="generate-retry", icon=":material/replay:",
+            on_click=retry, args=(run.id,), help="Sets up a run for the anchors whose call failed "
+            "or whose answer lacked something.",
+        )  # fmt: skip
+        st.page_link(
+            "pages/diagnostics.py", label="Diagnostics", icon=":material/bar_chart:",
+        )  # fmt: skip
+    if is_trial(run):
+        look(run)
+
+
+def retry(run_id: int) -> None:
+    """Set up a run for what failed in another."""
+    state = st.session_state
+    state[WHICH], state[RUN], state[SECTION] = Which.FAILED, run_id, SETUP
+
+
+def _review(run: Run) -> None:
+    if st.button(
+        "Review its variants", key=f"generate-review-{run.id}", icon=":material/rate_review:"
+    ):
+        with reading(project.engine()) as session:
+            ids = variant_ids(session, run.id or 0, limit=IN_REVIEW)
+        open_in_review(ids, f"run {run.id}")
+
+
+def _costs(run_id: int | None) -> None:
+    st.subheader("Costs", anchor=False)
+    with reading(project.engine()) as session:
+        rows = cost_rows(session, run_id=run_id)
+    if not rows:
+        st.text("Nothing was answered.")
+        return
+    labels = {entry.id: entry.label for entry in project.types()}
+    dollars = st.column_config.NumberColumn(format="$ %.5f")
+    st.dataframe(
+        [_line(row, labels) for row in rows], hide_index=True, key="generate-costs",
+        column_config=dict.fromkeys(("Cost", "A variant", "An accepted one"), dollars),
+    )  # fmt: skip
+    st.caption(
+        "What a call cost is shared evenly by the types it asked for, attempts that failed "
+        "included. Accepted counts those accepted as they are or in an edited wording."
+    )
+
+
+def _line(row: CostRow, labels: dict[str, str]) -> dict[str, object]:
+    return {
+        "Type": labels.get(row.type_id, row.type_id),
+        "Prompt": f"{_role(row.prompt)}, version {row.version}",
+        "Model": row.model or row.provider,
+        "Calls": row.calls,
+        "Variants": row.variants,
+        "Accepted": row.accepted,
+        "Cost": row.cost,
+        "A variant": row.per_variant,
+        "An accepted one": row.per_accepted,
+    }
+
+
+def _cues(run: Run) -> None:
+    with reading(project.engine()) as session:
+        rows = cue_rows(session, run.id or 0)
+    if not rows:
+        return
+    labels = {entry.id: entry.label for entry in project.types()}
+    with st.expander("How often each cue was asked for", icon=":material/format_quote:"):
+        st.dataframe(
+            [
+                {"Type": labels.get(row.type_id, row.type_id), "Cue": row.cue, "Calls": row.used}
+                for row in rows
+            ],
+            hide_index=True, key="generate-cues", width="content",
+        )  # fmt: skip
+
+
+def newest_trial(runs: list[Run]) -> Run | None:
+    """The newest run, if it is a trial that has ended."""
+    newest = runs[0] if runs else None
+    ended = newest is not None and newest.state == RunState.DONE and is_trial(newest)
+    return newest if ended else None

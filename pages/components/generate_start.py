@@ -1,0 +1,121 @@
+"""Setting up a run: what, by whom, what it will take; a trial first, then the run."""
+
+from typing import Any
+
+import streamlit as st
+from sqlalchemy import select
+from sqlmodel import col
+
+from curation.generation.choices import trial_of
+from curation.generation.estimate import TRIAL
+from curation.generation.request import KIND, GenerationRequest, Price
+from curation.generation.run import checked_request, request_generation
+from db.engine import reading, writing
+from db.errors import HedgerowError
+from db.models import Anchor
+from db.runs import UNFINISHED, list_runs
+from pages.components import (
+    background,
+    errors,
+    generate_choice,
+    generate_cost,
+    generate_key,
+    generate_model,
+    project,
+    signin,
+)
+
+_PROBLEM = "generate_problem"
+
+
+def box() -> None:
+    """The whole of it, or what to do where there is nothing to ask about."""
+    if not _has_anchors():
+        _no_anchors()
+        return
+    with st.container(border=True, key="generate-what"):
+        st.subheader("What", anchor=False)
+        choice = generate_choice.draw()
+    with st.container(border=True, key="generate-who"):
+        st.subheader("Who writes", anchor=False)
+        values = generate_model.draw(choice.roles if choice else ())
+    with st.container(border=True, key="generate-cost"):
+        st.subheader("What it takes", anchor=False)
+        if choice is not None:
+            _cost(choice, values)
+
+
+def _has_anchors() -> bool:
+    with reading(project.engine()) as session:
+        query = select(col(Anchor.id)).where(col(Anchor.retired_at).is_(None)).limit(1)
+        return session.execute(query).first() is not None
+
+
+def _no_anchors() -> None:
+    with st.container(border=True, key="generate-empty"):
+        st.text("There are no anchors yet, the sentences that variants are made of.")
+        st.page_link(
+            "pages/anchors.py", label="Add anchors of your own", icon=":material/notes:",
+            query_params={"part": "Add"},
+        )  # fmt: skip
+        st.page_link(
+            "pages/overview.py", label="Or load the starter corpus on the Overview",
+            icon=":material/conversion_path:",
+        )  # fmt: skip
+
+
+def _cost(choice: generate_choice.Choice, values: dict[str, Any]) -> None:
+    is_model = values["provider"] == generate_model.OPENAI
+    wanted = generate_cost.wanted_by(choice)
+    if is_model and not values["model"]:
+        st.text("Name a model to see what it would take.")
+        return
+    price = generate_cost.price(values["model"]) if is_model else Price()
+    budget = generate_cost.budget()
+    try:
+        request = checked_request(values | choice._asdict() | {"price": price, "budget": budget})
+    except HedgerowError as error:
+        errors.show(str(error), key="generate-request")
+        return
+    found = generate_cost.estimated(request, wanted)
+    for line in generate_cost.in_words(found, request):
+        st.text(line)
+    lacks_key = generate_model.needs_key(values)
+    if lacks_key:
+        st.text(
+            "OpenAI answers nobody without a key: type one in above, or name the address of a "
+            "server of your own."
+        )
+    _buttons(request, disabled=lacks_key or not found.total_calls, known=found.cost is not None)
+    if problem := st.session_state.pop(_PROBLEM, ""):
+        errors.show(problem, key="generate")
+
+
+def _buttons(request: GenerationRequest, *, disabled: bool, known: bool) -> None:
+    with st.container(horizontal=True):
+        st.button(
+            f"Try on {_number(TRIAL)} anchors", key="generate-try", disabled=disabled,
+            type="secondary" if known else "primary", icon=":material/science:",
+            on_click=start, args=(trial_of(request),),
+        )  # fmt: skip
+        st.button(
+            "Start", key="generate-start", disabled=disabled, icon=":material/play_arrow:",
+            type="primary" if known else "secondary", on_click=start, args=(request,),
+        )  # fmt: skip
+
+
+def _number(number: int) -> str:
+    return {3: "three"}.get(number, str(number))
+
+
+def start(request: GenerationRequest) -> None:
+    """Store a run with its calls and start its process; a problem is told beside the buttons."""
+    try:
+        with writing(project.engine()) as session:
+            for run in list_runs(session, kind=KIND):
+                if run.state in UNFINISHED:
+                    raise HedgerowError(f"Run {run.id} is at work already; wait for its end.")
+            run = request_generation(session, request, requested_by=signin.reviewer_id())
+        background.start_process_of(run, generate_key.environment())
+    except HedgerowError as error:
+        st.session_state[_PROBLEM] = str(error)

@@ -1,0 +1,37 @@
+"""A chat server of our own for tests that generate: imported by the conftest of their folder."""
+
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+import uvicorn
+
+from tests.chat_server import ChatServer
+
+Serve = Callable[..., tuple[str, ChatServer]]
+
+
+@pytest.fixture
+def serve_chat() -> Iterator[Serve]:
+    """Start a chat server with the given faults; gives its address and what it was asked."""
+    servers: list[tuple[uvicorn.Server, threading.Thread]] = []
+
+    def start(**how: Any) -> tuple[str, ChatServer]:
+        application: Any = ChatServer(**how)
+        listener = socket.create_server(("127.0.0.1", 0))
+        config = uvicorn.Config(application, log_level="critical", lifespan="off")
+        server = uvicorn.Server(config)
+        thread = threading.Thread(target=server.run, args=([listener],), daemon=True)
+        thread.start()
+        while not server.started:
+            time.sleep(0.01)
+        servers.append((server, thread))
+        return f"http://127.0.0.1:{listener.getsockname()[1]}/v1", application
+
+    yield start
+    for server, thread in servers:
+        server.should_exit = True
+        thread.join(timeout=10)
