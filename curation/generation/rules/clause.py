@@ -65,6 +65,10 @@ _UNFIT = re.compile(r"[?!;:\"“”()\[\]…/*–—]|\s-\s|\.\s+\S|''|‘")
 _ABBREVIATION = re.compile(r"\b(?:Dr|Mr|Mrs|Ms|St|Prof|[A-Z])\.")
 
 
+# After a noun these may be prepositions or open a clause, whose verb is not the main one.
+_EITHER = frozenset("after before since until till as than like once".split())
+
+
 class Clause(NamedTuple):
     """A statement, taken apart. Positions are those of ``tokens``, ends exclusive.
 
@@ -140,6 +144,8 @@ def read_clause(text: str) -> Clause:
     if match is None or "X" in letters or "!" in letters[:end]:
         raise Skipped(Skip.UNCLEAR)
     clause = _clause(text, tokens, letters, end, match)
+    if any(clause.word(i) in _EITHER for i in range(clause.head, clause.subject_end)):
+        raise Skipped(Skip.UNCLEAR)
     _check_agreement(clause)
     _check_later_verbs(clause)
     return clause

@@ -1,6 +1,6 @@
 """Hedges: cues that can be placed by rule, each in a frame or a place that keeps the claim."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from curation.generation.rules.clause import Clause, Skip, Skipped, edited
 from curation.generation.rules.forms import participle
@@ -16,8 +16,11 @@ _LOWERED = frozenset(
     "AT0 DPS DT0 PNP PRP PRF AV0 CRD EX0 PNI CJS AVQ NN2 ORD AJ0 AJC AJS NN1 NN0 VVG CJC".split()
 )
 
-Place = Callable[[Clause, str], str | None]
-
+_OF_ONESELF = (
+    "I am not", "I think", "I believe", "I suppose", "I feel", "I suspect", "It seems", "It may",
+    "It might", "It could", "It is possible", "It is likely", "It is probable", "It would", "Maybe",
+    "I tend", "I have a feeling", "In all", "There is a possibility", "It looks", "I am somewhat",
+)  # fmt: skip
 
 def placeable(type_id: str) -> tuple[str, ...]:
     """The cues of the paper's list for a type that can be placed at all, in its order."""
@@ -67,17 +70,35 @@ def _place(clause: Clause, type_id: str, cue: str) -> str | None:
 
 def _framed(clause: Clause, frame: str) -> str | None:
     """The whole statement in a frame: 'It seems that …'."""
+    opens_itself = frame.endswith(", {}")
+    if clause.letters[0] in "SGE" and not opens_itself:
+        return None  # 'whether when …', 'I feel like because …'
     first = clause.tokens[0]
-    word = first.word
+    if first.word == "That" and frame.endswith("that {}"):
+        return None  # 'that that …'
+    if clause.word(clause.head) in ("i", "we") and not frame.startswith(_OF_ONESELF):
+        return None  # nobody says 'It is unclear whether I like it'
+    word = _lowered(clause)
+    if word is None:
+        return None
+    return frame.replace("{}", word + clause.text[first.end :])
+
+
+def _lowered(clause: Clause) -> str | None:
+    """The first word as it stands inside a sentence; None where that cannot be told."""
+    first, following = clause.tokens[0], clause.tokens[1]
+    word, noun = first.word, clause.letters[0] == "N"
     if first.tag == "NP0" or word == "I" or not (word == "A" or word[1:].islower()):
-        lowered = word
-    elif first.tag not in _LOWERED or _keeps_capital(word):
-        lowered = word
-    else:
-        lowered = word[0].lower() + word[1:]
-    statement = lowered + clause.text[first.end :]
-    new = frame.replace("{}", statement)
-    return new if new.endswith(".") or not clause.text.endswith(".") else new + "."
+        return word
+    if first.tag not in _LOWERED or _keeps_capital(word):
+        return word
+    if noun and following.word[0].isupper():
+        return word  # 'Aunt Vera', 'Lake Orvane'
+    if noun and first.tag != "NN2" and clause.head == clause.subject_start == 0:
+        return None  # 'Kit' or 'copper'?
+    if noun and clause.letter(1) == "K" and first.tag != "NN2":
+        return None
+    return word[0].lower() + word[1:]
 
 
 def _keeps_capital(word: str) -> bool:

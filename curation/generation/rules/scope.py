@@ -47,10 +47,15 @@ def deny_tail(clause: Clause, *, lexical: str = "") -> Edits:
         Skipped: a word there would escape the denial or bend it.
     """
     check_words(clause, clause.subject_end, clause.end)
+    if any(clause.word(i) in _STRETCHING for i in range(clause.subject_start)):
+        raise Skipped(Skip.SCOPE)  # 'Even on Sundays, it isn't open' would say more
     check_reasons(clause)
     _check_clauses(clause)
     _check_infinitives(clause, lexical)
     return [*_any_for_some(clause), *_or_for_and(clause)]
+
+
+_STRETCHING = frozenset("even only just especially still already always".split())
 
 
 def check_words(clause: Clause, start: int, end: int) -> None:
