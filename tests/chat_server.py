@@ -17,6 +17,8 @@ from typing import Any
 
 import uvicorn
 
+from tests.batch_server import BatchServer
+
 FAULTS = (
     "rate limit", "server error", "hang", "refusal", "cut off", "wrong json", "missing type",
     "cue ignored", "empty", "disconnect",
@@ -92,6 +94,7 @@ class ChatServer:
         self.asked: Counter[str] = Counter()
         self.answered: Counter[str] = Counter()
         self.at_once = self.most_at_once = 0
+        self.batches = BatchServer(self._complete_in_a_batch)
 
     async def __call__(self, scope: dict[str, Any], receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -103,6 +106,10 @@ class ChatServer:
             await _json(send, 401, _error("Incorrect API key provided.", "invalid_api_key"))
         elif scope["path"].endswith("/chat/completions"):
             await self._complete(json.loads(body), send)
+        elif scope["path"].startswith(("/v1/files", "/v1/batches")):
+            path = scope["path"].removeprefix("/v1")
+            status, answer = self.batches.handle(scope["method"], path, headers, body)
+            await (_json(send, status, answer) if isinstance(answer, dict) else _raw(send, answer))
         else:
             await _json(send, 404, _error(f"No such path: {scope['path']}", "not_found"))
 
@@ -122,6 +129,19 @@ class ChatServer:
             await self._answer(request, prompt, self._fault(prompt), send)
         finally:
             self.at_once -= 1
+
+    def _complete_in_a_batch(self, request: dict[str, Any]) -> tuple[int, dict[str, Any]] | None:
+        prompt = request["messages"][-1]["content"]
+        self.asked[prompt] += 1
+        fault = self._fault(prompt)
+        if fault in ("rate limit", "server error"):
+            status = 429 if fault == "rate limit" else 503
+            return status, _error("Not now.", fault)
+        if fault in ("hang", "disconnect"):
+            return None
+        self.answered[prompt] += not fault
+        texts, finish = self._faulty(answer_to(prompt), fault)
+        return 200, _completion(request, prompt, texts, finish, fault)
 
     def _fault(self, prompt: str) -> str:
         number = self.asked[prompt]
@@ -206,6 +226,12 @@ async def _json(
     encoded = [(name.encode(), text.encode()) for name, text in lines.items()]
     await send({"type": "http.response.start", "status": status, "headers": encoded})
     await send({"type": "http.response.body", "body": json.dumps(value).encode()})
+
+
+async def _raw(send: Send, content: bytes) -> None:
+    head = [(b"content-type", b"application/octet-stream")]
+    await send({"type": "http.response.start", "status": 200, "headers": head})
+    await send({"type": "http.response.body", "body": content})
 
 
 async def _lifespan(receive: Receive, send: Send) -> None:

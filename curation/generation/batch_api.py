@@ -51,12 +51,15 @@ class BatchApi:
                 completion_window="24h",
                 metadata={LABEL: label},
             )
-        except openai.NotFoundError as error:
-            raise HedgerowError(
-                f"{self.model.where} knows no batches; make the calls at once instead."
-            ) from error
         except openai.APIError as error:
-            raise self.model.explained(error) from error
+            raise self._explained(error) from error
+
+    def _explained(self, error: openai.APIError) -> Exception:
+        if isinstance(error, openai.NotFoundError):
+            return HedgerowError(
+                f"{self.model.where} knows no batches; make the calls at once instead."
+            )
+        return self.model.explained(error)
 
     async def find(self, label: str, *, since: datetime) -> Batch | None:
         """The batch with this label, made after ``since``, the newest first; None for none."""
@@ -68,7 +71,7 @@ class BatchApi:
                 if batch.created_at < oldest:
                     return None
         except openai.APIError as error:
-            raise self.model.explained(error) from error
+            raise self._explained(error) from error
         return None
 
     async def look(self, batch_id: str) -> Batch:

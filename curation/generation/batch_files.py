@@ -50,20 +50,26 @@ def read_answer(line: bytes) -> tuple[int, Reply | CallError] | None:
         call_id = int(value["custom_id"])
     except (ValueError, KeyError, TypeError):
         return None
-    error = value.get("error") or {}
+    error = _object(value, "error")
     if error.get("code") == "batch_cancelled":
         return None
     if error.get("code") == "batch_expired":
         return call_id, CallError(Problem.EXPIRED, _said(error))
-    response = value.get("response") or {}
-    body = response.get("body") or {}
+    response = _object(value, "response")
+    body = _object(response, "body")
     if response.get("status_code") != 200:
         problem = _problem(response.get("status_code"))
-        return call_id, CallError(problem, _said(body.get("error") or error))
+        return call_id, CallError(problem, _said(_object(body, "error") or error))
     try:
         return call_id, read_completion(body)
     except CallError as unreadable:
         return call_id, unreadable
+
+
+def _object(value: dict[str, Any], name: str) -> dict[str, Any]:
+    """The object of this name; an empty one where there is none."""
+    found = value.get(name)
+    return found if isinstance(found, dict) else {}
 
 
 def _problem(status: Any) -> Problem:
@@ -75,7 +81,6 @@ def _problem(status: Any) -> Problem:
     return Problem.SERVER
 
 
-def _said(error: Any) -> str:
+def _said(error: dict[str, Any]) -> str:
     """What the provider said, on one line."""
-    said = error.get("message") if isinstance(error, dict) else error
-    return " ".join(str(said or "No answer.").split())[:500]
+    return " ".join(str(error.get("message") or "No answer.").split())[:500]
