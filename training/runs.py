@@ -7,7 +7,7 @@ import shutil
 import time
 from typing import Any, NamedTuple
 
-from sqlalchemy import delete, select
+from sqlalchemy import delete, select, update
 from sqlmodel import Session, col
 
 from curation.encoder_rows import register_encoder

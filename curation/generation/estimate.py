@@ -95,7 +95,7 @@ def estimate(
         wanted = count_wanted(session, request.selection, request.roles, seed=request.seed)
     if request.provider == "rules":
         return Estimate(wanted.anchors, wanted.calls, 0, 0, 0.0, None, 0)
-    prompts = {}
+    prompts: dict[str, int] = {}
     for role in request.roles:
         versions = prompt_versions(session, role)
         if chosen := request.prompts.get(role) or (versions[0].id if versions else None):

@@ -2,8 +2,9 @@
 
 from enum import StrEnum
 from typing import Literal, Self
+from urllib.parse import urlsplit
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from curation.taxonomy import Role
 
@@ -109,6 +110,19 @@ class ModelRequest(BaseModel):
     batch: bool = False
     price: Price = Price()
     budget: Budget = Budget()
+
+    @field_validator("base_url")
+    @classmethod
+    def _without_secrets(cls, value: str) -> str:
+        """It is stored and shown, so that it may not hold a password."""
+        if not value:
+            return value
+        parts = urlsplit(value)  # raises ValueError where it is none
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise ValueError("expected an address such as http://127.0.0.1:8000/v1")
+        if parts.username or parts.password or parts.query or parts.fragment:
+            raise ValueError("leave user name, password and query out; a key is given as the key")
+        return value
 
     @model_validator(mode="after")
     def _model_is_named(self) -> Self:

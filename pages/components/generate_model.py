@@ -17,7 +17,6 @@ from pages.components.generate_choice import CALLS, MAX_SEED
 OPENAI, RULES = "openai", "rules"
 PROVIDERS = {OPENAI: "A language model", RULES: "Rules, without a model"}
 OWN_ADDRESS = "https://api.openai.com/v1"
-NEWEST = "newest"
 
 
 def draw(roles: tuple[Role, ...]) -> dict[str, Any]:
@@ -73,12 +72,12 @@ def _prompts(roles: tuple[Role, ...]) -> dict[Role, int]:
             versions = {row.version: row.id or 0 for row in prompt_versions(session, role)}
         if not versions:
             continue
-        version = place.selectbox(
-            f"Prompt for {CALLS[role].lower()}", [NEWEST, *versions],
-            format_func=lambda v: "The newest version" if v == NEWEST else f"Version {v}",
+        version: int | None = place.selectbox(
+            f"Prompt for {CALLS[role].lower()}", [None, *versions],
+            format_func=lambda v: "The newest version" if v is None else f"Version {v}",
             key=f"generate-prompt-{role}", persist_state="session",
         )  # fmt: skip
-        chosen[role] = versions[max(versions) if version == NEWEST else version]
+        chosen[role] = versions[version or max(versions)]
     return chosen
 
 

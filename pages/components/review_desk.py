@@ -18,6 +18,7 @@ from pages.components import (
     markup,
     review_details,
     review_guide,
+    review_opinion,
     review_panels,
     review_queue,
     review_words,
@@ -45,6 +46,8 @@ def desk(state: ReviewState) -> None:
             _card(state, view, entries)
             _buttons(state, shown)
             review_panels.draw(state, view.focus, shown)
+            if state.panel is Panel.OPINION:
+                review_opinion.draw(state, view.focus, shown)
             if state.by_family:
                 _family(state, view, entries)
             if state.details:
@@ -149,7 +152,7 @@ def _buttons(state: ReviewState, shown: Shown) -> None:
         if state.by_family:
             button("Previous", "up", state.step, shown, -1)
             button("Next", "down", state.step, shown, 1)
-    if state.panel in (Panel.NONE, Panel.KEYS, Panel.LAST, Panel.REASON):
+    if state.panel in (Panel.NONE, Panel.KEYS, Panel.LAST, Panel.OPINION, Panel.REASON):
         _reasons(state, shown)
     with st.container(horizontal=True, key="look", gap="small"):
         button("Note", "n", state.toggle, Panel.NOTE, kind="tertiary")
@@ -157,6 +160,9 @@ def _buttons(state: ReviewState, shown: Shown) -> None:
                help="Write a variant of your own for this anchor.")  # fmt: skip
         button("Details", "g", state.toggle_details, kind="tertiary",
                help="Siblings, origin, notes, history.")  # fmt: skip
+        if state.has_opinions:
+            button("Second opinion", "j", review_opinion.ask, state, shown, kind="tertiary",
+                   help="What a model says of this variant.")  # fmt: skip
         button("Guideline", "i", state.toggle_guide, kind="tertiary")
         button("Not blind" if state.blind else "Blind", "b", state.toggle_blind, kind="tertiary",
                help="Diagnostics, notes and other verdicts only after your own.")  # fmt: skip

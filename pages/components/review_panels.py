@@ -32,6 +32,7 @@ KEYS = (
     ("S", "skip"),
     ("Z", "undo, as often as you like"),
     ("L", "your last decisions, each to be taken back by itself"),
+    ("J", "the second opinion of a model, once one has been asked for its opinions"),
     ("G", "details: siblings, origin, notes, history"),
     ("I", "the guideline beside the card"),
     ("B", "blind: hide diagnostics, notes and other verdicts until you have decided"),
@@ -87,19 +88,25 @@ def _editor(state: ReviewState, focus: Card, shown: Shown) -> None:
     """One action: the original becomes superseded, what is written here is accepted."""
     labels = {entry.id: entry.label for entry in state.types}
     needs_cue = any(e.needs_cue for e in state.types if e.id == focus.variant.type_id)
+    offered = state.suggested
     with (
         st.container(key=f"type-here-{shown.action_id}"),
         st.form(f"edit-{shown.action_id}", enter_to_submit=True),
     ):
+        # Another label than without a suggestion: drafts are kept by it (see keys.js).
         text = st.text_area(
-            "New wording", focus.variant.text, max_chars=MAX_TEXT, key=f"text-{shown.action_id}"
-        )
+            "New wording, from the second opinion" if offered else "New wording",
+            offered.suggestion if offered else focus.variant.text, max_chars=MAX_TEXT,
+            key=f"text-{state.form_id}" if offered else f"text-{shown.action_id}",
+        )  # fmt: skip
         columns = st.columns(3 if needs_cue else 2)
         type_id = columns[0].selectbox(
             "Type", list(labels), index=list(labels).index(focus.variant.type_id),
             format_func=lambda key: labels[key],
         )  # fmt: skip
-        note = columns[1].text_input("Note", max_chars=MAX_NOTE)
+        note = columns[1].text_input(
+            "Note", f"Suggested by {offered.reviewer}" if offered else "", max_chars=MAX_NOTE
+        )
         cue = (
             columns[2].text_input("Hedge cue", focus.variant.cue or "", max_chars=200)
             if needs_cue

@@ -15,6 +15,7 @@ from curation import review
 from curation.decisions import StatusChange
 from curation.history import decided_by
 from curation.measures import LEVENSHTEIN_THRESHOLD
+from curation.opinions import GivenOpinion
 from curation.project import THRESHOLD, get_setting
 from curation.queue import (
     Card,
@@ -49,6 +50,7 @@ class Panel(StrEnum):
     NOTE = "note"
     WRITE = "write"
     LAST = "last"
+    OPINION = "opinion"
     KEYS = "keys"
 
 
@@ -80,6 +82,9 @@ class Place:
         showings: by variant id, what is on the screen now.
         drawn: by action id, when its card was first drawn (monotonic seconds).
         redraw: the page around the card has to be drawn anew, too.
+        has_opinions: models have given second opinions in this project.
+        opinions: those that are open below the card.
+        suggested: the opinion whose suggestion the editor begins with.
     """
 
     engine: Engine
@@ -108,6 +113,9 @@ class Place:
     pace: Pace = field(default_factory=Pace)
     edited: int = 0
     redraw: bool = False
+    has_opinions: bool = False
+    opinions: tuple[GivenOpinion, ...] = ()
+    suggested: GivenOpinion | None = None
 
     def recount(self) -> None:
         """Read the counts from the database; between two key presses they are kept in step."""

@@ -1,29 +1,19 @@
-"""The Generate page in each of its states; the runs it starts are carried out here or not at all."""
+"""The Generate page in each of its states; what it starts is carried out in the test."""
 
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 import pytest
 from sqlalchemy import Engine, select
-from sqlmodel import col
 from streamlit.testing.v1 import AppTest
 
 from curation.generation import run as generation
-from curation.generation.prices import price_of
-from curation.generation.prompts import prompt_versions
-from curation.generation.request import KIND, Price
-from curation.generation.run import checked_request, request_generation
 from db.engine import reading, writing
 from db.errors import HedgerowError
 from db.execution import execute
-from db.models import ModelCall, Run, RunState, Variant
-from db.runs import get_run, list_runs
+from db.models import Variant
 from db.settings import load_settings
 from tests.factories import add_anchor
 from tests.generating import Serve
-from tests.hostile import TEXTS
-from tests.pages.conftest import OpenPage, unsafe_texts
+from tests.pages.conftest import OpenPage
 
 
 @pytest.fixture(autouse=True)
