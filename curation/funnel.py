@@ -282,7 +282,7 @@ def next_steps(session: Session, state: Funnel, *, busy: Collection[str] = ()) -
     if not total.anchors and not total.variants:
         return [NextStep(StepKind.LOAD)]
     steps = []
-    if bare := _without_variants(session):
+    if "generate" not in busy and (bare := _without_variants(session)):
         steps.append(NextStep(StepKind.WRITE, bare))
     if total.diagnosed < total.variants and "diagnose" not in busy:
         steps.append(NextStep(StepKind.MEASURE, total.variants - total.diagnosed))

@@ -4,7 +4,7 @@ import streamlit as st
 
 from curation.generation.request import KIND
 from db.engine import reading
-from db.models import Run
+from db.models import Run, RunState
 from db.runs import STOPPED, UNFINISHED, list_runs
 from pages.components import (
     frame,
@@ -34,8 +34,10 @@ def _set_up(runs: list[Run]) -> None:
         run_view.follow(
             active, title=generate_live.title(active), more=generate_live.figures, pausable=True
         )
+    elif runs and runs[0].state == RunState.CANCELLED:
+        st.text(f"Run {runs[0].id} was cancelled; Results has what it brought, and can resume it.")
     elif runs and runs[0].state in STOPPED:
-        generate_live.stopped(runs[0], busy=False)
+        generate_live.stopped(runs[0])
     elif trial := generate_results.newest_trial(runs):
         generate_results.look(trial)
     if active is None:

@@ -83,7 +83,7 @@ def _sentence(step: NextStep, pending: Sequence[NextStep], labels: dict[str, str
     match step.kind:
         case StepKind.WRITE:
             said = "1 anchor has" if step.count == 1 else f"{step.count:,} anchors have"
-            return f"{said} no variants yet. Pick one to write some by hand."
+            return f"{said} no variants yet. A language model or rules can write them."
         case StepKind.MEASURE:
             return (
                 f"{_variants(step.count)} not measured yet. Distances, similarities and flags put "
@@ -116,10 +116,7 @@ def _variants(count: int) -> str:
 def _action(step: NextStep) -> None:
     match step.kind:
         case StepKind.WRITE:
-            st.page_link(
-                "pages/anchors.py", label="Write variants", icon=":material/notes:",
-                query_params={"show": "Without variants"},
-            )  # fmt: skip
+            st.page_link("pages/generate.py", label="Generate", icon=":material/edit_note:")
         case StepKind.MEASURE:
             if st.button("Measure", key="measure", icon=":material/straighten:"):
                 background.start("diagnose", {})

@@ -213,7 +213,7 @@ def written_by(session: Session, variant: Variant) -> str:
     if variant.prompt_version_id is None:
         return ""
     prompt = session.get_one(PromptVersion, variant.prompt_version_id)
-    return f"Run {variant.run_id}, prompt {prompt.name}, version {prompt.version}"
+    return f"Run {variant.run_id}, version {prompt.version} of the prompt for {prompt.name}."
 
 
 def models_used(session: Session, kind: str, *, limit: int = 50) -> list[str]:

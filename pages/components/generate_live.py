@@ -5,7 +5,7 @@ import streamlit as st
 from curation.generation.answers import Problem
 from curation.generation.choices import change_budget
 from curation.generation.overview import Trouble, last_troubles, problems, spent
-from curation.generation.request import Budget, GenerationRequest
+from curation.generation.request import KIND, Budget, GenerationRequest
 from db.engine import reading, writing
 from db.errors import HedgerowError
 from db.models import Run, RunState
@@ -71,12 +71,9 @@ def _trouble(trouble: Trouble) -> None:
             st.code(trouble.raw, language=None, wrap_lines=True)
 
 
-def stopped(run: Run, *, busy: bool) -> None:
-    """A run that stopped before its end: why, its budget, and how it goes on.
-
-    Args:
-        busy: whether another run is at work, so that this one has to wait.
-    """
+def stopped(run: Run) -> None:
+    """A run that stopped before its end: why, its budget, and how it goes on."""
+    busy = background.active(KIND) is not None
     with st.container(border=True, key=f"generate-stopped-{run.id}"):
         st.text(f"Run {run.id}: {title(run)}")
         st.text(_why(run))

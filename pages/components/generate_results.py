@@ -13,6 +13,7 @@ from curation.generation.prompts import ROLES
 from curation.generation.request import Which
 from db.engine import reading
 from db.models import CallState, Run, RunState
+from db.runs import STOPPED
 from pages.components import generate_live, project, run_view
 from pages.components.generate_choice import CALLS, RUN, WHICH
 from pages.components.review_selection import open_in_review
@@ -86,9 +87,13 @@ def _one(run: Run) -> None:
     done, failed, still = (counts[s] for s in (CallState.DONE, CallState.FAILED, CallState.OPEN))
     open_ones = f", {still:,} not made" if still else ""
     st.text(f"{done:,} calls answered, {failed:,} failed{open_ones}.")
-    generate_live.figures(run)
-    with st.container(horizontal=True):
-        _review(run)
+    if run.state in STOPPED:
+        generate_live.stopped(run)
+    elif not is_trial(run):
+        generate_live.figures(run)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        if not is_trial(run) or run.state in STOPPED:
+            _review(run)
         st.button(
             "Retry what failed", key="generate-retry", icon=":material/replay:",
             on_click=retry, args=(run.id,), help="Sets up a run for the anchors whose call failed "
@@ -97,7 +102,7 @@ def _one(run: Run) -> None:
         st.page_link(
             "pages/diagnostics.py", label="Diagnostics", icon=":material/bar_chart:",
         )  # fmt: skip
-    if is_trial(run):
+    if is_trial(run) and run.state not in STOPPED:
         look(run)
 
 

@@ -3,6 +3,7 @@
 import streamlit as st
 from sqlmodel import Session
 
+from curation.generation.overview import written_by
 from curation.history import PastDecision, history
 from curation.notes import WrittenNote, notes
 from curation.queue import Card, family
@@ -47,6 +48,8 @@ def _origin(session: Session, focus: Card, *, hidden: bool) -> list[str]:
         return [focus.source]
     parts = [focus.source, variant.provider, variant.model]
     said = [" · ".join(part for part in dict.fromkeys(parts) if part)]
+    if prompt := written_by(session, variant):
+        said.append(prompt)
     if variant.parent_id is not None:
         said.append(f"Made by an edit of {session.get_one(Variant, variant.parent_id).uid}.")
     if focus.made_for != focus.anchor:
