@@ -13,6 +13,7 @@ from sqlalchemy import Engine
 from cli.terminal import AsJson, Report, err, open_home, progress_bar, reviewer_id, show, table_of
 from curation import counting, diagnostics, export, queue_keys
 from curation.encoders import DEFAULT_ENCODER, load_encoder
+from curation.generation import judge, judge_calls
 from curation.generation import run as generation
 from db.engine import reading, writing
 from db.errors import HedgerowError
@@ -43,6 +44,7 @@ WORK: dict[str, Work] = {
     "diagnose": diagnostics.work,
     "export": export.work,
     generation.KIND: generation.work,
+    judge_calls.KIND: judge.work,
     queue_keys.KIND: queue_keys.work,
     counting.KIND: counting.work,
     "train": training_work,

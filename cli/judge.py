@@ -1,0 +1,159 @@
+"""Second opinions on the command line: asking a model for them; how it agrees with people."""
+
+from typing import Annotated, Any
+
+import typer
+from rich.table import Table
+from sqlmodel import Session
+
+from cli.runs import carry_out_run
+from cli.terminal import AsJson, open_home, reviewer_id, show, table_of
+from curation.generation.estimate import Estimate
+from curation.generation.judge import request_opinions
+from curation.generation.judge_calls import JudgeRequest, estimate_judging
+from curation.generation.prices import price_of
+from curation.generation.prompts import JUDGE, prompt_versions, seed_prompts
+from curation.generation.run import checked
+from curation.opinion_agreement import Agreement, agreement, together
+from curation.opinions import judges
+from curation.types import known_type, list_types
+from db.engine import reading, writing
+from db.errors import HedgerowError
+from db.models import Status
+from db.settings import Settings
+
+ANY = "any"
+
+
+def judge(
+    model: Annotated[str, typer.Option(help="The chat model, named as its server names it.")],
+    base_url: Annotated[
+        str, typer.Option(help="The server, if not HEDGEROW_OPENAI_BASE_URL or OpenAI itself.")
+    ] = "",
+    types: Annotated[
+        str, typer.Option(help="Variant types, such as 'verbal,word'; otherwise all.")
+    ] = "",
+    status: Annotated[
+        str, typer.Option(help=f"Of the variants; '{ANY}' for all but replaced wordings.")
+    ] = Status.PENDING.value,
+    flagged: Annotated[bool, typer.Option("--flagged", help="Only what is flagged.")] = False,
+    limit: Annotated[int | None, typer.Option(metavar="N", help="A sample of so many.")] = None,
+    prompt: Annotated[
+        int | None, typer.Option(metavar="N", help="Version of the prompt; otherwise the newest.")
+    ] = None,
+    calls: Annotated[int | None, typer.Option(help="Stop after so many calls.")] = None,
+    money: Annotated[float | None, typer.Option(help="Stop at so many US dollars.")] = None,
+    concurrency: Annotated[int, typer.Option(help="Calls at once.")] = 16,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what it takes.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Ask a chat model for its opinion on variants; people see it only if they ask.
+
+    What it has judged already is left out, so that a run that was broken off is carried on by
+    'hedgerow run ID' or by the same command.
+    """
+    settings, engine = open_home()
+    with writing(engine) as session:
+        seed_prompts(session)
+        request = _request(
+            session, model=model, base_url=base_url, concurrency=concurrency,
+            prompt=_prompt(session, prompt), budget={"calls": calls, "money": money},
+            selection={
+                "types": [known_type(list_types(session), name.strip()).id
+                          for name in types.split(",") if name.strip()],
+                "status": None if status == ANY else status, "flagged": flagged, "limit": limit,
+            },
+        )  # fmt: skip
+        if dry_run:
+            found = estimate_judging(session, request)
+            show(_as_json(found), as_json, *_told(found))
+            return
+        run = request_opinions(session, request, requested_by=_asked_by(session, settings))
+    result = carry_out_run(settings, engine, run.id or 0)
+    show(
+        result, as_json,
+        f"{result['reviewer']} has judged {result['done']:,} variants; {result['failed']:,} calls "
+        f"failed. {result['calls']:,} calls, {result['cost']:.4f} $.",
+    )  # fmt: skip
+
+
+def _asked_by(session: Session, settings: Settings) -> int | None:
+    return reviewer_id(session, settings, "") if settings.reviewer else None
+
+
+def _request(session: Session, **values: Any) -> JudgeRequest:
+    request = checked(JudgeRequest, values)
+    price = price_of(session, request.model)
+    return request if price is None else request.model_copy(update={"price": price})
+
+
+def _prompt(session: Session, version: int | None) -> int | None:
+    """The number of the stored prompt of this version."""
+    if version is None:
+        return None
+    versions = prompt_versions(session, JUDGE)
+    found = next((row.id for row in versions if row.version == version), None)
+    if found is None:
+        raise HedgerowError(
+            f"Expected a version of the prompt from 1 to {len(versions)}, found {version}."
+        )
+    return found
+
+
+def _as_json(found: Estimate) -> dict[str, Any]:
+    return {"dry_run": True, "variants": found.total_calls, "anchors": found.anchors,
+            "prompt_tokens": found.prompt_tokens, "completion_tokens": found.completion_tokens,
+            "cost": found.cost, "seconds": found.seconds, "based_on": found.based_on}  # fmt: skip
+
+
+def _told(found: Estimate) -> list[str]:
+    lines = [f"Would ask about {found.total_calls:,} variants of {found.anchors:,} anchors."]
+    if found.cost is None or found.seconds is None:
+        lines.append(
+            "What that costs is not known yet: ask for a few with --limit first, and look here "
+            "again."
+        )
+    else:
+        lines.append(
+            f"By {found.based_on:,} earlier answers: {found.cost:.4f} $, about "
+            f"{found.seconds / 60:.1f} minutes."
+        )
+    return lines
+
+
+def show_agreement(as_json: AsJson = False) -> None:
+    """Show how far each model that gives opinions agrees with people, by type."""
+    _, engine = open_home()
+    with reading(engine) as session:
+        found = [(one, agreement(session, one.id)) for one in judges(session)]
+    result = {
+        "judges": [
+            {
+                "name": one.name, "counts": one.counts, "opinions": one.opinions,
+                "types": [_row(row) for row in (*rows, together(rows))],
+            }
+            for one, rows in found
+        ]
+    }  # fmt: skip
+    lines: list[str | Table] = []
+    for one, rows in found:
+        lines.append(f"{one.name}: {one.opinions:,} opinions.")
+        lines.append(
+            table_of(
+                "type", "pairs", "agree", "kappa", "left out",
+                rows=(
+                    [row.type_id, row.pairs, _figure(row.share), _figure(row.kappa),
+                     row.after_looking]
+                    for row in (*rows, together(rows))
+                ),
+            )
+        )  # fmt: skip
+    show(result, as_json, *(lines or ["No model has given an opinion yet."]))
+
+
+def _row(row: Agreement) -> dict[str, Any]:
+    return row._asdict() | {"pairs": row.pairs, "share": row.share, "kappa": row.kappa}
+
+
+def _figure(value: float | None) -> str:
+    return "–" if value is None else f"{value:.2f}"
