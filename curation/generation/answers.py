@@ -37,6 +37,7 @@ class Problem(StrEnum):
     CUE_IGNORED = "cue ignored"
     UNCHANGED = "text unchanged"
     EXPIRED = "batch expired"
+    NO_RULE = "no rule fits"
 
 
 class Parsed(NamedTuple):

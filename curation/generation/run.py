@@ -15,7 +15,9 @@ from curation.generation.ledger import Ledger, read_ledger
 from curation.generation.prompts import prompt_versions, seed_prompts
 from curation.generation.request import KIND as KIND
 from curation.generation.request import GenerationRequest, ModelRequest
+from curation.generation.rules.carry_out import PROVIDER, carry_out_rules, seed_rules
 from curation.generation.worker import Worker
+from curation.taxonomy import Role
 from curation.types import list_types
 from db.engine import reading
 from db.errors import HedgerowError, RunPaused
@@ -59,9 +61,7 @@ def request_generation(
     Raises:
         HedgerowError: there is nothing to ask for.
     """
-    seed_prompts(session)
-    newest = {role: prompt_versions(session, role)[0].id for role in request.roles}
-    request = request.model_copy(update={"prompts": newest | request.prompts})
+    request = request.model_copy(update={"prompts": _prompts(session, request)})
     run = create_run(
         session,
         kind=KIND,
@@ -70,6 +70,15 @@ def request_generation(
     )
     plan_calls(session, run.id or 0, request)
     return run
+
+
+def _prompts(session: Session, request: GenerationRequest) -> dict[Role, int]:
+    """By role, the prompt version to ask with; for the rules, the version of the rules."""
+    seed_prompts(session)
+    if request.provider == PROVIDER:
+        return dict.fromkeys(request.roles, seed_rules(session))
+    newest = {role: prompt_versions(session, role)[0].id or 0 for role in request.roles}
+    return newest | request.prompts
 
 
 def chat_model(request: ModelRequest, settings: Settings) -> ChatModel:
@@ -107,12 +116,16 @@ def work(context: RunContext) -> dict[str, Any]:
     request = GenerationRequest(**context.parameters)
     with reading(context.engine) as session:
         types = list_types(session)
-    asker = Asker(chat_model(request, context.settings), types, attempts=request.attempts)
-    try:
-        ledger = make_calls(context, request, asker)
-    except RunPaused:  # by itself: nobody waits for the process to end
-        diagnostics.work(context)
-        raise
+    if request.provider == PROVIDER:
+        carry_out_rules(context, types)
+        ledger = read_ledger(context.engine, context.run.id or 0, request.budget)
+    else:
+        asker = Asker(chat_model(request, context.settings), types, attempts=request.attempts)
+        try:
+            ledger = make_calls(context, request, asker)
+        except RunPaused:  # by itself: nobody waits for the process to end
+            diagnostics.work(context)
+            raise
     diagnostics.work(context)
     with reading(context.engine) as session:
         counts = count_calls(session, context.run.id or 0)

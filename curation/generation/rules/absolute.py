@@ -1,7 +1,5 @@
 """Absolute negation: 'no' and its compounds, 'none of', 'never', 'in no way'."""
 
-from collections.abc import Callable
-
 from curation.generation.rules.clause import Clause, Skip, Skipped, edited
 from curation.generation.rules.forms import base_of, third
 from curation.generation.rules.scope import Edits, check_words, deny_tail
@@ -55,10 +53,7 @@ def negate_absolutely(clause: Clause) -> str:
 def _put(clause: Clause, first: int, last: int, new: str, edits: Edits) -> str:
     """The text with the words from first to last replaced, capitalised where the sentence opens."""
     start, end = clause.tokens[first].start, clause.tokens[last].end
-    if start == 0:
-        new = new[0].upper() + new[1:]
-    else:
-        new = new[0].lower() + new[1:]
+    new = new[0].upper() + new[1:] if start == 0 else new[0].lower() + new[1:]
     return edited(clause.text, [*edits, (start, end, new)])
 
 
@@ -110,7 +105,11 @@ def _no_subject(clause: Clause) -> str | None:
         if word in ("a", "an") and _about_kinds(clause):
             return None
         return _put(clause, start, start, "no", _tail_edits(clause))
-    if clause.letter(start) in "NA" and "G" not in clause.letters[start:clause.head] and clause.tokens[clause.head].tag == "NN2":
+    if (
+        clause.letter(start) in "NA"
+        and "G" not in clause.letters[start : clause.head]
+        and clause.tokens[clause.head].tag == "NN2"
+    ):
         return _bare_plural(clause)
     return None
 
@@ -250,7 +249,7 @@ def _never(clause: Clause) -> str | None:
         return edited(clause.text, [*edits, (verb.end, verb.end, " never")])
     if clause.kind != "F" or (base := lexical_base(clause)) in _STATES:
         return None
-    attitude = base in _ATTITUDES and verb.tag != "VVD" or base in _EFFECTS
+    attitude = (base in _ATTITUDES and verb.tag != "VVD") or base in _EFFECTS
     return edited(clause.text, [*edits, (verb.start, verb.start, _ADVERB[attitude])])
 
 
@@ -271,7 +270,9 @@ _STATES = frozenset(
 
 
 def _dated(clause: Clause) -> bool:
-    words = {clause.word(i) for i in range(clause.end) if not clause.subject_start <= i <= clause.head}
+    words = {
+        clause.word(i) for i in range(clause.end) if not clause.subject_start <= i <= clause.head
+    }
     present = clause.verb.tag in ("VVZ", "VVB", "VVI") or clause.kind == "M"
     years = any(len(word) == 4 and word.isdigit() for word in words)
     return not present and bool(years or words & _NOW)

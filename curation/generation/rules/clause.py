@@ -164,9 +164,7 @@ def _letters(tokens: list[Token]) -> str:
     return letters
 
 
-def _clause(
-    text: str, tokens: list[Token], letters: str, end: int, match: re.Match[str]
-) -> Clause:
+def _clause(text: str, tokens: list[Token], letters: str, end: int, match: re.Match[str]) -> Clause:
     start = match.end("front") if match["front"] else 0
     finite = match.start("finite")
     if match["there"]:

@@ -22,6 +22,7 @@ _OF_ONESELF = (
     "I tend", "I have a feeling", "In all", "There is a possibility", "It looks", "I am somewhat",
 )  # fmt: skip
 
+
 def placeable(type_id: str) -> tuple[str, ...]:
     """The cues of the paper's list for a type that can be placed at all, in its order."""
     if type_id == "word":

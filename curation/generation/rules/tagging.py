@@ -8,6 +8,8 @@ import re
 from functools import lru_cache
 from typing import Any, NamedTuple
 
+from HanTa import HanoverTagger
+
 LONGEST = 60
 """Words of a sentence that is looked at; longer ones are beyond what the rules can tell."""
 
@@ -38,9 +40,7 @@ class Token(NamedTuple):
 
 @lru_cache(maxsize=1)
 def _tagger() -> Any:
-    from HanTa import HanoverTagger  # loading its model takes a second
-
-    return HanoverTagger.HanoverTagger("morphmodel_en.pgz")
+    return HanoverTagger.HanoverTagger("morphmodel_en.pgz")  # takes a second
 
 
 def _split(text: str) -> list[tuple[str, int, int]]:

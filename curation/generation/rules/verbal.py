@@ -7,11 +7,12 @@ from curation.generation.rules.scope import Edits, check_words, deny_tail
 # Before a negated verb these leave the anchor standing, or read as 'not all'.
 _QUANTIFIERS = frozenset(
     "some many several few all every each both everyone everybody everything someone somebody"
-    " something any anyone anybody anything either half more less much enough one another other others such".split()
+    " something any anyone anybody anything either half more less much enough one another other"
+    " others such".split()
 )
 _BETWEEN = frozenset("always often usually normally now".split())
 _CONTRACTED = {"can": "can't", "will": "won't", "shall": "shan't", "am": "am not"}
-_HIDDEN = {"'m": " am not", "'re": " aren't", "'ve": " haven't", "'ll": " won't", "'s": ""}
+_HIDDEN = {"'m": "'m not", "'re": " aren't", "'ve": " haven't", "'ll": " won't", "'s": ""}
 _MODALS = frozenset("can could will would shall should must".split())
 
 
@@ -38,8 +39,9 @@ def check_quantifiers(clause: Clause) -> None:
         number = letter == "Z" and clause.letter(clause.subject_start) not in "Dd"
         if word in _QUANTIFIERS or number:
             raise Skipped(Skip.SCOPE)
-    check_words(clause, clause.subject_start, clause.finite)
-    if clause.letter(clause.subject_start) == "D" and clause.word(clause.head) in _PARTS:
+    most = clause.word(clause.subject_start) == "most"  # 'Most don't' does deny 'most do'
+    check_words(clause, clause.subject_start + most, clause.finite)
+    if clause.word(clause.head) in _PARTS and clause.word(clause.head + 1) == "of":
         raise Skipped(Skip.SCOPE)
     if not clause.plain and "C" in clause.letters[clause.head : clause.subject_end]:
         raise Skipped(Skip.SCOPE)  # 'A and B aren't' may mean that one of them is
@@ -56,7 +58,7 @@ def lexical_base(clause: Clause) -> str:
     """
     if clause.kind == "F":
         base = base_of(clause.verb.word, clause.verb.tag)
-        if not base or base in ("use", "dare", "need") and "T" in clause.tail[:1]:
+        if not base or (base in ("use", "dare", "need") and "T" in clause.tail[:1]):
             raise Skipped(Skip.UNCLEAR)
         return base
     return "have" if clause.kind == "H" and is_main_have(clause) else ""

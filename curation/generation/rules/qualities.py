@@ -1,0 +1,138 @@
+"""The quality that a claim ends in ('is open', 'remained healthy'), and its opposite."""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from curation.generation.rules.clause import Clause, Skip, Skipped, edited
+from curation.generation.rules.forms import base_of
+from curation.generation.rules.scope import check_words, deny_tail
+from curation.generation.rules.words import WORDS
+
+_LINKING = frozenset("remain stay feel look seem sound prove become smell taste".split())
+# After which words an opposite still takes the same preposition.
+_SAFE_NEXT = frozenset(
+    "for in on at during to by under along throughout near from after before below above against"
+    " behind between beneath inside outside".split()
+)
+_OWN_PREPOSITION = frozenset(
+    "full empty aware unaware conscious capable certain tolerant afraid typical worthy fond sure"
+    " familiar compatible consistent satisfied content acquainted honest clear careful generous"
+    " polite kind patient responsible happy careless confident visible accessible audible useful"
+    " sensitive comfortable sympathetic".split()
+)
+_INFINITIVE = frozenset(
+    "easy difficult safe dangerous cheap expensive good bad happy sad able willing certain afraid"
+    " qualified eligible competent motivated reasonable wise important necessary possible"
+    " legal illegal lawful comfortable pleasant".split()
+)
+_DEGREE = frozenset("very".split())
+
+
+class Quality(NamedTuple):
+    """The predicate adjective or participle of a clause, and where it stands."""
+
+    position: int
+    word: str
+    participle: bool
+
+
+def find_quality(clause: Clause) -> Quality | None:
+    """The adjective or participle after 'be' or a linking verb that the claim ends in."""
+    linking = clause.kind == "F" and base_of(clause.verb.word, clause.verb.tag) in _LINKING
+    if clause.kind != "B" and not linking:
+        return None
+    position = clause.after_adverbs()
+    check_words(clause, clause.finite + 1, position)
+    adverbs = {clause.word(i) for i in range(clause.finite + 1, position)}
+    letter = clause.letter(position)
+    is_adverb = clause.word(position - 1) == "well"
+    if is_adverb and position - 1 > clause.finite and letter in ("", "P"):
+        return Quality(position - 1, "well", False) if len(adverbs) == 1 else None
+    if adverbs - _DEGREE - _WHEN or letter not in ("A", "E"):
+        return None
+    if clause.tokens[position].tag in ("AJC", "AJS", "ORD"):
+        return None
+    word = clause.word(position)
+    known_participle = word in WORDS["affixed_participles"] or word in WORDS["lexical_participles"]
+    return Quality(position, word, known_participle or letter == "E")
+
+
+_WHEN = frozenset("usually always generally often normally now currently".split())
+
+
+def with_opposite(clause: Clause, quality: Quality, words: Mapping[str, str]) -> str:
+    opposite = words.get(quality.word)
+    if opposite is None:
+        raise Skipped(Skip.NO_OPPOSITE)
+    _check_after(clause, quality)
+    token = clause.tokens[quality.position]
+    return edited(clause.text, [(token.start, token.end, opposite)])
+
+
+def _check_after(clause: Clause, quality: Quality) -> None:
+    """What follows the quality must go with its opposite as well."""
+    position = quality.position + 1
+    letter, word = clause.letter(position), clause.word(position)
+    check_words(clause, position, min(position + 2, clause.end))
+    unfit = (
+        word in _NOT_WITH.get(quality.word, ())
+        or letter in tuple("CNAEGWdDRZF")
+        or (letter == "T" and quality.word not in _INFINITIVE)
+        or (letter == "P" and not _keeps_preposition(quality, word))
+        or (quality.participle and _is_event(clause, quality))
+    )
+    if unfit:
+        raise Skipped(Skip.NO_OPPOSITE)
+
+
+def _keeps_preposition(quality: Quality, word: str) -> bool:
+    """Whether the opposite takes the same preposition."""
+    if quality.participle and word == "by":
+        return quality.word in _BY
+    if quality.participle and word in _WITH_PARTICIPLE:
+        return True
+    return word in _SAFE_NEXT or quality.word in _OWN_PREPOSITION
+
+
+_WITH_PARTICIPLE = frozenset("with against from as".split())
+_NOT_WITH = {
+    "responsible": {"for"}, "new": {"to"}, "late": {"for"}, "good": {"to"}, "short": {"of", "on"},
+    "sick": {"of", "with"}, "open": {"about", "with"}, "clear": {"of", "from"}, "safe": {"from"},
+    "content": {"to"}, "certain": {"to"}, "sure": {"to"}, "present": {"in"},
+    "cold": {"to"}, "dry": {"on"}, "dark": {"to"}, "low": {"on"}, "hard": {"on", "at"},
+    "heavy": {"on"}, "light": {"on"}, "easy": {"on"}, "fair": {"for"}, "well": {"for"},
+}  # fmt: skip
+_BY = frozenset(
+    "touched affected harmed changed impressed convinced protected supported supervised attended"
+    " noticed damaged occupied motivated".split()
+)
+
+
+def _is_event(clause: Clause, quality: Quality) -> bool:
+    """'was signed in June' tells an event; 'was unsigned in June' would be a state."""
+    rest = [clause.word(i) for i in range(quality.position + 1, clause.end)]
+    verbs = [clause.letter(i) for i in range(clause.finite + 1, quality.position)]
+    dated = any(word.isdigit() or word in _DATES for word in rest)
+    return "E" in verbs or (clause.verb.tag == "VBD" and dated and quality.word not in _STATE)
+
+
+_DATES = frozenset(
+    "monday tuesday wednesday thursday friday saturday sunday january february march april may"
+    " june july august september october november december yesterday ago last".split()
+)
+_STATE = frozenset(
+    "married locked armed inhabited occupied lit employed related interested".split()
+)
+
+
+def negated_quality(clause: Clause, quality: Quality) -> str:
+    group = "complementary_participles" if quality.participle else "complementary"
+    opposite = WORDS[group].get(quality.word)
+    if opposite is None or clause.kind != "B" or quality.position != clause.finite + 1:
+        raise Skipped(Skip.NO_OPPOSITE)
+    if clause.verb.word.startswith("'") and clause.verb.lower not in ("'m", "'re"):
+        raise Skipped(Skip.UNCLEAR)
+    _check_after(clause, quality)
+    edits = deny_tail(clause)
+    token = clause.tokens[quality.position]
+    return edited(clause.text, [*edits, (token.start, token.end, f"not {opposite}")])
