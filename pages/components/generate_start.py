@@ -25,8 +25,6 @@ from pages.components import (
     signin,
 )
 
-_PROBLEM = "generate_problem"
-
 
 def box() -> None:
     """The whole of it, or what to do where there is nothing to ask about."""
@@ -87,35 +85,39 @@ def _cost(choice: generate_choice.Choice, values: dict[str, Any]) -> None:
             "server of your own."
         )
     _buttons(request, disabled=lacks_key or not found.total_calls, known=found.cost is not None)
-    if problem := st.session_state.pop(_PROBLEM, ""):
-        errors.show(problem, key="generate")
 
 
 def _buttons(request: GenerationRequest, *, disabled: bool, known: bool) -> None:
+    """Not callbacks: those would start what was chosen when the page was last drawn."""
     with st.container(horizontal=True):
-        st.button(
+        tried = st.button(
             f"Try on {_number(TRIAL)} anchors", key="generate-try", disabled=disabled,
             type="secondary" if known else "primary", icon=":material/science:",
-            on_click=start, args=(trial_of(request),),
         )  # fmt: skip
-        st.button(
+        asked = st.button(
             "Start", key="generate-start", disabled=disabled, icon=":material/play_arrow:",
-            type="primary" if known else "secondary", on_click=start, args=(request,),
+            type="primary" if known else "secondary",
         )  # fmt: skip
+    if disabled or not (tried or asked):
+        return
+    try:
+        with st.spinner("Storing the calls."):
+            _start(trial_of(request) if tried else request)
+    except HedgerowError as error:
+        errors.show(str(error), key="generate")
+    else:
+        st.rerun()
 
 
 def _number(number: int) -> str:
     return {3: "three"}.get(number, str(number))
 
 
-def start(request: GenerationRequest) -> None:
-    """Store a run with its calls and start its process; a problem is told beside the buttons."""
-    try:
-        with writing(project.engine()) as session:
-            for run in list_runs(session, kind=KIND):
-                if run.state in UNFINISHED:
-                    raise HedgerowError(f"Run {run.id} is at work already; wait for its end.")
-            run = request_generation(session, request, requested_by=signin.reviewer_id())
-        background.start_process_of(run, generate_key.environment())
-    except HedgerowError as error:
-        st.session_state[_PROBLEM] = str(error)
+def _start(request: GenerationRequest) -> None:
+    """Store a run with its calls and start its process."""
+    with writing(project.engine()) as session:
+        for run in list_runs(session, kind=KIND):
+            if run.state in UNFINISHED:
+                raise HedgerowError(f"Run {run.id} is at work already; wait for its end.")
+        run = request_generation(session, request, requested_by=signin.reviewer_id())
+    background.start_process_of(run, generate_key.environment())

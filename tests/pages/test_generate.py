@@ -1,19 +1,28 @@
 """The Generate page in each of its states; what it starts is carried out in the test."""
 
+import json
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 from sqlalchemy import Engine, select
 from streamlit.testing.v1 import AppTest
 
 from curation.generation import run as generation
+from curation.generation.prices import price_of
+from curation.generation.prompts import prompt_versions
+from curation.generation.request import KIND, Price
+from curation.generation.run import checked_request, request_generation
 from db.engine import reading, writing
 from db.errors import HedgerowError
 from db.execution import execute
-from db.models import Variant
+from db.models import RunState, Variant
+from db.runs import get_run, list_runs
 from db.settings import load_settings
 from tests.factories import add_anchor
 from tests.generating import Serve
-from tests.pages.conftest import OpenPage
+from tests.hostile import TEXTS
+from tests.pages.conftest import OpenPage, unsafe_texts
 
 
 @pytest.fixture(autouse=True)
@@ -56,9 +65,7 @@ def test_without_anchors_it_says_where_to_get_some(open_page: OpenPage) -> None:
     assert not app.get("number_input")
 
 
-def test_openai_wants_a_key_and_a_server_of_ones_own_none(
-    ten: Engine, open_page: OpenPage
-) -> None:
+def test_openai_wants_a_key_and_a_server_of_ones_own_none(ten: Engine, open_page: OpenPage) -> None:
     app = open_page("generate")
     assert "Name a model" in told(app)
     app = named(app, "")
@@ -93,3 +100,151 @@ def test_a_trial_tells_what_the_run_will_take(
     assert "Nothing to generate" in told(app)
     with reading(ten) as session:
         assert len(session.execute(select(Variant)).all()) == 60
+
+
+def test_what_was_typed_in_a_price_box_is_kept_for_the_model(
+    ten: Engine, open_page: OpenPage
+) -> None:
+    app = named(open_page("generate"), "http://127.0.0.1:9/v1")
+    boxes = {box.label: box for box in app.number_input}
+    assert boxes["US$ a million tokens in"].value == 0.15
+    boxes["US$ a million tokens out"].set_value(9.0).run()
+    next(button for button in app.button if button.label == "Keep").click().run()
+    assert not app.exception
+    with reading(ten) as session:
+        assert price_of(session, "gpt-4o-mini") == Price(prompt=0.15, completion=9.0)
+    app.button("generate-start").click().run()
+    with reading(ten) as session:
+        assert list_runs(session, kind=KIND)[0].parameters["price"]["completion"] == 9.0
+
+
+def test_a_run_paused_at_its_budget_goes_on_with_a_higher_one(
+    ten: Engine, open_page: OpenPage, started: list[int], serve_chat: Serve
+) -> None:
+    address, server = serve_chat()
+    app = named(open_page("generate"), address)
+    app.number_input("generate-calls").set_value(5).run()
+    app.button("generate-start").click().run()
+    carry_out(ten, started[0])
+    app.run()
+    assert "Paused at the budget" in told(app)
+    app.number_input(f"generate-calls-{started[0]}").set_value(500).run()
+    app.button(f"generate-resume-{started[0]}").click().run()
+    assert started == [1, 1]
+    with reading(ten) as session:
+        run = get_run(session, 1)
+        assert run.state == RunState.QUEUED and run.parameters["budget"]["calls"] == 500
+        assert run.parameters["model"] == "gpt-4o-mini"
+    carry_out(ten, 1)
+    app.run()
+    assert "Nothing to generate" in told(app)
+    assert set(server.asked.values()) == {1}
+    app.segmented_control("step").set_value("Results").run()
+    assert "20 calls answered, 0 failed." in told(app)
+    costs = app.dataframe[0].value
+    assert costs["Variants"].tolist() == [10] * 6
+    assert costs["A variant"].tolist() == pytest.approx((costs["Cost"] / 10).tolist())
+    assert "How often each cue was asked for" in [part.label for part in app.expander]
+
+
+def test_a_cancelled_run_is_resumed_from_the_results(
+    ten: Engine, open_page: OpenPage, started: list[int], serve_chat: Serve
+) -> None:
+    address, _ = serve_chat()
+    app = named(open_page("generate"), address)
+    app.button("generate-start").click().run()
+    app.button("cancel-1").click().run()
+    assert "Run 1 was cancelled" in told(app)
+    app.segmented_control("step").set_value("Results").run()
+    assert "20 not made" in told(app)
+    app.button("generate-resume-1").click().run()
+    assert started == [1, 1]
+
+
+def test_problems_are_counted_with_their_raw_texts_and_retried_alone(
+    ten: Engine,
+    open_page: OpenPage,
+    started: list[int],
+    serve_chat: Serve,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    hostile = TEXTS["image error"]
+    monkeypatch.setattr("tests.chat_server.texts_for", lambda prompt: {"verbal": ""})
+    monkeypatch.setattr("tests.chat_server.json.dumps", _dumps_with(hostile))
+    address, _ = serve_chat()
+    app = named(open_page("generate"), address)
+    app.number_input("generate-attempts").set_value(1).run()
+    app.button("generate-start").click().run()
+    carry_out(ten, 1)
+    app.run()
+    app.segmented_control("step").set_value("Results").run()
+    assert "0 calls answered, 20 failed." in told(app)
+    problems = app.get("button_group")[-1]
+    assert [option.content for option in problems.proto.options] == ["unreadable: 20"]
+    app.session_state["generate-problem-1"] = "unreadable"
+    app.run()
+    assert hostile in app.code[0].value
+    assert hostile not in unsafe_texts(app)
+    app.button("generate-retry").click().run()
+    assert "10 anchors, 20 calls" in told(app)
+
+
+def _dumps_with(text: str) -> Callable[..., str]:
+    """``json.dumps``, but for an answer's texts: a model that writes something else."""
+    plain = json.dumps
+
+    def dumps(value: Any, **how: Any) -> str:
+        return text if value == {"verbal": ""} else plain(value, **how)
+
+    return dumps
+
+
+def test_a_copy_of_a_prompt_becomes_its_next_version(ten: Engine, open_page: OpenPage) -> None:
+    app = open_page("generate")
+    app.segmented_control("step").set_value("Prompts").run()
+    assert "The bridge number" in app.code[0].value and "1. " in app.code[0].value
+    first = app.code[0].value
+    app.button("generate-another").click().run()
+    assert app.code[0].value != first
+    box = app.text_area[0]
+    draft = box.value + "\nKeep it short, {name}."
+    box.set_value(draft).run()
+    assert "Keep it short, {name}." in app.code[0].value
+    app.button("generate-save-prompt").click().run()
+    assert "Saved as version 2." in told(app)
+    with reading(ten) as session:
+        newest, older = prompt_versions(session, "negation")
+        assert newest.template == draft and newest.parent_id == older.id
+
+
+def test_a_draft_that_lacks_a_place_is_kept_and_not_stored(
+    ten: Engine, open_page: OpenPage
+) -> None:
+    app = open_page("generate")
+    app.segmented_control("step").set_value("Prompts").run()
+    app.text_area[0].set_value("Negate it: {text}").run()
+    app.button("generate-save-prompt").click().run()
+    assert "Expected {types} once" in told(app)
+    assert app.text_area[0].value == "Negate it: {text}"
+    with reading(ten) as session:
+        assert len(prompt_versions(session, "negation")) == 1
+
+
+def test_hostile_names_of_models_and_anchors_are_only_text(
+    with_source: Engine, open_page: OpenPage, started: list[int], serve_chat: Serve
+) -> None:
+    address, _ = serve_chat()
+    with writing(with_source) as session:
+        for text in TEXTS.values():
+            add_anchor(session, text)
+        values = {"model": TEXTS["script"][:200], "base_url": address}
+        values |= {"selection": {"limit": 3}}
+        run = request_generation(session, checked_request(values))
+    carry_out(with_source, run.id or 0)
+    app = open_page("generate")
+    told(app)
+    for section in ("Prompts", "Results"):
+        app.segmented_control("step").set_value(section).run()
+        told(app)
+        assert not [text for text in TEXTS.values() if text in unsafe_texts(app)]
+        assert "<script>" not in unsafe_texts(app)
