@@ -75,10 +75,3 @@ def _write(written: Written, clause: Clause, type_id: str, cue: str) -> None:
         written.texts[type_id] = canonical(text)
     else:
         raise Skipped(Skip.NO_RULE)
-
-
-def rule_variants(
-    text: str, *, types: Sequence[VariantType], cues: Mapping[str, str]
-) -> dict[str, str]:
-    """The texts alone of ``write_by_rule``, by type id."""
-    return write_by_rule(text, types=types, cues=cues).texts

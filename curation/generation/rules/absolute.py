@@ -3,6 +3,7 @@
 from curation.generation.rules.clause import Clause, Skip, Skipped, edited
 from curation.generation.rules.forms import base_of, third
 from curation.generation.rules.scope import Edits, check_words, deny_tail
+from curation.generation.rules.tagging import is_known
 from curation.generation.rules.verbal import check_quantifiers, is_main_have, lexical_base
 from curation.generation.rules.words import WORDS
 
@@ -22,9 +23,10 @@ _PART_OF = frozenset(
     " range pair total dozen hundred thousand million great large".split()
 )
 _PAIRS = frozenset(
-    "trousers scissors glasses jeans headphones goggles shorts binoculars minutes negotiations"
-    " talks remains surroundings outskirts premises headquarters belongings clothes police goods"
-    " savings earnings parents contents instructions accounts twins lungs notes".split()
+    "trousers scissors glasses jeans headphones goggles shorts binoculars minutes"
+    " negotiations talks remains surroundings outskirts premises headquarters belongings"
+    " clothes police goods savings earnings parents eyes hands arms legs feet ears lips gums"
+    " knees shoulders contents instructions accounts twins lungs notes".split()
 )
 _NOW = frozenset(
     "today tonight yesterday tomorrow now currently recently ago overnight moment afternoon"
@@ -80,7 +82,14 @@ def _tail_edits(clause: Clause) -> Edits:
     if clause.word(clause.subject_end - 1) == "both" or "each" in _words(clause):
         raise Skipped(Skip.SCOPE)
     check_words(clause, clause.head + 1, clause.finite)
+    if _FREQUENT & {clause.word(i) for i in range(clause.subject_end, clause.end)}:
+        raise Skipped(Skip.SCOPE)  # 'never always', 'no one every day'
     return deny_tail(clause, lexical=lexical_base(clause))
+
+
+_FREQUENT = frozenset(
+    "always often usually generally typically normally commonly frequently every all".split()
+)
 
 
 def _words(clause: Clause) -> set[str]:
@@ -102,6 +111,8 @@ def _no_subject(clause: Clause) -> str | None:
     if word in ("a", "an", "some", "every", "many", "several", "most", "any"):
         if word == "any" or following in _PART_OF or clause.letter(start + 1) == "Z":
             return None
+        if clause.kind == "B" and clause.word(clause.finite + 1) in _OWNED:
+            return None  # 'A typical case was the housewife …' names one
         if word in ("a", "an") and _about_kinds(clause):
             return None
         return _put(clause, start, start, "no", _tail_edits(clause))
@@ -129,7 +140,9 @@ def _bare_plural(clause: Clause) -> str | None:
     if clause.word(start) in _PAIRS or clause.word(clause.head) in _PAIRS or _is_collective(clause):
         return None
     word = token.word
-    if not _is_proper(word) and start == 0:
+    if start == 0 and not _is_proper(word):
+        if not is_known(word):
+            return None  # 'Lucullus' is no plural
         word = word[0].lower() + word[1:]
     return _put(clause, start, start, f"no {word}", _tail_edits(clause))
 

@@ -67,6 +67,18 @@ _ABBREVIATION = re.compile(r"\b(?:Dr|Mr|Mrs|Ms|St|Prof|[A-Z])\.")
 
 # After a noun these may be prepositions or open a clause, whose verb is not the main one.
 _EITHER = frozenset("after before since until till as than like once".split())
+# 'In addition, …' ties a sentence to the one before it.
+_LINKS = frozenset(
+    "addition example contrast fact result course instance particular general summary short turn"
+    " comparison conclusion other".split()
+)
+# Without an article at the beginning: headings and instructions ('Check values are equal').
+_ORDERS = frozenset(
+    "check return returns get set compute computes calculate create creates make makes test tests"
+    " raise raises load use uses add run find show list print note see plot apply convert remove"
+    " wrap store update ensure generate perform call build change display write read helper"
+    " rolling given".split()
+)
 
 
 class Clause(NamedTuple):
@@ -144,8 +156,7 @@ def read_clause(text: str) -> Clause:
     if match is None or "X" in letters or "!" in letters[:end]:
         raise Skipped(Skip.UNCLEAR)
     clause = _clause(text, tokens, letters, end, match)
-    if any(clause.word(i) in _EITHER for i in range(clause.head, clause.subject_end)):
-        raise Skipped(Skip.UNCLEAR)
+    _check_subject(clause)
     _check_agreement(clause)
     _check_later_verbs(clause)
     return clause
@@ -153,13 +164,16 @@ def read_clause(text: str) -> Clause:
 
 def _letters(tokens: list[Token]) -> str:
     letters = ""
-    for token in tokens:
+    for token, following in zip(tokens, [*tokens[1:], None], strict=True):
         letter = _LETTERS.get(token.tag, "," if token.word == "," else "!")
         before = letters.rstrip("V")[-1:]
         if token.tag in ("VVI", "VVB") and before in ("T", "M", "O"):
             letter = "I"
         elif token.tag == "VVD" and before in ("B", "H"):
             letter = "E"
+        elif before == "H" and token.lower.endswith("ed") and following is not None:
+            # 'has truncated the ridges'; 'has framed pictures' may be either
+            letter = "E" if _LETTERS.get(following.tag) == "D" else letter
         letters += letter
     return letters
 
@@ -178,6 +192,23 @@ def _clause(text: str, tokens: list[Token], letters: str, end: int, match: re.Ma
     return Clause(
         text, tokens, letters, start, match.end("subject"), head, plain, plural, finite, end
     )
+
+
+def _check_subject(clause: Clause) -> None:
+    """Raise ``Skipped`` where the subject may end elsewhere, or what looks like one is none."""
+    start, verb = clause.subject_start, clause.verb
+    unsure = (
+        any(clause.word(i) in _EITHER for i in range(clause.head, clause.subject_end))
+        or any(clause.word(i) in _LINKS for i in range(min(start, 4)))
+        or (start == 0 and clause.word(0) in _ORDERS)
+        or (verb.word[0].isupper() and clause.letters[start] != "x")
+        or (clause.kind == "F" and clause.letter(clause.subject_end - 1) in ("G", "P"))
+    )
+    # 'Exception raised when …' has no finite verb at all.
+    bare = clause.letter(start) in "NAG" and clause.tokens[clause.head].tag == "NN1"
+    heading = bare and verb.tag == "VVD" and verb.lower.endswith("ed")
+    if unsure or (heading and clause.letter(clause.finite + 1) not in tuple("DdRV")):
+        raise Skipped(Skip.UNCLEAR)
 
 
 _SINGULAR_WORDS = frozenset("he she it this that each everything something".split())

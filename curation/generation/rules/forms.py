@@ -3,7 +3,7 @@
 import re
 from functools import lru_cache
 
-from curation.generation.rules.tagging import verb_lemma
+from curation.generation.rules.tagging import is_known, verb_lemma
 from curation.generation.rules.words import WORDS
 
 _IRREGULAR: dict[str, tuple[str, str]] = {
@@ -66,9 +66,12 @@ def base_of(word: str, tag: str) -> str:
         return guess if guess in known else ""
     form = {"VVZ": third, "VVD": past, "VVN": participle}[tag]
     # Both ways must agree, or the spelling of the base is a guess. British 'travelled' is fine.
-    for candidate in (guess, guess + "e", guess[:-1]):
-        if candidate and form(candidate) == word:
-            return candidate
+    candidates = (guess, guess + "e", guess[:-1])
+    fitting = [base for base in candidates if base and form(base) == word]
+    if len(fitting) > 1:  # 'souped': 'soup' or 'soupe'?
+        fitting = [base for base in fitting if is_known(base)]
+    if fitting:
+        return fitting[0]
     if tag != "VVZ" and word.endswith(("lled", "pped")) and guess == word[:-3]:
         return guess
     return ""

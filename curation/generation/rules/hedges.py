@@ -1,9 +1,11 @@
 """Hedges: cues that can be placed by rule, each in a frame or a place that keeps the claim."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
 
 from curation.generation.rules.clause import Clause, Skip, Skipped, edited
-from curation.generation.rules.forms import participle
+from curation.generation.rules.forms import base_of, participle
+from curation.generation.rules.tagging import is_known, may_be_common
 from curation.generation.rules.verbal import is_main_have, lexical_base
 from curation.generation.rules.words import WORDS
 from curation.text import bucket
@@ -16,6 +18,10 @@ _LOWERED = frozenset(
     "AT0 DPS DT0 PNP PRP PRF AV0 CRD EX0 PNI CJS AVQ NN2 ORD AJ0 AJC AJS NN1 NN0 VVG CJC".split()
 )
 
+_HEDGED = frozenset(
+    "assume believe think suppose expect hope guess suspect wonder imagine doubt seem appear"
+    " suggest tend".split()
+)
 _OF_ONESELF = (
     "I am not", "I think", "I believe", "I suppose", "I feel", "I suspect", "It seems", "It may",
     "It might", "It could", "It is possible", "It is likely", "It is probable", "It would", "Maybe",
@@ -23,8 +29,9 @@ _OF_ONESELF = (
 )  # fmt: skip
 
 
+@lru_cache(maxsize=8)
 def placeable(type_id: str) -> tuple[str, ...]:
-    """The cues of the paper's list for a type that can be placed at all, in its order."""
+    """The cues of the paper's list for a type that can be placed at all."""
     if type_id == "word":
         return tuple(dict.fromkeys([*_ADVERBS_IN_ORDER, *_MODALS, *_FRAMES["word"]]))
     return tuple(_FRAMES["phrase"])
@@ -43,6 +50,11 @@ def hedge(clause: Clause, type_id: str, cue: str) -> tuple[str, str]:
     Raises:
         Skipped: no cue can be placed.
     """
+    may = clause.kind == "M" and clause.word(clause.finite) in _MODALS
+    if may or (clause.kind == "F" and base_of(clause.verb.word, clause.verb.tag) in _HEDGED):
+        raise Skipped(Skip.UNSUITABLE)  # it may be hedged already
+    if clause.letters[0] == "V" and clause.subject_start > 0 and clause.word(0).endswith("ly"):
+        raise Skipped(Skip.NO_CUE)
     for candidate in _candidates(clause.text, type_id, cue):
         new = _place(clause, type_id, candidate)
         if new is not None:
@@ -50,18 +62,21 @@ def hedge(clause: Clause, type_id: str, cue: str) -> tuple[str, str]:
     raise Skipped(Skip.NO_CUE)
 
 
-def _candidates(text: str, type_id: str, cue: str) -> list[str]:
+def _candidates(text: str, type_id: str, cue: str) -> Iterator[str]:
     """The asked cue first, then the others in an order that text and cue decide."""
     known = placeable(type_id)
+    if cue in known:
+        yield cue
     salt = f"{_SALT}{type_id}:{cue}:"
-    others = sorted(known, key=lambda other: bucket(f"{other}|{text}", salt=salt))
-    return [cue, *others] if cue in known else others
+    yield from sorted(known, key=lambda other: bucket(f"{other}|{text}", salt=salt))
 
 
 def _place(clause: Clause, type_id: str, cue: str) -> str | None:
+    of_oneself = clause.word(clause.head) in ("i", "we")
     if type_id == "word" and cue in _ADVERBS:
-        return _with_adverb(clause, cue)
-    if type_id == "word" and cue in _MODALS:
+        fits = not of_oneself or cue in ("possibly", "probably")
+        return _with_adverb(clause, cue) if fits else None
+    if type_id == "word" and cue in _MODALS and not of_oneself:
         new = _with_modal(clause, cue)
         if new is not None:
             return new
@@ -89,10 +104,14 @@ def _lowered(clause: Clause) -> str | None:
     """The first word as it stands inside a sentence; None where that cannot be told."""
     first, following = clause.tokens[0], clause.tokens[1]
     word, noun = first.word, clause.letters[0] == "N"
-    if first.tag == "NP0" or word == "I" or not (word == "A" or word[1:].islower()):
+    if word == "I" or not (word == "A" or word[1:].islower()):
         return word
+    if first.tag == "NP0":
+        return None if may_be_common(word) and not following.word[0].isupper() else word
     if first.tag not in _LOWERED or _keeps_capital(word):
         return word
+    if not is_known(word):
+        return None
     if noun and following.word[0].isupper():
         return word  # 'Aunt Vera', 'Lake Orvane'
     if noun and first.tag != "NN2" and clause.head == clause.subject_start == 0:
@@ -109,9 +128,11 @@ def _keeps_capital(word: str) -> bool:
 
 def _with_adverb(clause: Clause, cue: str) -> str | None:
     """'is probably open', 'probably sells': where a single clause carries the claim."""
-    if "C" in clause.tail.replace("CN", "") and not _joins_words(clause):
+    if "C" in clause.tail and not _joins_words(clause):
         return None
     verb = clause.verb
+    if clause.word(clause.finite) in ("must", "should"):
+        return None  # 'must probably' is about likelihood, no duty
     if any(clause.letter(i) == "V" for i in (clause.finite + 1, clause.finite - 1)):
         return None
     if clause.kind in ("F", "O") or (clause.kind == "H" and is_main_have(clause)):
@@ -134,8 +155,9 @@ def _with_modal(clause: Clause, cue: str) -> str | None:
         return None
     if "C" in clause.tail and not _joins_words(clause):
         return None
-    if clause.finite != clause.subject_end:
-        return None
+    between = clause.after_adverbs() > clause.finite + 1 and clause.after_adverbs() < clause.end
+    if clause.finite != clause.subject_end or between:
+        return None  # 'might be typically used'
     was = verb.tag in ("VBD", "VHD", "VVD")
     if clause.kind == "B":
         new = "have been" if was else "be"

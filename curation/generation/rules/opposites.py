@@ -84,11 +84,27 @@ def _unable(clause: Clause) -> str:
         raise Skipped(Skip.NO_OPPOSITE)
     if clause.word(following) == "be" or clause.plural is None:
         raise Skipped(Skip.NO_OPPOSITE)
-    if clause.word(clause.head) in ("it", "you"):  # 'you can trust it' speaks of no ability
+    if clause.word(clause.head) in (
+        "it",
+        "you",
+        "this",
+        "that",
+        "these",
+        "those",
+    ):  # 'you can trust it' speaks of no ability
         raise Skipped(Skip.NO_OPPOSITE)
+    if clause.word(following) in _BEFALL:
+        raise Skipped(Skip.NO_OPPOSITE)  # 'can vary' speaks of no ability
     check_words(clause, following, clause.end)
     form = "am" if clause.word(clause.head) == "i" else "are" if clause.plural else "is"
     return edited(clause.text, [(clause.verb.start, clause.verb.end, f"{form} unable to")])
+
+
+_BEFALL = frozenset(
+    "lead vary cause result occur happen mean become contain include exist range differ affect"
+    " depend take last cost come seem appear trigger produce create make have feel look sound get"
+    " represent indicate reduce increase improve harm damage kill spread arise help need".split()
+)
 
 
 def inflected(base: str, tag: str) -> str:
@@ -104,6 +120,8 @@ def _affixed_verb(clause: Clause) -> str | None:
     if opposite is None or clause.finite != clause.subject_end or clause.kind != "F":
         return None
     following = clause.word(clause.finite + 1)
+    if base == "behave" and clause.letter(clause.finite + 1) not in ("", "P", "S"):
+        return None
     if clause.letter(clause.finite + 1) in ("T", "I") or (base == "agree" and following != "with"):
         return None
     if (base == "approve" and following != "of") or (base == "like" and "T" in clause.tail):
@@ -198,6 +216,10 @@ def _takes(clause: Clause, base: str, following: str) -> bool:
         return (following in ("", "P", "V") and base != "decline") or following == "V"
     if base == "succeed":
         return following in ("", "V", "P", "S") and clause.letter(clause.finite + 2) != "G"
+    if base in ("contain", "possess") and following == "d":
+        return False  # 'contains much talk'
+    if base in ("include", "exclude") and "from" in clause.text.split():
+        return False
     if base in ("allow", "permit"):
         return bool(_object_head(clause)) and "T" in clause.tail
     if base in ("increase", "decrease", "strengthen", "weaken", "reduce", "widen", "lengthen"):
@@ -225,6 +247,8 @@ def _fail_to(clause: Clause, *, negated: bool) -> str | None:
     base = lexical_base(clause)
     if base not in _FAIL or "C" in clause.tail or "T" in clause.tail:
         return None
+    if any(clause.word(i).endswith("ly") for i in range(clause.finite, clause.end)):
+        return None  # 'failed to perform it ineptly'
     if clause.letter(clause.finite + 1) not in tuple("DdNARZW") and base not in _FAIL_ALONE:
         return None
     if negated:

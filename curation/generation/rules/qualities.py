@@ -76,10 +76,11 @@ def _check_after(clause: Clause, quality: Quality) -> None:
     check_words(clause, position, min(position + 2, clause.end))
     unfit = (
         word in _NOT_WITH.get(quality.word, ())
+        or word == "enough"
         or letter in tuple("CNAEGWdDRZF")
         or (letter == "T" and quality.word not in _INFINITIVE)
         or (letter == "P" and not _keeps_preposition(quality, word))
-        or (quality.participle and _is_event(clause, quality))
+        or (quality.participle and (letter == "V" or _is_event(clause, quality)))
     )
     if unfit:
         raise Skipped(Skip.NO_OPPOSITE)
@@ -96,11 +97,13 @@ def _keeps_preposition(quality: Quality, word: str) -> bool:
 
 _WITH_PARTICIPLE = frozenset("with against from as".split())
 _NOT_WITH = {
-    "responsible": {"for"}, "new": {"to"}, "late": {"for"}, "good": {"to"}, "short": {"of", "on"},
-    "sick": {"of", "with"}, "open": {"about", "with"}, "clear": {"of", "from"}, "safe": {"from"},
-    "content": {"to"}, "certain": {"to"}, "sure": {"to"}, "present": {"in"},
-    "cold": {"to"}, "dry": {"on"}, "dark": {"to"}, "low": {"on"}, "hard": {"on", "at"},
-    "heavy": {"on"}, "light": {"on"}, "easy": {"on"}, "fair": {"for"}, "well": {"for"},
+    "responsible": {"for"}, "connected": {"to"}, "locked": {"in"}, "signed": {"in"},
+    "long": {"after", "before"}, "new": {"to"}, "late": {"for"}, "good": {"to"},
+    "short": {"of", "on"}, "sick": {"of", "with"}, "open": {"about", "with"},
+    "clear": {"of", "from"}, "safe": {"from"}, "content": {"to"}, "certain": {"to"},
+    "sure": {"to"}, "present": {"in"}, "cold": {"to"}, "dry": {"on"}, "dark": {"to"},
+    "low": {"on"}, "heavy": {"on"}, "easy": {"on"}, "fair": {"for"}, "well": {"for"},
+    "crowded": {"with"}, "dead": {"from"}, "alive": {"with"}, "full": {"of"},
 }  # fmt: skip
 _BY = frozenset(
     "touched affected harmed changed impressed convinced protected supported supervised attended"

@@ -2,6 +2,7 @@
 
 import re
 
+from curation.affixes import negative_affix
 from curation.generation.rules.clause import Clause, Skip, Skipped
 
 Edits = list[tuple[int, int, str]]
@@ -15,12 +16,15 @@ _ESCAPE = frozenset(
     " definitely really therefore thus hence however moreover nevertheless otherwise meanwhile"
     " extremely incredibly absolutely totally utterly ever anyway least most mostly mainly largely"
     " partly initially originally eventually finally soon first once but than whether no without"
-    " unless plenty far likely unlikely seldom rarely few".split()
+    " completely fully entirely exclusively solely primarily purely wholly principally chiefly"
+    " unless plenty far likely unlikely seldom rarely few optionally additionally similarly"
+    " alternatively".split()
 )
 _ESCAPE_PAIRS = (
     ("as", "well"), ("a", "few"), ("at", "last"), ("up", "to"), ("more", "than"), ("one", "of"),
     ("a", "bit"), ("a", "little"), ("of", "course"), ("in", "fact"), ("for", "example"),
-    ("about", "to"), ("bound", "to"),
+    ("about", "to"), ("bound", "to"), ("or", "more"), ("or", "less"),
+    ("long", "after"), ("long", "before"),
 )  # fmt: skip
 _ANY = {
     "some": "any", "someone": "anyone", "somebody": "anybody", "something": "anything",
@@ -47,15 +51,27 @@ def deny_tail(clause: Clause, *, lexical: str = "") -> Edits:
         Skipped: a word there would escape the denial or bend it.
     """
     check_words(clause, clause.subject_end, clause.end)
-    if any(clause.word(i) in _STRETCHING for i in range(clause.subject_start)):
-        raise Skipped(Skip.SCOPE)  # 'Even on Sundays, it isn't open' would say more
+    for i in range(clause.subject_start):
+        linked = clause.letter(i) == "V" and clause.word(i) in _ESCAPE
+        if linked or clause.word(i) in _STRETCHING:
+            raise Skipped(Skip.SCOPE)  # 'Even on Sundays, it isn't open' would say more
+    if any(_is_negative(clause.word(i)) for i in range(clause.finite + 1, clause.end)):
+        raise Skipped(Skip.SCOPE)
     check_reasons(clause)
     _check_clauses(clause)
     _check_infinitives(clause, lexical)
     return [*_any_for_some(clause), *_or_for_and(clause)]
 
 
-_STRETCHING = frozenset("even only just especially still already always".split())
+_STRETCHING = frozenset("even only just especially still already always unless".split())
+
+
+def _is_negative(word: str) -> bool:
+    """Whether a second negation hides in a word: 'unlimited', 'disallowed'."""
+    return word.isalpha() and word not in _DENIED and negative_affix(word) is not None
+
+
+_DENIED = frozenset("disease diseases disorder disorders unless".split())
 
 
 def check_words(clause: Clause, start: int, end: int) -> None:
@@ -147,6 +163,9 @@ def _or_for_and(clause: Clause) -> Edits:
             continue
         if token.lower != "and":
             raise Skipped(Skip.COORDINATED)
+        names = clause.tokens[i - 1].tag == clause.tokens[i + 1].tag == "NP0"
+        if names and after[1:2] == "N":
+            continue  # 'a Gilbert and Sullivan opera'
         if before.endswith("A") and re.match(r"[AGE]+N", after):
             continue  # 'a blue and white flag'
         words = {clause.word(k) for k in range(clause.finite + 1, i)}

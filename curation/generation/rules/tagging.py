@@ -40,7 +40,10 @@ class Token(NamedTuple):
 
 @lru_cache(maxsize=1)
 def _tagger() -> Any:
-    return HanoverTagger.HanoverTagger("morphmodel_en.pgz")  # takes a second
+    tagger = HanoverTagger.HanoverTagger("morphmodel_en.pgz")  # takes a second
+    # A word that the model does not know costs as much as the rest of its sentence.
+    tagger.analyze_forward = lru_cache(maxsize=65_536)(tagger.analyze_forward)
+    return tagger
 
 
 def _split(text: str) -> list[tuple[str, int, int]]:
@@ -94,3 +97,16 @@ def verb_lemma(word: str, tag_: str) -> str:
         return str(tagger.analyze(word.lower(), pos=tag_)[0])
     except (KeyError, IndexError, ValueError):
         return ""
+
+
+@lru_cache(maxsize=65_536)
+def may_be_common(word: str) -> bool:
+    """Whether a capitalised word may be no name: 'Keys', 'Rose', but not 'Marta'."""
+    return bool(_tagger().tag_word(word.lower())[0][0] != "NP0")
+
+
+def is_known(word: str) -> bool:
+    """Whether the model has met the word, or the singular of it, in small letters or capitals."""
+    lower, known = word.lower(), _tagger().cache
+    stems = (lower, lower.removesuffix("s"), lower.removesuffix("es"))
+    return any(stem in known for stem in stems) or "-" in lower

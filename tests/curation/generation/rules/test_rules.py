@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from curation.cues import HEDGE_CUES
-from curation.generation.rules import RULE_TYPES, rule_variants, write_by_rule
+from curation.generation.rules import RULE_TYPES, write_by_rule
 from curation.generation.rules.clause import Skip
 from curation.generation.rules.forms import base_of, participle, past, third
 from curation.generation.rules.hedges import placeable
@@ -16,7 +16,7 @@ from curation.text import canonical
 
 def written(type_id: str, text: str, cue: str = "") -> str | None:
     cues = {type_id: cue} if cue else {}
-    return rule_variants(text, types=[variant_type(type_id)], cues=cues).get(type_id)
+    return write_by_rule(text, types=[variant_type(type_id)], cues=cues).texts.get(type_id)
 
 
 @pytest.mark.parametrize(
@@ -232,3 +232,7 @@ def test_what_is_written_is_canonical_new_and_of_its_type(
 def test_no_text_is_too_odd(text: str) -> None:
     result = write_by_rule(text, types=TAXONOMY, cues={})
     assert set(result.texts) | set(result.skipped) == set(RULE_TYPES)
+
+
+def test_a_base_that_two_spellings_fit_is_the_word_that_exists() -> None:
+    assert base_of("souped", "VVD") == "soup" and base_of("stored", "VVD") == "store"
