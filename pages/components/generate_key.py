@@ -25,27 +25,35 @@ def is_set() -> bool:
     return bool(environment() or project.settings().openai_api_key.get_secret_value())
 
 
-def draw() -> None:
-    """Say whether a key is set; let one be typed in, or forgotten."""
+def draw(place: str = "") -> None:
+    """Say whether a key is set; let one be typed in, or forgotten.
+
+    Args:
+        place: tells these boxes from others on the same page.
+    """
     if environment():
-        with st.container(horizontal=True, vertical_alignment="center", key="generate-key-typed"):
+        with st.container(
+            horizontal=True, vertical_alignment="center", key=f"generate-key-typed{place}"
+        ):
             st.text("Key: typed in for this session.", width="content")
-            st.button("Forget it", key="generate-key-forget", type="tertiary", on_click=_forget)
+            st.button(
+                "Forget it", key=f"generate-key-forget{place}", type="tertiary", on_click=_forget
+            )
         return
     if is_set():
         st.text(f"Key: set in the environment ({VARIABLE}).")
         return
     st.text_input(
-        "Key, for this session only", key=_BOX, type="password", autocomplete="off",
-        on_change=_keep, placeholder="Servers of your own mostly need none",
+        "Key, for this session only", key=_BOX + place, type="password", autocomplete="off",
+        on_change=_keep, args=(_BOX + place,), placeholder="Servers of your own mostly need none",
         help=f"To have it for all sessions, set {VARIABLE} in the environment or in .env. It is "
         "stored in no database and no log.",
     )  # fmt: skip
 
 
-def _keep() -> None:
-    st.session_state[_TYPED] = st.session_state[_BOX].strip()
-    st.session_state[_BOX] = ""
+def _keep(box: str) -> None:
+    st.session_state[_TYPED] = st.session_state[box].strip()
+    st.session_state[box] = ""
 
 
 def _forget() -> None:

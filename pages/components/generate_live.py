@@ -4,8 +4,9 @@ import streamlit as st
 
 from curation.generation.answers import Problem
 from curation.generation.choices import change_budget
+from curation.generation.judge_calls import KIND as JUDGE_KIND
 from curation.generation.overview import Trouble, last_troubles, problems, spent
-from curation.generation.request import KIND, Budget, GenerationRequest
+from curation.generation.request import Budget
 from db.engine import reading, writing
 from db.errors import HedgerowError
 from db.models import Run, RunState
@@ -20,7 +21,8 @@ def title(run: Run) -> str:
     """What a run asks, for people; names a model, which is somebody's text."""
     who = run.parameters["model"] or "rules"
     limit = run.parameters["selection"]["limit"]
-    return f"variants by {who}" + (f", {limit:,} anchors" if limit else "")
+    what, each = ("opinions", "variants") if run.kind == JUDGE_KIND else ("variants", "anchors")
+    return f"{what} by {who}" + (f", {limit:,} {each}" if limit else "")
 
 
 def figures(run: Run) -> None:
@@ -73,14 +75,14 @@ def _trouble(trouble: Trouble) -> None:
 
 def stopped(run: Run) -> None:
     """A run that stopped before its end: why, its budget, and how it goes on."""
-    busy = background.active(KIND) is not None
+    busy = background.active(run.kind) is not None
     with st.container(border=True, key=f"generate-stopped-{run.id}"):
         st.text(f"Run {run.id}: {title(run)}")
         st.text(_why(run))
         figures(run)
         budget = _budget(run)
         if run.parameters["provider"] == "openai":
-            generate_key.draw()
+            generate_key.draw(f"-{run.id}")
         with st.container(horizontal=True):
             st.button(
                 "Resume", key=f"generate-resume-{run.id}", type="primary", disabled=busy,
@@ -103,7 +105,7 @@ def _why(run: Run) -> str:
         return f"Cancelled. {kept}"
     if run.state == RunState.INTERRUPTED:
         return f"Interrupted: its process ended before the run did. {kept}"
-    return f"{run.message} {kept}" if run.message != "Paused." else f"Paused. {kept}"
+    return f"{run.message or 'Paused.'} {kept}"
 
 
 def _budget(run: Run) -> Budget:
@@ -128,7 +130,7 @@ def _resume(run: Run, budget: Budget) -> None:
         calls=state.get(f"generate-calls-{run.id}", budget.calls),
     )
     try:
-        if budget != GenerationRequest(**run.parameters).budget:
+        if budget != Budget(**run.parameters["budget"]):
             with writing(project.engine()) as session:
                 change_budget(session, run.id or 0, budget)
         background.start_again(run, generate_key.environment())

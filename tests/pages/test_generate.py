@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,6 +20,7 @@ from db.execution import execute
 from db.models import RunState, Variant
 from db.runs import get_run, list_runs
 from db.settings import load_settings
+from pages.components import background, project
 from tests.factories import add_anchor
 from tests.generating import Serve
 from tests.hostile import TEXTS
@@ -248,3 +250,39 @@ def test_hostile_names_of_models_and_anchors_are_only_text(
         told(app)
         assert not [text for text in TEXTS.values() if text in unsafe_texts(app)]
         assert "<script>" not in unsafe_texts(app)
+
+
+def test_a_typed_key_reaches_the_runs_process_and_nothing_else(
+    ten: Engine, open_page: OpenPage, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    key = "sk-typed-9c2e"
+    handed: list[dict[str, str]] = []
+    monkeypatch.setattr(
+        background, "start_process", lambda settings, run, environment: handed.append(environment)
+    )
+    app = named(open_page("generate"), "")
+    app.text_input("generate-key").set_value(key).run()
+    assert "Key: typed in for this session." in told(app)
+    assert "without a key" not in told(app)
+    app.button("generate-start").click().run()
+    assert handed == [{"HEDGEROW_OPENAI_API_KEY": key}]
+    assert key not in str(app)
+    assert not [
+        file for file in home.rglob("*") if file.is_file() and key.encode() in file.read_bytes()
+    ]
+    app.button("cancel-1").click().run()
+    app.button("generate-key-forget").click().run()
+    assert "without a key" in told(app)
+
+
+def test_a_key_of_the_environment_is_said_to_be_set_and_not_shown(
+    ten: Engine, open_page: OpenPage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HEDGEROW_OPENAI_API_KEY", "sk-environment-1f")
+    monkeypatch.setenv("HEDGEROW_OPENAI_BASE_URL", "https://ada:hunter2@llm.example/v1")
+    project.settings.clear()
+    app = named(open_page("generate"), "")
+    assert "Key: set in the environment" in told(app)
+    assert app.text_input("generate-address").placeholder == "https://llm.example/v1"
+    assert "hunter2" not in str(app) and "sk-environment" not in str(app)
+    assert not app.button("generate-start").disabled
