@@ -52,11 +52,13 @@ def troubles(run: Run) -> None:
         counts = problems(session, run.id or 0)
     if not counts:
         return
+    said = ", ".join(f"{problem.value} {number:,}" for problem, number in counts.items())
+    st.text(f"Problems: {said}.")
+    # Without the counts, which change while the run goes on: a choice is kept by its name.
     picked = st.pills(
-        "Problems", list(counts), key=f"generate-problem-{run.id}",
-        format_func=lambda problem: f"{problem.value}: {counts[problem]:,}",
-        help="Pick one to read the last texts that came. Problems that asking again solves leave "
-        "no trace in the variants.",
+        "Read the last texts with the problem", [p.value for p in Problem if p in counts],
+        key=f"generate-problem-{run.id}",
+        help="Problems that asking again solves leave no trace in the variants.",
     )  # fmt: skip
     if picked is None:
         return
