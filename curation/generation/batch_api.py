@@ -4,7 +4,7 @@ Between the provider's word that a batch exists and ours being stored, a process
 batch therefore carries a label, under which it is found again.
 """
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -100,7 +100,7 @@ class BatchApi:
         except openai.APIError as error:
             raise self.model.explained(error) from error
 
-    async def lines(self, file_id: str, *, at_once: int) -> AsyncIterator[list[bytes]]:
+    async def lines(self, file_id: str, *, at_once: int) -> AsyncGenerator[list[bytes]]:
         """The lines of a file of answers, read as they arrive.
 
         Raises:

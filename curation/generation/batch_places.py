@@ -36,7 +36,8 @@ def calls_in(session: Session, run_id: int, place: str) -> Iterator[Call]:
 def one_a_role(session: Session, run_id: int) -> list[Call]:
     """The first open call of each role."""
     query = select(func.min(col(ModelCall.id))).where(*_open(run_id)).group_by(col(ModelCall.role))
-    return open_calls(session, run_id, ids=list(session.execute(query).scalars()))
+    ids = [call_id for call_id in session.execute(query).scalars() if call_id is not None]
+    return open_calls(session, run_id, ids=ids)
 
 
 def put(session: Session, run_id: int, ids: Sequence[int], place: str) -> None:
@@ -46,10 +47,11 @@ def put(session: Session, run_id: int, ids: Sequence[int], place: str) -> None:
         session.execute(update(ModelCall).where(*of_these).values(batch=place))
 
 
-def move(session: Session, run_id: int, old: str, new: str) -> None:
-    """Let all calls that lie in one place lie in another."""
+def move(session: Session, run_id: int, old: str, new: str) -> int:
+    """Let all calls that lie in one place lie in another; gives how many."""
     of_these = (*_open(run_id), col(ModelCall.batch) == old)
-    session.execute(update(ModelCall).where(*of_these).values(batch=new))
+    moved = session.execute(update(ModelCall).where(*of_these).values(batch=new))
+    return getattr(moved, "rowcount", 0)
 
 
 def mean_costs(session: Session, run_id: int, price: Price) -> dict[str, float]:

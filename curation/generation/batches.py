@@ -9,7 +9,7 @@ the call that it names.
 import asyncio
 import uuid
 from collections.abc import Awaitable, Callable, Sequence
-from contextlib import suppress
+from contextlib import aclosing, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
@@ -99,9 +99,9 @@ class BatchWorker:
         with reading(self.context.engine) as session:
             return query(session, self._run_id)
 
-    def _move(self, old: str, new: str) -> None:
+    def _move(self, old: str, new: str) -> int:
         with writing(self.context.engine) as session:
-            places.move(session, self._run_id, old, new)
+            return places.move(session, self._run_id, old, new)
 
     async def _carry_out(self, place: str) -> None:
         batch_id = await self._send(place) if place.startswith(LABELLED) else place
@@ -276,8 +276,7 @@ class BatchWorker:
         if batch.status in ("completed", "expired"):
             self._count_as_failed(batch)
             return
-        size = len(self._lying_in(batch.id))
-        self._move(batch.id, "")
+        size = self._move(batch.id, "")
         if batch.status == "cancelled":
             raise RunPaused("Paused: the batch was cancelled; resume to send what is left again.")
         if not (has_too_many(batch) and size > 1):
@@ -288,9 +287,10 @@ class BatchWorker:
         """Store the answers in a file; after a broken transfer, those that were stored stay so."""
         for number in range(1, TRIES + 1):
             try:
-                async for lines in self._api.lines(file_id, at_once=CHUNK):
-                    answers = dict(found for line in lines if (found := read_answer(line)))
-                    await asyncio.to_thread(self._store_answers, answers, batch_id)
+                async with aclosing(self._api.lines(file_id, at_once=CHUNK)) as arriving:
+                    async for lines in arriving:
+                        answers = dict(found for line in lines if (found := read_answer(line)))
+                        await asyncio.to_thread(self._store_answers, answers, batch_id)
                 return
             except CallError as error:
                 await self._sleep_or_pause(number, error)
@@ -312,12 +312,12 @@ class BatchWorker:
         expired = CallError(Problem.EXPIRED, "The batch expired before this call was made.")
         left_out = CallError(Problem.SERVER, "The batch ended without an answer to this call.")
         error = expired if batch.status == "expired" else left_out
-        while calls := self._lying_in(batch.id):
-            self._store([self._attempt(call, error) for call in calls[:CHUNK]], self._charged)
+        while calls := self._left_in(batch.id):
+            self._store([self._attempt(call, error) for call in calls], self._charged)
 
-    def _lying_in(self, batch_id: str) -> list[Call]:
+    def _left_in(self, batch_id: str) -> list[Call]:
         with reading(self.context.engine) as session:
-            return open_calls(session, self._run_id, batch=batch_id)
+            return open_calls(session, self._run_id, batch=batch_id, limit=CHUNK)
 
     @property
     def _charged(self) -> Price:

@@ -102,8 +102,10 @@ def make_calls(context: RunContext, request: ModelRequest, asker: Asker) -> Ledg
         HedgerowError: no call can succeed.
     """
     ledger = read_ledger(context.engine, context.run.id or 0, request.budget)
-    worker = BatchWorker if request.batch else Worker
-    asyncio.run(worker(context, request, asker, ledger).run())
+    if request.batch:
+        asyncio.run(BatchWorker(context, request, asker, ledger).run())
+    else:
+        asyncio.run(Worker(context, request, asker, ledger).run())
     return ledger
 
 

@@ -106,7 +106,7 @@ def _new_ones(session: Session, attempts: Sequence[Attempt]) -> list[Attempt]:
             .order_by(col(ModelCall.id))
             .with_for_update()  # SQLite's writers come one after the other anyway
         )
-        made |= dict(session.execute(query).all())
+        made |= {call_id or 0: number for call_id, number in session.execute(query)}
     new = []
     for attempt in attempts:
         if made.get(attempt.call.id, attempt.number) < attempt.number:
