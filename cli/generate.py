@@ -151,7 +151,7 @@ def prompts_show(name: Name, number: Number = None, as_json: AsJson = False) -> 
     _, engine = open_home()
     with writing(engine) as session:
         seed_prompts(session)
-        row = _version(session, name, number)
+        row = find_version(session, name, number)
     show(_facts(row) | {"template": row.template}, as_json, *row.template.splitlines())
 
 
@@ -171,11 +171,16 @@ def prompts_add(
     with writing(engine) as session:
         seed_prompts(session)
         author = reviewer_id(session, settings, "") if settings.reviewer else None
-        row = save_copy(session, _version(session, name, number), template, author_id=author)
+        row = save_copy(session, find_version(session, name, number), template, author_id=author)
     show(_facts(row), as_json, f"Version {row.version} of the prompt {row.name}.")
 
 
-def _version(session: Session, name: str, number: int | None) -> PromptVersion:
+def find_version(session: Session, name: str, number: int | None) -> PromptVersion:
+    """The version of a prompt, None for the newest.
+
+    Raises:
+        HedgerowError: there is none.
+    """
     known = next((prompt for prompt in PROMPTS if prompt == name), None)
     if known is None:
         raise typer.BadParameter(f"expected one of {', '.join(PROMPTS)}, found {name}")

@@ -6,19 +6,20 @@ import typer
 from rich.table import Table
 from sqlmodel import Session
 
+from cli.generate import find_version
 from cli.runs import carry_out_run
 from cli.terminal import AsJson, open_home, reviewer_id, show, table_of
 from curation.generation.estimate import Estimate
 from curation.generation.judge import request_opinions
 from curation.generation.judge_calls import JudgeRequest, estimate_judging
 from curation.generation.prices import price_of
-from curation.generation.prompts import JUDGE, prompt_versions, seed_prompts
+from curation.generation.prompts import JUDGE, seed_prompts
+from curation.generation.request import MAX_CONCURRENCY
 from curation.generation.run import checked
 from curation.opinion_agreement import Agreement, agreement, together
 from curation.opinions import judges
 from curation.types import known_type, list_types
 from db.engine import reading, writing
-from db.errors import HedgerowError
 from db.models import Status
 from db.settings import Settings
 
@@ -26,9 +27,9 @@ ANY = "any"
 
 
 def judge(
-    model: Annotated[str, typer.Option(help="The chat model, named as its server names it.")],
+    model: Annotated[str, typer.Option(help="As the server calls it.")],
     base_url: Annotated[
-        str, typer.Option(help="The server, if not HEDGEROW_OPENAI_BASE_URL or OpenAI itself.")
+        str, typer.Option(help="The server's address (otherwise HEDGEROW_OPENAI_BASE_URL).")
     ] = "",
     types: Annotated[
         str, typer.Option(help="Variant types, such as 'verbal,word'; otherwise all.")
@@ -37,13 +38,17 @@ def judge(
         str, typer.Option(help=f"Of the variants; '{ANY}' for all but replaced wordings.")
     ] = Status.PENDING.value,
     flagged: Annotated[bool, typer.Option("--flagged", help="Only what is flagged.")] = False,
-    limit: Annotated[int | None, typer.Option(metavar="N", help="A sample of so many.")] = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="A sample of so many.")] = None,
     prompt: Annotated[
         int | None, typer.Option(metavar="N", help="Version of the prompt; otherwise the newest.")
     ] = None,
-    calls: Annotated[int | None, typer.Option(help="Stop after so many calls.")] = None,
-    money: Annotated[float | None, typer.Option(help="Stop at so many US dollars.")] = None,
-    concurrency: Annotated[int, typer.Option(help="Calls at once.")] = 16,
+    concurrency: Annotated[
+        int, typer.Option(min=1, max=MAX_CONCURRENCY, help="Calls at once.")
+    ] = 16,
+    budget: Annotated[
+        float | None, typer.Option(metavar="USD", help="Pause when so much is spent.")
+    ] = None,
+    max_calls: Annotated[int | None, typer.Option(min=1, help="Pause after so many calls.")] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what it takes.")] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -57,7 +62,8 @@ def judge(
         seed_prompts(session)
         request = _request(
             session, model=model, base_url=base_url, concurrency=concurrency,
-            prompt=_prompt(session, prompt), budget={"calls": calls, "money": money},
+            prompt=find_version(session, JUDGE, prompt).id,
+            budget={"money": budget, "calls": max_calls},
             selection={
                 "types": [known_type(list_types(session), name.strip()).id
                           for name in types.split(",") if name.strip()],
@@ -85,19 +91,6 @@ def _request(session: Session, **values: Any) -> JudgeRequest:
     request = checked(JudgeRequest, values)
     price = price_of(session, request.model)
     return request if price is None else request.model_copy(update={"price": price})
-
-
-def _prompt(session: Session, version: int | None) -> int | None:
-    """The number of the stored prompt of this version."""
-    if version is None:
-        return None
-    versions = prompt_versions(session, JUDGE)
-    found = next((row.id for row in versions if row.version == version), None)
-    if found is None:
-        raise HedgerowError(
-            f"Expected a version of the prompt from 1 to {len(versions)}, found {version}."
-        )
-    return found
 
 
 def _as_json(found: Estimate) -> dict[str, Any]:

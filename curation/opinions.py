@@ -73,7 +73,7 @@ class GivenOpinion(NamedTuple):
 
 
 class Judge(NamedTuple):
-    """A model reviewer that has given opinions, or was asked for some."""
+    """A model reviewer that has given opinions, and how many."""
 
     id: int
     name: str

@@ -12,14 +12,15 @@ from pages.components import (
     generate_prompts,
     generate_results,
     generate_start,
+    opinion_start,
     project,
     run_view,
 )
 from pages.components.generate_results import SECTION, SETUP
 
 SHOWN_RUNS = 50
-PROMPTS, RESULTS = "Prompts", "Results"
-SECTIONS = (SETUP, PROMPTS, RESULTS)
+PROMPTS, RESULTS, OPINIONS = "Prompts", "Results", "Second opinions"
+SECTIONS = (SETUP, PROMPTS, RESULTS, OPINIONS)
 
 
 def _runs() -> list[Run]:
@@ -59,5 +60,7 @@ match section:
         generate_prompts.draw()
     case "Results":
         generate_results.draw([run for run in found if run.state not in UNFINISHED])
+    case "Second opinions":
+        opinion_start.draw()
     case _:
         _set_up(found)

@@ -4,6 +4,7 @@ from sqlalchemy import update
 from sqlmodel import Session, col
 
 from curation.generation.estimate import TRIAL
+from curation.generation.judge_calls import KIND as JUDGE_KIND
 from curation.generation.request import KIND, Budget, GenerationRequest
 from db.errors import HedgerowError
 from db.models import Run
@@ -28,14 +29,13 @@ def change_budget(session: Session, run_id: int, budget: Budget) -> None:
     """Give a run that has stopped before its end another budget; nothing else of it changes.
 
     Raises:
-        HedgerowError: it is under way or done, or generates nothing.
+        HedgerowError: it is under way or done, or asks no model.
     """
     run = get_run(session, run_id)
-    if run.kind != KIND or run.state not in STOPPED:
+    if run.kind not in (KIND, JUDGE_KIND) or run.state not in STOPPED:
         raise HedgerowError(
-            f"Expected a generation that has stopped before its end, found run {run_id} "
+            f"Expected a run that asks a model and has stopped before its end, found run {run_id} "
             f"({run.kind}, {run.state}); pause it first."
         )
-    request = GenerationRequest(**run.parameters).model_copy(update={"budget": budget})
-    parameters = request.model_dump(mode="json")
+    parameters = run.parameters | {"budget": budget.model_dump(mode="json")}
     session.execute(update(Run).where(col(Run.id) == run_id).values(parameters=parameters))

@@ -6,8 +6,8 @@ the call's key. A call for a whole family would save little: nearly all of the p
 said of the type, which differs within a family.
 """
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field
 from sqlalchemy import ColumnElement, Select, and_, func, insert, select, update
@@ -15,10 +15,12 @@ from sqlmodel import Session, col
 
 from curation.generation.calls import BLOCK, Call, Judged
 from curation.generation.estimate import Estimate, estimate_calls
+from curation.generation.judgement import question
 from curation.generation.prompts import JUDGE, prompt_versions
 from curation.generation.request import ModelRequest
 from curation.opinions import judge_name
 from curation.reviewers import get_reviewer
+from curation.taxonomy import VariantType
 from curation.wording import current_wording
 from db.errors import HedgerowError
 from db.models import (
@@ -37,6 +39,9 @@ from db.models import (
 
 KIND = "judge"
 """Of the runs."""
+
+EXAMPLES = 50
+"""Variants that a prompt is shown filled in for, one after the other."""
 
 
 class JudgeSelection(BaseModel):
@@ -137,12 +142,18 @@ def _row(
     }
 
 
-def count_wanted(session: Session, request: JudgeRequest) -> tuple[int, int]:
+class Wanted(NamedTuple):
     """How many variants a request asks about, and of how many anchors."""
+
+    variants: int
+    anchors: int
+
+
+def count_wanted(session: Session, request: JudgeRequest) -> Wanted:
+    """Count what a request asks about."""
     wanted = _wanted(session, request).subquery()
     counts = select(func.count(), func.count(wanted.c.anchor_id.distinct()))
-    variants, anchors = session.execute(counts.select_from(wanted)).one()
-    return variants, anchors
+    return Wanted(*session.execute(counts.select_from(wanted)).one())
 
 
 def _wanted(session: Session, request: JudgeRequest) -> Select[Any]:
@@ -249,9 +260,43 @@ def _call(row: ModelCall, variant: Variant, uid: str, text: str, template: str) 
     )  # fmt: skip
 
 
-def estimate_judging(session: Session, request: JudgeRequest) -> Estimate:
-    """Estimate a run that has not been requested yet."""
-    variants, anchors = count_wanted(session, request)
+def example_question(
+    session: Session, template: str, types: Sequence[VariantType], number: int
+) -> str | None:
+    """The prompt filled in for a variant of the project; another number gives another one.
+
+    Returns:
+        None where there is no variant of these types.
+    """
+    entries = {entry.id: entry for entry in types}
+    query = (
+        select(Variant, AnchorRevision.text)  # type: ignore[call-overload]
+        .join(Anchor, col(Anchor.id) == Variant.anchor_id)
+        .join(AnchorRevision, current_wording())
+        .where(col(Variant.type_id).in_(entries), col(Variant.retired).is_(False))
+        .order_by(col(Variant.id))
+        .limit(1)
+    )
+    found = session.execute(query.offset(number % EXAMPLES)).first()
+    found = found or session.execute(query).first()
+    if found is None:
+        return None
+    variant, anchor = found
+    return question(
+        template, anchor=anchor, variant=variant.text, entry=entries[variant.type_id],
+        cue=variant.cue,
+    )  # fmt: skip
+
+
+def estimate_judging(
+    session: Session, request: JudgeRequest, wanted: Wanted | None = None
+) -> Estimate:
+    """Estimate a run that has not been requested yet.
+
+    Args:
+        wanted: what it asks about, where that was counted already.
+    """
+    variants, anchors = wanted or count_wanted(session, request)
     prompt = prompt_of(session, request)
     prompts: Mapping[str, int] = {JUDGE: prompt.id or 0} if prompt else {}
     return estimate_calls(

@@ -32,7 +32,7 @@ def draw(roles: tuple[Role, ...]) -> dict[str, Any]:
             "It costs nothing and needs no key: a baseline to compare a model with."
         )
         return {"provider": RULES, "prompts": {}}
-    values = _model() | {"prompts": _prompts(roles)}
+    values = model() | {"prompts": _prompts(roles)}
     generate_key.draw()
     with st.expander("Temperature, pace, batches", icon=":material/tune:"):
         return values | _fine_points()
@@ -44,11 +44,12 @@ def needs_key(values: dict[str, Any]) -> bool:
     return values["provider"] == OPENAI and not elsewhere and not generate_key.is_set()
 
 
-def _model() -> dict[str, Any]:
+def model() -> dict[str, Any]:
+    """Boxes for the model and its address; gives both, and the provider."""
     with reading(project.engine()) as session:
         known = [*models_used(session, KIND), *prices(session)]
     left, right = st.columns(2)
-    model = left.selectbox(
+    name = left.selectbox(
         "Model", list(dict.fromkeys(known)), index=None, key="generate-model",
         placeholder="Choose, or type a name", accept_new_options=True, persist_state="session",
         help="As the server calls it.",
@@ -59,7 +60,7 @@ def _model() -> dict[str, Any]:
         help="Of any server that speaks OpenAI's protocol, such as http://127.0.0.1:8000/v1 for "
         "vLLM; docs/generation.md says how to start one. Empty for the one in the placeholder.",
     )  # fmt: skip
-    return {"provider": OPENAI, "model": (model or "").strip(), "base_url": address.strip()}
+    return {"provider": OPENAI, "model": (name or "").strip(), "base_url": address.strip()}
 
 
 def _prompts(roles: tuple[Role, ...]) -> dict[Role, int]:

@@ -2,11 +2,15 @@
 
 import streamlit as st
 
+from curation.generation.judge_calls import example_question
 from curation.generation.overview import Example, example_anchor
 from curation.generation.prompts import (
+    JUDGE,
     MAX_TEMPLATE,
     PLACES,
+    PROMPTS,
     ROLES,
+    PromptName,
     checked_template,
     draw_cues,
     fill,
@@ -22,13 +26,14 @@ from db.models import PromptVersion
 from pages.components import clock, errors, project, signin
 from pages.components.generate_choice import CALLS
 
+_NAMES: dict[PromptName, str] = {**CALLS, JUDGE: "Second opinions"}
 _EXAMPLE, _TOLD, _PROBLEM = "generate_example", "generate_prompt_told", "generate_prompt_problem"
 
 
 def ensure() -> None:
     """Have the prompts that are installed stored, so that there is one to choose."""
     with reading(project.engine()) as session:
-        known = all(prompt_versions(session, role) for role in ROLES)
+        known = all(prompt_versions(session, role) for role in PROMPTS)
     if not known:
         with writing(project.engine()) as session:
             seed_prompts(session)
@@ -37,7 +42,7 @@ def ensure() -> None:
 def draw() -> None:
     """Choose a version; read it, see it filled in, edit a copy."""
     role = st.segmented_control(
-        "Prompt for", list(ROLES), default=ROLES[0], format_func=lambda role: CALLS[role],
+        "Prompt for", list(PROMPTS), default=ROLES[0], format_func=lambda role: _NAMES[role],
         key="generate-prompt-of", required=True, persist_state="session",
     ) or ROLES[0]  # fmt: skip
     with reading(project.engine()) as session:
@@ -61,7 +66,7 @@ def _named(row: PromptVersion) -> str:
     return f"Version {row.version}, {origin}, {clock.local(row.created_at):%Y-%m-%d %H:%M}"
 
 
-def _editor(chosen: PromptVersion, role: Role) -> str:
+def _editor(chosen: PromptVersion, role: PromptName) -> str:
     """The template in a box, whose edited copy becomes a version of its own; what it holds."""
     key = f"generate-template-{chosen.id}"
     template = st.text_area(
@@ -103,22 +108,27 @@ def _undo(chosen: PromptVersion, key: str) -> None:
     st.session_state[key] = chosen.template
 
 
-def _preview(template: str, role: Role) -> None:
-    """The prompt as it is sent, for one anchor with its drawn cues."""
-    number = st.session_state.setdefault(_EXAMPLE, 0)
-    with reading(project.engine()) as session:
-        example = example_anchor(session, number)
+def _preview(template: str, role: PromptName) -> None:
+    """The prompt as it is sent, for one anchor with its drawn cues, or for one variant."""
     try:
         checked = checked_template(template, role)
     except HedgerowError as error:
         errors.show(str(error), key="generate-preview")
         return
-    if example is None:
-        st.text("There is no anchor yet to show it filled in for.")
+    number = st.session_state.setdefault(_EXAMPLE, 0)
+    with reading(project.engine()) as session:
+        if role == JUDGE:
+            filled = example_question(session, checked, project.types(), number)
+        else:
+            example = example_anchor(session, number)
+            filled = _filled(checked, role, example) if example else None
+    what = "variant" if role == JUDGE else "anchor"
+    if filled is None:
+        st.text(f"There is no {what} yet to show it filled in for.")
         return
     st.text("As it is sent")
-    st.code(_filled(checked, role, example), language=None, wrap_lines=True)
-    st.button("Another anchor", key="generate-another", on_click=_next)
+    st.code(filled, language=None, wrap_lines=True)
+    st.button(f"Another {what}", key="generate-another", on_click=_next)
 
 
 def _filled(template: str, role: Role, example: Example) -> str:

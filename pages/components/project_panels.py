@@ -1,5 +1,7 @@
 """The project's settings: threshold, active encoder, which models count, and what is at work."""
 
+from collections.abc import Collection
+
 import streamlit as st
 from sqlmodel import Session
 
@@ -7,6 +9,7 @@ from curation import counting, queue_keys
 from curation.counting import ModelReviewer, Plan
 from curation.diagnostics import count_without_cosine, count_without_measures
 from curation.encoder_rows import known_encoders
+from curation.opinions import judges
 from curation.project import ACTIVE_ENCODER, THRESHOLD, active_encoder_id, get_setting
 from curation.project_settings import (
     LARGEST_THRESHOLD,
@@ -17,7 +20,7 @@ from curation.project_settings import (
 from db.engine import reading, writing
 from db.models import RunState
 from db.runs import UNFINISHED, list_runs
-from pages.components import background, project, run_view
+from pages.components import agreement_table, background, project, run_view
 
 TITLES = {
     queue_keys.KIND: "Put the queues in order",
@@ -135,11 +138,12 @@ def _models(session: Session) -> None:
         models = counting.model_reviewers(session)
         if not models:
             st.text("No model has reviewed yet.")
+        judging = {judge.id for judge in judges(session)}
         for model in models:
-            _model(session, model)
+            _model(session, model, judging)
 
 
-def _model(session: Session, model: ModelReviewer) -> None:
+def _model(session: Session, model: ModelReviewer, judging: Collection[int]) -> None:
     with st.container(horizontal=True, vertical_alignment="center", key=f"model-{model.id}"):
         st.text(model.name)
         state = "counts" if model.counts else "does not count"
@@ -148,6 +152,8 @@ def _model(session: Session, model: ModelReviewer) -> None:
             "Switch off …" if model.counts else "Switch on …", key=f"switch-{model.id}",
             on_click=_ask, args=(model.id,),
         )  # fmt: skip
+    if model.id in judging and st.toggle("Agreement with people", key=f"agrees-{model.id}"):
+        agreement_table.draw(session, model.id, key=f"agreement-{model.id}")
     if st.session_state.get(_ASKED) != model.id:
         return
     with st.spinner("Counting what would change."):

@@ -23,8 +23,11 @@ _SAYS = {
 def ask(state: ReviewState, shown: Shown) -> None:
     """J: show the opinions on this card, or put them away; who looks is noted.
 
-    A blind reviewer decides first.
+    A blind reviewer decides first. A key that comes late, for a card that is gone, does nothing.
     """
+    current = state.showings.get(state.focus_id or 0)
+    if state.typing or current is None or current.action_id != shown.action_id:
+        return
     if state.panel is Panel.OPINION:
         state.toggle(Panel.OPINION)
         return
