@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 from sqlalchemy import Engine, select, update
+from sqlmodel import col
 
 from curation.generation.answers import Problem
 from curation.generation.choices import change_budget, is_trial, trial_of
@@ -71,10 +72,10 @@ def test_the_pace_is_that_of_the_last_minute(anchors: Engine, half: int) -> None
         first = spent(session, half)
         assert (first.attempts, first.per_minute) == (10, 10)
         assert first.cost == pytest.approx((first.prompt_tokens + first.completion_tokens) / 1e6)
-        earlier = select(Answer.id).order_by(Answer.id).limit(4)
+        earlier = select(col(Answer.id)).order_by(col(Answer.id)).limit(4)
         session.execute(
             update(Answer)
-            .where(Answer.id.in_(earlier))
+            .where(col(Answer.id).in_(earlier))
             .values(created_at=session.get_one(Answer, 1).created_at - 2 * PACE)
         )
         assert spent(session, half).per_minute == 6
