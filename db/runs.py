@@ -2,11 +2,13 @@
 
 The page (or the command) stores a run and starts ``hedgerow run ID`` as a detached process; the
 process claims the row, keeps a lease by the database's clock while it works, and writes how it
-ended. Whoever reads a running row whose lease has passed sees it as interrupted.
+ended. Whoever reads a running row whose lease has passed, or whose process was on the same host and
+is gone, sees it as interrupted.
 """
 
 import logging
 import os
+import socket
 import subprocess
 import sys
 import threading
@@ -16,7 +18,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Engine, case, literal, or_, select, update
+from sqlalchemy import ColumnElement, Engine, case, literal, select, update
 from sqlmodel import Session, col
 
 from db.columns import db_now, now
@@ -193,12 +195,38 @@ def _read(session: Session, condition: Any, *, limit: int = 1) -> list[Run]:
     query = select(Run, silent).where(condition).order_by(col(Run.id).desc()).limit(limit)
     runs = []
     for run, is_silent in session.execute(query):
-        if run.state == RunState.RUNNING and is_silent:
+        if run.state == RunState.RUNNING and (is_silent or _has_ended(run.host, run.pid)):
             session.expunge(run)  # what is derived here is never written back
             run.state = RunState.INTERRUPTED
             run.message = run.message or "The process stopped answering."
         runs.append(run)
     return runs
+
+
+def _has_ended(host: str, pid: int | None) -> bool:
+    """Whether a process that worked on a run is known to be gone: it was on this host.
+
+    A number that the system has given to another process in the meantime tells nothing; then the
+    lease decides.
+    """
+    if os.name != "posix" or pid is None or host != socket.gethostname():
+        return False
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return True
+    except OSError:  # it is another user's
+        return False
+    return False
+
+
+def _abandoned(session: Session, run_id: int) -> ColumnElement[bool]:
+    """SQL: the run counts as running, but its process is silent or gone."""
+    gone = col(Run.lease_until) < db_now()
+    query = select(col(Run.host), col(Run.pid), col(Run.attempt)).where(col(Run.id) == run_id)
+    if (row := session.execute(query).first()) and _has_ended(row[0], row[1]):
+        gone = gone | (col(Run.attempt) == row[2])
+    return (col(Run.state) == RunState.RUNNING) & gone
 
 
 def metrics(session: Session, run_id: int, *, name: str) -> list[tuple[int, float]]:
@@ -242,10 +270,10 @@ def requeue(session: Session, run_id: int) -> None:
     Raises:
         HedgerowError: it is done or under way.
     """
-    silent = (col(Run.state) == RunState.RUNNING) & (col(Run.lease_until) < db_now())
+    free = col(Run.state).in_(STOPPED) | _abandoned(session, run_id)
     changed = session.execute(
         update(Run)
-        .where(col(Run.id) == run_id, col(Run.state).in_(STOPPED) | silent)
+        .where(col(Run.id) == run_id, free)
         .values(
             state=RunState.QUEUED, cancel_requested=False, pause_requested=False,
             step=0, total=0, finished_at=None, message="Waiting for its process.",
@@ -265,10 +293,7 @@ def claim(engine: Engine, run_id: int, *, host: str, pid: int) -> Run:
         get_run(session, run_id)
     with writing(engine) as session:
         moment = session.execute(select(db_now())).scalar_one()
-        free = or_(
-            col(Run.state).in_([RunState.QUEUED, *STOPPED]),
-            (col(Run.state) == RunState.RUNNING) & (col(Run.lease_until) < moment),
-        )
+        free = col(Run.state).in_([RunState.QUEUED, *STOPPED]) | _abandoned(session, run_id)
         taken = session.execute(
             update(Run)
             .where(col(Run.id) == run_id, free)

@@ -24,6 +24,9 @@ FAULTS = (
     "cue ignored", "empty", "disconnect",
 )  # fmt: skip
 FAULTS_IN_A_ROW = 2
+MEANT = ("refusal", "cue ignored")
+"""A model that does it twice means it; here it does it once."""
+
 HANG_SECONDS = 3.0
 
 _ITEM = re.compile(r'^\d+\. "(?P<id>[a-z_0-9]+)": (?P<line>.*)$', re.MULTILINE)
@@ -147,7 +150,8 @@ class ChatServer:
         number = self.asked[prompt]
         if number > FAULTS_IN_A_ROW or _share(prompt, number) >= self.faults:
             return ""
-        return self.kinds[int(_share(prompt, number, "kind") * len(self.kinds))]
+        kinds = self.kinds if number == 1 else [k for k in self.kinds if k not in MEANT] or [""]
+        return kinds[int(_share(prompt, number, "kind") * len(kinds))]
 
     async def _answer(self, request: dict[str, Any], prompt: str, fault: str, send: Send) -> None:
         if fault == "rate limit":
@@ -172,7 +176,10 @@ class ChatServer:
         if fault == "missing type":
             return dict(list(texts.items())[:-1]), "stop"
         if fault == "cue ignored":
-            return {key: text.partition(": ")[2] + " again" for key, text in texts.items()}, "stop"
+            # Where no cue was asked for, none can be ignored.
+            return {
+                key: re.sub(r"^.*, they say:", "Again", text) for key, text in texts.items()
+            }, "stop"
         return texts, "length" if fault == "cut off" else "stop"
 
 

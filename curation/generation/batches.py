@@ -220,7 +220,7 @@ class BatchWorker:
                 if batch.status in ENDED:
                     return batch
                 counts = batch.request_counts
-                done = counts.completed + counts.failed if counts else 0
+                done = (counts.completed or 0) + (counts.failed or 0) if counts else 0
                 self._report(done, f"The batch {batch_id} is {batch.status.replace('_', ' ')}.")
             await self._sleep(POLL_SECONDS)
 
