@@ -57,7 +57,7 @@ run: setup
 
 .PHONY: test
 test: setup-test
-	$(BIN)/pytest
+	$(BIN)/pytest -n 2 --dist loadfile
 
 .PHONY: check
 check: setup-test

@@ -79,7 +79,7 @@ def measure(
 ) -> dict[str, dict[str, list[tuple[float, float]]]]:
     """Page → project → (cold, warm) of every round."""
     visits = {
-        name: Visits(folder / f"{variants}", variants)
+        name: Visits(folder / name, variants)
         for name, variants in (("large", large), ("small", large // 10))
     }
     found: dict[str, dict[str, list[tuple[float, float]]]] = {}

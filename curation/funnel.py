@@ -4,11 +4,13 @@ Everything is counted in the database, from its indexes, so that the counts stay
 projects; what a release holds was counted when it was made.
 """
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any
 
-from sqlalchemy import and_, case, func, select, union
+from sqlalchemy import Row, and_, case, func, select, union
 from sqlmodel import Session, col
 
 from curation.project import active_encoder_id
@@ -22,7 +24,6 @@ from db.models import (
     Release,
     Split,
     Status,
-    TypeRow,
     Variant,
     VariantCosine,
 )
@@ -113,40 +114,37 @@ class NextStep:
     release: int | None = None
 
 
-TripleCounter = Callable[[Session, Release], Counts]
-"""Gives what ``triples_by_type`` gives."""
-
-
-def funnel(session: Session, *, count_triples: TripleCounter = triples_by_type) -> Funnel:
+def funnel(session: Session, *, known: Counts | None = None) -> Funnel:
     """How many of each type have come how far.
 
     Args:
-        count_triples: ``triples_by_type``, or something that remembers what it gave.
+        known: what ``surplus`` gave, where that is known.
     """
     releases = list_releases(session)
     newest = releases[0] if releases else None
     models, learnt_from = _models(session)
     trained = next((release for release in releases if release.id == learnt_from), None)
+    rows = _all_variants(session)
     columns = {
-        "anchors": _anchors_by_type(session),
-        **_by_status(session),
+        "anchors": _anchors_by_type(rows, surplus(session) if known is None else known),
+        **_by_status(rows),
         "released": newest.summary["types"] if newest else {},
-        "triples": count_triples(session, newest) if newest else {},
+        "triples": triples_by_type(session, newest) if newest else {},
         "trained": _training_part(trained),
     }
     unmeasured = _unmeasured(session, columns["variants"])
     columns["diagnosed"] = {
         key: number - unmeasured.get(key, 0) for key, number in columns["variants"].items()
     }
-    rows = tuple(_rows(session, columns))
-    anchors = select(func.count()).select_from(Anchor).where(col(Anchor.retired_at).is_(None))
+    by_type = tuple(_rows(session, columns))
+    in_use = select(func.count()).select_from(Anchor).where(col(Anchor.retired_at).is_(None))
     # An anchor has variants of several types, and a triple two.
-    total = _sums(rows) | {
-        "anchors": session.execute(anchors).scalar_one(),
+    total = _sums(by_type) | {
+        "anchors": session.execute(in_use).scalar_one(),
         "triples": newest.summary["triples"] if newest else 0,
     }
     return Funnel(
-        rows=rows,
+        rows=by_type,
         total=FunnelRow("", "All types", "", **total),
         newest=newest,
         models=models,
@@ -173,34 +171,66 @@ def _sums(rows: Collection[FunnelRow]) -> dict[str, int]:
     return {name: sum(getattr(row, name) for row in rows) for name in _COLUMNS}
 
 
-def _anchors_by_type(session: Session) -> Counts:
-    having_one = (
-        select(func.count())
-        .select_from(Anchor)
-        .where(
-            col(Anchor.retired_at).is_(None),
-            select(col(Variant.id))
-            .where(
-                col(Variant.anchor_id) == col(Anchor.id), col(Variant.type_id) == col(TypeRow.id)
-            )
-            .correlate(Anchor, TypeRow)
-            .exists(),
-        )
-        .correlate(TypeRow)
-        .scalar_subquery()
+_Rows = Sequence[Row[Status, bool, str, int]]
+"""Numbers of variants by status, by whether they are retired, and by type."""
+
+
+def _anchors_by_type(rows: _Rows, more: Counts) -> Counts:
+    found = Counter[str]()
+    for _, _, type_id, number in rows:
+        found[type_id] += number
+    found.subtract(more)
+    return found
+
+
+def surplus(session: Session) -> Counts:
+    """Type → how many more variants there are than anchors in use that have one.
+
+    Those are the further ones of the same anchor, and those of anchors out of use. No decision
+    changes them, an edit does.
+    """
+    type_id, anchor_id = col(Variant.type_id), col(Variant.anchor_id)
+    several = (
+        select(type_id, (func.count() - 1).label("further"))
+        .group_by(anchor_id, type_id)
+        .having(func.count() > 1)
+        .subquery()
     )
-    return dict(session.execute(select(col(TypeRow.id), having_one)).all())
+    further = select(several.c.type_id, func.sum(several.c.further)).group_by(several.c.type_id)
+    retired = select(col(Anchor.id)).where(col(Anchor.retired_at).is_not(None))
+    out_of_use = (
+        select(type_id, func.count(anchor_id.distinct()))
+        .where(anchor_id.in_(retired))
+        .group_by(type_id)
+    )
+    found = Counter[str]()
+    for query in (further, out_of_use):
+        found.update({key: int(number) for key, number in session.execute(query)})
+    return found
 
 
-def _by_status(session: Session) -> dict[str, Counts]:
-    """``variants``, ``decided``, ``accepted``, ``rejected`` and ``conflict`` per type."""
+def surplus_version(session: Session) -> tuple[Any, ...]:
+    """Something that changes whenever ``surplus`` may, and with no decision."""
+    retired = col(Anchor.retired_at)
+    query = select(
+        select(func.max(col(Variant.id))).scalar_subquery(), func.count(retired), func.max(retired)
+    )
+    return tuple(session.execute(query).one())
+
+
+def _all_variants(session: Session) -> _Rows:
     query = select(
         col(Variant.status), col(Variant.retired), col(Variant.type_id), func.count()
     ).group_by(col(Variant.status), col(Variant.retired), col(Variant.type_id))
+    return session.execute(query).all()
+
+
+def _by_status(rows: _Rows) -> dict[str, Counts]:
+    """``variants``, ``decided``, ``accepted``, ``rejected`` and ``conflict`` per type."""
     found: dict[str, dict[str, int]] = {
         name: {} for name in ("variants", "decided", "accepted", "rejected", "conflict")
     }
-    for status, retired, type_id, number in session.execute(query):
+    for status, retired, type_id, number in rows:
         if retired or status == Status.SUPERSEDED:
             continue
         names = ["variants"] if status == Status.PENDING else ["variants", "decided", status.value]

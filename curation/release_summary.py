@@ -56,8 +56,9 @@ class Tally:
         self._adjudicated = 0
         self._editors: Counter[str] = Counter()
         self._words: dict[str, Counter[int]] = defaultdict(Counter)
-        # Anchor uid → its words, split, positives and negatives.
-        self._families: dict[str, tuple[int, str, Counter[Polarity]]] = {}
+        self._polarities: dict[str, Polarity] = {}
+        # Anchor uid → its words, split, and variants by type.
+        self._families: dict[str, tuple[int, str, Counter[str]]] = {}
 
     def add(self, item: dict[str, Any]) -> None:
         """Count one item, given by the columns of ``ReleaseItem``."""
@@ -76,13 +77,14 @@ class Tally:
         uid = item["anchor_uid"]
         if uid not in self._families:
             self._families[uid] = (_words(item["anchor"]), item["split"], Counter())
-        self._families[uid][2][item["polarity"]] += 1
+        self._families[uid][2][item["type_id"]] += 1
+        self._polarities[item["type_id"]] = item["polarity"]
 
     def as_json(self) -> dict[str, Any]:
         """The counts, ready to be stored as JSON.
 
         ``words`` gives lengths in words (runs between white space): of the anchors, and of the
-        variants of each type.
+        variants of each type. In ``triples_by_type`` each triple counts under both its types.
         """
         anchor_words = Counter(words for words, _, _ in self._families.values())
         splits = self._splits()
@@ -94,6 +96,7 @@ class Tally:
             "types": {type_id: splits.total() for type_id, splits in self._types.items()},
             "types_by_split": {type_id: dict(splits) for type_id, splits in self._types.items()},
             "splits": splits,
+            "triples_by_type": self._triples_by_type(),
             "languages": dict(self._languages),
             "genres": dict(self._genres),
             "sources": [
@@ -115,16 +118,33 @@ class Tally:
 
     def _splits(self) -> dict[str, dict[str, int]]:
         found: dict[str, dict[str, int]] = {}
-        for _, split, sides in self._families.values():
+        for _, split, types in self._families.values():
             counts = found.setdefault(
                 split, {"anchors": 0, "variants": 0, "triples": 0, "without_triples": 0}
             )
-            triples = sides[Polarity.POSITIVE] * sides[Polarity.NEGATIVE]
+            positives, negatives = self._sides(types)
+            triples = positives * negatives
             counts["anchors"] += 1
-            counts["variants"] += sides.total()
+            counts["variants"] += types.total()
             counts["triples"] += triples
             counts["without_triples"] += not triples
         return found
+
+    def _triples_by_type(self) -> dict[str, int]:
+        found: Counter[str] = Counter()
+        for _, _, types in self._families.values():
+            positives, negatives = self._sides(types)
+            for type_id, number in types.items():
+                positive = self._polarities[type_id] == Polarity.POSITIVE
+                found[type_id] += number * (negatives if positive else positives)
+        return {type_id: found[type_id] for type_id in self._types}
+
+    def _sides(self, types: Counter[str]) -> tuple[int, int]:
+        """How many positives and how many negatives a family has."""
+        positives = sum(
+            number for key, number in types.items() if self._polarities[key] == Polarity.POSITIVE
+        )
+        return positives, types.total() - positives
 
 
 def _words(text: str) -> int:

@@ -44,8 +44,8 @@ _SENTENCES = {
     "folder's rights, then retry.",
     "broken": "The disk under the database {where} fails ({reason}); copy the database to another "
     "disk.",
-    "damaged": "The database {where} is damaged ({reason}); stop Hedgerow, keep a copy of the "
-    "file, and put a backup in its place.",
+    "damaged": "The database {where} is damaged ({reason}); stop Hedgerow, move the file and its "
+    "log (-wal) away, and put a backup in its place.",
     "no database": "{where} cannot be read as a database ({reason}); put a backup in its place, or "
     "name another working directory.",
     "contradicted": "The database refused a change that contradicts what is stored ({reason}); "

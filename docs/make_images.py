@@ -29,7 +29,7 @@ IMAGES = Path(__file__).parent / "images"
 HEDGEROW = str(Path(sys.executable).with_name("hedgerow"))
 REVIEWER = "Ada"
 SIZE = {"width": 1440, "height": 900}
-COLOURS = 128
+COLOURS = 256
 """Of a stored picture: enough for flat surfaces and smooth letters."""
 
 PATIENCE_MS = 60_000
@@ -122,7 +122,9 @@ def review(page: Page, address: str) -> None:
 
 def train(page: Page, address: str) -> None:
     page.goto(f"{address}/train")
-    expect(page.get_by_role("heading", name="Figure 1")).to_be_visible()
+    heading = page.get_by_role("heading", name="Figure 1")
+    expect(heading).to_be_visible()
+    heading.evaluate("heading => heading.scrollIntoView()")
 
 
 def diagnostics(page: Page, address: str) -> None:
@@ -142,6 +144,7 @@ def picture(page: Page, path: Path) -> None:
     app = page.get_by_test_id("stApp")
     expect(app).to_have_attribute("data-test-script-state", "notRunning")
     expect(page.get_by_test_id("stSkeleton")).to_have_count(0)
+    page.mouse.move(0, 0)
     page.wait_for_timeout(1500)  # charts draw themselves over some frames
     image = Image.open(BytesIO(page.screenshot())).convert("RGB")
     image.quantize(COLOURS, dither=Image.Dither.NONE).save(path, optimize=True)

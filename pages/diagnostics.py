@@ -22,19 +22,18 @@ from pages.components import (
     plot,
     project,
     run_view,
+    save_chart,
     threshold_panel,
 )
 from pages.components.diagnostics_charts import BRUSH, Cell
 from pages.components.diagnostics_view import (
     STATUSES,
     View,
-    chart,
     counting,
     found_table,
     measure_button,
 )
 from pages.components.kept import Counts
-from pages.components.save_chart import buttons
 
 POINTS = 3_000  # of the scatter: more are one cloud, and slow to draw
 
@@ -70,11 +69,12 @@ def _pairs(view: View) -> None:
     drawn = partial(diagnostics_charts.scatter, found.points, labels=labels, threshold=threshold)
     st.text(_drawn(found))
     selected = plot.chart(
-        drawn(dark=view.dark), key="pairs", on_select="rerun", selection_mode=[BRUSH],
+        drawn(dark=st.context.theme.type == "dark"), key="pairs", on_select="rerun",
+        selection_mode=[BRUSH],
         alt="Scatter plot of Levenshtein distance and cosine similarity; drag over a region to "
         "list its variants",
     )  # fmt: skip
-    buttons(partial(drawn, dark=False), name="pairs", key="save-pairs")
+    save_chart.buttons(partial(drawn, dark=False), name="pairs", key="save-pairs")
     region = _region(selected)
     if region is None:
         st.caption("Drag over a region of the chart: its variants are listed here.")
@@ -124,8 +124,8 @@ def _flags(view: View) -> None:
     names = {str(int(flag)): flag.label for flag in Flag}
     cells = [Cell(labels[row.type_id], str(int(row.flag)), row.number, row.of) for row in found]
     drawn = partial(diagnostics_charts.heat_map, cells, columns=names, of="Measured variants")
-    chart(
-        drawn(dark=view.dark), partial(drawn, dark=False), name="flags",
+    save_chart.chart(
+        drawn, name="flags",
         alt_text="Heat map: how many variants of each type have which flag",
     )  # fmt: skip
     st.caption("Variants with the flag, and their share of the measured ones of the type.")
@@ -188,10 +188,7 @@ section = st.segmented_control(
     "Section", list(SECTIONS), key="show", required=True, bind="query-params",
     label_visibility="collapsed",
 )  # fmt: skip
-current = View(
-    counts, scope, {entry.id: entry.label for entry in project.types()},
-    dark=st.context.theme.type == "dark",
-)  # fmt: skip
+current = View(counts, scope, {entry.id: entry.label for entry in project.types()})
 SECTIONS[section or "Distances"](current)
 if measuring is not None:
     run_view.follow(measuring, title="Measure variants")

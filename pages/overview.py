@@ -4,13 +4,21 @@ from collections.abc import Collection, Sequence
 from typing import Any
 
 import streamlit as st
-from sqlmodel import Session
 
-from curation.funnel import Funnel, FunnelRow, NextStep, StepKind, funnel, next_steps
-from curation.release_contents import triples_by_type
+from curation.funnel import (
+    Funnel,
+    FunnelRow,
+    NextStep,
+    StepKind,
+    funnel,
+    next_steps,
+    surplus,
+    surplus_version,
+)
+from curation.release_contents import Counts
 from curation.starter_corpus import load_starter_corpus
 from db.engine import reading, writing
-from db.models import Release, Run
+from db.models import Run
 from db.runs import UNFINISHED, list_runs
 from pages.components import background, frame, project, run_view
 from pages.components.funnel_chart import funnel_chart
@@ -27,18 +35,6 @@ KINDS = {
     "train": "Train an encoder",
 }
 RUNS, LOOKED_AT = 8, 50  # of the last ones: shown below, and searched for those under way
-
-
-def _counter(session: Session, release: Release) -> dict[str, int]:
-    return _kept_triples(session, release, release.id or 0, release.content_hash)
-
-
-@st.cache_data(show_spinner=False, max_entries=32)
-def _kept_triples(
-    _session: Session, _release: Release, release_id: int, content_hash: str
-) -> dict[str, int]:
-    """A release never changes, and counting its triples by type is the slow part."""
-    return dict(triples_by_type(_session, _release))
 
 
 def _load() -> None:
@@ -215,13 +211,20 @@ def _recent(runs: Collection[Run]) -> None:
     )  # fmt: skip
 
 
+@st.cache_data(show_spinner=False, max_entries=2)
+def _surplus(version: tuple[Any, ...]) -> Counts:
+    """The slowest of the counts, which no decision changes."""
+    with reading(project.engine()) as session:
+        return surplus(session)
+
+
 frame.begin(
     "Overview", "How far your sentences have come on the way to a model, and what to do next."
 )
 with reading(project.engine()) as session:
     last_runs = list_runs(session, limit=LOOKED_AT)
     under_way = [run for run in last_runs if run.state in UNFINISHED]
-    current = funnel(session, count_triples=_counter)
+    current = funnel(session, known=_surplus(surplus_version(session)))
     todo = next_steps(session, current, busy={run.kind for run in under_way})
 for under in reversed(under_way):
     run_view.follow(under, title=KINDS.get(under.kind, under.kind))

@@ -10,8 +10,9 @@ from sqlalchemy import select
 from sqlmodel import Session, col
 
 from curation.export_tables import ExportFormat
+from curation.next_release import contents_now
 from curation.release import MAX_NAME, create_release, list_releases
-from curation.release_contents import Changes, Contents, changes_since, contents_now, contents_of
+from curation.release_contents import Changes, Contents, changes_since, contents_of
 from db.engine import reading, writing
 from db.errors import HedgerowError
 from db.models import Release, Reviewer, Run, RunState, Split

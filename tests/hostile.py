@@ -24,7 +24,7 @@ TEXTS: dict[str, str] = {
     "style closes the card": "</span></div></article><style>*{display:none}</style> is gone.",
     "style import": f"<style>@import 'https://{FOREIGN}/x.css';</style> is a style.",
     "comment": "It is <!-- hidden --> open --> and <![CDATA[ shut ]]> too.",
-    "attribute": "\" onmouseover=\"window.hacked=1\" x='` autofocus onfocus=alert(1) is set.",
+    "attribute": '" onmouseover="window.hacked=1" x=\'` autofocus onfocus=alert(1) is set.',
     "entities": "Salt &amp; pepper &lt;b&gt; &#60;i&#62; &nbsp; are spices.",
     "form": '<form><button formaction="javascript:alert(1)">Press</button></form> is a form.',
     "meta refresh": f'<meta http-equiv=refresh content="0;url=https://{FOREIGN}"> is head.',
@@ -102,7 +102,7 @@ REFUSED: dict[str, str] = {
     "one byte escape": "It is \x9b31m red.",
     "lone surrogate": "It is \ud800 half.",
 }
-"""Name → text that no sentence is: refused in one sentence, wherever it comes from."""
+"""Name → text that no sentence is: left out or refused with the reason, wherever it comes from."""
 
 HUGE = "W" * 100_000 + " is long."
 """Longer than any sentence; an import refuses it, and no page is hurt by one stored earlier."""

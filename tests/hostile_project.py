@@ -7,6 +7,7 @@ from sqlmodel import Session, col
 
 from curation import review
 from curation.diagnostics import measure_variants, save_cosines
+from curation.encoders import DEFAULT_ENCODER
 from curation.notes import add_note
 from curation.project import ACTIVE_ENCODER, put_setting
 from curation.release import create_release
@@ -116,16 +117,18 @@ def _training(session: Session, texts: list[str]) -> None:
     recipe = Recipe(base_encoder=texts[2])
     run = request_training(session, release_number=1, recipe=recipe, seed=1, requested_by=None)
     _ended(run, RunState.DONE, "Done.")
-    encoders = [Encoder(name=text[:300], fingerprint=text[:64]) for text in texts[:2]]
+    names = [texts[0], texts[1], DEFAULT_ENCODER]  # Compare begins with the last two
+    encoders = [Encoder(name=name[:300], fingerprint=name[:64]) for name in names]
     session.add_all(encoders)
     session.flush()
     put_setting(session, ACTIVE_ENCODER, encoders[0].name)  # so that nothing is left to measure
-    encoders[1].base_id, encoders[1].run_id = encoders[0].id, run.id
+    trained = encoders[1]
+    trained.base_id, trained.run_id, trained.path = encoders[0].id, run.id, f"{run.folder}/model"
     for first, second in zip(texts[:20], texts[20:40], strict=True):
         add_own_probe(session, anchor=first, text=second)
     probes = [probe.id for probe in ensure_figure_1(session) + own_probes(session)]
     variants = session.execute(select(col(Variant.id))).scalars().all()
-    for encoder, cosine in zip(encoders, (0.9, 0.4), strict=True):
+    for encoder, cosine in zip(encoders, (0.9, 0.4, 0.8), strict=True):
         save_probe_cosines(session, dict.fromkeys(probes, cosine), encoder_id=encoder.id or 0)
         values = {key or 0: cosine - key / 1000 for key in variants if key}
         save_cosines(session, values, encoder_id=encoder.id or 0)

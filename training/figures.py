@@ -5,14 +5,25 @@ Nothing here needs an encoder, so that a page opens at once.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from enum import StrEnum
 from typing import Any, NamedTuple
 
-from sqlalchemy import Select, func, select
+from sqlalchemy import ColumnElement, Select, and_, func, select
 from sqlalchemy.orm import aliased
 from sqlmodel import Session, col
 
-from db.models import Anchor, Release, ReleaseItem, Run, Split, Status, Variant, VariantCosine
+from db.models import (
+    Anchor,
+    AnchorRevision,
+    Release,
+    ReleaseItem,
+    Run,
+    Split,
+    Status,
+    Variant,
+    VariantCosine,
+)
 from db.runs import metrics
 from training.probe_sets import StoredProbe
 from training.probes import figure_1_probes, own_probes, probe_cosines
@@ -28,6 +39,10 @@ from training.similarity import (
 SAMPLE = 3_000
 """Variants measured of each part: on the starter corpus a type's median has a standard error of
 0.01 then."""
+
+FEW = 20_000
+"""Variants up to which looking up each one's rows is quicker than walking through a release. Where
+an encoder measured its samples only, there are fewer."""
 
 
 class Part(StrEnum):
@@ -64,23 +79,36 @@ def _drawn() -> tuple[Any, ...]:
     return col(Variant.random_key).asc(), col(Variant.id).asc()
 
 
-def _of_part(query: Select[Any], *, release_id: int, part: Part) -> Select[Any]:
-    """The query over `Variant`, narrowed to a part."""
+def _of_part(
+    query: Select[Any], *, release_id: int, part: Part, of_few: bool = False
+) -> Select[Any]:
+    """The query over `Variant`, narrowed to a part; ``of_few`` where it is over few variants.
+
+    Of few, the release's rows are looked up one by one; else SQLite walks through all of them.
+    """
+    its = col(ReleaseItem.release_id)
+    of_release = (_unindexed(its) if of_few else its) == release_id
     if part is Part.UNSEEN:
-        released = select(ReleaseItem.anchor_uid).where(  # type: ignore[call-overload]
-            col(ReleaseItem.release_id) == release_id
-        )
+        released = select(ReleaseItem.anchor_uid).where(of_release)  # type: ignore[call-overload]
+        unreleased = col(Anchor.uid).not_in(released)
+        if of_few:
+            sibling = aliased(Variant)
+            released = (
+                released.join(sibling, col(sibling.uid) == ReleaseItem.variant_uid)
+                .where(col(sibling.anchor_id) == Variant.anchor_id)
+                .correlate(Variant)
+            )
+            unreleased = ~released.exists()
         return (
             query.join(Anchor, col(Anchor.id) == Variant.anchor_id)
-            .where(col(Anchor.uid).not_in(released), col(Anchor.retired_at).is_(None))
+            .where(unreleased, col(Anchor.retired_at).is_(None))
             # A rejected sentence is not of its type, so its cosine would say nothing about it.
             .where(col(Variant.status).in_([Status.PENDING, Status.ACCEPTED]))
             .where(col(Variant.retired).is_(False))
         )
     split = col(ReleaseItem.split)
     return query.join(
-        ReleaseItem,
-        (col(ReleaseItem.variant_uid) == Variant.uid) & (col(ReleaseItem.release_id) == release_id),
+        ReleaseItem, (col(ReleaseItem.variant_uid) == Variant.uid) & of_release
     ).where(split == Split.TRAIN if part is Part.TRAINED else split != Split.TRAIN)
 
 
@@ -123,33 +151,61 @@ def _encoders(run: Run) -> tuple[int, int]:
     return run.result.get("before_encoder_id", 0), run.result.get("encoder_id", 0)
 
 
-def distributions(session: Session, run: Run) -> list[DistributionRow]:
-    """Cosine of anchor and variant, before and after, for each measured variant of each part."""
+def distributions(
+    session: Session, run: Run, parts: Iterable[Part] = tuple(Part)
+) -> list[DistributionRow]:
+    """Cosine of anchor and variant, before and after, for each measured variant of the parts."""
     release_id = session.execute(
         select(Release.id).where(col(Release.number) == run.result.get("release", 0))  # type: ignore[call-overload]
     ).scalar()
     if release_id is None:
         return []
-    return [
-        row for part in Part for row in _part_rows(session, run, release_id=release_id, part=part)
-    ]
+    of_few = _measured_after(session, run) <= FEW
+    return [row for part in parts for row in _part_rows(session, run, release_id, part, of_few)]
 
 
-def _part_rows(session: Session, run: Run, *, release_id: int, part: Part) -> list[DistributionRow]:
+def distributions_version(session: Session, run: Run) -> tuple[Any, ...]:
+    """Something that changes with the `distributions` of the parts that the release holds.
+
+    A finished training's stay the same until an anchor is corrected, or until all is measured with
+    its encoder.
+    """
+    wordings = session.execute(select(func.count()).select_from(AnchorRevision)).scalar_one()
+    return run.id, run.finished_at, _measured_after(session, run), wordings
+
+
+def _measured_after(session: Session, run: Run) -> int:
+    of_after = col(VariantCosine.encoder_id) == _encoders(run)[1]
+    query = select(func.count()).select_from(VariantCosine).where(of_after)
+    return session.execute(query).scalar_one()
+
+
+def _part_rows(
+    session: Session, run: Run, release_id: int, part: Part, of_few: bool
+) -> list[DistributionRow]:
     first, second = _encoders(run)
     before, after = aliased(VariantCosine), aliased(VariantCosine)
+    encoder = col(before.encoder_id)
+    of_before = (_unindexed(encoder) if of_few else encoder) == first
     query = (
         select(Variant.type_id, before.cosine, after.cosine)  # type: ignore[call-overload]
-        .select_from(Variant)
-        .join(before, (before.variant_id == Variant.id) & (before.encoder_id == first))
-        .join(after, (after.variant_id == Variant.id) & (after.encoder_id == second))
+        .select_from(after)
+        .join(Variant, col(Variant.id) == after.variant_id)
+        .join(before, and_(col(before.variant_id) == Variant.id, of_before))
+        .where(after.encoder_id == second)
     )
-    query = _of_part(query, release_id=release_id, part=part)
+    query = _of_part(query, release_id=release_id, part=part, of_few=of_few)
     rows = session.execute(query.order_by(*_drawn()).limit(SAMPLE)).all()
     if not rows:
         return []
     types, old, new = zip(*rows, strict=True)
     return distribution_rows(types=types, parts=[part.value] * len(rows), before=old, after=new)
+
+
+def _unindexed(number: Any) -> ColumnElement[int]:
+    """SQL: the same number, by which SQLite won't walk through an index."""
+    unindexed: ColumnElement[int] = number + 0
+    return unindexed
 
 
 def loss_curve(session: Session, run: Run) -> list[LossPoint]:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import yaml
-from sqlalchemy import Subquery, case, func, select
+from sqlalchemy import Subquery, and_, case, func, select
 from sqlmodel import Session, col
 
 from curation.release import get_release, list_releases
 from db.errors import HedgerowError
-from db.models import Anchor, Polarity, ReleaseItem, Split, Status, TypeRow, Variant
+from db.models import Anchor, Polarity, Split, Status, TypeRow, Variant
 from db.runs import list_runs
 from training.figures import SAMPLE, Part
 from training.recipe import LARGEST_FILE, Recipe
@@ -87,23 +87,25 @@ def plan(session: Session, release_number: int | None = None) -> Plan:
     if release_number is None and not list_releases(session):
         return Plan(None, count_accepted(session), *_totals(session, _accepted_families()))
     release = get_release(session, release_number)
-    items = select(func.count()).where(col(ReleaseItem.release_id) == release.id)
-    variants = session.execute(items).scalar_one()
-    return Plan(release.number, variants, *_totals(session, _released_families(release.id or 0)))
+    part = release.summary["splits"].get(Split.TRAIN)
+    triples, anchors = (
+        (part["triples"], part["anchors"] - part["without_triples"]) if part else (0, 0)
+    )
+    return Plan(release.number, release.summary["variants"], triples, anchors)
 
 
 def count_accepted(session: Session) -> int:
     """How many variants a release would hold that is made now."""
-    query = (
-        select(func.count(col(Variant.id)))
-        .join(Anchor, col(Anchor.id) == Variant.anchor_id)
-        .where(
-            col(Variant.status) == Status.ACCEPTED,
-            col(Variant.retired).is_(False),
-            col(Anchor.retired_at).is_(None),
-        )
+    accepted = col(Variant.status) == Status.ACCEPTED, col(Variant.retired).is_(False)
+    retired = select(col(Anchor.id)).where(col(Anchor.retired_at).is_not(None))
+    # Looking up the anchor of each takes thirty times as long as those of the few retired ones.
+    out_of_use = (
+        select(func.sum(case((and_(*accepted), 1), else_=0)))
+        .select_from(Variant)
+        .where(col(Variant.anchor_id).in_(retired))
     )
-    return session.execute(query).scalar_one()
+    everything = select(func.count()).select_from(Variant).where(*accepted)
+    return session.execute(everything).scalar_one() - (session.execute(out_of_use).scalar() or 0)
 
 
 def _sides(polarity: Any) -> tuple[Any, Any]:
@@ -113,18 +115,8 @@ def _sides(polarity: Any) -> tuple[Any, Any]:
     )  # type: ignore[return-value]
 
 
-def _released_families(release_id: int) -> Subquery:
-    """Positives and negatives of each anchor in a release's train split."""
-    return (
-        select(*_sides(col(ReleaseItem.polarity)))
-        .where(col(ReleaseItem.release_id) == release_id, col(ReleaseItem.split) == Split.TRAIN)
-        .group_by(col(ReleaseItem.anchor_uid))
-        .subquery()
-    )
-
-
 def _accepted_families() -> Subquery:
-    """The same of the release that would be made now."""
+    """Positives and negatives of each anchor in the train split of a release made now."""
     return (
         select(*_sides(col(TypeRow.polarity)))
         .select_from(Variant)

@@ -3,7 +3,7 @@
 A group is an anchor with a sentence that contradicts it, one that weakens it, and one that affirms
 it: for a good encoder the first is the least similar. The bundled sixty are balanced (fifteen of
 each negation type; a hedge of one word or of several; affirmed by a negated antonym or by emphasis
-with a negator in it), so that a negator alone doesn't tell a contradiction.
+with a negator or a negative affix in it), so that a negator alone doesn't tell a contradiction.
 """
 
 from __future__ import annotations

@@ -9,9 +9,9 @@ import streamlit as st
 from curation import acceptance
 from curation.acceptance import Dimension, Group, Outcomes, ReasonCount
 from curation.taxonomy import REJECT_REASONS
-from pages.components import diagnostics_charts
+from pages.components import diagnostics_charts, save_chart
 from pages.components.diagnostics_charts import Cell
-from pages.components.diagnostics_view import View, chart, counting
+from pages.components.diagnostics_view import View, counting
 
 DIMENSIONS = {"Type": Dimension.TYPE, "Cue": Dimension.CUE, "Genre": Dimension.GENRE,
               "Origin": Dimension.ORIGIN}  # fmt: skip
@@ -78,8 +78,8 @@ def _chart(view: View, named: Mapping[str, Outcomes], dimension: Dimension) -> N
     decided = [name for name, found in named.items() if found.decided]
     shown = {name: named[name] for name in decided[:GROUPS]}
     drawn = partial(diagnostics_charts.acceptance, shown)
-    chart(
-        drawn(dark=view.dark), partial(drawn, dark=False), name=f"acceptance-{dimension.value}",
+    save_chart.chart(
+        drawn, name=f"acceptance-{dimension.value}",
         alt_text="Bars: what became of the decided variants; the table below has the numbers",
     )  # fmt: skip
     if len(decided) > GROUPS:
@@ -132,8 +132,8 @@ def _reasons(
         for reason in columns
     ]
     drawn = partial(diagnostics_charts.heat_map, cells, columns=columns, of="Rejected variants")
-    chart(
-        drawn(dark=view.dark), partial(drawn, dark=False), name=f"reasons-{dimension.value}",
+    save_chart.chart(
+        drawn, name=f"reasons-{dimension.value}",
         alt_text="Heat map: how many rejected variants of each group have which reason",
     )  # fmt: skip
     st.caption(

@@ -279,14 +279,19 @@ def _done() -> None:
             "write variants by hand; a variant then goes to the review."
         )
         with st.container(horizontal=True):
-            st.button("Browse them", key="anchors-browse", type="primary", on_click=_leave,
-                      args=("Browse",))  # fmt: skip
-            st.button("Add more", key="anchors-more", on_click=_leave, args=("Add",))
+            st.button("Browse them", key="anchors-browse", type="primary", on_click=_browse,
+                      args=(source,))  # fmt: skip
+            st.button("Add more", key="anchors-more", on_click=_leave)
 
 
-def _leave(part: str) -> None:
+def _browse(source: str) -> None:
+    """Show them under Browse."""
+    _leave()
+    st.session_state.update({"part": "Browse", "source": source, "show": "Without variants"})
+
+
+def _leave() -> None:
     """Forget what was added, and start with an empty form."""
     st.session_state.pop(_DONE, None)
     st.session_state[_TURN] += 1
-    st.session_state["part"] = part
     st.session_state[_LEFT] = True  # the tabs lie outside what is redrawn

@@ -231,16 +231,12 @@ def siblings(others: Sequence[tuple[Card, str]], hidden: Collection[int] = ()) -
     return Markup('<div class="hg-card hg-siblings">{}</div>').format(join(rows))
 
 
-def message(text: str, *, warn: bool = False) -> Markup:
-    """What the last key did."""
-    return Markup('<div class="hg-message{}" role="status">{}</div>').format(
-        " hg-warn" if warn else "", text
-    )
-
-
-def pace(text: str) -> Markup:
-    """How much was done today."""
-    return Markup('<div class="hg-pace">{}</div>').format(text)
+def message(text: str, *, warn: bool = False, pace: str = "") -> Markup:
+    """What the last key did, and at the right how much was done today."""
+    return Markup(
+        '<div class="hg-said"><div class="hg-message{}" role="status">{}</div>'
+        '<div class="hg-pace">{}</div></div>'
+    ).format(" hg-warn" if warn else "", text, pace)
 
 
 def told(text: str) -> Markup:

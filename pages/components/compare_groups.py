@@ -8,9 +8,9 @@ from curation.cues import HEDGE_CUES
 from curation.taxonomy import variant_type
 from pages.components import charts, compare_charts, errors
 from pages.components.compare_parts import COSINE, Side, drawn
-from training.probe_groups import Group, bundled_groups, score
+from training.probe_groups import BundledGroup, Group, bundled_groups, score
 from training.probe_sets import GROUPS_SET
-from training.similarity import ROLES, Probe, ProbeRow
+from training.similarity import AFFIRMED, ROLES, Probe, ProbeRow
 
 _TOLD = (
     "A group is ranked right when its contradicted sentence is less similar to the anchor than "
@@ -94,30 +94,31 @@ def _told(name: str, values: Sequence[float], letters: Sequence[str]) -> dict[st
 def _by_kind(groups: Sequence[Group], sides: Sequence[Side]) -> None:
     """Ranking accuracy by how the bundled groups are made."""
     by_anchor = {group.anchor: group for group in groups}
-    kinds: dict[str, list[Group]] = {}
+    kinds: dict[tuple[int, int, str], list[Group]] = {}
     for made in bundled_groups():
-        cue = "word" if made.cue in HEDGE_CUES["word"] else "phrase"
-        by = (
-            variant_type(made.affirmed_by).label
-            if made.affirmed_by == "negated_antonym"
-            else "Emphasis with a negator"
-        )
-        for kind in (
-            f"Contradicted: {variant_type(made.negation).label}",
-            f"Weakened: {variant_type(cue).label}",
-            f"Affirmed: {by}",
-        ):
+        for kind in _kinds(made):
             kinds.setdefault(kind, []).append(by_anchor[made.anchor])
-    order = ("Contradicted", "Weakened", "Affirmed")
     with st.expander("Ranked right, by how the sentences are made", icon=":material/category:"):
         st.dataframe(
             [
-                {"Made by": kind, "Groups": len(kinds[kind])}
+                {"Made by": kind[-1], "Groups": len(kinds[kind])}
                 | {s.letter: f"{score(kinds[kind], s.cosines).ranked:.0%}" for s in sides}
-                for kind in sorted(kinds, key=lambda kind: order.index(kind.split(":")[0]))
+                for kind in sorted(kinds)
             ],
             hide_index=True,
         )
+
+
+def _kinds(made: BundledGroup) -> list[tuple[int, int, str]]:
+    """How a group's sentences are made: the role's place, the type's place in it, in words."""
+    types = (made.negation, "word" if made.cue in HEDGE_CUES["word"] else "phrase")
+    kinds = [
+        (place, variant_type(type_id).order, f"{role.capitalize()}: {variant_type(type_id).label}")
+        for place, (role, type_id) in enumerate(zip(ROLES, types, strict=False))
+    ]
+    emphasis = made.affirmed_by == "emphasis"
+    by = "Emphasis with a negator" if emphasis else variant_type(made.affirmed_by).label
+    return [*kinds, (len(kinds), int(emphasis), f"{AFFIRMED.capitalize()}: {by}")]
 
 
 @errors.fragment

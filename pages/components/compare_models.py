@@ -113,15 +113,16 @@ def measure(
     if active is None:
         _stopped(names, set_name, sentences)
         with st.container(border=True, key="compare-measure"):
-            left, right = st.columns([2, 7], vertical_alignment="center")
-            left.button(
-                "Measure", key="compare-start", type="primary", icon=":material/straighten:",
-                width="stretch", on_click=_start, args=(names, set_name, list(sentences)),
-            )  # fmt: skip
-            right.text(
-                f"{what}, under {' and '.join(names)}: not measured yet. Takes some seconds, and "
-                "is kept."
-            )
+            with st.container(horizontal=True, vertical_alignment="center"):
+                st.button(
+                    "Measure", key="compare-start", type="primary", icon=":material/straighten:",
+                    on_click=_start, args=(names, set_name, list(sentences)),
+                )  # fmt: skip
+                st.text(
+                    f"{what}, under {' and '.join(names)}: not measured yet. Takes some seconds, "
+                    "and is kept.",
+                    width="stretch",
+                )
             if problem := st.session_state.pop(_PROBLEM, ""):
                 errors.show(problem, key="measure")
 

@@ -255,7 +255,7 @@ def acceptance(groups: Mapping[str, Outcomes], *, dark: bool) -> alt.LayerChart:
             start += share
     scale = alt.Scale(
         domain=list(OUTCOMES.values()),
-        range=[colours.after, colours.sequential[5], colours.quiet, colours.before],
+        range=[colours.after, colours.types["phrase"], colours.quiet, colours.before],
     )
     y = _names("group", colours.ink)
     bars = (

@@ -12,7 +12,7 @@ from curation.found_variants import Found, Wanted
 from curation.queue import status_counts
 from db.engine import reading
 from db.models import Status
-from pages.components import background, plot, project, save_chart
+from pages.components import background, project
 from pages.components.kept import Counts
 from pages.components.review_selection import open_in_review
 
@@ -44,7 +44,6 @@ class View:
     counts: Counts
     scope: Scope
     labels: dict[str, str]
-    dark: bool
 
     def labels_of(self, type_ids: Iterable[str]) -> dict[str, str]:
         """The names of the types that are in the scope or in ``type_ids``, in order.
@@ -70,7 +69,7 @@ class View:
 
 def counting() -> None:
     """Say that what belongs here is being counted."""
-    st.text("Counting. In a large project this takes a second or two.")
+    st.text("Counting. In a large project this takes some seconds.")
 
 
 def measure_button(missing: int, *, what: str) -> None:
@@ -83,17 +82,6 @@ def measure_button(missing: int, *, what: str) -> None:
         if st.button("Measure", key=f"measure-{what}", icon=":material/straighten:"):
             background.ensure("diagnose")
             st.rerun()
-
-
-def chart(drawn: save_chart.Drawn, light: save_chart.Draw, *, name: str, alt_text: str) -> None:
-    """A chart with its two buttons to save it.
-
-    Args:
-        drawn: the chart in the page's colours.
-        light: draws it in its light colours.
-    """
-    plot.chart(drawn, alt=alt_text, key=f"chart-{name}")
-    save_chart.buttons(light, name=name, key=f"save-{name}")
 
 
 def found_table(view: View, wanted: Wanted, *, told: str, key: str) -> None:

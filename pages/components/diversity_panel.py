@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Mapping
-from functools import partial
 
 import altair as alt
 import streamlit as st
@@ -10,8 +9,8 @@ import streamlit as st
 from curation import cue_use
 from curation.cue_use import Diversity, NegatorSample, diversity
 from curation.taxonomy import VariantType
-from pages.components import diagnostics_charts, project
-from pages.components.diagnostics_view import View, chart, counting
+from pages.components import diagnostics_charts, project, save_chart
+from pages.components.diagnostics_view import View, counting
 from pages.components.palette import palette
 
 TOP = 20
@@ -125,8 +124,8 @@ def _ranking(
         )  # fmt: skip
 
     more = "" if len(ordered) <= TOP else f" The {TOP} most frequent of {len(ordered):,}."
-    chart(
-        drawn(dark=view.dark), partial(drawn, dark=False), name=f"{name}-{entry.id}",
+    save_chart.chart(
+        drawn, name=f"{name}-{entry.id}",
         alt_text=f"Bars: how many variants have which {what}",
     )  # fmt: skip
     if more:

@@ -158,6 +158,7 @@ if (!window.hedgerowKeys) {
     const box = panel?.querySelector("textarea, input[type=text]");
     if (!box || panel.dataset.hadCursor) return;
     panel.dataset.hadCursor = "yes";
+    openingUntil = 0;
     box.focus();
     setTimeout(() => restore(box), 100);
   };

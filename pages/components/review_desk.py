@@ -76,9 +76,7 @@ def _card(state: ReviewState, view: View, entries: dict[str, VariantType]) -> No
             notice=_notice(state, focus, hidden=hidden),
         )
     )
-    with st.container(horizontal=True, key="said"):
-        markup.show(card.message(state.message, warn=state.warn))
-        markup.show(card.pace(state.pace.told()))
+    markup.show(card.message(state.message, warn=state.warn, pace=state.pace.told()))
 
 
 def _notice(state: ReviewState, focus: Card, *, hidden: bool) -> Markup:
@@ -124,7 +122,8 @@ def _family(state: ReviewState, view: View, entries: dict[str, VariantType]) -> 
 
 
 def _buttons(state: ReviewState, shown: Shown) -> None:
-    """The keys as buttons. Their identity carries the showing, so that a late key is known.
+    """The keys as buttons. The identity of those that decide carries the showing, so that a late
+    key is known; the others stay the same ones from card to card, which is quicker to draw.
 
     While a panel is open for typing, letters are text: no button takes anything then.
     """
@@ -137,8 +136,9 @@ def _buttons(state: ReviewState, shown: Shown) -> None:
         kind: str = "secondary", help: str | None = None,
     ) -> None:  # fmt: skip
         has_key = not typing and (letter == opener or not choosing)
+        of_card = shown.action_id if shown in args else "key"
         st.button(
-            label, key=f"{letter}-{shown.action_id}", shortcut=letter if has_key else None,
+            label, key=f"{letter}-{of_card}", shortcut=letter if has_key else None,
             disabled=typing, on_click=act, args=args, type=kind, help=help,  # type: ignore[arg-type]
         )  # fmt: skip
 
@@ -182,8 +182,8 @@ def _reasons(state: ReviewState, shown: Shown) -> None:
                 continue
             at_once = not with_note and reason.id != "other"
             st.button(
-                reason.label, key=f"{reason.digit}-{key}", shortcut=reason.digit, type="tertiary",
-                help=reason.explanation,
+                reason.label, key=f"{reason.digit}-{key if at_once else 'note'}",
+                shortcut=reason.digit, type="tertiary", help=reason.explanation,
                 on_click=state.reject_at_once if at_once else state.choose_reason,
                 args=(shown, reason.id) if at_once else (reason.id,),
             )  # fmt: skip

@@ -10,6 +10,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ import altair as alt
 import streamlit as st
 
 from db.errors import HedgerowError
+from pages.components import plot
 
 logger = logging.getLogger(__name__)
 
@@ -51,6 +53,19 @@ Drawn = alt.Chart | alt.LayerChart
 
 Draw = Callable[[], Drawn]
 """Draws the chart in its light colours."""
+
+
+def chart(draw: Callable[..., Drawn], *, name: str, alt_text: str) -> None:
+    """A chart in the page's colours, and the two buttons that save it.
+
+    Args:
+        draw: draws it; called with ``dark``, whether the page is dark.
+        name: of the chart, distinct on the page; nobody's text.
+        alt_text: what is in it, for those who don't see it.
+    """
+    dark = st.context.theme.type == "dark"
+    plot.chart(draw(dark=dark), alt=alt_text, key=f"chart-{name}")
+    buttons(partial(draw, dark=False), name=name, key=f"save-{name}")
 
 
 def buttons(draw: Draw, *, name: str, key: str) -> None:

@@ -15,8 +15,8 @@ from curation.review import retract_action
 from curation.taxonomy import REJECT_REASONS
 from db.engine import reading, writing
 from db.models import Status, Verdict
-from pages.components import background, histogram_charts, kept, project, signin
-from pages.components.diagnostics_view import View, chart, counting, measure_button
+from pages.components import background, histogram_charts, kept, project, save_chart, signin
+from pages.components.diagnostics_view import View, counting, measure_button
 
 KEY = "threshold"
 TOLD = "threshold_told"
@@ -53,8 +53,8 @@ def _distances(view: View, rows: Sequence[Count]) -> None:
         return
     _told(view, rows, threshold)
     drawn = partial(histogram_charts.levenshtein, counts, labels=labels, threshold=threshold)
-    chart(
-        drawn(dark=view.dark), partial(drawn, dark=False), name="levenshtein",
+    save_chart.chart(
+        drawn, name="levenshtein",
         alt_text="Histograms of the Levenshtein distance, one row a type; the table below has the "
         "numbers the threshold cuts",
     )  # fmt: skip
@@ -206,8 +206,8 @@ def _cosines(view: View, in_use: int) -> None:
     with reading(project.engine()) as session:
         encoder = get_setting(session, ACTIVE_ENCODER)
     drawn = partial(histogram_charts.cosine, counts, labels=view.labels_of(counts))
-    chart(
-        drawn(dark=view.dark), partial(drawn, dark=False), name="cosine",
+    save_chart.chart(
+        drawn, name="cosine",
         alt_text="Histograms of the cosine similarity of anchor and variant, one row a type",
     )  # fmt: skip
     st.text(f"Under the active encoder, {encoder}. Bars are 0.02 wide.")

@@ -1,12 +1,23 @@
 """What came out of a training: Figure 1, the cosines by type, the model."""
 
+from functools import partial
+from typing import Any
+
 import streamlit as st
 import yaml
 
 from db.engine import reading
 from db.models import Encoder, Run
-from pages.components import charts, errors, plot, project, run_view, train_start
-from training.figures import SAMPLE, Part, distributions, figure_1, loss_curve, own_figure
+from pages.components import charts, errors, project, run_view, save_chart, train_start
+from training.figures import (
+    SAMPLE,
+    Part,
+    distributions,
+    distributions_version,
+    figure_1,
+    loss_curve,
+    own_figure,
+)
 from training.probes import own_probes
 from training.recipe import Recipe
 from training.similarity import DistributionRow
@@ -20,19 +31,20 @@ PARTS = {
 
 def show(run: Run) -> None:
     """All of a finished training."""
-    dark = st.context.theme.type == "dark"
-    _figure_1(run, dark=dark)
-    _distributions(run, dark=dark)
+    _figure_1(run)
+    _distributions(run)
     _model(run)
     with st.expander("Training loss and log", icon=":material/show_chart:"):
         with reading(project.engine()) as session:
             points = loss_curve(session, run)
         if points:
-            plot.chart(charts.loss(points, dark=dark), alt="Training loss by step")
+            save_chart.chart(
+                partial(charts.loss, points), name="loss", alt_text="Training loss by step"
+            )
         run_view.log_lines(run)
 
 
-def _figure_1(run: Run, *, dark: bool) -> None:
+def _figure_1(run: Run) -> None:
     with reading(project.engine()) as session:
         paper, own = figure_1(session, run), own_figure(session, run)
         added_since = len(own_probes(session)) - len({(row.anchor, row.text) for row in own})
@@ -45,17 +57,17 @@ def _figure_1(run: Run, *, dark: bool) -> None:
         "doubt” should stay close. Filled: measured here. Hollow: what the paper published for "
         "all-mpnet-base-v2 (before) and its HedgeMPNet (after)."
     )
-    plot.chart(
-        charts.figure_1(paper, dark=dark),
-        alt="Cosine similarity of three sentences to the anchor, published and measured, before "
-        "and after training",
-    )
+    save_chart.chart(
+        partial(charts.figure_1, paper), name="figure-1",
+        alt_text="Cosine similarity of three sentences to the anchor, published and measured, "
+        "before and after training",
+    )  # fmt: skip
     if own:
         st.markdown("**Your own pairs**")
-        plot.chart(
-            charts.own_probes(own, dark=dark),
-            alt="Cosine similarity of your own pairs before and after training",
-        )
+        save_chart.chart(
+            partial(charts.own_probes, own), name="own-pairs",
+            alt_text="Cosine similarity of your own pairs before and after training",
+        )  # fmt: skip
     if added_since:
         st.caption(f"{added_since} of your pairs came later; Compare measures them.")
     _compare(run)
@@ -74,11 +86,20 @@ def _compare(run: Run) -> None:
         )  # fmt: skip
 
 
+@st.cache_resource(show_spinner=False, max_entries=8)
+def _of_the_release(version: tuple[Any, ...], _run: Run) -> list[DistributionRow]:
+    """The parts that the release holds; of many, they take most of a second."""
+    with reading(project.engine()) as session:
+        return distributions(session, _run, (Part.TRAINED, Part.HELD_OUT))
+
+
 @errors.fragment
-def _distributions(run: Run, *, dark: bool) -> None:
+def _distributions(run: Run) -> None:
     labels = {entry.id: entry.label for entry in project.types()}
     with reading(project.engine()) as session:
-        rows = distributions(session, run)
+        version = distributions_version(session, run)
+        unseen = distributions(session, run, (Part.UNSEEN,))
+    rows = _of_the_release(version, run) + unseen
     st.header("Anchor and variant, by type", anchor=False)
     st.text(
         "Negations should move to the left, away from their anchors; hedges and paraphrases should "
@@ -96,10 +117,10 @@ def _distributions(run: Run, *, dark: bool) -> None:
     )  # fmt: skip
     shown = by_part[part or parts[0]]
     known = labels | {row.type: row.type for row in shown if row.type not in labels}
-    plot.chart(
-        charts.distribution(shown, labels=known, dark=dark),
-        alt="Cosine of anchor and variant by type, before and after training",
-    )
+    save_chart.chart(
+        partial(charts.distribution, shown, labels=known), name="cosine-by-type",
+        alt_text="Cosine of anchor and variant by type, before and after training",
+    )  # fmt: skip
     st.caption(
         f"Bar: the middle half. Line: the middle four fifths. Tick: the median. "
         f"{_measured(run, part or parts[0])}"

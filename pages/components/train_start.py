@@ -54,7 +54,7 @@ def box() -> None:
                 "Finetune", key="train-click", type="primary", icon=":material/model_training:",
                 on_click=_start, args=(wanted.release, default, _release_key(numbers)),
             )  # fmt: skip
-            st.text(_promise(wanted, text))
+            st.text(_promise(wanted, text), width="stretch")
         _newer(wanted, numbers)
         if problem := st.session_state.pop(_PROBLEM, ""):
             errors.show(problem)

@@ -4,6 +4,7 @@ import os
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -12,10 +13,13 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
+from sqlalchemy import Engine
 
-from db.engine import writing
+from db.engine import create_engine, writing
+from tests.browser.reviewing import card, settle, visit
 from tests.conftest import missing
 from tests.databases import Copies, opened
+from tests.factories import add_family, person
 from tests.hostile_project import fill
 
 CHROMIUM = os.environ.get("HEDGEROW_TEST_CHROMIUM") or shutil.which("chromium") or ""
@@ -48,9 +52,14 @@ def chromium() -> Iterator[Browser]:
 
 @contextmanager
 def served(home: Path) -> Iterator[str]:
-    """``hedgerow app`` over a working directory: its address."""
+    """``hedgerow app`` over a working directory: its address.
+
+    On a port that the system gives out: another process may be starting apps at the same time.
+    """
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
     process = subprocess.Popen(
-        [str(Path(sys.executable).with_name("hedgerow")), "app"],
+        [str(Path(sys.executable).with_name("hedgerow")), "app", "--port", str(port)],
         cwd=home,
         env=os.environ | {"HEDGEROW_HOME": str(home)},
         stdout=subprocess.PIPE,
@@ -112,3 +121,23 @@ def page(chromium: Browser) -> Iterator[Page]:
     """A new page for one test."""
     with new_page(chromium) as page:
         yield page
+
+
+@pytest.fixture
+def project(copies: Copies, home: Path) -> Engine:
+    """Forty families and a person called Ada."""
+    engine = create_engine(copies.migrated(home / "hedgerow.db"))
+    with writing(engine) as session:
+        for number in range(40):
+            add_family(session, f"The bridge number {number} is safe.")
+        person(session)
+    return engine
+
+
+@pytest.fixture
+def desk(project: Engine, home: Path, serve: Callable[[Path], str], page: Page) -> Page:
+    """The review page with its first card."""
+    visit(page, serve(home), "/review")
+    expect(card(page)).to_be_visible()
+    settle(page)
+    return page

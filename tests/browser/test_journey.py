@@ -12,7 +12,7 @@ from sqlalchemy.engine import URL
 from curation import review
 from db.engine import create_engine, writing
 from db.migrate import upgrade
-from tests.browser.test_review import card, editor, press, rows, settle
+from tests.browser.reviewing import card, editor, press, rows, settle
 from tests.factories import add_family, model
 
 NEW_WORDING = "Nobody in the whole wide world would say so."
@@ -25,7 +25,7 @@ def decide_ten(page: Page) -> None:
     for key in "aaaaa":
         press(page, key)
     press(page, "3")
-    editor(page, "x", "Note").fill("reads like a headline")
+    editor(page, "0", "Note").fill("reads like a headline")
     _save(page)
     editor(page, "e", "New wording").fill(NEW_WORDING)
     _save(page)

@@ -12,7 +12,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.conftest import new_page
-from tests.browser.walk import PAGES, go, hover_charts, look_round, misfits, sign_in
+from tests.browser.walk import PAGES, go, hover_charts, look_round, misfits, settle, sign_in
 from tests.hostile import FOREIGN, stored
 
 EDITED = ("latex", "bidirectional")
@@ -110,7 +110,8 @@ def _seen(page: Page, place: str) -> Seen:
     hover_charts(page)
     light = axe(page, ALL_RULES)
     page.emulate_media(color_scheme="dark")
-    page.wait_for_timeout(300)  # colours change over some frames
+    page.wait_for_timeout(300)  # until the page knows of it
+    settle(page)
     dark = axe(page, COLOURS)
     page.emulate_media(color_scheme="light")
     return Seen(place, made(page), misfits(page), light, dark)

@@ -3,14 +3,27 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Page, expect
 
 PAGES = sorted(path.stem for path in (Path(__file__).parents[2] / "pages").glob("*.py"))
+ADDRESSES = {"overview": "", "compare": "compare?set=Own+probes"}
+"""Of the pages that are not found under their names, or show more elsewhere."""
+
 WIDTHS = (1440, 800)
 PATIENCE = 30
 """Tenths of a second that a page may take to follow its window."""
 
-_CHART = "[data-testid=stVegaLiteChart]:visible"
+_VISIBLE = """[...document.querySelectorAll('[data-testid=stVegaLiteChart]')]
+    .filter(chart => chart.checkVisibility())"""
+_DRAWN = f"() => {_VISIBLE}.every(chart => chart.querySelector('canvas, svg'))"
+_BOX = f"""index => {{
+    const chart = {_VISIBLE}[index];
+    chart?.scrollIntoView({{block: 'center'}});
+    return chart?.getBoundingClientRect().toJSON();
+}}"""
+_STILL = "* { transition: none !important; animation: none !important }"
+"""Nothing is seen halfway between two colours."""
+
 _PARTS = ".stMain [role=tab], .stMain [role=radiogroup][aria-label=Section] [role=radio]"
 _UNFOLD = """() => document.querySelectorAll('.stMain details:not([open]) > summary')
     .forEach(summary => summary.click())"""
@@ -31,6 +44,7 @@ def sign_in(page: Page, address: str, name: str = "Ada") -> None:
 def go(page: Page, address: str, path: str) -> None:
     """Open a page and wait until everything on it is drawn."""
     page.goto(f"{address}/{path}")
+    page.add_style_tag(content=_STILL)
     settle(page)
 
 
@@ -39,14 +53,13 @@ def settle(page: Page) -> None:
     expect(page.locator("h1")).to_be_visible()
     expect(page.get_by_test_id("stApp")).to_have_attribute("data-test-script-state", "notRunning")
     expect(page.get_by_test_id("stSkeleton")).to_have_count(0)
-    for chart in page.locator(_CHART).all():
-        expect(chart.locator("canvas, svg").first).to_be_attached()
+    page.wait_for_function(_DRAWN)
 
 
 def look_round(page: Page, address: str) -> Iterator[str]:
     """Open each page and each part of it with everything unfolded; gives what is open."""
     for name in PAGES:
-        go(page, address, "" if name == "overview" else name)
+        go(page, address, ADDRESSES.get(name, name))
         _unfold(page)
         yield name
         for part in page.locator(_PARTS).all()[1:]:
@@ -62,18 +75,13 @@ def _unfold(page: Page) -> None:
 
 
 def hover_charts(page: Page) -> None:
-    """Go over every chart, so that its tooltips are drawn."""
-    for chart in page.locator(_CHART).all():
-        _hover(page, chart)
-
-
-def _hover(page: Page, chart: Locator) -> None:
-    chart.scroll_into_view_if_needed()
-    box = chart.bounding_box()
-    assert box
-    for share in (0.3, 0.5, 0.7):
-        page.mouse.move(box["x"] + box["width"] * 0.6, box["y"] + box["height"] * share)
-        page.wait_for_timeout(60)
+    """Go over every chart, so that its tooltips are drawn. A chart may be drawn anew meanwhile."""
+    index = 0
+    while box := page.evaluate(_BOX, index):
+        for share in (0.3, 0.5, 0.7):
+            page.mouse.move(box["x"] + box["width"] * 0.6, box["y"] + box["height"] * share)
+            page.wait_for_timeout(60)
+        index += 1
 
 
 def misfits(page: Page) -> list[str]:

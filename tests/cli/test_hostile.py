@@ -10,7 +10,7 @@ from sqlmodel import col
 
 from curation.project import open_project
 from db.engine import reading, writing
-from db.models import Anchor, AnchorRevision, Source, Status, Variant
+from db.models import Anchor, AnchorRevision, Status, Variant
 from db.settings import load_settings
 from tests.cli.commands import ask, complaint, said
 from tests.databases import Copies, opened
@@ -38,6 +38,12 @@ def anchors() -> dict[str, str]:
 
 
 @pytest.fixture
+def empty(home: Path, copies: Copies) -> Path:
+    copies.migrated(home / "hedgerow.db")
+    return home
+
+
+@pytest.fixture
 def hostile(home: Path, copies: Copies) -> Path:
     with opened(copies.migrated(home / "hedgerow.db")) as engine, writing(engine) as session:
         fill(session)
@@ -49,9 +55,8 @@ def quiet(text: str) -> bool:
     return not [c for c in text if c != "\n" and unicodedata.category(c) in STEERING]
 
 
-def test_anchors_come_in_and_their_texts_are_canonical(home: Path) -> None:
-    said("init", "--empty")
-    file = lines_file(home / "-evil '$(x)' <b>.jsonl", TEXTS)
+def test_anchors_come_in_and_their_texts_are_canonical(empty: Path) -> None:
+    file = lines_file(empty / "-evil '$(x)' <b>.jsonl", TEXTS)
     options = ("--column", "text", "--genre-column", "genre", "--include-suspicious")
     for name in ("=cmd|' /C calc'!A0", TEXTS["script"]):
         told = said("anchors", "add", str(file), *options, "--source", name, "--dry-run")
@@ -61,13 +66,13 @@ def test_anchors_come_in_and_their_texts_are_canonical(home: Path) -> None:
 
 
 @pytest.mark.parametrize("name", [*REFUSED, "huge"])
-def test_what_is_no_sentence_is_refused_and_changes_nothing(home: Path, name: str) -> None:
-    said("init", "--empty")
+def test_what_is_no_sentence_is_left_out_whatever_was_asked(empty: Path, name: str) -> None:
     text = REFUSED.get(name, HUGE)
-    file = lines_file(home / "file.jsonl", {"good": "It is good.", "bad": text})
-    told = said("anchors", "add", str(file), "--column", "text", "--dry-run")
+    file = lines_file(empty / "file.jsonl", {"good": "It is good.", "bad": text})
+    told = said("anchors", "add", str(file), "--column", "text", "--include-suspicious")
+    assert "Added 1 anchor " in told
     assert quiet(told)
-    assert anchors() == {}
+    assert list(anchors().values()) == ["It is good."]
 
 
 def test_no_command_steers_the_terminal(hostile: Path) -> None:
@@ -99,9 +104,3 @@ def test_what_is_exported_comes_in_again_as_the_same_texts(hostile: Path) -> Non
         again = ask("anchors", "add", file, "--column", column, "--include-suspicious", "--dry-run")
         # Every variant's text is an anchor of this project, too, so all of them must be known.
         assert (again["new"], again["suspicious"], again["duplicates"]) == (0, 0, len(TEXTS))
-
-
-def test_sources_are_told_as_they_are(hostile: Path) -> None:
-    with reading(open_project(load_settings())) as session:
-        names = set(session.execute(select(col(Source.name))).scalars())
-    assert {text[:200] for text in stored().values()} == names

@@ -1,8 +1,6 @@
 """A rule decides on every pending variant that it matches, and on nothing else."""
 
-import time
 from collections.abc import Iterable
-from datetime import timedelta
 
 import pytest
 from sqlalchemy import Engine, func, insert, select
@@ -14,6 +12,7 @@ from curation.encoder_rows import register_encoder
 from curation.encoders import DEFAULT_ENCODER
 from curation.measures import Flag
 from curation.project import active_encoder_id
+from curation.queue import status_counts
 from curation.reviewers import ensure_reviewer
 from curation.types import seed_taxonomy
 from db.columns import now
@@ -237,23 +236,17 @@ class TestApplying:
                 )  # fmt: skip
             assert session.execute(select(func.count()).select_from(Decision)).scalar() == 0
 
-    @pytest.mark.slow
-    def test_a_hundred_thousand_are_decided_and_taken_back_within_a_minute_each(
-        self, engine: Engine
-    ) -> None:
-        count = 100_000
+    def test_many_thousands_are_decided_and_taken_back_at_once(self, engine: Engine) -> None:
+        count = 12_000  # several times what one statement takes
         with writing(engine) as session:
             measure(session, add_variants(session, count), levenshtein=70)
             reviewer_id = ensure_reviewer(session, "Ann").id or 0
-        limit = timedelta(minutes=1).total_seconds()
-        start = time.perf_counter()
         with writing(engine) as session:
             rule = parse_rule("levenshtein > 60")
             applied = apply_rule(session, rule, verdict=Verdict.ACCEPT, reviewer_id=reviewer_id)
-        decided = time.perf_counter()
+            assert status_counts(session)["word"][Status.ACCEPTED] == count / 2
         with writing(engine) as session:
             undone = review.undo(session, reviewer_id=reviewer_id)
-        taken_back = time.perf_counter()
+            assert status_counts(session)["word"][Status.PENDING] == count / 2
         assert applied.matches.total == count
         assert undone is not None and undone.decisions == count
-        assert (decided - start < limit, taken_back - decided < limit) == (True, True)

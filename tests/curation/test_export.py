@@ -34,26 +34,9 @@ from tests.curation.families import (
     model,
     person,
 )
+from tests.hostile import stored
 
-HOSTILE = [
-    '=HYPERLINK("http://evil.example","x")',
-    "+1 is not enough",
-    "-2",
-    "@SUM(A1)",
-    "'=already quoted",
-    "'Tis the season",
-    "<script>alert(1)</script><img src=x onerror=alert(1)>",
-    "Robert'); DROP TABLE release_item;--",
-    "| a | b | ``` [x](javascript:alert(1)) ![i](http://evil.example/i.png)",
-    "--- # not: yaml {} [] !!python/object:os.system",
-    "naïve 🙂 𝕏 עברית नमस्ते",
-    '"quoted", comma; semicolon',
-    "null",
-    "NaN",
-    "1e999",
-    "back\\slash \\n \\u0000",
-    "x" * 5000,
-]
+HOSTILE = [*stored().values(), "'=already quoted", "'Tis the season", "-2", "x" * 5000]
 
 
 def opened(folder: Path, config: str, cache: Path) -> dict[str, list[dict[str, Any]]]:
@@ -173,7 +156,7 @@ def test_no_cell_of_the_csv_file_is_a_formula(engine: Engine, tmp_path: Path) ->
     cells = [cell for row in rows for cell in row.values()]
     assert not [cell for cell in cells if cell[:1] in ("=", "+", "-", "@", "\t", "\r")]
     # Undone as the card says, every text is what it was.
-    undone = {re.sub("^'(?='*[=+@-])", "", row["sentence1"]) for row in rows}
+    undone = {re.sub("^'(?='*[=+@＝＋－＠-])", "", row["sentence1"]) for row in rows}
     assert undone == set(HOSTILE)
     assert {row["sentence1"] for row in rows} >= {"''=already quoted", "'Tis the season", "'-2"}
     assert {(row["polarity"], row["label"]) for row in rows} == {

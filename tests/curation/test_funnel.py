@@ -11,13 +11,21 @@ from curation import review
 from curation.anchors import correct_anchor, restore_anchor, retire_anchor
 from curation.diagnostics import measure_variants, save_cosines
 from curation.encoder_rows import register_encoder
-from curation.funnel import FunnelRow, NextStep, StepKind, funnel, next_steps
+from curation.funnel import (
+    FunnelRow,
+    NextStep,
+    StepKind,
+    funnel,
+    next_steps,
+    surplus_version,
+)
+from curation.next_release import contents_now
 from curation.project import ACTIVE_ENCODER, get_setting
 from curation.release import create_release
 from curation.release_contents import (
     changes_since,
-    contents_now,
     contents_of,
+    count_triples_by_type,
     triples_by_type,
 )
 from curation.triples import triple_rows
@@ -167,7 +175,9 @@ def test_triples_by_type_are_those_that_the_release_gives(released: Released) ->
         rows = list(triple_rows(session, release.id or 0))
         expected = Counter(row.positive_type for row in rows)
         expected += Counter(row.negative_type for row in rows)
-        assert found == expected
+        assert found == count_triples_by_type(session, release) == expected
+        release.summary = {k: v for k, v in release.summary.items() if k != "triples_by_type"}
+        assert triples_by_type(session, release) == expected  # as one of the first Hedgerow
         state = funnel(session)
         assert {row.type_id: row.triples for row in state.rows} == expected
         assert state.total.triples == len(rows)
@@ -202,6 +212,70 @@ def test_what_would_be_frozen_is_what_a_release_then_holds(released: Released) -
         assert created
         assert before == contents_of(newer)
         assert before.variants == release.summary["variants"] + 1 - 6
+
+
+def test_what_is_carried_on_from_a_large_release_is_what_counting_anew_gives(
+    released: Released, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engine, families, release = released
+
+    def agreed(session: Session) -> None:
+        anew = contents_now(session)
+        with monkeypatch.context() as patch:
+            patch.setattr("curation.next_release.COUNTED_ANEW", 0)
+            patch.setattr("curation.next_release._accepted_families", None)  # is not called
+            assert contents_now(session) == anew
+
+    with writing(engine) as session:
+        ada = person(session)
+        agreed(session)
+        accept(session, families[1]["verbal"], ada)
+        reject(session, families[0]["lexical"], ada)
+        agreed(session)
+        edit(session, families[0]["word"], ada, "The bridge seems safe.")
+        review.edit(
+            session, card(session, families[3]["verbal"]), reviewer_id=ada, type_id="lexical"
+        )
+        agreed(session)
+        for variant in families[6].values():
+            reject(session, variant, ada)
+        retire_anchor(session, families[9]["word"].anchor_id)
+        agreed(session)
+        correct_anchor(
+            session, families[5]["word"].anchor_id, "It is safe.", reviewer_id=ada,
+            expected_revision=1,
+        )  # fmt: skip
+        agreed(session)
+        assert contents_now(session).anchors == release.summary["anchors"] - 3
+
+
+def test_a_restored_anchor_is_part_of_what_would_be_frozen(
+    released: Released, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engine, families, release = released
+    monkeypatch.setattr("curation.next_release.COUNTED_ANEW", 0)
+    with writing(engine) as session:
+        retire_anchor(session, families[0]["word"].anchor_id)
+        create_release(session)
+        restore_anchor(session, families[0]["word"].anchor_id)
+        assert contents_now(session) == contents_of(release)
+
+
+def test_anchors_are_counted_once_per_type_whatever_became_of_their_variants(
+    released: Released,
+) -> None:
+    engine, families, _ = released
+    with writing(engine) as session:
+        before = surplus_version(session)
+        reject(session, families[0]["verbal"], person(session))
+        assert surplus_version(session) == before
+        edit(session, families[1]["word"], person(session), "The bridge seems safe.")
+        assert {row.anchors for row in funnel(session).rows} == {12}
+        assert surplus_version(session) != before
+        before = surplus_version(session)
+        retire_anchor(session, families[1]["word"].anchor_id)
+        assert {row.anchors for row in funnel(session).rows} == {11}
+        assert surplus_version(session) != before
 
 
 def test_nothing_accepted_would_freeze_nothing(engine: Engine) -> None:
@@ -344,10 +418,3 @@ def test_a_release_is_trained_on_once_and_made_anew_after_changes(released: Rele
             StepKind.TRAIN,
             StepKind.EXPORT,
         ]
-
-
-def test_a_kept_count_of_triples_is_used(released: Released) -> None:
-    engine, _, _ = released
-    with reading(engine) as session:
-        state = funnel(session, count_triples=lambda session, release: {"word": release.number})
-        assert {row.type_id: row.triples for row in state.rows if row.triples} == {"word": 1}

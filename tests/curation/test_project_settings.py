@@ -18,6 +18,7 @@ from db.execution import execute
 from db.models import Diagnostic, Variant
 from db.runs import create_run
 from db.settings import load_settings
+from tests.databases import one_database
 from tests.factories import add_family
 
 ANCHORS = ["The bridge is safe.", "The old bridge by the mill is safe for lorries."]
@@ -89,6 +90,7 @@ def test_the_same_threshold_again_changes_nothing(measured: Engine) -> None:
     assert reorder(measured)["variants"] == 0
 
 
+@one_database
 @pytest.mark.parametrize("value", [0, -3, 10_001])
 def test_a_threshold_out_of_range_is_refused(measured: Engine, value: int) -> None:
     with pytest.raises(HedgerowError, match="1 to 10,000"), writing(measured) as session:
@@ -148,6 +150,7 @@ def test_another_encoder_orders_by_its_own_cosines(measured: Engine) -> None:
         assert kept(session) == before
 
 
+@one_database
 def test_an_encoder_without_cosines_leaves_hardness_open(measured: Engine) -> None:
     use(measured, "company/unheard-of")
     reorder(measured)
@@ -156,6 +159,7 @@ def test_an_encoder_without_cosines_leaves_hardness_open(measured: Engine) -> No
         assert active_encoder_id(session) is None
 
 
+@one_database
 @pytest.mark.parametrize("typed", ["", "  ", "/no/such/folder", "./none", "x" * 301, "~/nothing"])
 def test_what_can_be_no_encoder_is_refused(measured: Engine, typed: str) -> None:
     with pytest.raises(HedgerowError):
@@ -165,6 +169,7 @@ def test_what_can_be_no_encoder_is_refused(measured: Engine, typed: str) -> None
         assert queue_keys.count_to_reorder(session) == 0
 
 
+@one_database
 def test_a_trained_encoder_is_known_by_its_name_and_by_its_folder(measured: Engine) -> None:
     settings = load_settings()
     folder = settings.data_folder / "runs/1/model"
@@ -217,6 +222,7 @@ def test_measuring_follows_when_the_active_encoder_is_changed_meanwhile(
         assert kept(session) == measured_anew(session)
 
 
+@one_database
 def test_a_folder_that_holds_a_known_encoder_takes_its_name(
     measured: Engine, encoders: list[str], tmp_path: Path
 ) -> None:

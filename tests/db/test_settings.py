@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from db.errors import HedgerowError
-from db.settings import load_settings
+from db.settings import load_settings, setting_facts
 
 
 def test_the_database_lies_in_the_working_directory(home: Path) -> None:
@@ -36,3 +36,42 @@ def test_a_relative_sqlite_path_lies_in_the_working_directory(
 ) -> None:
     monkeypatch.setenv("HEDGEROW_DATABASE_URL", "sqlite:///data/mine.db")
     assert load_settings().url.database == str(home / "data" / "mine.db")
+
+
+def test_a_process_of_ours_is_told_the_settings_of_a_file_it_does_not_see(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL"):
+        monkeypatch.delenv(name, raising=False)
+    (home / ".env").write_text("OPENAI_API_KEY=sk-1\nHEDGEROW_REVIEWER=Ada\n")
+    environment = load_settings().process_environment()
+    assert environment["HEDGEROW_OPENAI_API_KEY"] == "sk-1"
+    assert environment["HEDGEROW_REVIEWER"] == "Ada"
+
+
+def test_our_own_name_of_a_key_wins(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-theirs")
+    monkeypatch.setenv("HEDGEROW_OPENAI_API_KEY", "sk-ours")
+    assert load_settings().openai_api_key.get_secret_value() == "sk-ours"
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["postgresql://ada:sk-1@host/name", "postgresql://host/name?password=sk-1&sslpassword=sk-2"],
+)
+def test_what_is_shown_holds_no_secret(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HEDGEROW_DATABASE_URL", url)
+    monkeypatch.setenv("HEDGEROW_OPENAI_BASE_URL", "https://ada:sk-3@host/v1?key=sk-4")
+    monkeypatch.setenv("HEDGEROW_OPENAI_API_KEY", "sk-5")
+    settings = load_settings()
+    facts = {fact.name: fact.shown for fact in setting_facts(settings)}
+    assert "sk-" not in repr(settings) + repr(facts)
+    assert facts["HEDGEROW_OPENAI_API_KEY"] == "set"
+    assert facts["HEDGEROW_OPENAI_BASE_URL"] == "https://host/v1"
+    assert "host" in facts["HEDGEROW_DATABASE_URL"]
+
+
+def test_an_address_that_is_none_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HEDGEROW_OPENAI_BASE_URL", "localhost:8000")
+    with pytest.raises(HedgerowError, match="HEDGEROW_OPENAI_BASE_URL is not usable: expected an"):
+        load_settings()

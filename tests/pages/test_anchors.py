@@ -83,6 +83,10 @@ def test_a_file_is_shown_row_by_row_and_added_on_request(page: AppTest, app_engi
     app.run()  # drawn again, nothing is added again
     assert len(stored(app_engine)) == 3
     assert "anchors-add" not in [b.key for b in app.button]
+    app.button(key="anchors-browse").click().run()
+    assert app.session_state["part"] == "Browse"
+    assert app.selectbox(key="source").value == "mine"
+    assert "3 anchors." in texts(app)
 
 
 def test_hostile_texts_names_and_files_are_never_markdown(page: AppTest) -> None:
@@ -181,7 +185,7 @@ def test_anchors_without_variants_are_the_next_step(
     overview = open_page("overview")
     assert not overview.exception
     assert "2 anchors have no variants yet." in texts(overview)
-    assert "Anchors" in [link.label for link in overview.get("page_link")]
+    assert [link.label for link in overview.get("page_link")] == ["Write variants"]
     assert overview.dataframe[0].value["Anchors"].tolist()[-1] == 2
     with reading(app_engine) as session:
         assert session.execute(select(func.count()).select_from(Anchor)).scalar_one() == 2

@@ -119,6 +119,9 @@ def test_groups_are_ranked_under_both_models_and_one_is_shown(
     assert numbers.loc["Contradicted below weakened"].tolist() == ["0%", "100%", "+100 points"]
     kinds = app.dataframe[1].value
     assert kinds["Groups"].tolist() == [15] * 4 + [30] * 4
+    assert kinds["Made by"].tolist()[::4] == [
+        "Contradicted: Verbal negation", "Weakened: Hedge: single word",
+    ]  # fmt: skip
     groups = app.dataframe[2].value
     assert len(groups) == 60
     assert groups["Change"].round(3).unique().tolist() == [0.5]

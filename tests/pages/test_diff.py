@@ -10,6 +10,7 @@ from markupsafe import Markup
 from curation.surface import marks
 from pages.components import markup
 from pages.components.diff import MAX_WORDS, diff
+from tests.hostile import stored
 
 
 def plain(html: str) -> str:
@@ -44,18 +45,7 @@ def test_negator_cue_and_affix_are_marked() -> None:
         assert expected in new
 
 
-HOSTILE = [
-    "<script>alert(1)</script>",
-    '"><img src=x onerror=alert(1)>',
-    "</span></article><style>*{display:none}</style>",
-    "{0} {__class__} %s",
-    "&lt;b&gt; & &amp;",
-    "**bold** $x^2$ [a](javascript:alert(1))",
-    "\u202egnirts desrever",
-]
-
-
-@pytest.mark.parametrize("text", HOSTILE)
+@pytest.mark.parametrize("text", stored().values(), ids=stored().keys())
 def test_hostile_texts_stay_text(text: str) -> None:
     old, new = diff(text, f"not {text}")
     assert plain(old) == text

@@ -6,7 +6,7 @@ from streamlit.testing.v1 import AppTest
 from curation import review
 from curation.generation import judge
 from curation.review import shown
-from db.engine import reading, writing
+from db.engine import writing
 from db.errors import HedgerowError
 from db.execution import execute
 from db.models import Opinion, RunState, Variant

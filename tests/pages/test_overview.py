@@ -11,7 +11,7 @@ from curation.release import create_release
 from curation.review import accept, shown
 from db.columns import now
 from db.engine import reading, writing
-from db.models import Encoder, Run, RunState, TypeVersion, Variant
+from db.models import Encoder, Run, RunState, TypeRow, TypeVersion, Variant
 from db.runs import create_run, get_run
 from pages.components.funnel_chart import CELL, STAGES, funnel_chart
 from tests.factories import add_family, person
@@ -133,7 +133,8 @@ def test_runs_under_way_and_past_ones_are_shown(with_source: Engine, open_page: 
 def test_a_hostile_label_is_text_everywhere(with_source: Engine, open_page: OpenPage) -> None:
     with writing(with_source) as session:
         add_family(session)
-        session.get_one(TypeVersion, ("verbal", 1)).label = HOSTILE
+        current = session.get_one(TypeRow, "verbal").version
+        session.get_one(TypeVersion, ("verbal", current)).label = HOSTILE
     app = open_page("overview")
     assert f"{HOSTILE} 1" in texts(app)
     assert app.dataframe[0].value["Type"].tolist()[0] == HOSTILE

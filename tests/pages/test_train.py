@@ -246,6 +246,9 @@ def test_a_finished_training_shows_figures_and_model(project: Engine) -> None:
     assert "3 steps with 32 triples each, drawn from the 18 of release 1 with seed 1" in text
     assert any("A random 27 of this part's 9,000" in note.value for note in test.caption)
     assert test.dataframe[0].value["Change"].tolist() == [-0.1] * 3
+    (link,) = test.get("page_link")
+    assert "Compare the two" in link.proto.label
+    assert link.proto.query_string.startswith("a=")
 
 
 def test_hostile_texts_of_a_finished_training_reach_no_markdown(project: Engine) -> None:

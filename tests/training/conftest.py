@@ -1,4 +1,4 @@
-"""A tiny encoder with random weights, so that training is tested for real in a second."""
+"""A tiny encoder with random weights, so that training is tested for real in a second; projects."""
 
 from __future__ import annotations
 
@@ -6,8 +6,15 @@ import shutil
 from pathlib import Path
 
 import pytest
+from sqlalchemy import Engine
 
 from curation.encoders import DEFAULT_ENCODER, resolve_encoder
+from db.engine import writing
+from db.models import Split
+from db.settings import Settings, load_settings
+from tests.curation.families import add_anchor, add_plain_family, add_variant
+from tests.training.trainings import ANCHORS
+from training.recipe import Recipe
 
 TOKENIZER_FILES = ("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json")
 
@@ -38,3 +45,26 @@ def tiny_encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     model = SentenceTransformer(modules=[transformer, Pooling(32)], device="cpu")
     model.save_pretrained(str(folder / "encoder"), create_model_card=False)
     return folder / "encoder"
+
+
+@pytest.fixture
+def settings() -> Settings:
+    return load_settings()
+
+
+@pytest.fixture
+def recipe(tiny_encoder: Path) -> Recipe:
+    return Recipe(base_encoder=str(tiny_encoder), batch_size=4, max_steps=3, learning_rate=1e-3)
+
+
+@pytest.fixture
+def project(engine: Engine) -> Engine:
+    """Nine families to train on, one held out, and one that nobody has decided on."""
+    with writing(engine) as session:
+        for number in range(ANCHORS):
+            add_plain_family(session, number, split=Split.TRAIN)
+        add_plain_family(session, ANCHORS, split=Split.TEST)
+        pending = add_anchor(session, "The window is open.")
+        add_variant(session, pending, "verbal", "The window is not open.")
+        add_variant(session, pending, "word", "The window is probably open.")
+    return engine

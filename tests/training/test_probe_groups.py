@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import curation
+from curation.comparison import Comparison
 from curation.cues import HEDGE_CUES
 from curation.surface import check_surface
 from curation.taxonomy import variant_type
@@ -79,6 +80,9 @@ def test_each_form_shows_on_its_surface_what_it_is(group: BundledGroup) -> None:
         assert check_surface(check, anchor=group.anchor, text=text, cue=group.cue) == []
     if group.affirmed_by == "emphasis":
         assert content(group.anchor) <= content(group.affirmed)
+    affirmed = Comparison(anchor=group.anchor, text=group.affirmed)
+    whole = {"main_clause": False}
+    assert affirmed.new_negators(**whole) or list(affirmed.new_affixes(**whole))
 
 
 def test_no_topic_or_sentence_is_the_corpus_s(corpus: list[dict[str, object]]) -> None:

@@ -1,0 +1,186 @@
+"""Long work on bad days: processes that die, folders that go, disks that fill, two at once."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from sqlalchemy import Engine, text
+
+from cli import browser
+from curation import diagnostics, export, review
+from curation.project import active_encoder_id, open_project
+from curation.release import create_release
+from db.engine import reading, writing
+from db.errors import HedgerowError
+from db.execution import RunContext, execute
+from db.models import Run, RunState, Source
+from db.runs import claim, create_run, get_run, list_runs, start_process
+from db.settings import load_settings
+from tests.cli.commands import complaint
+from tests.factories import add_family, person
+
+
+def new_run(engine: Engine, kind: str, **parameters: object) -> Run:
+    with writing(engine) as session:
+        return create_run(session, kind=kind, parameters=parameters)
+
+
+def state(engine: Engine, run: Run) -> tuple[RunState, str]:
+    with reading(engine) as session:
+        found = get_run(session, run.id or 0)
+        return found.state, found.message
+
+
+@pytest.fixture
+def project_engine(home: Path) -> Iterator[Engine]:
+    engine = open_project(load_settings())
+    yield engine
+    engine.dispose()
+
+
+def test_a_run_whose_process_dies_at_once_has_failed(
+    project_engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    command = tmp_path / "hedgerow"
+    command.write_text("#!/bin/sh\nexit 3\n")
+    command.chmod(0o755)
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
+    run = new_run(project_engine, "diagnose")
+    start_process(load_settings(), run)
+    for _ in range(200):
+        if state(project_engine, run)[0] == RunState.FAILED:
+            break
+        time.sleep(0.05)
+    assert state(project_engine, run) == (
+        RunState.FAILED, "Its process ended at once (exit code 3); the log says why.",
+    )  # fmt: skip
+
+
+def test_a_run_whose_folder_is_deleted_meanwhile_says_so(
+    project_engine: Engine, home: Path
+) -> None:
+    def work(context: RunContext) -> dict[str, object]:
+        shutil.rmtree(home / "hedgerow_data")
+        (context.folder / "model").mkdir()
+        return {}
+
+    run = new_run(project_engine, "diagnose")
+    with pytest.raises(HedgerowError, match="No such file or directory"):
+        execute(project_engine, load_settings(), run.id or 0, {"diagnose": work})
+    found, message = state(project_engine, run)
+    assert found == RunState.FAILED
+    assert message.startswith("No such file or directory: ") and message.endswith("model.")
+
+
+def test_a_data_folder_that_cannot_be_written_leaves_the_run_waiting(
+    project_engine: Engine, home: Path
+) -> None:
+    (home / "hedgerow_data").write_text("a file in its place")
+    run = new_run(project_engine, "export")
+    said = complaint("run", str(run.id))
+    assert "hedgerow_data" in said and "cannot be made" in said
+    assert state(project_engine, run)[0] == RunState.QUEUED
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A disk with room for a few kilobytes."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    mounted = os.geteuid() == 0 and not subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=16k", "tmpfs", str(folder)],
+        capture_output=True, check=False,
+    ).returncode  # fmt: skip
+    if not mounted:
+        pytest.skip("needs the right to mount")
+    yield folder
+    subprocess.run(["umount", "-l", str(folder)], check=True)
+
+
+@pytest.mark.parametrize("form", ["jsonl", "pairs", "hf"])
+def test_an_export_on_a_full_disk_leaves_nothing_half_written(
+    form: str, project_engine: Engine, small_disk: Path
+) -> None:
+    with writing(project_engine) as session:
+        session.add(Source(id=1, name="test"))
+        ada = person(session)
+        for number in range(30):
+            for variant in add_family(session, f"The bridge number {number} is safe.").values():
+                review.accept(session, review.shown(variant), reviewer_id=ada)
+        create_release(session)
+    run = new_run(project_engine, "export", format=form, folder=str(small_disk / "out"))
+    with pytest.raises(HedgerowError, match="No space left on device"):
+        execute(project_engine, load_settings(), run.id or 0, {"export": export.work})
+    found, message = state(project_engine, run)
+    assert found == RunState.FAILED
+    assert re.search("cannot be written .*No space left on device.*; make room", message)
+    assert list(small_disk.iterdir()) == []
+
+
+def test_a_second_diagnose_says_that_one_is_at_work(project_engine: Engine) -> None:
+    run = new_run(project_engine, "diagnose")
+    claim(project_engine, run.id or 0, host="elsewhere", pid=7)
+    assert "is measuring at present (process 7 on elsewhere)" in complaint("diagnose")
+    with reading(project_engine) as session:
+        assert len(list_runs(session)) == 1
+
+
+def test_two_measurings_at_once_do_no_harm(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both may have begun before either saw the other, such as on two hosts."""
+    with writing(engine) as session:
+        for number in range(12):
+            add_family(session, f"The bridge number {number} is safe.")
+    monkeypatch.setattr(diagnostics, "CHUNK", 5)
+    monkeypatch.setattr(diagnostics, "BLOCK", 9)
+    monkeypatch.setattr(diagnostics, "fingerprint", lambda name: "f" * 64)
+    together = threading.Barrier(2, timeout=60)
+
+    def load(name: str) -> None:
+        together.wait()
+
+    monkeypatch.setattr(diagnostics, "load_encoder", load)
+    monkeypatch.setattr(
+        diagnostics, "pair_cosines", lambda model, pairs, **more: [0.5 for _ in pairs]
+    )
+    wrong: list[BaseException] = []
+
+    def measure(run: Run) -> None:
+        try:
+            execute(engine, load_settings(), run.id or 0, {"diagnose": diagnostics.work})
+        except BaseException as error:
+            wrong.append(error)
+
+    threads = [
+        threading.Thread(target=measure, args=(new_run(engine, "diagnose"),)) for _ in range(2)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert wrong == []
+    with reading(engine) as session:
+        assert diagnostics.count_without_measures(session) == 0
+        assert diagnostics.count_without_cosine(session, active_encoder_id(session)) == 0
+        assert {run.state for run in list_runs(session)} == {RunState.DONE}
+        hardness = session.execute(text("SELECT min(hardness) FROM variant")).scalar_one()
+        assert hardness > 0
+
+
+def test_the_app_opens_where_nothing_can_be_measured(
+    project_engine: Engine, home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with writing(project_engine) as session:
+        session.add(Source(id=1, name="test"))
+        add_family(session)
+    (home / "hedgerow_data").write_text("a file in its place")
+    assert browser._start_missing_measures(load_settings(), project_engine) is None
+    assert "hedgerow_data" in capsys.readouterr().err
+    with reading(project_engine) as session:  # nothing is left waiting for a process
+        assert [run.state for run in list_runs(session)] == [RunState.CANCELLED]
