@@ -3,12 +3,12 @@
 import json
 from collections.abc import AsyncIterator, Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from curation.generation.answers import Problem
 from curation.generation.client import CallError, Reply, read_completion
 
-ENDPOINT = "/v1/chat/completions"
+ENDPOINT: Final = "/v1/chat/completions"
 
 
 def request_line(call_id: int, body: dict[str, Any]) -> bytes:

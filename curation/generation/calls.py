@@ -250,7 +250,8 @@ def open_calls(
     if batch is not None:
         query = query.where(col(ModelCall.batch) == batch)
     # A thousand calls share one template, and hold it in memory once.
-    return [_call(*row[:3], sys.intern(row[3])) for row in session.execute(query)]
+    rows = session.execute(query)
+    return [_call(row, uid, text, sys.intern(template)) for row, uid, text, template in rows]
 
 
 def _call(row: ModelCall, uid: str, text: str, template: str) -> Call:

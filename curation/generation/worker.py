@@ -33,6 +33,9 @@ pauses instead of failing all the others, too."""
 STORE_AGAIN_SECONDS = (1.0, 5.0)
 """Waits before a database that is busy or away is tried again; what arrived has been paid for."""
 
+GATHER_SECONDS = 0.1
+"""How long answers wait, at most, to be stored in one transaction with others: half the work."""
+
 HELD = 200
 """Calls read from the database at a time."""
 
@@ -217,6 +220,8 @@ class Worker:
             self.done += sum(attempt.state is CallState.DONE for attempt in stored)
             self.failed += sum(attempt.state is CallState.FAILED for attempt in stored)
             self._report()
+            if not ended:
+                await asyncio.sleep(GATHER_SECONDS)
 
     async def _keep(self, attempts: Sequence[Attempt]) -> list[Attempt]:
         """Store attempts; while the database is away, nobody asks."""
