@@ -4,52 +4,66 @@ Every command prints tables for people or, with ``--json``, one JSON object. Err
 sentence on standard error: exit code 1, or 2 for wrong usage.
 """
 
-import typer
+import importlib
+from typing import Any, cast
 
-from cli import (
-    anchor_changes,
-    anchors,
-    browser,
-    generate,
-    judge,
-    project,
-    release,
-    review,
-    runs,
-    settings,
-)
+import typer
+from typer.core import TyperGroup
+
 from cli.terminal import Commands
 
+COMMANDS = {
+    "init": "cli.project:init",
+    "status": "cli.project:status",
+    "run": "cli.runs:carry_out",
+    "generate": "cli.generate:generate",
+    "diagnose": "cli.runs:diagnose",
+    "export": "cli.release:export_release",
+    "train": "cli.runs:train_encoder",
+    "similarity": "cli.runs:similarity",
+    "app": "cli.browser:open_app",
+    "anchors": "cli.anchor_changes:anchors_app",
+    "prompts": "cli.generate:prompts_app",
+    "review": "cli.judge:review_app",
+    "release": "cli.release:release_app",
+    "settings": "cli.settings:settings_app",
+}
+"""Module and function, or group of commands, of each command, in the order of the help."""
+
+
+class _ImportedWhenUsed(Commands):
+    """The commands, each imported when it is used: a command waits for no other one's imports."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        if cmd_name not in COMMANDS:
+            return None
+        module, _, name = COMMANDS[cmd_name].partition(":")
+        found = getattr(importlib.import_module(module), name)
+        alone = typer.Typer(callback=hedgerow, add_completion=False, rich_markup_mode=None)
+        if isinstance(found, typer.Typer):
+            alone.add_typer(found, name=cmd_name)
+        else:
+            alone.command(cmd_name)(found)
+        return cast(TyperGroup, typer.main.get_command(alone)).commands[cmd_name]
+
+
 app = typer.Typer(
-    cls=Commands,
+    cls=_ImportedWhenUsed,
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,  # its tracebacks print local variables, keys included
-    help="Review negation and hedging variants, and finetune an encoder that understands 'not'. "
-    "HEDGEROW_HOME names the working directory (otherwise the current one).",
 )
-# The order of the help.
-app.command()(project.init)
-app.command()(project.status)
-app.command("run")(runs.carry_out)
-app.command()(generate.generate)
-app.command()(runs.diagnose)
-app.command("export")(release.export_release)
-app.command("train")(runs.train_encoder)
-app.command()(runs.similarity)
-app.command("app")(browser.open_app)
-anchors.anchors_app.command("list")(anchor_changes.list_anchors)
-anchors.anchors_app.command()(anchor_changes.correct)
-anchors.anchors_app.command()(anchor_changes.retire)
-anchors.anchors_app.command()(anchor_changes.restore)
-review.review_app.command()(judge.judge)
-review.review_app.command("agreement")(judge.show_agreement)
-app.add_typer(anchors.anchors_app, name="anchors")
-app.add_typer(generate.prompts_app, name="prompts")
-app.add_typer(review.review_app, name="review")
-app.add_typer(release.release_app, name="release")
-app.add_typer(settings.settings_app, name="settings")
+
+
+@app.callback()
+def hedgerow() -> None:
+    """Review negation and hedging variants, and finetune an encoder that understands 'not'.
+    HEDGEROW_HOME names the working directory (otherwise the current one).
+    """
 
 
 def main() -> None:

@@ -5,7 +5,10 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
-from cli.terminal import AsJson, open_home, reviewer_id, show, table_of
+from cli.anchors import anchors_app
+from cli.home import open_home, reviewer_id
+from cli.tables import table_of
+from cli.terminal import AsJson, show
 from curation.anchor_search import AnchorFilter, FoundAnchor, find_anchors
 from curation.anchors import correct_anchor, get_anchor, restore_anchor, retire_anchor
 from db.engine import reading, writing
@@ -16,6 +19,7 @@ Uid = Annotated[str, typer.Argument(help="The anchor's uid.")]
 TITLES = ("uid", "anchor", "source", "genre", "split", "variants")
 
 
+@anchors_app.command("list")
 def list_anchors(
     search: Annotated[str, typer.Option(help="Part of the text, or a uid.")] = "",
     source: Annotated[str, typer.Option(help="The name of a source.")] = "",
@@ -52,6 +56,7 @@ def _as_json(anchor: FoundAnchor) -> dict[str, object]:
     }  # fmt: skip
 
 
+@anchors_app.command()
 def correct(
     uid: Uid,
     text: Annotated[str, typer.Argument(help="The better wording.")],
@@ -73,11 +78,13 @@ def correct(
     show(result, as_json, f"{uid} has its wording {done.revision} now; {again}")
 
 
+@anchors_app.command()
 def retire(uid: Uid, as_json: AsJson = False) -> None:
     """Take an anchor and its variants out of use; decisions and earlier releases stay."""
     _set_retired(uid, True, as_json)
 
 
+@anchors_app.command()
 def restore(uid: Uid, as_json: AsJson = False) -> None:
     """Take a retired anchor and its variants into use again, as they were."""
     _set_retired(uid, False, as_json)

@@ -8,7 +8,9 @@ import typer
 from rich.table import Table as Printed
 from sqlmodel import Session
 
-from cli.terminal import AsJson, open_home, reviewer_id, show, table_of
+from cli.home import open_home, reviewer_id
+from cli.tables import table_of
+from cli.terminal import AsJson, show
 from curation.anchor_bytes import MAX_BYTES
 from curation.anchor_checks import LABELS
 from curation.anchor_files import read_file

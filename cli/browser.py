@@ -1,8 +1,10 @@
-"""The browser app: its port, its server, and the measuring that starts with it."""
+"""The browser app: its port and its server. Light: what it imports, the server waits for."""
 
 import errno
+import gc
 import http.client
 import importlib
+import io
 import os
 import runpy
 import signal
@@ -16,16 +18,9 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from sqlalchemy import Engine
 
-from cli.runs import new_run
-from cli.terminal import AsJson, err, open_home, show, text_of
-from curation import diagnostics, queue_keys
-from curation.project import active_encoder_id
-from db.engine import reading, writing
+from cli.terminal import AsJson, err, show, text_of
 from db.errors import HedgerowError
-from db.runs import UNFINISHED, list_runs, request_cancel, start_process
-from db.settings import Settings
 
 APP = Path(__file__).parent.with_name("app.py")
 FIRST_PORT = 8501
@@ -33,8 +28,9 @@ PORTS_TRIED = 100
 THIS_MACHINE = ("127.0.0.1", "localhost")
 REACHED_AT = {"0.0.0.0": "127.0.0.1", "::": "::1"}
 """Where this machine itself reaches a server that listens on all its addresses."""
-NEEDED_SOON = ("pandas", "curation.funnel", "curation.release_contents")
-"""What the first page imports; that is done while the browser is still starting."""
+NEEDED_SOON = ("curation.funnel", "curation.release_contents", "pages.components.signin")
+"""What the first page imports beside; that, too, is done while the browser loads."""
+SWITCH_SECONDS = 0.0005
 
 
 def open_app(
@@ -51,56 +47,65 @@ def open_app(
     as_json: AsJson = False,
 ) -> None:  # fmt: skip
     """Open the browser app; Ctrl-C ends it."""
-    settings, engine = open_home(create=True)
     port = _free_port(address, port)
-    run_id = _start_missing_measures(settings, engine)
     url = _url(address, port)
-    lines = [f"Hedgerow: {url}"]
-    if run_id is not None:
-        lines.append(f"Run {run_id} measures variants in the background.")
-    engine.dispose()
-    _serve(
-        settings,
-        address=address,
-        port=port,
-        announce=lambda: show({"url": url, "run": run_id}, as_json, *lines),
-    )
+
+    def announce(run_id: int | None) -> None:
+        lines = [f"Hedgerow: {url}"]
+        if run_id is not None:
+            lines.append(f"Run {run_id} measures variants in the background.")
+        show({"url": url, "run": run_id}, as_json, *lines)
+
+    _serve(address=address, port=port, announce=announce)
 
 
-def _serve(settings: Settings, *, address: str, port: int, announce: Callable[[], None]) -> None:
-    """Be the server until Ctrl-C or SIGTERM; ``announce`` is called once it answers.
+def _serve(*, address: str, port: int, announce: Callable[[int | None], None]) -> None:
+    """Be the server until Ctrl-C or SIGTERM.
 
-    Streamlit runs in this process, which has imported most of what the pages need: a second
-    interpreter would do that again.
+    Streamlit runs in this process, and the project is opened while the browser loads Streamlit's
+    scripts. Once it is open, ``announce`` is called with the run that measures, if there is one.
+
+    Raises:
+        HedgerowError: the project cannot be opened, or the server does not start.
     """
-    os.environ.update(settings.process_environment())
     if address not in THIS_MACHINE:
         err.print(text_of(f"Everybody who reaches {address} can review, under any name."))
         allowed = ",".join([*THIS_MACHINE, address])  # the browsers' names for this machine
         os.environ.setdefault("STREAMLIT_SERVER_ALLOWED_HOSTS", allowed)
-    os.chdir(settings.home)
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # until Streamlit has its own
     output = sys.stdout
     answers, ended = threading.Event(), threading.Event()
+    failures: list[Exception] = []
 
-    def tell() -> None:
-        if _wait_until_it_answers(address=address, port=port, ended=ended):
-            answers.set()
+    def open_meanwhile() -> None:
+        if not _wait_until_it_answers(address=address, port=port, ended=ended):
+            return
+        answers.set()
+        try:
+            run_id = importlib.import_module("cli.opening").open_for_app()
             with redirect_stdout(output):
-                announce()
+                announce(run_id)
             for name in NEEDED_SOON:
                 importlib.import_module(name)
+            _at_leisure(switch_interval)
+        except Exception as error:
+            failures.append(error)
+            with redirect_stdout(io.StringIO()):  # Streamlit says that it ends
+                os.kill(os.getpid(), signal.SIGINT)
+                ended.wait()
 
-    threading.Thread(target=tell, daemon=True).start()
+    switch_interval = _in_a_hurry()
+    threading.Thread(target=open_meanwhile, daemon=True).start()
     sys.argv = [
         *("streamlit", "run", str(APP), "--logger.hideWelcomeMessage=true"),
+        "--logger.level=warning",
         *(f"--server.address={address}", f"--server.port={port}"),
     ]
     try:
         with redirect_stdout(sys.stderr):  # standard output is for what is announced
             runpy.run_module("streamlit", run_name="__main__")
     except KeyboardInterrupt:
-        return
+        pass
     except SystemExit as end:
         if end.code and not answers.is_set():
             raise HedgerowError(
@@ -110,6 +115,23 @@ def _serve(settings: Settings, *, address: str, port: int, announce: Callable[[]
             raise
     finally:
         ended.set()
+    if failures:
+        raise failures[0]
+
+
+def _in_a_hurry() -> float:
+    """Settings of the interpreter for the start; the seconds between switches of threads before."""
+    gc.disable()  # it would look through all imported modules again and again
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(SWITCH_SECONDS)  # imports keep the server waiting otherwise
+    return before
+
+
+def _at_leisure(switch_interval: float) -> None:
+    """Back to the settings for long work; what was imported stays, and need not be looked at."""
+    gc.freeze()
+    gc.enable()
+    sys.setswitchinterval(switch_interval)
 
 
 def _url(address: str, port: int) -> str:
@@ -134,27 +156,6 @@ def _free_port(address: str, asked: int | None) -> int:
     raise HedgerowError(f"{taken} in use; end what uses it, or name another with --port.")
 
 
-def _start_missing_measures(settings: Settings, engine: Engine) -> int | None:
-    """Have unmeasured variants measured in the background, unless a run is at it; its number."""
-    with reading(engine) as session:
-        encoder_id = active_encoder_id(session)
-        missing = diagnostics.count_without_measures(session)
-        missing += diagnostics.count_without_cosine(session, encoder_id)
-        missing += queue_keys.count_to_reorder(session)
-        busy = any(run.state in UNFINISHED for run in list_runs(session, kind="diagnose"))
-    if not missing or busy:
-        return None
-    run = new_run(engine, "diagnose", {})
-    try:
-        start_process(settings, run)
-    except HedgerowError as error:  # people can review all the same
-        with writing(engine) as session:
-            request_cancel(session, run.id or 0)
-        err.print(text_of(str(error)), soft_wrap=True)
-        return None
-    return run.id
-
-
 def _wait_until_it_answers(*, address: str, port: int, ended: threading.Event) -> bool:
     """Whether it does: False where the server has ended before."""
     while not ended.is_set():
@@ -164,7 +165,7 @@ def _wait_until_it_answers(*, address: str, port: int, ended: threading.Event) -
             if connection.getresponse().status == http.HTTPStatus.OK:
                 return True
         except OSError:
-            time.sleep(0.1)
+            time.sleep(0.05)
         finally:
             connection.close()
     return False

@@ -6,8 +6,10 @@ from typing import Annotated, Any
 import typer
 from sqlmodel import Session
 
+from cli.home import open_home, reviewer_id
 from cli.runs import carry_out_run
-from cli.terminal import AsJson, open_home, reviewer_id, show, table_of
+from cli.tables import table_of
+from cli.terminal import AsJson, show
 from curation.generation.estimate import Estimate, estimate
 from curation.generation.prices import price_of
 from curation.generation.prompts import (

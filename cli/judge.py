@@ -7,8 +7,11 @@ from rich.table import Table
 from sqlmodel import Session
 
 from cli.generate import find_version
+from cli.home import open_home, reviewer_id
+from cli.review import review_app
 from cli.runs import carry_out_run
-from cli.terminal import AsJson, open_home, reviewer_id, show, table_of
+from cli.tables import table_of
+from cli.terminal import AsJson, show
 from curation.generation.estimate import Estimate
 from curation.generation.judge import request_opinions
 from curation.generation.judge_calls import JudgeRequest, estimate_judging
@@ -26,6 +29,7 @@ from db.settings import Settings
 ANY = "any"
 
 
+@review_app.command()
 def judge(
     model: Annotated[str, typer.Option(help="As the server calls it.")],
     base_url: Annotated[
@@ -114,6 +118,7 @@ def _told(found: Estimate) -> list[str]:
     return lines
 
 
+@review_app.command("agreement")
 def show_agreement(as_json: AsJson = False) -> None:
     """Show how far each model that gives opinions agrees with people, by type."""
     _, engine = open_home()

@@ -7,8 +7,10 @@ from rich.table import Table
 from sqlalchemy import Engine, func, select
 from sqlmodel import col
 
+from cli.home import open_home
 from cli.release import release_facts
-from cli.terminal import AsJson, open_home, show, table_of
+from cli.tables import table_of
+from cli.terminal import AsJson, show
 from curation.project import ACTIVE_ENCODER, get_setting
 from curation.queue import status_counts
 from curation.release import list_releases

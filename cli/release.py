@@ -5,7 +5,9 @@ from typing import Annotated, Any
 
 import typer
 
-from cli.terminal import AsJson, open_home, progress_bar, reviewer_id, show, table_of
+from cli.home import open_home, reviewer_id
+from cli.tables import table_of
+from cli.terminal import AsJson, progress_bar, show
 from curation import export
 from curation.export_tables import ExportFormat
 from curation.release import create_release, get_release, list_releases

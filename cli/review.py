@@ -7,7 +7,9 @@ import typer
 from rich.table import Table
 from sqlmodel import Session
 
-from cli.terminal import AsJson, open_home, reviewer_id, show, table_of
+from cli.home import open_home, reviewer_id
+from cli.tables import table_of
+from cli.terminal import AsJson, show
 from curation import review
 from curation.anchors import get_anchor
 from curation.bulk import FLAG_NAMES, apply_rule, find_matches, parse_rule

@@ -10,7 +10,9 @@ from typing import Annotated, Any
 import typer
 from sqlalchemy import Engine
 
-from cli.terminal import AsJson, Report, err, open_home, progress_bar, reviewer_id, show, table_of
+from cli.home import open_home, reviewer_id
+from cli.tables import table_of
+from cli.terminal import AsJson, Report, err, progress_bar, show
 from curation import counting, diagnostics, export, queue_keys
 from curation.encoders import DEFAULT_ENCODER, load_encoder
 from curation.generation import judge, judge_calls

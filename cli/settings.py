@@ -6,8 +6,10 @@ import typer
 from sqlalchemy import Engine
 from sqlmodel import Session
 
+from cli.home import open_home
 from cli.runs import carry_out_run, new_run
-from cli.terminal import AsJson, open_home, show, table_of
+from cli.tables import table_of
+from cli.terminal import AsJson, show
 from curation import counting, project_settings, queue_keys
 from curation.diagnostics import count_without_cosine
 from curation.project import ACTIVE_ENCODER, THRESHOLD, active_encoder_id, get_setting

@@ -1,5 +1,6 @@
 """The project: opening its database, and the settings that are the same for all who work in it."""
 
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -49,19 +50,24 @@ def active_encoder_id(session: Session) -> int | None:
     return session.execute(query.limit(1)).scalar_one_or_none()
 
 
+_opening = threading.Lock()
+"""Alembic keeps what it is doing in globals, and two threads would both find a database old."""
+
+
 def open_project(settings: Settings) -> Engine:
     """Open the project's database: made if it is not there, upgraded if it is older.
 
     Raises:
         HedgerowError: the database cannot be made, read or upgraded; nothing was changed then.
     """
-    if settings.url.get_backend_name() == "sqlite" and settings.url.database:
-        make_folder(Path(settings.url.database).parent)
-    engine = create_engine(settings.url)
-    upgrade(engine)
-    with reading(engine) as session:
-        outdated = needs_seeding(session)
-    if outdated:
-        with writing(engine) as session:
-            seed_taxonomy(session)
-    return engine
+    with _opening:
+        if settings.url.get_backend_name() == "sqlite" and settings.url.database:
+            make_folder(Path(settings.url.database).parent)
+        engine = create_engine(settings.url)
+        upgrade(engine)
+        with reading(engine) as session:
+            outdated = needs_seeding(session)
+        if outdated:
+            with writing(engine) as session:
+                seed_taxonomy(session)
+        return engine

@@ -13,7 +13,7 @@ from itertools import groupby, islice
 from operator import attrgetter
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Row, Select, case, func, insert, inspect, select, text, update
+from sqlalchemy import Connection, Row, Select, func, insert, inspect, select, text, update
 from sqlalchemy.orm import aliased
 from sqlmodel import Session, col
 
@@ -27,14 +27,12 @@ from db.models import (
     Anchor,
     AnchorRevision,
     Decision,
-    Polarity,
     PromptVersion,
     Release,
     ReleaseItem,
     Reviewer,
     ReviewerKind,
     Source,
-    Split,
     Status,
     TypeRow,
     Variant,
@@ -304,15 +302,3 @@ def get_release(session: Session, number: int | None = None) -> Release:
 def list_releases(session: Session) -> list[Release]:
     """All releases, the newest first."""
     return list(session.execute(select(Release).order_by(col(Release.number).desc())).scalars())
-
-
-def count_triples(session: Session, release_id: int, *, split: Split | None = None) -> int:
-    """How many triples ``curation.triples`` gives for a release or for one of its splits."""
-    query = select(
-        func.sum(case((col(ReleaseItem.polarity) == Polarity.POSITIVE, 1), else_=0)).label("good"),
-        func.sum(case((col(ReleaseItem.polarity) == Polarity.NEGATIVE, 1), else_=0)).label("bad"),
-    ).where(col(ReleaseItem.release_id) == release_id)
-    if split is not None:
-        query = query.where(col(ReleaseItem.split) == split)
-    families = query.group_by(col(ReleaseItem.anchor_uid)).subquery()
-    return session.execute(select(func.sum(families.c.good * families.c.bad))).scalar() or 0

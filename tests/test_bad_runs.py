@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Engine, text
 
-from cli import browser
+from cli import opening
 from curation import diagnostics, export, review
 from curation.project import active_encoder_id, open_project
 from curation.release import create_release
@@ -180,7 +180,7 @@ def test_the_app_opens_where_nothing_can_be_measured(
         session.add(Source(id=1, name="test"))
         add_family(session)
     (home / "hedgerow_data").write_text("a file in its place")
-    assert browser._start_missing_measures(load_settings(), project_engine) is None
+    assert opening._start_missing_measures(load_settings(), project_engine) is None
     assert "hedgerow_data" in capsys.readouterr().err
     with reading(project_engine) as session:  # nothing is left waiting for a process
         assert [run.state for run in list_runs(session)] == [RunState.CANCELLED]

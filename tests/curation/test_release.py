@@ -11,7 +11,7 @@ from sqlalchemy import Engine, delete, func, select, update
 from sqlalchemy.exc import DatabaseError
 from sqlmodel import Session, col
 
-from curation.release import count_triples, create_release, get_release, list_releases
+from curation.release import create_release, get_release, list_releases
 from curation.taxonomy import TAXONOMY_VERSION
 from db.columns import now
 from db.engine import reading, writing
@@ -145,7 +145,7 @@ def test_all_items_of_a_corrected_anchor_have_its_current_wording(engine: Engine
         # Provenance tells which wording each was made for.
         assert found["It does not rain."].provenance["anchor_revision"] == 1
         assert found["Maybe it rains."].provenance["anchor_revision"] == 2
-        assert release.summary["triples"] == count_triples(session, release.id or 0) == 1
+        assert release.summary["triples"] == 1
         assert release.summary["anchors"] == 1
 
 
