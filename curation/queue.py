@@ -69,6 +69,13 @@ class Card:
     made_for: str
     notes: int
 
+    def stands_beside(self, focus: "Card") -> bool:
+        """Whether it is shown beside a card of its family: no replaced wording, and nothing out of
+        use where that card is in use."""
+        variant = self.variant
+        is_seen = not variant.retired or focus.variant.retired
+        return variant.id != focus.variant.id and variant.status != Status.SUPERSEDED and is_seen
+
 
 # Written out, not bound: a partial index serves only a query that is seen to ask for its rows.
 _PENDING = and_(col(Variant.status) == literal_column("'pending'"), col(Variant.retired).is_(False))

@@ -15,7 +15,7 @@ from typing import Literal
 from sqlalchemy import func, select
 from sqlmodel import Session, col
 
-from curation.cues import HEDGE_CUES, SPELLING
+from curation.cues import SPELLING, cue_list
 from curation.taxonomy import Role, VariantType
 from curation.text import bucket
 from db.errors import HedgerowError
@@ -98,11 +98,6 @@ def draw_cues(types: Sequence[VariantType], *, seed: int, anchor_uid: str) -> di
         for entry in types
         if entry.needs_cue
     }
-
-
-def cue_list(entry: VariantType) -> tuple[str, ...]:
-    """The cues that a type draws from: the paper's list of its name, else both lists."""
-    return HEDGE_CUES.get(entry.id) or tuple(cue for cues in HEDGE_CUES.values() for cue in cues)
 
 
 def _drawn(cues: Sequence[str], salt: str, anchor_uid: str) -> str:

@@ -34,6 +34,7 @@ class Selection(BaseModel):
         search: words that the anchor's text must hold; '' for all.
         limit: at most so many anchors, drawn by a hash of the seed; None for all.
         run: the earlier run, for ``Which.FAILED``.
+        types: only these types of the roles; none for all.
         anchors: uids; none for all that the rest describes.
     """
 
@@ -44,7 +45,12 @@ class Selection(BaseModel):
     source_id: int | None = None
     limit: int | None = Field(default=None, ge=1)
     run: int | None = None
+    types: tuple[str, ...] = ()
     anchors: tuple[str, ...] = ()
+
+    def asks_for(self, type_id: str) -> bool:
+        """Whether variants of this type are wanted at all."""
+        return not self.types or type_id in self.types
 
     @model_validator(mode="after")
     def _run_is_named(self) -> Self:

@@ -16,6 +16,7 @@ from pages.components import (
     card,
     errors,
     markup,
+    project,
     review_details,
     review_guide,
     review_opinion,
@@ -39,7 +40,7 @@ def desk(state: ReviewState) -> None:
         review_queue.empty(state)
         review_queue.progress(state)
         return
-    entries = {entry.id: entry for entry in state.types}
+    entries = project.every_type()
     shown = state.showings[view.focus.variant.id or 0]
     with st.container(horizontal=True, key="desk"):
         with st.container(key="desk-card"):
@@ -92,7 +93,9 @@ def _notice(state: ReviewState, focus: Card, *, hidden: bool) -> Markup:
         if child is not None:
             return card.notice("An edit has replaced this wording. Its card:", child)
     if variant.retired:
-        return card.notice("Out of use: its anchor is retired. It is in no queue and no release.")
+        is_type = project.every_type()[variant.type_id].retired
+        what = "type" if is_type else "anchor"
+        return card.notice(f"Out of use: its {what} is retired. It is in no queue and no release.")
     return Markup("")
 
 

@@ -8,6 +8,7 @@ from curation.opinions import has_opinions
 from curation.queue import Order
 from db.engine import reading
 from pages.components import card, markup
+from pages.components.label import plain
 from pages.components.review_place import BLIND_ORDERS
 from pages.components.review_selection import SELECTION
 from pages.components.review_state import ReviewState
@@ -54,10 +55,12 @@ def controls(state: ReviewState) -> None:
 
 
 def _type(state: ReviewState) -> str:
-    labels = {entry.id: entry.label for entry in state.types} | {ALL: "All types"}
+    labels = {entry.id: plain(entry.label) for entry in state.types} | {ALL: "All types"}
     if state.second_look_count or state.second_looks:
         labels[SECOND_LOOK] = f"{_SECOND_LOOK} ({state.second_look_count:,})"
     value = SECOND_LOOK if state.second_looks else state.type_id or ALL
+    if st.session_state.get("type", value) not in labels:  # retired since it was chosen
+        st.session_state["type"] = value
     return _choice("Type", labels, key="type", value=value, help=None)
 
 
