@@ -8,14 +8,15 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from curation.generation.rules.absolute import negate_absolutely
-from curation.generation.rules.clause import Clause, Skip, Skipped, read_clause
+from curation.generation.rules.clause import Clause, Skip, Skipped
 from curation.generation.rules.hedges import hedge
 from curation.generation.rules.opposites import affixal, lexical, negated_antonym
+from curation.generation.rules.reading import check_one_claim, read_statement
 from curation.generation.rules.verbal import negate_verb
 from curation.taxonomy import VariantType
 from curation.text import canonical
 
-RULES_VERSION = 1
+RULES_VERSION = 2
 """Raised with every change to the rules or their word lists; stored with each variant."""
 
 _NEGATIONS: dict[str, Callable[[Clause], str]] = {
@@ -55,23 +56,24 @@ def write_by_rule(text: str, *, types: Sequence[VariantType], cues: Mapping[str,
     """
     written = Written({}, {}, {})
     try:
-        clause = read_clause(text)
+        statement = read_statement(text)
     except Skipped as skipped:
         written.skipped.update(dict.fromkeys((entry.id for entry in types), skipped.reason))
         return written
     for entry in types:
         try:
-            _write(written, clause, entry.id, cues.get(entry.id, ""))
+            _write(written, statement, entry.id, cues.get(entry.id, ""))
         except Skipped as skipped:
             written.skipped[entry.id] = skipped.reason
     return written
 
 
-def _write(written: Written, clause: Clause, type_id: str, cue: str) -> None:
+def _write(written: Written, statement: Clause, type_id: str, cue: str) -> None:
     if type_id in _NEGATIONS:
-        written.texts[type_id] = canonical(_NEGATIONS[type_id](clause))
+        check_one_claim(statement)
+        written.texts[type_id] = canonical(_NEGATIONS[type_id](statement))
     elif type_id in _HEDGES:
-        text, written.cues[type_id] = hedge(clause, type_id, cue)
+        text, written.cues[type_id] = hedge(statement, type_id, cue)
         written.texts[type_id] = canonical(text)
     else:
         raise Skipped(Skip.NO_RULE)

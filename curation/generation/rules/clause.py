@@ -1,16 +1,12 @@
-"""Finding the main clause of a plain statement: its subject, its finite verb, and what follows.
+"""A plain statement, taken apart, and why the rules may write nothing for it."""
 
-Each word becomes one letter for its part of speech, so that a clause can be described by a regular
-expression whose matches are word positions. Whatever the description does not fit is left alone:
-a sentence that is skipped costs nothing, one that is misread brings bad English.
-"""
-
-import re
 from enum import StrEnum
 from typing import NamedTuple
 
-from curation.generation.rules.tagging import Token, tag
-from curation.suitability import anchor_problems
+from curation.generation.rules.tagging import Token
+
+FINITE = "BHMOF"
+"""Letters of finite verbs; see ``reading.py``."""
 
 
 class Skip(StrEnum):
@@ -32,53 +28,6 @@ class Skipped(Exception):
     def __init__(self, reason: Skip) -> None:
         super().__init__(reason.value)
         self.reason = reason
-
-
-_LETTERS = {
-    "AT0": "D", "DPS": "D", "DT0": "d", "AJ0": "A", "AJC": "A", "AJS": "A", "ORD": "A",
-    "CRD": "Z", "NN0": "N", "NN1": "N", "NN2": "N", "NP0": "N", "ZZ0": "N", "UNC": "N",
-    "PNI": "R", "PNP": "R", "PNX": "R", "POS": "K", "PRP": "P", "PRF": "P", "AV0": "V",
-    "AVP": "V", "AVQ": "S", "CJS": "S", "CJT": "W", "DTQ": "W", "PNQ": "W", "CJC": "C",
-    "VBB": "B", "VBZ": "B", "VBD": "B", "VHB": "H", "VHZ": "H", "VHD": "H", "VDB": "O",
-    "VDZ": "O", "VDD": "O", "VM0": "M", "VVB": "F", "VVZ": "F", "VVD": "F", "VVI": "F",
-    "VBI": "I", "VHI": "I", "VDI": "I", "VVG": "G", "VBG": "G", "VHG": "G", "VDG": "G",
-    "VVN": "E", "VBN": "E", "VHN": "E", "VDN": "E", "TO0": "T", "XX0": "X", "EX0": "x",
-}  # fmt: skip
-_FINITE = "BHMOF"
-_MODIFIERS = "(?:V?[AGEZ]|A,A|ACA)*"
-_NOUN_PHRASE = f"(?:(?:[Dd]{{0,2}}{_MODIFIERS}N+K)*[Dd]{{0,2}}{_MODIFIERS}N+Z?|R|d)"
-_PHRASE = f"(?:V?P+{_NOUN_PHRASE}(?:C{_NOUN_PHRASE})?)"
-_AFTER_NOUN = f"{_PHRASE}*(?:[GE]V?(?:{_NOUN_PHRASE})?{_PHRASE}*)?"
-_ONE_VERB = f"V*[{_FINITE}][^,{_FINITE}SWC]*"
-_RELATIVE = f"(?:W(?:{_NOUN_PHRASE})?{_ONE_VERB}|,W(?:{_NOUN_PHRASE})?{_ONE_VERB},|R{_ONE_VERB})"
-_SUBJECT = (
-    f"(?P<head>{_NOUN_PHRASE})(?P<after>{_AFTER_NOUN})(?P<relative>{_RELATIVE})?"
-    f"(?P<joined>C{_NOUN_PHRASE}{_AFTER_NOUN})?"
-)
-_FRONT = f"(?:{_PHRASE}+(?:[GE]{_PHRASE}*)?,|V,|S[^,]*[{_FINITE}][^,]*,)"
-_CLAUSE = re.compile(
-    f"(?P<front>{_FRONT})?(?:(?P<subject>{_SUBJECT})|(?P<there>x))"
-    f"(?P<adverbs>V{{0,2}})(?P<finite>[{_FINITE}])(?P<rest>.*)"
-)
-
-_UNFIT = re.compile(r"[?!;:\"“”()\[\]…/*–—]|\s-\s|\.\s+\S|''|‘")
-_ABBREVIATION = re.compile(r"\b(?:Dr|Mr|Mrs|Ms|St|Prof|[A-Z])\.")
-
-
-# After a noun these may be prepositions or open a clause, whose verb is not the main one.
-_EITHER = frozenset("after before since until till as than like once".split())
-# 'In addition, …' ties a sentence to the one before it.
-_LINKS = frozenset(
-    "addition example contrast fact result course instance particular general summary short turn"
-    " comparison conclusion other".split()
-)
-# Without an article at the beginning: headings and instructions ('Check values are equal').
-_ORDERS = frozenset(
-    "check return returns get set compute computes calculate create creates make makes test tests"
-    " raise raises load use uses add run find show list print note see plot apply convert remove"
-    " wrap store update ensure generate perform call build change display write read helper"
-    " rolling given".split()
-)
 
 
 class Clause(NamedTuple):
@@ -124,6 +73,15 @@ class Clause(NamedTuple):
     def letter(self, position: int) -> str:
         return self.letters[position] if 0 <= position < self.end else ""
 
+    @property
+    def second_verb(self) -> int | None:
+        """Where the finite verb of a second predicate stands: 'sat down and *read* a book'."""
+        for i in range(self.finite + 1, self.end):
+            before = i - 1 - (self.letters[i - 1] == "V")
+            if self.letters[i] in FINITE and self.letters[before] == "C":
+                return i
+        return None
+
     def after_adverbs(self) -> int:
         """The position after the finite verb and the adverbs that follow it."""
         position = self.finite + 1
@@ -137,122 +95,3 @@ def edited(text: str, edits: list[tuple[int, int, str]]) -> str:
     for start, end, new in sorted(edits, reverse=True):
         text = text[:start] + new + text[end:]
     return text
-
-
-def read_clause(text: str) -> Clause:
-    """Take a statement apart.
-
-    Raises:
-        Skipped: it is no plain statement, or its main clause cannot be told for sure.
-    """
-    if _UNFIT.search(_ABBREVIATION.sub("", text)) or anchor_problems(text):
-        raise Skipped(Skip.UNSUITABLE)
-    tokens = tag(text)
-    end = len(tokens) - (tokens[-1].word == ".") if tokens else 0
-    if end < 2 or not text[0].isupper():
-        raise Skipped(Skip.UNCLEAR)
-    letters = _letters(tokens)
-    match = _CLAUSE.fullmatch(letters[:end])
-    if match is None or "X" in letters or "!" in letters[:end]:
-        raise Skipped(Skip.UNCLEAR)
-    clause = _clause(text, tokens, letters, end, match)
-    _check_subject(clause)
-    _check_agreement(clause)
-    _check_later_verbs(clause)
-    return clause
-
-
-def _letters(tokens: list[Token]) -> str:
-    letters = ""
-    for token, following in zip(tokens, [*tokens[1:], None], strict=True):
-        letter = _LETTERS.get(token.tag, "," if token.word == "," else "!")
-        before = letters.rstrip("V")[-1:]
-        if token.tag in ("VVI", "VVB") and before in ("T", "M", "O"):
-            letter = "I"
-        elif token.tag == "VVD" and before in ("B", "H"):
-            letter = "E"
-        elif before == "H" and token.lower.endswith("ed") and following is not None:
-            # 'has truncated the ridges'; 'has framed pictures' may be either
-            letter = "E" if _LETTERS.get(following.tag) == "D" else letter
-        letters += letter
-    return letters
-
-
-def _clause(text: str, tokens: list[Token], letters: str, end: int, match: re.Match[str]) -> Clause:
-    start = match.end("front") if match["front"] else 0
-    finite = match.start("finite")
-    if match["there"]:
-        return Clause(text, tokens, letters, start, start + 1, start, True, None, finite, end)
-    head = match.end("head") - 1
-    while letters[head] == "Z" and head > start:
-        head -= 1
-    joined = match["joined"] is not None
-    plain = not joined and not match["relative"]
-    plural = True if joined else _is_plural(tokens, letters, start, head)
-    return Clause(
-        text, tokens, letters, start, match.end("subject"), head, plain, plural, finite, end
-    )
-
-
-def _check_subject(clause: Clause) -> None:
-    """Raise ``Skipped`` where the subject may end elsewhere, or what looks like one is none."""
-    start, verb = clause.subject_start, clause.verb
-    unsure = (
-        any(clause.word(i) in _EITHER for i in range(clause.head, clause.subject_end))
-        or any(clause.word(i) in _LINKS for i in range(min(start, 4)))
-        or (start == 0 and clause.word(0) in _ORDERS)
-        or (verb.word[0].isupper() and clause.letters[start] != "x")
-        or (clause.kind == "F" and clause.letter(clause.subject_end - 1) in ("G", "P"))
-    )
-    # 'Exception raised when …' has no finite verb at all.
-    bare = clause.letter(start) in "NAG" and clause.tokens[clause.head].tag == "NN1"
-    heading = bare and verb.tag == "VVD" and verb.lower.endswith("ed")
-    if unsure or (heading and clause.letter(clause.finite + 1) not in tuple("DdRV")):
-        raise Skipped(Skip.UNCLEAR)
-
-
-_SINGULAR_WORDS = frozenset("he she it this that each everything something".split())
-_PLURAL_WORDS = frozenset("i you we they these those both".split())
-
-
-def _is_plural(tokens: list[Token], letters: str, start: int, head: int) -> bool | None:
-    word, found = tokens[head].lower, tokens[head].tag
-    if word in _PLURAL_WORDS:
-        return True
-    if word in _SINGULAR_WORDS or found == "PNI":
-        return False
-    if letters[head] == "N" and tokens[start].lower in ("a", "an", "every", "each"):
-        return False
-    return {"NN2": True, "NN1": False}.get(found)
-
-
-def _check_agreement(clause: Clause) -> None:
-    """A verb that does not agree with its subject is no finite verb, or has another subject."""
-    found = clause.verb.tag
-    if clause.word(clause.head) == "i" and found in ("VBB", "VHB", "VVB", "VDB", "VVI"):
-        return
-    singular, plural = found.endswith("Z"), found in ("VBB", "VHB", "VDB", "VVB", "VVI")
-    if (singular and clause.plural is True) or (plural and clause.plural is False):
-        raise Skipped(Skip.UNCLEAR)
-    if plural and clause.plural is None and clause.kind == "F":
-        raise Skipped(Skip.UNCLEAR)
-    if clause.kind == "F" and not clause.plain and clause.plural is None:
-        raise Skipped(Skip.UNCLEAR)
-
-
-def _check_later_verbs(clause: Clause) -> None:
-    """Every further finite verb must stand in a clause of its own, opened by a conjunction."""
-    opened = False
-    letters = clause.letters
-    for i in range(clause.finite + 1, clause.end):
-        letter = letters[i]
-        if letter in "SW":
-            opened = True
-        elif letter == "C":
-            opened = False
-        elif letter == "R" and clause.word(i) in _PLURAL_WORDS | {"he", "she", "it"}:
-            opened = opened or letters[i - 1] in "NRF"
-        elif letter in _FINITE:
-            if not opened:
-                raise Skipped(Skip.COORDINATED if "C" in clause.tail else Skip.UNCLEAR)
-            opened = False

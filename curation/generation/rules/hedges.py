@@ -5,7 +5,8 @@ from functools import lru_cache
 
 from curation.generation.rules.clause import Clause, Skip, Skipped, edited
 from curation.generation.rules.forms import base_of, participle
-from curation.generation.rules.tagging import is_known, may_be_common
+from curation.generation.rules.opening import lowered_opening
+from curation.generation.rules.reading import is_one_clause, is_one_statement
 from curation.generation.rules.verbal import is_main_have, lexical_base
 from curation.generation.rules.words import WORDS
 from curation.text import bucket
@@ -13,10 +14,6 @@ from curation.text import bucket
 _SALT = "hedgerow/rules-cue/1:"
 _FRAMES: dict[str, dict[str, str]] = WORDS["frames"]
 _ADVERBS = frozenset(WORDS["hedging_adverbs"])
-_PROPER = frozenset(WORDS["proper_adjectives"])
-_LOWERED = frozenset(
-    "AT0 DPS DT0 PNP PRP PRF AV0 CRD EX0 PNI CJS AVQ NN2 ORD AJ0 AJC AJS NN1 NN0 VVG CJC".split()
-)
 
 _HEDGED = frozenset(
     "assume believe think suppose expect hope guess suspect wonder imagine doubt seem appear"
@@ -53,6 +50,8 @@ def hedge(clause: Clause, type_id: str, cue: str) -> tuple[str, str]:
     may = clause.kind == "M" and clause.word(clause.finite) in _MODALS
     if may or (clause.kind == "F" and base_of(clause.verb.word, clause.verb.tag) in _HEDGED):
         raise Skipped(Skip.UNSUITABLE)  # it may be hedged already
+    if not is_one_statement(clause):
+        raise Skipped(Skip.COORDINATED)
     if clause.letters[0] == "V" and clause.subject_start > 0 and clause.word(0).endswith("ly"):
         raise Skipped(Skip.NO_CUE)
     for candidate in _candidates(clause.text, type_id, cue):
@@ -73,10 +72,11 @@ def _candidates(text: str, type_id: str, cue: str) -> Iterator[str]:
 
 def _place(clause: Clause, type_id: str, cue: str) -> str | None:
     of_oneself = clause.word(clause.head) in ("i", "we")
-    if type_id == "word" and cue in _ADVERBS:
+    inside = type_id == "word" and is_one_clause(clause)
+    if inside and cue in _ADVERBS:
         fits = not of_oneself or cue in ("possibly", "probably")
         return _with_adverb(clause, cue) if fits else None
-    if type_id == "word" and cue in _MODALS and not of_oneself:
+    if inside and cue in _MODALS and not of_oneself:
         new = _with_modal(clause, cue)
         if new is not None:
             return new
@@ -94,36 +94,10 @@ def _framed(clause: Clause, frame: str) -> str | None:
         return None  # 'that that …'
     if clause.word(clause.head) in ("i", "we") and not frame.startswith(_OF_ONESELF):
         return None  # nobody says 'It is unclear whether I like it'
-    word = _lowered(clause)
+    word = lowered_opening(clause)
     if word is None:
         return None
     return frame.replace("{}", word + clause.text[first.end :])
-
-
-def _lowered(clause: Clause) -> str | None:
-    """The first word as it stands inside a sentence; None where that cannot be told."""
-    first, following = clause.tokens[0], clause.tokens[1]
-    word, noun = first.word, clause.letters[0] == "N"
-    if word == "I" or not (word == "A" or word[1:].islower()):
-        return word
-    if first.tag == "NP0":
-        return None if may_be_common(word) and not following.word[0].isupper() else word
-    if first.tag not in _LOWERED or _keeps_capital(word):
-        return word
-    if not is_known(word):
-        return None
-    if noun and following.word[0].isupper():
-        return word  # 'Aunt Vera', 'Lake Orvane'
-    if noun and first.tag != "NN2" and clause.head == clause.subject_start == 0:
-        return None  # 'Kit' or 'copper'?
-    if noun and clause.letter(1) == "K" and first.tag != "NN2":
-        return None
-    return word[0].lower() + word[1:]
-
-
-def _keeps_capital(word: str) -> bool:
-    lower = word.lower()
-    return lower in _PROPER or lower.removesuffix("s") in _PROPER
 
 
 def _with_adverb(clause: Clause, cue: str) -> str | None:

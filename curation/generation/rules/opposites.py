@@ -1,5 +1,12 @@
 """Opposites of the predicate: by an affix, by another word, and negated so that they cancel out."""
 
+from curation.generation.rules.ability import unable
+from curation.generation.rules.antonyms import (
+    affixed_adverb,
+    affixed_quality,
+    affixed_verb,
+    other_quality,
+)
 from curation.generation.rules.clause import Clause, Skip, Skipped, edited
 from curation.generation.rules.forms import base_of, past, third
 from curation.generation.rules.qualities import (
@@ -30,17 +37,13 @@ def affixal(clause: Clause) -> str:
     Raises:
         Skipped: none is known that fits for sure.
     """
-    check_quantifiers(clause)
-    check_reasons(clause)
+    _check_claim(clause, negated=False)
     if (quality := find_quality(clause)) is not None:
-        words = WORDS["affixed_participles"] if quality.participle else WORDS["affixed"]
-        return with_opposite(clause, quality, words)
-    if clause.kind == "M":
-        return _unable(clause)
-    if clause.kind == "F" or clause.kind == "H":
-        for attempt in (_affixed_verb, _affixed_adverb):
-            if (new := attempt(clause)) is not None:
-                return new
+        opposite = affixed_quality(quality.word, participle=quality.participle)
+        return with_opposite(clause, quality, opposite)
+    for attempt in (unable, _affixed_verb, _affixed_adverb):
+        if (new := attempt(clause)) is not None:
+            return new
     raise Skipped(Skip.NO_OPPOSITE)
 
 
@@ -50,11 +53,10 @@ def lexical(clause: Clause) -> str:
     Raises:
         Skipped: none is known that fits for sure.
     """
-    check_quantifiers(clause)
-    check_reasons(clause)
+    _check_claim(clause, negated=False)
     if (quality := find_quality(clause)) is not None:
-        words = WORDS["lexical_participles"] if quality.participle else WORDS["lexical"]
-        return with_opposite(clause, quality, words)
+        opposite = other_quality(quality.word, participle=quality.participle)
+        return with_opposite(clause, quality, opposite)
     for attempt in (_lack, _antonym_verb, _fail_to):
         if (new := attempt(clause, negated=False)) is not None:
             return new
@@ -67,8 +69,7 @@ def negated_antonym(clause: Clause) -> str:
     Raises:
         Skipped: none is known that fits for sure.
     """
-    check_quantifiers(clause)
-    check_reasons(clause)
+    _check_claim(clause, negated=True)
     if (quality := find_quality(clause)) is not None:
         return negated_quality(clause, quality)
     for attempt in (_lack, _antonym_verb, _fail_to):
@@ -77,34 +78,12 @@ def negated_antonym(clause: Clause) -> str:
     raise Skipped(Skip.NO_OPPOSITE)
 
 
-def _unable(clause: Clause) -> str:
-    """'are unable to swim' for 'can swim'."""
-    following = clause.finite + 1
-    if clause.verb.lower != "can" or clause.letter(following) != "I":
-        raise Skipped(Skip.NO_OPPOSITE)
-    if clause.word(following) == "be" or clause.plural is None:
-        raise Skipped(Skip.NO_OPPOSITE)
-    if clause.word(clause.head) in (
-        "it",
-        "you",
-        "this",
-        "that",
-        "these",
-        "those",
-    ):  # 'you can trust it' speaks of no ability
-        raise Skipped(Skip.NO_OPPOSITE)
-    if clause.word(following) in _BEFALL:
-        raise Skipped(Skip.NO_OPPOSITE)  # 'can vary' speaks of no ability
-    check_words(clause, following, clause.end)
-    form = "am" if clause.word(clause.head) == "i" else "are" if clause.plural else "is"
-    return edited(clause.text, [(clause.verb.start, clause.verb.end, f"{form} unable to")])
-
-
-_BEFALL = frozenset(
-    "lead vary cause result occur happen mean become contain include exist range differ affect"
-    " depend take last cost come seem appear trigger produce create make have feel look sound get"
-    " represent indicate reduce increase improve harm damage kill spread arise help need".split()
-)
+def _check_claim(clause: Clause, *, negated: bool) -> None:
+    """Raise ``Skipped`` where an opposite of the first predicate alone would not deny the claim."""
+    check_quantifiers(clause, universal=not negated)
+    check_reasons(clause)
+    if clause.second_verb is not None:
+        raise Skipped(Skip.COORDINATED)
 
 
 def inflected(base: str, tag: str) -> str:
@@ -116,7 +95,7 @@ def inflected(base: str, tag: str) -> str:
 
 def _affixed_verb(clause: Clause) -> str | None:
     base = lexical_base(clause)
-    opposite = WORDS["affixed_verbs"].get(base)
+    opposite = affixed_verb(base)
     if opposite is None or clause.finite != clause.subject_end or clause.kind != "F":
         return None
     following = clause.word(clause.finite + 1)
@@ -134,7 +113,7 @@ def _affixed_verb(clause: Clause) -> str | None:
 def _affixed_adverb(clause: Clause) -> str | None:
     """'translated it incorrectly' for 'correctly': the manner is the claim's last word."""
     for i in range(clause.finite - 1, clause.end):
-        opposite = WORDS["affixed_adverbs"].get(clause.word(i))
+        opposite = affixed_adverb(clause.word(i))
         if clause.letter(i) in "SW,":
             return None
         if opposite is None or clause.letter(i) != "V" or clause.letter(i + 1) in ("A", "C", "V"):

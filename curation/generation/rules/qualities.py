@@ -1,6 +1,5 @@
 """The quality that a claim ends in ('is open', 'remained healthy'), and its opposite."""
 
-from collections.abc import Mapping
 from typing import NamedTuple
 
 from curation.generation.rules.clause import Clause, Skip, Skipped, edited
@@ -60,8 +59,12 @@ def find_quality(clause: Clause) -> Quality | None:
 _WHEN = frozenset("usually always generally often normally now currently".split())
 
 
-def with_opposite(clause: Clause, quality: Quality, words: Mapping[str, str]) -> str:
-    opposite = words.get(quality.word)
+def with_opposite(clause: Clause, quality: Quality, opposite: str | None) -> str:
+    """The statement with an opposite for its quality.
+
+    Raises:
+        Skipped: there is none, or what follows does not go with it.
+    """
     if opposite is None:
         raise Skipped(Skip.NO_OPPOSITE)
     _check_after(clause, quality)

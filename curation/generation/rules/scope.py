@@ -171,7 +171,20 @@ def _or_for_and(clause: Clause) -> Edits:
         words = {clause.word(k) for k in range(clause.finite + 1, i)}
         nouns = _NOUN_END.search(before) and _NOUN_START.match(after)
         qualities = clause.kind == "B" and re.fullmatch(r"V*A(,A)*,?", before)
-        if words & _CHOSEN_PAIR or not (nouns or (qualities and re.match(r"V?A($|[PV])", after))):
+        alike = nouns or (qualities and re.match(r"V?A($|[PV])", after))
+        if words & _CHOSEN_PAIR or not (alike or _joins_verbs(clause, i)):
             raise Skipped(Skip.COORDINATED)
         edits.append((token.start, token.end, "or"))
     return edits
+
+
+def _joins_verbs(clause: Clause, position: int) -> bool:
+    """Whether a conjunction joins two verbs of one form: 'is sitting and reading'."""
+    following = position + 1 + (clause.letter(position + 1) == "V")
+    if following == clause.second_verb:
+        return True
+    first = clause.letter(clause.after_adverbs())
+    if first not in tuple("GEI") or clause.letter(following) != first:
+        return False
+    joined = clause.letters[clause.finite : position]
+    return clause.letter(position - 1) != "," and joined.count(first) == 1 and "C" not in joined

@@ -10,6 +10,7 @@ _QUANTIFIERS = frozenset(
     " something any anyone anybody anything either half more less much enough one another other"
     " others such".split()
 )
+_ALL = frozenset("all every each both everyone everybody everything".split())
 _BETWEEN = frozenset("always often usually normally now".split())
 _CONTRACTED = {"can": "can't", "will": "won't", "shall": "shan't", "am": "am not"}
 _HIDDEN = {"'m": "'m not", "'re": " aren't", "'ve": " haven't", "'ll": " won't", "'s": ""}
@@ -29,15 +30,30 @@ def negate_verb(clause: Clause) -> str:
     edits = deny_tail(clause, lexical=base)
     if clause.letter(clause.subject_start) == "x":
         edits += _there(clause, edits)
-    return edited(clause.text, [*edits, _negated(clause, base)])
+    return edited(clause.text, [*edits, _negated(clause, base), *_second_base(clause)])
 
 
-def check_quantifiers(clause: Clause) -> None:
-    """Raise ``Skipped`` where the subject speaks of a part or a number of things."""
+def _second_base(clause: Clause) -> Edits:
+    """'did not sit down or *read*': the second verb under the same 'did'."""
+    if (position := clause.second_verb) is None:
+        return []
+    token = clause.tokens[position]
+    base = base_of(token.word, token.tag)
+    if not base:
+        raise Skipped(Skip.UNCLEAR)
+    return [(token.start, token.end, base)]
+
+
+def check_quantifiers(clause: Clause, *, universal: bool = False) -> None:
+    """Raise ``Skipped`` where the subject speaks of a part or a number of things.
+
+    Args:
+        universal: whether 'all' and 'every' may be there: no 'not' stands beside them.
+    """
     for i in range(clause.subject_start, clause.head + 1):
         word, letter = clause.word(i), clause.letter(i)
         number = letter == "Z" and clause.letter(clause.subject_start) not in "Dd"
-        if word in _QUANTIFIERS or number:
+        if (word in _QUANTIFIERS and not (universal and word in _ALL)) or number:
             raise Skipped(Skip.SCOPE)
     most = clause.word(clause.subject_start) == "most"  # 'Most don't' does deny 'most do'
     check_words(clause, clause.subject_start + most, clause.finite)

@@ -1,0 +1,74 @@
+"""Which word is the opposite of another: by the rules' own lists first, then by WordNet.
+
+The lists were checked by hand. Of WordNet only the direct antonym of a word's most frequent sense
+is taken, where that sense is nearly the only one in use.
+"""
+
+from collections.abc import Iterator
+from functools import lru_cache
+
+from curation.affixes import negative_affix
+from curation.generation.rules.wordnet import Part, first_sense
+from curation.generation.rules.words import WORDS
+
+AFFIX_SHARE = 0.6
+"""Of a word's first sense, at least, for its affixed opposite out of WordNet. An affix picks the
+sense by itself ('unhappy'), so that this may be lower than for another word."""
+
+WORD_SHARE = 0.9
+"""The same for an opposite that is another word ('long', 'short')."""
+
+_UNFIT = frozenset(WORDS["wordnet_unfit"])
+
+
+def affixed_quality(word: str, *, participle: bool) -> str | None:
+    """'unsafe' for 'safe', 'unlocked' for 'locked'."""
+    group = "affixed_participles" if participle else "affixed"
+    return WORDS[group].get(word) or _by_affix(word, "adj")
+
+
+def other_quality(word: str, *, participle: bool) -> str | None:
+    """'closed' for 'open', 'vacant' for 'occupied'."""
+    group = "lexical_participles" if participle else "lexical"
+    found: str | None = WORDS[group].get(word)
+    return found if found or participle else _by_other_word(word, "adj")
+
+
+def affixed_verb(base: str) -> str | None:
+    """'distrust' for 'trust'."""
+    found: str | None = WORDS["affixed_verbs"].get(base)
+    return found
+
+
+def affixed_adverb(word: str) -> str | None:
+    """'unevenly' for 'evenly'."""
+    return WORDS["affixed_adverbs"].get(word) or _by_affix(word, "adv")
+
+
+def is_affixed(word: str, opposite: str) -> bool:
+    """Whether an opposite is made of the word and a negative affix, or swaps one for '-ful'."""
+    base = word.removesuffix("ful")
+    if opposite == base + "less":
+        return True
+    return opposite.endswith(word) and negative_affix(opposite, anchor_words=(word,)) is not None
+
+
+def _antonyms(word: str, part: Part, share: float) -> Iterator[str]:
+    sense = first_sense(word, part)
+    if sense is not None and sense.share >= share and word not in _UNFIT:
+        yield from sense.antonyms
+
+
+@lru_cache(maxsize=16_384)
+def _by_affix(word: str, part: Part) -> str | None:
+    if negative_affix(word) is not None:
+        return None  # 'unsafe' gives way to 'safe', which is no affixal negation
+    found = _antonyms(word, part, AFFIX_SHARE)
+    return next((other for other in found if is_affixed(word, other)), None)
+
+
+@lru_cache(maxsize=16_384)
+def _by_other_word(word: str, part: Part) -> str | None:
+    found = [other for other in _antonyms(word, part, WORD_SHARE)]
+    plain = [other for other in found if not is_affixed(word, other) and not is_affixed(other, word)]
+    return plain[0] if len(plain) == len(found) == 1 else None
