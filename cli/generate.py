@@ -1,33 +1,34 @@
-"""Variants from a language model or from rules: what it would cost, the run, and its prompts."""
+"""Variants from a language model or from rules: what it would cost, and the run."""
 
-from pathlib import Path
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 import typer
 from sqlmodel import Session
 
 from cli.home import open_home, reviewer_id
+from cli.prompts import find_version
 from cli.runs import carry_out_run
-from cli.tables import table_of
 from cli.terminal import AsJson, show
 from curation.generation.estimate import Estimate, estimate
+from curation.generation.overview import source_ids
 from curation.generation.prices import price_of
-from curation.generation.prompts import (
-    PROMPTS,
-    prompt_versions,
-    save_copy,
-    seed_prompts,
+from curation.generation.prompts import seed_prompts
+from curation.generation.request import (
+    MAX_CONCURRENCY,
+    GenerationRequest,
+    Price,
+    Provider,
+    Which,
 )
-from curation.generation.request import MAX_CONCURRENCY, GenerationRequest, Provider, Which
 from curation.generation.run import checked_request, request_generation
-from db.engine import reading, writing
+from curation.taxonomy import Role
+from curation.types import known_type, list_types
+from db.engine import writing
 from db.errors import HedgerowError
-from db.models import PromptVersion
 
-prompts_app = typer.Typer(no_args_is_help=True, help="See the prompts, and add versions of them.")
-
-Name = Annotated[str, typer.Argument(metavar="NAME", help=f"One of {', '.join(PROMPTS)}.")]
-Number = Annotated[int | None, typer.Option("--version", metavar="N", help="Otherwise the newest.")]
+TOLD = 8
+"""Sources that a message names."""
 
 
 def generate(
@@ -46,12 +47,26 @@ def generate(
         int | None, typer.Option("--run", metavar="N", help="The run whose failures are retried.")
     ] = None,
     search: Annotated[str, typer.Option(help="Only anchors that hold this.")] = "",
-    limit: Annotated[int | None, typer.Option(min=1, help="At most so many anchors.")] = None,
+    source: Annotated[str, typer.Option(help="Only anchors of this source.")] = "",
+    limit: Annotated[int | None, typer.Option(min=1, help="A sample of so many anchors.")] = None,
     roles: Annotated[
         str, typer.Option(help="Calls an anchor: of negation,hedge,paraphrase.")
     ] = "negation,hedge",
+    types: Annotated[
+        str, typer.Option(help="Only these types of the calls, such as 'affixal,word'.")
+    ] = "",
+    prompts: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--prompt",
+            metavar="NAME=N",
+            help="Version of a prompt, otherwise the newest; may be repeated.",
+        ),
+    ] = None,
     seed: Annotated[int, typer.Option(help="Draws cues and sample.")] = 0,
     temperature: Annotated[float, typer.Option(min=0, max=2)] = 1.0,
+    max_tokens: Annotated[int, typer.Option(min=16, max=32_000, help="Of one answer.")] = 1000,
+    timeout: Annotated[float, typer.Option(min=1, max=3600, help="Seconds for one answer.")] = 120,
     concurrency: Annotated[
         int, typer.Option(min=1, max=MAX_CONCURRENCY, help="Calls at once.")
     ] = 16,
@@ -76,24 +91,66 @@ def generate(
     values = {
         "provider": provider, "model": model, "base_url": base_url, "temperature": temperature,
         "roles": tuple(name.strip() for name in roles.split(",") if name.strip()), "seed": seed,
+        "max_tokens": max_tokens, "timeout": timeout,
         "concurrency": concurrency, "attempts": attempts, "structured": structured,
         "batch": batch, "budget": {"money": budget, "calls": max_calls},
-        "selection": {"which": which, "run": run_id, "search": search, "limit": limit},
+        "selection": {
+            "which": which, "run": run_id, "search": search, "limit": limit,
+            "types": tuple(name.strip() for name in types.split(",") if name.strip()),
+        },
     }  # fmt: skip
-    with reading(engine) as session:
+    with writing(engine) as session:
+        seed_prompts(session)
         price = price_of(session, model)
-        request = checked_request(values | ({"price": price} if price else {}))
+        if price is None and budget is not None and provider == "openai":
+            raise HedgerowError(
+                f"A cap in money needs a price, and none is known for '{model}'; set it with "
+                "'hedgerow prices set', or cap the calls with --max-calls."
+            )
+        request = _chosen(
+            session, checked_request(values | {"price": price or Price()}), source, prompts or []
+        )
         if dry_run:
             found = estimate(session, request)
-    if dry_run:
-        _show_estimate(found, request, is_priced=price is not None, as_json=as_json)
-        return
-    with writing(engine) as session:
+            _show_estimate(found, request, is_priced=price is not None, as_json=as_json)
+            return
         author = reviewer_id(session, settings, "") if settings.reviewer else None
         run = request_generation(session, request, requested_by=author)
     result = carry_out_run(settings, engine, run.id or 0)
     lines = (f"{name}: {value}" for name, value in result.items())
     show(result, as_json, *lines)
+
+
+def _chosen(
+    session: Session, request: GenerationRequest, source: str, prompts: Sequence[str]
+) -> GenerationRequest:
+    """The request for a source and for versions of prompts, both by what people call them."""
+    selection = request.selection
+    for type_id in selection.types:
+        known_type(list_types(session), type_id)
+    if source:
+        selection = selection.model_copy(update={"source_id": _source(session, source)})
+    chosen = dict(_version(session, request.roles, item) for item in prompts)
+    return request.model_copy(update={"selection": selection, "prompts": chosen})
+
+
+def _source(session: Session, name: str) -> int:
+    known = source_ids(session)
+    if name not in known:
+        told = ", ".join(list(known)[:TOLD]) + (", …" if len(known) > TOLD else "")
+        raise HedgerowError(f"Expected a source of anchors ({told}), found {name}.")
+    return known[name]
+
+
+def _version(session: Session, roles: Sequence[Role], item: str) -> tuple[Role, int]:
+    """The call and the number of the prompt version that an option such as 'hedge=2' names."""
+    name, _, number = item.partition("=")
+    role = next((role for role in roles if role == name), None)
+    if role is None or not number.isdecimal():
+        raise HedgerowError(
+            f"Expected --prompt {roles[0]}=2 or the like for a call that is made, found {item}."
+        )
+    return role, find_version(session, role, int(number)).id or 0
 
 
 def _show_estimate(
@@ -109,7 +166,9 @@ def _show_estimate(
     }  # fmt: skip
     calls = ", ".join(f"{count:,} for {role}" for role, count in found.calls.items())
     lines = [f"{found.anchors:,} anchors, {found.total_calls:,} calls ({calls})."]
-    if found.prompt_tokens is None or found.completion_tokens is None:
+    if request.provider == "rules":
+        lines.append("No model is asked: it costs nothing.")
+    elif found.prompt_tokens is None or found.completion_tokens is None:
         lines.append("Tokens, cost and time are not known yet: try it with --limit 3.")
     else:
         tokens = f"{found.prompt_tokens:,.0f} in and {found.completion_tokens:,.0f} out"
@@ -122,74 +181,5 @@ def _show_estimate(
 
 def _money(cost: Any) -> str:
     if cost is None:
-        return "No price is known for this model; set one on the Generate page."
+        return "No price is known for this model; set one with 'hedgerow prices set'."
     return f"About {cost:.4f} US dollars."
-
-
-@prompts_app.command("list")
-def prompts_list(as_json: AsJson = False) -> None:
-    """Name all prompts in their versions."""
-    _, engine = open_home()
-    with writing(engine) as session:
-        seed_prompts(session)
-        rows = [_facts(row) for name in PROMPTS for row in prompt_versions(session, name)]
-    table = table_of(
-        "prompt", "version", "made", "from",
-        rows=([r["prompt"], r["version"], r["created_at"][:10], r["origin"]] for r in rows),
-    )  # fmt: skip
-    show({"prompts": rows}, as_json, table)
-
-
-def _facts(row: PromptVersion) -> dict[str, Any]:
-    return {
-        "prompt": row.name, "version": row.version, "created_at": row.created_at.isoformat(),
-        "origin": "installed" if row.parent_id is None else "edited copy",
-    }  # fmt: skip
-
-
-@prompts_app.command("show")
-def prompts_show(name: Name, number: Number = None, as_json: AsJson = False) -> None:
-    """Print a prompt's template."""
-    _, engine = open_home()
-    with writing(engine) as session:
-        seed_prompts(session)
-        row = find_version(session, name, number)
-    show(_facts(row) | {"template": row.template}, as_json, *row.template.splitlines())
-
-
-@prompts_app.command("add")
-def prompts_add(
-    name: Name,
-    file: Annotated[Path, typer.Argument(help="The template, UTF-8.")],
-    number: Number = None,
-    as_json: AsJson = False,
-) -> None:
-    """Add a file as the next version of a prompt."""
-    settings, engine = open_home()
-    try:
-        template = file.read_text(encoding="utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise HedgerowError(f"Expected UTF-8 text in {file}; save it as UTF-8.") from error
-    with writing(engine) as session:
-        seed_prompts(session)
-        author = reviewer_id(session, settings, "") if settings.reviewer else None
-        row = save_copy(session, find_version(session, name, number), template, author_id=author)
-    show(_facts(row), as_json, f"Version {row.version} of the prompt {row.name}.")
-
-
-def find_version(session: Session, name: str, number: int | None) -> PromptVersion:
-    """The version of a prompt, None for the newest.
-
-    Raises:
-        HedgerowError: there is none.
-    """
-    known = next((prompt for prompt in PROMPTS if prompt == name), None)
-    if known is None:
-        raise typer.BadParameter(f"expected one of {', '.join(PROMPTS)}, found {name}")
-    versions = prompt_versions(session, known)
-    for row in versions:
-        if number is None or row.version == number:
-            return row
-    raise HedgerowError(
-        f"Expected a version of the prompt {name} from 1 to {versions[0].version}, found {number}."
-    )

@@ -16,10 +16,11 @@ from pages.components import (
     project,
     run_view,
 )
-from pages.components.generate_results import SECTION, SETUP
+from pages.components.generate_results import RESULTS, SECTION, SETUP
+from pages.components.kept import Counts
 
 SHOWN_RUNS = 50
-PROMPTS, RESULTS, OPINIONS = "Prompts", "Results", "Second opinions"
+PROMPTS, OPINIONS = "Prompts", "Second opinions"
 SECTIONS = (SETUP, PROMPTS, RESULTS, OPINIONS)
 
 
@@ -28,21 +29,24 @@ def _runs() -> list[Run]:
         return list_runs(session, kind=KIND, limit=SHOWN_RUNS)
 
 
-def _set_up(runs: list[Run]) -> None:
+def _set_up(runs: list[Run], counts: Counts) -> None:
     """What is at work or has stopped, and, where nothing is at work, the next run."""
     active = next((run for run in runs if run.state in UNFINISHED), None)
     if active is not None:
         run_view.follow(
             active, title=generate_live.title(active), more=generate_live.figures, pausable=True
         )
+        return
+    waiting = [run for run in runs if run.state in STOPPED and run.state != RunState.CANCELLED]
+    if trial := generate_results.newest_trial(runs):
+        generate_results.look(trial)
+    elif runs and runs[0] in waiting:
+        generate_live.stopped(waiting.pop(0))
     elif runs and runs[0].state == RunState.CANCELLED:
         st.text(f"Run {runs[0].id} was cancelled; Results has what it brought, and can resume it.")
-    elif runs and runs[0].state in STOPPED:
-        generate_live.stopped(runs[0])
-    elif trial := generate_results.newest_trial(runs):
-        generate_results.look(trial)
-    if active is None:
-        generate_start.box()
+    for run in waiting:
+        generate_results.mention(run)
+    generate_start.box(counts)
 
 
 frame.begin(
@@ -54,13 +58,14 @@ section = st.segmented_control(
     "Section", SECTIONS, key=SECTION, default=SETUP, required=True, bind="query-params",
     label_visibility="collapsed",
 )  # fmt: skip
-found = _runs()
+found, counts = _runs(), Counts()
 match section:
     case "Prompts":
-        generate_prompts.draw()
+        generate_prompts.draw(counts)
     case "Results":
-        generate_results.draw([run for run in found if run.state not in UNFINISHED])
+        generate_results.draw([run for run in found if run.state not in UNFINISHED], counts)
     case "Second opinions":
         opinion_start.draw()
     case _:
-        _set_up(found)
+        _set_up(found, counts)
+counts.follow()

@@ -6,8 +6,8 @@ document starts with the starter corpus loaded and runs its commands in order. L
 ``export HEDGEROW_`` set a variable for the rest of the document, and ``UID`` stands for a variant
 that is pending at that moment.
 
-Commands that run on, load a model, or ask one, are run with ``--help`` appended: that checks their names and
-options.
+Commands that run on, load a model, or ask one, are run with ``--help`` appended: that checks their
+names and options.
 """
 
 import re

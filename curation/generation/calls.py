@@ -9,13 +9,14 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from sqlalchemy import Select, func, insert, select
+from sqlalchemy import case, func, insert, select, update
 from sqlmodel import Session, col
 
-from curation.generation.prompts import draw_cues, types_of
-from curation.generation.request import GenerationRequest, Selection, Which
+from curation.generation.answers import Problem
+from curation.generation.prompts import draw_cues
+from curation.generation.request import GenerationRequest
+from curation.generation.wanted import WantedAnchor, wanted_anchors
 from curation.taxonomy import Role, VariantType
-from curation.text import bucket
 from curation.types import list_types
 from db.errors import HedgerowError
 from db.models import (
@@ -24,11 +25,8 @@ from db.models import (
     CallState,
     ModelCall,
     PromptVersion,
-    Status,
-    Variant,
 )
 
-_SAMPLE_SALT = "hedgerow/generation-sample/1"
 BLOCK = 1000
 """Calls held in memory at a time."""
 
@@ -70,13 +68,6 @@ class Call(NamedTuple):
     judged: Judged | None = None
 
 
-class _Wanted(NamedTuple):
-    anchor_id: int
-    revision: int
-    uid: str
-    type_ids: tuple[str, ...]
-
-
 def plan_calls(session: Session, run_id: int, request: GenerationRequest) -> int:
     """Store the calls of a run.
 
@@ -109,7 +100,7 @@ def plan_calls(session: Session, run_id: int, request: GenerationRequest) -> int
 def _row(
     run_id: int,
     role: Role,
-    wanted: _Wanted,
+    wanted: WantedAnchor,
     *,
     prompt_id: int,
     types: Sequence[VariantType],
@@ -129,88 +120,6 @@ def _row(
     }
 
 
-def wanted_anchors(
-    session: Session,
-    selection: Selection,
-    roles: Sequence[Role],
-    types: Sequence[VariantType],
-    *,
-    seed: int,
-) -> dict[Role, list[_Wanted]]:
-    """By role, the anchors to ask about and the types to ask for, in the order of the anchors.
-
-    A limit counts anchors, each with all its calls.
-    """
-    found: dict[Role, list[_Wanted]] = {}
-    for role in roles:
-        asked = tuple(entry.id for entry in types_of(role, types))
-        found[role] = _wanted(session, selection, role, asked) if asked else []
-    if selection.limit is not None:
-        uids = {anchor.uid for anchors in found.values() for anchor in anchors}
-        salt = f"{_SAMPLE_SALT}:{seed}:"
-        drawn = set(sorted(uids, key=lambda uid: bucket(uid, salt=salt))[: selection.limit])
-        found = {role: [a for a in some if a.uid in drawn] for role, some in found.items()}
-    return found
-
-
-def _wanted(
-    session: Session, selection: Selection, role: Role, asked: tuple[str, ...]
-) -> list[_Wanted]:
-    rows = session.execute(_anchor_query(selection, role).order_by(col(Anchor.id))).all()
-    filled = _filled(session, selection, asked)
-    wanted = []
-    for anchor_id, revision, uid in rows:
-        has = filled.get(anchor_id, set())
-        if selection.which is Which.WITHOUT:
-            missing = () if has else asked
-        else:
-            missing = tuple(type_id for type_id in asked if type_id not in has)
-        if missing:
-            wanted.append(_Wanted(anchor_id, revision, uid, missing))
-    return wanted
-
-
-def _anchor_query(selection: Selection, role: Role) -> Select[Any]:
-    query = select(Anchor.id, Anchor.revision, Anchor.uid).where(  # type: ignore[call-overload]
-        col(Anchor.retired_at).is_(None)
-    )
-    if selection.anchors:
-        query = query.where(col(Anchor.uid).in_(selection.anchors))
-    if selection.source_id is not None:
-        query = query.where(col(Anchor.source_id) == selection.source_id)
-    if selection.search:
-        query = query.join(
-            AnchorRevision,
-            (col(AnchorRevision.anchor_id) == Anchor.id)
-            & (col(AnchorRevision.revision) == Anchor.revision),
-        ).where(col(AnchorRevision.text).icontains(selection.search, autoescape=True))
-    if selection.run is not None:
-        failed = select(col(ModelCall.anchor_id)).where(
-            col(ModelCall.run_id) == selection.run,
-            col(ModelCall.role) == role,
-            (col(ModelCall.state) == CallState.FAILED) | (col(ModelCall.problem) != ""),
-        )
-        query = query.where(col(Anchor.id).in_(failed))
-    return query
-
-
-def _filled(session: Session, selection: Selection, asked: tuple[str, ...]) -> dict[int, set[str]]:
-    """By anchor, the types of which it has a variant that counts for this selection.
-
-    A rejected variant fills no slot; where only anchors without any are wanted, it does.
-    """
-    query = select(Variant.anchor_id, Variant.type_id).where(  # type: ignore[call-overload]
-        col(Variant.type_id).in_(asked), col(Variant.retired).is_(False)
-    )
-    if selection.which is not Which.WITHOUT:
-        counted = [Status.PENDING, Status.ACCEPTED, Status.CONFLICT]
-        query = query.where(col(Variant.status).in_(counted))
-    filled: dict[int, set[str]] = defaultdict(set)
-    for anchor_id, type_id in session.execute(query.distinct()):
-        filled[anchor_id].add(type_id)
-    return filled
-
-
 def open_calls(
     session: Session,
     run_id: int,
@@ -222,45 +131,63 @@ def open_calls(
 ) -> list[Call]:
     """The next block of calls that are still to be made, in the order they were planned.
 
+    A call asks about its anchor as it is worded now, and about none that was retired; one that lies
+    in a batch stays as it was sent.
+
     Args:
         after: the id of the last call that was handed out; 0 to begin.
         limit: at most so many.
         ids: only these; None for all.
         batch: only those that lie in this batch ('' for in none); None for all.
     """
+    is_free = col(ModelCall.batch) == ""
+    asked = case((is_free, col(Anchor.revision)), else_=col(ModelCall.anchor_revision))
     query = (
-        select(ModelCall, Anchor.uid, AnchorRevision.text, PromptVersion.template)  # type: ignore[call-overload]
+        select(ModelCall, Anchor.uid, AnchorRevision.revision, AnchorRevision.text,  # type: ignore[call-overload]
+               PromptVersion.template)
         .join(Anchor, col(Anchor.id) == ModelCall.anchor_id)
         .join(
             AnchorRevision,
             (col(AnchorRevision.anchor_id) == ModelCall.anchor_id)
-            & (col(AnchorRevision.revision) == ModelCall.anchor_revision),
+            & (col(AnchorRevision.revision) == asked),
         )
         .join(PromptVersion, col(PromptVersion.id) == ModelCall.prompt_version_id)
         .where(
             col(ModelCall.run_id) == run_id,
             col(ModelCall.state) == CallState.OPEN,
             col(ModelCall.id) > after,
+            ~is_free | col(Anchor.retired_at).is_(None),
         )
         .order_by(col(ModelCall.id))
         .limit(limit)
-    )
+    )  # fmt: skip
     if ids is not None:
         query = query.where(col(ModelCall.id).in_(ids))
     if batch is not None:
         query = query.where(col(ModelCall.batch) == batch)
     # A thousand calls share one template, and hold it in memory once.
     rows = session.execute(query)
-    return [_call(row, uid, text, sys.intern(template)) for row, uid, text, template in rows]
+    return [_call(*row, sys.intern(template)) for *row, template in rows]
 
 
-def _call(row: ModelCall, uid: str, text: str, template: str) -> Call:
+def _call(row: ModelCall, uid: str, revision: int, text: str, template: str) -> Call:
     return Call(
         id=row.id or 0, run_id=row.run_id, role=row.role, anchor_id=row.anchor_id,
-        anchor_revision=row.anchor_revision, anchor_uid=uid, text=text,
+        anchor_revision=revision, anchor_uid=uid, text=text,
         prompt_version_id=row.prompt_version_id, template=template,
         type_ids=tuple(row.type_ids), cues=row.cues, attempts=row.attempts,
     )  # fmt: skip
+
+
+def close_retired(session: Session, run_id: int) -> None:
+    """Close what a run has left open after it asked for all it could: about what is retired.
+
+    It counts as failed, so that it can be retried should its anchor be restored.
+    """
+    mine = (col(ModelCall.run_id) == run_id, col(ModelCall.state) == CallState.OPEN)
+    session.execute(
+        update(ModelCall).where(*mine).values(state=CallState.FAILED, problem=Problem.RETIRED.value)
+    )
 
 
 def count_calls(session: Session, run_id: int) -> dict[CallState, int]:
@@ -273,11 +200,14 @@ def count_calls(session: Session, run_id: int) -> dict[CallState, int]:
     return dict.fromkeys(CallState, 0) | dict(session.execute(query).all())
 
 
-def cue_use(session: Session, run_id: int) -> dict[str, dict[str, int]]:
-    """By type, how often each cue is asked for in a run."""
+def cue_use(session: Session, run_id: int | None) -> dict[str, dict[str, int]]:
+    """By type, how often each cue is asked for in a run; None for all runs."""
+    cues = col(ModelCall.cues)
+    query = select(cues, func.count()).group_by(cues)
+    if run_id is not None:
+        query = query.where(col(ModelCall.run_id) == run_id)
     used: dict[str, dict[str, int]] = defaultdict(lambda: defaultdict(int))
-    query = select(col(ModelCall.cues)).where(col(ModelCall.run_id) == run_id)
-    for (cues,) in session.execute(query):
-        for type_id, cue in cues.items():
-            used[type_id][cue] += 1
+    for drawn, number in session.execute(query):
+        for type_id, cue in drawn.items():
+            used[type_id][cue] += number
     return {type_id: dict(counts) for type_id, counts in used.items()}

@@ -8,18 +8,19 @@ downloaded.
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from sqlalchemy import func, select
+from sqlalchemy import case, func, select
 from sqlmodel import Session, col
 
-from curation.generation.calls import wanted_anchors
 from curation.generation.prompts import prompt_versions
-from curation.generation.request import KIND, GenerationRequest, ModelRequest, Selection
-from curation.taxonomy import Role
-from curation.types import list_types
+from curation.generation.request import KIND, GenerationRequest, ModelRequest
+from curation.generation.wanted import Wanted, count_wanted
 from db.models import Answer, CallState, ModelCall, Run
 
 TRIAL = 3
 """Anchors that a trial asks about."""
+
+MEASURED = 2000
+"""Calls that an estimate rests on at most, spread over all: more take longer and tell no more."""
 
 
 class Measured(NamedTuple):
@@ -27,14 +28,14 @@ class Measured(NamedTuple):
 
     Attributes:
         attempts: per call, repeated ones included; 1 or more.
-        seconds: from question to answer.
+        seconds: from question to answer; None where nobody waited (batches).
     """
 
     calls: int
     attempts: float
     prompt_tokens: float
     completion_tokens: float
-    seconds: float
+    seconds: float | None
 
 
 class Estimate(NamedTuple):
@@ -60,27 +61,6 @@ class Estimate(NamedTuple):
     def total_calls(self) -> int:
         """All calls."""
         return sum(self.calls.values())
-
-
-class Wanted(NamedTuple):
-    """What a selection comes to: anchors, and calls by role."""
-
-    anchors: int
-    calls: dict[str, int]
-
-    @property
-    def total(self) -> int:
-        """All calls."""
-        return sum(self.calls.values())
-
-
-def count_wanted(
-    session: Session, selection: Selection, roles: Sequence[Role], *, seed: int
-) -> Wanted:
-    """Count what a run would ask for; takes a second or two where there are 350,000 variants."""
-    found = wanted_anchors(session, selection, roles, list_types(session), seed=seed)
-    uids = {anchor.uid for anchors in found.values() for anchor in anchors}
-    return Wanted(len(uids), {role: len(anchors) for role, anchors in found.items()})
 
 
 def estimate(
@@ -119,11 +99,12 @@ def estimate_calls(
     Args:
         prompts: by role, the number of its prompt version; a role without one is not measured yet.
     """
-    found = {
-        role: _measured(session, request, role, prompt_id, kind=kind)
+    found = _measured(session, _runs_like(session, request, kind))
+    measured = {
+        role: found[role, prompt_id]
         for role, prompt_id in prompts.items()
+        if calls.get(role) and (role, prompt_id) in found
     }
-    measured = {role: mean for role, mean in found.items() if mean is not None}
     return _estimate(request, anchors, calls, measured)
 
 
@@ -136,50 +117,57 @@ def _estimate(
     based_on = sum(some.calls for some in measured.values())
     if any(n and role not in measured for role, n in calls.items()):
         return Estimate(anchors, dict(calls), None, None, None, None, based_on)
-    prompt = completion = seconds = 0.0
-    for role, n in calls.items():
-        if n:
-            mean = measured[role]
-            asked = n * mean.attempts
-            prompt += asked * mean.prompt_tokens
-            completion += asked * mean.completion_tokens
-            seconds += asked * mean.seconds
-    at_once = min(request.concurrency, max(1, sum(calls.values())))
+    asked = {role: n * measured[role].attempts for role, n in calls.items() if n}
+    prompt = sum(n * measured[role].prompt_tokens for role, n in asked.items())
+    completion = sum(n * measured[role].completion_tokens for role, n in asked.items())
+    seconds = [(n, measured[role].seconds) for role, n in asked.items()]
+    took = None
+    if not request.batch and all(each is not None for _, each in seconds):
+        at_once = min(request.concurrency, max(1, sum(calls.values())))
+        took = sum(n * (each or 0.0) for n, each in seconds) / at_once
     cost = (prompt * request.charged.prompt + completion * request.charged.completion) / 1e6
-    took = None if request.batch else seconds / at_once
     return Estimate(anchors, dict(calls), prompt, completion, cost, took, based_on)
 
 
-def _measured(
-    session: Session, request: ModelRequest, role: str, prompt_id: int, *, kind: str = KIND
-) -> Measured | None:
-    runs = [
-        run_id
-        for run_id, parameters in session.execute(
-            select(col(Run.id), col(Run.parameters)).where(col(Run.kind) == kind)
-        )
-        if parameters.get("model") == request.model
-        and parameters.get("provider") == request.provider
+def _runs_like(session: Session, request: ModelRequest, kind: str) -> list[int]:
+    """The runs that asked the same model at the same address."""
+    query = select(col(Run.id), col(Run.parameters)).where(col(Run.kind) == kind)
+    asked = {"provider": request.provider, "model": request.model, "base_url": request.base_url}
+    return [
+        run_id or 0
+        for run_id, parameters in session.execute(query)
+        if asked.items() <= parameters.items()
     ]
-    mine = (col(ModelCall.run_id).in_(runs), col(ModelCall.role) == role,
-            col(ModelCall.prompt_version_id) == prompt_id)  # fmt: skip
-    done, attempts = session.execute(
-        select(func.count(), func.sum(col(ModelCall.attempts))).where(
-            *mine, col(ModelCall.state) == CallState.DONE, col(ModelCall.attempts) > 0
-        )
-    ).one()
-    if not done:
-        return None
-    prompt, completion, seconds = session.execute(
+
+
+def _measured(session: Session, runs: Sequence[int]) -> dict[tuple[str, int], Measured]:
+    """By role and prompt version, what calls of these runs took; only where some were answered."""
+    ended = (
+        col(ModelCall.run_id).in_(runs),
+        col(ModelCall.state).in_([CallState.DONE, CallState.FAILED]),
+    )
+    total = session.execute(select(func.count()).where(*ended)).scalar_one()
+    some = (*ended, col(ModelCall.id) % max(1, total // MEASURED) == 0,
+            col(ModelCall.attempts) > 0)  # fmt: skip
+    kind = (col(ModelCall.role), col(ModelCall.prompt_version_id))
+    done = func.sum(case((col(ModelCall.state) == CallState.DONE, 1), else_=0))
+    attempts = select(*kind, done, func.avg(col(ModelCall.attempts))).where(*some).group_by(*kind)
+    means = (
         select(
-            func.avg(col(Answer.prompt_tokens)),
-            func.avg(col(Answer.completion_tokens)),
+            *kind, func.avg(col(Answer.prompt_tokens)), func.avg(col(Answer.completion_tokens)),
             func.avg(col(Answer.seconds)),
         )
-        .join(ModelCall, col(ModelCall.id) == Answer.call_id)
-        .where(*mine)
-    ).one()
-    return Measured(
-        done, float(attempts) / done, float(prompt or 0), float(completion or 0),
-        float(seconds or 0),
+        .join(Answer, col(Answer.call_id) == ModelCall.id)
+        .where(*some)
+        .group_by(*kind)
     )  # fmt: skip
+    took = {(role, prompt): rest for role, prompt, *rest in session.execute(means)}
+    found = {}
+    for role, prompt, number, mean in session.execute(attempts):
+        tokens_in, tokens_out, seconds = took.get((role, prompt), (None, None, None))
+        if number:
+            found[role, prompt] = Measured(
+                number, float(mean), float(tokens_in or 0), float(tokens_out or 0),
+                None if seconds is None else float(seconds),
+            )  # fmt: skip
+    return found

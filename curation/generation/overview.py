@@ -163,18 +163,31 @@ def _in_full(session: Session, call: ModelCall, text: str) -> Shown:
     )  # fmt: skip
 
 
+def has_failures(session: Session, run_id: int) -> bool:
+    """Whether a call of a run failed, or its answer lacked something."""
+    lacking = (col(ModelCall.state) == CallState.FAILED) | (col(ModelCall.problem) != "")
+    query = select(col(ModelCall.id)).where(col(ModelCall.run_id) == run_id, lacking).limit(1)
+    return session.execute(query).first() is not None
+
+
 class CueRow(NamedTuple):
-    """How often a run asked for a cue, in its corrected spelling."""
+    """How often a cue was asked for.
+
+    Attributes:
+        cue: in its correct spelling, as the model is asked for it.
+        printed: as the paper prints it, and as it is stored.
+    """
 
     type_id: str
     cue: str
+    printed: str
     used: int
 
 
-def cue_rows(session: Session, run_id: int) -> list[CueRow]:
-    """The cues that a run asks for, the most used of each type first."""
+def cue_rows(session: Session, run_id: int | None) -> list[CueRow]:
+    """The cues that a run asks for, or all runs, the most used of each type first."""
     return [
-        CueRow(type_id, SPELLING.get(cue, cue), used)
+        CueRow(type_id, SPELLING.get(cue, cue), cue, used)
         for type_id, counts in sorted(cue_use(session, run_id).items())
         for cue, used in sorted(counts.items(), key=lambda item: (-item[1], item[0]))
     ]
@@ -214,6 +227,13 @@ def written_by(session: Session, variant: Variant) -> str:
         return ""
     prompt = session.get_one(PromptVersion, variant.prompt_version_id)
     return f"Run {variant.run_id}, version {prompt.version} of the prompt for {prompt.name}."
+
+
+def written_with(session: Session) -> dict[int, int]:
+    """How many variants were written with each prompt version, by its number."""
+    prompt = col(Variant.prompt_version_id)
+    query = select(prompt, func.count()).where(prompt.is_not(None)).group_by(prompt)
+    return {number or 0: count for number, count in session.execute(query)}
 
 
 def models_used(session: Session, kind: str, *, limit: int = 50) -> list[str]:

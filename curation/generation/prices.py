@@ -19,8 +19,14 @@ DATED: str = _TABLE["dated"]
 
 def prices(session: Session) -> dict[str, Price]:
     """US dollars per million tokens by model; the project's own win over those that came along."""
+    came = {name: Price(**value) for name, value in _TABLE["models"].items()}
+    return came | own_prices(session)
+
+
+def own_prices(session: Session) -> dict[str, Price]:
+    """The prices that were set in this project, by model."""
     own: dict[str, Any] = get_setting(session, PRICES)
-    return {name: Price(**value) for name, value in (_TABLE["models"] | own).items()}
+    return {name: Price(**value) for name, value in own.items()}
 
 
 def price_of(session: Session, model: str) -> Price | None:

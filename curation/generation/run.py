@@ -7,10 +7,12 @@ from pydantic import ValidationError
 from sqlmodel import Session
 
 from curation import diagnostics
+from curation.generation.addresses import key_for
 from curation.generation.asking import Asker
 from curation.generation.batches import BatchWorker
-from curation.generation.calls import count_calls, plan_calls
+from curation.generation.calls import close_retired, count_calls, plan_calls
 from curation.generation.client import ChatModel
+from curation.generation.doubles import check_alone, leave_out_made
 from curation.generation.ledger import Ledger, read_ledger
 from curation.generation.prompts import prompt_versions, seed_prompts
 from curation.generation.request import KIND as KIND
@@ -19,7 +21,7 @@ from curation.generation.rules.carry_out import PROVIDER, carry_out_rules, seed_
 from curation.generation.worker import Worker
 from curation.taxonomy import Role
 from curation.types import list_types
-from db.engine import reading
+from db.engine import reading, writing
 from db.errors import HedgerowError, RunPaused
 from db.execution import RunContext
 from db.models import CallState, Run
@@ -59,7 +61,7 @@ def request_generation(
     """Store a run with all its calls; prompts that are not named are the newest ones.
 
     Raises:
-        HedgerowError: there is nothing to ask for.
+        HedgerowError: there is nothing to ask for, or another run is at work on the same calls.
     """
     request = request.model_copy(update={"prompts": _prompts(session, request)})
     run = create_run(
@@ -69,6 +71,7 @@ def request_generation(
         requested_by=requested_by,
     )
     plan_calls(session, run.id or 0, request)
+    check_alone(session, run.id or 0)
     return run
 
 
@@ -82,10 +85,10 @@ def _prompts(session: Session, request: GenerationRequest) -> dict[Role, int]:
 
 
 def chat_model(request: ModelRequest, settings: Settings) -> ChatModel:
-    """The model that a request names; the key is this process's."""
+    """The model that a request names; the key is this process's, where it may go there."""
     return ChatModel(
         model=request.model,
-        key=settings.openai_api_key,
+        key=key_for(request.base_url, settings),
         base_url=request.base_url or settings.openai_base_url,
         temperature=request.temperature,
         max_tokens=request.max_tokens,
@@ -116,7 +119,8 @@ def work(context: RunContext) -> dict[str, Any]:
         Counts of calls and variants, calls of this run in all, and what they cost.
     """
     request = GenerationRequest(**context.parameters)
-    with reading(context.engine) as session:
+    with writing(context.engine) as session:
+        leave_out_made(session, context.run.id or 0)
         types = list_types(session)
     if request.provider == PROVIDER:
         carry_out_rules(context, types)
@@ -128,6 +132,8 @@ def work(context: RunContext) -> dict[str, Any]:
         except RunPaused:  # by itself: nobody waits for the process to end
             diagnostics.work(context)
             raise
+    with writing(context.engine) as session:
+        close_retired(session, context.run.id or 0)
     diagnostics.work(context)
     with reading(context.engine) as session:
         counts = count_calls(session, context.run.id or 0)

@@ -6,12 +6,12 @@ import streamlit as st
 from sqlmodel import Session
 
 from curation.generation.overview import source_ids
-from curation.generation.prompts import ROLES, types_of
+from curation.generation.prompts import ROLES, PromptName, types_of
 from curation.generation.request import KIND, Selection, Which
 from curation.taxonomy import Role
 from db.engine import reading
 from db.runs import UNFINISHED, list_runs
-from pages.components import project
+from pages.components import generate_types, project
 
 WHICH, RUN = "generate-which", "generate-run"
 MAX_SEED = 2**31 - 1
@@ -20,10 +20,12 @@ RUNS = 50
 
 ALL_ANCHORS = {
     Which.WITHOUT: "Anchors that have no variants yet",
-    Which.SLOTS: "Types of which nothing is accepted or pending",
+    Which.SLOTS: "Types without an accepted or pending variant",
     Which.FAILED: "What failed in an earlier run",
 }
-CALLS: dict[Role, str] = {"negation": "Negations", "hedge": "Hedges", "paraphrase": "Paraphrases"}
+CALLS: dict[PromptName, str] = {
+    "negation": "Negations", "hedge": "Hedges", "paraphrase": "Paraphrases",
+}  # fmt: skip
 
 
 class Choice(NamedTuple):
@@ -70,7 +72,7 @@ def draw() -> Choice | None:
         return None
     selection = Selection(
         which=which, search=search.strip(), source_id=sources.get(source or ""), limit=limit,
-        run=run,
+        run=run, types=generate_types.only(roles),
     )  # fmt: skip
     return Choice(selection, roles, int(st.session_state.get("generate-seed", 0)))
 

@@ -1,20 +1,17 @@
 """What a run will take, said before it starts: calls, tokens, money, time; and its caps."""
 
-from typing import Any
-
 import streamlit as st
-from sqlalchemy import func, select
-from sqlmodel import col
 
-from curation.generation.estimate import Estimate, Wanted, count_wanted, estimate
-from curation.generation.prices import DATED, price_of, set_price
+from curation.generation.estimate import Estimate, estimate
+from curation.generation.prices import DATED, own_prices, price_of, set_price
+from curation.generation.prompts import ROLES
 from curation.generation.request import BATCH_SHARE, Budget, GenerationRequest, Price
+from curation.generation.wanted import Wanted, count_wanted
 from db.engine import reading, writing
-from db.models import Anchor, Run, Variant
 from pages.components import project, run_view
 from pages.components.generate_choice import CALLS, Choice
+from pages.components.kept import Counts
 
-COUNT_SECONDS = 60
 MONEY_CAP = 10.0
 """US dollars, unless somebody sets another cap: a slip shall not cost a month's budget."""
 
@@ -22,7 +19,7 @@ MONEY_CAP = 10.0
 def price(model: str) -> Price:
     """Boxes with the model's price, which can be changed and kept; gives what they hold."""
     with reading(project.engine()) as session:
-        known = price_of(session, model)
+        known, own = price_of(session, model), own_prices(session)
     shown = known or Price()
     # A model has boxes of its own, and new ones when its price was kept: a box keeps its value.
     key = f"generate-price-{hash((model, shown))}"
@@ -38,8 +35,8 @@ def price(model: str) -> Price:
     )  # fmt: skip
     typed = Price(prompt=prompt, completion=completion)
     columns[2].button(
-        "Keep", key=f"{key}-keep", disabled=typed == known, on_click=_keep, args=(model, typed),
-        help="For this model, in this project.", width="stretch",
+        "Keep this price", key=f"{key}-keep", disabled=typed == known, on_click=_keep,
+        args=(model, typed), help="For this model, in this project.", width="stretch",
     )  # fmt: skip
     if known is None:
         st.caption(
@@ -47,7 +44,8 @@ def price(model: str) -> Price:
             "other, type in what its provider charges."
         )
     else:
-        st.caption(f"From the table of {DATED}, or as somebody here set it; check it.")
+        origin = "as it was set in this project" if model in own else f"of the table of {DATED}"
+        st.caption(f"The price is that {origin}; check it against your provider's.")
     return typed
 
 
@@ -70,18 +68,9 @@ def budget() -> Budget:
     return Budget(money=money, calls=calls)
 
 
-def wanted_by(choice: Choice) -> Wanted:
-    """What a choice comes to, counted anew when variants, anchors or runs have come."""
-    with reading(project.engine()) as session:
-        newest = [func.max(col(table.id)) for table in (Variant, Anchor, Run)]
-        marks = session.execute(select(*(select(n).scalar_subquery() for n in newest))).one()
-    return _wanted(choice, tuple(marks))
-
-
-@st.cache_data(ttl=COUNT_SECONDS, max_entries=32, show_spinner="Counting.")
-def _wanted(choice: Choice, marks: tuple[Any, ...]) -> Wanted:
-    with reading(project.engine()) as session:
-        return count_wanted(session, choice.selection, choice.roles, seed=choice.seed)
+def wanted_by(counts: Counts, choice: Choice) -> Wanted | None:
+    """What a choice comes to; None while that is being counted."""
+    return counts.get(count_wanted, choice.selection, choice.roles, seed=choice.seed)
 
 
 def estimated(request: GenerationRequest, wanted: Wanted) -> Estimate:
@@ -90,26 +79,45 @@ def estimated(request: GenerationRequest, wanted: Wanted) -> Estimate:
         return estimate(session, request, wanted)
 
 
+def counted(wanted: Wanted) -> str:
+    """How many anchors and calls, for people."""
+    if not wanted.total:
+        return "Nothing to generate: every anchor of this choice has what these calls would bring."
+    found = [(role, wanted.calls.get(role, 0)) for role in ROLES]
+    calls = [f"{number:,} for {CALLS[role].lower()}" for role, number in found if number]
+    anchors, number = _count(wanted.anchors, "anchor"), _count(wanted.total, "call")
+    return f"{anchors}, {number}: {', '.join(calls)}."
+
+
 def in_words(found: Estimate, request: GenerationRequest) -> list[str]:
-    """The estimate for people, a line a thought."""
+    """What a run takes beyond its calls, for people, a line a thought."""
+    lines: list[str] = []
     if not found.total_calls:
-        return [
-            "Nothing to generate: every anchor of this choice has what these calls would bring."
-        ]
-    calls = ", ".join(f"{count:,} for {CALLS[r].lower()}" for r, count in _roles(found))
-    lines = [f"{_count(found.anchors, 'anchor')}, {_count(found.total_calls, 'call')}: {calls}."]
+        return lines
     if request.provider == "rules":
         return [*lines, "No model is asked: it costs nothing."]
     if found.cost is None or found.prompt_tokens is None or found.completion_tokens is None:
         return [*lines, "Tokens, cost and time are not known yet: try it on three anchors."]
+    if not found.prompt_tokens:
+        return [
+            *lines,
+            "The server reports no tokens, so that the cost stays unknown: cap the calls.",
+            _time(found, request),
+        ]
     tokens = f"About {found.prompt_tokens:,.0f} tokens in and {found.completion_tokens:,.0f} out"
     lines.append(f"{tokens}, going by {_count(found.based_on, 'answered call')}.")
     lines.append(" ".join([_money(found.cost, request), _time(found, request)]))
-    return lines
+    return lines + _beyond(found, request)
 
 
-def _roles(found: Estimate) -> list[tuple[Any, int]]:
-    return [(role, count) for role, count in found.calls.items() if count]
+def _beyond(found: Estimate, request: GenerationRequest) -> list[str]:
+    """Where the run will pause before its end."""
+    caps = request.budget
+    if caps.money is not None and found.cost is not None and found.cost > caps.money:
+        return [f"That is beyond the cap: the run will pause at {dollars(caps.money)}."]
+    if caps.calls is not None and found.total_calls > caps.calls:
+        return [f"That is beyond the cap: the run will pause at {caps.calls:,} calls."]
+    return []
 
 
 def _count(number: int, what: str) -> str:
@@ -131,6 +139,8 @@ def _money(cost: float, request: GenerationRequest) -> str:
 
 
 def _time(found: Estimate, request: GenerationRequest) -> str:
-    if found.seconds is None:
+    if request.batch:
         return "A batch is answered within a day."
+    if found.seconds is None:
+        return "How long it takes is not known yet."
     return f"Takes {run_view.duration(found.seconds)} at {request.concurrency} calls at once."

@@ -4,15 +4,19 @@ import streamlit as st
 
 from curation.generation.answers import Problem
 from curation.generation.choices import change_budget
-from curation.generation.judge_calls import KIND as JUDGE_KIND
+from curation.generation.doubles import check_alone
+from curation.generation.judge_request import KIND as JUDGE_KIND
 from curation.generation.overview import Trouble, last_troubles, problems, spent
-from curation.generation.request import Budget
+from curation.generation.request import KIND, Budget
 from db.engine import reading, writing
 from db.errors import HedgerowError
 from db.models import Run, RunState
-from db.runs import request_cancel
-from pages.components import background, errors, generate_key, project, run_view
+from db.runs import UNFINISHED, list_runs, request_cancel
+from pages.components import background, errors, generate_key, kept, project, run_view
 from pages.components.generate_cost import dollars
+
+LOOKED_AT = 50
+"""Runs among which one at work is looked for: an older one may have been resumed."""
 
 _PROBLEM = "generate_resume_problem"
 
@@ -77,26 +81,36 @@ def _trouble(trouble: Trouble) -> None:
 
 def stopped(run: Run) -> None:
     """A run that stopped before its end: why, its budget, and how it goes on."""
-    busy = background.active(run.kind) is not None
+    other = at_work(run.kind)
     with st.container(border=True, key=f"generate-stopped-{run.id}"):
         st.text(f"Run {run.id}: {title(run)}")
         st.text(_why(run))
         figures(run)
         budget = _budget(run)
         if run.parameters["provider"] == "openai":
-            generate_key.draw(f"-{run.id}")
+            generate_key.draw(run.parameters["base_url"], f"-{run.id}")
         with st.container(horizontal=True):
             st.button(
-                "Resume", key=f"generate-resume-{run.id}", type="primary", disabled=busy,
+                "Resume", key=f"generate-resume-{run.id}", type="primary",
+                disabled=other is not None,
                 on_click=_resume, args=(run, budget), icon=":material/play_arrow:",
             )  # fmt: skip
             if run.state != RunState.CANCELLED:
                 st.button(
                     "Cancel", key=f"generate-cancel-{run.id}", on_click=_cancel, args=(run.id,)
                 )
+        if other is not None:
+            st.text(f"Run {other.id} is at work; this one can go on when it has ended.")
         if problem := st.session_state.pop(_PROBLEM, ""):
             errors.show(problem, key="generate-resume")
         run_view.log(run, opened=run.state == RunState.FAILED)
+
+
+def at_work(kind: str) -> Run | None:
+    """The run of this kind that is queued or running, if there is one."""
+    with reading(project.engine()) as session:
+        runs = list_runs(session, kind=kind, limit=LOOKED_AT)
+    return next((run for run in runs if run.state in UNFINISHED), None)
 
 
 def _why(run: Run) -> str:
@@ -135,7 +149,11 @@ def _resume(run: Run, budget: Budget) -> None:
         if budget != Budget(**run.parameters["budget"]):
             with writing(project.engine()) as session:
                 change_budget(session, run.id or 0, budget)
-        background.start_again(run, generate_key.environment())
+        if run.kind == KIND:
+            with reading(project.engine()) as session:
+                check_alone(session, run.id or 0)
+        kept.forget()  # what is left to generate is another count afterwards
+        background.start_again(run, generate_key.environment(run.parameters["base_url"]))
     except HedgerowError as error:
         state[_PROBLEM] = str(error)
 

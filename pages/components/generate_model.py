@@ -4,6 +4,7 @@ from typing import Any
 
 import streamlit as st
 
+from curation.generation.addresses import OWN_ADDRESS
 from curation.generation.overview import models_used
 from curation.generation.prices import prices
 from curation.generation.prompts import prompt_versions
@@ -16,7 +17,6 @@ from pages.components.generate_choice import CALLS, MAX_SEED
 
 OPENAI, RULES = "openai", "rules"
 PROVIDERS = {OPENAI: "A language model", RULES: "Rules, without a model"}
-OWN_ADDRESS = "https://api.openai.com/v1"
 
 
 def draw(roles: tuple[Role, ...]) -> dict[str, Any]:
@@ -33,15 +33,9 @@ def draw(roles: tuple[Role, ...]) -> dict[str, Any]:
         )
         return {"provider": RULES, "prompts": {}}
     values = model() | {"prompts": _prompts(roles)}
-    generate_key.draw()
+    generate_key.draw(values["base_url"])
     with st.expander("Temperature, pace, batches", icon=":material/tune:"):
         return values | _fine_points()
-
-
-def needs_key(values: dict[str, Any]) -> bool:
-    """Whether the calls go to OpenAI itself, which answers nobody without a key."""
-    elsewhere = values.get("base_url") or project.settings().openai_base_url
-    return values["provider"] == OPENAI and not elsewhere and not generate_key.is_set()
 
 
 def model() -> dict[str, Any]:

@@ -2,8 +2,9 @@
 
 import streamlit as st
 
+from curation.cues import SPELLING
 from curation.generation.judge_calls import example_question
-from curation.generation.overview import Example, example_anchor
+from curation.generation.overview import example_anchor, written_with
 from curation.generation.prompts import (
     JUDGE,
     MAX_TEMPLATE,
@@ -19,12 +20,12 @@ from curation.generation.prompts import (
     seed_prompts,
     types_of,
 )
-from curation.taxonomy import Role
 from db.engine import reading, writing
 from db.errors import HedgerowError
-from db.models import PromptVersion
+from db.models import PromptVersion, Reviewer
 from pages.components import clock, errors, project, signin
 from pages.components.generate_choice import CALLS
+from pages.components.kept import Counts
 
 _NAMES: dict[PromptName, str] = {**CALLS, JUDGE: "Second opinions"}
 _EXAMPLE, _TOLD, _PROBLEM = "generate_example", "generate_prompt_told", "generate_prompt_problem"
@@ -39,7 +40,7 @@ def ensure() -> None:
             seed_prompts(session)
 
 
-def draw() -> None:
+def draw(counts: Counts) -> None:
     """Choose a version; read it, see it filled in, edit a copy."""
     role = st.segmented_control(
         "Prompt for", list(PROMPTS), default=ROLES[0], format_func=lambda role: _NAMES[role],
@@ -51,9 +52,10 @@ def draw() -> None:
         "Version", list(versions), format_func=lambda number: _named(versions[number]),
         key=f"generate-version-{role}-{len(versions)}",
     )  # fmt: skip
+    chosen = versions[version]
+    _facts(chosen, counts)
     if told := st.session_state.pop(_TOLD, ""):
         st.text(told)
-    chosen = versions[version]
     left, right = st.columns(2)
     with left:
         template = _editor(chosen, role)
@@ -64,6 +66,19 @@ def draw() -> None:
 def _named(row: PromptVersion) -> str:
     origin = "as installed" if row.parent_id is None else "edited"
     return f"Version {row.version}, {origin}, {clock.local(row.created_at):%Y-%m-%d %H:%M}"
+
+
+def _facts(chosen: PromptVersion, counts: Counts) -> None:
+    """Who edited this version, and how many variants or opinions it has written."""
+    facts = []
+    if chosen.author_id is not None:
+        with reading(project.engine()) as session:
+            facts.append(f"Edited by {session.get_one(Reviewer, chosen.author_id).name}.")
+    if chosen.name != JUDGE and (written := counts.get(written_with)) is not None:
+        number = written.get(chosen.id or 0, 0)
+        facts.append(f"{number:,} variants were written with it." if number else "Not used yet.")
+    if facts:
+        st.text(" ".join(facts))
 
 
 def _editor(chosen: PromptVersion, role: PromptName) -> str:
@@ -116,26 +131,27 @@ def _preview(template: str, role: PromptName) -> None:
         errors.show(str(error), key="generate-preview")
         return
     number = st.session_state.setdefault(_EXAMPLE, 0)
+    cues: dict[str, str] = {}
     with reading(project.engine()) as session:
         if role == JUDGE:
             filled = example_question(session, checked, project.types(), number)
         else:
-            example = example_anchor(session, number)
-            filled = _filled(checked, role, example) if example else None
+            example, filled = example_anchor(session, number), None
+            if example is not None:
+                types = types_of(role, project.types())
+                seed = int(st.session_state.get("generate-seed", 0))
+                cues = draw_cues(types, seed=seed, anchor_uid=example.uid)
+                filled = fill(checked, text=example.text, types=types, cues=cues)
     what = "variant" if role == JUDGE else "anchor"
     if filled is None:
         st.text(f"There is no {what} yet to show it filled in for.")
         return
     st.text("As it is sent")
     st.code(filled, language=None, wrap_lines=True)
+    for cue in cues.values():
+        if cue in SPELLING:
+            st.text(f'The paper prints "{SPELLING[cue]}" as "{cue}", and so it is stored.')
     st.button(f"Another {what}", key="generate-another", on_click=_next)
-
-
-def _filled(template: str, role: Role, example: Example) -> str:
-    types = types_of(role, project.types())
-    seed = int(st.session_state.get("generate-seed", 0))
-    cues = draw_cues(types, seed=seed, anchor_uid=example.uid)
-    return fill(template, text=example.text, types=types, cues=cues)
 
 
 def _next() -> None:

@@ -1,26 +1,40 @@
 """What a run brought: variants beside the raw answers, costs, cues, and what is left to retry."""
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import streamlit as st
 
+from curation.cues import cue_list
 from curation.generation.calls import count_calls
 from curation.generation.choices import is_trial
 from curation.generation.costs import CostRow, cost_rows
 from curation.generation.estimate import TRIAL
-from curation.generation.overview import Shown, calls_in_full, cue_rows, variant_ids
+from curation.generation.overview import (
+    CueRow,
+    Shown,
+    calls_in_full,
+    cue_rows,
+    has_failures,
+    variant_ids,
+)
 from curation.generation.prompts import ROLES
 from curation.generation.request import Which
+from curation.taxonomy import VariantType
 from db.engine import reading
 from db.models import CallState, Run, RunState
 from db.runs import STOPPED
 from pages.components import generate_live, project, run_view
 from pages.components.generate_choice import CALLS, RUN, WHICH
+from pages.components.kept import Counts
 from pages.components.review_selection import open_in_review
 
-SECTION, SETUP = "step", "Set up"
+SECTION, SETUP, RESULTS = "step", "Set up", "Results"
 _ALL = "all"
 _CHOSEN = "generate-result"
+CUES_HEIGHT = 280
+"""Of the table of cues, in pixels."""
+
 IN_REVIEW = 5000
 """Variants of a run that are handed to Review at once."""
 
@@ -60,7 +74,7 @@ def _role(role: str) -> str:
     return next((name for key, name in CALLS.items() if key == role), role)
 
 
-def draw(runs: list[Run]) -> None:
+def draw(runs: list[Run], counts: Counts) -> None:
     """Costs and cues of one run or of all, and ways on."""
     if not runs:
         st.text("No run has ended yet; set one up.")
@@ -75,16 +89,15 @@ def draw(runs: list[Run]) -> None:
     )
     run = by_id.get(chosen)
     if run is not None:
-        _one(run)
-    _costs(None if run is None else run.id)
-    if run is not None:
-        _cues(run)
+        _one(run, counts)
+    _costs(counts, None if run is None else run.id)
+    _cues(counts, None if run is None else run.id)
 
 
-def _one(run: Run) -> None:
+def _one(run: Run, counts: Counts) -> None:
     with reading(project.engine()) as session:
-        counts = count_calls(session, run.id or 0)
-    done, failed, still = (counts[s] for s in (CallState.DONE, CallState.FAILED, CallState.OPEN))
+        calls = count_calls(session, run.id or 0)
+    done, failed, still = (calls[s] for s in (CallState.DONE, CallState.FAILED, CallState.OPEN))
     open_ones = f", {still:,} not made" if still else ""
     st.text(f"{done:,} calls answered, {failed:,} failed{open_ones}.")
     if run.state in STOPPED:
@@ -96,14 +109,37 @@ def _one(run: Run) -> None:
             _review(run)
         st.button(
             "Retry what failed", key="generate-retry", icon=":material/replay:",
-            on_click=retry, args=(run.id,), help="Sets up a run for the anchors whose call failed "
-            "or whose answer lacked something.",
+            on_click=retry, args=(run.id,), disabled=not counts.get(has_failures, run.id),
+            help="Sets up a run for what failed or lacked something.",
         )  # fmt: skip
         st.page_link(
             "pages/diagnostics.py", label="Diagnostics", icon=":material/bar_chart:",
         )  # fmt: skip
     if is_trial(run) and run.state not in STOPPED:
         look(run)
+
+
+def mention(run: Run) -> None:
+    """A line about an earlier run that has stopped with calls left to make, and a way to it."""
+    with reading(project.engine()) as session:
+        left = count_calls(session, run.id or 0)[CallState.OPEN]
+    if not left:
+        return
+    with st.container(
+        horizontal=True, vertical_alignment="center", key=f"generate-waiting-{run.id}"
+    ):
+        st.text(
+            f"Run {run.id} ({run_view.STATES[run.state]}) has {left:,} calls left to make.",
+            width="content",
+        )
+        st.button(
+            "Show it", key=f"generate-show-{run.id}", type="tertiary",
+            on_click=_show_results, args=(run.id,),
+        )  # fmt: skip
+
+
+def _show_results(run_id: int) -> None:
+    st.session_state[_CHOSEN], st.session_state[SECTION] = run_id, RESULTS
 
 
 def retry(run_id: int) -> None:
@@ -121,10 +157,11 @@ def _review(run: Run) -> None:
         open_in_review(ids, f"run {run.id}")
 
 
-def _costs(run_id: int | None) -> None:
+def _costs(counts: Counts, run_id: int | None) -> None:
     st.subheader("Costs", anchor=False)
-    with reading(project.engine()) as session:
-        rows = cost_rows(session, run_id=run_id)
+    rows = counts.get(cost_rows, run_id=run_id)
+    if rows is None:
+        return
     if not rows:
         st.text("Nothing was answered.")
         return
@@ -154,20 +191,41 @@ def _line(row: CostRow, labels: dict[str, str]) -> dict[str, object]:
     }
 
 
-def _cues(run: Run) -> None:
-    with reading(project.engine()) as session:
-        rows = cue_rows(session, run.id or 0)
+def _cues(counts: Counts, run_id: int | None) -> None:
+    """How often each cue was asked for, and how many of the paper's were."""
+    rows = counts.get(cue_rows, run_id)
     if not rows:
         return
-    labels = {entry.id: entry.label for entry in project.types()}
-    with st.expander("How often each cue was asked for", icon=":material/format_quote:"):
-        st.dataframe(
-            [
-                {"Type": labels.get(row.type_id, row.type_id), "Cue": row.cue, "Calls": row.used}
-                for row in rows
-            ],
-            hide_index=True, key="generate-cues", width="content",
-        )  # fmt: skip
+    types = {entry.id: entry for entry in project.types()}
+    labels = {row.type_id: _label(row.type_id, types) for row in rows}
+    st.subheader("Cues", anchor=False)
+    st.text(". ".join(_coverage(rows, type_id, types, labels) for type_id in labels) + ".")
+    st.dataframe(
+        [
+            {"Type": labels[row.type_id], "Cue": row.cue,
+             "As the paper prints it": row.printed if row.printed != row.cue else "",
+             "Calls": row.used}
+            for row in rows
+        ],
+        hide_index=True, key="generate-cues", width="content", height=CUES_HEIGHT,
+    )  # fmt: skip
+    st.caption(
+        "Cues that the paper prints with a slip of the pen are asked for in their right spelling, "
+        "and stored as they are printed."
+    )
+
+
+def _label(type_id: str, types: Mapping[str, VariantType]) -> str:
+    return types[type_id].label if type_id in types else type_id
+
+
+def _coverage(
+    rows: Sequence[CueRow], type_id: str, types: Mapping[str, VariantType], labels: dict[str, str]
+) -> str:
+    used = len({row.printed for row in rows if row.type_id == type_id})
+    if type_id not in types:
+        return f"{labels[type_id]}: {used} cues"
+    return f"{labels[type_id]}: {used} of {len(cue_list(types[type_id]))} cues"
 
 
 def newest_trial(runs: list[Run]) -> Run | None:

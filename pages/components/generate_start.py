@@ -21,12 +21,14 @@ from pages.components import (
     generate_cost,
     generate_key,
     generate_model,
+    kept,
     project,
     signin,
 )
+from pages.components.kept import Counts
 
 
-def box() -> None:
+def box(counts: Counts) -> None:
     """The whole of it, or what to do where there is nothing to ask about."""
     if not _has_anchors():
         _no_anchors()
@@ -40,7 +42,7 @@ def box() -> None:
     with st.container(border=True, key="generate-cost"):
         st.subheader("What it takes", anchor=False)
         if choice is not None:
-            _cost(choice, values)
+            _cost(choice, values, counts)
 
 
 def _has_anchors() -> bool:
@@ -62,11 +64,13 @@ def _no_anchors() -> None:
         )  # fmt: skip
 
 
-def _cost(choice: generate_choice.Choice, values: dict[str, Any]) -> None:
+def _cost(choice: generate_choice.Choice, values: dict[str, Any], counts: Counts) -> None:
     is_model = values["provider"] == generate_model.OPENAI
-    wanted = generate_cost.wanted_by(choice)
+    wanted = generate_cost.wanted_by(counts, choice)
+    if wanted is not None:
+        st.text(generate_cost.counted(wanted))
     if is_model and not values["model"]:
-        st.text("Name a model to see what it would take.")
+        st.text("Name a model to see what that costs.")
         return
     price = generate_cost.price(values["model"]) if is_model else Price()
     budget = generate_cost.budget()
@@ -75,10 +79,12 @@ def _cost(choice: generate_choice.Choice, values: dict[str, Any]) -> None:
     except HedgerowError as error:
         errors.show(str(error), key="generate-request")
         return
+    if wanted is None:  # the page is drawn again when it is counted
+        return
     found = generate_cost.estimated(request, wanted)
     for line in generate_cost.in_words(found, request):
         st.text(line)
-    lacks_key = generate_model.needs_key(values)
+    lacks_key = is_model and generate_key.lacks(request.base_url)
     if lacks_key:
         st.text(
             "OpenAI answers nobody without a key: type one in above, or name the address of a "
@@ -120,4 +126,5 @@ def _start(request: GenerationRequest) -> None:
             if run.state in UNFINISHED:
                 raise HedgerowError(f"Run {run.id} is at work already; wait for its end.")
         run = request_generation(session, request, requested_by=signin.reviewer_id())
-    background.start_process_of(run, generate_key.environment())
+    kept.forget()  # what is left to generate is another count afterwards
+    background.start_process_of(run, generate_key.environment(request.base_url))

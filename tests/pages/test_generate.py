@@ -116,7 +116,7 @@ def test_what_was_typed_in_a_price_box_is_kept_for_the_model(
     boxes = {box.label: box for box in app.number_input}
     assert boxes["US$ a million tokens in"].value == 0.15
     boxes["US$ a million tokens out"].set_value(9.0).run()
-    next(button for button in app.button if button.label == "Keep").click().run()
+    next(button for button in app.button if button.label == "Keep this price").click().run()
     assert not app.exception
     with reading(ten) as session:
         assert price_of(session, "gpt-4o-mini") == Price(prompt=0.15, completion=9.0)
@@ -265,7 +265,7 @@ def test_a_typed_key_reaches_the_runs_process_and_nothing_else(
     )
     app = named(open_page("generate"), "")
     app.text_input("generate-key").set_value(key).run()
-    assert "Key: typed in for this session." in told(app)
+    assert "Key: typed in for this session" in told(app)
     assert "without a key" not in told(app)
     app.button("generate-start").click().run()
     assert handed == [{"HEDGEROW_OPENAI_API_KEY": key}]
@@ -274,6 +274,12 @@ def test_a_typed_key_reaches_the_runs_process_and_nothing_else(
         file for file in home.rglob("*") if file.is_file() and key.encode() in file.read_bytes()
     ]
     app.button("cancel-1").click().run()
+    app = named(app, "http://127.0.0.1:9/v1")
+    assert "typed in for this session" not in told(app), "it is for the address it was typed for"
+    app.button("generate-start").click().run()
+    assert handed[1:] == [{}]
+    app.button("cancel-2").click().run()
+    app = named(app, "")
     app.button("generate-key-forget").click().run()
     assert "without a key" in told(app)
 
@@ -289,3 +295,7 @@ def test_a_key_of_the_environment_is_said_to_be_set_and_not_shown(
     assert app.text_input("generate-address").placeholder == "https://llm.example/v1"
     assert "hunter2" not in sent(app) and "sk-environment" not in sent(app)
     assert not app.button("generate-start").disabled
+    app = named(app, "http://127.0.0.1:9/v1")
+    assert "is for https://llm.example/v1; it is not sent to another address" in told(app)
+    assert "hunter2" not in sent(app)
+    assert app.text_input("generate-key").value == ""
