@@ -6,15 +6,16 @@ import typer
 from rich.table import Table
 from sqlmodel import Session
 
-from cli.generate import find_version
 from cli.home import open_home, reviewer_id
+from cli.prompts import find_version
 from cli.review import review_app
 from cli.runs import carry_out_run
 from cli.tables import table_of
 from cli.terminal import AsJson, show
 from curation.generation.estimate import Estimate
 from curation.generation.judge import request_opinions
-from curation.generation.judge_calls import JudgeRequest, estimate_judging
+from curation.generation.judge_calls import estimate_judging
+from curation.generation.judge_request import JudgeRequest
 from curation.generation.prices import price_of
 from curation.generation.prompts import JUDGE, seed_prompts
 from curation.generation.request import MAX_CONCURRENCY

@@ -15,7 +15,7 @@ from cli.tables import table_of
 from cli.terminal import AsJson, Report, err, progress_bar, show
 from curation import counting, diagnostics, export, queue_keys
 from curation.encoders import DEFAULT_ENCODER, load_encoder
-from curation.generation import judge, judge_calls
+from curation.generation import judge, judge_request
 from curation.generation import run as generation
 from db.engine import reading, writing
 from db.errors import HedgerowError
@@ -46,7 +46,7 @@ WORK: dict[str, Work] = {
     "diagnose": diagnostics.work,
     "export": export.work,
     generation.KIND: generation.work,
-    judge_calls.KIND: judge.work,
+    judge_request.KIND: judge.work,
     queue_keys.KIND: queue_keys.work,
     counting.KIND: counting.work,
     "train": training_work,

@@ -61,27 +61,11 @@ def refresh_doubt(session: Session, variant_ids: Iterable[int]) -> None:
     Those that nobody has judged on that wording get 0.
     """
     for ids in chunks(variant_ids):
-        kept = dict(
-            session.execute(
-                select(col(Variant.id), col(Variant.doubt)).where(
-                    col(Variant.id).in_(ids),
-                    (col(Variant.doubt) != 0)
-                    | select(Opinion.decision_id)  # type: ignore[call-overload]
-                    .where(col(Opinion.variant_id) == col(Variant.id))
-                    .exists(),
-                )
-            ).all()
-        )
+        kept = _kept(session, ids)
         if not kept:
             continue
         found = _opinions(session, list(kept))
-        flags = dict(
-            session.execute(
-                select(col(Diagnostic.variant_id), col(Diagnostic.flags)).where(
-                    col(Diagnostic.variant_id).in_(list(kept))
-                )
-            ).all()
-        )
+        flags = _flags(session, list(kept))
         fresh = {key: doubt(found[key], Flag(flags[key]) if key in flags else None) for key in kept}
         changed = [
             {"variant": key, "new_doubt": value}
@@ -95,6 +79,24 @@ def refresh_doubt(session: Session, variant_ids: Iterable[int]) -> None:
                 .values(doubt=bindparam("new_doubt")),
                 changed,
             )
+
+
+def _kept(session: Session, ids: list[int]) -> dict[int, float]:
+    """The kept doubt of those of these variants that have, or had, an opinion."""
+    judged = (
+        select(col(Opinion.decision_id)).where(col(Opinion.variant_id) == col(Variant.id)).exists()
+    )
+    query = select(col(Variant.id), col(Variant.doubt)).where(
+        col(Variant.id).in_(ids), (col(Variant.doubt) != 0) | judged
+    )
+    return {key or 0: value for key, value in session.execute(query)}
+
+
+def _flags(session: Session, ids: list[int]) -> dict[int, int]:
+    query = select(col(Diagnostic.variant_id), col(Diagnostic.flags)).where(
+        col(Diagnostic.variant_id).in_(ids)
+    )
+    return {key or 0: flags for key, flags in session.execute(query)}
 
 
 def _opinions(session: Session, ids: list[int]) -> defaultdict[int, list[Said]]:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import NamedTuple
 
-from sqlalchemy import ColumnElement, and_, func, or_, select
+from sqlalchemy import ColumnElement, and_, func, select
 from sqlalchemy.orm import aliased
 from sqlmodel import Session, col
 
@@ -62,13 +62,14 @@ def _is_opinion() -> ColumnElement[bool]:
 def history(session: Session, variant_id: int) -> list[PastDecision]:
     """All decisions on a variant, the oldest first; retracts are told on what they retract.
 
-    Second opinions of models that do not count are left out: they are shown to those who ask.
+    Second opinions of models are left out, even where they count: they are shown to those who ask
+    (``curation.opinions``).
     """
     rows = session.execute(
         select(Decision, Reviewer.name, Variant.since_version)  # type: ignore[call-overload]
         .join(Reviewer, col(Reviewer.id) == Decision.reviewer_id)
         .join(Variant, col(Variant.id) == Decision.variant_id)
-        .where(col(Decision.variant_id) == variant_id, or_(col(Reviewer.counts), ~_is_opinion()))
+        .where(col(Decision.variant_id) == variant_id, ~_is_opinion())
         .order_by(col(Decision.id))
     ).all()
     retracted = {decision.retracts_id for decision, _, _ in rows}

@@ -5,6 +5,7 @@ until it is switched on (``curation.counting``); even then a person's verdict ou
 shown to nobody who does not ask for it, and never orders or marks anything in blind mode.
 """
 
+import hashlib
 import uuid
 from collections.abc import Sequence
 from datetime import datetime
@@ -90,7 +91,11 @@ def judge_name(model: str, prompt_version: int) -> str:
     tail = f", prompt {prompt_version}"
     room = MAX_NAME - len("judge: ") - len(tail)
     name = canonical(model)
-    return f"judge: {name if len(name) <= room else name[: room - 1] + '…'}{tail}"
+    if len(name) > room:
+        # Two long names that begin alike stay two reviewers.
+        digest = hashlib.sha256(name.encode()).hexdigest()[:8]
+        name = f"{name[: room - len(digest) - 1]}…{digest}"
+    return f"judge: {name}{tail}"
 
 
 def ensure_judge(session: Session, model: str, prompt_version: int) -> Reviewer:
@@ -191,10 +196,16 @@ def has_opinions(session: Session) -> bool:
 
 def judges(session: Session) -> list[Judge]:
     """The models that have given opinions, in the order in which they came."""
+    # By the index of a reviewer's decisions: those of a judge are opinions, all of them.
+    of_judge = col(Decision.reviewer_id) == col(Reviewer.id)
+    first = select(func.min(col(Decision.id))).where(of_judge).scalar_subquery()
+    number = select(func.count()).select_from(Decision).where(of_judge).scalar_subquery()
     query = (
-        select(col(Reviewer.id), col(Reviewer.name), col(Reviewer.counts), func.count())
-        .join(Opinion, col(Opinion.reviewer_id) == col(Reviewer.id))
-        .group_by(col(Reviewer.id), col(Reviewer.name), col(Reviewer.counts))
+        select(col(Reviewer.id), col(Reviewer.name), col(Reviewer.counts), number)
+        .where(
+            col(Reviewer.kind) == ReviewerKind.MODEL,
+            select(col(Opinion.decision_id)).where(col(Opinion.decision_id) == first).exists(),
+        )
         .order_by(col(Reviewer.id))
     )
     return [Judge(key or 0, *rest) for key, *rest in session.execute(query)]
@@ -221,6 +232,22 @@ def opinions_of(session: Session, variant_id: int) -> list[GivenOpinion]:
         )
         for opinion, decision, reviewer in session.execute(query)
     ]  # fmt: skip
+
+
+def counting_judges(session: Session, variant_id: int) -> list[str]:
+    """The models that count and have given their opinion on a variant as it is worded now."""
+    query = (
+        select(col(Reviewer.name))
+        .join(Opinion, col(Opinion.reviewer_id) == col(Reviewer.id))
+        .join(Variant, col(Variant.id) == Opinion.variant_id)
+        .where(
+            col(Opinion.variant_id) == variant_id,
+            col(Opinion.since_version) == col(Variant.since_version),
+            col(Reviewer.counts),
+        )
+        .order_by(col(Reviewer.id))
+    )
+    return list(session.execute(query).scalars())
 
 
 def look(

@@ -4,7 +4,7 @@ from sqlalchemy import update
 from sqlmodel import Session, col
 
 from curation.generation.estimate import TRIAL
-from curation.generation.judge_calls import KIND as JUDGE_KIND
+from curation.generation.judge_request import KIND as JUDGE_KIND
 from curation.generation.request import KIND, Budget, GenerationRequest
 from db.errors import HedgerowError
 from db.models import Run

@@ -18,15 +18,8 @@ from curation.generation.answers import Problem
 from curation.generation.asking import Asker
 from curation.generation.calls import Call, Judged, count_calls
 from curation.generation.client import Reply
-from curation.generation.judge_calls import (
-    KIND,
-    JudgeRequest,
-    close_needless,
-    judge_of,
-    open_judging,
-    plan_judging,
-    prompt_of,
-)
+from curation.generation.judge_calls import close_needless, open_judging, plan_judging
+from curation.generation.judge_request import KIND, JudgeRequest, judge_of, prompt_of
 from curation.generation.judgement import judgement_model, question, read_judgement
 from curation.generation.ledger import read_ledger
 from curation.generation.prompts import seed_prompts
@@ -64,7 +57,11 @@ class JudgeAsker(Asker):
     def answered(self, call: Call, number: int, reply: Reply) -> Attempt:
         """What a reply makes of its call: done, failed, or to be asked again."""
         problem = _problem(reply)
-        found = None if problem else read_judgement(reply.raw, variant=_judged(call).text)
+        found = (
+            None
+            if problem
+            else read_judgement(reply.raw, variant=_judged(call).text, anchor=call.text)
+        )
         if found is not None:
             return Attempt(call, number, reply, {}, (), "", CallState.DONE, judgement=found)
         tries = 2 if problem is Problem.REFUSAL else TRIES

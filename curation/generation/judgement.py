@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, create_model
 from curation.generation.answers import read_object, usable
 from curation.generation.prompts import put_in
 from curation.taxonomy import REJECT_REASONS, VariantType
+from curation.text import canonical
 from db.models import Verdict
 
 MAX_COMMENT = 1000
@@ -100,14 +101,15 @@ def judgement_model() -> type[BaseModel]:
     return create_model("Judgement", __config__=ConfigDict(extra="forbid"), **fields)
 
 
-def read_judgement(raw: str, *, variant: str) -> Judgement | None:
+def read_judgement(raw: str, *, variant: str, anchor: str) -> Judgement | None:
     """What an answer says: JSON, else labelled lines, else a verdict as its first word.
 
     Where a model rejects without a reason of the list, the reason is 'other'. An edit without a
-    usable suggestion, or whose suggestion is the variant itself, is a rejection.
+    usable suggestion, or whose suggestion is the variant or the anchor itself, is a rejection.
 
     Args:
         variant: the text that was judged.
+        anchor: the text that it was made of.
 
     Returns:
         None where no verdict can be read.
@@ -119,7 +121,7 @@ def read_judgement(raw: str, *, variant: str) -> Judgement | None:
     verdict = _verdict(values)
     if verdict is None:
         return None
-    suggestion = "" if verdict is Verdict.ACCEPT else _suggestion(values, variant)
+    suggestion = "" if verdict is Verdict.ACCEPT else _suggestion(values, variant, anchor)
     if verdict is Verdict.EDIT and not suggestion:
         verdict = Verdict.REJECT
     reason = "" if verdict is Verdict.ACCEPT else _reason(values)
@@ -153,13 +155,19 @@ def _reason(values: Mapping[str, Any]) -> str:
     return _REASONS.get(_plain(values.get("reason")).lower(), OTHER)
 
 
-def _suggestion(values: Mapping[str, Any], variant: str) -> str:
+def _suggestion(values: Mapping[str, Any], variant: str, anchor: str) -> str:
     text = usable(values.get("suggestion"))
-    return "" if text.lower().strip(".") in _NOTHING or text == variant else text
+    is_old = text == variant or text.casefold() == anchor.casefold()
+    return "" if is_old or text.lower().strip(".") in _NOTHING else text
 
 
 def _comment(values: Mapping[str, Any]) -> str:
-    text = usable(values.get("comment"))
+    """A comment of any length on one line: cut, and without what nobody sees."""
+    value = values.get("comment")
+    if not isinstance(value, str):
+        return ""
+    shown = (c if c.isprintable() or c.isspace() else " " for c in value[: 4 * MAX_COMMENT])
+    text = canonical("".join(shown))
     return text if len(text) <= MAX_COMMENT else f"{text[: MAX_COMMENT - 1]}…"
 
 

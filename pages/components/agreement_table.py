@@ -1,10 +1,10 @@
 """How far a model that gives second opinions agrees with people, as a table by type."""
 
 import streamlit as st
-from sqlmodel import Session
 
 from curation.opinion_agreement import agreement, together
-from curation.types import list_types
+from pages.components import project
+from pages.components.kept import Counts
 
 _HELP = {
     "Pairs": "A variant and a person's verdict on it, beside the anchor wording that the model "
@@ -15,13 +15,15 @@ _HELP = {
 }
 
 
-def draw(session: Session, reviewer_id: int, *, key: str) -> None:
+def draw(counts: Counts, reviewer_id: int, *, key: str) -> None:
     """Draw it, or say that nobody has decided on the same variants yet."""
-    rows = agreement(session, reviewer_id)
+    rows = counts.get(agreement, reviewer_id)
+    if rows is None:
+        return
     if not rows:
         st.text("No person has decided on a variant that it has judged yet.")
         return
-    labels = {entry.id: entry.label for entry in list_types(session)}
+    labels = {entry.id: entry.label for entry in project.types()}
     st.dataframe(
         [
             {

@@ -3,25 +3,18 @@
 from typing import Any
 
 import streamlit as st
-from sqlalchemy import func, select
-from sqlmodel import Session, col
+from sqlmodel import Session
 
 from curation.generation.estimate import Estimate
 from curation.generation.judge import request_opinions
-from curation.generation.judge_calls import (
-    KIND,
-    JudgeRequest,
-    JudgeSelection,
-    Wanted,
-    count_wanted,
-    estimate_judging,
-)
+from curation.generation.judge_calls import count_wanted, estimate_judging
+from curation.generation.judge_request import KIND, JudgeRequest, JudgeSelection
 from curation.generation.prompts import JUDGE, prompt_versions
 from curation.generation.run import checked
 from curation.opinions import judges
 from db.engine import reading, writing
 from db.errors import HedgerowError
-from db.models import Decision, Opinion, Status, Variant
+from db.models import Status
 from db.runs import STOPPED, UNFINISHED, list_runs
 from pages.components import (
     agreement_table,
@@ -35,11 +28,10 @@ from pages.components import (
     run_view,
     signin,
 )
+from pages.components.kept import Counts
 
 TRIAL = 10
 """Variants of a trial."""
-
-COUNT_SECONDS = 60
 
 STATUSES: dict[Status | None, str] = {
     Status.PENDING: "Pending",
@@ -61,6 +53,7 @@ def draw() -> None:
     )
     with reading(project.engine()) as session:
         runs = list_runs(session, kind=KIND, limit=1)
+    counts = Counts()
     active = next((run for run in runs if run.state in UNFINISHED), None)
     if active is not None:
         run_view.follow(
@@ -69,22 +62,23 @@ def draw() -> None:
     else:
         if runs and runs[0].state in STOPPED:
             generate_live.stopped(runs[0])
-        _box()
-    _agreement()
+        _box(counts)
+    _agreement(counts)
+    counts.follow()
 
 
-def _box() -> None:
+def _box(counts: Counts) -> None:
     with st.container(border=True, key="opinion-what"):
         st.subheader("What", anchor=False)
         selection = _selection()
     with st.container(border=True, key="opinion-who"):
         st.subheader("Who judges", anchor=False)
         values = generate_model.model()
-        generate_key.draw()
+        generate_key.draw(values["base_url"])
     with st.container(border=True, key="opinion-cost"):
         st.subheader("What it takes", anchor=False)
         if values["model"]:
-            _cost(values | {"selection": selection, "prompt": _prompt()})
+            _cost(values | {"selection": selection, "prompt": _prompt()}, counts)
         else:
             st.text("Name a model to see what it would take.")
 
@@ -125,19 +119,21 @@ def _prompt() -> int | None:
     return versions[version]
 
 
-def _cost(values: dict[str, Any]) -> None:
+def _cost(values: dict[str, Any], counts: Counts) -> None:
     price, budget = generate_cost.price(values["model"]), generate_cost.budget()
     try:
         request = checked(JudgeRequest, values | {"price": price, "budget": budget})
+        wanted = counts.get(count_wanted, _bare(request))
+        if wanted is None:
+            return
         with reading(project.engine()) as session:
-            wanted = _wanted(request.model, request.prompt, request.selection, _marks(session))
             found = estimate_judging(session, request, wanted)
     except HedgerowError as error:
         errors.show(str(error), key="opinion-request")
         return
     for line in _in_words(found, request):
         st.text(line)
-    lacks_key = generate_model.needs_key(values)
+    lacks_key = generate_key.lacks(request.base_url)
     if lacks_key:
         st.text("OpenAI answers nobody without a key: type one in, or name another address.")
     _buttons(request, disabled=lacks_key or not found.total_calls, known=found.cost is not None)
@@ -145,20 +141,9 @@ def _cost(values: dict[str, Any]) -> None:
         errors.show(problem, key="opinion")
 
 
-def _marks(session: Session) -> tuple[int | None, ...]:
-    """What changes when opinions, decisions or variants have come."""
-    newest = [func.max(col(key)) for key in (Opinion.decision_id, Decision.id, Variant.id)]
-    return tuple(session.execute(select(*(select(n).scalar_subquery() for n in newest))).one())
-
-
-@st.cache_data(ttl=COUNT_SECONDS, max_entries=32, show_spinner="Counting.")
-def _wanted(
-    model: str, prompt: int | None, selection: JudgeSelection, marks: tuple[int | None, ...]
-) -> Wanted:
-    """What a run would ask about; counting takes a while where there are many variants."""
-    request = JudgeRequest(model=model, prompt=prompt, selection=selection)
-    with reading(project.engine()) as session:
-        return count_wanted(session, request)
+def _bare(request: JudgeRequest) -> JudgeRequest:
+    """What of a request decides which variants it asks about: counts are kept by that."""
+    return JudgeRequest(model=request.model, prompt=request.prompt, selection=request.selection)
 
 
 def _in_words(found: Estimate, request: JudgeRequest) -> list[str]:
@@ -196,7 +181,7 @@ def _start(request: JudgeRequest) -> None:
         with writing(project.engine()) as session:
             _refuse_a_second(session)
             run = request_opinions(session, request, requested_by=signin.reviewer_id())
-        background.start_process_of(run, generate_key.environment())
+        background.start_process_of(run, generate_key.environment(request.base_url))
     except HedgerowError as error:
         st.session_state[_PROBLEM] = str(error)
 
@@ -207,17 +192,17 @@ def _refuse_a_second(session: Session) -> None:
             raise HedgerowError(f"Run {run.id} is at work already; wait for its end.")
 
 
-def _agreement() -> None:
+def _agreement(counts: Counts) -> None:
     """Each model that has given opinions, and how far it agrees with people."""
     with reading(project.engine()) as session:
         found = judges(session)
-        if not found:
-            return
-        st.subheader("Agreement with people", anchor=False)
-        for judge in found:
-            state = "counts" if judge.counts else "does not count"
-            st.text(f"{judge.name}: {judge.opinions:,} opinions; {state}.")
-            agreement_table.draw(session, judge.id, key=f"agreement-{judge.id}")
+    if not found:
+        return
+    st.subheader("Agreement with people", anchor=False)
+    for judge in found:
+        state = "counts" if judge.counts else "does not count"
+        st.text(f"{judge.name}: {judge.opinions:,} opinions; {state}.")
+        agreement_table.draw(counts, judge.id, key=f"agreement-{judge.id}")
     st.caption(
         "A sample tells more than what came first for being doubtful: to measure a model, let it "
         "judge a sample, and go through the queue in random order."

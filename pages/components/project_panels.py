@@ -1,7 +1,5 @@
 """The project's settings: threshold, active encoder, which models count, and what is at work."""
 
-from collections.abc import Collection
-
 import streamlit as st
 from sqlmodel import Session
 
@@ -21,6 +19,7 @@ from db.engine import reading, writing
 from db.models import RunState
 from db.runs import UNFINISHED, list_runs
 from pages.components import agreement_table, background, project, run_view
+from pages.components.kept import Counts
 
 TITLES = {
     queue_keys.KIND: "Put the queues in order",
@@ -38,10 +37,12 @@ def draw() -> None:
     if told := st.session_state.pop(_TOLD, ""):
         st.text(told)
     _at_work()
+    counts = Counts()
     with reading(project.engine()) as session:
         _threshold(session)
         _encoder(session)
-        _models(session)
+        _models(session, counts)
+    counts.follow()
 
 
 def _at_work() -> None:
@@ -128,7 +129,7 @@ def _change_encoder(typed: str) -> None:
             background.ensure("diagnose")
 
 
-def _models(session: Session) -> None:
+def _models(session: Session, counts: Counts) -> None:
     with st.container(border=True, key="models-panel"):
         st.text("Model reviewers")
         st.caption(
@@ -140,10 +141,11 @@ def _models(session: Session) -> None:
             st.text("No model has reviewed yet.")
         judging = {judge.id for judge in judges(session)}
         for model in models:
-            _model(session, model, judging)
+            _model(session, model, counts if model.id in judging else None)
 
 
-def _model(session: Session, model: ModelReviewer, judging: Collection[int]) -> None:
+def _model(session: Session, model: ModelReviewer, counts: Counts | None) -> None:
+    """A model and its switch; how it agrees with people where it gives opinions."""
     with st.container(horizontal=True, vertical_alignment="center", key=f"model-{model.id}"):
         st.text(model.name)
         state = "counts" if model.counts else "does not count"
@@ -152,8 +154,8 @@ def _model(session: Session, model: ModelReviewer, judging: Collection[int]) -> 
             "Switch off …" if model.counts else "Switch on …", key=f"switch-{model.id}",
             on_click=_ask, args=(model.id,),
         )  # fmt: skip
-    if model.id in judging and st.toggle("Agreement with people", key=f"agrees-{model.id}"):
-        agreement_table.draw(session, model.id, key=f"agreement-{model.id}")
+    if counts and st.toggle("Agreement with people", key=f"agrees-{model.id}"):
+        agreement_table.draw(counts, model.id, key=f"agreement-{model.id}")
     if st.session_state.get(_ASKED) != model.id:
         return
     with st.spinner("Counting what would change."):

@@ -6,10 +6,11 @@ from sqlmodel import Session
 from curation.generation.overview import written_by
 from curation.history import PastDecision, history
 from curation.notes import WrittenNote, notes
+from curation.opinions import counting_judges
 from curation.queue import Card, family
 from db.engine import reading
-from db.models import Status, Variant
-from pages.components import card, markup, review_words
+from db.models import Variant
+from pages.components import card, markup, project, review_words
 from pages.components.clock import local
 from pages.components.review_place import View
 from pages.components.review_state import ReviewState
@@ -24,7 +25,8 @@ def details(state: ReviewState, view: View) -> None:
         past = history(session, focus.variant.id or 0)
         written = notes(session, focus.variant.id or 0)
         origin = _origin(session, focus, hidden=hidden)
-        others = _siblings(session, state, focus)
+        others = _siblings(session, focus)
+        models = counting_judges(session, focus.variant.id or 0)
         veiled = state.veiled(session, [item.variant.id or 0 for item, _ in others])
     with st.container(border=True, key="details"):
         left, right = st.columns(2)
@@ -36,7 +38,7 @@ def details(state: ReviewState, view: View) -> None:
             _notes(state, written, hidden=hidden)
         with right:
             st.markdown("**History**")
-            _history(past, hidden=hidden)
+            _history(past, models, hidden=hidden)
     if not state.by_family and others:
         markup.show(card.siblings(others, veiled))
 
@@ -65,13 +67,16 @@ def _notes(state: ReviewState, written: list[WrittenNote], *, hidden: bool) -> N
         st.text("Hidden until you have decided." if hidden else "No note yet; N adds one.")
 
 
-def _history(past: list[PastDecision], *, hidden: bool) -> None:
+def _history(past: list[PastDecision], models: list[str], *, hidden: bool) -> None:
+    """What was decided; of a second opinion that counts, only that there is one."""
     if hidden:
         st.text("Hidden until you have decided.")
         return
     for decision in past:
         st.text(review_words.line(decision))
-    if not past:
+    for name in models:
+        st.text(f"{name} counts, and has judged it; J shows how.")
+    if not past and not models:
         st.text("No decision yet.")
 
 

@@ -40,11 +40,18 @@ def ask(state: ReviewState, shown: Shown) -> None:
         state.say(str(error), warn=True)
         return
     state.toggle(Panel.OPINION)
-    state.opinions = tuple(found)
+    state.opinions, state.opinions_on = tuple(found), shown.action_id
 
 
 def draw(state: ReviewState, focus: Card, shown: Shown) -> None:
-    """The opinions, each with a button to take over what it suggests."""
+    """The opinions, each with a button to take over what it suggests.
+
+    They are put away when the card has become another one: its anchor was corrected, somebody
+    decided on it, or it is blind now.
+    """
+    if state.opinions_on != shown.action_id:
+        state.panel = Panel.NONE
+        return
     with st.container(border=True, key="opinions"):
         if not state.opinions:
             st.text("No model has given its opinion on this variant.")

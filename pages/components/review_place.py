@@ -84,6 +84,7 @@ class Place:
         redraw: the page around the card has to be drawn anew, too.
         has_opinions: models have given second opinions in this project.
         opinions: those that are open below the card.
+        opinions_on: id of the showing that they were asked for on.
         suggested: the opinion whose suggestion the editor begins with.
     """
 
@@ -115,6 +116,7 @@ class Place:
     redraw: bool = False
     has_opinions: bool = False
     opinions: tuple[GivenOpinion, ...] = ()
+    opinions_on: str = ""
     suggested: GivenOpinion | None = None
 
     def recount(self) -> None:

@@ -11,7 +11,14 @@ from curation.anchors import correct_anchor
 from curation.counting import apply_switch, plan_switch
 from curation.decisions import compute_standing, counts_still
 from curation.history import history, stands
-from curation.opinions import has_opinions, judge_name, judges, look, opinions_of
+from curation.opinions import (
+    counting_judges,
+    has_opinions,
+    judge_name,
+    judges,
+    look,
+    opinions_of,
+)
 from curation.release_summary import review_summary
 from curation.review import shown
 from curation.status import Standing
@@ -80,7 +87,7 @@ def test_switched_on_it_counts_and_its_edit_is_a_rejection(engine: Engine, who: 
         assert session.get_one(Variant, 1).status is Status.REJECTED  # a person outranks it
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(3))
 def test_no_history_is_changed_by_opinions_until_they_count(engine: Engine, seed: int) -> None:
     """Random histories with opinions in between, of two models that are switched now and then."""
     dice = random.Random(seed)
@@ -88,7 +95,7 @@ def test_no_history_is_changed_by_opinions_until_they_count(engine: Engine, seed
         add_family(session)
         people = [person(session), person(session, "Bert")]
         models = [judge(session), judge(session, "another")]
-    for _ in range(25):
+    for _ in range(15):
         with writing(engine) as session:
             random_action(session, dice, people)
         with writing(engine) as session:
@@ -155,8 +162,8 @@ def test_nobody_sees_an_opinion_without_asking(engine: Engine, who: int) -> None
         assert review_summary(session.connection())["reasons"]["rejected"] == {"wrong_type": 1}
     switch(engine, who, counts=True)
     with reading(engine) as session:
-        names = [past.reviewer for past in history(session, 4)]
-        assert names == ["judge: fake, prompt 1", "Bert", "Ada"]
+        assert [past.reviewer for past in history(session, 4)] == ["Bert", "Ada"]
+        assert counting_judges(session, 4) == ["judge: fake, prompt 1"]
 
 
 @one_database
@@ -181,5 +188,6 @@ def test_who_has_looked_is_kept_and_who_shall_decide_first_is_refused(
 
 def test_a_long_model_name_still_names_a_reviewer() -> None:
     name = judge_name("a" * 200, 12)
-    assert len(name) == 80 and name.endswith("…, prompt 12")
+    assert len(name) == 80 and name.endswith(", prompt 12") and "a…" in name
+    assert name != judge_name("a" * 201, 12)
     assert judge_name("fake", 1) != judge_name("fake", 2)

@@ -25,7 +25,7 @@ def told(app: AppTest) -> str:
 
 def section(open_page: OpenPage, address: str) -> AppTest:
     app = open_page("generate")
-    app.query_params["step"] = "Second opinions"
+    app.session_state["step"] = "Second opinions"
     app.run()
     app.selectbox("generate-model").set_value("gpt-4o-mini")
     return app.text_input("generate-address").set_value(address).run()
@@ -58,7 +58,7 @@ def test_a_trial_then_the_run_then_the_agreement(
     carry_out(started[1], with_source)
     app.run()
     assert "Paused at the budget" in told(app)
-    app.number_input(f"generate-calls-{started[1]}").set_value(None).run()
+    app.number_input(f"generate-calls-{started[1]}").set_value(100).run()
     app.button(f"generate-resume-{started[1]}").click().run()
     carry_out(started[1], with_source)
     app.run()
@@ -83,7 +83,7 @@ def test_the_prompt_can_be_read_filled_in_and_edited(
     with writing(with_source) as session:
         add_family(session)
     app = open_page("generate")
-    app.query_params["step"] = "Prompts"
+    app.session_state["step"] = "Prompts"
     app.run()
     app.session_state["generate-prompt-of"] = "judge"
     app.run()

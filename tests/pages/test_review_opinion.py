@@ -1,10 +1,14 @@
 """The second opinion on the review page: for those who ask, and never before a blind verdict."""
 
+import re
+from pathlib import Path
+
 import pytest
 from sqlalchemy import Engine, select
 from sqlmodel import col
 from streamlit.testing.v1 import AppTest
 
+from curation.anchors import correct_anchor
 from curation.queue import Order
 from db.engine import reading, writing
 from db.models import OpinionLook, Status, Variant, Verdict
@@ -25,9 +29,7 @@ def give(state: ReviewState, verdict: Verdict, suggestion: str = "") -> int:
         query = select(Variant).where(col(Variant.type_id) == "verbal").order_by(col(Variant.id))
         variant = session.execute(query).scalars().first()
         assert variant is not None
-        add_opinion(
-            session, variant, verdict, reviewer_id=judge(session), suggestion=suggestion
-        )
+        add_opinion(session, variant, verdict, reviewer_id=judge(session), suggestion=suggestion)
         return variant.id or 0
 
 
@@ -98,9 +100,14 @@ def test_a_suggestion_is_an_edit_only_once_it_is_saved(state: ReviewState) -> No
 
 
 @pytest.fixture
-def judged(home: object, with_source: Engine, monkeypatch: pytest.MonkeyPatch) -> Engine:
-    """Two families; a model would edit the second one's verbal variant into a hostile text."""
+def signed_in(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ada, by the settings."""
     monkeypatch.setenv("HEDGEROW_REVIEWER", "Ada")
+
+
+@pytest.fixture
+def judged(signed_in: None, with_source: Engine, monkeypatch: pytest.MonkeyPatch) -> Engine:
+    """Two families; a model would edit the second one's verbal variant into a hostile text."""
     monkeypatch.setattr("pages.components.review_state.MIN_SHOWN_SECONDS", 0.0)
     with writing(with_source) as session:
         person(session)
@@ -149,10 +156,37 @@ def test_the_page_shows_it_on_demand_and_opens_the_editor_with_the_suggestion(
     assert HOSTILE not in unsafe_texts(app)
 
 
+def test_it_is_put_away_when_the_card_becomes_another_one(judged: Engine) -> None:
+    app = page()
+    with reading(judged) as session:
+        variant = session.execute(select(Variant).order_by(col(Variant.doubt).desc())).scalar()
+        assert variant is not None
+    app.query_params["variant"] = variant.uid
+    app.run()
+    pressed(app, "Second opinion")
+    pressed(app, "Details")
+    assert html(app).count("would edit it") == 1
+    assert "No decision yet." in [text.value for text in app.text]
+    pressed(app, "Blind")
+    assert "would edit it" not in html(app)
+    pressed(app, "Second opinion")
+    assert "would edit it" not in html(app) and "once you have decided" in html(app)
+    pressed(app, "Not blind")
+    pressed(app, "Second opinion")
+    assert "would edit it" in html(app)
+    with writing(judged) as session:
+        correct_anchor(
+            session, variant.anchor_id, "The old road is safe.", reviewer_id=person(session),
+            expected_revision=1,
+        )  # fmt: skip
+    app.run()
+    assert "The old road is safe." in re.sub("<[^>]+>", "", html(app))
+    assert "would edit it" not in html(app)
+
+
 def test_where_no_model_was_asked_there_is_neither_key_nor_order(
-    with_source: Engine, monkeypatch: pytest.MonkeyPatch
+    signed_in: None, with_source: Engine
 ) -> None:
-    monkeypatch.setenv("HEDGEROW_REVIEWER", "Ada")
     with writing(with_source) as session:
         person(session)
         add_family(session)

@@ -9,7 +9,8 @@ from sqlmodel import col
 
 from curation.anchors import correct_anchor
 from curation.generation import judge
-from curation.generation.judge_calls import JudgeRequest, estimate_judging
+from curation.generation.judge_calls import estimate_judging
+from curation.generation.judge_request import JudgeRequest
 from curation.generation.run import checked
 from curation.opinions import judges, opinions_of
 from db.engine import reading, writing

@@ -6,18 +6,24 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from curation.generation.judgement import judgement_model, question, read_judgement
+from curation.generation.judgement import (
+    MAX_COMMENT,
+    judgement_model,
+    question,
+    read_judgement,
+)
 from curation.generation.prompts import JUDGE, built_in, checked_template
 from curation.taxonomy import REJECT_REASONS, TAXONOMY
 from db.errors import HedgerowError
 from db.models import Verdict
 
+ANCHOR = "The bridge is safe."
 VARIANT = "The bridge isn't safe."
 
 
 def read(**values: object) -> tuple[Verdict, str, str, float | None] | None:
     given_up = {"comment": "So.", "reason": "none", "suggestion": "", "certainty": 0.9} | values
-    found = read_judgement(json.dumps(given_up), variant=VARIANT)
+    found = read_judgement(json.dumps(given_up), variant=VARIANT, anchor=ANCHOR)
     return found and (found.verdict, found.reason, found.suggestion, found.certainty)
 
 
@@ -58,6 +64,12 @@ def test_the_schema_is_what_strict_structured_outputs_take() -> None:
             (Verdict.EDIT, "wrong_type", "It isn't.", 0.9),
         ),
         ({"verdict": "edit", "suggestion": VARIANT}, (Verdict.REJECT, "other", "", 0.9)),
+        ({"verdict": "edit", "suggestion": ANCHOR.upper()}, (Verdict.REJECT, "other", "", 0.9)),
+        (
+            {"verdict": "edit", "suggestion": "It isn't. " * 10_000},
+            (Verdict.REJECT, "other", "", 0.9),
+        ),
+        ({"verdict": "edit", "suggestion": ["It."]}, (Verdict.REJECT, "other", "", 0.9)),
         ({"verdict": "edit", "suggestion": "None."}, (Verdict.REJECT, "other", "", 0.9)),
         ({"verdict": "accept", "certainty": "85 %"}, (Verdict.ACCEPT, "", "", 0.85)),
         ({"verdict": "accept", "certainty": 70}, (Verdict.ACCEPT, "", "", 0.7)),
@@ -87,18 +99,30 @@ def test_json_is_read(
     ],
 )
 def test_labelled_lines_are_read_as_json_is(raw: str) -> None:
-    found = read_judgement(raw, variant=VARIANT)
+    found = read_judgement(raw, variant=VARIANT, anchor=ANCHOR)
     assert found == (Verdict.EDIT, "wrong_scope", "So.", "It isn't.", 0.5)
 
 
+def test_a_comment_is_kept_however_long_or_odd_it_is() -> None:
+    for comment, kept in (
+        ("So. " * 25_000, "So. So."),
+        ("So.\x00\n\n\x1b[31mMore.", "So. [31mMore."),
+    ):
+        found = read_judgement(
+            json.dumps({"verdict": "reject", "comment": comment}), variant=VARIANT, anchor=ANCHOR
+        )
+        assert found is not None and found.comment.startswith(kept)
+        assert len(found.comment) <= MAX_COMMENT
+
+
 def test_a_verdict_as_the_first_word_is_enough() -> None:
-    found = read_judgement("Reject. Both can be true.\n\nMore.", variant=VARIANT)
+    found = read_judgement("Reject. Both can be true.\n\nMore.", variant=VARIANT, anchor=ANCHOR)
     assert found == (Verdict.REJECT, "other", "Both can be true.", "", None)
-    assert read_judgement("I would not reject it.", variant=VARIANT) is None
+    assert read_judgement("I would not reject it.", variant=VARIANT, anchor=ANCHOR) is None
 
 
 @given(st.text() | st.from_regex(r"(verdict|reason|certainty): ?.*\n?", fullmatch=True))
 def test_any_answer_is_read_without_an_error(raw: str) -> None:
     for text in (raw, f'{{"verdict": "reject", "certainty": {raw}}}', f"Verdict: edit\n{raw}"):
-        found = read_judgement(text, variant=VARIANT)
+        found = read_judgement(text, variant=VARIANT, anchor=ANCHOR)
         assert found is None or found.certainty is None or 0 <= found.certainty <= 1
