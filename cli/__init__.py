@@ -24,6 +24,7 @@ COMMANDS = {
     "app": "cli.browser:open_app",
     "anchors": "cli.anchor_changes:anchors_app",
     "prices": "cli.prices:prices_app",
+    "types": "cli.types:types_app",
     "prompts": "cli.prompts:prompts_app",
     "review": "cli.judge:review_app",
     "release": "cli.release:release_app",

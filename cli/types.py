@@ -27,7 +27,7 @@ Check = Annotated[
     typer.Option(
         metavar="JSON",
         help="The surface check as 'types list --json' prints it: '{\"require_new\": "
-        "[\"negator\"]}', or @FILE.",
+        '["negator"]}\', or @FILE.',
     ),
 ]
 Guideline = Annotated[

@@ -124,9 +124,7 @@ def cue_for(entry: VariantType, text: str, *candidates: str | None) -> str | Non
     if not entry.needs_cue:
         return None
     given = (checked_cue(candidate) for candidate in candidates)
-    found = next((cue for cue in given if cue), None) or known_cue(
-        text, cue_list(entry)
-    )
+    found = next((cue for cue in given if cue), None) or known_cue(text, cue_list(entry))
     if found is None:
         raise HedgerowError(
             f"Expected the hedge cue that the text uses, found none for the type '{entry.id}'; "
@@ -138,9 +136,15 @@ def cue_for(entry: VariantType, text: str, *candidates: str | None) -> str | Non
 def _cue(
     entry: VariantType, original: Variant, known: Variant | None, text: str, *, asked: str | None
 ) -> str | None:
-    """The cue of the edit's outcome; one that only repeats the original's asks for nothing."""
+    """The cue of the edit's outcome; one that only repeats the original's asks for nothing.
+
+    A type with cues of its own takes one of these rather than the original's, which was another
+    type's.
+    """
     news = None if checked_cue(asked) == original.cue else asked
-    return cue_for(entry, text, news, known.cue if known else None, original.cue)
+    is_new_type = entry.id != original.type_id
+    own = known_cue(text, entry.surface_check.require_words) if is_new_type else None
+    return cue_for(entry, text, news, known.cue if known else None, own, original.cue)
 
 
 def _check_news(

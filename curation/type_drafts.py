@@ -245,7 +245,7 @@ def sketch(wanted: OwnType) -> VariantType:
         HedgerowError: a text is not plain, or the check's lists are wrong.
     """
     texts = ("label", "definition", "example_anchor", "example", "prompt_line")
-    clean = {name: canonical(getattr(wanted, name)) for name in texts}
+    clean: dict[str, Any] = {name: canonical(getattr(wanted, name)) for name in texts}
     clean["surface_check"] = _clean_check(wanted.surface_check)
     return _as_type(wanted.model_copy(update=clean), free_id(clean["label"], ()))
 

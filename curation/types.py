@@ -1,7 +1,7 @@
 """The project's variant types: the built-in taxonomy and a user's own, as the database has them."""
 
 from collections.abc import Sequence
-from typing import Any
+from datetime import datetime
 
 from sqlalchemy import Select, func, select
 from sqlmodel import Session, col
@@ -9,7 +9,6 @@ from sqlmodel import Session, col
 from curation.taxonomy import TAXONOMY, TAXONOMY_VERSION, SurfaceCheck, VariantType
 from db.errors import HedgerowError
 from db.models import Polarity, TypeRow, TypeVersion
-
 
 OWN = "own"
 """The origin of a type that a user of the project has added."""
@@ -103,7 +102,7 @@ def types_in_use(session: Session) -> set[str]:
     return set(session.execute(query).scalars())
 
 
-def types_version() -> Select[Any]:
+def types_version() -> Select[int, int, int, datetime | None]:
     """SQL: something that changes with every change of a type; a row of a small table's sums."""
     return select(
         func.count(), func.sum(col(TypeRow.version)), func.count(col(TypeRow.retired_at)),

@@ -147,11 +147,14 @@ class GenerationRequest(ModelRequest):
 
     Attributes:
         prompts: by role, the number of the prompt version (``PromptVersion.id``).
+        measure: whether the run measures its variants; a trial leaves that to another run, since
+            somebody waits for its variants.
     """
 
     roles: tuple[Role, ...] = ("negation", "hedge")
     prompts: dict[Role, int] = Field(default_factory=dict)
     selection: Selection = Selection()
+    measure: bool = True
 
     @model_validator(mode="after")
     def _roles_are_distinct(self) -> Self:

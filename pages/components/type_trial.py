@@ -72,4 +72,3 @@ def _prompt(entry: VariantType, anchor: str, type_id: str) -> None:
 def _template(session: Session, role: Role) -> str:
     versions = prompt_versions(session, role)
     return versions[0].template if versions else built_in(role)
-

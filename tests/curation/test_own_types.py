@@ -69,6 +69,7 @@ def test_an_added_type_stands_among_the_others_and_the_built_in_ones_stay(engine
         assert as_written(added) == NEGATION and as_written(hedge) == HEDGE
         assert (added.id, added.version, added.own) == ("quantifier_negation", 1, True)
         assert not needs_seeding(session)
+    with writing(engine) as session:
         seed_taxonomy(session)
         assert list_types(session) == [*before, added, hedge]
 
@@ -123,7 +124,7 @@ def test_a_change_is_a_further_version_and_has_the_flags_measured_anew(project: 
 
 def test_a_retired_type_leaves_queues_and_releases_and_comes_back(project: Engine) -> None:
     with writing(project) as session:
-        first, second = own_variants(session)
+        first, _ = own_variants(session)
         review.undo(session, reviewer_id=person(session))
         own = [first.type_id]
         assert next_variant(session, type_ids=own) is not None

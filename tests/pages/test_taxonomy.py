@@ -1,6 +1,6 @@
 """The taxonomy page: what it shows, and a type of one's own from the form to the other pages."""
 
-from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from sqlalchemy import Engine
@@ -45,13 +45,13 @@ def options(app: AppTest, key: str) -> list[str]:
 
 
 @pytest.fixture
-def form(app_engine: Engine, open_page: OpenPage) -> Iterator[AppTest]:
+def form(app_engine: Engine, open_page: OpenPage) -> AppTest:
     """The empty form."""
     app = open_page("taxonomy")
     app.session_state["part"] = "Add a type"
     app.run()
     assert not app.exception
-    yield app
+    return app
 
 
 def test_the_built_in_types_are_shown_and_cannot_be_changed(
@@ -150,9 +150,14 @@ def test_a_retired_type_can_be_restored(with_source: Engine, open_page: OpenPage
 
 
 @pytest.fixture
-def hostile(with_source: Engine, monkeypatch: pytest.MonkeyPatch) -> Engine:
-    """A family with a pending variant of a type whose every word is hostile."""
+def signed_in(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ada, by the settings."""
     monkeypatch.setenv("HEDGEROW_REVIEWER", "Ada")
+
+
+@pytest.fixture
+def hostile(signed_in: None, with_source: Engine) -> Engine:
+    """A family with a pending variant of a type whose every word is hostile."""
     named = {"label": HOSTILE, "definition": f"It is {HOSTILE}", "guideline": f"Rule: {HOSTILE}"}
     with writing(with_source) as session:
         own = add_type(session, NEGATION.model_copy(update=named))
@@ -175,8 +180,9 @@ def test_a_hostile_type_is_text_on_every_page(
 ) -> None:
     app = open_page(name)
     assert not app.exception
-    assert "**bold**" not in unsafe_texts(app)
     assert "<img" not in unsafe_texts(app)
+    markup = "\n".join(str(element.value) for element in app.get("html"))
+    assert unsafe_texts(app).count("**bold**") == markup.count("**bold**")  # escaped there
     shown = [o for group in app.get("button_group") for o in group.options if "bold" in o]
     assert all("**bold**" not in option for option in shown)
 
