@@ -21,6 +21,7 @@ from curation.generation.request import (
     Provider,
     Which,
 )
+from curation.generation.rules.forecast import Forecast, forecast
 from curation.generation.run import checked_request, request_generation
 from curation.taxonomy import Role
 from curation.types import known_type, list_types
@@ -112,7 +113,8 @@ def generate(
         )
         if dry_run:
             found = estimate(session, request)
-            _show_estimate(found, request, is_priced=price is not None, as_json=as_json)
+            written = forecast(session, request) if provider == "rules" else None
+            _show_estimate(found, request, written, is_priced=price is not None, as_json=as_json)
             return
         author = reviewer_id(session, settings, "") if settings.reviewer else None
         run = request_generation(session, request, requested_by=author)
@@ -154,9 +156,18 @@ def _version(session: Session, roles: Sequence[Role], item: str) -> tuple[Role, 
 
 
 def _show_estimate(
-    found: Estimate, request: GenerationRequest, *, is_priced: bool, as_json: bool
+    found: Estimate,
+    request: GenerationRequest,
+    written: Forecast | None,
+    *,
+    is_priced: bool,
+    as_json: bool,
 ) -> None:
-    """What ``--dry-run`` says; tokens, cost and seconds are null while nothing is known."""
+    """What ``--dry-run`` says; tokens, cost and seconds are null while nothing is known.
+
+    Args:
+        written: what the rules will write, where they do.
+    """
     known = is_priced or request.provider == "rules"
     result = {
         "anchors": found.anchors, "calls": found.calls, "total_calls": found.total_calls,
@@ -166,8 +177,9 @@ def _show_estimate(
     }  # fmt: skip
     calls = ", ".join(f"{count:,} for {role}" for role, count in found.calls.items())
     lines = [f"{found.anchors:,} anchors, {found.total_calls:,} calls ({calls})."]
-    if request.provider == "rules":
-        lines.append("No model is asked: it costs nothing.")
+    if written is not None:
+        result["variants"] = written.variants
+        lines += [*written.sentences(), "No model is asked: it costs nothing."]
     elif found.prompt_tokens is None or found.completion_tokens is None:
         lines.append("Tokens, cost and time are not known yet: try it with --limit 3.")
     else:

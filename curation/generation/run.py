@@ -17,7 +17,7 @@ from curation.generation.ledger import Ledger, read_ledger
 from curation.generation.prompts import prompt_versions, seed_prompts
 from curation.generation.request import KIND as KIND
 from curation.generation.request import GenerationRequest, ModelRequest
-from curation.generation.rules.carry_out import PROVIDER, carry_out_rules, seed_rules
+from curation.generation.rules.carry_out import PROVIDER, carry_out_rules, check_rules, seed_rules
 from curation.generation.worker import Worker
 from curation.taxonomy import Role
 from curation.types import list_types
@@ -63,6 +63,8 @@ def request_generation(
     Raises:
         HedgerowError: there is nothing to ask for, or another run is at work on the same calls.
     """
+    if request.provider == PROVIDER:
+        check_rules(list_types(session), request)
     request = request.model_copy(update={"prompts": _prompts(session, request)})
     run = create_run(
         session,
@@ -113,7 +115,7 @@ def make_calls(context: RunContext, request: ModelRequest, asker: Asker) -> Ledg
 
 
 def work(context: RunContext) -> dict[str, Any]:
-    """Make the calls of a run that are still open, then measure what came (run kind ``generate``).
+    """Make the calls of a run that are still open, and measure what came (run kind ``generate``).
 
     Returns:
         Counts of calls and variants, calls of this run in all, and what they cost.
@@ -134,7 +136,8 @@ def work(context: RunContext) -> dict[str, Any]:
             raise
     with writing(context.engine) as session:
         close_retired(session, context.run.id or 0)
-    diagnostics.work(context)
+    if request.measure:
+        diagnostics.work(context)
     with reading(context.engine) as session:
         counts = count_calls(session, context.run.id or 0)
     return {

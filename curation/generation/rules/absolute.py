@@ -2,6 +2,7 @@
 
 from curation.generation.rules.clause import Clause, Skip, Skipped, edited
 from curation.generation.rules.collective import is_collective
+from curation.generation.rules.forms import base_of
 from curation.generation.rules.never import denied_tail, never
 from curation.generation.rules.numbers import neither_nor, none_of_number, singular_verb
 from curation.generation.rules.scope import Edits, deny_tail
@@ -9,6 +10,9 @@ from curation.generation.rules.tagging import is_known
 from curation.generation.rules.verbal import check_quantifiers, is_main_have
 from curation.generation.rules.words import WORDS
 
+_NO_OBJECT = frozenset(
+    "contain include need require offer provide produce own show carry hold possess".split()
+)
 _NO_HAVE = frozenset(WORDS["no_have"])
 _OWNED = frozenset("the these those my your our their his her its".split())
 _ONES = {
@@ -143,19 +147,15 @@ def _none_of_them(clause: Clause) -> str | None:
 
 
 def _no_object(clause: Clause) -> str | None:
-    """'has no X' for 'has an X'."""
-    if clause.kind != "H" or not is_main_have(clause) or clause.letter(clause.finite - 1) == "V":
+    """'has no X', 'contains no X' for 'has an X', 'contains Xs'."""
+    if not _takes_no(clause) or clause.letter(clause.finite - 1) == "V":
         return None
     check_quantifiers(clause)
     noun = clause.finite + 1
     article = clause.word(noun) in ("a", "an", "some")
     if not article and clause.letter(noun) not in "NA":
         return None
-    last = noun
-    while clause.letter(last + 1) in ("N", "A", "G", "E") and clause.letter(last) != "N":
-        last += 1
-    while clause.letter(last + 1) == "N":
-        last += 1
+    last = _end_of_object(clause, noun)
     nouns = {clause.word(i) for i in range(noun, last + 1)}
     if clause.letter(last) != "N" or nouns & _NO_HAVE or clause.letter(last + 1) in ("E", "I"):
         return None
@@ -165,6 +165,22 @@ def _no_object(clause: Clause) -> str | None:
     edits = [edit for edit in denied_tail(clause) if edit[0] != token.start]
     change = (token.start, token.end, "no") if article else (token.start, token.start, "no ")
     return edited(clause.text, [*edits, change])
+
+
+def _takes_no(clause: Clause) -> bool:
+    """Whether 'no' on its object denies a verb: 'have', and states like 'contain'."""
+    if clause.kind == "H":
+        return is_main_have(clause)
+    return clause.kind == "F" and base_of(clause.verb.word, clause.verb.tag) in _NO_OBJECT
+
+
+def _end_of_object(clause: Clause, noun: int) -> int:
+    last = noun
+    while clause.letter(last + 1) in ("N", "A", "G", "E") and clause.letter(last) != "N":
+        last += 1
+    while clause.letter(last + 1) == "N":
+        last += 1
+    return last
 
 
 def _none_of(clause: Clause) -> str | None:

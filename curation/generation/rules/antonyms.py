@@ -15,9 +15,6 @@ AFFIX_SHARE = 0.6
 """Of a word's first sense, at least, for its affixed opposite out of WordNet. An affix picks the
 sense by itself ('unhappy'), so that this may be lower than for another word."""
 
-WORD_SHARE = 0.9
-"""The same for an opposite that is another word ('long', 'short')."""
-
 _UNFIT = frozenset(WORDS["wordnet_unfit"])
 
 
@@ -31,7 +28,7 @@ def other_quality(word: str, *, participle: bool) -> str | None:
     """'closed' for 'open', 'vacant' for 'occupied'."""
     group = "lexical_participles" if participle else "lexical"
     found: str | None = WORDS[group].get(word)
-    return found if found or participle else _by_other_word(word, "adj")
+    return found
 
 
 def affixed_verb(base: str) -> str | None:
@@ -65,10 +62,3 @@ def _by_affix(word: str, part: Part) -> str | None:
         return None  # 'unsafe' gives way to 'safe', which is no affixal negation
     found = _antonyms(word, part, AFFIX_SHARE)
     return next((other for other in found if is_affixed(word, other)), None)
-
-
-@lru_cache(maxsize=16_384)
-def _by_other_word(word: str, part: Part) -> str | None:
-    found = [other for other in _antonyms(word, part, WORD_SHARE)]
-    plain = [other for other in found if not is_affixed(word, other) and not is_affixed(other, word)]
-    return plain[0] if len(plain) == len(found) == 1 else None

@@ -9,16 +9,22 @@ from sqlmodel import Session, col
 from curation.generation.answers import Problem
 from curation.generation.calls import Call, count_calls, open_calls
 from curation.generation.client import Reply
-from curation.generation.request import Price
-from curation.generation.rules import RULES_VERSION, Written, write_by_rule
+from curation.generation.request import GenerationRequest, Price
+from curation.generation.rules import RULE_TYPES, RULES_VERSION, Written, write_by_rule
+from curation.generation.rules.forecast import no_rules_sentence
+from curation.generation.rules.wordnet import folder
 from curation.generation.storing import Attempt, Origin, store_attempts
 from curation.taxonomy import VariantType
 from db.engine import reading, writing
+from db.errors import HedgerowError
 from db.execution import RunContext
 from db.models import CallState, ModelCall, PromptVersion
 
 PROVIDER = "rules"
 """Of such runs and their variants, and the name under which the rules stand among the prompts."""
+
+WORDNET = "with WordNet"
+"""Stands as the model of variants from a machine where WordNet lies: it knows more opposites."""
 
 TOGETHER = 200
 """Calls that are stored in one transaction; no more than that is done twice after a crash."""
@@ -42,6 +48,21 @@ def seed_rules(session: Session) -> int:
     session.add(row)
     session.flush()
     return row.id or 0
+
+
+def check_rules(types: Sequence[VariantType], request: GenerationRequest) -> None:
+    """Refuse a run that asks for nothing but types without rules.
+
+    Raises:
+        HedgerowError: of such types, with what to do.
+    """
+    asked = [
+        entry.id
+        for entry in types
+        if entry.role in request.roles and request.selection.asks_for(entry.id)
+    ]
+    if asked and not set(asked) & set(RULE_TYPES):
+        raise HedgerowError(no_rules_sentence(asked))
 
 
 def carry_out_rules(context: RunContext, types: Sequence[VariantType]) -> None:
@@ -93,7 +114,8 @@ def _reasons(written: Written) -> str:
 
 def _store(session: Session, attempts: Sequence[Attempt]) -> None:
     """Store attempts; a call whose cue could not be placed says which one was, too."""
-    stored = store_attempts(session, attempts, origin=Origin(PROVIDER, ""), price=Price())
+    origin = Origin(PROVIDER, WORDNET if folder() else "")
+    stored = store_attempts(session, attempts, origin=origin, price=Price())
     changed = [{"id": a.call.id, "cues": a.call.cues} for a in stored if a.call.cues]
     if changed:
         session.execute(update(ModelCall), changed)

@@ -22,7 +22,7 @@ _HEDGED = frozenset(
 _OF_ONESELF = (
     "I am not", "I think", "I believe", "I suppose", "I feel", "I suspect", "It seems", "It may",
     "It might", "It could", "It is possible", "It is likely", "It is probable", "It would", "Maybe",
-    "I tend", "I have a feeling", "In all", "There is a possibility", "It looks", "I am somewhat",
+    "I tend", "In all", "There is a possibility", "It looks", "I am somewhat",
 )  # fmt: skip
 
 
@@ -90,6 +90,8 @@ def _framed(clause: Clause, frame: str) -> str | None:
     if clause.letters[0] in "SGE" and not opens_itself:
         return None  # 'whether when …', 'I feel like because …'
     first = clause.tokens[0]
+    if frame.endswith("like {}") and first.lower in ("a", "an"):
+        return None  # 'I feel like a teacher …' is read as somebody who feels like one
     if first.word == "That" and frame.endswith("that {}"):
         return None  # 'that that …'
     if clause.word(clause.head) in ("i", "we") and not frame.startswith(_OF_ONESELF):

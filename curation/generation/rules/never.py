@@ -75,7 +75,7 @@ _STATES = frozenset(
     "know own belong contain consist depend resemble weigh cost mean exist remain stay keep lie"
     " stand cover surround include differ fit suit seem appear sound look feel smell taste prove"
     " turn become grow last connect separate link lead run stretch extend border face hang live"
-    " die arise begin start end survive succeed double".split()
+    " die arise begin start end survive succeed double speak".split()
 )
 
 

@@ -67,18 +67,22 @@ def with_opposite(clause: Clause, quality: Quality, opposite: str | None) -> str
     """
     if opposite is None:
         raise Skipped(Skip.NO_OPPOSITE)
-    _check_after(clause, quality)
+    _check_after(clause, quality, opposite)
     token = clause.tokens[quality.position]
     return edited(clause.text, [(token.start, token.end, opposite)])
 
 
-def _check_after(clause: Clause, quality: Quality) -> None:
+def _check_after(clause: Clause, quality: Quality, opposite: str) -> None:
     """What follows the quality must go with its opposite as well."""
     position = quality.position + 1
     letter, word = clause.letter(position), clause.word(position)
     check_words(clause, position, min(position + 2, clause.end))
+    listed = quality.word in _LISTED
     unfit = (
-        word in _NOT_WITH.get(quality.word, ())
+        (not listed and letter == "P" and word not in _WITH_ANY)
+        or (not listed and quality.participle and letter)
+        or word in _NOT_WITH.get(quality.word, ())
+        or word in _NOT_WITH.get(opposite, ())
         or word == "enough"
         or letter in tuple("CNAEGWdDRZF")
         or (letter == "T" and quality.word not in _INFINITIVE)
@@ -98,15 +102,23 @@ def _keeps_preposition(quality: Quality, word: str) -> bool:
     return word in _SAFE_NEXT or quality.word in _OWN_PREPOSITION
 
 
+_LISTED = frozenset(
+    word
+    for group in ("affixed", "affixed_participles", "lexical", "lexical_participles")
+    for word in WORDS[group]
+)
+# After these any opposite of a word that is on no list of ours may stand.
+_WITH_ANY = frozenset("in at during throughout under near for from after before".split())
 _WITH_PARTICIPLE = frozenset("with against from as".split())
 _NOT_WITH = {
-    "responsible": {"for"}, "connected": {"to"}, "locked": {"in"}, "signed": {"in"},
+    "responsible": {"for"}, "loyal": {"to", "in"}, "tired": {"from"}, "accurate": {"to"}, "connected": {"to"}, "locked": {"in"}, "signed": {"in"},
     "long": {"after", "before"}, "new": {"to"}, "late": {"for"}, "good": {"to"},
     "short": {"of", "on"}, "sick": {"of", "with"}, "open": {"about", "with"},
     "clear": {"of", "from"}, "safe": {"from"}, "content": {"to"}, "certain": {"to"},
     "sure": {"to"}, "present": {"in"}, "cold": {"to"}, "dry": {"on"}, "dark": {"to"},
     "low": {"on"}, "heavy": {"on"}, "easy": {"on"}, "fair": {"for"}, "well": {"for"},
     "crowded": {"with"}, "dead": {"from"}, "alive": {"with"}, "full": {"of"},
+    "sad": {"with", "to"}, "deceitful": {"with"}, "hostile": {"with"}, "poor": {"at"},
 }  # fmt: skip
 _BY = frozenset(
     "touched affected harmed changed impressed convinced protected supported supervised attended"
@@ -138,7 +150,7 @@ def negated_quality(clause: Clause, quality: Quality) -> str:
         raise Skipped(Skip.NO_OPPOSITE)
     if clause.verb.word.startswith("'") and clause.verb.lower not in ("'m", "'re"):
         raise Skipped(Skip.UNCLEAR)
-    _check_after(clause, quality)
+    _check_after(clause, quality, opposite)
     edits = deny_tail(clause)
     token = clause.tokens[quality.position]
     return edited(clause.text, [*edits, (token.start, token.end, f"not {opposite}")])

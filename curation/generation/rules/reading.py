@@ -23,19 +23,26 @@ _LETTERS = {
 }  # fmt: skip
 _MODIFIERS = "(?:V?[AGEZ]|A,A|ACA)*"
 _NOUN_PHRASE = f"(?:(?:[Dd]{{0,2}}{_MODIFIERS}N+K)*[Dd]{{0,2}}{_MODIFIERS}N+Z?|R|d)"
-_PHRASE = f"(?:V?P+{_NOUN_PHRASE}(?:C{_NOUN_PHRASE})?)"
+_PHRASE = f"(?:V?P+(?:{_NOUN_PHRASE}|Z)(?:C(?:{_NOUN_PHRASE}|Z))?)"
 _AFTER_NOUN = f"{_PHRASE}*(?:[GE]V?(?:{_NOUN_PHRASE})?{_PHRASE}*)?"
-_ONE_VERB = f"V*[{FINITE}][^,{FINITE}SWC]*"
-_RELATIVE = f"(?:W(?:{_NOUN_PHRASE})?{_ONE_VERB}|,W(?:{_NOUN_PHRASE})?{_ONE_VERB},|R{_ONE_VERB})"
+# In a relative clause the tagger may take a past form for a participle ('the cabin we rented').
+_ONE_VERB = f"V*[{FINITE}E][^,{FINITE}SWC]*"
+_BETWEEN_COMMAS = f",(?:W[^,]*[{FINITE}E]|[DSGEP])[^,]*,"
+_RELATIVE = f"(?:W(?:{_NOUN_PHRASE})?{_ONE_VERB}|{_BETWEEN_COMMAS}|R{_ONE_VERB})"
 _SUBJECT = (
     f"(?P<head>{_NOUN_PHRASE})(?P<after>{_AFTER_NOUN})(?P<relative>{_RELATIVE})?"
     f"(?P<joined>C{_NOUN_PHRASE}{_AFTER_NOUN})?"
 )
-_FRONT = f"(?:{_PHRASE}+(?:[GE]{_PHRASE}*)?,|V,|S[^,]*[{FINITE}][^,]*,)"
+_GERUND = f"(?P<gerund>GV?(?:{_NOUN_PHRASE})?{_PHRASE}*)"
+_FRONT = f"(?:{_PHRASE}+(?:[GE]{_PHRASE}*)?,|V,|S[^,]*[{FINITE}][^,]*,|G[^,{FINITE}SW]*,)"
 _CLAUSE = re.compile(
-    f"(?P<front>{_FRONT})?(?:(?P<subject>{_SUBJECT})|(?P<there>x))"
+    f"(?P<front>(?>{_FRONT}){{1,2}})?(?:(?P<subject>{_SUBJECT}|{_GERUND})|(?P<there>x))"
     f"(?P<adverbs>V{{0,2}})(?P<finite>[{FINITE}])(?P<rest>.*)"
 )
+_PAST_FORM = re.compile(
+    f"(?:{_FRONT})?(?:[Dd]{{0,2}}{_MODIFIERS}N+{_PHRASE}*|R)E(?=[DdRZ][^{FINITE}]*$|[DdRZ][^{FINITE}]*[SW])"
+)
+_NAMED = frozenset("called named considered titled entitled dubbed".split())
 
 _UNFIT = re.compile(r"[?!;:\"“”()\[\]…/*–—]|\s-\s|\.\s+\S|''|‘")
 _ABBREVIATION = re.compile(r"\b(?:Dr|Mr|Mrs|Ms|St|Prof|[A-Z])\.")
@@ -70,6 +77,9 @@ def read_statement(text: str) -> Clause:
         raise Skipped(Skip.UNCLEAR)
     letters = _letters(tokens)
     match = _CLAUSE.fullmatch(letters[:end])
+    if match is None:
+        tokens, letters = _with_past_form(tokens, letters)
+        match = _CLAUSE.fullmatch(letters[:end])
     if match is None:
         raise Skipped(Skip.UNCLEAR)
     clause = _clause(text, tokens, letters, end, match)
@@ -113,11 +123,30 @@ def _letters(tokens: list[Token]) -> str:
     return letters
 
 
+def _with_past_form(tokens: list[Token], letters: str) -> tuple[list[Token], str]:
+    """The tags with a past form where the tagger saw a participle: 'The embassy granted a visa'.
+
+    Only where no other verb could be the finite one, and an object follows.
+    """
+    match = _PAST_FORM.match(letters)
+    if match is None:
+        return tokens, letters
+    position = match.end() - 1
+    token = tokens[position]
+    if not token.lower.endswith("ed") or token.lower in _NAMED:
+        return tokens, letters
+    changed = [*tokens[:position], token._replace(tag="VVD"), *tokens[position + 1 :]]
+    return changed, f"{letters[:position]}F{letters[position + 1 :]}"
+
+
 def _clause(text: str, tokens: list[Token], letters: str, end: int, match: re.Match[str]) -> Clause:
     start = match.end("front") if match["front"] else 0
     finite = match.start("finite")
     if match["there"]:
         return Clause(text, tokens, letters, start, start + 1, start, True, None, finite, end)
+    if match["gerund"]:
+        ends = match.end("subject")
+        return Clause(text, tokens, letters, start, ends, start, True, False, finite, end)
     head = match.end("head") - 1
     while letters[head] == "Z" and head > start:
         head -= 1

@@ -9,10 +9,10 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-Part = Literal["adj", "adv", "verb"]
+Part = Literal["adj", "adv"]
 
 _DEBIAN = Path("/usr/share/wordnet")
-_KEY_TYPES = {"3": "adj", "5": "adj", "4": "adv", "2": "verb"}
+_KEY_TYPES = {"3": "adj", "5": "adj", "4": "adv"}
 _ANTONYM = "!"
 
 
@@ -33,8 +33,11 @@ class Sense(NamedTuple):
 
 def folder() -> Path | None:
     """Where WordNet lies: as its own WNSEARCHDIR or WNHOME says, else where Debian puts it."""
-    said = os.environ.get("WNSEARCHDIR"), os.environ.get("WNHOME")
-    places = [Path(said[0] or "/"), Path(said[1] or "/") / "dict", _DEBIAN]
+    places = [_DEBIAN]
+    if home := os.environ.get("WNHOME"):
+        places.insert(0, Path(home) / "dict")
+    if search := os.environ.get("WNSEARCHDIR"):
+        places.insert(0, Path(search))
     return next((place for place in places if (place / "index.adj").is_file()), None)
 
 
