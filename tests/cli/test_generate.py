@@ -74,9 +74,12 @@ def test_choices_that_make_no_sense_are_named(serve_chat: Serve) -> None:
     assert ask("status")["runs"] == []
 
 
-def test_rules_cost_nothing() -> None:
+def test_rules_cost_nothing_and_say_how_many_variants_they_will_write() -> None:
     found = ask("generate", "--provider", "rules", "--dry-run")
     assert (found["anchors"], found["cost"]) == (9, 0)
+    ask("generate", "--provider", "rules")
+    stored = {name: sum(counts.values()) for name, counts in ask("status")["variants"].items()}
+    assert {name: stored[name] for name in found["variants"]} == found["variants"]
 
 
 def test_prompts_are_listed_shown_and_added(home: Path) -> None:

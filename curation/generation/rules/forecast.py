@@ -64,7 +64,8 @@ def forecast(session: Session, request: GenerationRequest) -> Forecast:
         for anchor in tried:
             some = [entry for entry in types if entry.id in anchor.type_ids]
             asked |= dict.fromkeys(anchor.type_ids)
-            found.update(write_by_rule(texts[anchor.anchor_id], types=some, cues={}).texts)
+            written = write_by_rule(texts[anchor.anchor_id], types=some, cues={})
+            found.update(list(written.texts))
         for type_id, number in found.items():
             counts[type_id] += round(number * len(anchors) / len(tried))
     exact = all(len(anchors) <= LOOKED_AT for anchors in wanted.values())
