@@ -26,6 +26,7 @@ from curation.generation.rules.words import WORDS
 _OBJECTS: dict[str, frozenset[str]] = {
     base: frozenset(words) for base, words in WORDS["objects"].items()
 }
+_ALL = frozenset("all every each both any everyone everybody everything".split())
 _FAIL = frozenset(WORDS["fail"])
 _FAIL_ALONE = frozenset(WORDS["fail_alone"])
 _NO_HAVE = frozenset(WORDS["no_have"])
@@ -84,6 +85,8 @@ def _check_claim(clause: Clause, *, negated: bool) -> None:
     check_reasons(clause)
     if clause.second_verb is not None:
         raise Skipped(Skip.COORDINATED)
+    if negated and _ALL & {clause.word(i) for i in range(clause.finite, clause.end)}:
+        raise Skipped(Skip.SCOPE)  # 'is not inaccessible to everyone' leaves some of them out
 
 
 def inflected(base: str, tag: str) -> str:

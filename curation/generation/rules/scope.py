@@ -104,11 +104,18 @@ def _check_clauses(clause: Clause) -> None:
             raise Skipped(Skip.SCOPE)
         if word == "as" and letter == "S":
             raise Skipped(Skip.SCOPE)
-        if letter == "," and clause.letter(i + 1) in "SWVG":
-            if clause.letter(i + 1) != "W" or not _definite_before(clause, i):
-                raise Skipped(Skip.SCOPE)
-        elif letter == "," and clause.letter(i + 1) == "E":
+        if letter == "," and clause.letter(i + 1) in "SWVG" and not _adds_a_fact(clause, i):
             raise Skipped(Skip.SCOPE)
+        if letter == "," and clause.letter(i + 1) == "E":
+            raise Skipped(Skip.SCOPE)
+
+
+def _adds_a_fact(clause: Clause, comma: int) -> bool:
+    """Whether what follows a comma holds however the claim is denied: 'the treaty, which …'."""
+    letter, word = clause.letter(comma + 1), clause.word(comma + 1)
+    if letter == "W" or word in ("where", "when"):
+        return _definite_before(clause, comma) or clause.letter(comma - 1) == "Z"
+    return (word, clause.word(comma + 2)) == ("according", "to")
 
 
 def _definite_before(clause: Clause, comma: int) -> bool:
@@ -166,16 +173,24 @@ def _or_for_and(clause: Clause) -> Edits:
         names = clause.tokens[i - 1].tag == clause.tokens[i + 1].tag == "NP0"
         if names and after[1:2] == "N":
             continue  # 'a Gilbert and Sullivan opera'
+        if re.search(r"P[DdAGEZN]*$", before) and clause.word(_last(before, clause)) == "between":
+            continue  # 'between nine and noon' is one span
         if before.endswith("A") and re.match(r"[AGE]+N", after):
             continue  # 'a blue and white flag'
         words = {clause.word(k) for k in range(clause.finite + 1, i)}
         nouns = _NOUN_END.search(before) and _NOUN_START.match(after)
         qualities = clause.kind == "B" and re.fullmatch(r"V*A(,A)*,?", before)
-        alike = nouns or (qualities and re.match(r"V?A($|[PV])", after))
+        places = re.search(r"P[DdAGEZ]*N+$", before) and after.startswith("P")
+        alike = nouns or places or (qualities and re.match(r"V?A($|[PV])", after))
         if words & _CHOSEN_PAIR or not (alike or _joins_verbs(clause, i)):
             raise Skipped(Skip.COORDINATED)
         edits.append((token.start, token.end, "or"))
     return edits
+
+
+def _last(before: str, clause: Clause) -> int:
+    """The position of the last preposition among the letters right after the finite verb."""
+    return clause.finite + 1 + before.rindex("P")
 
 
 def _joins_verbs(clause: Clause, position: int) -> bool:
