@@ -11,7 +11,8 @@ from curation.generation.rules.verbal import check_quantifiers, is_main_have
 from curation.generation.rules.words import WORDS
 
 _NO_OBJECT = frozenset(
-    "contain include need require offer provide produce own show carry hold possess".split()
+    "contain include need require offer provide produce own show carry hold possess detect find"
+    " receive report".split()
 )
 _NO_HAVE = frozenset(WORDS["no_have"])
 _OWNED = frozenset("the these those my your our their his her its".split())

@@ -7,8 +7,14 @@ from curation.generation.rules.words import WORDS
 
 _TOGETHER = frozenset(WORDS["collective_predicates"])
 _GRADED = tuple("ful ous able ible ive ing ent ant al ic y ar ate less some".split())
-_NOT_GRADED = frozenset("early daily weekly monthly yearly only likely ready many any".split())
-_STRICT = frozenset(WORDS["complementary"]) | frozenset(WORDS["complementary"].values())
+_GRADED_TOO = frozenset(
+    "safe fair wise clear proper sound neat kind proud strong weak difficult easy cheap good"
+    " rude polite valid".split()
+)
+_NOT_GRADED = frozenset(
+    "early daily weekly monthly yearly only likely ready many any present absent vacant solvent"
+    " alive finite infinite mortal identical final total annual single double legendary".split()
+)
 _NOW = frozenset(
     "today tonight yesterday tomorrow now currently recently ago overnight moment afternoon"
     " morning evening night week month year monday tuesday wednesday thursday friday saturday"
@@ -99,7 +105,8 @@ def _in_no_way(clause: Clause, edits: Edits) -> str | None:
     if clause.tokens[quality].tag != "AJ0" or clause.letter(quality + 1) not in ("", "P", "T", "S"):
         return None
     word = clause.word(quality)
-    if word in _STRICT | _NOT_GRADED or not word.endswith(_GRADED) or word in _TOGETHER:
+    graded = word.endswith(_GRADED) or word in _GRADED_TOO
+    if not graded or word in _NOT_GRADED | _TOGETHER:
         return None
     end = clause.verb.end
     return edited(clause.text, [*edits, (end, end, " in no way")])

@@ -1,5 +1,7 @@
 """Opposites of the predicate: by an affix, by another word, and negated so that they cancel out."""
 
+import re
+
 from curation.generation.rules.ability import unable
 from curation.generation.rules.antonyms import (
     affixed_adverb,
@@ -28,6 +30,9 @@ _OBJECTS: dict[str, frozenset[str]] = {
 }
 _ALL = frozenset("all every each both any everyone everybody everything".split())
 _FAIL = frozenset(WORDS["fail"])
+_FAIL_PLAIN = _FAIL | frozenset(WORDS["fail_plain"])
+"""Of these 'did not fail to' would be too heavy."""
+
 _FAIL_ALONE = frozenset(WORDS["fail_alone"])
 _NO_HAVE = frozenset(WORDS["no_have"])
 
@@ -217,7 +222,7 @@ def _fail_to(clause: Clause, *, negated: bool) -> str | None:
         token = clause.tokens[clause.finite + 1]
         base = base_of(token.word, "VVN")
         if (
-            base not in _FAIL
+            base not in _FAIL_PLAIN
             or negated
             or token.tag == "VBN"
             or clause.letter(clause.finite + 2) in ("E", "A")
@@ -227,8 +232,11 @@ def _fail_to(clause: Clause, *, negated: bool) -> str | None:
     if clause.kind != "F" or adverbs:
         return None
     base = lexical_base(clause)
-    if base not in _FAIL or "C" in clause.tail or "T" in clause.tail:
+    known = _FAIL if negated else _FAIL_PLAIN
+    if base not in known or "C" in clause.tail or "T" in clause.tail:
         return None
+    if base == "find" and re.search(r"N(V?A|T|G)", clause.tail):
+        return None  # 'found it useful'
     if any(clause.word(i).endswith("ly") for i in range(clause.finite, clause.end)):
         return None  # 'failed to perform it ineptly'
     if clause.letter(clause.finite + 1) not in tuple("DdNARZW") and base not in _FAIL_ALONE:

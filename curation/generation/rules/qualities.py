@@ -38,14 +38,17 @@ class Quality(NamedTuple):
 def find_quality(clause: Clause) -> Quality | None:
     """The adjective or participle after 'be' or a linking verb that the claim ends in."""
     linking = clause.kind == "F" and base_of(clause.verb.word, clause.verb.tag) in _LINKING
-    if clause.kind != "B" and not linking:
+    if clause.kind != "B" and not linking and not _has_been(clause):
         return None
-    position = clause.after_adverbs()
+    first = clause.finite + (2 if _has_been(clause) else 1)
+    position = first
+    while clause.letter(position) == "V":
+        position += 1
     check_words(clause, clause.finite + 1, position)
-    adverbs = {clause.word(i) for i in range(clause.finite + 1, position)}
+    adverbs = {clause.word(i) for i in range(first, position)}
     letter = clause.letter(position)
     is_adverb = clause.word(position - 1) == "well"
-    if is_adverb and position - 1 > clause.finite and letter in ("", "P"):
+    if is_adverb and position > first and letter in ("", "P"):
         return Quality(position - 1, "well", False) if len(adverbs) == 1 else None
     if adverbs - _DEGREE - _WHEN or letter not in ("A", "E"):
         return None
@@ -54,6 +57,14 @@ def find_quality(clause: Clause) -> Quality | None:
     word = clause.word(position)
     known_participle = word in WORDS["affixed_participles"] or word in WORDS["lexical_participles"]
     return Quality(position, word, known_participle or letter == "E")
+
+
+def _has_been(clause: Clause) -> bool:
+    """'has been open', 'will be open'."""
+    following = clause.word(clause.finite + 1)
+    if clause.kind == "M":
+        return clause.word(clause.finite) == "will" and following == "be"
+    return clause.kind == "H" and following == "been"
 
 
 _WHEN = frozenset("usually always generally often normally now currently".split())
@@ -118,7 +129,8 @@ _NOT_WITH = {
     "sure": {"to"}, "present": {"in"}, "cold": {"to"}, "dry": {"on"}, "dark": {"to"},
     "low": {"on"}, "heavy": {"on"}, "easy": {"on"}, "fair": {"for"}, "well": {"for"},
     "crowded": {"with"}, "dead": {"from"}, "alive": {"with"}, "full": {"of"},
-    "sad": {"with", "to"}, "deceitful": {"with"}, "hostile": {"with"}, "poor": {"at"},
+    "sad": {"with", "to"}, "hidden": {"to", "for"}, "doubtful": {"to", "for"},
+    "ill": {"in", "at"}, "deceitful": {"with"}, "hostile": {"with"}, "poor": {"at"},
 }  # fmt: skip
 _BY = frozenset(
     "touched affected harmed changed impressed convinced protected supported supervised attended"
