@@ -9,6 +9,7 @@ from db.runs import STOPPED, UNFINISHED, list_runs
 from pages.components import (
     frame,
     generate_live,
+    generate_look,
     generate_prompts,
     generate_results,
     generate_start,
@@ -38,8 +39,8 @@ def _set_up(runs: list[Run], counts: Counts) -> None:
         )
         return
     waiting = [run for run in runs if run.state in STOPPED and run.state != RunState.CANCELLED]
-    if trial := generate_results.newest_trial(runs):
-        generate_results.look(trial)
+    if trial := generate_look.newest_trial(runs):
+        generate_look.draw(trial)
     elif runs and runs[0] in waiting:
         generate_live.stopped(waiting.pop(0))
     elif runs and runs[0].state == RunState.CANCELLED:

@@ -12,11 +12,15 @@ from db.runs import STOPPED, get_run
 
 
 def trial_of(request: GenerationRequest) -> GenerationRequest:
-    """The same for three anchors, answered at once: to look at before the big run."""
+    """The same for three anchors, answered and shown at once: to look at before the big run."""
     selection = request.selection
     limit = min(TRIAL, selection.limit or TRIAL)
     return request.model_copy(
-        update={"selection": selection.model_copy(update={"limit": limit}), "batch": False}
+        update={
+            "selection": selection.model_copy(update={"limit": limit}),
+            "batch": False,
+            "measure": False,
+        }
     )
 
 

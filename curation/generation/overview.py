@@ -16,6 +16,7 @@ from db.models import (
     AnchorRevision,
     Answer,
     CallState,
+    Diagnostic,
     ModelCall,
     PromptVersion,
     Run,
@@ -25,6 +26,9 @@ from db.models import (
 
 PACE = timedelta(minutes=1)
 """Over which the pace of a run is measured."""
+
+LOOKED_AT = 50
+"""Runs that a model is looked for in."""
 
 RAW_SHOWN = 5
 """Answers with a problem that are shown in full."""
@@ -58,6 +62,7 @@ class Shown(NamedTuple):
     """One call in full.
 
     Attributes:
+        cues: by type id, in their correct spelling.
         variants: type id and text of each variant that the call brought.
         raw: the last answer as it came.
         problems: of the last attempt.
@@ -66,7 +71,7 @@ class Shown(NamedTuple):
     anchor: str
     role: str
     state: CallState
-    cues: tuple[str, ...]
+    cues: dict[str, str]
     variants: tuple[tuple[str, str], ...]
     raw: str
     problems: str
@@ -157,7 +162,7 @@ def _in_full(session: Session, call: ModelCall, text: str) -> Shown:
     last = answers[-1] if answers else None
     return Shown(
         text, call.role, call.state,
-        tuple(SPELLING.get(cue, cue) for cue in call.cues.values()),
+        {type_id: SPELLING.get(cue, cue) for type_id, cue in call.cues.items()},
         tuple((type_id, written) for type_id, written in session.execute(brought)),
         last.raw if last else "", last.error if last else "",
     )  # fmt: skip
@@ -168,6 +173,13 @@ def has_failures(session: Session, run_id: int) -> bool:
     lacking = (col(ModelCall.state) == CallState.FAILED) | (col(ModelCall.problem) != "")
     query = select(col(ModelCall.id)).where(col(ModelCall.run_id) == run_id, lacking).limit(1)
     return session.execute(query).first() is not None
+
+
+def is_measured(session: Session, run_id: int) -> bool:
+    """Whether every variant of a run has its distances."""
+    its = select(col(Diagnostic.variant_id)).where(col(Diagnostic.variant_id) == col(Variant.id))
+    query = select(col(Variant.id)).where(col(Variant.run_id) == run_id, ~its.exists()).limit(1)
+    return session.execute(query).first() is None
 
 
 class CueRow(NamedTuple):
@@ -236,7 +248,16 @@ def written_with(session: Session) -> dict[int, int]:
     return {number or 0: count for number, count in session.execute(query)}
 
 
-def models_used(session: Session, kind: str, *, limit: int = 50) -> list[str]:
+def last_asked(session: Session, kind: str) -> tuple[str, str]:
+    """Model and address of the newest run that asked one; empty where none did."""
+    query = select(col(Run.parameters)).where(col(Run.kind) == kind).order_by(col(Run.id).desc())
+    for (parameters,) in session.execute(query.limit(LOOKED_AT)):
+        if parameters.get("model"):
+            return parameters["model"], parameters.get("base_url", "")
+    return "", ""
+
+
+def models_used(session: Session, kind: str, *, limit: int = LOOKED_AT) -> list[str]:
     """The models that the last runs asked, the newest first."""
     query = (
         select(col(Run.parameters))

@@ -108,7 +108,7 @@ def count_wanted(
         return Wanted(anchors, calls)
     if len(groups) == 1:  # whichever are drawn, they lack the same
         (lacking,) = groups
-        each = {role: selection.limit if role in lacking else 0 for role in roles}
+        each: dict[str, int] = {role: selection.limit if role in lacking else 0 for role in roles}
         return Wanted(selection.limit, each)
     found = wanted_anchors(session, selection, roles, types, seed=seed)
     return Wanted(selection.limit, {role: len(some) for role, some in found.items()})

@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 import streamlit as st
 from sqlmodel import Session
+from streamlit.delta_generator import DeltaGenerator
 
 from curation.generation.overview import source_ids
 from curation.generation.prompts import ROLES, PromptName, types_of
@@ -42,22 +43,22 @@ def draw() -> Choice | None:
         sources = source_ids(session)
         runs = _ended_runs(session)
     options = [which for which in Which if which is not Which.FAILED or runs]
-    left, right = st.columns(2)
-    which = left.selectbox(
+    row = st.container(horizontal=True)
+    which = row.selectbox(
         "Which anchors", options, format_func=lambda which: ALL_ANCHORS[which], key=WHICH,
         persist_state="session",
     )  # fmt: skip
-    roles = _roles(right)
-    left, middle, right = st.columns([2, 2, 1])
-    search = left.text_input(
+    roles = _roles(row)
+    row = st.container(horizontal=True)
+    search = row.text_input(
         "Search", key="generate-search", placeholder="Part of a sentence", max_chars=200,
         persist_state="session",
     )  # fmt: skip
-    source = middle.selectbox(
+    source = row.selectbox(
         "Source", list(sources), index=None, key="generate-source", placeholder="All",
         persist_state="session",
     )  # fmt: skip
-    limit = right.number_input(
+    limit = row.number_input(
         "Sample of", 1, value=None, step=100, key="generate-limit", placeholder="All",
         help="So many anchors, drawn at random by the seed.", persist_state="session",
     )  # fmt: skip
@@ -82,7 +83,7 @@ def _ended_runs(session: Session) -> list[int]:
     return [run.id or 0 for run in runs if run.state not in UNFINISHED]
 
 
-def _roles(place: st.delta_generator.DeltaGenerator) -> tuple[Role, ...]:
+def _roles(place: DeltaGenerator) -> tuple[Role, ...]:
     types = project.types()
     asked = {role: types_of(role, types) for role in ROLES}
     named = [role for role in ROLES if asked[role]]

@@ -23,20 +23,18 @@ def price(model: str) -> Price:
     shown = known or Price()
     # A model has boxes of its own, and new ones when its price was kept: a box keeps its value.
     key = f"generate-price-{hash((model, shown))}"
-    columns = st.columns([2, 2, 1], vertical_alignment="bottom")
+    row = st.container(horizontal=True, vertical_alignment="bottom")
     prompt, completion = (
-        place.number_input(
+        row.number_input(
             f"US$ a million tokens {way}", 0.0, value=value, step=0.05, format="%.3f",
             key=f"{key}-{way}", persist_state="session",
         )
-        for place, way, value in (
-            (columns[0], "in", shown.prompt), (columns[1], "out", shown.completion),
-        )
+        for way, value in (("in", shown.prompt), ("out", shown.completion))
     )  # fmt: skip
     typed = Price(prompt=prompt, completion=completion)
-    columns[2].button(
+    row.button(
         "Keep this price", key=f"{key}-keep", disabled=typed == known, on_click=_keep,
-        args=(model, typed), help="For this model, in this project.", width="stretch",
+        args=(model, typed), help="For this model, in this project.",
     )  # fmt: skip
     if known is None:
         st.caption(
@@ -56,12 +54,12 @@ def _keep(model: str, typed: Price) -> None:
 
 def budget() -> Budget:
     """Boxes with the caps at which a run pauses by itself."""
-    left, right = st.columns(2)
-    money = left.number_input(
+    row = st.container(horizontal=True)
+    money = row.number_input(
         "Pause at (US$)", 0.01, value=MONEY_CAP, step=1.0, key="generate-money",
         placeholder="No cap", persist_state="session",
     )  # fmt: skip
-    calls = right.number_input(
+    calls = row.number_input(
         "Pause at (calls)", 1, value=None, step=100, key="generate-calls", placeholder="No cap",
         help="Repeated ones count.", persist_state="session",
     )  # fmt: skip

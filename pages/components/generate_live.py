@@ -126,12 +126,12 @@ def _why(run: Run) -> str:
 
 def _budget(run: Run) -> Budget:
     caps = Budget(**run.parameters["budget"])
-    left, right = st.columns(2)
-    money = left.number_input(
+    row = st.container(horizontal=True)
+    money = row.number_input(
         "Pause at (US$)", 0.01, value=caps.money, step=1.0, placeholder="No cap",
         key=f"generate-money-{run.id}",
     )  # fmt: skip
-    calls = right.number_input(
+    calls = row.number_input(
         "Pause at (calls)", 1, value=caps.calls, step=100, placeholder="No cap",
         key=f"generate-calls-{run.id}", help="Those made so far count.",
     )  # fmt: skip

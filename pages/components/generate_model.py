@@ -5,7 +5,7 @@ from typing import Any
 import streamlit as st
 
 from curation.generation.addresses import OWN_ADDRESS
-from curation.generation.overview import models_used
+from curation.generation.overview import last_asked, models_used
 from curation.generation.prices import prices
 from curation.generation.prompts import prompt_versions
 from curation.generation.request import KIND, MAX_CONCURRENCY
@@ -15,7 +15,11 @@ from db.settings import without_login
 from pages.components import generate_key, project
 from pages.components.generate_choice import CALLS, MAX_SEED
 
+MODEL, ADDRESS = "generate-model", "generate-address"
 OPENAI, RULES = "openai", "rules"
+NEWEST = 0
+"""In place of a version; None would not be kept from one section to another."""
+
 PROVIDERS = {OPENAI: "A language model", RULES: "Rules, without a model"}
 
 
@@ -42,14 +46,17 @@ def model() -> dict[str, Any]:
     """Boxes for the model and its address; gives both, and the provider."""
     with reading(project.engine()) as session:
         known = [*models_used(session, KIND), *prices(session)]
+        last = last_asked(session, KIND)
+    if last[0] and MODEL not in st.session_state and ADDRESS not in st.session_state:
+        st.session_state[MODEL], st.session_state[ADDRESS] = last
     left, right = st.columns(2)
     name = left.selectbox(
-        "Model", list(dict.fromkeys(known)), index=None, key="generate-model",
-        placeholder="Choose, or type a name", accept_new_options=True, persist_state="session",
+        "Model", list(dict.fromkeys(known)), index=None, key=MODEL,
+        placeholder="Choose or type", accept_new_options=True, persist_state="session",
         help="As the server calls it.",
     )  # fmt: skip
     address = right.text_input(
-        "Address", key="generate-address", max_chars=500, persist_state="session",
+        "Address", key=ADDRESS, max_chars=500, persist_state="session",
         placeholder=without_login(project.settings().openai_base_url) or OWN_ADDRESS,
         help="Of any server that speaks OpenAI's protocol, such as http://127.0.0.1:8000/v1 for "
         "vLLM; docs/generation.md says how to start one. Empty for the one in the placeholder.",
@@ -67,38 +74,38 @@ def _prompts(roles: tuple[Role, ...]) -> dict[Role, int]:
             versions = {row.version: row.id or 0 for row in prompt_versions(session, role)}
         if not versions:
             continue
-        version: int | None = place.selectbox(
-            f"Prompt for {CALLS[role].lower()}", [None, *versions],
-            format_func=lambda v: "The newest version" if v is None else f"Version {v}",
+        version = place.selectbox(
+            f"Prompt for {CALLS[role].lower()}", [NEWEST, *versions],
+            format_func=lambda v: "The newest version" if v == NEWEST else f"Version {v}",
             key=f"generate-prompt-{role}", persist_state="session",
         )  # fmt: skip
-        chosen[role] = versions[version or max(versions)]
+        chosen[role] = versions[max(versions) if version == NEWEST else version]
     return chosen
 
 
 def _fine_points() -> dict[str, Any]:
-    first, second, third = st.columns(3)
-    temperature = first.number_input(
+    row = st.container(horizontal=True)
+    temperature = row.number_input(
         "Temperature", 0.0, 2.0, 1.0, 0.1, key="generate-temperature", persist_state="session",
         help="0 gives the likeliest wording, 1 the model's own variety.",
     )  # fmt: skip
-    concurrency = second.number_input(
+    concurrency = row.number_input(
         "Calls at once", 1, MAX_CONCURRENCY, 16, key="generate-concurrency",
         persist_state="session",
     )  # fmt: skip
-    attempts = third.number_input(
+    attempts = row.number_input(
         "Attempts at a call", 1, 20, 5, key="generate-attempts", persist_state="session",
         help="Failures of the server and unusable answers are asked again, at most so often.",
     )  # fmt: skip
-    tokens = first.number_input(
+    tokens = row.number_input(
         "Longest answer (tokens)", 16, 32_000, 1000, 100, key="generate-tokens",
         persist_state="session",
     )  # fmt: skip
-    timeout = second.number_input(
+    timeout = row.number_input(
         "Wait for an answer (seconds)", 1, 3600, 120, key="generate-timeout",
         persist_state="session",
     )  # fmt: skip
-    third.number_input(
+    row.number_input(
         "Seed", 0, MAX_SEED, 0, key="generate-seed", persist_state="session",
         help="Draws the cues and the sample: the same seed asks for the same cues.",
     )  # fmt: skip

@@ -9,69 +9,21 @@ from curation.cues import cue_list
 from curation.generation.calls import count_calls
 from curation.generation.choices import is_trial
 from curation.generation.costs import CostRow, cost_rows
-from curation.generation.estimate import TRIAL
-from curation.generation.overview import (
-    CueRow,
-    Shown,
-    calls_in_full,
-    cue_rows,
-    has_failures,
-    variant_ids,
-)
-from curation.generation.prompts import ROLES
+from curation.generation.overview import CueRow, cue_rows, has_failures
 from curation.generation.request import Which
 from curation.taxonomy import VariantType
 from db.engine import reading
-from db.models import CallState, Run, RunState
+from db.models import CallState, Run
 from db.runs import STOPPED
-from pages.components import generate_live, project, run_view
-from pages.components.generate_choice import CALLS, RUN, WHICH
+from pages.components import generate_live, generate_look, project, run_view
+from pages.components.generate_choice import RUN, WHICH
 from pages.components.kept import Counts
-from pages.components.review_selection import open_in_review
 
 SECTION, SETUP, RESULTS = "step", "Set up", "Results"
 _ALL = "all"
 _CHOSEN = "generate-result"
 CUES_HEIGHT = 280
 """Of the table of cues, in pixels."""
-
-IN_REVIEW = 5000
-"""Variants of a run that are handed to Review at once."""
-
-
-def look(run: Run) -> None:
-    """A trial as it came: each call with its variants and, beside them, the raw answer."""
-    with reading(project.engine()) as session:
-        shown = calls_in_full(session, run.id or 0, limit=TRIAL * len(ROLES))
-    with st.container(border=True, key=f"generate-look-{run.id}"):
-        st.subheader("The trial", anchor=False)
-        st.text(f"Run {run.id}: {generate_live.title(run)}. Read it before the big run.")
-        labels = {entry.id: entry.label for entry in project.types()}
-        for number, call in enumerate(shown):
-            _call(call, labels, number)
-        generate_live.figures(run)
-        _review(run)
-
-
-def _call(call: Shown, labels: dict[str, str], number: int) -> None:
-    with st.container(border=True, key=f"generate-call-{number}"):
-        asked = f" · cues: {', '.join(call.cues)}" if call.cues else ""
-        st.text(f"{call.anchor}\n{_role(call.role)}{asked}")
-        left, right = st.columns(2)
-        with left:
-            if not call.variants:
-                st.text(f"No variant: {call.problems or 'not asked yet'}.")
-            for type_id, text in call.variants:
-                st.text(f"{labels.get(type_id, type_id)}\n{text}")
-        with right:
-            if call.raw:
-                st.code(call.raw, language=None, wrap_lines=True)
-            if call.variants and call.problems:
-                st.text(f"Problems: {call.problems}.")
-
-
-def _role(role: str) -> str:
-    return next((name for key, name in CALLS.items() if key == role), role)
 
 
 def draw(runs: list[Run], counts: Counts) -> None:
@@ -106,7 +58,7 @@ def _one(run: Run, counts: Counts) -> None:
         generate_live.figures(run)
     with st.container(horizontal=True, vertical_alignment="center"):
         if not is_trial(run) or run.state in STOPPED:
-            _review(run)
+            generate_look.review_button(run)
         st.button(
             "Retry what failed", key="generate-retry", icon=":material/replay:",
             on_click=retry, args=(run.id,), disabled=not counts.get(has_failures, run.id),
@@ -116,7 +68,7 @@ def _one(run: Run, counts: Counts) -> None:
             "pages/diagnostics.py", label="Diagnostics", icon=":material/bar_chart:",
         )  # fmt: skip
     if is_trial(run) and run.state not in STOPPED:
-        look(run)
+        generate_look.draw(run)
 
 
 def mention(run: Run) -> None:
@@ -148,15 +100,6 @@ def retry(run_id: int) -> None:
     state[WHICH], state[RUN], state[SECTION] = Which.FAILED, run_id, SETUP
 
 
-def _review(run: Run) -> None:
-    if st.button(
-        "Review its variants", key=f"generate-review-{run.id}", icon=":material/rate_review:"
-    ):
-        with reading(project.engine()) as session:
-            ids = variant_ids(session, run.id or 0, limit=IN_REVIEW)
-        open_in_review(ids, f"run {run.id}")
-
-
 def _costs(counts: Counts, run_id: int | None) -> None:
     st.subheader("Costs", anchor=False)
     rows = counts.get(cost_rows, run_id=run_id)
@@ -180,7 +123,7 @@ def _costs(counts: Counts, run_id: int | None) -> None:
 def _line(row: CostRow, labels: dict[str, str]) -> dict[str, object]:
     return {
         "Type": labels.get(row.type_id, row.type_id),
-        "Prompt": f"{_role(row.prompt)}, version {row.version}",
+        "Prompt": f"{generate_look.role_name(row.prompt)}, version {row.version}",
         "Model": row.model or row.provider,
         "Calls": row.calls,
         "Variants": row.variants,
@@ -226,10 +169,3 @@ def _coverage(
     if type_id not in types:
         return f"{labels[type_id]}: {used} cues"
     return f"{labels[type_id]}: {used} of {len(cue_list(types[type_id]))} cues"
-
-
-def newest_trial(runs: list[Run]) -> Run | None:
-    """The newest run, if it is a trial that has ended."""
-    newest = runs[0] if runs else None
-    ended = newest is not None and newest.state == RunState.DONE and is_trial(newest)
-    return newest if ended else None

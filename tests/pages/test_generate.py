@@ -99,7 +99,7 @@ def test_a_trial_tells_what_the_run_will_take(
     assert "7 anchors, 14 calls" in told(app)
     assert "going by 6 answered calls" in told(app)
     assert "Expected cost: $0.0" in told(app)
-    assert "By verbal it is not so that" in told(app)
+    assert "By verbal it is not so that" in "".join(part.body for part in app.get("html"))
     assert '"verbal"' in "\n".join(block.value for block in app.code)
     app.button("generate-start").click().run()
     carry_out(ten, started[1])
@@ -151,7 +151,11 @@ def test_a_run_paused_at_its_budget_goes_on_with_a_higher_one(
     costs = app.dataframe[0].value
     assert costs["Variants"].tolist() == [10] * 6
     assert costs["A variant"].tolist() == pytest.approx((costs["Cost"] / 10).tolist())
-    assert "How often each cue was asked for" in [part.label for part in app.expander]
+    cues = app.dataframe[1].value
+    assert set(cues["Type"]) == {"Hedge: single word", "Hedge: phrase"}
+    assert cues["Calls"].sum() == 20 and "of 134 cues" in told(app)
+    app.selectbox("generate-result").set_value("all").run()
+    assert app.dataframe[1].value["Calls"].sum() == 20
 
 
 def test_a_cancelled_run_is_resumed_from_the_results(
