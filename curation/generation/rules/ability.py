@@ -35,11 +35,13 @@ def _for_can(clause: Clause) -> str | None:
     if clause.word(clause.head) in _NOT_ABLE or clause.word(following) in _BEFALL:
         return None
     check_words(clause, following, clause.end)
-    return edited(clause.text, [(clause.verb.start, clause.verb.end, f"{_be(clause, past)} unable to")])
+    return edited(
+        clause.text, [(clause.verb.start, clause.verb.end, f"{_be(clause, past)} unable to")]
+    )
 
 
 def _for_past(clause: Clause) -> str | None:
-    """'was unable to solve it' for 'solved it', 'was unable to lift it' for 'managed to lift it'."""
+    """'was unable to solve it' for 'solved it' and for 'managed to solve it'."""
     verb, following = clause.verb, clause.letter(clause.finite + 1)
     base = lexical_base(clause)
     if base == "manage" and following == "T":

@@ -207,5 +207,3 @@ def _none_of(clause: Clause) -> str | None:
     if "Z" in clause.letters[start:head]:
         return None
     return _put(clause, start, owner, f"none of {word}", edits)
-
-

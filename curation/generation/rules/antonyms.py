@@ -1,11 +1,10 @@
 """Which word is the opposite of another: by the rules' own lists first, then by WordNet.
 
-The lists were checked by hand. Of WordNet only the direct antonym of a word's most frequent sense
-is taken, where that sense is nearly the only one in use.
+The lists were checked by hand. Of WordNet only affixed opposites are taken, of adjectives and
+adverbs in their most frequent sense. Its other antonyms were read and left out: of the adjectives
+most are technical or fit one sense only, of the verbs most are reversals that leave the anchor
+standing (who locked a door may unlock it).
 """
-
-from collections.abc import Iterator
-from functools import lru_cache
 
 from curation.affixes import negative_affix
 from curation.generation.rules.wordnet import Part, first_sense
@@ -31,12 +30,6 @@ def other_quality(word: str, *, participle: bool) -> str | None:
     return found
 
 
-def affixed_verb(base: str) -> str | None:
-    """'distrust' for 'trust'."""
-    found: str | None = WORDS["affixed_verbs"].get(base)
-    return found
-
-
 def affixed_adverb(word: str) -> str | None:
     """'unevenly' for 'evenly'."""
     return WORDS["affixed_adverbs"].get(word) or _by_affix(word, "adv")
@@ -50,15 +43,10 @@ def is_affixed(word: str, opposite: str) -> bool:
     return opposite.endswith(word) and negative_affix(opposite, anchor_words=(word,)) is not None
 
 
-def _antonyms(word: str, part: Part, share: float) -> Iterator[str]:
-    sense = first_sense(word, part)
-    if sense is not None and sense.share >= share and word not in _UNFIT:
-        yield from sense.antonyms
-
-
-@lru_cache(maxsize=16_384)
 def _by_affix(word: str, part: Part) -> str | None:
-    if negative_affix(word) is not None:
+    if word in _UNFIT or negative_affix(word) is not None:
         return None  # 'unsafe' gives way to 'safe', which is no affixal negation
-    found = _antonyms(word, part, AFFIX_SHARE)
-    return next((other for other in found if is_affixed(word, other)), None)
+    sense = first_sense(word, part)
+    if sense is None or sense.share < AFFIX_SHARE:
+        return None
+    return next((other for other in sense.antonyms if is_affixed(word, other)), None)

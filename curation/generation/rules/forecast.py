@@ -79,4 +79,4 @@ def _texts(session: Session, anchors: list[WantedAnchor]) -> dict[int, str]:
         .join(AnchorRevision, current_wording())
         .where(col(Anchor.id).in_([anchor.anchor_id for anchor in anchors]))
     )
-    return {anchor_id: text for anchor_id, text in session.execute(query)}
+    return {row.id: row.text for row in session.execute(query)}

@@ -114,9 +114,11 @@ def _in_no_way(clause: Clause, edits: Edits) -> str | None:
 
 def _was_never(clause: Clause, edits: Edits) -> str | None:
     """'was never repaired': a past state or event without a date."""
-    if clause.verb.tag != "VBD" or has_date(clause) or clause.letter(
-        clause.finite + 1
-    ) not in tuple("AE"):
+    if (
+        clause.verb.tag != "VBD"
+        or has_date(clause)
+        or clause.letter(clause.finite + 1) not in tuple("AE")
+    ):
         return None
     end = clause.verb.end
     return edited(clause.text, [*edits, (end, end, " never")])

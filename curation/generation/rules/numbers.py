@@ -10,7 +10,9 @@ from curation.generation.rules.opening import lowered_opening
 from curation.generation.rules.scope import Edits
 from curation.generation.rules.words import WORDS
 
-_NOT_COUNTED = frozenset(WORDS["units"]) | frozenset("hundred thousand million billion dozen".split())
+_NOT_COUNTED = frozenset(WORDS["units"]) | frozenset(
+    "hundred thousand million billion dozen".split()
+)
 _SINGULAR = {"are": "is", "were": "was", "have": "has", "do": "does"}
 _WHOLE = re.compile(r"(?:[Dd]{1,2}A*N+|R|N)")
 

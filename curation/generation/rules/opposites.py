@@ -6,7 +6,6 @@ from curation.generation.rules.ability import unable
 from curation.generation.rules.antonyms import (
     affixed_adverb,
     affixed_quality,
-    affixed_verb,
     other_quality,
 )
 from curation.generation.rules.clause import Clause, Skip, Skipped, edited
@@ -103,7 +102,7 @@ def inflected(base: str, tag: str) -> str:
 
 def _affixed_verb(clause: Clause) -> str | None:
     base = lexical_base(clause)
-    opposite = affixed_verb(base)
+    opposite = WORDS["affixed_verbs"].get(base)
     if opposite is None or clause.finite != clause.subject_end or clause.kind != "F":
         return None
     following = clause.word(clause.finite + 1)

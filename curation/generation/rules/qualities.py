@@ -122,7 +122,8 @@ _LISTED = frozenset(
 _WITH_ANY = frozenset("in at during throughout under near for from after before".split())
 _WITH_PARTICIPLE = frozenset("with against from as".split())
 _NOT_WITH = {
-    "responsible": {"for"}, "loyal": {"to", "in"}, "tired": {"from"}, "accurate": {"to"}, "connected": {"to"}, "locked": {"in"}, "signed": {"in"},
+    "responsible": {"for"}, "loyal": {"to", "in"}, "tired": {"from"}, "accurate": {"to"},
+    "connected": {"to"}, "locked": {"in"}, "signed": {"in"},
     "long": {"after", "before"}, "new": {"to"}, "late": {"for"}, "good": {"to"},
     "short": {"of", "on"}, "sick": {"of", "with"}, "open": {"about", "with"},
     "clear": {"of", "from"}, "safe": {"from"}, "content": {"to"}, "certain": {"to"},

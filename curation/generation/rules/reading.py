@@ -63,6 +63,7 @@ _ORDERS = frozenset(
     " rolling given".split()
 )
 
+
 def read_statement(text: str) -> Clause:
     """Take a statement apart up to its finite verb, whatever may follow.
 
@@ -89,7 +90,7 @@ def read_statement(text: str) -> Clause:
 
 
 def check_one_claim(clause: Clause) -> None:
-    """Raise ``Skipped`` where the claim is more than one clause, or has words of an unknown kind."""
+    """Raise ``Skipped`` where the claim is more than one clause, or holds unknown words."""
     if "X" in clause.letters or "!" in clause.letters[: clause.end]:
         raise Skipped(Skip.UNCLEAR)
     stray = _stray_verb(clause, joined=False)

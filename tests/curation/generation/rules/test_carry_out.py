@@ -8,10 +8,16 @@ from sqlalchemy import Engine, select
 from curation.generation.calls import cue_use
 from curation.generation.costs import cost_rows
 from curation.generation.rules import RULES_VERSION, carry_out
+from curation.generation.rules import forecast as forecasting
+from curation.generation.rules.forecast import forecast
+from curation.generation.run import checked_request
+from curation.taxonomy import TAXONOMY, variant_type
+from curation.types import seed_taxonomy
 from db.engine import reading, writing
 from db.errors import HedgerowError
 from db.models import Answer, CallState, ModelCall, PromptVersion, Run, RunState, Variant
 from tests.curation.generation import test_run
+from tests.databases import one_database
 from tests.factories import add_anchor
 
 unmeasured = test_run.unmeasured
@@ -78,9 +84,71 @@ def test_a_run_that_is_cut_off_goes_on_to_what_an_unbroken_one_gives(
     assert len(broken) == len({row[0] for row in broken})
 
 
+def test_a_second_run_adds_nothing(anchors: Engine, home: Path) -> None:
+    with writing(anchors) as session:
+        add_anchor(session, "The key turns in the lock.")
+    test_run.carry_out(anchors, home, **RULES)
+    first = test_run.table(anchors)
+    for which in ("without", "slots"):
+        selection = {"which": which}
+        if which == "without":
+            with pytest.raises(HedgerowError, match="nothing to generate"):
+                test_run.carry_out(anchors, home, **RULES, selection=selection)
+        else:
+            _, result = test_run.carry_out(anchors, home, **RULES, selection=selection)
+            assert result["done"] == 0
+    assert test_run.table(anchors) == first
+
+
+@one_database
+def test_a_type_without_rules_is_refused_or_passed_over_with_a_sentence(
+    anchors: Engine, home: Path
+) -> None:
+    own = variant_type("verbal").model_copy(update={"id": "litotes", "label": "Litotes"})
+    with writing(anchors) as session:
+        seed_taxonomy(session, [*TAXONOMY, own])
+    only = {"types": ("litotes",)}
+    with pytest.raises(HedgerowError, match="no rules for litotes: ask a model"):
+        test_run.carry_out(anchors, home, **RULES, selection=only)
+    with reading(anchors) as session:
+        told = forecast(session, checked_request({**RULES, "roles": ("negation",)}))
+        assert told.variants == dict.fromkeys(("verbal", "absolute", "affixal", "lexical"), 40) | {
+            "litotes": 0
+        }
+        assert told.exact and told.sentences()[1] == (
+            "There are no rules for litotes: ask a model for that."
+        )
+    test_run.carry_out(anchors, home, **RULES, roles=("negation",))
+    with reading(anchors) as session:
+        errors = set(session.execute(select(Answer.error)).scalars())
+    assert errors == {"no rule fits: litotes: there are no rules for this type"}
+
+
+@one_database
+def test_a_forecast_of_many_anchors_is_scaled_from_some(
+    anchors: Engine, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(forecasting, "LOOKED_AT", 10)
+    with reading(anchors) as session:
+        told = forecast(session, checked_request({**RULES, "roles": ("hedge",)}))
+    assert (told.variants, told.exact) == ({"word": 40, "phrase": 40}, False)
+    assert told.sentences() == ["About 80 variants to write by rule: 40 word, 40 phrase."]
+
+
+@one_database
+def test_variants_say_whether_wordnet_was_read(
+    anchors: Engine, home: Path, small_wordnet: Path
+) -> None:
+    test_run.carry_out(anchors, home, **RULES, selection={"which": "without", "limit": 1})
+    with reading(anchors) as session:
+        assert set(session.execute(select(Variant.model)).scalars()) == {"with WordNet"}
+
+
 def test_what_no_rule_fits_can_be_asked_of_a_model_afterwards(
     anchors: Engine, home: Path, serve_chat: test_run.Serve
 ) -> None:
+    with writing(anchors) as session:
+        add_anchor(session, "The key turns in the lock.")
     run_id, _ = test_run.carry_out(anchors, home, **RULES, roles=("negation",))
     address, _ = serve_chat()
     selection = {"which": "failed", "run": run_id}
@@ -88,10 +156,8 @@ def test_what_no_rule_fits_can_be_asked_of_a_model_afterwards(
         anchors, home, base_url=address, selection=selection, roles=("negation",)
     )
     with reading(anchors) as session:
-        by_model = session.execute(
-            select(Variant.type_id).where(Variant.provider == "openai").distinct()
-        ).scalars()
-        by_rule = session.execute(
-            select(Variant.type_id).where(Variant.provider == "rules").distinct()
-        ).scalars()
-        assert set(by_model).isdisjoint(set(by_rule)) and result["failed"] == 0
+        slots = select(Variant.anchor_id, Variant.type_id)
+        by_model = list(session.execute(slots.where(Variant.provider == "openai")))
+        by_rule = list(session.execute(slots.where(Variant.provider == "rules")))
+        assert by_model and set(by_model).isdisjoint(by_rule) and result["failed"] == 0
+        assert len(by_model) + len(by_rule) == 41 * 4

@@ -39,6 +39,20 @@ def written(type_id: str, text: str, cue: str = "") -> str | None:
         ("When we arrived, the gate was open.", "When we arrived, the gate was not open."),
         ("There were clouds above the valley.", "There were not any clouds above the valley."),
         ("The soil is warm and moist.", "The soil is not warm or moist."),
+        ("She sat down and read a book.", "She did not sit down or read a book."),
+        ("A man is sitting and reading.", "A man is not sitting or reading."),
+        ("The embassy granted a visa.", "The embassy did not grant a visa."),
+        ("Swimming in the lake is legal.", "Swimming in the lake is not legal."),
+        (
+            "By the summer of 1012, Sigrid was queen.",
+            "By the summer of 1012, Sigrid was not queen.",
+        ),
+        (
+            "The fossa, which hunts by day, is a climber.",
+            "The fossa, which hunts by day, is not a climber.",
+        ),
+        ("The shop is open between nine and noon.", "The shop is not open between nine and noon."),
+        ("The salt is soluble in water and in oil.", "The salt is not soluble in water or in oil."),
     ],
 )
 def test_the_finite_verb_is_negated(anchor: str, variant: str) -> None:
@@ -58,6 +72,13 @@ def test_the_finite_verb_is_negated(anchor: str, variant: str) -> None:
         ("He answers his letters.", "He never answers his letters."),
         ("The plan is practical.", "The plan is in no way practical."),
         ("Early printers worked slowly.", "No early printers worked slowly."),
+        ("Two men are loading a piano.", "Neither of the two men is loading a piano."),
+        ("Five boats were lost.", "None of the five boats were lost."),
+        ("Ann and Ben sold the car.", "Neither Ann nor Ben sold the car."),
+        ("Both the mayor and the clerk were late.", "Neither the mayor nor the clerk was late."),
+        ("The fence was repaired.", "The fence was never repaired."),
+        ("The report contains errors.", "The report contains no errors."),
+        ("The telescope detected a signal.", "The telescope detected no signal."),
     ],
 )
 def test_an_absolute_negator_denies_the_claim(anchor: str, variant: str) -> None:
@@ -72,6 +93,12 @@ def test_an_absolute_negator_denies_the_claim(anchor: str, variant: str) -> None
         ("affixal", "Honeybees can recognise faces.", "Honeybees are unable to recognise faces."),
         ("affixal", "My parents approve of him.", "My parents disapprove of him."),
         ("affixal", "She marks essays consistently.", "She marks essays inconsistently."),
+        ("affixal", "Every seat is comfortable.", "Every seat is uncomfortable."),
+        ("affixal", "She managed to lift the piano.", "She was unable to lift the piano."),
+        ("affixal", "The divers found the wreck.", "The divers were unable to find the wreck."),
+        ("affixal", "They have solved it.", "They have been unable to solve it."),
+        ("affixal", "The staff have been very kind.", "The staff have been very unkind."),
+        ("lexical", "The pool will be open tomorrow.", "The pool will be closed tomorrow."),
         ("lexical", "The kiosk is open on Sundays.", "The kiosk is closed on Sundays."),
         ("lexical", "The council accepted the offer.", "The council rejected the offer."),
         ("lexical", "Most clinics have a refrigerator.", "Most clinics lack a refrigerator."),
@@ -147,6 +174,17 @@ def test_what_is_no_plain_statement_is_left_alone(anchor: str, reason: Skip) -> 
         ("verbal", "The door was open, and the light was on."),
         ("verbal", "She already knows the answer."),
         ("verbal", "He went to Paris to see her."),
+        ("verbal", "She sat down, and he read a book."),
+        ("verbal", "A man dressed in black."),
+        ("absolute", "Ann and Ben met in Rome."),  # neither met whom?
+        ("absolute", "Two hours are enough."),
+        ("absolute", "The fence was repaired in 1912."),
+        ("absolute", "The witness is alive."),
+        ("affixal", "She found the tool useful and sat down."),
+        ("affixal", "Two of the seats are comfortable."),
+        ("negated_antonym", "The page is accessible to everyone."),
+        ("word", "The door was open, and the light was on."),
+        ("word", "The door was open, he said."),
         ("verbal", "Even on Sundays, the shop is open."),
         ("verbal", "Flights resumed on Monday after the ash cloud drifted north."),
         ("absolute", "The governor signed the bill on Monday."),  # 'never' with a dated event
@@ -160,6 +198,12 @@ def test_what_is_no_plain_statement_is_left_alone(anchor: str, reason: Skip) -> 
 )
 def test_what_would_be_unsound_is_left_out(type_id: str, anchor: str) -> None:
     assert written(type_id, anchor) is None
+
+
+def test_what_would_be_misread_inside_a_frame_gets_another() -> None:
+    anchor = "A retired teacher from Leeds has written a novel."
+    result = write_by_rule(anchor, types=[variant_type("phrase")], cues={"phrase": "feel like"})
+    assert result.cues["phrase"] != "feel like"  # 'I feel like a retired teacher …'
 
 
 def test_a_type_of_the_users_own_has_no_rule() -> None:
