@@ -27,6 +27,8 @@ class BatchServer:
         refused: how many batches are refused, and for which reason (a code).
         limit: calls in a batch that is not refused as too large.
         stuck: batches stay in progress for as long as this is set.
+        hear: told what has just happened, before it is answered: 'sent' (a file), 'made' (a batch),
+            'looked at' and its status, 'fetched' (the first half of a file's lines).
     """
 
     complete: Complete
@@ -36,6 +38,7 @@ class BatchServer:
     reason: str = "invalid_request"
     limit: int = 50_000
     stuck: bool = False
+    hear: Callable[[str], None] = lambda event: None
     files: dict[str, bytes] = field(default_factory=dict)
     batches: dict[str, dict[str, Any]] = field(default_factory=dict)
     _numbers: Any = field(default_factory=lambda: itertools.count(1))
@@ -44,11 +47,15 @@ class BatchServer:
         """Answer a request; the path begins behind '/v1'."""
         parts = path.strip("/").split("/")
         if method == "POST" and parts == ["files"]:
-            return 200, self._upload(headers["content-type"], body)
+            sent = self._upload(headers["content-type"], body)
+            self.hear("sent")
+            return 200, sent
         if parts[0] == "files" and parts[-1] == "content" and parts[1] in self.files:
             return 200, self.files[parts[1]]
         if method == "POST" and parts == ["batches"]:
-            return 200, self._create(json.loads(body))
+            made = self._create(json.loads(body))
+            self.hear("made")
+            return 200, made
         if parts == ["batches"]:
             newest = list(reversed(self.batches.values()))
             return 200, {"object": "list", "data": newest, "has_more": False}
@@ -89,6 +96,7 @@ class BatchServer:
             self._end(batch, "expired" if expires else "completed")
         elif batch["status"] == "cancelling":
             self._end(batch, "cancelled")
+        self.hear(f"looked at {batch['status']}")
         return batch
 
     def _validate(self, batch: dict[str, Any]) -> None:

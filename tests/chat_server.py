@@ -80,6 +80,9 @@ class ChatServer:
         faults: share of the calls that fail in one of ``FAULTS``.
         structured: whether it knows structured outputs; if not, it refuses them.
         retry_after: seconds that it asks to wait where a call comes too soon.
+        spread: seconds by which delays differ at most, drawn by the prompt.
+        sent_on_to: an address that it redirects every request to.
+        hear: told each prompt that it is asked, before the answer.
     """
 
     def __init__(
@@ -91,9 +94,13 @@ class ChatServer:
         structured: bool = True,
         key: str = "",
         retry_after: float = 0.05,
+        spread: float = 0.0,
     ) -> None:
         self.delay, self.faults, self.kinds = delay, faults, kinds
         self.structured, self.key, self.retry_after = structured, key, retry_after
+        self.spread = spread
+        self.sent_on_to = ""
+        self.hear: Callable[[str], None] = lambda prompt: None
         self.asked: Counter[str] = Counter()
         self.answered: Counter[str] = Counter()
         self.at_once = self.most_at_once = 0
@@ -107,12 +114,18 @@ class ChatServer:
         headers = {name.decode(): value.decode() for name, value in scope["headers"]}
         if self.key and headers.get("authorization") != f"Bearer {self.key}":
             await _json(send, 401, _error("Incorrect API key provided.", "invalid_api_key"))
+        elif self.sent_on_to:
+            target = self.sent_on_to + scope["path"].removeprefix("/v1")
+            await _json(send, 307, {}, {"location": target})
         elif scope["path"].endswith("/chat/completions"):
             await self._complete(json.loads(body), send)
         elif scope["path"].startswith(("/v1/files", "/v1/batches")):
             path = scope["path"].removeprefix("/v1")
             status, answer = self.batches.handle(scope["method"], path, headers, body)
-            await (_json(send, status, answer) if isinstance(answer, dict) else _raw(send, answer))
+            if isinstance(answer, dict):
+                await _json(send, status, answer)
+            else:
+                await _in_halves(send, answer, lambda: self.batches.hear("fetched"))
         else:
             await _json(send, 404, _error(f"No such path: {scope['path']}", "not_found"))
 
@@ -128,7 +141,8 @@ class ChatServer:
         self.at_once += 1
         self.most_at_once = max(self.most_at_once, self.at_once)
         try:
-            await asyncio.sleep(self.delay)
+            self.hear(prompt)
+            await asyncio.sleep(self.delay + self.spread * _share(prompt, "delay"))
             await self._answer(request, prompt, self._fault(prompt), send)
         finally:
             self.at_once -= 1
@@ -235,10 +249,13 @@ async def _json(
     await send({"type": "http.response.body", "body": json.dumps(value).encode()})
 
 
-async def _raw(send: Send, content: bytes) -> None:
+async def _in_halves(send: Send, content: bytes, between: Callable[[], None]) -> None:
     head = [(b"content-type", b"application/octet-stream")]
     await send({"type": "http.response.start", "status": 200, "headers": head})
-    await send({"type": "http.response.body", "body": content})
+    half = len(content) // 2
+    await send({"type": "http.response.body", "body": content[:half], "more_body": True})
+    await asyncio.to_thread(between)
+    await send({"type": "http.response.body", "body": content[half:]})
 
 
 async def _lifespan(receive: Receive, send: Send) -> None:

@@ -33,5 +33,5 @@ def serve_chat() -> Iterator[Serve]:
 
     yield start
     for server, thread in servers:
-        server.should_exit = True
+        server.should_exit = server.force_exit = True  # answers that hang are not waited for
         thread.join(timeout=10)

@@ -1,19 +1,24 @@
 """A provider's key is nowhere but in the environment of the process that needs it."""
 
+import logging
 import os
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
-from sqlalchemy import Engine
+from sqlalchemy import Engine, select
+from typer.testing import CliRunner
 
+import cli
 from curation.generation.run import checked_request, request_generation
 from curation.project import open_project
 from db.engine import reading, writing
-from db.models import RunState, Source
+from db.models import Answer, ModelCall, Run, RunState, Source
 from db.runs import get_run, start_process
 from db.settings import load_settings
+from tests.chat_server import ChatServer
 from tests.cli.commands import ask, process
 from tests.factories import add_anchor
 from tests.generating import Serve
@@ -34,8 +39,20 @@ def engine(home: Path) -> Engine:
     return engine
 
 
-def request(engine: Engine, address: str) -> int:
-    values = {"model": "fake", "base_url": address, "roles": ("negation",), "attempts": 1}
+@pytest.fixture
+def serve_own(serve_chat: Serve, monkeypatch: pytest.MonkeyPatch) -> Serve:
+    """Start a server whose address the environment names, so that its key goes there."""
+
+    def start(**how: Any) -> tuple[str, ChatServer]:
+        address, server = serve_chat(**how)
+        monkeypatch.setenv("HEDGEROW_OPENAI_BASE_URL", address)
+        return address, server
+
+    return start
+
+
+def request(engine: Engine, address: str, **how: Any) -> int:
+    values = {"model": "fake", "base_url": address, "roles": ("negation",), "attempts": 1} | how
     with writing(engine) as session:
         return request_generation(session, checked_request(values)).id or 0
 
@@ -72,9 +89,9 @@ def files_with(home: Path, secret: str) -> list[Path]:
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
 def test_a_typed_key_reaches_the_process_and_nothing_else(
-    engine: Engine, home: Path, serve_chat: Serve
+    engine: Engine, home: Path, serve_own: Serve
 ) -> None:
-    address, server = serve_chat(key=KEY)
+    address, server = serve_own(key=KEY)
     number = request(engine, address)
     shown = start(engine, number, {"HEDGEROW_OPENAI_API_KEY": KEY})
     with reading(engine) as session:
@@ -88,9 +105,9 @@ def test_a_typed_key_reaches_the_process_and_nothing_else(
 
 
 def test_a_refused_key_is_not_quoted(
-    engine: Engine, home: Path, serve_chat: Serve, monkeypatch: pytest.MonkeyPatch
+    engine: Engine, home: Path, serve_own: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    address, _ = serve_chat(key="another")
+    address, _ = serve_own(key="another")
     monkeypatch.setenv("HEDGEROW_OPENAI_API_KEY", KEY)
     number = request(engine, address)
     result = process("run", str(number))
@@ -100,16 +117,101 @@ def test_a_refused_key_is_not_quoted(
     assert files_with(home, KEY) == []
 
 
+@pytest.fixture
+def keyed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The key is in the environment, and what follows a generation is left out."""
+    monkeypatch.setenv("HEDGEROW_OPENAI_API_KEY", KEY)
+    monkeypatch.setattr("curation.diagnostics.work", lambda context: {})
+
+
+def stored_texts(engine: Engine) -> str:
+    """All that a provider can have put into the database."""
+    with reading(engine) as session:
+        rows = [*session.execute(select(Answer)).scalars(), *session.execute(select(Run)).scalars()]
+        rows += session.execute(select(ModelCall)).scalars()
+        return " ".join(str(row.model_dump()) for row in rows)
+
+
+@pytest.mark.usefixtures("keyed")
 def test_a_server_that_quotes_the_key_in_its_error_is_not_believed(
-    engine: Engine, home: Path, serve_chat: Serve, monkeypatch: pytest.MonkeyPatch
+    engine: Engine, home: Path, serve_own: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
         "tests.chat_server._error",
         lambda message, code: {"error": {"message": f"Bearer {KEY}: {message}", "code": code}},
     )
-    address, _ = serve_chat(faults=1.0, kinds=("server error",))
-    monkeypatch.setenv("HEDGEROW_OPENAI_API_KEY", KEY)
-    monkeypatch.setattr("curation.diagnostics.work", lambda context: {})
+    address, _ = serve_own(faults=1.0, kinds=("server error",))
     result = ask("run", str(request(engine, address)))
-    assert result["failed"] == 2
+    assert result["failed"] == 2 and "Bearer (key): Overloaded." in stored_texts(engine)
+    assert files_with(home, KEY) == []
+
+
+@pytest.mark.usefixtures("keyed")
+@pytest.mark.parametrize("batch", [False, True])
+def test_a_server_that_answers_with_the_key_is_not_quoted_either(
+    engine: Engine, home: Path, serve_own: Serve, monkeypatch: pytest.MonkeyPatch, batch: bool
+) -> None:
+    def echo(*_: object) -> dict[str, Any]:
+        message = {"content": f"Your key is {KEY}.", "refusal": f"Not with {KEY}."}
+        return {"choices": [{"message": message, "finish_reason": KEY}]}
+
+    monkeypatch.setattr("curation.generation.batches.POLL_SECONDS", 0.01)
+    monkeypatch.setattr("tests.chat_server._completion", echo)
+    address, _ = serve_own()
+    assert ask("run", str(request(engine, address, batch=batch)))["failed"] == 2
+    assert "Your key is (key)." in stored_texts(engine)
+    assert files_with(home, KEY) == []
+
+
+@pytest.mark.usefixtures("keyed")
+def test_a_batch_refused_with_the_key_is_not_quoted_either(
+    engine: Engine, home: Path, serve_own: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("curation.generation.batches.POLL_SECONDS", 0.01)
+    address, server = serve_own()
+    server.batches.refused, server.batches.reason = 1, KEY
+    number = request(engine, address, batch=True)
+    result = CliRunner().invoke(cli.app, ["run", str(number)])
+    assert "refused the batch" in result.output and KEY not in result.output
+    assert files_with(home, KEY) == []
+
+
+@pytest.mark.usefixtures("keyed")
+def test_neither_key_nor_texts_follow_a_redirect(
+    engine: Engine, home: Path, serve_own: Serve
+) -> None:
+    elsewhere, thief = serve_own()
+    address, server = serve_own()
+    server.sent_on_to = elsewhere.replace("127.0.0.1", "localhost")
+    result = CliRunner().invoke(cli.app, ["run", str(request(engine, address))])
+    assert result.exit_code == 1 and "another address (http://localhost:" in result.output
+    assert not thief.asked
+    assert files_with(home, KEY) == []
+
+
+@pytest.mark.usefixtures("keyed")
+@pytest.mark.parametrize("bad", [f"{KEY}\n{KEY}", f"\u201c{KEY}\u201d", f"{KEY} {KEY}"])
+def test_a_key_that_was_copied_badly_is_told_but_not_quoted(
+    engine: Engine, home: Path, serve_own: Serve, monkeypatch: pytest.MonkeyPatch, bad: str
+) -> None:
+    monkeypatch.setenv("HEDGEROW_OPENAI_API_KEY", bad)
+    address, server = serve_own(key=KEY)
+    number = request(engine, address)
+    result = CliRunner().invoke(cli.app, ["run", str(number)])
+    assert result.exit_code == 1 and "copy it again" in result.output
+    assert KEY not in result.output and not server.asked
+    assert files_with(home, KEY) == []
+    monkeypatch.setenv("HEDGEROW_OPENAI_API_KEY", f" {KEY}\n")
+    assert ask("run", str(number))["done"] == 2
+
+
+@pytest.mark.usefixtures("keyed")
+def test_the_most_talkative_log_holds_no_key(
+    engine: Engine, home: Path, serve_own: Serve, caplog: pytest.LogCaptureFixture
+) -> None:
+    address, _ = serve_own(key=KEY)
+    with caplog.at_level(logging.DEBUG), caplog.at_level(logging.DEBUG, logger="openai"):
+        assert ask("run", str(request(engine, address)))["done"] == 2
+    assert "openai" in {record.name.partition(".")[0] for record in caplog.records}
+    assert KEY not in caplog.text
     assert files_with(home, KEY) == []

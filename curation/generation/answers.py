@@ -38,6 +38,7 @@ class Problem(StrEnum):
     UNCHANGED = "text unchanged"
     EXPIRED = "batch expired"
     NO_RULE = "no rule fits"
+    RETIRED = "retired meanwhile"
 
 
 class Parsed(NamedTuple):

@@ -1,7 +1,7 @@
 """Making one call, with its retries: which failures pass, and how long to wait."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
 from pydantic import BaseModel
@@ -72,13 +72,18 @@ class Asker:
         """The types that a call asks for, in the taxonomy's order."""
         return [entry for entry in self.types if entry.id in call.type_ids]
 
+    def keep_only(self, in_use: Collection[str]) -> None:
+        """Ask no more for types that are not among these: they were retired meanwhile."""
+        self.types = [entry for entry in self.types if entry.id in in_use]
+
     def question(self, call: Call) -> tuple[str, type[BaseModel]]:
         """The prompt of a call, and what its answer shall be made of."""
         types = self.asked_types(call)
         prompt = fill(call.template, text=call.text, types=types, cues=call.cues)
-        if call.type_ids not in self._answers:  # making one takes longer than sending the call
-            self._answers[call.type_ids] = answer_model(types)
-        return prompt, self._answers[call.type_ids]
+        ids = tuple(entry.id for entry in types)
+        if ids not in self._answers:  # making one takes longer than sending the call
+            self._answers[ids] = answer_model(types)
+        return prompt, self._answers[ids]
 
     async def attempt(self, call: Call, number: int) -> tuple[Attempt, float]:
         """Ask once; whoever calls waits at the gate first.
@@ -105,7 +110,8 @@ class Asker:
         """What a failure makes of its call: failed for good, or to be asked again."""
         again = error.problem not in NEVER and number < self.attempts
         state = CallState.OPEN if again else CallState.FAILED
-        return Attempt(call, number, None, {}, (error.problem,), str(error), state)
+        said = self.model.without_key(str(error))
+        return Attempt(call, number, None, {}, (error.problem,), said, state)
 
     def _wait_after(self, attempt: Attempt, error: CallError) -> float:
         """Seconds before the call is asked again; a server at its limit is left alone by all."""

@@ -92,16 +92,16 @@ class BatchApi:
             raise self.model.explained(error) from error
 
     async def cancel(self, batch_id: str) -> None:
-        """Ask the provider to stop; a batch that has ended stays as it is."""
+        """Ask the provider to stop; a batch that has ended, or is gone, stays as it is."""
         try:
             await self.model.client().batches.cancel(batch_id)
-        except (openai.BadRequestError, openai.ConflictError):
+        except (openai.BadRequestError, openai.ConflictError, openai.NotFoundError):
             return
         except openai.APIError as error:
             raise self.model.explained(error) from error
 
     async def lines(self, file_id: str, *, at_once: int) -> AsyncGenerator[list[bytes]]:
-        """The lines of a file of answers, read as they arrive.
+        """The lines of a file of answers, read as they arrive; none where it was deleted.
 
         Raises:
             CallError: it broke off.
@@ -110,6 +110,8 @@ class BatchApi:
             async with self.model.client().files.with_streaming_response.content(file_id) as file:
                 async for lines in split_lines(file.iter_bytes(), at_once=at_once):
                     yield lines
+        except openai.NotFoundError:
+            return
         except openai.APIError as error:
             raise self.model.explained(error) from error
         except httpx2.HTTPError as error:

@@ -12,7 +12,7 @@ from sqlmodel import Session, col
 from curation.decisions import chunks
 from curation.generation.calls import Call, open_calls
 from curation.generation.request import Price
-from db.models import Answer, CallState, ModelCall
+from db.models import Anchor, Answer, CallState, ModelCall
 
 
 def _open(run_id: int) -> tuple[Any, ...]:
@@ -45,6 +45,18 @@ def put(session: Session, run_id: int, ids: Sequence[int], place: str) -> None:
     for some in chunks(ids):
         of_these = (col(ModelCall.id).in_(some), *_open(run_id))
         session.execute(update(ModelCall).where(*of_these).values(batch=place))
+
+
+def label(session: Session, run_id: int, ids: Sequence[int], place: str) -> None:
+    """Let these calls lie under a label, each to ask about its anchor as it is worded now."""
+    revision = select(col(Anchor.revision)).where(col(Anchor.id) == col(ModelCall.anchor_id))
+    for some in chunks(ids):
+        of_these = (col(ModelCall.id).in_(some), *_open(run_id))
+        session.execute(
+            update(ModelCall)
+            .where(*of_these)
+            .values(batch=place, anchor_revision=revision.scalar_subquery())
+        )
 
 
 def move(session: Session, run_id: int, old: str, new: str) -> int:

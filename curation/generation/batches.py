@@ -8,7 +8,7 @@ the call that it names.
 
 import asyncio
 import uuid
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable
 from contextlib import aclosing, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,19 +17,19 @@ from typing import TypeVar
 from openai.types import Batch
 
 from curation.generation import batch_places as places
-from curation.generation.answers import Problem
 from curation.generation.asking import PASSING, Asker
 from curation.generation.batch_api import ENDED, BatchApi, has_too_many, why_failed
 from curation.generation.batch_files import read_answer, request_line, write_lines
-from curation.generation.calls import Call, count_calls, open_calls
-from curation.generation.client import CallError, Reply
+from curation.generation.batch_store import CHUNK, BatchStore
+from curation.generation.calls import Call
+from curation.generation.client import CallError
 from curation.generation.ledger import Ledger
-from curation.generation.request import ModelRequest, Price
-from curation.generation.storing import Attempt, Origin, cost_of, store_attempts
-from db.engine import reading, writing
+from curation.generation.request import ModelRequest
+from curation.types import types_in_use
+from db.engine import reading
 from db.errors import HedgerowError, RunCancelled, RunPaused
 from db.execution import RunContext
-from db.models import CallState, RunState
+from db.models import RunState
 
 Result = TypeVar("Result")
 
@@ -49,9 +49,6 @@ TRIES = 5
 CANCEL_SECONDS = 15.0
 """How long a cancelled run waits for what its batch has brought."""
 
-CHUNK = 500
-"""Answers stored in one transaction."""
-
 
 @dataclass
 class BatchWorker:
@@ -66,13 +63,13 @@ class BatchWorker:
     asker: Asker
     ledger: Ledger
     at_most: int = MAX_CALLS
-    total: int = 0
-    ended: int = 0
     _tried: bool = False
     _api: BatchApi = field(init=False)
+    _store: BatchStore = field(init=False)
 
     def __post_init__(self) -> None:
         self._api = BatchApi(self.asker.model)
+        self._store = BatchStore(self.context, self.request, self.asker, self.ledger)
 
     async def run(self) -> None:
         """Send what is open, wait, store; until no call is open.
@@ -82,26 +79,12 @@ class BatchWorker:
             RunPaused: the budget is spent, or the provider did not take or finish a batch.
             HedgerowError: no call can succeed.
         """
-        counts = self._read(count_calls)
-        self.total = sum(counts.values())
-        self.ended = self.total - counts[CallState.OPEN]
+        self._store.count()
         try:
-            while place := self._read(places.taken_place) or await self._choose():
+            while place := self._store.read(places.taken_place) or await self._choose():
                 await self._carry_out(place)
         finally:
             await self.asker.model.close()
-
-    @property
-    def _run_id(self) -> int:
-        return self.context.run.id or 0
-
-    def _read(self, query: Callable[..., Result]) -> Result:
-        with reading(self.context.engine) as session:
-            return query(session, self._run_id)
-
-    def _move(self, old: str, new: str) -> int:
-        with writing(self.context.engine) as session:
-            return places.move(session, self._run_id, old, new)
 
     async def _carry_out(self, place: str) -> None:
         batch_id = await self._send(place) if place.startswith(LABELLED) else place
@@ -122,6 +105,8 @@ class BatchWorker:
             RunPaused: the budget allows no further call.
         """
         self.context.check()
+        with reading(self.context.engine) as session:
+            self.asker.keep_only(types_in_use(session))
         if not self._tried:
             self._tried = True
             await self._try_out()
@@ -131,8 +116,7 @@ class BatchWorker:
                 raise RunPaused(self.ledger.spent())
             return ""
         label = LABELLED + uuid.uuid4().hex
-        with writing(self.context.engine) as session:
-            places.put(session, self._run_id, ids, label)
+        self._store.label(ids, label)
         return label
 
     async def _try_out(self) -> None:
@@ -141,12 +125,12 @@ class BatchWorker:
         This shows whether key and model are right, what the server understands, and what an answer
         costs; a batch would show it a day later.
         """
-        for call in self._read(places.one_a_role):
-            if self.ledger.allows():
-                self._report(0, "Asking once, to see that model and parameters are right.")
+        for call in self._store.read(places.one_a_role):
+            if self.ledger.allows() and self.asker.asked_types(call):
+                self._store.report(0, "Asking once, to see that model and parameters are right.")
                 asked = self.asker.attempt(call, call.attempts + 1)
                 attempt, _ = await self._unless_stopped(asked)
-                self._store([attempt], self.request.price)
+                self._store.store([attempt], self.request.price)
 
     def _affordable(self) -> tuple[list[int], bool]:
         """The next calls that fit into the budget and one file; and whether any call is open."""
@@ -156,8 +140,10 @@ class BatchWorker:
         left = float("inf") if cap is None else cap - self.ledger.money
         room = min(self.ledger.room(0.0), self.at_most)
         with reading(self.context.engine) as session:
-            means = places.mean_costs(session, self._run_id, self.request.charged)
-            for call in places.calls_in(session, self._run_id, ""):
+            means = places.mean_costs(session, self._store.run_id, self.request.charged)
+            for call in places.calls_in(session, self._store.run_id, ""):
+                if not self.asker.asked_types(call):  # retired, all of them
+                    continue
                 line = self._line(call)
                 size += len(line)
                 money += means.get(call.role, self._bound(line))
@@ -186,16 +172,16 @@ class BatchWorker:
                 break
             except CallError as error:
                 if error.problem not in PASSING:
-                    self._move(label, "")
+                    self._store.move(label, "")
                     raise HedgerowError(f"The provider takes no such batch: {error}") from error
                 await self._sleep_or_pause(number, error)
-        self._move(label, batch.id)
+        self._store.move(label, batch.id)
         return batch.id
 
     async def _found_or_made(self, label: str) -> Batch:
         if batch := await self._api.find(label, since=self.context.run.created_at):
             return batch
-        self._report(0, "Sending a batch.")
+        self._store.report(0, "Sending a batch.")
         path = self.context.folder / "batch.jsonl"
         try:
             await asyncio.to_thread(self._write_file, path, label)
@@ -205,7 +191,8 @@ class BatchWorker:
 
     def _write_file(self, path: Path, label: str) -> None:
         with reading(self.context.engine) as session:
-            write_lines(path, map(self._line, places.calls_in(session, self._run_id, label)))
+            calls = places.calls_in(session, self._store.run_id, label)
+            write_lines(path, map(self._line, filter(self.asker.asked_types, calls)))
 
     # -- waiting --------------------------------------------------------------------------
 
@@ -215,13 +202,15 @@ class BatchWorker:
             try:
                 batch = await self._unless_stopped(self._api.look(batch_id))
             except CallError as error:
-                self._report(0, f"Waiting for the provider: {error}")
+                self._store.report(0, f"Waiting for the provider: {error}")
             else:
                 if batch.status in ENDED:
                     return batch
                 counts = batch.request_counts
                 done = (counts.completed or 0) + (counts.failed or 0) if counts else 0
-                self._report(done, f"The batch {batch_id} is {batch.status.replace('_', ' ')}.")
+                self._store.report(
+                    done, f"The batch {batch_id} is {batch.status.replace('_', ' ')}."
+                )
             await self._sleep(POLL_SECONDS)
 
     async def _cancel(self, batch_id: str) -> None:
@@ -274,13 +263,14 @@ class BatchWorker:
             if file_id:
                 await self._fetch(file_id, batch.id)
         if batch.status in ("completed", "expired"):
-            self._count_as_failed(batch)
+            self._store.count_as_failed(batch.id, expired=batch.status == "expired")
             return
-        size = self._move(batch.id, "")
+        size = self._store.move(batch.id, "")
         if batch.status == "cancelled":
             raise RunPaused("Paused: the batch was cancelled; resume to send what is left again.")
         if not (has_too_many(batch) and size > 1):
-            raise RunPaused(f"Paused: the provider refused the batch: {why_failed(batch)}")
+            why = self.asker.model.without_key(why_failed(batch))
+            raise RunPaused(f"Paused: the provider refused the batch: {why}")
         self.at_most = min(self.at_most, size) // 2 or 1
 
     async def _fetch(self, file_id: str, batch_id: str) -> None:
@@ -290,49 +280,7 @@ class BatchWorker:
                 async with aclosing(self._api.lines(file_id, at_once=CHUNK)) as arriving:
                     async for lines in arriving:
                         answers = dict(found for line in lines if (found := read_answer(line)))
-                        await asyncio.to_thread(self._store_answers, answers, batch_id)
+                        await asyncio.to_thread(self._store.store_answers, answers, batch_id)
                 return
             except CallError as error:
                 await self._sleep_or_pause(number, error)
-
-    def _store_answers(self, answers: dict[int, Reply | CallError], batch_id: str) -> None:
-        """Store answers to calls that still wait for them in this batch."""
-        with reading(self.context.engine) as session:
-            calls = open_calls(session, self._run_id, ids=list(answers), batch=batch_id)
-        self._store([self._attempt(call, answers[call.id]) for call in calls], self._charged)
-
-    def _attempt(self, call: Call, answer: Reply | CallError) -> Attempt:
-        number = call.attempts + 1
-        if isinstance(answer, CallError):
-            return self.asker.failed(call, number, answer)
-        return self.asker.answered(call, number, answer)
-
-    def _count_as_failed(self, batch: Batch) -> None:
-        """Store that this batch brought no answer to the calls that are left in it."""
-        expired = CallError(Problem.EXPIRED, "The batch expired before this call was made.")
-        left_out = CallError(Problem.SERVER, "The batch ended without an answer to this call.")
-        error = expired if batch.status == "expired" else left_out
-        while calls := self._left_in(batch.id):
-            self._store([self._attempt(call, error) for call in calls], self._charged)
-
-    def _left_in(self, batch_id: str) -> list[Call]:
-        with reading(self.context.engine) as session:
-            return open_calls(session, self._run_id, batch=batch_id, limit=CHUNK)
-
-    @property
-    def _charged(self) -> Price:
-        return self.request.charged
-
-    def _store(self, attempts: Sequence[Attempt], price: Price) -> None:
-        """Store attempts, and set their calls free that are still open."""
-        origin = Origin(self.request.provider, self.request.model)
-        with writing(self.context.engine) as session:
-            stored = store_attempts(session, attempts, origin=origin, price=price)
-            places.put(session, self._run_id, [attempt.call.id for attempt in attempts], "")
-        for attempt in stored:
-            self.ledger.book(cost_of(attempt, price), answered=attempt.reply is not None)
-        self.ended += sum(attempt.state is not CallState.OPEN for attempt in stored)
-
-    def _report(self, done: int, message: str) -> None:
-        money = f" {self.ledger.money:.2f} $ so far." if self.ledger.money else ""
-        self.context.progress(self.ended + done, self.total, message + money)

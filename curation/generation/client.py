@@ -11,11 +11,14 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, NamedTuple
 
+import httpx2
 import openai
 from openai import AsyncOpenAI
 from pydantic import BaseModel, SecretStr
 
+from curation.generation.addresses import OWN_ADDRESS
 from curation.generation.answers import Problem
+from curation.generation.lanes import http_client
 from db.errors import HedgerowError
 from db.settings import without_login
 
@@ -27,6 +30,10 @@ MAX_WAIT_SECONDS = 600.0
 """The longest wait that a server's Retry-After is believed."""
 
 PATH = "/chat/completions"
+
+MIN_SECRET = 8
+"""Characters of a key, at least, that must not be repeated; shorter ones ('EMPTY', 'none') are what
+servers of one's own are given, and words of a text as well."""
 
 _OUT_OF_MONEY = "insufficient_quota"
 
@@ -94,12 +101,14 @@ class ChatModel:
     def client(self) -> AsyncOpenAI:
         """The connection, opened when it is first asked for."""
         if self._client is None:
+            key = checked_key(self.key)
             logging.getLogger("httpx2").setLevel(logging.WARNING)  # a line a call fills the log
             self._client = AsyncOpenAI(
-                api_key=self.key.get_secret_value() or NO_KEY,
-                base_url=self.base_url or None,
+                api_key=key or NO_KEY,
+                base_url=self.base_url or OWN_ADDRESS,  # else the client looks for one itself
                 timeout=self.timeout,
                 max_retries=0,  # each failure is counted, so that retrying is ours
+                http_client=http_client(),
             )
         return self._client
 
@@ -136,7 +145,20 @@ class ChatModel:
                 raise self.explained(error) from error
             except ValueError as error:
                 raise CallError(Problem.SERVER, "The server's answer is no JSON.") from error
-            return read_completion(body)
+            return self.cleaned(read_completion(body))
+
+    def cleaned(self, reply: Reply) -> Reply:
+        """The reply without the key, which a server may have sent back."""
+        return reply._replace(
+            raw=self.without_key(reply.raw),
+            finish_reason=self.without_key(reply.finish_reason),
+            refusal=self.without_key(reply.refusal),
+        )
+
+    def without_key(self, text: str) -> str:
+        """What a server said, without the key in it."""
+        key = self.key.get_secret_value().strip()
+        return text.replace(key, "(key)") if len(key) >= MIN_SECRET else text
 
     def request(self, prompt: str, answer: type[BaseModel] | None) -> dict[str, Any]:
         """The body of a request."""
@@ -177,6 +199,12 @@ class ChatModel:
         if isinstance(error, openai.APIConnectionError):
             return CallError(Problem.CONNECTION, f"{self.where} does not answer.")
         if isinstance(error, openai.AuthenticationError | openai.PermissionDeniedError):
+            if not self.key.get_secret_value():
+                return HedgerowError(
+                    f"{self.where} wants a key and was sent none; type one in on the Generate "
+                    "page, or set HEDGEROW_OPENAI_API_KEY together with HEDGEROW_OPENAI_BASE_URL: "
+                    "the environment's key goes to no other address."
+                )
             return HedgerowError(
                 f"{self.where} refuses the key; check HEDGEROW_OPENAI_API_KEY and what the key "
                 "may use."
@@ -188,26 +216,52 @@ class ChatModel:
         if isinstance(error, openai.RateLimitError):
             if error.code == _OUT_OF_MONEY:
                 return HedgerowError(
-                    f"{self.where} says that the account has no money left; top it up, then "
-                    "resume."
+                    f"{self.where} says that the account has no money left; top it up, then resume."
                 )
             return CallError(Problem.RATE_LIMIT, said, retry_after=_retry_after(error))
         if isinstance(error, openai.InternalServerError):
             return CallError(Problem.SERVER, said, retry_after=_retry_after(error))
         if isinstance(error, openai.APIResponseValidationError):
             return CallError(Problem.SERVER, said)
+        if isinstance(error, openai.APIStatusError) and error.response.is_redirect:
+            return HedgerowError(
+                f"{self.where} sends its callers on to another address"
+                f"{_on_to(error.response)}; give the one that is meant."
+            )
         return CallError(Problem.REFUSED_REQUEST, said)
 
     def _said(self, error: openai.APIError) -> str:
         """What the server said, on one line; a server that repeats the key is not quoted on it."""
-        said = " ".join(str(error.message).split())[:500]
-        key = self.key.get_secret_value()
-        return said.replace(key, "(key)") if key else said
+        return " ".join(self.without_key(str(error.message)).split())[:500]
 
     @property
     def where(self) -> str:
         """The server, for a sentence."""
         return f"The server at {without_login(self.base_url)}" if self.base_url else "OpenAI"
+
+
+def checked_key(key: SecretStr) -> str:
+    """The key as it is sent.
+
+    Raises:
+        HedgerowError: it holds something that no key does.
+    """
+    plain = key.get_secret_value().strip()
+    if not (plain.isascii() and plain.isprintable() and " " not in plain):
+        raise HedgerowError(
+            "Expected a key of letters, digits and signs, found other characters in it; copy it "
+            "again."
+        )
+    return plain
+
+
+def _on_to(response: httpx2.Response) -> str:
+    """Where a redirect leads to, for a sentence; without what may be a secret."""
+    try:
+        target = str(response.url.join(response.headers.get("location", "")))
+    except (httpx2.InvalidURL, ValueError):
+        return ""
+    return f" ({without_login(target)[:200]})"
 
 
 @lru_cache

@@ -18,38 +18,35 @@ class Ledger:
         calls: attempts that ended, failed ones included.
         answers: those that brought an answer.
         money: US dollars.
-        under_way: attempts that have begun and not ended; counted as if each cost what the answers
-            did on average.
+        largest: US dollars of the dearest answer.
+        under_way: attempts that have begun and not ended; counted as if each cost as much as the
+            dearest answer did.
     """
 
     budget: Budget
     calls: int = 0
     answers: int = 0
     money: float = 0.0
+    largest: float = 0.0
     under_way: int = 0
-
-    @property
-    def expected(self) -> float | None:
-        """US dollars for one answer, the mean so far; None before the first."""
-        return self.money / self.answers if self.answers else None
 
     def allows(self) -> bool:
         """Whether one more call stays within the budget."""
         # Where nothing is known of the price of a call, one is made, and looked at.
-        unknown = self.expected is None and self.budget.money is not None
+        unknown = not self.answers and self.budget.money is not None
         return self.under_way == 0 and self.room(0.0) > 0 if unknown else self.room() > 0
 
     def room(self, expected: float | None = None) -> float:
         """How many more calls stay within the budget; infinite without one.
 
         Args:
-            expected: US dollars for one; None for the mean so far.
+            expected: US dollars for one; None for as much as the dearest so far.
         """
         room = float("inf")
         if self.budget.calls is not None:
             room = self.budget.calls - self.calls - self.under_way
         if self.budget.money is not None:
-            each = (self.expected or 0.0) if expected is None else expected
+            each = self.largest if expected is None else expected
             left = self.budget.money - self.money
             if each > 0:
                 room = min(room, left // each - self.under_way)
@@ -62,11 +59,12 @@ class Ledger:
         self.calls += 1
         self.answers += answered
         self.money += cost
+        self.largest = max(self.largest, cost)
 
     def spent(self) -> str:
         """Why the run pauses, for a person."""
         return (
-            f"Paused at the budget: {self.calls:,} calls for {self.money:.2f} $ so far; raise the "
+            f"Paused at the budget: {self.calls:,} calls for ${self.money:,.2f} so far; raise the "
             "budget to go on."
         )
 
@@ -74,12 +72,13 @@ class Ledger:
 def read_ledger(engine: Engine, run_id: int, budget: Budget) -> Ledger:
     """The ledger of a run as its stored answers give it."""
     with reading(engine) as session:
-        calls, answers, money = session.execute(
+        calls, answers, money, largest = session.execute(
             select(
                 func.count(),
                 # Only an answer says how it ended.
                 func.count(func.nullif(col(Answer.finish_reason), "")),
                 func.coalesce(func.sum(col(Answer.cost)), 0.0),
+                func.coalesce(func.max(col(Answer.cost)), 0.0),
             ).where(col(Answer.run_id) == run_id)
         ).one()
-    return Ledger(budget, calls=calls, answers=answers, money=float(money))
+    return Ledger(budget, calls=calls, answers=answers, money=float(money), largest=float(largest))

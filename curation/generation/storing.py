@@ -19,8 +19,9 @@ from curation.generation.judgement import Judgement
 from curation.generation.request import Price
 from curation.starter_corpus import RANDOM_SALT
 from curation.text import bucket, variant_uid
+from curation.types import types_in_use
 from db.columns import now
-from db.models import Answer, CallState, ModelCall, Variant
+from db.models import Anchor, Answer, CallState, ModelCall, Variant
 
 
 class Attempt(NamedTuple):
@@ -79,6 +80,7 @@ def store_attempts(
         for row in _variants(attempt, answer_id=answer_id, origin=origin)
     ]
     if rows:
+        _retire(session, rows)
         _insert_new(session, rows)
     session.connection().execute(
         update(ModelCall)
@@ -87,13 +89,42 @@ def store_attempts(
             state=bindparam("new_state"),
             attempts=bindparam("number"),
             problem=bindparam("found"),
+            anchor_revision=bindparam("asked"),
         ),
         [
-            {"call": a.call.id, "new_state": a.state, "number": a.number, "found": _problem(a)}
+            {
+                "call": a.call.id, "new_state": a.state, "number": a.number, "found": _problem(a),
+                "asked": a.call.anchor_revision,
+            }
             for a in attempts
         ],
-    )
+    )  # fmt: skip
     return attempts
+
+
+def _retire(session: Session, rows: Sequence[dict[str, Any]]) -> None:
+    """Let variants be retired whose anchor or type was while a model wrote them."""
+    retired = _retired_anchors(session, [row["anchor_id"] for row in rows])
+    in_use = types_in_use(session)
+    for row in rows:
+        row["retired"] = row["anchor_id"] in retired or row["type_id"] not in in_use
+
+
+def _retired_anchors(session: Session, anchor_ids: Sequence[int]) -> set[int]:
+    """Those of these anchors that were retired while they were asked about.
+
+    None is retired before this transaction ends.
+    """
+    retired: set[int] = set()
+    for some in chunks(sorted(set(anchor_ids))):
+        query = (
+            select(col(Anchor.id), col(Anchor.retired_at))
+            .where(col(Anchor.id).in_(some))
+            .order_by(col(Anchor.id))
+            .with_for_update(read=True, key_share=True)
+        )
+        retired |= {key or 0 for key, moment in session.execute(query) if moment is not None}
+    return retired
 
 
 def _new_ones(session: Session, attempts: Sequence[Attempt]) -> list[Attempt]:

@@ -15,6 +15,7 @@ from curation.generation.calls import Call, count_calls, open_calls
 from curation.generation.ledger import Ledger
 from curation.generation.request import ModelRequest
 from curation.generation.storing import Attempt, Origin, cost_of, store_attempts
+from curation.types import types_in_use
 from db.engine import reading, writing
 from db.errors import HedgerowError, RunPaused
 from db.execution import RunContext
@@ -36,6 +37,9 @@ STORE_AGAIN_SECONDS = (1.0, 5.0)
 GATHER_SECONDS = 0.1
 """How long answers wait, at most, to be stored in one transaction with others: half the work."""
 
+WAITING = 4
+"""Answers that may wait to be stored, in multiples of the calls at once; then nobody asks on."""
+
 HELD = 200
 """Calls read from the database at a time."""
 
@@ -54,10 +58,15 @@ class Worker:
     _held: deque[Call] = field(default_factory=deque)
     _last: int | None = 0  # id of the last call that was read; None where there are no more
     _reading: asyncio.Lock = field(default_factory=asyncio.Lock)
-    _results: asyncio.Queue[Attempt | None] = field(default_factory=asyncio.Queue)
+    _results: asyncio.Queue[Attempt | None] = field(init=False)
     _stop: asyncio.Event = field(default_factory=asyncio.Event)
     _booked: asyncio.Event = field(default_factory=asyncio.Event)
     _why: Exception | None = None
+
+    def __post_init__(self) -> None:
+        # While the database is busy, what was answered meanwhile is not stored: that may not be
+        # more and more.
+        self._results = asyncio.Queue(WAITING * self.request.concurrency)
 
     async def run(self) -> None:
         """Make all calls that are open.
@@ -76,7 +85,7 @@ class Worker:
             await self._make_calls(min(self.request.concurrency, counts[CallState.OPEN]))
         finally:
             watcher.cancel()
-            self._results.put_nowait(None)
+            await self._results.put(None)
             await writer
             await self.asker.model.close()
         if self._why is not None:
@@ -120,11 +129,14 @@ class Worker:
 
     def _read(self, after: int) -> Sequence[Call]:
         with reading(self.context.engine) as session:
+            self.asker.keep_only(types_in_use(session))
             return open_calls(session, self.context.run.id or 0, after=after, limit=HELD)
 
     async def _make(self, call: Call) -> None:
         """Make a call until it is done, has failed for good, or the run shall stop."""
         number = call.attempts
+        if not self.asker.asked_types(call):  # retired, all of them
+            return
         while await self._may_ask():
             number += 1
             try:
@@ -132,7 +144,7 @@ class Worker:
             finally:
                 self.ledger.under_way -= 1
             self._book(attempt)
-            self._results.put_nowait(attempt)
+            await self._results.put(attempt)
             if attempt.state is not CallState.OPEN:
                 return
             self._look_at_the_server()
@@ -206,17 +218,20 @@ class Worker:
 
     async def _write(self) -> None:
         """Store attempts as they arrive, all that have arrived in one transaction."""
-        ended = False
+        ended = broken = False
         while not ended:
             arrived = [await self._results.get()]
             while not self._results.empty():
                 arrived.append(self._results.get_nowait())
             ended = None in arrived
+            if broken:
+                continue
             try:
                 stored = await self._keep([attempt for attempt in arrived if attempt is not None])
             except Exception as error:  # what cannot be stored must not be asked for
                 self._halt(error)
-                return
+                broken = True
+                continue
             self.done += sum(attempt.state is CallState.DONE for attempt in stored)
             self.failed += sum(attempt.state is CallState.FAILED for attempt in stored)
             self._report()
@@ -242,7 +257,7 @@ class Worker:
 
     def _report(self) -> None:
         failed = f", {self.failed:,} failed" if self.failed else ""
-        money = f", {self.ledger.money:.2f} $" if self.ledger.money else ""
+        money = f", ${self.ledger.money:,.2f}" if self.ledger.money else ""
         self.context.progress(
             self.done + self.failed, self.total, f"{self.done:,} answers stored{failed}{money}."
         )

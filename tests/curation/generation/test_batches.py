@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import Engine, select
 
-from curation.generation import batches
+from curation.generation import batch_store, batches
 from curation.generation.answers import Problem
 from curation.generation.batch_files import read_answer, split_lines
 from curation.generation.client import CallError
@@ -184,8 +184,8 @@ def test_answers_that_were_stored_before_a_process_died_are_not_stored_twice(
             raise RuntimeError("killed")
         return store_attempts(*args, **how)
 
-    store_attempts = batches.store_attempts
-    monkeypatch.setattr(batches, "store_attempts", store)
+    store_attempts = batch_store.store_attempts
+    monkeypatch.setattr(batch_store, "store_attempts", store)
     with pytest.raises(HedgerowError, match="killed"):
         carry_out(anchors, home, base_url=address, batch=True)
     assert 0 < len(table(anchors)) < VARIANTS

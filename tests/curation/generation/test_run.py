@@ -95,6 +95,7 @@ def test_a_wrong_key_ends_the_run_and_says_so_without_the_key(
 ) -> None:
     monkeypatch.setenv("HEDGEROW_OPENAI_API_KEY", "sk-secret-thing")
     address, _ = serve_chat(key="another")
+    monkeypatch.setenv("HEDGEROW_OPENAI_BASE_URL", address)
     with pytest.raises(HedgerowError, match="refuses the key"):
         carry_out(anchors, home, base_url=address)
     with reading(anchors) as session:
