@@ -167,7 +167,10 @@ def open_calls(
         query = query.where(col(ModelCall.batch) == batch)
     # A thousand calls share one template, and hold it in memory once.
     rows = session.execute(query)
-    return [_call(*row, sys.intern(template)) for *row, template in rows]
+    return [
+        _call(row, uid, revision, text, sys.intern(template))
+        for row, uid, revision, text, template in rows
+    ]
 
 
 def _call(row: ModelCall, uid: str, revision: int, text: str, template: str) -> Call:
