@@ -50,6 +50,8 @@ def judge(
     concurrency: Annotated[
         int, typer.Option(min=1, max=MAX_CONCURRENCY, help="Calls at once.")
     ] = 16,
+    max_tokens: Annotated[int, typer.Option(min=16, max=32_000, help="Of one answer.")] = 500,
+    timeout: Annotated[float, typer.Option(min=1, max=3600, help="Seconds for one answer.")] = 120,
     budget: Annotated[
         float | None, typer.Option(metavar="USD", help="Pause when so much is spent.")
     ] = None,
@@ -67,6 +69,7 @@ def judge(
         seed_prompts(session)
         request = _request(
             session, model=model, base_url=base_url, concurrency=concurrency,
+            max_tokens=max_tokens, timeout=timeout,
             prompt=find_version(session, JUDGE, prompt).id,
             budget={"money": budget, "calls": max_calls},
             selection={

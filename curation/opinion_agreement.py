@@ -108,6 +108,16 @@ def agreement(session: Session, reviewer_id: int) -> list[Agreement]:
     return [Agreement(type_id, *counts) for type_id, counts in cells.items()]
 
 
+def verdict_counts(session: Session, reviewer_id: int) -> dict[Verdict, int]:
+    """How often a model has given which verdict, whatever people say."""
+    query = (
+        select(col(Opinion.verdict), func.count())
+        .where(col(Opinion.reviewer_id) == reviewer_id)
+        .group_by(col(Opinion.verdict))
+    )
+    return {Verdict(verdict): number for verdict, number in session.execute(query)}
+
+
 def together(rows: list[Agreement]) -> Agreement:
     """All types together; its type is 'all'."""
     return Agreement("all", *(sum(row[index] for row in rows) for index in range(1, 6)))  # type: ignore[misc]

@@ -198,7 +198,7 @@ def judges(session: Session) -> list[Judge]:
     """The models that have given opinions, in the order in which they came."""
     # By the index of a reviewer's decisions: those of a judge are opinions, all of them.
     of_judge = col(Decision.reviewer_id) == col(Reviewer.id)
-    first = select(func.min(col(Decision.id))).where(of_judge).scalar_subquery()
+    first = select(func.min(col(Decision.id))).where(of_judge).correlate(Reviewer).scalar_subquery()
     number = select(func.count()).select_from(Decision).where(of_judge).scalar_subquery()
     query = (
         select(col(Reviewer.id), col(Reviewer.name), col(Reviewer.counts), number)

@@ -95,10 +95,9 @@ def count_wanted(session: Session, request: JudgeRequest) -> Wanted:
 def _wanted(session: Session, request: JudgeRequest) -> Select[Any]:
     """(uid, anchor, its revision, type, cue) of each variant to judge."""
     selection = request.selection
-    query: Select[Any] = (
-        select(
-            col(Variant.uid), col(Variant.anchor_id), col(Anchor.revision), col(Variant.type_id),
-            col(Variant.cue),
+    query = (
+        select(  # type: ignore[call-overload]
+            Variant.uid, Variant.anchor_id, Anchor.revision, Variant.type_id, Variant.cue
         )
         .join(Anchor, col(Anchor.id) == Variant.anchor_id)
         .join(TypeRow, _type_in_use())

@@ -29,7 +29,7 @@ def draw(counts: Counts, reviewer_id: int, *, key: str) -> None:
             {
                 "Type": labels.get(row.type_id, row.type_id),
                 "Pairs": row.pairs,
-                "Agree": row.share,
+                "Agree": None if row.share is None else 100 * row.share,
                 "Kappa": row.kappa,
                 "Only the model takes it": row.model_only,
                 "Only the person does": row.person_only,
@@ -40,7 +40,7 @@ def draw(counts: Counts, reviewer_id: int, *, key: str) -> None:
         hide_index=True, key=key, width="content",
         column_config={
             "Pairs": st.column_config.NumberColumn(format="localized", help=_HELP["Pairs"]),
-            "Agree": st.column_config.NumberColumn(format="percent", help=_HELP["Agree"]),
+            "Agree": st.column_config.NumberColumn(format="%.0f%%", help=_HELP["Agree"]),
             "Kappa": st.column_config.NumberColumn(format="%.2f", help=_HELP["Kappa"]),
             "Left out": st.column_config.NumberColumn(format="localized", help=_HELP["Left out"]),
         },

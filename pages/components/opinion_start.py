@@ -5,16 +5,19 @@ from typing import Any
 import streamlit as st
 from sqlmodel import Session
 
+from curation.generation.calls import count_calls
 from curation.generation.estimate import Estimate
 from curation.generation.judge import request_opinions
 from curation.generation.judge_calls import count_wanted, estimate_judging
 from curation.generation.judge_request import KIND, JudgeRequest, JudgeSelection
 from curation.generation.prompts import JUDGE, prompt_versions
+from curation.generation.request import MAX_CONCURRENCY
 from curation.generation.run import checked
+from curation.opinion_agreement import verdict_counts
 from curation.opinions import judges
 from db.engine import reading, writing
 from db.errors import HedgerowError
-from db.models import Status
+from db.models import CallState, Run, Status, Verdict
 from db.runs import STOPPED, UNFINISHED, list_runs
 from pages.components import (
     agreement_table,
@@ -40,6 +43,7 @@ STATUSES: dict[Status | None, str] = {
     Status.CONFLICT: "In conflict",
     None: "All but replaced wordings",
 }
+_SAYS = {Verdict.ACCEPT: "accept", Verdict.EDIT: "edit", Verdict.REJECT: "reject"}
 _PROBLEM = "opinion_problem"
 
 
@@ -54,6 +58,9 @@ def draw() -> None:
     with reading(project.engine()) as session:
         runs = list_runs(session, kind=KIND, limit=1)
     counts = Counts()
+    if counts.empty:
+        st.text("There are no variants to judge yet; set up a run that writes some.")
+        return
     active = next((run for run in runs if run.state in UNFINISHED), None)
     if active is not None:
         run_view.follow(
@@ -62,9 +69,29 @@ def draw() -> None:
     else:
         if runs and runs[0].state in STOPPED:
             generate_live.stopped(runs[0])
+        elif runs:
+            _done(runs[0])
         _box(counts)
     _agreement(counts)
     counts.follow()
+
+
+def _done(run: Run) -> None:
+    """What the last run brought, in numbers: what it says of which variant is for Review."""
+    with reading(project.engine()) as session:
+        calls = count_calls(session, run.id or 0)
+    failed = calls[CallState.FAILED]
+    with st.container(border=True, key=f"opinion-done-{run.id}"):
+        st.text(f"Run {run.id}: {generate_live.title(run)}; {run_view.STATES[run.state]}")
+        st.text(
+            f"{calls[CallState.DONE]:,} variants judged, {failed:,} calls failed."
+            + (" What failed is asked about again by the next run." if failed else "")
+        )
+        generate_live.figures(run)
+        st.page_link(
+            "pages/review.py", label="Review, doubtful first", icon=":material/rate_review:",
+            query_params={"order": "Doubtful"},
+        )  # fmt: skip
 
 
 def _box(counts: Counts) -> None:
@@ -73,12 +100,13 @@ def _box(counts: Counts) -> None:
         selection = _selection()
     with st.container(border=True, key="opinion-who"):
         st.subheader("Who judges", anchor=False)
-        values = generate_model.model()
+        values = generate_model.model() | {"prompt": _prompt()}
         generate_key.draw(values["base_url"])
+        values |= _fine_points()
     with st.container(border=True, key="opinion-cost"):
         st.subheader("What it takes", anchor=False)
         if values["model"]:
-            _cost(values | {"selection": selection, "prompt": _prompt()}, counts)
+            _cost(values | {"selection": selection}, counts)
         else:
             st.text("Name a model to see what it would take.")
 
@@ -119,6 +147,28 @@ def _prompt() -> int | None:
     return versions[version]
 
 
+def _fine_points() -> dict[str, Any]:
+    """For slow servers, and for models that think before they answer."""
+    with st.expander("Pace, length of the answers", icon=":material/tune:"):
+        first, second, third = st.columns(3)
+        concurrency = first.number_input(
+            "Calls at once", 1, MAX_CONCURRENCY, 16, key="opinion-concurrency",
+            persist_state="session",
+        )  # fmt: skip
+        tokens = second.number_input(
+            "Longest answer (tokens)", 16, 32_000, 500, 100, key="opinion-tokens",
+            persist_state="session",
+            help="Raise it where a model thinks aloud, or answers are cut off.",
+        )  # fmt: skip
+        timeout = third.number_input(
+            "Wait for an answer (seconds)", 1, 3600, 120, key="opinion-timeout",
+            persist_state="session",
+        )  # fmt: skip
+    return {
+        "concurrency": int(concurrency), "max_tokens": int(tokens), "timeout": float(timeout),
+    }  # fmt: skip
+
+
 def _cost(values: dict[str, Any], counts: Counts) -> None:
     price, budget = generate_cost.price(values["model"]), generate_cost.budget()
     try:
@@ -148,7 +198,7 @@ def _bare(request: JudgeRequest) -> JudgeRequest:
 
 def _in_words(found: Estimate, request: JudgeRequest) -> list[str]:
     if not found.total_calls:
-        return ["Nothing to judge: it has judged every variant of this choice already."]
+        return ["Nothing to judge: no variant of this choice lacks this model's opinion."]
     lines = [f"{found.total_calls:,} variants of {found.anchors:,} anchors, one call for each."]
     if found.cost is None or found.seconds is None:
         return [*lines, "Tokens, cost and time are not known yet: try it on a few."]
@@ -201,7 +251,12 @@ def _agreement(counts: Counts) -> None:
     st.subheader("Agreement with people", anchor=False)
     for judge in found:
         state = "counts" if judge.counts else "does not count"
-        st.text(f"{judge.name}: {judge.opinions:,} opinions; {state}.")
+        said = counts.get(verdict_counts, judge.id) or {}
+        would = ", ".join(f"{what} {said.get(verdict, 0):,}" for verdict, what in _SAYS.items())
+        st.text(
+            f"{judge.name}: {judge.opinions:,} opinions; {state}."
+            + (f"\nWould {would}." if said else "")
+        )
         agreement_table.draw(counts, judge.id, key=f"agreement-{judge.id}")
     st.caption(
         "A sample tells more than what came first for being doubtful: to measure a model, let it "

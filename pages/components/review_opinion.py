@@ -67,14 +67,14 @@ def draw(state: ReviewState, focus: Card, shown: Shown) -> None:
 
 def _told(opinion: GivenOpinion, text: str) -> Markup:
     certainty = (
-        "" if opinion.certainty is None else f"{opinion.certainty:.0%} certain, as it says itself"
+        "" if opinion.certainty is None else f"{opinion.certainty:.0%} certain by its own account"
     )
     parts = [_SAYS[opinion.verdict], review_words.reason(opinion.reason), certainty]
     rows = [
         Markup('<div class="hg-head"><span class="hg-type">{}</span>{}</div>').format(
             opinion.reviewer, join(Markup("<span>{}</span>").format(part) for part in parts if part)
         ),
-        Markup('<div class="hg-definition">{}</div>').format(opinion.comment),
+        Markup('<div class="hg-definition hg-scroll">{}</div>').format(opinion.comment),
     ]
     if opinion.suggestion:
         _, new = diff(text, opinion.suggestion)

@@ -9,7 +9,7 @@ from sqlmodel import Session
 
 from curation import review
 from curation.anchors import correct_anchor
-from curation.opinion_agreement import Agreement, agreement, together
+from curation.opinion_agreement import Agreement, agreement, together, verdict_counts
 from curation.opinions import look
 from curation.review import shown
 from db.engine import reading, writing
@@ -64,6 +64,7 @@ def test_agreement_by_hand(engine: Engine) -> None:
         look(session, families["word"].id or 0, reviewer_id=ada, own_first=True)
     with reading(engine) as session:
         rows = agreement(session, who)
+        assert verdict_counts(session, who) == {A: 11, R: 5, E: 1}
     assert rows == [Agreement("verbal", 2, 1, 1, 3, 1), Agreement("word", 4, 1, 1, 2, 0)]
     assert rows[0].share == 5 / 7 and rows[1].share == 6 / 8
     # 7 pairs: both take 3 of 7, so by chance (9 + 16) / 49 agree.

@@ -21,6 +21,7 @@ from curation.opinions import (
 )
 from curation.release_summary import review_summary
 from curation.review import shown
+from curation.reviewers import ensure_reviewer
 from curation.status import Standing
 from db.engine import reading, writing
 from db.errors import HedgerowError
@@ -53,6 +54,10 @@ def who(engine: Engine) -> int:
     """A model that accepts variants 1 to 3 and would edit 4, of which it is less sure."""
     with writing(engine) as session:
         add_family(session)
+        # A model that reviews without giving opinions, and a person: neither is a judge.
+        reviewing = ensure_reviewer(session, "reviewing", kind=ReviewerKind.MODEL).id or 0
+        for own in (reviewing, person(session, "Cleo")):
+            review.accept(session, shown(session.get_one(Variant, 7)), reviewer_id=own)
         number = judge(session)
         for key in range(1, 4):
             add_opinion(session, session.get_one(Variant, key), reviewer_id=number)

@@ -13,7 +13,7 @@ from db.models import Opinion, RunState, Variant
 from db.runs import list_runs
 from db.settings import load_settings
 from tests.chat_server import opinion_on
-from tests.factories import add_family, person
+from tests.factories import add_anchor, add_family, person
 from tests.generating import Serve
 from tests.pages.conftest import OpenPage
 
@@ -48,10 +48,12 @@ def test_a_trial_then_the_run_then_the_agreement(
     app = section(open_page, address)
     assert "14 variants of 2 anchors, one call for each." in told(app)
     assert "not known yet" in told(app)
+    app.number_input("opinion-concurrency").set_value(4).run()
     app.button("opinion-try").click().run()
     assert "opinions by gpt-4o-mini, 10 variants" in told(app)
     carry_out(started[0], with_source)
     app.run()
+    assert "10 variants judged, 0 calls failed." in told(app)
     assert "4 variants of" in told(app) and "going by 10 answered calls" in told(app)
     app.number_input("generate-calls").set_value(1).run()
     app.button("opinion-start").click().run()
@@ -63,7 +65,7 @@ def test_a_trial_then_the_run_then_the_agreement(
     carry_out(started[1], with_source)
     app.run()
     assert "Nothing to judge" in told(app)
-    assert "judge: gpt-4o-mini, prompt 1: 14 opinions; does not count." in told(app)
+    assert "judge: gpt-4o-mini, prompt 1: 14 opinions; does not count.\nWould acc" in told(app)
     assert "No person has decided on a variant that it has judged yet." in told(app)
     with writing(with_source) as session:
         assert list_runs(session, kind=judge.KIND)[0].state is RunState.DONE
@@ -74,7 +76,16 @@ def test_a_trial_then_the_run_then_the_agreement(
         agrees = opinion_on(variant.text)["verdict"] == "accept"
     app.run()
     (table,) = [frame.value for frame in app.dataframe]
-    assert list(table["Pairs"]) == [1, 1] and list(table["Agree"]) == [float(agrees)] * 2
+    assert list(table["Pairs"]) == [1, 1] and list(table["Agree"]) == [100.0 * agrees] * 2
+
+
+def test_without_variants_it_says_so(open_page: OpenPage, with_source: Engine) -> None:
+    with writing(with_source) as session:
+        add_anchor(session, "The bridge is safe.")
+    app = open_page("generate")
+    app.session_state["step"] = "Second opinions"
+    app.run()
+    assert "no variants to judge yet" in told(app) and not app.get("number_input")
 
 
 def test_the_prompt_can_be_read_filled_in_and_edited(
