@@ -43,8 +43,8 @@ def _set_up(runs: list[Run], counts: Counts) -> None:
         generate_look.draw(trial)
     elif runs and runs[0] in waiting:
         generate_live.stopped(waiting.pop(0))
-    elif runs and runs[0].state == RunState.CANCELLED:
-        st.text(f"Run {runs[0].id} was cancelled; Results has what it brought, and can resume it.")
+    elif runs and runs[0].state in (RunState.DONE, RunState.CANCELLED):
+        generate_results.mention(runs[0])
     for run in waiting:
         generate_results.mention(run)
     generate_start.box(counts)

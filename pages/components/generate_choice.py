@@ -12,7 +12,7 @@ from curation.generation.request import KIND, Selection, Which
 from curation.taxonomy import Role
 from db.engine import reading
 from db.runs import UNFINISHED, list_runs
-from pages.components import generate_types, project
+from pages.components import generate_types, generate_words, project
 
 WHICH, RUN = "generate-which", "generate-run"
 MAX_SEED = 2**31 - 1
@@ -65,7 +65,7 @@ def draw() -> Choice | None:
     run = None
     if which is Which.FAILED:
         run = st.selectbox(
-            "Earlier run", runs, format_func=lambda number: f"Run {number}", key=RUN,
+            "Earlier run", list(runs), format_func=lambda number: runs[number], key=RUN,
             persist_state="session",
         )  # fmt: skip
     if not roles:
@@ -78,9 +78,10 @@ def draw() -> Choice | None:
     return Choice(selection, roles, int(st.session_state.get("generate-seed", 0)))
 
 
-def _ended_runs(session: Session) -> list[int]:
+def _ended_runs(session: Session) -> dict[int, str]:
+    """The earlier runs by number, each with what to call it."""
     runs = list_runs(session, kind=KIND, limit=RUNS)
-    return [run.id or 0 for run in runs if run.state not in UNFINISHED]
+    return {run.id or 0: generate_words.named(run) for run in runs if run.state not in UNFINISHED}
 
 
 def _roles(place: DeltaGenerator) -> tuple[Role, ...]:

@@ -10,6 +10,7 @@ from curation.generation.wanted import Wanted, count_wanted
 from db.engine import reading, writing
 from pages.components import project, run_view
 from pages.components.generate_choice import CALLS, Choice
+from pages.components.generate_words import dollars as dollars
 from pages.components.kept import Counts
 
 MONEY_CAP = 10.0
@@ -120,13 +121,6 @@ def _beyond(found: Estimate, request: GenerationRequest) -> list[str]:
 
 def _count(number: int, what: str) -> str:
     return f"{number:,} {what}{'' if number == 1 else 's'}"
-
-
-def dollars(amount: float) -> str:
-    """An amount as people write it; small ones with what distinguishes them from nothing."""
-    if 0 < amount < 0.01:
-        return f"${amount:.4f}"
-    return f"${amount:,.2f}"
 
 
 def _money(cost: float, request: GenerationRequest) -> str:

@@ -5,7 +5,6 @@ import streamlit as st
 from curation.generation.answers import Problem
 from curation.generation.choices import change_budget
 from curation.generation.doubles import check_alone
-from curation.generation.judge_request import KIND as JUDGE_KIND
 from curation.generation.overview import Trouble, last_troubles, problems, spent
 from curation.generation.request import KIND, Budget
 from db.engine import reading, writing
@@ -13,7 +12,8 @@ from db.errors import HedgerowError
 from db.models import Run, RunState
 from db.runs import UNFINISHED, list_runs, request_cancel
 from pages.components import background, errors, generate_key, kept, project, run_view
-from pages.components.generate_cost import dollars
+from pages.components.generate_words import dollars
+from pages.components.generate_words import title as title
 
 LOOKED_AT = 50
 """Runs among which one at work is looked for: an older one may have been resumed."""
@@ -21,16 +21,14 @@ LOOKED_AT = 50
 _PROBLEM = "generate_resume_problem"
 
 
-def title(run: Run) -> str:
-    """What a run asks, for people; names a model, which is somebody's text."""
-    who = run.parameters["model"] or "rules"
-    limit = run.parameters["selection"]["limit"]
-    what, each = ("opinions", "variants") if run.kind == JUDGE_KIND else ("variants", "anchors")
-    return f"{what} by {who}" + (f", {limit:,} {each}" if limit else "")
-
-
 def figures(run: Run) -> None:
     """Pace and cost so far, and how often which problem came up."""
+    pace(run)
+    troubles(run)
+
+
+def pace(run: Run) -> None:
+    """Calls, tokens and money so far; of a running run, how many calls end in a minute."""
     with reading(project.engine()) as session:
         so_far = spent(session, run.id or 0)
     if not so_far.attempts:
@@ -42,7 +40,6 @@ def figures(run: Run) -> None:
         parts.append(f"{so_far.prompt_tokens:,} tokens in, {so_far.completion_tokens:,} out")
     parts.append(f"{dollars(so_far.cost)}{_of_the_budget(run)}")
     st.text(" · ".join(parts))
-    troubles(run)
 
 
 def _of_the_budget(run: Run) -> str:
@@ -85,7 +82,7 @@ def stopped(run: Run) -> None:
     with st.container(border=True, key=f"generate-stopped-{run.id}"):
         st.text(f"Run {run.id}: {title(run)}")
         st.text(_why(run))
-        figures(run)
+        pace(run)
         budget = _budget(run)
         if run.parameters["provider"] == "openai":
             generate_key.draw(run.parameters["base_url"], f"-{run.id}")
@@ -103,6 +100,7 @@ def stopped(run: Run) -> None:
             st.text(f"Run {other.id} is at work; this one can go on when it has ended.")
         if problem := st.session_state.pop(_PROBLEM, ""):
             errors.show(problem, key="generate-resume")
+        troubles(run)
         run_view.log(run, opened=run.state == RunState.FAILED)
 
 

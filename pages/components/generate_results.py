@@ -1,7 +1,7 @@
 """What a run brought: variants beside the raw answers, costs, cues, and what is left to retry."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import streamlit as st
 
@@ -13,11 +13,13 @@ from curation.generation.overview import CueRow, cue_rows, has_failures
 from curation.generation.request import Which
 from curation.taxonomy import VariantType
 from db.engine import reading
-from db.models import CallState, Run
+from db.models import CallState, Run, RunState
 from db.runs import STOPPED
-from pages.components import generate_live, generate_look, project, run_view
+from pages.components import generate_live, generate_look, generate_words, project, run_view
 from pages.components.generate_choice import RUN, WHICH
 from pages.components.kept import Counts
+
+Row = TypeVar("Row", CostRow, CueRow)
 
 SECTION, SETUP, RESULTS = "step", "Set up", "Results"
 _ALL = "all"
@@ -32,10 +34,7 @@ def draw(runs: list[Run], counts: Counts) -> None:
         st.text("No run has ended yet; set one up.")
         return
     by_id: dict[Any, Run] = {run.id: run for run in runs}
-    names = {
-        key: f"Run {key}: {generate_live.title(run)}, {run_view.STATES[run.state]}"
-        for key, run in by_id.items()
-    } | {_ALL: "All runs"}
+    names = {key: generate_words.named(run) for key, run in by_id.items()} | {_ALL: "All runs"}
     chosen = st.selectbox(
         "Results of", [*by_id, _ALL], format_func=lambda key: names[key], key=_CHOSEN
     )
@@ -72,22 +71,29 @@ def _one(run: Run, counts: Counts) -> None:
 
 
 def mention(run: Run) -> None:
-    """A line about an earlier run that has stopped with calls left to make, and a way to it."""
+    """A line about a run that has ended, or has stopped with calls left, and a way to it."""
     with reading(project.engine()) as session:
-        left = count_calls(session, run.id or 0)[CallState.OPEN]
-    if not left:
+        calls = count_calls(session, run.id or 0)
+    if run.state != RunState.DONE and not calls[CallState.OPEN]:
         return
     with st.container(
-        horizontal=True, vertical_alignment="center", key=f"generate-waiting-{run.id}"
+        horizontal=True, vertical_alignment="center", key=f"generate-mention-{run.id}"
     ):
-        st.text(
-            f"Run {run.id} ({run_view.STATES[run.state]}) has {left:,} calls left to make.",
-            width="content",
-        )
+        st.text(_in_short(run, calls), width="content")
         st.button(
             "Show it", key=f"generate-show-{run.id}", type="tertiary",
             on_click=_show_results, args=(run.id,),
         )  # fmt: skip
+
+
+def _in_short(run: Run, calls: Mapping[CallState, int]) -> str:
+    left = f"{calls[CallState.OPEN]:,} calls left to make"
+    if run.state == RunState.DONE:
+        done, failed = calls[CallState.DONE], calls[CallState.FAILED]
+        return f"Run {run.id} is done: {done:,} calls answered, {failed:,} failed."
+    if run.state == RunState.CANCELLED:
+        return f"Run {run.id} was cancelled with {left}."
+    return f"Run {run.id} ({run_view.STATES[run.state]}) has {left}."
 
 
 def _show_results(run_id: int) -> None:
@@ -109,10 +115,11 @@ def _costs(counts: Counts, run_id: int | None) -> None:
         st.text("Nothing was answered.")
         return
     labels = {entry.id: entry.label for entry in project.types()}
-    dollars = st.column_config.NumberColumn(format="$ %.5f")
+    total, each = (st.column_config.NumberColumn(format=f"$ %.{digits}f") for digits in (4, 6))
     st.dataframe(
-        [_line(row, labels) for row in rows], hide_index=True, key="generate-costs",
-        column_config=dict.fromkeys(("Cost", "A variant", "An accepted one"), dollars),
+        [_line(row, labels) for row in _in_order(rows, labels)], hide_index=True,
+        key="generate-costs", placeholder="–",
+        column_config={"Cost": total, "A variant": each, "An accepted one": each},
     )  # fmt: skip
     st.caption(
         "What a call cost is shared evenly by the types it asked for, attempts that failed "
@@ -120,10 +127,16 @@ def _costs(counts: Counts, run_id: int | None) -> None:
     )
 
 
+def _in_order(rows: Sequence[Row], labels: Mapping[str, str]) -> list[Row]:
+    """The rows in the taxonomy's order of their types; those of a type stay as they are."""
+    places = {type_id: place for place, type_id in enumerate(labels)}
+    return sorted(rows, key=lambda row: places.get(row.type_id, len(places)))
+
+
 def _line(row: CostRow, labels: dict[str, str]) -> dict[str, object]:
     return {
         "Type": labels.get(row.type_id, row.type_id),
-        "Prompt": f"{generate_look.role_name(row.prompt)}, version {row.version}",
+        "Prompt": f"version {row.version}",
         "Model": row.model or row.provider,
         "Calls": row.calls,
         "Variants": row.variants,
@@ -140,6 +153,7 @@ def _cues(counts: Counts, run_id: int | None) -> None:
     if not rows:
         return
     types = {entry.id: entry for entry in project.types()}
+    rows = _in_order(rows, {type_id: entry.label for type_id, entry in types.items()})
     labels = {row.type_id: _label(row.type_id, types) for row in rows}
     st.subheader("Cues", anchor=False)
     st.text(". ".join(_coverage(rows, type_id, types, labels) for type_id in labels) + ".")

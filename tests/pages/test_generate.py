@@ -101,8 +101,10 @@ def test_a_trial_tells_what_the_run_will_take(
     assert "Expected cost: $0.0" in told(app)
     assert "By verbal it is not so that" in "".join(part.body for part in app.get("html"))
     assert '"verbal"' in "\n".join(block.value for block in app.code)
+    with reading(ten) as session:
+        assert get_run(session, started[1]).kind == "diagnose", "nobody waits for that"
     app.button("generate-start").click().run()
-    carry_out(ten, started[1])
+    carry_out(ten, started[2])
     app.run()
     assert "Nothing to generate" in told(app)
     with reading(ten) as session:
