@@ -39,9 +39,8 @@ def _table(types: Mapping[str, VariantType], variants: Mapping[str, int]) -> Non
     st.dataframe(
         [
             {
-                "Type": entry.label, "Id": entry.id, "Role": entry.role,
-                "Example": entry.example, "Variants": variants.get(entry.id, 0),
-                "State": _state(entry), "Version": entry.version,
+                "Type": entry.label, "Role": entry.role, "State": _state(entry),
+                "Variants": variants.get(entry.id, 0), "Example": entry.example,
             }
             for entry in types.values()
         ],

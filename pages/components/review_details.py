@@ -80,11 +80,11 @@ def _history(past: list[PastDecision], models: list[str], *, hidden: bool) -> No
         st.text("No decision yet.")
 
 
-def _siblings(session: Session, state: ReviewState, focus: Card) -> list[tuple[Card, str]]:
-    """The other variants of the anchor that no edit has replaced, each with its type's label."""
-    labels = {entry.id: entry.label for entry in state.types}
+def _siblings(session: Session, focus: Card) -> list[tuple[Card, str]]:
+    """The other variants of the anchor that are in use, each with its type's label."""
+    labels = project.type_names()
     return [
         (item, labels[item.variant.type_id])
         for item in family(session, focus.variant.anchor_id)
-        if item.variant.id != focus.variant.id and item.variant.status != Status.SUPERSEDED
+        if item.stands_beside(focus)
     ]

@@ -157,11 +157,11 @@ class Place:
         return View(cards, focus, hidden)
 
     def _family(self, session: Session, focus: Card) -> tuple[Card, ...]:
-        """The family's cards; a wording that an edit replaced only if it is the one in focus."""
+        """The family's cards; a replaced wording or one out of use only if it is in focus."""
         return tuple(
             item
             for item in family(session, focus.variant.anchor_id)
-            if item.variant.status != Status.SUPERSEDED or item.variant.id == focus.variant.id
+            if item.variant.id == focus.variant.id or item.stands_beside(focus)
         )
 
     def veiled(self, session: Session, variant_ids: list[int]) -> frozenset[int]:
@@ -254,7 +254,9 @@ class Place:
             rest = [
                 c.variant.id
                 for c in family(session, session.get_one(Variant, shown.variant_id).anchor_id)
-                if c.variant.status == Status.PENDING and c.variant.id not in self.skipped
+                if not c.variant.retired
+                and c.variant.status == Status.PENDING
+                and c.variant.id not in self.skipped
             ]
         self.focus_id = rest[0] if rest else None
 

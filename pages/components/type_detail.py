@@ -29,22 +29,28 @@ def draw(entry: VariantType, variants: int) -> None:
     Args:
         variants: of it in use.
     """
-    left, right = st.columns([3, 2], gap="large")
-    with left:
-        st.text(f"{entry.id} · {ROLES[entry.role]}")
-        st.text(entry.definition)
-        cue = known_cue(entry.example, cue_list(entry)) if entry.needs_cue else None
-        markup.show(card.pair(entry.example_anchor, entry.example, cue=cue))
-        st.text(f"In the prompt: {entry.prompt_line}")
-        for line in in_words(entry.surface_check):
-            st.text(line)
-        _versions(entry)
-        if entry.own:
-            _acts(entry, variants)
-        else:
-            st.caption("Built in: it stays as it is. Add a type of your own for anything else.")
-    with right:
-        markup.show(guide(entry))
+    # Laid out as in Review: the guideline beside it, or below in a narrow window.
+    with st.container(horizontal=True, key="desk", gap="large"):
+        with st.container(key="desk-card"):
+            _facts(entry)
+            _versions(entry)
+            if entry.own:
+                _acts(entry, variants)
+            else:
+                st.caption("Built in: it stays as it is. Add a type of your own for anything else.")
+        with st.container(key="desk-guide"):
+            markup.show(guide(entry))
+
+
+def _facts(entry: VariantType) -> None:
+    st.text(f"{entry.id} · {ROLES[entry.role]} · version {entry.version}")
+    st.text(entry.definition)
+    cue = known_cue(entry.example, cue_list(entry)) if entry.needs_cue else None
+    markup.show(card.pair(entry.example_anchor, entry.example, cue=cue))
+    st.markdown("**In the prompt**")
+    st.text(entry.prompt_line)
+    st.markdown("**Surface check**")
+    st.text("\n".join(in_words(entry.surface_check)))
 
 
 def in_words(check: SurfaceCheck) -> list[str]:
