@@ -17,6 +17,7 @@ from curation import counting, diagnostics, export, queue_keys
 from curation.encoders import DEFAULT_ENCODER, load_encoder
 from curation.generation import judge, judge_request
 from curation.generation import run as generation
+from curation.generation.doubles import check_alone
 from db.engine import reading, writing
 from db.errors import HedgerowError
 from db.execution import Work, execute
@@ -62,6 +63,9 @@ def carry_out(
 ) -> None:
     """Carry out a stored run in this process."""
     settings, engine = open_home()
+    with reading(engine) as session:
+        if get_run(session, run_id).kind == generation.KIND:
+            check_alone(session, run_id)
     _show_result(carry_out_run(settings, engine, run_id), as_json)
 
 
