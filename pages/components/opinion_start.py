@@ -32,6 +32,7 @@ from pages.components import (
     signin,
 )
 from pages.components.kept import Counts
+from pages.components.label import plain
 
 TRIAL = 10
 """Variants of a trial."""
@@ -112,7 +113,7 @@ def _box(counts: Counts) -> None:
 
 
 def _selection() -> JudgeSelection:
-    labels = {entry.id: entry.label for entry in project.types()}
+    labels = {entry.id: plain(entry.label) for entry in project.types()}
     types = st.pills(
         "Types", list(labels), selection_mode="multi", format_func=lambda key: labels[key],
         key="opinion-types", help="None picked: all of them.", persist_state="session",
