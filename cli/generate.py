@@ -25,7 +25,7 @@ from curation.generation.rules.forecast import Forecast, forecast
 from curation.generation.run import checked_request, request_generation
 from curation.taxonomy import Role
 from curation.types import known_type, list_types
-from db.engine import writing
+from db.engine import reading, writing
 from db.errors import HedgerowError
 
 TOLD = 8
@@ -111,11 +111,13 @@ def generate(
         request = _chosen(
             session, checked_request(values | {"price": price or Price()}), source, prompts or []
         )
-        if dry_run:
+    if dry_run:
+        with reading(engine) as session:
             found = estimate(session, request)
             written = forecast(session, request) if provider == "rules" else None
-            _show_estimate(found, request, written, is_priced=price is not None, as_json=as_json)
-            return
+        _show_estimate(found, request, written, is_priced=price is not None, as_json=as_json)
+        return
+    with writing(engine) as session:
         author = reviewer_id(session, settings, "") if settings.reviewer else None
         run = request_generation(session, request, requested_by=author)
     result = carry_out_run(settings, engine, run.id or 0)

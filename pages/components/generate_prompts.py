@@ -1,5 +1,7 @@
 """The prompts in their versions: read, filled in for a real anchor, edited as a copy."""
 
+from contextlib import suppress
+
 import streamlit as st
 
 from curation.cues import SPELLING
@@ -28,7 +30,7 @@ from pages.components.generate_choice import CALLS
 from pages.components.kept import Counts
 
 _NAMES: dict[PromptName, str] = {**CALLS, JUDGE: "Second opinions"}
-_EXAMPLE, _TOLD, _PROBLEM = "generate_example", "generate_prompt_told", "generate_prompt_problem"
+_EXAMPLE, _TOLD = "generate_example", "generate_prompt_told"
 
 
 def ensure() -> None:
@@ -100,22 +102,14 @@ def _editor(chosen: PromptVersion, role: PromptName) -> str:
             "Take the changes back", key="generate-undo-prompt", disabled=not edited,
             on_click=_undo, args=(chosen, key),
         )  # fmt: skip
-    if problem := st.session_state.pop(_PROBLEM, ""):
-        errors.show(problem, key="generate-prompt")
     return template
 
 
 def _save(chosen: PromptVersion, key: str) -> None:
-    """Keep the draft where it cannot be used yet."""
-    try:
-        with writing(project.engine()) as session:
-            saved = save_copy(
-                session, chosen, st.session_state[key], author_id=signin.reviewer_id()
-            )
-            st.session_state[_TOLD] = f"Saved as version {saved.version}."
-    except HedgerowError as error:
-        st.session_state[_PROBLEM] = str(error)
-    else:
+    """Store the draft; one that cannot be used yet stays, and the preview says why."""
+    with suppress(HedgerowError), writing(project.engine()) as session:
+        saved = save_copy(session, chosen, st.session_state[key], author_id=signin.reviewer_id())
+        st.session_state[_TOLD] = f"Saved as version {saved.version}."
         st.session_state[key] = chosen.template
 
 

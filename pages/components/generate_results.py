@@ -159,9 +159,8 @@ def _cues(counts: Counts, run_id: int | None) -> None:
     st.text(". ".join(_coverage(rows, type_id, types, labels) for type_id in labels) + ".")
     st.dataframe(
         [
-            {"Type": labels[row.type_id], "Cue": row.cue,
-             "As the paper prints it": row.printed if row.printed != row.cue else "",
-             "Calls": row.used}
+            {"Type": labels[row.type_id], "Cue": row.cue, "Calls": row.used,
+             "As the paper prints it": row.printed if row.printed != row.cue else ""}
             for row in rows
         ],
         hide_index=True, key="generate-cues", width="content", height=CUES_HEIGHT,

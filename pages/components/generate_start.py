@@ -8,7 +8,7 @@ from sqlmodel import col
 
 from curation.generation.choices import trial_of
 from curation.generation.estimate import TRIAL
-from curation.generation.request import KIND, GenerationRequest, Price
+from curation.generation.request import KIND, Budget, GenerationRequest, Price
 from curation.generation.run import checked_request, request_generation
 from db.engine import reading, writing
 from db.errors import HedgerowError
@@ -73,7 +73,7 @@ def _cost(choice: generate_choice.Choice, values: dict[str, Any], counts: Counts
         st.text("Name a model to see what that costs.")
         return
     price = generate_cost.price(values["model"]) if is_model else Price()
-    budget = generate_cost.budget()
+    budget = generate_cost.budget() if is_model else Budget()
     try:
         request = checked_request(values | choice._asdict() | {"price": price, "budget": budget})
     except HedgerowError as error:

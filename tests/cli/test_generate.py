@@ -6,6 +6,7 @@ import pytest
 
 from curation.generation.prices import set_price
 from curation.generation.request import Price
+from curation.generation.run import checked_request, request_generation
 from curation.project import open_project
 from db.engine import writing
 from db.models import RunState, Source
@@ -80,6 +81,41 @@ def test_rules_cost_nothing_and_say_how_many_variants_they_will_write() -> None:
     ask("generate", "--provider", "rules")
     stored = {name: sum(counts.values()) for name, counts in ask("status")["variants"].items()}
     assert {name: stored[name] for name in found["variants"]} == found["variants"]
+
+
+def test_a_dry_run_of_the_rules_speaks_of_no_tokens() -> None:
+    told = said("generate", "--provider", "rules", "--dry-run")
+    assert "costs nothing" in told and "tokens" not in told
+
+
+def test_a_run_is_refused_while_another_makes_its_calls() -> None:
+    engine = open_project(load_settings())
+    with writing(engine) as session:
+        waiting = request_generation(session, checked_request({"model": "fake"})).id
+    sentence = complaint("generate", "--model", "fake", "--limit", "2")
+    assert f"Run {waiting} is at work on 4 of the same calls" in sentence
+    assert [run["run"] for run in ask("status")["runs"]] == [waiting]
+
+
+def test_a_cap_in_money_needs_a_price() -> None:
+    sentence = complaint("generate", "--model", "unheard-of", "--budget", "5")
+    assert "hedgerow prices set" in sentence
+    assert ask("prices", "set", "unheard-of", "1", "2")["completion"] == 2
+    known = {row["model"]: row for row in ask("prices", "list")["prices"]}
+    assert known["unheard-of"]["from"] == "this project" != known["gpt-4o-mini"]["from"]
+    found = ask("generate", "--model", "unheard-of", "--budget", "5", "--dry-run")
+    assert found["price"] == {"prompt": 1, "completion": 2}
+    ask("prices", "forget", "unheard-of")
+    assert "unheard-of" not in {row["model"] for row in ask("prices", "list")["prices"]}
+
+
+def test_a_source_and_a_version_are_named_as_people_call_them() -> None:
+    asked = ["generate", "--model", "fake", "--dry-run"]
+    assert ask(*asked, "--source", "test", "--prompt", "hedge=1")["anchors"] == 9
+    sentence = complaint(*asked, "--source", "other")
+    assert "Expected a source of anchors (test), found other." in sentence
+    assert "from 1 to 1, found 2" in complaint(*asked, "--prompt", "hedge=2")
+    assert "found poem=1" in complaint(*asked, "--prompt", "poem=1")
 
 
 def test_prompts_are_listed_shown_and_added(home: Path) -> None:
