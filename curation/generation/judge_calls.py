@@ -141,19 +141,27 @@ def _judged(reviewer_id: int) -> ColumnElement[bool]:
 
 
 def close_needless(session: Session, run_id: int, reviewer_id: int) -> int:
-    """Close the open calls of a run whose variants another run has had judged since.
+    """Close the open calls of a run that there is nothing to ask about any more.
+
+    Their variants were judged by another run since, replaced by an edit, or are out of use.
 
     Returns:
         How many.
     """
-    judged = (
+    still_asked = (
         select(col(Variant.id))
-        .where(col(Variant.uid) == col(ModelCall.key), _judged(reviewer_id))
+        .join(TypeRow, _type_in_use())
+        .where(
+            col(Variant.uid) == col(ModelCall.key),
+            col(Variant.retired).is_(False),
+            col(Variant.status) != Status.SUPERSEDED,
+            ~_judged(reviewer_id),
+        )
         .exists()
     )
     mine = and_(col(ModelCall.run_id) == run_id, col(ModelCall.state) == CallState.OPEN)
     closed = session.connection().execute(
-        update(ModelCall).where(mine, judged).values(state=CallState.DONE)
+        update(ModelCall).where(mine, ~still_asked).values(state=CallState.DONE)
     )
     return closed.rowcount
 

@@ -7,16 +7,27 @@ import pytest
 from sqlalchemy import Engine, select
 from sqlmodel import col
 
-from curation.anchors import correct_anchor
+from curation.anchors import correct_anchor, retire_anchor
 from curation.generation import judge
 from curation.generation.judge_calls import estimate_judging
 from curation.generation.judge_request import JudgeRequest
 from curation.generation.run import checked
 from curation.opinions import judges, opinions_of
+from curation.review import edit, shown
 from db.engine import reading, writing
 from db.errors import HedgerowError
 from db.execution import execute
-from db.models import Answer, Decision, ModelCall, Opinion, Reviewer, RunState, Status, Variant
+from db.models import (
+    Answer,
+    CallState,
+    Decision,
+    ModelCall,
+    Opinion,
+    Reviewer,
+    RunState,
+    Status,
+    Variant,
+)
 from db.runs import get_run
 from db.settings import Settings
 from tests.chat_server import opinion_on
@@ -149,6 +160,34 @@ def test_a_run_that_the_budget_paused_goes_on_where_it_stopped(
         run.parameters = run.parameters | {"budget": {}}
     carry_out(families, home, run_id)
     assert len(table(families)) == 35 and set(server.asked.values()) == {1}
+
+
+def test_what_was_replaced_or_is_out_of_use_is_not_asked_about_any_more(
+    families: Engine, home: Path, serve_chat: Serve
+) -> None:
+    address, server = serve_chat()
+    run_id = asked(families, base_url=address, budget={"calls": 10}, concurrency=1)
+    with pytest.raises(HedgerowError, match="budget"):
+        carry_out(families, home, run_id)
+    with writing(families) as session:
+        run = get_run(session, run_id)
+        run.parameters = run.parameters | {"budget": {}}
+        left = select(ModelCall.key).where(col(ModelCall.state) == CallState.OPEN)
+        edited, first, *_ = (
+            session.execute(select(Variant).where(col(Variant.uid).in_(left))).scalars().all()
+        )
+        edit(session, shown(edited), reviewer_id=person(session), text="It is not safe.")
+        retire_anchor(session, first.anchor_id)
+        session.flush()
+        retired = session.execute(
+            select(Variant.id).where(
+                col(Variant.retired), col(Variant.uid).in_(left), col(Variant.id) != edited.id
+            )
+        ).all()
+    result = carry_out(families, home, run_id)
+    gone = 1 + len(retired)
+    assert result["done"] == 35 and result["calls"] == 35 - gone == server.asked.total()
+    assert len(table(families)) == 35 - gone
 
 
 def test_a_selection_is_kept(families: Engine, serve_chat: Serve) -> None:
