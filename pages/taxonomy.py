@@ -123,7 +123,7 @@ def _store_new(wanted: OwnType) -> None:
     st.session_state[_ADDED] = st.session_state.get(_ADDED, 0) + 1
     st.session_state[_NEXT_PICKED], st.session_state[_NEXT_PART] = added.id, TYPES
     st.session_state[TOLD] = (
-        f"Added {added.label}. Generate asks for it from now on; reviewers can retype to it and "
+        f"Added {added.label}. It is asked for from now on, and reviewers can retype to it and "
         "write variants of it."
     )
 
@@ -158,9 +158,7 @@ part = st.segmented_control(
     label_visibility="collapsed",
 )  # fmt: skip
 if told := st.session_state.pop(TOLD, ""):
-    with st.container(horizontal=True, vertical_alignment="center", key="type-told"):
-        st.text(told)
-        st.page_link("pages/generate.py", label="Generate", icon=":material/edit_note:")
+    st.text(told)
 if part == ADD:
     _add()
 else:

@@ -14,7 +14,7 @@ from db.engine import reading
 from db.runs import UNFINISHED, list_runs
 from pages.components import generate_types, generate_words, project
 
-WHICH, RUN = "generate-which", "generate-run"
+WHICH, RUN, ROLES_KEY = "generate-which", "generate-run", "generate-roles"
 MAX_SEED = 2**31 - 1
 RUNS = 50
 """Earlier runs that can be chosen to retry what failed in them."""
@@ -88,9 +88,10 @@ def _roles(place: DeltaGenerator) -> tuple[Role, ...]:
     types = project.types()
     asked = {role: types_of(role, types) for role in ROLES}
     named = [role for role in ROLES if asked[role]]
+    st.session_state.setdefault(ROLES_KEY, named[:2])
     chosen = place.pills(
-        "One call an anchor for", named, selection_mode="multi", default=named[:2],
-        format_func=lambda role: f"{CALLS[role]} ({len(asked[role])})", key="generate-roles",
+        "One call an anchor for", named, selection_mode="multi",
+        format_func=lambda role: f"{CALLS[role]} ({len(asked[role])})", key=ROLES_KEY,
         help="In brackets: for so many types, all in one answer.", persist_state="session",
     )  # fmt: skip
     return tuple(role for role in ROLES if role in (chosen or ()))

@@ -3,6 +3,7 @@
 import streamlit as st
 
 from curation.cues import cue_list, known_cue
+from curation.generation.request import Which
 from curation.own_types import restore_type, retire_type, type_versions
 from curation.surface import CLASS_LABELS
 from curation.surface_check import SurfaceCheck
@@ -11,6 +12,8 @@ from db.engine import reading, writing
 from db.models import TypeVersion
 from pages.components import card, kept, markup, project
 from pages.components.clock import local
+from pages.components.generate_choice import ROLES_KEY, WHICH
+from pages.components.generate_types import KEY as TYPES_KEY
 from pages.components.review_guide import guide
 
 CHANGE, TOLD = "own-type-change", "own-type-told"
@@ -106,6 +109,8 @@ def _acts(entry: VariantType, variants: int) -> None:
             )  # fmt: skip
             st.text("Out of use, with its variants.")
             return
+        if st.button("Generate variants", key="type-generate", icon=":material/edit_note:"):
+            _generate(entry)
         st.button("Change", key="type-change", icon=":material/edit:", on_click=_change,
                   args=(entry,))  # fmt: skip
         st.button(
@@ -123,6 +128,14 @@ def _consequence(variants: int) -> str:
         f"Retired, it is no longer asked for, and {its} leave the queues and the next release. "
         "Nothing is lost: it can be restored."
     )
+
+
+def _generate(entry: VariantType) -> None:
+    """Switch to the Generate page, set to write variants of this type for every anchor."""
+    st.session_state[WHICH] = Which.SLOTS
+    st.session_state[ROLES_KEY] = [entry.role]
+    st.session_state[TYPES_KEY] = [entry.id]
+    st.switch_page("pages/generate.py")
 
 
 def _change(entry: VariantType) -> None:

@@ -8,6 +8,7 @@ from curation import review
 from curation.anchors import restore_anchor, retire_anchor
 from curation.diagnostics import count_without_measures, measure_variants
 from curation.distributions import data_version
+from curation.funnel import funnel
 from curation.measures import Flag
 from curation.own_types import (
     add_type,
@@ -137,6 +138,9 @@ def test_a_retired_type_leaves_queues_and_releases_and_comes_back(project: Engin
         assert own[0] not in status_counts(session)
         with pytest.raises(HedgerowError, match="nothing to release"):
             create_release(session)
+        rows = {row.type_id: row for row in funnel(session).rows}
+        assert rows[own[0]].label == "Quantifier negation (retired)"
+        assert (rows[own[0]].variants, rows[own[0]].released) == (0, 1)
     with writing(project) as session:
         assert restore_type(session, own[0]) and not restore_type(session, own[0])
         counts = status_counts(session)[own[0]]

@@ -6,6 +6,7 @@ import pytest
 from sqlalchemy import Engine
 from streamlit.testing.v1 import AppTest
 
+from curation.generation.request import Which
 from curation.own_types import add_type, find_type
 from curation.surface_check import SurfaceCheck
 from curation.taxonomy import TAXONOMY
@@ -147,6 +148,20 @@ def test_a_retired_type_can_be_restored(with_source: Engine, open_page: OpenPage
     press(app, "type-restore")
     with reading(with_source) as session:
         assert "quantifier_negation" in {entry.id for entry in list_types(session)}
+
+
+def test_generate_is_set_to_a_type_of_ones_own(with_source: Engine, open_page: OpenPage) -> None:
+    with writing(with_source) as session:
+        entry = add_type(session, HEDGE)
+        add_family(session)
+    app = open_page("taxonomy")
+    app.selectbox(key="shown").set_value(entry.id).run()
+    press(app, "type-generate")
+    assert app.title[0].value == "Generate"
+    assert app.multiselect(key="generate-types").value == [entry.id]
+    assert app.selectbox(key="generate-which").value == Which.SLOTS
+    roles = next(group for group in app.get("button_group") if group.key == "generate-roles")
+    assert roles.value == ["hedge"]
 
 
 @pytest.fixture
