@@ -87,8 +87,8 @@ def _place(clause: Clause, type_id: str, cue: str) -> str | None:
 def _framed(clause: Clause, frame: str) -> str | None:
     """The whole statement in a frame: 'It seems that …'."""
     opens_itself = frame.endswith(", {}")
-    if clause.letters[0] in "SGE" and not opens_itself:
-        return None  # 'whether when …', 'I feel like because …'
+    if not opens_itself and not _may_follow(clause, frame):
+        return None
     first = clause.tokens[0]
     if frame.endswith("like {}") and first.lower in ("a", "an"):
         return None  # 'I feel like a teacher …' is read as somebody who feels like one
@@ -100,6 +100,15 @@ def _framed(clause: Clause, frame: str) -> str | None:
     if word is None:
         return None
     return frame.replace("{}", word + clause.text[first.end :])
+
+
+def _may_follow(clause: Clause, frame: str) -> bool:
+    """Whether the statement can stand in the frame as it opens: not 'whether when we arrived'."""
+    letter = clause.letters[0]
+    if letter == "S":
+        return frame.endswith("that {}")
+    is_subject = clause.tokens[0].tag == "VVG" and clause.subject_start == 0
+    return letter not in "GE" or is_subject  # 'that swimming here is legal'
 
 
 def _with_adverb(clause: Clause, cue: str) -> str | None:

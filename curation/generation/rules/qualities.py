@@ -130,7 +130,7 @@ _NOT_WITH = {
     "sure": {"to"}, "present": {"in"}, "cold": {"to"}, "dry": {"on"}, "dark": {"to"},
     "low": {"on"}, "heavy": {"on"}, "easy": {"on"}, "fair": {"for"}, "well": {"for"},
     "crowded": {"with"}, "dead": {"from"}, "alive": {"with"}, "full": {"of"},
-    "sad": {"with", "to"}, "hidden": {"to", "for"}, "doubtful": {"to", "for"},
+    "sad": {"with", "to"}, "hidden": {"to", "for", "in"}, "doubtful": {"to", "for"},
     "ill": {"in", "at"}, "deceitful": {"with"}, "hostile": {"with"}, "poor": {"at"},
 }  # fmt: skip
 _BY = frozenset(

@@ -180,6 +180,9 @@ def test_what_is_no_plain_statement_is_left_alone(anchor: str, reason: Skip) -> 
         ("absolute", "Two hours are enough."),
         ("absolute", "The fence was repaired in 1912."),
         ("absolute", "The witness is alive."),
+        ("absolute", "The price rose sharply last quarter."),
+        ("lexical", "The apprentice is visible in the mirror."),
+        ("negated_antonym", "Visitors are welcome."),  # 'not unwelcome' says less
         ("affixal", "She found the tool useful and sat down."),
         ("affixal", "Two of the seats are comfortable."),
         ("negated_antonym", "The page is accessible to everyone."),
@@ -198,6 +201,14 @@ def test_what_is_no_plain_statement_is_left_alone(anchor: str, reason: Skip) -> 
 )
 def test_what_would_be_unsound_is_left_out(type_id: str, anchor: str) -> None:
     assert written(type_id, anchor) is None
+
+
+def test_an_opening_clause_stands_after_that_only() -> None:
+    anchor = "When we arrived, the gate was open."
+    cues = [f"not {word}" for word in ("clear", "sure", "very clear", "certain")]
+    for cue in cues:
+        written = write_by_rule(anchor, types=[variant_type("phrase")], cues={"phrase": cue})
+        assert "that when we arrived" in written.texts["phrase"]
 
 
 def test_what_would_be_misread_inside_a_frame_gets_another() -> None:
