@@ -8,7 +8,8 @@ from pydantic import BaseModel
 
 from curation.generation.answers import Parsed, Problem, answer_model, parse_answer
 from curation.generation.calls import Call
-from curation.generation.client import CallError, ChatModel, Reply
+from curation.generation.client import ChatModel
+from curation.generation.completions import CallError, Reply
 from curation.generation.prompts import fill
 from curation.generation.storing import Attempt
 from curation.taxonomy import VariantType

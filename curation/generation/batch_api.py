@@ -15,7 +15,8 @@ from openai.types import Batch
 
 from curation.generation.answers import Problem
 from curation.generation.batch_files import ENDPOINT, split_lines
-from curation.generation.client import CallError, ChatModel
+from curation.generation.client import ChatModel
+from curation.generation.completions import CallError
 from db.errors import HedgerowError
 
 LABEL = "hedgerow"

@@ -8,7 +8,7 @@ from curation.generation import batch_places as places
 from curation.generation.answers import Problem
 from curation.generation.asking import Asker
 from curation.generation.calls import Call, count_calls, open_calls
-from curation.generation.client import CallError, Reply
+from curation.generation.completions import CallError, Reply
 from curation.generation.ledger import Ledger
 from curation.generation.request import ModelRequest, Price
 from curation.generation.storing import Attempt, Origin, cost_of, store_attempts

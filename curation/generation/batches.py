@@ -22,7 +22,7 @@ from curation.generation.batch_api import ENDED, BatchApi, has_too_many, why_fai
 from curation.generation.batch_files import read_answer, request_line, write_lines
 from curation.generation.batch_store import CHUNK, BatchStore
 from curation.generation.calls import Call
-from curation.generation.client import CallError
+from curation.generation.completions import CallError
 from curation.generation.ledger import Ledger
 from curation.generation.request import ModelRequest
 from curation.types import types_in_use
@@ -87,12 +87,13 @@ class BatchWorker:
             await self.asker.model.close()
 
     async def _carry_out(self, place: str) -> None:
-        batch_id = await self._send(place) if place.startswith(LABELLED) else place
         try:
-            batch = await self._wait(batch_id)
+            if place.startswith(LABELLED):
+                place = await self._send(place)
+            batch = await self._wait(place)
         except RunCancelled:
             if self.context.stop_reason is RunState.CANCELLED:
-                await self._cancel(batch_id)
+                await self._cancel(place)
             raise
         await self._collect(batch)
 
@@ -213,17 +214,26 @@ class BatchWorker:
                 )
             await self._sleep(POLL_SECONDS)
 
-    async def _cancel(self, batch_id: str) -> None:
-        """Cancel a batch, and store what it has brought if that comes soon."""
+    async def _cancel(self, place: str) -> None:
+        """Cancel the batch here if there is one, and store what it has brought if that comes soon.
+
+        Where only a label is known, the run was cancelled while the batch was being made.
+        """
         with suppress(CallError, RunPaused):
-            await self._api.cancel(batch_id)
-            batch = await self._api.look(batch_id)
+            if place.startswith(LABELLED):
+                made = await self._api.find(place, since=self.context.run.created_at)
+                self._store.move(place, made.id if made else "")
+                if made is None:
+                    return
+                place = made.id
+            await self._api.cancel(place)
+            batch = await self._api.look(place)
             begun = asyncio.get_running_loop().time()
             while batch.status not in ENDED:
                 if asyncio.get_running_loop().time() > begun + CANCEL_SECONDS:
                     return  # who resumes the run finds it, and what it brought
                 await asyncio.sleep(LOOK_SECONDS)
-                batch = await self._api.look(batch_id)
+                batch = await self._api.look(place)
             await self._collect(batch)
 
     async def _sleep(self, seconds: float) -> None:

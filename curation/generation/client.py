@@ -6,10 +6,9 @@ counted, with how long the server asked to wait.
 
 import json
 import logging
-import math
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import httpx2
 import openai
@@ -18,6 +17,8 @@ from pydantic import BaseModel, SecretStr
 
 from curation.generation.addresses import OWN_ADDRESS
 from curation.generation.answers import Problem
+from curation.generation.completions import CallError, read_completion, retry_after
+from curation.generation.completions import Reply as Reply
 from curation.generation.lanes import http_client
 from db.errors import HedgerowError
 from db.settings import without_login
@@ -26,8 +27,6 @@ NO_KEY = "none"
 """Sent where no key is set: the client wants one, and local servers ignore it."""
 
 TIMEOUT_SECONDS = 120.0
-MAX_WAIT_SECONDS = 600.0
-"""The longest wait that a server's Retry-After is believed."""
 
 PATH = "/chat/completions"
 
@@ -36,34 +35,6 @@ MIN_SECRET = 8
 servers of one's own are given, and words of a text as well."""
 
 _OUT_OF_MONEY = "insufficient_quota"
-
-
-class Reply(NamedTuple):
-    """A model's answer as it came.
-
-    Attributes:
-        finish_reason: 'stop', or why it ended otherwise ('length', 'content_filter').
-        prompt_tokens, completion_tokens: as the server reports them; None where it does not.
-    """
-
-    raw: str
-    finish_reason: str
-    prompt_tokens: int | None
-    completion_tokens: int | None
-    refusal: str = ""
-
-
-class CallError(Exception):
-    """A call that brought no answer.
-
-    Attributes:
-        retry_after: seconds the server asks to wait; None where it says nothing.
-    """
-
-    def __init__(self, problem: Problem, message: str, *, retry_after: float | None = None) -> None:
-        super().__init__(message)
-        self.problem = problem
-        self.retry_after = retry_after
 
 
 @dataclass
@@ -218,9 +189,9 @@ class ChatModel:
                 return HedgerowError(
                     f"{self.where} says that the account has no money left; top it up, then resume."
                 )
-            return CallError(Problem.RATE_LIMIT, said, retry_after=_retry_after(error))
+            return CallError(Problem.RATE_LIMIT, said, retry_after=retry_after(error.response))
         if isinstance(error, openai.InternalServerError):
-            return CallError(Problem.SERVER, said, retry_after=_retry_after(error))
+            return CallError(Problem.SERVER, said, retry_after=retry_after(error.response))
         if isinstance(error, openai.APIResponseValidationError):
             return CallError(Problem.SERVER, said)
         if isinstance(error, openai.APIStatusError) and error.response.is_redirect:
@@ -273,42 +244,3 @@ def response_format(answer: type[BaseModel]) -> dict[str, Any]:
             "name": answer.__name__, "schema": answer.model_json_schema(), "strict": True,
         },
     }  # fmt: skip
-
-
-def read_completion(body: Any) -> Reply:
-    """Read a completion, as parsed JSON; servers differ in what they leave out.
-
-    Raises:
-        CallError: it holds no message.
-    """
-    try:
-        choice = body["choices"][0]
-        message, usage = choice["message"], body.get("usage") or {}
-        return Reply(
-            raw=_text(message.get("content")),
-            finish_reason=_text(choice.get("finish_reason")),
-            prompt_tokens=_count(usage.get("prompt_tokens")),
-            completion_tokens=_count(usage.get("completion_tokens")),
-            refusal=_text(message.get("refusal")),
-        )
-    except (AttributeError, IndexError, KeyError, TypeError) as error:
-        raise CallError(Problem.SERVER, "The server sent an answer without a message.") from error
-
-
-def _text(value: Any) -> str:
-    if isinstance(value, str):
-        return value
-    return json.dumps(value, ensure_ascii=False) if value else ""
-
-
-def _count(value: Any) -> int | None:
-    return value if isinstance(value, int) and value >= 0 else None
-
-
-def _retry_after(error: openai.APIStatusError) -> float | None:
-    """Seconds to wait that the server's Retry-After names; None for a date or nonsense."""
-    try:
-        seconds = float(error.response.headers.get("retry-after", ""))
-    except ValueError:
-        return None
-    return min(seconds, MAX_WAIT_SECONDS) if math.isfinite(seconds) and seconds >= 0 else None

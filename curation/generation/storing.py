@@ -14,7 +14,7 @@ from sqlmodel import Session, col
 from curation.decisions import chunks
 from curation.generation.answers import Problem
 from curation.generation.calls import Call
-from curation.generation.client import Reply
+from curation.generation.completions import Reply
 from curation.generation.judgement import Judgement
 from curation.generation.request import Price
 from curation.starter_corpus import RANDOM_SALT

@@ -14,7 +14,7 @@ from sqlalchemy import Engine, select
 from curation.generation import batch_store, batches
 from curation.generation.answers import Problem
 from curation.generation.batch_files import read_answer, split_lines
-from curation.generation.client import CallError
+from curation.generation.completions import CallError
 from curation.generation.run import checked_request, request_generation
 from db import execution
 from db.engine import reading, writing
@@ -250,6 +250,53 @@ def test_cancelling_a_run_cancels_its_batch_and_keeps_what_it_brought(
     assert sizes(server) == [78, 38], "and one at once, as before every first batch"
     assert len(table(anchors)) == VARIANTS and set(server.asked.values()) == {1}
     assert problems(anchors) == [], "a call that was cancelled was no attempt"
+
+
+@one_database
+def test_a_batch_that_is_made_while_its_run_is_cancelled_is_cancelled_too(
+    anchors: Engine, home: Path, served: tuple[str, ChatServer]
+) -> None:
+    address, server = served
+
+    def cancel(event: str) -> None:
+        if event == "made":
+            with writing(anchors) as session:
+                request_cancel(session, session.execute(select(Run.id)).scalar_one() or 0)
+            time.sleep(0.5)  # the run has stopped before it hears that the batch was made
+
+    server.batches.hear = cancel
+    with pytest.raises(HedgerowError, match="cancelled"):
+        carry_out(anchors, home, base_url=address, batch=True)
+    (batch,) = server.batches.batches.values()
+    assert batch["status"] == "cancelled"
+
+
+@one_database
+def test_a_batch_that_the_provider_has_forgotten_is_told_in_a_sentence(
+    anchors: Engine, home: Path, served: tuple[str, ChatServer]
+) -> None:
+    address, server = served
+    run_id = stop_in_progress(anchors, home, address, server, request_pause)
+    server.batches.batches.clear()
+    with pytest.raises(HedgerowError, match="knows no batch 'batch_"):
+        again(anchors, home, run_id)
+
+
+@one_database
+def test_answers_that_were_deleted_at_the_providers_are_asked_for_again(
+    anchors: Engine, home: Path, served: tuple[str, ChatServer]
+) -> None:
+    address, server = served
+
+    def delete(event: str) -> None:
+        if event == "looked at completed":
+            server.batches.hear = lambda event: None
+            server.batches.files.clear()
+
+    server.batches.hear = delete
+    _, result = carry_out(anchors, home, base_url=address, batch=True)
+    assert (result["done"], result["failed"], result["calls"]) == (80, 0, 158)
+    assert sizes(server) == [78, 78] and problems(anchors) == ["server error"] * 78
 
 
 @pytest.mark.parametrize("budget", [{"calls": 30}, {"money": 0.6}])

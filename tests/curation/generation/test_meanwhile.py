@@ -16,7 +16,8 @@ from curation.generation.answers import Problem
 from curation.generation.asking import Asker
 from curation.generation.batch_store import BatchStore
 from curation.generation.calls import open_calls
-from curation.generation.client import ChatModel, Reply
+from curation.generation.client import ChatModel
+from curation.generation.completions import Reply
 from curation.generation.ledger import read_ledger
 from curation.generation.run import checked_request, request_generation
 from curation.taxonomy import TAXONOMY
