@@ -13,6 +13,7 @@ from db.models import TypeVersion
 from pages.components import card, kept, markup, project
 from pages.components.clock import local
 from pages.components.generate_choice import ROLES_KEY, WHICH
+from pages.components.generate_results import SECTION, SETUP
 from pages.components.generate_types import KEY as TYPES_KEY
 from pages.components.review_guide import guide
 
@@ -135,7 +136,8 @@ def _generate(entry: VariantType) -> None:
     st.session_state[WHICH] = Which.SLOTS
     st.session_state[ROLES_KEY] = [entry.role]
     st.session_state[TYPES_KEY] = [entry.id]
-    st.switch_page("pages/generate.py")
+    # Without any, Streamlit refuses to leave a page whose boxes stand in the address.
+    st.switch_page("pages/generate.py", query_params={SECTION: SETUP})
 
 
 def _change(entry: VariantType) -> None:

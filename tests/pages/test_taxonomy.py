@@ -154,8 +154,9 @@ def test_generate_is_set_to_a_type_of_ones_own(with_source: Engine, open_page: O
     with writing(with_source) as session:
         entry = add_type(session, HEDGE)
         add_family(session)
-    app = open_page("taxonomy")
-    app.selectbox(key="shown").set_value(entry.id).run()
+    app = open_page("overview").switch_page("pages/taxonomy.py")
+    app.query_params["shown"] = entry.label  # as in the address of whoever picked it
+    app.run()
     press(app, "type-generate")
     assert app.title[0].value == "Generate"
     assert app.multiselect(key="generate-types").value == [entry.id]
