@@ -1,6 +1,8 @@
 """What a run will take, said before it starts: calls, tokens, money, time; and its caps."""
 
 import streamlit as st
+from sqlalchemy import func, select
+from sqlmodel import col
 
 from curation.generation.estimate import Estimate, estimate
 from curation.generation.prices import DATED, own_prices, price_of, set_price
@@ -8,6 +10,7 @@ from curation.generation.prompts import ROLES
 from curation.generation.request import BATCH_SHARE, Budget, GenerationRequest, Price
 from curation.generation.wanted import Wanted, count_wanted
 from db.engine import reading, writing
+from db.models import Answer
 from pages.components import project, run_view
 from pages.components.generate_choice import CALLS, Choice
 from pages.components.generate_words import dollars as dollars
@@ -73,7 +76,14 @@ def wanted_by(counts: Counts, choice: Choice) -> Wanted | None:
 
 
 def estimated(request: GenerationRequest, wanted: Wanted) -> Estimate:
-    """What the run will take, as far as that is known."""
+    """What the run will take, as far as that is known; measured anew when answers have come."""
+    with reading(project.engine()) as session:
+        newest = session.execute(select(func.max(col(Answer.id)))).scalar()
+    return _estimated(request, wanted, newest)
+
+
+@st.cache_data(max_entries=32, show_spinner=False)
+def _estimated(request: GenerationRequest, wanted: Wanted, newest: int | None) -> Estimate:
     with reading(project.engine()) as session:
         return estimate(session, request, wanted)
 

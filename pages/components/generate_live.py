@@ -1,11 +1,13 @@
 """A generation as it goes on: pace, cost, problems; one that has stopped, and how it goes on."""
 
+from collections.abc import Mapping
+
 import streamlit as st
 
 from curation.generation.answers import Problem
 from curation.generation.choices import change_budget
 from curation.generation.doubles import check_alone
-from curation.generation.overview import Trouble, last_troubles, problems, spent
+from curation.generation.overview import Progress, Spent, Trouble, last_troubles, progress
 from curation.generation.request import KIND, Budget
 from db.engine import reading, writing
 from db.errors import HedgerowError
@@ -23,14 +25,32 @@ _PROBLEM = "generate_resume_problem"
 
 def figures(run: Run) -> None:
     """Pace and cost so far, and how often which problem came up."""
-    pace(run)
-    troubles(run)
+    found = _progress(run)
+    _pace(run, found.spent)
+    _troubles(run, found.problems)
 
 
-def pace(run: Run) -> None:
-    """Calls, tokens and money so far; of a running run, how many calls end in a minute."""
+def troubles(run: Run) -> None:
+    """How often which problem came up, with the last raw texts of one."""
+    _troubles(run, _progress(run).problems)
+
+
+def _progress(run: Run) -> Progress:
+    """As the answers give it; of a run that does nothing now, as it was counted before."""
+    if run.state in UNFINISHED:
+        with reading(project.engine()) as session:
+            return progress(session, run.id or 0)
+    return _last_progress(run.id or 0, run.attempt)
+
+
+@st.cache_data(max_entries=100, show_spinner=False)
+def _last_progress(run_id: int, attempt: int) -> Progress:
     with reading(project.engine()) as session:
-        so_far = spent(session, run.id or 0)
+        return progress(session, run_id)
+
+
+def _pace(run: Run, so_far: Spent) -> None:
+    """Calls, tokens and money so far; of a running run, how many calls end in a minute."""
     if not so_far.attempts:
         return
     parts = [f"{so_far.attempts:,} calls made"]
@@ -47,10 +67,8 @@ def _of_the_budget(run: Run) -> str:
     return f" of at most {dollars(money)}" if money else ""
 
 
-def troubles(run: Run) -> None:
+def _troubles(run: Run, counts: Mapping[Problem, int]) -> None:
     """How often which problem came up, and the last raw texts of the one that is picked."""
-    with reading(project.engine()) as session:
-        counts = problems(session, run.id or 0)
     if not counts:
         return
     said = ", ".join(f"{problem.value} {number:,}" for problem, number in counts.items())
@@ -82,7 +100,8 @@ def stopped(run: Run) -> None:
     with st.container(border=True, key=f"generate-stopped-{run.id}"):
         st.text(f"Run {run.id}: {title(run)}")
         st.text(_why(run))
-        pace(run)
+        found = _progress(run)
+        _pace(run, found.spent)
         budget = _budget(run)
         if run.parameters["provider"] == "openai":
             generate_key.draw(run.parameters["base_url"], f"-{run.id}")
@@ -100,7 +119,7 @@ def stopped(run: Run) -> None:
             st.text(f"Run {other.id} is at work; this one can go on when it has ended.")
         if problem := st.session_state.pop(_PROBLEM, ""):
             errors.show(problem, key="generate-resume")
-        troubles(run)
+        _troubles(run, found.problems)
         run_view.log(run, opened=run.state == RunState.FAILED)
 
 

@@ -15,9 +15,8 @@ from curation.generation.overview import (
     example_anchor,
     last_troubles,
     models_used,
-    problems,
+    progress,
     source_ids,
-    spent,
     variant_ids,
     written_by,
 )
@@ -53,7 +52,10 @@ def half(anchors: Engine, home: Path, serve_chat: Serve, monkeypatch: pytest.Mon
 
 def test_every_problem_of_an_answer_counts(anchors: Engine, half: int) -> None:
     with reading(anchors) as session:
-        assert problems(session, half) == {Problem.MISSING_TYPE: 10, Problem.CUE_IGNORED: 5}
+        assert progress(session, half).problems == {
+            Problem.MISSING_TYPE: 10,
+            Problem.CUE_IGNORED: 5,
+        }
         ignored = last_troubles(session, half, Problem.CUE_IGNORED)
         assert len(ignored) == 5
         assert {"It is so." in trouble.raw for trouble in ignored} == {True}
@@ -69,7 +71,7 @@ def test_every_problem_of_an_answer_counts(anchors: Engine, half: int) -> None:
 @one_database
 def test_the_pace_is_that_of_the_last_minute(anchors: Engine, half: int) -> None:
     with writing(anchors) as session:
-        first = spent(session, half)
+        first = progress(session, half).spent
         assert (first.attempts, first.per_minute) == (10, 10)
         assert first.cost == pytest.approx((first.prompt_tokens + first.completion_tokens) / 1e6)
         earlier = select(col(Answer.id)).order_by(col(Answer.id)).limit(4)
@@ -78,7 +80,7 @@ def test_the_pace_is_that_of_the_last_minute(anchors: Engine, half: int) -> None
             .where(col(Answer.id).in_(earlier))
             .values(created_at=session.get_one(Answer, 1).created_at - 2 * PACE)
         )
-        assert spent(session, half).per_minute == 6
+        assert progress(session, half).spent.per_minute == 6
         assert spent(session, half + 1).attempts == 0
 
 
