@@ -9,7 +9,19 @@ said of the type, which differs within a family.
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, Select, and_, func, insert, select, update
+from sqlalchemy import (
+    ColumnElement,
+    Insert,
+    Select,
+    Subquery,
+    and_,
+    case,
+    func,
+    insert,
+    literal,
+    select,
+    update,
+)
 from sqlmodel import Session, col
 
 from curation.generation.calls import BLOCK, Call, Judged
@@ -19,6 +31,7 @@ from curation.generation.judgement import question
 from curation.generation.prompts import JUDGE
 from curation.taxonomy import VariantType
 from curation.wording import current_wording
+from db.columns import JsonColumn
 from db.errors import HedgerowError
 from db.models import (
     Anchor,
@@ -46,13 +59,11 @@ def plan_judging(session: Session, run_id: int, request: JudgeRequest) -> int:
     Raises:
         HedgerowError: there is nothing to judge.
     """
-    query = _wanted(session, request)
-    rows = session.execute(query.execution_options(yield_per=BLOCK))
-    total = 0
-    for block in rows.partitions():
-        calls = [_row(run_id, request, *row) for row in block]
-        session.execute(insert(ModelCall), calls)
-        total += len(calls)
+    wanted = _wanted(session, request).subquery()
+    session.connection().execute(_insert(run_id, request, wanted))
+    total = session.execute(
+        select(func.count()).select_from(ModelCall).where(col(ModelCall.run_id) == run_id)
+    ).scalar_one()
     if not total:
         raise HedgerowError(
             "There is nothing to judge: this model has given its opinion on every variant of this "
@@ -61,21 +72,28 @@ def plan_judging(session: Session, run_id: int, request: JudgeRequest) -> int:
     return total
 
 
-def _row(
-    run_id: int, request: JudgeRequest,
-    uid: str, anchor_id: int, revision: int, type_id: str, cue: str | None,
-) -> dict[str, Any]:  # fmt: skip
-    return {
-        "run_id": run_id,
-        "key": uid,
-        "role": JUDGE,
-        "anchor_id": anchor_id,
-        "anchor_revision": revision,
-        "prompt_version_id": request.prompt,
-        "type_ids": [type_id],
-        "cues": {type_id: cue} if cue else {},
-        "state": CallState.OPEN,
+def _insert(run_id: int, request: JudgeRequest, wanted: Subquery) -> Insert:
+    """SQL: the calls, made in the database, which takes a second or two for 100,000.
+
+    The cue is not among what is stored: it is the variant's own.
+    """
+    values: dict[str, Any] = {
+        "run_id": literal(run_id),
+        "key": wanted.c.uid,
+        "role": literal(JUDGE),
+        "anchor_id": wanted.c.anchor_id,
+        "anchor_revision": wanted.c.revision,
+        "prompt_version_id": literal(request.prompt),
+        "type_ids": wanted.c.type_ids,
+        "cues": literal({}, JsonColumn),
+        "state": literal(CallState.OPEN.value),
+        "attempts": literal(0),
+        "problem": literal(""),
+        "batch": literal(""),
     }
+    return insert(ModelCall).from_select(
+        list(values), select(*values.values()).order_by(wanted.c.place, wanted.c.id)
+    )
 
 
 class Wanted(NamedTuple):
@@ -93,11 +111,17 @@ def count_wanted(session: Session, request: JudgeRequest) -> Wanted:
 
 
 def _wanted(session: Session, request: JudgeRequest) -> Select[Any]:
-    """(uid, anchor, its revision, type, cue) of each variant to judge."""
+    """(id, uid, anchor, its revision, type as a list, place in the run) of what is to be judged."""
     selection = request.selection
+    known = [type_id for (type_id,) in session.execute(select(col(TypeRow.id)))]
+    as_list = case(
+        {type_id: literal([type_id], JsonColumn) for type_id in known}, value=col(Variant.type_id)
+    )
+    place = col(Variant.id) if selection.limit is None else col(Variant.random_key)
     query = (
         select(  # type: ignore[call-overload]
-            Variant.uid, Variant.anchor_id, Anchor.revision, Variant.type_id, Variant.cue
+            Variant.id, Variant.uid, Variant.anchor_id, Anchor.revision,
+            as_list.label("type_ids"), place.label("place"),
         )
         .join(Anchor, col(Anchor.id) == Variant.anchor_id)
         .join(TypeRow, _type_in_use())
@@ -118,8 +142,8 @@ def _wanted(session: Session, request: JudgeRequest) -> Select[Any]:
     if (judge := judge_of(session, request)) is not None:
         query = query.where(~_judged(judge.id or 0))
     if selection.limit is None:
-        return query.order_by(col(Variant.id))
-    return query.order_by(col(Variant.random_key), col(Variant.id)).limit(selection.limit)
+        return query
+    return query.order_by(place, col(Variant.id)).limit(selection.limit)
 
 
 def _type_in_use() -> ColumnElement[bool]:

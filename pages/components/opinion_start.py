@@ -5,7 +5,6 @@ from typing import Any
 import streamlit as st
 from sqlmodel import Session
 
-from curation.generation.calls import count_calls
 from curation.generation.estimate import Estimate
 from curation.generation.judge import request_opinions
 from curation.generation.judge_calls import count_wanted, estimate_judging
@@ -17,7 +16,7 @@ from curation.opinion_agreement import verdict_counts
 from curation.opinions import judges
 from db.engine import reading, writing
 from db.errors import HedgerowError
-from db.models import CallState, Run, Status, Verdict
+from db.models import Run, Status, Verdict
 from db.runs import STOPPED, UNFINISHED, list_runs
 from pages.components import (
     agreement_table,
@@ -79,16 +78,18 @@ def draw() -> None:
 
 def _done(run: Run) -> None:
     """What the last run brought, in numbers: what it says of which variant is for Review."""
-    with reading(project.engine()) as session:
-        calls = count_calls(session, run.id or 0)
-    failed = calls[CallState.FAILED]
+    result = run.result or {}
+    done, failed, calls = (int(result.get(key, 0)) for key in ("done", "failed", "calls"))
+    again = " What failed is asked about again by the next run." if failed else ""
+    cost = generate_cost.dollars(result.get("cost", 0.0))
     with st.container(border=True, key=f"opinion-done-{run.id}"):
         st.text(f"Run {run.id}: {generate_live.title(run)}; {run_view.STATES[run.state]}")
         st.text(
-            f"{calls[CallState.DONE]:,} variants judged, {failed:,} calls failed."
-            + (" What failed is asked about again by the next run." if failed else "")
+            f"{done:,} variants judged, {failed:,} calls failed.{again}\n"
+            f"{calls:,} calls made, {cost}."
         )
-        generate_live.figures(run)
+        if calls > done:
+            generate_live.troubles(run)
         st.page_link(
             "pages/review.py", label="Review, doubtful first", icon=":material/rate_review:",
             query_params={"order": "Doubtful"},
