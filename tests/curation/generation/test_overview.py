@@ -81,7 +81,7 @@ def test_the_pace_is_that_of_the_last_minute(anchors: Engine, half: int) -> None
             .values(created_at=session.get_one(Answer, 1).created_at - 2 * PACE)
         )
         assert progress(session, half).spent.per_minute == 6
-        assert spent(session, half + 1).attempts == 0
+        assert progress(session, half + 1).spent.attempts == 0
 
 
 @one_database
