@@ -129,7 +129,7 @@ def _selection() -> JudgeSelection:
         "Sample of", 1, value=None, step=100, placeholder="All", key="opinion-limit",
         help="Those that come first in Review's random order.", persist_state="session",
     )  # fmt: skip
-    flagged = right.checkbox("Only flagged ones", key="opinion-flagged", persist_state="session")
+    flagged = right.checkbox("Flagged only", key="opinion-flagged", persist_state="session")
     return JudgeSelection(
         types=tuple(types or ()), status=status, flagged=flagged, limit=limit
     )  # fmt: skip
@@ -152,7 +152,7 @@ def _prompt() -> int | None:
 def _fine_points() -> dict[str, Any]:
     """For slow servers, and for models that think before they answer."""
     with st.expander("Pace, length of the answers", icon=":material/tune:"):
-        first, second, third = st.columns(3)
+        first, second, third = st.columns(3, vertical_alignment="bottom")
         concurrency = first.number_input(
             "Calls at once", 1, MAX_CONCURRENCY, 16, key="opinion-concurrency",
             persist_state="session",
