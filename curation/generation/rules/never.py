@@ -20,7 +20,8 @@ _NOW = frozenset(
     " morning evening night week month year monday tuesday wednesday thursday friday saturday"
     " sunday january february march april june july august september october november december"
     " spring summer autumn winter weekend noon midnight nightfall birth minute hour day"
-    " quarter last when while before after during since years decade childhood century appeal".split()
+    " quarter last when while before after during since years decade childhood century"
+    " appeal".split()
 )
 _FREQUENT = frozenset(
     "always often usually generally typically normally commonly frequently every all".split()
