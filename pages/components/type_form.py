@@ -56,7 +56,7 @@ def fields(form: Form) -> OwnType:
         HedgerowError: the check contradicts itself.
     """
     known = form.known
-    left, right = st.columns(2, gap="large")
+    left, right = st.columns(2, gap="medium")
     with left:
         label = st.text_input(
             "Name", known.label if known else "", max_chars=MAX_NAME, key=form.of("label"),
@@ -94,7 +94,7 @@ def _check(form: Form, role: Role) -> SurfaceCheck:
     known = form.known.surface_check if form.known else SurfaceCheck()
     classes = list(CLASS_LABELS)
     with_cue = role == "hedge" and st.checkbox(
-        "Asked for with a hedge cue", known.require_cue if form.known else True,
+        "With a hedge cue", known.require_cue if form.known else True,
         key=form.of("cue"), help="Each call asks for one, drawn at random.",
     )  # fmt: skip
     words = st.text_area(
@@ -165,7 +165,7 @@ def _rest_of_check(form: Form, known: SurfaceCheck) -> dict[str, object]:
 def _more(form: Form, *, with_cue: bool) -> tuple[str, str]:
     """Prompt line and guideline: made of the rest where they are left empty."""
     known = form.known
-    with st.expander("Prompt line and guideline", expanded=False):
+    with st.expander("Prompt line and guideline"):
         st.caption("Left empty, they are made of name, definition and example.")
         line = st.text_area(
             "Prompt line", known.prompt_line if known else "", max_chars=MAX_PROMPT_LINE,

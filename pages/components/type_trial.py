@@ -35,7 +35,7 @@ def draw(wanted: OwnType, *, key: str, type_id: str = "") -> None:
 
 
 def _pair(entry: VariantType, key: str) -> tuple[str, str]:
-    left, right = st.columns(2, gap="large")
+    left, right = st.columns(2, gap="medium")
     anchor = left.text_input(
         "An anchor", key=f"try-anchor-{key}", max_chars=MAX_EXAMPLE,
         placeholder=entry.example_anchor or "The example's",
