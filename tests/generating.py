@@ -4,6 +4,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
@@ -14,9 +15,9 @@ from tests.chat_server import ChatServer
 Serve = Callable[..., tuple[str, ChatServer]]
 
 
-@pytest.fixture
-def serve_chat() -> Iterator[Serve]:
-    """Start a chat server with the given faults; gives its address and what it was asked."""
+@contextmanager
+def serving() -> Iterator[Serve]:
+    """Start chat servers with the given faults; gives the address of each and what it was asked."""
     servers: list[tuple[uvicorn.Server, threading.Thread]] = []
 
     def start(**how: Any) -> tuple[str, ChatServer]:
@@ -35,3 +36,10 @@ def serve_chat() -> Iterator[Serve]:
     for server, thread in servers:
         server.should_exit = server.force_exit = True  # answers that hang are not waited for
         thread.join(timeout=10)
+
+
+@pytest.fixture
+def serve_chat() -> Iterator[Serve]:
+    """The same for one test."""
+    with serving() as start:
+        yield start

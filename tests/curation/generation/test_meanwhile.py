@@ -158,9 +158,8 @@ def test_what_lies_in_a_batch_stays_as_it_was_sent(
 def test_answers_that_come_in_any_order_are_stored_with_their_anchors(
     anchors: Engine, home: Path, serve_chat: Serve
 ) -> None:
-    address, server = serve_chat(spread=0.1)
+    address, _ = serve_chat(spread=0.3)
     carry_out(anchors, home, base_url=address, concurrency=32)
-    assert server.most_at_once > 16
     with reading(anchors) as session:
         order = session.execute(select(col(Answer.call_id)).order_by(col(Answer.id))).scalars()
         assert (found := list(order)) != sorted(found), "else this test shows nothing"
