@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from curation.generation.answers import Problem
-from curation.generation.client import CallError, Reply, read_completion
+from curation.generation.completions import CallError, Reply, read_completion
 
 ENDPOINT: Final = "/v1/chat/completions"
 

@@ -4,7 +4,7 @@ import pytest
 from sqlalchemy import Engine, select
 
 from curation.generation.calls import Call, open_calls
-from curation.generation.client import Reply
+from curation.generation.completions import Reply
 from curation.generation.request import GenerationRequest, Price
 from curation.generation.storing import Attempt, Origin, store_attempts
 from db.engine import reading, writing
