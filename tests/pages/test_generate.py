@@ -305,3 +305,18 @@ def test_a_key_of_the_environment_is_said_to_be_set_and_not_shown(
     assert "is for https://llm.example/v1; it is not sent to another address" in told(app)
     assert "hunter2" not in sent(app)
     assert app.text_input("generate-key").value == ""
+
+
+def test_rules_write_without_a_key_or_a_model(
+    ten: Engine, open_page: OpenPage, started: list[int]
+) -> None:
+    app = open_page("generate")
+    app.segmented_control(key="generate-provider").set_value("rules").run()
+    assert "costs nothing" in told(app) and not app.button("generate-start").disabled
+    app.button("generate-start").click().run()
+    carry_out(ten, started[0])
+    assert "Nothing to generate" in told(app.run())
+    with reading(ten) as session:
+        rows = list(session.execute(select(Variant)).scalars())
+    assert len(rows) == 60 and {row.provider for row in rows} == {"rules"}
+    assert "The bridge number 3 is unsafe." in {row.text for row in rows}
