@@ -1,5 +1,7 @@
 """Types of one's own in the database: added, changed, retired, restored; and the built-in ones."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 from sqlalchemy import Engine, select
 from sqlmodel import Session, col
@@ -203,3 +205,20 @@ def test_two_types_may_not_get_the_same_id(engine: Engine) -> None:
         add_variant(session, anchor, second.id, "Not every bridge is safe.")
     with reading(engine) as session:
         assert find_type(session, "negation_2").order == find_type(session, "negation").order + 1
+
+
+def test_of_two_who_add_the_same_type_at_once_one_is_refused(engine: Engine) -> None:
+    with writing(engine) as session:
+        seed_taxonomy(session)
+
+    def add(_: int) -> str:
+        try:
+            with writing(engine) as session:
+                return add_type(session, NEGATION).id
+        except HedgerowError as error:
+            return str(error)
+
+    with ThreadPoolExecutor(4) as pool:
+        found = sorted(pool.map(add, range(4)))
+    assert found.count("quantifier_negation") == 1
+    assert found.count("'Quantifier negation' is a type already; find another name.") == 3
