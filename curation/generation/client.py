@@ -17,8 +17,7 @@ from pydantic import BaseModel, SecretStr
 
 from curation.generation.addresses import OWN_ADDRESS
 from curation.generation.answers import Problem
-from curation.generation.completions import CallError, read_completion, retry_after
-from curation.generation.completions import Reply as Reply
+from curation.generation.completions import CallError, Reply, read_completion, retry_after
 from curation.generation.lanes import http_client
 from db.errors import HedgerowError
 from db.settings import without_login

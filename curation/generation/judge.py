@@ -17,7 +17,7 @@ from curation.decisions import chunks
 from curation.generation.answers import Problem
 from curation.generation.asking import Asker
 from curation.generation.calls import Call, Judged, count_calls
-from curation.generation.client import Reply
+from curation.generation.completions import Reply
 from curation.generation.judge_calls import close_needless, open_judging, plan_judging
 from curation.generation.judge_request import KIND, JudgeRequest, judge_of, prompt_of
 from curation.generation.judgement import judgement_model, question, read_judgement

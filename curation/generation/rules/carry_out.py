@@ -8,7 +8,7 @@ from sqlmodel import Session, col
 
 from curation.generation.answers import Problem
 from curation.generation.calls import Call, count_calls, open_calls
-from curation.generation.client import Reply
+from curation.generation.completions import Reply
 from curation.generation.request import GenerationRequest, Price
 from curation.generation.rules import RULE_TYPES, RULES_VERSION, Written, write_by_rule
 from curation.generation.rules.forecast import no_rules_sentence
