@@ -70,7 +70,8 @@ def who(engine: Engine) -> int:
 
 def test_an_opinion_changes_neither_status_nor_version(engine: Engine, who: int) -> None:
     with reading(engine) as session:
-        for variant in session.execute(select(Variant)).scalars():
+        for number in range(1, 7):
+            variant = session.get_one(Variant, number)
             assert (variant.status, variant.version) == (Status.PENDING, 1)
         assert has_opinions(session)
         assert judges(session) == [(who, "judge: fake, prompt 1", False, 4)]
