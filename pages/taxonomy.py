@@ -154,7 +154,7 @@ frame.begin(
 )
 _follow()
 part = st.segmented_control(
-    "Part", (TYPES, ADD), key=PART, required=True, bind="query-params",
+    "Section", (TYPES, ADD), key=PART, required=True, bind="query-params",
     label_visibility="collapsed",
 )  # fmt: skip
 if told := st.session_state.pop(TOLD, ""):

@@ -24,7 +24,7 @@ def draw(wanted: OwnType, *, key: str, type_id: str = "") -> None:
         type_id: the type that it is the new wording of; '' for a new one.
     """
     entry = sketch(wanted)
-    st.subheader("Try it", anchor=False)
+    st.header("Try it", anchor=False)
     anchor, text = _pair(entry, key)
     if not anchor or not text:
         st.text("Write an anchor and a variant, and see what the check says of them.")
