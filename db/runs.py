@@ -148,11 +148,18 @@ def start_process(
             f"{f' ({error.filename})' if error.filename else ''}."
         ) from error
     # Somebody has to collect the exit status, or the ended process stays in the process table.
-    threading.Thread(target=_wait, args=(settings, run.id, process), daemon=True).start()
+    threading.Thread(
+        target=_wait, args=(settings, run.id, run.attempt, process), daemon=True
+    ).start()
 
 
-def _wait(settings: Settings, run_id: int, process: "subprocess.Popen[bytes]") -> None:
-    """Wait for a run's process; one that ended without having begun has failed."""
+def _wait(
+    settings: Settings, run_id: int, attempt: int, process: "subprocess.Popen[bytes]"
+) -> None:
+    """Wait for a run's process; one that ended without having begun has failed.
+
+    A run that was begun, paused and put into the queue again waits for another process.
+    """
     code = process.wait()
     if code == 0:
         return
@@ -161,7 +168,10 @@ def _wait(settings: Settings, run_id: int, process: "subprocess.Popen[bytes]") -
         with writing(engine) as session:
             session.execute(
                 update(Run)
-                .where(col(Run.id) == run_id, col(Run.state) == RunState.QUEUED)
+                .where(
+                    col(Run.id) == run_id, col(Run.attempt) == attempt,
+                    col(Run.state) == RunState.QUEUED,
+                )
                 .values(
                     state=RunState.FAILED, finished_at=now(),
                     message=f"Its process ended at once (exit code {code}); the log says why.",
