@@ -7,12 +7,13 @@ import subprocess
 import sys
 import time
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 from sqlalchemy import Engine, update
 from sqlmodel import col
 
-from db import execution
+from db import execution, runs
 from db.columns import now
 from db.engine import reading, writing
 from db.errors import HedgerowError
@@ -195,3 +196,21 @@ def test_the_newest_runs_come_first(engine: Engine) -> None:
     with reading(engine) as session:
         assert [run.id for run in list_runs(session)] == [other, second, first]
         assert [run.id for run in list_runs(session, kind="count", limit=1)] == [second]
+
+
+class _Ended:
+    """A process that has ended with an error."""
+
+    def wait(self) -> int:
+        return 1
+
+
+def test_only_a_process_that_never_began_fails_its_run(engine: Engine, home: Path) -> None:
+    run_id = queued(engine)
+    own = Settings(home=home, database_url=engine.url.render_as_string(hide_password=False))
+    with writing(engine) as session:
+        session.execute(update(Run).where(col(Run.id) == run_id).values(attempt=1))
+    runs._wait(own, run_id, 0, _Ended())  # type: ignore[arg-type]
+    assert state_of(engine, run_id).state == RunState.QUEUED, "it waits for another process"
+    runs._wait(own, run_id, 1, _Ended())  # type: ignore[arg-type]
+    assert state_of(engine, run_id).state == RunState.FAILED
