@@ -2,7 +2,6 @@
 
 import errno
 import gc
-import http.client
 import importlib
 import io
 import os
@@ -11,7 +10,6 @@ import signal
 import socket
 import sys
 import threading
-import time
 from collections.abc import Callable
 from contextlib import redirect_stdout
 from pathlib import Path
@@ -26,11 +24,9 @@ APP = Path(__file__).parent.with_name("app.py")
 FIRST_PORT = 8501
 PORTS_TRIED = 100
 THIS_MACHINE = ("127.0.0.1", "localhost")
-REACHED_AT = {"0.0.0.0": "127.0.0.1", "::": "::1"}
-"""Where this machine itself reaches a server that listens on all its addresses."""
 NEEDED_SOON = ("curation.funnel", "curation.release_contents", "pages.components.signin")
 """What the first page imports beside; that, too, is done while the browser loads."""
-SWITCH_SECONDS = 0.0005
+SWITCH_SECONDS, POLL_SECONDS = 0.0005, 0.05
 
 
 def open_app(
@@ -47,7 +43,8 @@ def open_app(
     as_json: AsJson = False,
 ) -> None:  # fmt: skip
     """Open the browser app; Ctrl-C ends it."""
-    port = _free_port(address, port)
+    asked = port
+    port = _free_port(address, asked)
     url = _url(address, port)
 
     def announce(run_id: int | None) -> None:
@@ -56,7 +53,16 @@ def open_app(
             lines.append(f"Run {run_id} measures variants in the background.")
         show({"url": url, "run": run_id}, as_json, *lines)
 
-    _serve(address=address, port=port, announce=announce)
+    try:
+        _serve(address=address, port=port, announce=announce)
+    except _NeverAnsweredError:
+        if asked is None and not _is_free(address, port):  # another app was quicker to take it
+            os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])
+        raise
+
+
+class _NeverAnsweredError(HedgerowError):
+    """The server ended before it answered anybody."""
 
 
 def _serve(*, address: str, port: int, announce: Callable[[int | None], None]) -> None:
@@ -78,7 +84,7 @@ def _serve(*, address: str, port: int, announce: Callable[[int | None], None]) -
     failures: list[Exception] = []
 
     def open_meanwhile() -> None:
-        if not _wait_until_it_answers(address=address, port=port, ended=ended):
+        if not _wait_until_it_answers(ended):
             return
         answers.set()
         try:
@@ -108,7 +114,7 @@ def _serve(*, address: str, port: int, announce: Callable[[int | None], None]) -
         pass
     except SystemExit as end:
         if end.code and not answers.is_set():
-            raise HedgerowError(
+            raise _NeverAnsweredError(
                 "The app ended while it was starting; what it said stands above."
             ) from end
         if end.code:
@@ -141,31 +147,41 @@ def _url(address: str, port: int) -> str:
 def _free_port(address: str, asked: int | None) -> int:
     """The port asked for, if it is free; without one, the first free from ``FIRST_PORT`` on."""
     for port in [asked] if asked else range(FIRST_PORT, FIRST_PORT + PORTS_TRIED):
-        try:
-            kind, _, _, _, end = socket.getaddrinfo(address, port, type=socket.SOCK_STREAM)[0]
-            with socket.socket(kind, socket.SOCK_STREAM) as probe:
-                probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-                probe.bind(end)
+        if _is_free(address, port):
             return port
-        except OSError as error:
-            if error.errno != errno.EADDRINUSE:
-                raise HedgerowError(
-                    f"The app cannot listen on {address}, port {port} ({error.strerror})."
-                ) from error
     taken = f"Port {asked} is" if asked else f"{PORTS_TRIED} ports from {FIRST_PORT} on are"
     raise HedgerowError(f"{taken} in use; end what uses it, or name another with --port.")
 
 
-def _wait_until_it_answers(*, address: str, port: int, ended: threading.Event) -> bool:
-    """Whether it does: False where the server has ended before."""
-    while not ended.is_set():
-        connection = http.client.HTTPConnection(REACHED_AT.get(address, address), port, timeout=1)
-        try:
-            connection.request("GET", "/_stcore/health")
-            if connection.getresponse().status == http.HTTPStatus.OK:
-                return True
-        except OSError:
-            time.sleep(0.05)
-        finally:
-            connection.close()
+def _is_free(address: str, port: int) -> bool:
+    """Whether nothing listens there.
+
+    Raises:
+        HedgerowError: this machine has no such address, or it may not be used.
+    """
+    try:
+        kind, _, _, _, end = socket.getaddrinfo(address, port, type=socket.SOCK_STREAM)[0]
+        with socket.socket(kind, socket.SOCK_STREAM) as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind(end)
+    except OSError as error:
+        if error.errno == errno.EADDRINUSE:
+            return False
+        raise HedgerowError(
+            f"The app cannot listen on {address}, port {port} ({error.strerror})."
+        ) from error
+    return True
+
+
+def _wait_until_it_answers(ended: threading.Event) -> bool:
+    """Whether the server of this process does: False where it has ended before.
+
+    It is not asked through its port, where another one might answer that was quicker to take it.
+    """
+    while not ended.wait(POLL_SECONDS):
+        # The server's thread imports it; to import it here, too, at the same time could end in one
+        # that is half made.
+        runtime = getattr(sys.modules.get("streamlit.runtime.runtime"), "Runtime", None)
+        if runtime and runtime.exists() and runtime.instance().state.value != "INITIAL":
+            return True
     return False

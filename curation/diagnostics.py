@@ -13,8 +13,9 @@ from sqlmodel import Session, col
 
 from curation.decisions import CHUNK, chunks
 from curation.doubt import refresh_doubt
+from curation.embeddings import pair_cosines
 from curation.encoder_rows import encoder_source, register_encoder
-from curation.encoders import fingerprint, load_encoder, pair_cosines
+from curation.encoders import fingerprint, load_encoder
 from curation.measures import MEASURES_VERSION, Flag, measure
 from curation.project import (
     ACTIVE_ENCODER,

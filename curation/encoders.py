@@ -1,4 +1,4 @@
-"""Text encoders: where a model comes from, that it is safe to load, and fast embeddings.
+"""Text encoders: where a model comes from, that it is safe to load, and what identifies it.
 
 Torch and sentence-transformers are imported inside the functions that need them, so that a page
 or command without an encoder opens at once.
@@ -10,11 +10,8 @@ import hashlib
 import importlib.util
 import json
 import os
-from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
-
-import numpy as np
 
 from db.errors import HedgerowError
 
@@ -45,15 +42,6 @@ FINGERPRINT_NAMES = frozenset(
     "vocab.txt vocab.json merges.txt".split()
 )
 FINGERPRINT_SUFFIXES = frozenset({".safetensors", ".model"})
-
-# Measured with MiniLM on two CPU cores: 16, 32, 64 and 128 are within 8% of each other.
-DEFAULT_BATCH_SIZE = 64
-
-# Rows of the products held at once in pair_cosines: 8,192 x 384 floats are 12 MB.
-COSINE_CHUNK = 8192
-
-ProgressCallback = Callable[[int, int], None]
-"""Called with (distinct texts done, distinct texts in all); may raise to cancel."""
 
 
 def resolve_encoder(name: str) -> Path | str:
@@ -152,113 +140,6 @@ def fingerprint(folder_or_name: Path | str) -> str:
     for name, path in files:
         digest.update(f"{name}\0{_sha256(path)}\n".encode())
     return digest.hexdigest()
-
-
-def encode_distinct(
-    model: SentenceTransformer,
-    texts: Sequence[str],
-    *,
-    batch_size: int = DEFAULT_BATCH_SIZE,
-    on_progress: ProgressCallback | None = None,
-) -> np.ndarray:
-    """Embeddings of `texts`, shape (len(texts), dimension), float32, each row of length 1.
-
-    Each distinct text is encoded once, in the order of its number of tokens, so that a batch
-    holds hardly any padding. A text's row does not depend on its company beyond float noise
-    (about 1e-6).
-
-    Raises:
-        HedgerowError: the encoder gives numbers that are not finite.
-    """
-    distinct, (index,) = _distinct(texts)
-    embeddings = _encode(model, distinct, batch_size=batch_size, on_progress=on_progress)
-    return embeddings[index]
-
-
-def pair_cosines(
-    model: SentenceTransformer,
-    pairs: Sequence[tuple[str, str]],
-    *,
-    batch_size: int = DEFAULT_BATCH_SIZE,
-    on_progress: ProgressCallback | None = None,
-) -> np.ndarray:
-    """Cosine similarity of each pair, shape (len(pairs),), float32 in [-1, 1].
-
-    Encodes each distinct text of both sides once (see `encode_distinct`, which says what can
-    be raised).
-    """
-    distinct, (left, right) = _distinct([a for a, _ in pairs], [b for _, b in pairs])
-    embeddings = _encode(model, distinct, batch_size=batch_size, on_progress=on_progress)
-    cosines = np.empty(len(pairs), dtype=np.float32)
-    for start in range(0, len(pairs), COSINE_CHUNK):
-        rows = slice(start, start + COSINE_CHUNK)
-        cosines[rows] = np.einsum("ij,ij->i", embeddings[left[rows]], embeddings[right[rows]])
-    return np.clip(cosines, -1.0, 1.0)
-
-
-def _distinct(*columns: Iterable[str]) -> tuple[list[str], list[np.ndarray]]:
-    """The distinct texts of all columns, and for each column the row of each of its texts."""
-    rows: dict[str, int] = {}
-    indices = [
-        np.array([rows.setdefault(text, len(rows)) for text in column], dtype=np.int64)
-        for column in columns
-    ]
-    return list(rows), indices
-
-
-def _encode(
-    model: SentenceTransformer,
-    texts: list[str],
-    *,
-    batch_size: int,
-    on_progress: ProgressCallback | None,
-) -> np.ndarray:
-    """Embeddings of distinct texts in their order, in batches from the longest to the shortest.
-
-    Longest first, so that a batch too large for the memory fails at once and not at the end.
-    """
-    embeddings = np.empty((len(texts), model.get_embedding_dimension() or 0), dtype=np.float32)
-    if on_progress:
-        on_progress(0, len(texts))
-    order = np.argsort(-_token_counts(model, texts), kind="stable")
-    for start in range(0, len(texts), batch_size):
-        batch = order[start : start + batch_size]
-        embeddings[batch] = model.encode(
-            [texts[i] for i in batch],
-            batch_size=len(batch),
-            show_progress_bar=False,
-            normalize_embeddings=True,
-        )
-        if not np.isfinite(embeddings[batch]).all():
-            raise HedgerowError(
-                "The encoder gives embeddings that are not finite numbers; its weights are damaged "
-                "or its training diverged: choose another encoder."
-            )
-        if on_progress:
-            on_progress(start + len(batch), len(texts))
-    return embeddings
-
-
-def _token_counts(model: SentenceTransformer, texts: list[str]) -> np.ndarray:
-    """How long each text is for the model, in tokens; in characters if it has its own tokenizer.
-
-    Tokenizing twice costs 1% of the encoding, and sorting by tokens rather than by characters
-    saves a sixth of it (measured on the starter corpus).
-    """
-    from transformers import PreTrainedTokenizerBase
-
-    tokenizer = model.tokenizer
-    if not texts or not isinstance(tokenizer, PreTrainedTokenizerBase):
-        return np.array([len(text) for text in texts], dtype=np.int64)
-    limit = model.max_seq_length
-    tokens = tokenizer(
-        texts,
-        truncation=limit is not None,
-        max_length=limit,
-        return_attention_mask=False,
-        return_token_type_ids=False,
-    )["input_ids"]
-    return np.array([len(ids) for ids in tokens], dtype=np.int64)
 
 
 def _default_folder() -> Path:

@@ -10,7 +10,7 @@ from sqlmodel import Session, col
 from curation.encoders import DEFAULT_ENCODER
 from curation.measures import LEVENSHTEIN_THRESHOLD
 from curation.types import needs_seeding, seed_taxonomy
-from db.engine import create_engine, reading, writing
+from db.engine import create_engine, one_at_a_time, reading, writing
 from db.migrate import upgrade
 from db.models import Encoder, Setting
 from db.runs import make_folder
@@ -64,10 +64,11 @@ def open_project(settings: Settings) -> Engine:
         if settings.url.get_backend_name() == "sqlite" and settings.url.database:
             make_folder(Path(settings.url.database).parent)
         engine = create_engine(settings.url)
-        upgrade(engine)
-        with reading(engine) as session:
-            outdated = needs_seeding(session)
-        if outdated:
-            with writing(engine) as session:
-                seed_taxonomy(session)
+        with one_at_a_time(engine):
+            upgrade(engine)
+            with reading(engine) as session:
+                outdated = needs_seeding(session)
+            if outdated:
+                with writing(engine) as session:
+                    seed_taxonomy(session)
         return engine

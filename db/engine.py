@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection, Engine, event
+from sqlalchemy import Connection, Engine, event, text
 from sqlalchemy import create_engine as _create_engine
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine import URL
@@ -113,6 +113,20 @@ def insert_new(session: Session, table: type[SQLModel], rows: list[dict[str, Any
     """Insert rows; one that another process has stored meanwhile says the same and stays."""
     dialect = postgresql if session.get_bind().dialect.name == "postgresql" else sqlite
     session.connection().execute(dialect.insert(table).on_conflict_do_nothing(), rows)
+
+
+@contextmanager
+def one_at_a_time(engine: Engine) -> Iterator[None]:
+    """Of the processes that make or upgrade a PostgreSQL database, let one in at a time.
+
+    On SQLite they wait for each other by themselves, since each begins with BEGIN IMMEDIATE.
+    """
+    if engine.name != "postgresql":
+        yield
+        return
+    with explained(engine), engine.begin() as connection:
+        connection.execute(text("SELECT pg_advisory_xact_lock(hashtext('hedgerow'))"))
+        yield
 
 
 @contextmanager

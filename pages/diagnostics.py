@@ -19,6 +19,7 @@ from pages.components import (
     diagnostics_charts,
     diversity_panel,
     frame,
+    no_variants,
     plot,
     project,
     run_view,
@@ -159,17 +160,6 @@ SECTIONS = {
 }
 
 
-def _empty() -> None:
-    with st.container(border=True, key="empty"):
-        st.write(
-            "There are no variants yet. Load the starter corpus on the overview, or add anchors "
-            "of your own."
-        )
-        st.page_link(
-            "pages/overview.py", label="To the overview", icon=":material/conversion_path:"
-        )
-
-
 frame.begin(
     "Diagnostics",
     "How far variants are from their anchors, what is conspicuous, how varied they are, and what "
@@ -177,7 +167,7 @@ frame.begin(
 )
 counts = Counts()
 if counts.empty:
-    _empty()
+    no_variants.box()
     st.stop()
 measuring = background.active("diagnose")
 if measuring is not None:

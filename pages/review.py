@@ -1,5 +1,7 @@
 """Review: one variant at a time, or an anchor's whole family, decided with the keyboard."""
 
+from collections.abc import Callable
+
 import streamlit as st
 
 from curation.history import actions_since
@@ -9,6 +11,7 @@ from pages.components.clock import midnight
 from pages.components.review_desk import desk
 from pages.components.review_selection import SELECTION, picked
 from pages.components.review_state import ReviewState
+from pages.components.review_tools import tools
 
 _BLIND_COOKIE, _GUIDE_COOKIE = "hedgerow_blind", "hedgerow_guide"
 
@@ -24,6 +27,9 @@ def _state(reviewer_id: int) -> ReviewState:
         with reading(state.engine) as session:
             state.pace.actions = actions_since(session, reviewer_id, midnight())
         st.session_state["review"] = state
+    elif not state.counts:  # nothing was there; by now something may be
+        state.recount()
+        state.type_id = state.first_pending_type()
     _follow_taxonomy(state)
     return state
 
@@ -39,15 +45,13 @@ def _follow_taxonomy(state: ReviewState) -> None:
         state.restart()
 
 
-def _follow_address(state: ReviewState) -> None:
-    """Take up what the address names: a variant, a selection, blind mode; each once."""
+def _follow(name: str, follow: Callable[[str], None]) -> None:
+    """Take up what the address names, once."""
     seen = st.session_state.setdefault("review_address", {})
-    for name, follow in (("variant", state.open_link), (SELECTION, lambda v: _pick(state, v))):
-        value = st.query_params.get(name)
-        if value and value != seen.get(name):
-            follow(value)
-        seen[name] = value
-    _keep_blind(state)
+    value = st.query_params.get(name)
+    if value and value != seen.get(name):
+        follow(value)
+    seen[name] = value
 
 
 def _pick(state: ReviewState, name: str) -> None:
@@ -78,9 +82,14 @@ if (me := signin.reviewer_id()) is None:
     signin.name_form("Your name", key="signin-review")
     st.stop()
 current = _state(me)
-_follow_address(current)
+_follow(SELECTION, lambda name: _pick(current, name))
+_keep_blind(current)
 review_queue.follow_next_type()
 review_queue.controls(current)
+_follow("variant", current.open_link)  # last: another queue begins at its head
+above = st.container()  # filled when the desk is drawn, and it is known what its tools say
 desk(current)
+with above:
+    tools(current)
 markup.remember(_BLIND_COOKIE, "1" if current.blind else "0")
 markup.remember(_GUIDE_COOKIE, "shown" if current.guide else "hidden")

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -72,29 +73,34 @@ def url(backend: str, home: Path, request: pytest.FixtureRequest) -> Iterator[UR
     server.drop(url)
 
 
-@pytest.fixture
-def engine(backend: str, home: Path, request: pytest.FixtureRequest) -> Iterator[Engine]:
-    """An upgraded, empty database."""
+@contextmanager
+def _database(
+    backend: str, home: Path, request: pytest.FixtureRequest, *, starter: bool
+) -> Iterator[Engine]:
+    """An upgraded database of the test's own: with the starter corpus, or empty."""
     if backend == "sqlite":
         copies: Copies = request.getfixturevalue("copies")
-        with opened(copies.migrated(home / "hedgerow.db")) as engine:
+        copy = copies.starter if starter else copies.migrated
+        with opened(copy(home / "hedgerow.db")) as engine:
             yield engine
         return
     server: Server = request.getfixturevalue("server")
-    with server.migrated() as url, opened(url) as engine:
+    lend = server.starter if starter else server.migrated
+    with lend() as url, opened(url) as engine:
+        yield engine
+
+
+@pytest.fixture
+def engine(backend: str, home: Path, request: pytest.FixtureRequest) -> Iterator[Engine]:
+    """An upgraded, empty database."""
+    with _database(backend, home, request, starter=False) as engine:
         yield engine
 
 
 @pytest.fixture
 def starter_engine(backend: str, home: Path, request: pytest.FixtureRequest) -> Iterator[Engine]:
     """A database with the starter corpus."""
-    if backend == "sqlite":
-        copies: Copies = request.getfixturevalue("copies")
-        with opened(copies.starter(home / "hedgerow.db")) as engine:
-            yield engine
-        return
-    server: Server = request.getfixturevalue("server")
-    with server.starter() as url, opened(url) as engine:
+    with _database(backend, home, request, starter=True) as engine:
         yield engine
 
 

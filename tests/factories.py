@@ -33,9 +33,10 @@ CUES = {"word": "probably", "phrase": "not entirely sure"}
 
 
 def add_anchor(session: Session, text: str = ANCHOR) -> Anchor:
-    """An anchor of the source 'test'; the taxonomy is seeded on the way."""
+    """An anchor of the first source, 'test' if there is none; the taxonomy is seeded on the way."""
     if not list_types(session):
         seed_taxonomy(session)
+    if session.get(Source, 1) is None:
         session.add(Source(name="test", licence="CC BY 4.0"))
         session.flush()
     uid = anchor_uid(text)

@@ -16,8 +16,9 @@ import numpy as np
 from sqlalchemy import select
 from sqlmodel import Session, col
 
+from curation.embeddings import encode_distinct, pair_cosines
 from curation.encoder_rows import register_encoder
-from curation.encoders import encode_distinct, load_encoder, pair_cosines
+from curation.encoders import load_encoder
 from db.engine import reading, writing
 from db.errors import HedgerowError
 from db.execution import RunContext

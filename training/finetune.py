@@ -5,31 +5,28 @@ Torch and sentence-transformers are imported inside the functions that train.
 
 from __future__ import annotations
 
-import logging
 import random
 import shutil
-import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING
 
-import yaml
-from safetensors import SafetensorError
-
-from curation.encoders import DEFAULT_ENCODER, HUB_ORGANISATION, load_encoder, resolve_encoder
+from curation.encoders import load_encoder
 from db.errors import HedgerowError
+from training.batches import batches_of_one_length
 from training.recipe import Recipe
+from training.saving import (
+    MODEL_FOLDER,
+    PARTIAL_FOLDER,
+    model_card,
+    require_disk_space,
+    save_model,
+)
+from training.watching import Progress, require_finite, watch
 
 if TYPE_CHECKING:
-    import torch
-    from datasets import Dataset
     from sentence_transformers import SentenceTransformer, SentenceTransformerTrainer
-    from sentence_transformers.base.sampler import DefaultBatchSampler
-    from transformers import TrainerCallback
 
-MODEL_FOLDER = "model"
-PARTIAL_FOLDER = "model.partial"
-"""A model is written here and then renamed, so that a half-written one is never taken for one."""
 TRAINER_FOLDER = "trainer"
 
 LARGEST_SEED = 2**32 - 1
@@ -38,29 +35,8 @@ LARGEST_SEED = 2**32 - 1
 LOGS_PER_RUN = 100
 MOST_STEPS_BETWEEN_LOGS = 10
 
-BATCHES_PER_GROUP = 8
-"""Of a group that is sorted by length; more would save little padding and cost randomness."""
-
-MOST_PASSES = 4
-"""Through the triples to fill one epoch's batches; only few anchors need more than two."""
-
-logger = logging.getLogger(__name__)
-
 Triple = tuple[str, str, str]
 """(anchor, positive, negative)"""
-
-
-class Progress(Protocol):
-    """What a training tells the outside, and how it hears that it shall stop."""
-
-    def update(self, step: int, total: int, message: str) -> None:
-        """So many of all steps are done; step 0 while the training is being prepared."""
-
-    def metric(self, step: int, name: str, value: float) -> None:
-        """A point of a curve: 'loss', 'learning_rate' or 'samples_per_second'."""
-
-    def check(self) -> None:
-        """Called several times a step; raises db.errors.RunCancelled to stop the training."""
 
 
 def finetune(
@@ -91,10 +67,10 @@ def finetune(
     try:
         model = _seeded_encoder(recipe, seed=seed)
         progress.check()
-        _require_disk_space(model, folder)
+        require_disk_space(model, folder)
         _train(model, rows, recipe=recipe, seed=seed, folder=folder, progress=progress)
         progress.check()
-        _save(model, folder, card=_model_card(recipe, seed=seed, triples=len(rows)))
+        save_model(model, folder, card=model_card(recipe, seed=seed, triples=len(rows)))
     except (MemoryError, RuntimeError) as error:
         if not _is_out_of_memory(error):
             raise
@@ -164,7 +140,7 @@ def _train(
         model.max_seq_length = min(recipe.max_seq_length, own_limit or recipe.max_seq_length)
     total = recipe.steps(len(rows))
     trainer = _trainer(model, rows, recipe=recipe, seed=seed, folder=folder, total=total)
-    _watch(trainer, recipe=recipe, progress=progress)
+    watch(trainer, recipe=recipe, progress=progress)
     progress.check()
     progress.update(0, total, "training")
     trainer.train()
@@ -173,8 +149,7 @@ def _train(
             f"No batch of {recipe.batch_size} triples without a common text could be made; lower "
             "batch_size."
         )
-    if not _all_finite(model):
-        raise HedgerowError(_diverged(trainer.state.global_step, recipe))
+    require_finite(model, step=trainer.state.global_step, recipe=recipe)
     model.max_seq_length = own_limit
     model.eval()
 
@@ -198,13 +173,13 @@ def _trainer(
 
     class Trainer(SentenceTransformerTrainer):
         def add_model_card_callback(self, default_args_dict: dict[str, object]) -> None:
-            """No card with training texts and Hub look-ups: see _model_card."""
+            """No card with training texts and Hub look-ups: see model_card."""
 
     arguments = SentenceTransformerTrainingArguments(
         output_dir=str(folder / TRAINER_FOLDER),
         max_steps=total,
         per_device_train_batch_size=recipe.batch_size,
-        batch_sampler=_batches_of_one_length,
+        batch_sampler=batches_of_one_length,
         dataloader_drop_last=True,
         learning_rate=recipe.learning_rate,
         warmup_steps=round(recipe.warmup_ratio * total),
@@ -231,155 +206,6 @@ def _trainer(
     return trainer
 
 
-def _batches_of_one_length(
-    dataset: Dataset,
-    *,
-    batch_size: int,
-    generator: torch.Generator,
-    seed: int,
-    **options: Any,
-) -> DefaultBatchSampler:
-    """Random batches without a common text, each of triples of about the same length.
-
-    Anchors recur in many triples, and a text that occurs twice in a batch would be a false
-    negative. The library's sampler draws groups without a common text; a group is sorted by
-    length and cut into batches. On the starter corpus this leaves 78 tokens to compute a triple
-    where random batches have 147, of which 62 are not padding.
-    """
-    import torch
-    from sentence_transformers.base.sampler import DefaultBatchSampler, NoDuplicatesBatchSampler
-
-    groups = NoDuplicatesBatchSampler(
-        dataset,
-        batch_size=batch_size * BATCHES_PER_GROUP,
-        drop_last=False,
-        generator=generator,
-        seed=seed,
-    )
-    lengths = [max(map(len, row.values())) for row in dataset]
-
-    class BatchesOfOneLength(DefaultBatchSampler):
-        def __iter__(self) -> Iterator[list[int]]:
-            wanted = len(self)
-            for again in range(MOST_PASSES):  # what doesn't fit into one pass comes in the next
-                groups.set_epoch(self.epoch * MOST_PASSES + again)
-                for group in groups:
-                    whole = group[: len(group) // batch_size * batch_size]
-                    ranked = sorted(whole, key=lengths.__getitem__)
-                    starts = torch.arange(0, len(whole), batch_size)
-                    for place in torch.randperm(len(starts), generator=generator):
-                        start = int(starts[place])
-                        yield ranked[start : start + batch_size]
-                        wanted -= 1
-                        if not wanted:
-                            return
-
-    return BatchesOfOneLength(
-        dataset, batch_size=batch_size, generator=generator, seed=seed, **options
-    )
-
-
-def _watch(trainer: SentenceTransformerTrainer, *, recipe: Recipe, progress: Progress) -> None:
-    """Have `progress` told of each step and asked within each, and bad losses noticed at once."""
-
-    def check(*_: object) -> None:
-        progress.check()
-
-    def check_loss(_module: object, _inputs: object, loss: torch.Tensor) -> None:
-        progress.check()
-        if not loss.isfinite():
-            raise HedgerowError(_diverged(trainer.state.global_step, recipe))
-
-    # The anchors and the other texts are two passes through the model: three looks a step here,
-    # one more after the backward pass.
-    trainer.model.register_forward_pre_hook(check)
-    trainer.loss.register_forward_hook(check_loss)
-    trainer.add_callback(_reporter(recipe, progress))
-
-
-def _reporter(recipe: Recipe, progress: Progress) -> TrainerCallback:
-    from transformers import TrainerCallback, TrainerControl, TrainerState, TrainingArguments
-
-    class Reporter(TrainerCallback):
-        """Passes on the trainer's steps and logs. A class in here, since its base needs torch."""
-
-        def __init__(self) -> None:
-            self.logged = (0, time.monotonic())
-
-        def on_pre_optimizer_step(self, *_: object, **__: object) -> None:
-            progress.check()
-
-        def on_step_end(
-            self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: object
-        ) -> None:
-            progress.check()
-            progress.update(state.global_step, state.max_steps, "training")
-
-        def on_log(
-            self,
-            args: TrainingArguments,
-            state: TrainerState,
-            control: TrainerControl,
-            logs: dict[str, float] | None = None,
-            **_: object,
-        ) -> None:
-            if not logs or "loss" not in logs:  # the summary at the end
-                return
-            step, now = state.global_step, time.monotonic()
-            steps, seconds = step - self.logged[0], now - self.logged[1]
-            self.logged = (step, now)
-            values = {
-                "loss": logs["loss"],
-                "learning_rate": logs["learning_rate"],
-                "samples_per_second": steps * recipe.batch_size / max(seconds, 1e-9),
-            }
-            for name, value in values.items():
-                progress.metric(step, name, value)
-            logger.info(
-                "step %d of %d: loss %.4f, learning rate %.2e, %.1f triples a second",
-                step, state.max_steps, *values.values(),
-            )  # fmt: skip
-
-    return Reporter()
-
-
-def _diverged(step: int, recipe: Recipe) -> str:
-    return (
-        f"The training diverged after step {step} (a loss or weight is not a finite number); "
-        f"lower learning_rate, now {recipe.learning_rate:g}, in the recipe."
-    )
-
-
-def _all_finite(model: SentenceTransformer) -> bool:
-    return all(bool(weights.isfinite().all()) for weights in model.parameters())
-
-
-def _save(model: SentenceTransformer, folder: Path, *, card: str) -> None:
-    """Write the model beside its place, then put it there by one rename."""
-    partial = folder / PARTIAL_FOLDER
-    shutil.rmtree(partial, ignore_errors=True)
-    try:
-        model.save_pretrained(str(partial), create_model_card=False)
-        (partial / "README.md").write_text(card, encoding="utf-8")
-        partial.rename(folder / MODEL_FOLDER)
-    except (OSError, SafetensorError) as error:  # the latter where Rust meets a full disk
-        raise HedgerowError(
-            f"Could not save the model in {str(folder)!r} ({error}); free some disk space and "
-            "train again."
-        ) from error
-
-
-def _require_disk_space(model: SentenceTransformer, folder: Path) -> None:
-    """Fail before a long training rather than after it."""
-    needed = sum(weights.numel() * weights.element_size() for weights in model.parameters())
-    free = shutil.disk_usage(folder).free
-    if free < needed:
-        raise HedgerowError(
-            f"The model needs {needed / 1e6:.0f} MB of disk space at {str(folder)!r}, found "
-            f"{free / 1e6:.0f} MB; free some."
-        )
-
-
 def _is_out_of_memory(error: Exception) -> bool:
     """Whether an error means that: CUDA has a class for it, the CPU and MPS only a message."""
     import torch
@@ -387,37 +213,3 @@ def _is_out_of_memory(error: Exception) -> bool:
     return isinstance(error, (MemoryError, torch.OutOfMemoryError)) or any(
         sign in str(error) for sign in ("can't allocate memory", "out of memory")
     )
-
-
-def _model_card(recipe: Recipe, *, seed: int, triples: int) -> str:
-    """A README with how the model was made; no path of this machine and no text of the triples."""
-    if recipe.base_encoder == DEFAULT_ENCODER:
-        base = f"{HUB_ORGANISATION}/{DEFAULT_ENCODER}"
-    else:
-        found = resolve_encoder(recipe.base_encoder)
-        base = found if isinstance(found, str) else ""
-    header: dict[str, object] = {
-        "library_name": "sentence-transformers",
-        "pipeline_tag": "sentence-similarity",
-        "tags": ["sentence-transformers", "negation", "hedging"],
-    }
-    if base:
-        header["base_model"] = base
-    public = recipe.model_copy(update={"base_encoder": base or "a local model"})
-    return f"""---
-{yaml.safe_dump(header, sort_keys=False).strip()}
----
-
-# An encoder finetuned on negation and hedging
-
-Trained with Hedgerow on {triples} triples of an affirmative sentence, a hedged variant or
-paraphrase (positive) and a negated variant (negative), after *Learning Robust Negation Text
-Representations*, section 3.2. Open it with `SentenceTransformer(path)` and compare embeddings by
-cosine similarity.
-
-Seed: {seed}. Recipe:
-
-```yaml
-{public.to_yaml().strip()}
-```
-"""

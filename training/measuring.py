@@ -11,7 +11,8 @@ from sqlmodel import Session, col
 
 from curation.decisions import chunks
 from curation.diagnostics import save_cosines, variant_texts
-from curation.encoders import load_encoder, pair_cosines
+from curation.embeddings import pair_cosines
+from curation.encoders import load_encoder
 from db.engine import reading, writing
 from db.models import Encoder, VariantCosine
 from training.probe_sets import StoredProbe

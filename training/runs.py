@@ -20,12 +20,13 @@ from db.execution import RunContext
 from db.models import Encoder, ProbeCosine, Release, Run, RunMetric, Split, VariantCosine
 from db.runs import create_run
 from training.figures import Part, count_part, sample
-from training.finetune import LARGEST_SEED, MODEL_FOLDER, Triple, finetune
+from training.finetune import LARGEST_SEED, Triple, finetune
 from training.known_encoders import MAX_ENCODER_NAME
 from training.measuring import measure_before_and_after
 from training.plan import KIND, measuring_steps, plan
 from training.probes import ensure_figure_1
 from training.recipe import Recipe
+from training.saving import MODEL_FOLDER
 
 DEFAULT_SEED = 42
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from curation.encoders import pair_cosines
+from curation.embeddings import pair_cosines
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer

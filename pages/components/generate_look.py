@@ -37,7 +37,7 @@ def draw(run: Run) -> None:
         background.ensure("diagnose")
     labels = {entry.id: entry.label for entry in project.types()}
     with st.container(border=True, key=f"generate-look-{run.id}"):
-        st.subheader("The trial", anchor=False)
+        st.header("The trial", anchor=False)
         st.text(f"Run {run.id}: {generate_live.title(run)}. Read it before the big run.")
         for _, calls in groupby(shown, key=lambda call: call.anchor):
             markup.show(_family(list(calls), labels))

@@ -107,7 +107,7 @@ def retry(run_id: int) -> None:
 
 
 def _costs(counts: Counts, run_id: int | None) -> None:
-    st.subheader("Costs", anchor=False)
+    st.header("Costs", anchor=False)
     rows = counts.get(cost_rows, run_id=run_id)
     if rows is None:
         return
@@ -155,7 +155,7 @@ def _cues(counts: Counts, run_id: int | None) -> None:
     types = {entry.id: entry for entry in project.types()}
     rows = _in_order(rows, {type_id: entry.label for type_id, entry in types.items()})
     labels = {row.type_id: _label(row.type_id, types) for row in rows}
-    st.subheader("Cues", anchor=False)
+    st.header("Cues", anchor=False)
     st.text(". ".join(_coverage(rows, type_id, types, labels) for type_id in labels) + ".")
     st.dataframe(
         [

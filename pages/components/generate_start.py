@@ -34,13 +34,13 @@ def box(counts: Counts) -> None:
         _no_anchors()
         return
     with st.container(border=True, key="generate-what"):
-        st.subheader("What", anchor=False)
+        st.header("What", anchor=False)
         choice = generate_choice.draw()
     with st.container(border=True, key="generate-who"):
-        st.subheader("Who writes", anchor=False)
+        st.header("Who writes", anchor=False)
         values = generate_model.draw(choice.roles if choice else ())
     with st.container(border=True, key="generate-cost"):
-        st.subheader("What it takes", anchor=False)
+        st.header("What it takes", anchor=False)
         if choice is not None:
             _cost(choice, values, counts)
 

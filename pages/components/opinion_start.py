@@ -98,15 +98,15 @@ def _done(run: Run) -> None:
 
 def _box(counts: Counts) -> None:
     with st.container(border=True, key="opinion-what"):
-        st.subheader("What", anchor=False)
+        st.header("What", anchor=False)
         selection = _selection()
     with st.container(border=True, key="opinion-who"):
-        st.subheader("Who judges", anchor=False)
+        st.header("Who judges", anchor=False)
         values = generate_model.model() | {"prompt": _prompt()}
         generate_key.draw(values["base_url"])
         values |= _fine_points()
     with st.container(border=True, key="opinion-cost"):
-        st.subheader("What it takes", anchor=False)
+        st.header("What it takes", anchor=False)
         if values["model"]:
             _cost(values | {"selection": selection}, counts)
         else:
@@ -250,7 +250,7 @@ def _agreement(counts: Counts) -> None:
         found = judges(session)
     if not found:
         return
-    st.subheader("Agreement with people", anchor=False)
+    st.header("Agreement with people", anchor=False)
     for judge in found:
         state = "counts" if judge.counts else "does not count"
         said = counts.get(verdict_counts, judge.id) or {}

@@ -136,13 +136,13 @@ def _buttons(state: ReviewState, shown: Shown) -> None:
 
     def button(
         label: str, letter: str, act: Callable[..., None], *args: object,
-        kind: str = "secondary", help: str | None = None,
+        kind: str = "secondary",
     ) -> None:  # fmt: skip
         has_key = not typing and (letter == opener or not choosing)
         of_card = shown.action_id if shown in args else "key"
         st.button(
             label, key=f"{letter}-{of_card}", shortcut=letter if has_key else None,
-            disabled=typing, on_click=act, args=args, type=kind, help=help,  # type: ignore[arg-type]
+            disabled=typing, on_click=act, args=args, type=kind,  # type: ignore[arg-type]
         )  # fmt: skip
 
     with st.container(horizontal=True, key="decide", gap="small"):
@@ -152,25 +152,13 @@ def _buttons(state: ReviewState, shown: Shown) -> None:
         button("Retype", "t", state.toggle, Panel.RETYPE)
         button("Skip", "s", state.skip, shown)
         button("Undo", "z", state.undo)
+        if state.has_opinions:
+            button("Second opinion", "j", review_opinion.ask, state, shown)
         if state.by_family:
             button("Previous", "up", state.step, shown, -1)
             button("Next", "down", state.step, shown, 1)
     if state.panel in (Panel.NONE, Panel.KEYS, Panel.LAST, Panel.OPINION, Panel.REASON):
         _reasons(state, shown)
-    with st.container(horizontal=True, key="look", gap="small"):
-        button("Note", "n", state.toggle, Panel.NOTE, kind="tertiary")
-        button("Own variant", "w", state.toggle, Panel.WRITE, kind="tertiary",
-               help="Write a variant of your own for this anchor.")  # fmt: skip
-        button("Details", "g", state.toggle_details, kind="tertiary",
-               help="Siblings, origin, notes, history.")  # fmt: skip
-        if state.has_opinions:
-            button("Second opinion", "j", review_opinion.ask, state, shown, kind="tertiary",
-                   help="What a model says of this variant.")  # fmt: skip
-        button("Guideline", "i", state.toggle_guide, kind="tertiary")
-        button("Not blind" if state.blind else "Blind", "b", state.toggle_blind, kind="tertiary",
-               help="Diagnostics, notes and other verdicts only after your own.")  # fmt: skip
-        button("My last decisions", "l", state.toggle, Panel.LAST, kind="tertiary")
-        button("Keys", "h", state.toggle, Panel.KEYS, kind="tertiary")
 
 
 def _reasons(state: ReviewState, shown: Shown) -> None:

@@ -206,7 +206,8 @@ class Place:
         wanted = (type_id, second_looks, order, family)
         if wanted != (self.type_id, self.second_looks, self.order, self.by_family):
             self.type_id, self.second_looks, self.order, self.by_family = wanted
-            self.restart()
+            if self.focus_id is not None:  # else nothing was shown yet, and what is said stays
+                self.restart()
 
     def restart(self) -> None:
         """Begin at the head of the queue."""

@@ -7,7 +7,7 @@ import streamlit as st
 from curation.opinions import has_opinions
 from curation.queue import Order
 from db.engine import reading
-from pages.components import card, markup
+from pages.components import card, markup, no_variants
 from pages.components.label import plain
 from pages.components.review_place import BLIND_ORDERS
 from pages.components.review_selection import SELECTION
@@ -115,6 +115,14 @@ def progress(state: ReviewState) -> None:
 
 def empty(state: ReviewState) -> None:
     """Nothing left here: say where there is more."""
+    if not any(any(counts.values()) for counts in state.counts.values()):
+        no_variants.box()
+    else:
+        _done(state)
+    st.button("Undo", key="undo-empty", shortcut="z", on_click=state.undo)
+
+
+def _done(state: ReviewState) -> None:
     with st.container(border=True, key="empty"):
         if state.skipped:
             st.write(f"Nothing left in this queue but the {len(state.skipped):,} you skipped.")
@@ -128,7 +136,6 @@ def empty(state: ReviewState) -> None:
             st.write("Nothing is pending in this queue; the bars below show where there is more.")
             if st.button("Go on with the next type"):
                 _choose_type(state.first_pending_type())
-    st.button("Undo", key="undo-empty", shortcut="z", on_click=state.undo)
 
 
 _NEXT_TYPE = "review_next_type"

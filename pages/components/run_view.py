@@ -32,9 +32,7 @@ STATES = {
 Draw = Callable[[Run], None]
 
 
-def follow(
-    run: Run, *, title: str, more: Draw | None = None, pausable: bool = False
-) -> None:
+def follow(run: Run, *, title: str, more: Draw | None = None, pausable: bool = False) -> None:
     """Show a run that is queued or running; only this refreshes, until the run has ended.
 
     Then the whole page is drawn anew, so that it can show what came out.

@@ -5,12 +5,12 @@ Looking round takes its time, so it is done once, and the tests ask what was see
 
 import sqlite3
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, expect
 
+from tests.browser.accessibility import COLOURS, axe
 from tests.browser.conftest import new_page
 from tests.browser.walk import PAGES, go, hover_charts, look_round, misfits, settle, sign_in
 from tests.hostile import FOREIGN, stored
@@ -24,20 +24,6 @@ MADE = f"""() => [...document.querySelectorAll(
     + 'meta[http-equiv="refresh"], body link[rel="stylesheet"], .katex, '
     + '.stMarkdownColoredText, [formaction], .hg-card script, .hg-card style'
 )].map(element => element.outerHTML.slice(0, 200))"""
-
-REPORTED = {"serious", "critical"}
-ALSO = {"heading-order"}
-"""Less than serious to axe, but how people who listen to a page find their way on it."""
-
-ALL_RULES: dict[str, Any] = {"resultTypes": ["violations"]}
-COLOURS: dict[str, Any] = ALL_RULES | {"runOnly": ["color-contrast", "link-in-text-block"]}
-"""The rules whose outcome depends on light or dark."""
-
-LET_OFF = {
-    # Vega gives the marks of an SVG chart roles without names. The chart as a whole has our words.
-    "svg-img-alt": "[data-testid=stVegaLiteChart] svg *",
-}
-"""Rule → the selector of markup that is not ours and is let off it."""
 
 
 class Seen(NamedTuple):
@@ -71,24 +57,6 @@ def made(page: Page) -> list[str]:
     return [*page.evaluate(MADE), *([f"window.hacked is {ran}"] if ran is not None else [])]
 
 
-def axe(page: Page, options: dict[str, Any]) -> list[str]:
-    """What axe finds on the page as it is, one line an element."""
-    return [
-        f"{violation['id']}: {node['html'][:160]}"
-        for violation in Axe().run(page, options=options).response["violations"]
-        if violation["impact"] in REPORTED or violation["id"] in ALSO
-        for node in violation["nodes"]
-        if not _let_off(page, violation["id"], node["target"][0])
-    ]
-
-
-def _let_off(page: Page, rule: str, target: str) -> bool:
-    selector = LET_OFF.get(rule)
-    return bool(
-        selector and page.locator(target).first.evaluate("(e, s) => e.matches(s)", selector)
-    )
-
-
 @pytest.fixture(scope="module")
 def events() -> list[str]:
     """What ran or was loaded while somebody looked round."""
@@ -108,7 +76,7 @@ def visits(chromium: Browser, hostile_app: str, events: list[str]) -> list[Seen]
 
 def _seen(page: Page, place: str) -> Seen:
     hover_charts(page)
-    light = axe(page, ALL_RULES)
+    light = axe(page)
     page.emulate_media(color_scheme="dark")
     page.wait_for_timeout(300)  # until the page knows of it
     settle(page)

@@ -12,9 +12,10 @@ from typer.testing import CliRunner
 import cli
 from curation.project import open_project
 from db.engine import reading, writing
-from db.models import Anchor, AnchorRevision, Run, Source, Variant
+from db.models import Run
 from db.runs import get_run
 from db.settings import load_settings
+from tests.factories import add_anchor, add_variant
 
 HEDGEROW = str(Path(sys.executable).with_name("hedgerow"))
 
@@ -61,18 +62,9 @@ def add_small_project() -> None:
     """One anchor with two variants that nothing has measured."""
     engine = open_project(load_settings())
     with writing(engine) as session:
-        source = Source(name="test")
-        session.add(source)
-        session.flush()
-        anchor = Anchor(uid="a", source_id=source.id or 0, split="train")
-        session.add(anchor)
-        session.flush()
-        session.add(AnchorRevision(anchor_id=anchor.id, text="The door is open.", text_uid="a"))
-        session.flush()
-        for number, text in enumerate(("The door is not open.", "The door isn't open.")):
-            session.add(
-                Variant(uid=f"{number:016x}", anchor_id=anchor.id or 0, type_id="verbal", text=text)
-            )
+        anchor = add_anchor(session, "The door is open.")
+        for text in ("The door is not open.", "The door isn't open."):
+            add_variant(session, anchor, "verbal", text)
     engine.dispose()
 
 

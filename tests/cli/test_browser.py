@@ -19,7 +19,7 @@ from db.engine import writing
 from db.models import RunState
 from db.runs import create_run
 from db.settings import load_settings
-from tests.cli.commands import HEDGEROW, add_small_project, ask, complaint, stored_run
+from tests.cli.commands import HEDGEROW, add_small_project, complaint, stored_run
 
 
 @pytest.fixture
@@ -33,11 +33,19 @@ def browser_app() -> Iterator[list["subprocess.Popen[str]"]]:
 
 
 def start_app(started: list["subprocess.Popen[str]"], *arguments: str) -> dict[str, Any]:
+    return announced(launch(started, *arguments))
+
+
+def launch(started: list["subprocess.Popen[str]"], *arguments: str) -> "subprocess.Popen[str]":
     app = subprocess.Popen(
         [HEDGEROW, "app", "--json", *arguments], text=True, start_new_session=True,
         stdout=subprocess.PIPE, stderr=subprocess.PIPE,
     )  # fmt: skip
     started.append(app)
+    return app
+
+
+def announced(app: "subprocess.Popen[str]") -> dict[str, Any]:
     assert app.stdout is not None and app.stderr is not None
     line = app.stdout.readline()
     assert line, app.stderr.read()
@@ -90,7 +98,7 @@ def test_a_port_in_use_is_an_error_where_it_was_asked_for() -> None:
         busy.listen()
         port = str(busy.getsockname()[1])
         assert f"Port {port} is in use" in complaint("app", "--port", port)
-    assert ask("status")["runs"] == []
+    assert "There is no project" in complaint("status")  # nothing has been made
 
 
 def test_nothing_is_measured_twice_and_terminate_ends_the_server_too(
@@ -107,3 +115,12 @@ def test_nothing_is_measured_twice_and_terminate_ends_the_server_too(
     assert app.wait(timeout=20) == 0
     with pytest.raises(ConnectionRefusedError):
         page_status(answer["url"])
+
+
+def test_two_that_start_at_once_get_a_port_each(
+    browser_app: list["subprocess.Popen[str]"],
+) -> None:
+    apps = [launch(browser_app) for _ in range(2)]
+    urls = {announced(app)["url"] for app in apps}
+    assert len(urls) == 2
+    assert {page_status(url) for url in urls} == {200}

@@ -5,9 +5,11 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import typer
+from typer.core import TyperGroup
 from typer.testing import CliRunner
 
 import cli
@@ -16,16 +18,16 @@ from tests.cli.commands import ask, complaint, process, said
 ROOT = Path(__file__).parents[2]
 
 
-def commands(
-    group: typer.Typer = cli.app, prefix: tuple[str, ...] = ()
-) -> Iterator[tuple[str, ...]]:
+def commands(group: Any = None, prefix: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
     """The names of all commands, with those of the groups they belong to."""
-    for command in group.registered_commands:
-        assert command.callback is not None
-        yield (*prefix, command.name or command.callback.__name__)
-    for part in group.registered_groups:
-        assert part.typer_instance is not None and part.name is not None
-        yield from commands(part.typer_instance, (*prefix, part.name))
+    group = group or typer.main.get_command(cli.app)
+    context = typer.Context(group)
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        if isinstance(command, TyperGroup):
+            yield from commands(command, (*prefix, name))
+        else:
+            yield (*prefix, name)
 
 
 @pytest.mark.parametrize("names", list(commands()), ids=" ".join)

@@ -14,21 +14,11 @@ from curation.measures import Flag
 from curation.project import active_encoder_id
 from curation.queue import status_counts
 from curation.reviewers import ensure_reviewer
-from curation.types import seed_taxonomy
 from db.columns import now
 from db.engine import reading, writing
 from db.errors import HedgerowError
-from db.models import (
-    Anchor,
-    AnchorRevision,
-    Decision,
-    Diagnostic,
-    Source,
-    Status,
-    Variant,
-    VariantCosine,
-    Verdict,
-)
+from db.models import Decision, Diagnostic, Status, Variant, VariantCosine, Verdict
+from tests.factories import add_anchor
 
 
 class TestParsing:
@@ -77,15 +67,7 @@ class TestParsing:
 
 def add_variants(session: Session, count: int) -> list[int]:
     """Pending variants of one anchor, types taking turns."""
-    seed_taxonomy(session)
-    source = Source(name="test")
-    session.add(source)
-    session.flush()
-    anchor = Anchor(uid="a", source_id=source.id or 0, split="train")
-    session.add(anchor)
-    session.flush()
-    session.add(AnchorRevision(anchor_id=anchor.id, text="It holds.", text_uid="a"))
-    session.flush()
+    anchor = add_anchor(session, "It holds.")
     rows = [
         {
             "uid": f"{i:016x}", "anchor_id": anchor.id, "anchor_revision": 1,

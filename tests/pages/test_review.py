@@ -1,9 +1,10 @@
 """The review page without a browser: what it goes through, and what it says."""
 
+import re
 from pathlib import Path
 
 import pytest
-from sqlalchemy import Engine, select
+from sqlalchemy import Engine, func, select
 from sqlmodel import col
 from streamlit.testing.v1 import AppTest
 
@@ -69,9 +70,30 @@ def test_a_selection_takes_the_place_of_the_queue_until_it_is_left(ids: list[int
 
 
 def test_a_selection_that_is_no_longer_kept_is_said_and_the_queue_is_there(ids: list[int]) -> None:
-    app = opened(selection="gone")
-    assert "That selection is no longer kept" in html(app)
-    assert "hg-card" in html(app)
+    for more in ({}, {"view": "Family"}):
+        app = opened(selection="gone", **more)
+        assert "That selection is no longer kept" in html(app)
+        assert "hg-card" in html(app)
+
+
+@pytest.mark.parametrize(
+    "queue",
+    [{"view": "Family"}, {"type": "Hedge: single word"}, {"order": "Random", "view": "Family"}],
+)
+def test_a_permalink_opens_its_variant_in_the_queue_that_the_address_names(
+    ids: list[int], app_engine: Engine, queue: dict[str, str]
+) -> None:
+    with writing(app_engine) as session:
+        last = session.get_one(Variant, ids[2])
+        siblings = select(func.count()).where(col(Variant.anchor_id) == last.anchor_id)
+        shown = session.execute(siblings).scalar_one() if "view" in queue else 0
+        uid = last.uid
+    app = opened(variant=uid, **queue)
+    first, *_ = re.findall(r'<article class="hg-card" data-variant="(\w+)"', html(app))
+    assert first == uid
+    assert html(app).count('<article class="hg-card hg-line') == shown
+    address = {"variant": uid, **queue}
+    assert {key: app.query_params[key] for key in address} == address
 
 
 def test_the_queue_of_second_looks_is_offered_when_there_are_any(
@@ -107,3 +129,22 @@ def test_an_empty_queue_draws_the_progress_once(
     app = open_page("review")
     assert html(app).count('class="hg-progress"') == 1
     assert any("every variant has been decided" in m.value for m in app.markdown)
+
+
+def test_a_project_without_variants_says_where_they_come_from(
+    signed_in: None, app_engine: Engine
+) -> None:
+    app = opened()
+    assert any("There are no variants yet" in m.value for m in app.markdown)
+    assert any(link.label == "To the overview" for link in app.get("page_link"))
+
+
+def test_what_was_added_meanwhile_is_there_at_the_next_look(
+    signed_in: None, with_source: Engine
+) -> None:
+    app = opened()
+    with writing(with_source) as session:
+        add_family(session)
+    app.run()
+    assert "hg-card" in html(app)
+    assert "1 left of 1" in html(app)

@@ -14,6 +14,16 @@ from training.runs import KIND, request_training, work
 ANCHORS = 9
 """Anchors of the project that are in the train split."""
 
+THINGS = (
+    "kettle ladder violin bridge garden lantern wagon mirror pillow bucket anchor hammer".split()
+)
+TRIPLES = [
+    (f"The {thing} is old.", f"The {thing} is {hedge} old.", f"The {thing} is {negation}.")
+    for thing in THINGS
+    for hedge in ("probably", "perhaps")
+    for negation in ("not old", "new")
+]
+
 
 def ask(engine: Engine, recipe: Recipe, *, release: int | None = None, seed: int = 1) -> int:
     with writing(engine) as session:

@@ -1,0 +1,71 @@
+"""The first day: a project with nothing in it. Every page says what to do next, and can be used."""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import pytest
+from playwright.sync_api import Browser, expect
+
+from tests.browser.accessibility import axe
+from tests.browser.conftest import new_page, served
+from tests.browser.walk import PAGES, WIDTHS, go, misfits
+
+NEXT = {
+    "overview": ("Load the starter corpus", "Or add anchors of your own"),
+    "anchors": ("Add takes your own; the Overview loads the starter corpus.",),
+    "review": ("Load the starter corpus on the overview", "To the overview"),
+    "diagnostics": ("Load the starter corpus on the overview", "To the overview"),
+    "release": ("Nothing is accepted, so there is nothing to freeze yet.", "Review"),
+    "train": ("Nothing is accepted yet", "Review variants"),
+    "compare": ("train one to compare it with",),
+    "settings": ("No model has reviewed yet.",),
+}
+"""What each page says to somebody who has nothing yet, and what leads on."""
+
+
+class Seen(NamedTuple):
+    """A page as it was found."""
+
+    said: str
+    failed: int
+    misfits: list[str]
+    barriers: list[str]
+
+
+@pytest.fixture(scope="module")
+def visits(
+    chromium: Browser, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[dict[str, Seen]]:
+    """Every page of one app over an empty folder, seen wide and narrow."""
+    with served(tmp_path_factory.mktemp("empty")) as address, new_page(chromium) as page:
+        go(page, address, "review")
+        page.get_by_label("Your name").fill("Ada")
+        page.keyboard.press("Enter")
+        expect(page.get_by_text("Reviewing as Ada")).to_be_visible()
+        seen = {}
+        for name in PAGES:
+            go(page, address, "" if name == "overview" else name)
+            barriers = []
+            for width in WIDTHS:
+                page.set_viewport_size({"width": width, "height": 900})
+                barriers += [f"{width}: {what}" for what in axe(page)]
+            seen[name] = Seen(
+                page.locator(".stMain").inner_text(),
+                page.locator("[class*=st-key-error-box]").count(),
+                misfits(page),
+                barriers,
+            )
+        yield seen
+
+
+def test_every_page_says_what_to_do_next(visits: dict[str, Seen]) -> None:
+    assert set(visits) == set(NEXT) == set(PAGES)
+    for name, seen in visits.items():
+        assert seen.failed == 0
+        for sentence in NEXT[name]:
+            assert sentence in seen.said, name
+
+
+def test_every_page_fits_and_can_be_used_by_everybody(visits: dict[str, Seen]) -> None:
+    found = {name: seen.misfits + seen.barriers for name, seen in visits.items()}
+    assert {name: lines for name, lines in found.items() if lines} == {}
