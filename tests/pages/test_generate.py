@@ -95,7 +95,7 @@ def test_a_trial_tells_what_the_run_will_take(
     assert not [box for box in app.button if box.key == "generate-start"]
     carry_out(ten, started[0])
     app.run()
-    assert "The trial" in [title.value for title in app.subheader]
+    assert "The trial" in [title.value for title in app.header]
     assert "7 anchors, 14 calls" in told(app)
     assert "going by 6 answered calls" in told(app)
     assert "Expected cost: $0.0" in told(app)
