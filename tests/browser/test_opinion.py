@@ -16,7 +16,7 @@ HOSTILE = "It isn't <img src=x onerror='document.body.innerHTML=1'> **safe**."
 
 
 def test_j_shows_it_unless_blind_and_ctrl_enter_takes_its_suggestion_over(
-    project: Engine, home: Path, serve: Callable[[Path], str], page: Page
+    project: Engine, home: Path, share: Callable[[Path], str], page: Page
 ) -> None:
     with writing(project) as session:
         query = select(Variant).where(col(Variant.type_id) == "lexical").order_by(col(Variant.id))
@@ -24,7 +24,7 @@ def test_j_shows_it_unless_blind_and_ctrl_enter_takes_its_suggestion_over(
         who = judge(session, "<b>judge</b>")
         add_opinion(session, variant, Verdict.EDIT, reviewer_id=who, suggestion=HOSTILE)
         uid = variant.uid
-    visit(page, serve(home), "/review?type=Lexical+negation&order=Doubtful")
+    visit(page, share(home), "/review?type=Lexical+negation&order=Doubtful")
     expect(card(page)).to_have_attribute("data-variant", uid)
     settle(page)
     said = page.get_by_text("would edit it")
