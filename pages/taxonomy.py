@@ -10,6 +10,7 @@ from curation.taxonomy import VariantType
 from curation.type_drafts import OwnType, as_written
 from db.engine import reading, writing
 from db.errors import HedgerowError
+from db.models import Status
 from pages.components import (
     background,
     errors,
@@ -30,9 +31,13 @@ _NEXT_PICKED, _NEXT_PART = "own-type-next", "own-type-next-part"
 
 
 def _variants() -> dict[str, int]:
+    """By type; an edited one counts once."""
     with reading(project.engine()) as session:
         counts = status_counts(session)
-    return {type_id: sum(numbers.values()) for type_id, numbers in counts.items()}
+    return {
+        type_id: sum(count for status, count in numbers.items() if status != Status.SUPERSEDED)
+        for type_id, numbers in counts.items()
+    }
 
 
 def _table(types: Mapping[str, VariantType], variants: Mapping[str, int]) -> None:
