@@ -10,11 +10,13 @@ from cli.home import open_home, reviewer_id
 from cli.prompts import find_version
 from cli.runs import carry_out_run
 from cli.terminal import AsJson, show
+from curation.generation.addresses import require_key
 from curation.generation.estimate import Estimate, estimate
 from curation.generation.overview import source_ids
 from curation.generation.prices import price_of
 from curation.generation.prompts import seed_prompts
 from curation.generation.request import (
+    KIND,
     MAX_CONCURRENCY,
     GenerationRequest,
     Price,
@@ -27,6 +29,7 @@ from curation.taxonomy import Role
 from curation.types import known_type, list_types
 from db.engine import reading, writing
 from db.errors import HedgerowError
+from db.runs import get_run
 
 TOLD = 8
 """Sources that a message names."""
@@ -89,6 +92,8 @@ def generate(
 ) -> None:
     """Generate variants; 'hedgerow run ID' resumes a run that stopped."""
     settings, engine = open_home()
+    if types and not types.strip(" ,"):
+        raise HedgerowError("Expected types such as 'affixal,word' after --types, found none.")
     values = {
         "provider": provider, "model": model, "base_url": base_url, "temperature": temperature,
         "roles": tuple(name.strip() for name in roles.split(",") if name.strip()), "seed": seed,
@@ -117,6 +122,8 @@ def generate(
             written = forecast(session, request) if provider == "rules" else None
         _show_estimate(found, request, written, is_priced=price is not None, as_json=as_json)
         return
+    if provider == "openai":
+        require_key(request.base_url, settings)
     with writing(engine) as session:
         author = reviewer_id(session, settings, "") if settings.reviewer else None
         run = request_generation(session, request, requested_by=author)
@@ -130,6 +137,8 @@ def _chosen(
 ) -> GenerationRequest:
     """The request for a source and for versions of prompts, both by what people call them."""
     selection = request.selection
+    if selection.run is not None and get_run(session, selection.run).kind != KIND:
+        raise HedgerowError(f"Run {selection.run} generated nothing; name a run that did.")
     for type_id in selection.types:
         known_type(list_types(session), type_id)
     if source:

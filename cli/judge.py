@@ -12,6 +12,7 @@ from cli.review import review_app
 from cli.runs import carry_out_run
 from cli.tables import table_of
 from cli.terminal import AsJson, show
+from curation.generation.addresses import require_key
 from curation.generation.estimate import Estimate
 from curation.generation.judge import request_opinions
 from curation.generation.judge_calls import estimate_judging
@@ -82,6 +83,7 @@ def judge(
             found = estimate_judging(session, request)
             show(_as_json(found), as_json, *_told(found))
             return
+        require_key(request.base_url, settings)
         run = request_opinions(session, request, requested_by=_asked_by(session, settings))
     result = carry_out_run(settings, engine, run.id or 0)
     show(

@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 
 from pydantic import SecretStr
 
+from db.errors import HedgerowError
 from db.settings import Settings
 
 OWN_ADDRESS = "https://api.openai.com/v1"
@@ -40,6 +41,22 @@ def comparable(address: str) -> str:
     except ValueError:  # such as an IPv6 address without its end; nothing else equals it
         return address.strip()
     return f"{parts.scheme}://{login}{at}{host.lower()}{parts.path.rstrip('/')}?{parts.query}"
+
+
+def require_key(base_url: str, settings: Settings) -> None:
+    """Refuse calls that nobody would answer.
+
+    Raises:
+        HedgerowError: they go to OpenAI itself, and there is no key for it.
+    """
+    if (
+        is_own(address_of(base_url, settings))
+        and not key_for(base_url, settings).get_secret_value()
+    ):
+        raise HedgerowError(
+            f"OpenAI answers nobody without a key; set {KEY_VARIABLE}, or name the address of "
+            "another server with --base-url."
+        )
 
 
 def key_for(base_url: str, settings: Settings) -> SecretStr:

@@ -1,5 +1,6 @@
 """A trial of what a person chose, and another budget for a run that has stopped."""
 
+from pydantic import ValidationError
 from sqlalchemy import update
 from sqlmodel import Session, col
 
@@ -27,6 +28,26 @@ def trial_of(request: GenerationRequest) -> GenerationRequest:
 def is_trial(run: Run) -> bool:
     """Whether a run asks about no more anchors than a trial does."""
     return int(run.parameters["selection"]["limit"] or TRIAL + 1) <= TRIAL
+
+
+def raise_budget(
+    session: Session, run_id: int, *, money: float | None = None, calls: int | None = None
+) -> None:
+    """Give a stopped run another cap in money or in calls; the one that is None stays.
+
+    Raises:
+        HedgerowError: as ``change_budget``, or a cap that is no positive number.
+    """
+    caps = {"money": money, "calls": calls}
+    given = {name: cap for name, cap in caps.items() if cap is not None}
+    stored = get_run(session, run_id).parameters.get("budget", {})
+    try:
+        budget = Budget.model_validate({**stored, **given})
+    except ValidationError as error:
+        raise HedgerowError(
+            f"Expected caps above 0, found {', '.join(f'{cap:g}' for cap in given.values())}."
+        ) from error
+    change_budget(session, run_id, budget)
 
 
 def change_budget(session: Session, run_id: int, budget: Budget) -> None:

@@ -1,6 +1,7 @@
 """What models charge: a dated table that comes with the program, and the project's own prices."""
 
 import json
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -45,8 +46,10 @@ def set_price(session: Session, model: str, price: Price | None) -> None:
     """Store the project's own price of a model; None takes it back.
 
     Raises:
-        HedgerowError: the model has no name.
+        HedgerowError: the model has no name, or the price is no number.
     """
+    if price is not None and not (isfinite(price.prompt) and isfinite(price.completion)):
+        raise HedgerowError("Expected US dollars for a million tokens, found an endless price.")
     name = model.strip()
     if not name or len(name) > 200:
         raise HedgerowError(

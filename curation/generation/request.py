@@ -85,7 +85,7 @@ class Price(BaseModel):
 class Budget(BaseModel):
     """Where a run stops by itself; None for no cap."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     calls: int | None = Field(default=None, ge=1)
     money: float | None = Field(default=None, gt=0, description="US dollars")

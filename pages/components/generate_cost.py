@@ -46,8 +46,8 @@ def price(model: str) -> Price:
             "other, type in what its provider charges."
         )
     else:
-        origin = "as it was set in this project" if model in own else f"of the table of {DATED}"
-        st.caption(f"The price is that {origin}; check it against your provider's.")
+        origin = "was set in this project" if model in own else f"is that of the table of {DATED}"
+        st.caption(f"The price {origin}; check it against your provider's.")
     return typed
 
 

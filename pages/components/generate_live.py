@@ -111,7 +111,7 @@ def stopped(run: Run) -> None:
                 disabled=other is not None,
                 on_click=_resume, args=(run, budget), icon=":material/play_arrow:",
             )  # fmt: skip
-            if run.state != RunState.CANCELLED:
+            if run.state not in (RunState.CANCELLED, RunState.FAILED):  # they have ended
                 st.button(
                     "Cancel", key=f"generate-cancel-{run.id}", on_click=_cancel, args=(run.id,)
                 )

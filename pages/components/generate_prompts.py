@@ -109,7 +109,13 @@ def _save(chosen: PromptVersion, key: str) -> None:
     """Store the draft; one that cannot be used yet stays, and the preview says why."""
     with suppress(HedgerowError), writing(project.engine()) as session:
         saved = save_copy(session, chosen, st.session_state[key], author_id=signin.reviewer_id())
-        st.session_state[_TOLD] = f"Saved as version {saved.version}."
+        role = next(role for role in PROMPTS if role == chosen.name)
+        newest = prompt_versions(session, role)[0].version
+        st.session_state[_TOLD] = (
+            f"Saved as version {saved.version}."
+            if saved.version == newest
+            else f"That is version {saved.version} word for word, which can be chosen for a run."
+        )
         st.session_state[key] = chosen.template
 
 

@@ -82,15 +82,17 @@ def fields(form: Form) -> OwnType:
         )  # fmt: skip
     with right:
         check = _check(form, role)
-    line, guideline = _more(form, with_cue=check.require_cue)
+    line, guideline = _more(form, with_cue=bool(check["require_cue"]))
+    # Last, since Streamlit forgets what was typed into a box that one run does not draw.
+    surface_check = read_check(check)
     return OwnType(
         label=label, role=role, definition=definition, example_anchor=anchor, example=example,
-        prompt_line=line, surface_check=check, guideline=guideline,
+        prompt_line=line, surface_check=surface_check, guideline=guideline,
     )  # fmt: skip
 
 
-def _check(form: Form, role: Role) -> SurfaceCheck:
-    """What can be seen in the wording alone; a variant that lacks it is flagged."""
+def _check(form: Form, role: Role) -> dict[str, object]:
+    """What can be seen in the wording alone; a variant that lacks it is flagged. Unchecked."""
     known = form.known.surface_check if form.known else SurfaceCheck()
     classes = list(CLASS_LABELS)
     with_cue = role == "hedge" and st.checkbox(
@@ -116,15 +118,13 @@ def _check(form: Form, role: Role) -> SurfaceCheck:
     )  # fmt: skip
     with st.expander("More of the check"):
         rest = _rest_of_check(form, known)
-    return read_check(
-        {
-            "require_new": required, "forbid_new": forbidden, "require_cue": with_cue,
-            "require_words": _lines(words),
-            "require_replaced_content": content == "required",
-            "forbid_replaced_content": content == "forbidden",
-            **rest,
-        }
-    )  # fmt: skip
+    return {
+        "require_new": required, "forbid_new": forbidden, "require_cue": with_cue,
+        "require_words": _lines(words),
+        "require_replaced_content": content == "required",
+        "forbid_replaced_content": content == "forbidden",
+        **rest,
+    }  # fmt: skip
 
 
 def _content(check: SurfaceCheck) -> str:

@@ -62,6 +62,9 @@ def test_a_run_that_paused_at_its_budget_is_resumed_by_its_number(serve_chat: Se
     assert len(server.asked) == 4
     assert "Paused at the budget" in complaint("run", "1")
     assert len(server.asked) == 4
+    assert "caps above 0, found 0" in complaint("run", "1", "--budget", "0")
+    assert ask("run", "1", "--max-calls", "100")["done"] == 9
+    assert "stopped before its end" in complaint("run", "1", "--max-calls", "200")
 
 
 def test_choices_that_make_no_sense_are_named(serve_chat: Serve) -> None:
@@ -72,6 +75,12 @@ def test_choices_that_make_no_sense_are_named(serve_chat: Serve) -> None:
     sentence = complaint("generate", "--model", "fake", "--base-url", address)
     assert "base_url" in sentence and "hunter2" not in sentence
     assert "base_url" in complaint("generate", "--model", "fake", "--base-url", "file:///etc")
+    assert "OpenAI answers nobody without a key" in complaint("generate", "--model", "fake")
+    assert "Expected types" in complaint("generate", "--model", "fake", "--types", " , ")
+    failed = ["generate", "--model", "fake", "--which", "failed", "--dry-run", "--run"]
+    assert "There is no run 99" in complaint(*failed, "99")
+    assert "Expected US dollars" in complaint("prices", "set", "fake", "inf", "1")
+    assert "budget" in complaint("generate", "--model", "fake", "--budget", "inf")
     assert ask("status")["runs"] == []
 
 
@@ -88,7 +97,8 @@ def test_a_dry_run_of_the_rules_speaks_of_no_tokens() -> None:
     assert "costs nothing" in told and "tokens" not in told
 
 
-def test_a_run_is_refused_while_another_makes_its_calls() -> None:
+def test_a_run_is_refused_while_another_makes_its_calls(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HEDGEROW_OPENAI_API_KEY", "sk-test")
     engine = open_project(load_settings())
     with writing(engine) as session:
         waiting = request_generation(session, checked_request({"model": "fake"})).id

@@ -55,6 +55,20 @@ def form(app_engine: Engine, open_page: OpenPage) -> AppTest:
     return app
 
 
+def test_nothing_typed_is_lost_while_the_check_contradicts_itself(form: AppTest) -> None:
+    write(form, "new-0", guideline="Asked for: a quantifier that is denied.", line="Deny it.")
+    require, forbid = (
+        form.multiselect(key=f"own-type-{side}-new-0") for side in ("require", "forbid")
+    )
+    require.set_value(["negator"])
+    forbid.set_value(["negator"]).run()
+    assert not form.exception
+    form.multiselect(key="own-type-forbid-new-0").set_value([]).run()
+    shown = {box.label: box.value for box in form.text_area}
+    assert shown["Guideline"] == "Asked for: a quantifier that is denied."
+    assert shown["Prompt line"] == "Deny it."
+
+
 def test_the_built_in_types_are_shown_and_cannot_be_changed(
     app_engine: Engine, open_page: OpenPage
 ) -> None:
