@@ -6,6 +6,7 @@ from pathlib import Path
 from sqlalchemy import Engine, insert, select
 from sqlmodel import Session, col
 
+from bench.generated import add_calls
 from bench.synthetic import make_project
 from curation import review
 from curation.release import create_release
@@ -28,6 +29,7 @@ def make_furnished(home: Path, *, variants: int) -> Engine:
     """A project with so many variants, four fifths of them decided and frozen in a release."""
     engine = make_project(home, variants=variants, decided=0.8)
     with writing(engine) as session:
+        add_calls(session)
         release = create_release(session, name="Bench").release
         run = request_training(
             session, release_number=release.number, recipe=Recipe(), seed=DEFAULT_SEED,

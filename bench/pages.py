@@ -30,6 +30,9 @@ from db.settings import Settings
 
 ROOT = Path(__file__).resolve().parent.parent
 LIMIT_MS, LIMIT_RATIO = 300, 1.5
+PARTS = ("generate?step=Results", "generate?step=Prompts")
+"""Parts of pages that are measured beside the pages as they open."""
+
 TIMEOUT = 300.0
 
 
@@ -49,8 +52,12 @@ class Visits:
         st.cache_data.clear()
         app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=TIMEOUT)
         _run(app)
+        name, _, address = name.partition("?")
         if name != "overview":
-            _run(app.switch_page(f"pages/{name}.py"))
+            app.switch_page(f"pages/{name}.py")
+        for key, _, value in (part.partition("=") for part in address.split("&") if part):
+            app.query_params[key] = value
+        _run(app)
         st.cache_data.clear()
         decide_one(self.engine, number=self.changes)
         self.changes += 1
@@ -102,14 +109,14 @@ def main() -> None:
     parser.add_argument("--only", nargs="+")
     parser.add_argument("--cpu", action="store_true")
     options = parser.parse_args()
-    names = options.only or sorted(path.stem for path in (ROOT / "pages").glob("*.py"))
+    names = options.only or [*sorted(path.stem for path in (ROOT / "pages").glob("*.py")), *PARTS]
     clock = time.process_time if options.cpu else time.perf_counter
     scratch = nullcontext(options.folder) if options.folder else tempfile.TemporaryDirectory()
     with scratch as folder:
         found = measure(
             Path(folder), names, large=options.large, rounds=options.rounds, clock=clock
         )
-    print(f"{'page':14}{'':6}{'large':>8}{'small':>8}{'ratio':>7}")
+    print(f"{'page':24}{'':6}{'large':>8}{'small':>8}{'ratio':>7}")
     for name, projects in found.items():
         for view, which in enumerate(("cold", "warm")):
             large, small = (
@@ -118,7 +125,7 @@ def main() -> None:
             )
             missed = large > LIMIT_MS and large / small > LIMIT_RATIO
             verdict = "  misses" if missed else ""
-            print(f"{name:14}{which:6}{large:8.0f}{small:8.0f}{large / small:7.2f}{verdict}")
+            print(f"{name:24}{which:6}{large:8.0f}{small:8.0f}{large / small:7.2f}{verdict}")
 
 
 if __name__ == "__main__":

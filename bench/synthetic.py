@@ -11,6 +11,7 @@ import Levenshtein
 from sqlalchemy import Engine, insert
 from sqlmodel import Session
 
+from curation.generation.request import GenerationRequest
 from curation.measures import LEVENSHTEIN_THRESHOLD, MEASURES_VERSION, Flag
 from curation.project import open_project
 from curation.reviewers import ensure_reviewer
@@ -58,7 +59,8 @@ def make_project(home: Path, *, variants: int, decided: float = 0.0) -> Engine:
     with writing(engine) as session:
         source = Source(name="synthetic")
         encoder = Encoder(name="all-MiniLM-L6-v2", fingerprint="synthetic")
-        runs = [Run(kind="generate", parameters={}, state=RunState.DONE) for _ in range(RUNS)]
+        asked = GenerationRequest(model="model-0").model_dump(mode="json")
+        runs = [Run(kind="generate", parameters=asked, state=RunState.DONE) for _ in range(RUNS)]
         session.add_all([source, encoder, *runs])
         judge = ensure_reviewer(session, "synthetic-judge", kind=ReviewerKind.MODEL)
         session.flush()

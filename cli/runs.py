@@ -15,6 +15,10 @@ from cli.tables import table_of
 from cli.terminal import AsJson, Report, err, progress_bar, show
 from curation import counting, diagnostics, export, queue_keys
 from curation.encoders import DEFAULT_ENCODER, load_encoder
+from curation.generation import judge, judge_request
+from curation.generation import run as generation
+from curation.generation.choices import raise_budget
+from curation.generation.doubles import check_alone
 from db.engine import reading, writing
 from db.errors import HedgerowError
 from db.execution import Work, execute
@@ -43,6 +47,8 @@ WORK: dict[str, Work] = {
     compare.KIND: compare.work,
     "diagnose": diagnostics.work,
     "export": export.work,
+    generation.KIND: generation.work,
+    judge_request.KIND: judge.work,
     queue_keys.KIND: queue_keys.work,
     counting.KIND: counting.work,
     "train": training_work,
@@ -51,13 +57,31 @@ WORK: dict[str, Work] = {
 
 FOLLOW_SECONDS = 0.5
 
+MAX_RUN = 2**31 - 1
+"""PostgreSQL's largest run number."""
+
 
 def carry_out(
-    run_id: Annotated[int, typer.Argument(metavar="ID", help="The run's number.")],
+    run_id: Annotated[
+        int, typer.Argument(metavar="ID", min=1, max=MAX_RUN, help="The run's number.")
+    ],
+    budget: Annotated[
+        float | None,
+        typer.Option(metavar="USD", help="Another cap in money, for a run that asks a model."),
+    ] = None,
+    max_calls: Annotated[
+        int | None, typer.Option(min=1, help="Another cap in calls, likewise.")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Carry out a stored run in this process."""
     settings, engine = open_home()
+    if budget is not None or max_calls is not None:
+        with writing(engine) as session:
+            raise_budget(session, run_id, money=budget, calls=max_calls)
+    with reading(engine) as session:
+        if get_run(session, run_id).kind == generation.KIND:
+            check_alone(session, run_id)
     _show_result(carry_out_run(settings, engine, run_id), as_json)
 
 

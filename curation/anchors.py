@@ -8,6 +8,7 @@ from sqlmodel import Session, col
 from curation.decisions import StatusChange, chunks, forget_kept, refresh_status
 from curation.diagnostics import measure_variants
 from curation.text import anchor_uid, canonical
+from curation.types import types_in_use
 from curation.wording import current_wording
 from db.columns import now
 from db.errors import HedgerowError
@@ -175,7 +176,10 @@ def retire_anchor(session: Session, anchor_id: int) -> bool:
 
 
 def restore_anchor(session: Session, anchor_id: int) -> bool:
-    """Take a retired anchor into use again, as it was; whether it was retired."""
+    """Take a retired anchor into use again, as it was; whether it was retired.
+
+    Variants of a type that is itself retired come back with that.
+    """
     anchor = _lock(session, anchor_id)
     if anchor.retired_at is None:
         return False
@@ -186,7 +190,8 @@ def restore_anchor(session: Session, anchor_id: int) -> bool:
 
 def _set_retired(session: Session, anchor_id: int, retired: bool) -> None:
     session.flush()
-    session.connection().execute(
-        update(Variant).where(col(Variant.anchor_id) == anchor_id).values(retired=retired)
-    )
+    which = col(Variant.anchor_id) == anchor_id
+    if not retired:
+        which &= col(Variant.type_id).in_(types_in_use(session))
+    session.connection().execute(update(Variant).where(which).values(retired=retired))
     forget_kept(session)

@@ -17,7 +17,7 @@ from sqlalchemy import BigInteger, ColumnElement, cast, func, select
 from sqlmodel import Session, col
 
 from curation.comparison import Comparison
-from curation.cues import HEDGE_CUES, SPELLING
+from curation.cues import SPELLING
 from curation.distributions import EVERYTHING, Scope
 from curation.wording import current_wording
 from db.models import Anchor, AnchorRevision, Status, Variant
@@ -83,7 +83,7 @@ def cues_of(rows: Iterable[CueCount], scope: Scope, type_id: str) -> Counter[str
 
 
 class ListUse(NamedTuple):
-    """How much of the paper's list of cues (appendix A) is used.
+    """How much of a list of cues is used: the paper's (appendix A), or that of a type of one's own.
 
     Attributes:
         used, unused: cues of the list, as printed and in its order.
@@ -95,13 +95,12 @@ class ListUse(NamedTuple):
     others: tuple[str, ...]
 
 
-def list_use(cues: Collection[str], type_id: str) -> ListUse | None:
-    """What of the paper's cues for a type is among ``cues``; None where it lists none for it.
+def list_use(cues: Collection[str], listed: Sequence[str] | None) -> ListUse | None:
+    """What of the listed cues is among ``cues``; None where there is no list.
 
     A cue that is printed with an obvious mistake counts as used in its correct spelling, too,
     unless that is on the list itself. Case makes no difference.
     """
-    listed = HEDGE_CUES.get(type_id)
     if listed is None:
         return None
     present = {cue.casefold() for cue in cues}

@@ -8,11 +8,12 @@ convincingly' in "don't convincingly"), interrupted ('not sure' in "not entirely
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from curation.taxonomy import VariantType
 from curation.tokens import NEGATOR_WORDS, Analysis, lemma, tokenize
 
 MAX_GAP = 2
@@ -92,17 +93,24 @@ def find_cue(analysis: Analysis, cue: str) -> list[list[int]]:
     return sorted(found for pattern in _patterns(cue) for found in _find(analysis, pattern))
 
 
-def known_cue(text: str, type_id: str) -> str | None:
-    """The longest of the paper's cues that a text uses, the first of several; None for none.
+def listed_cues(entry: VariantType) -> tuple[str, ...] | None:
+    """The cues that a type has a list of: the paper's of its name, or its own; None for none."""
+    if not entry.needs_cue:
+        return None
+    return HEDGE_CUES.get(entry.id) or entry.surface_check.require_words or None
 
-    Args:
-        type_id: looks in the list of this type, or in all where it has none of its own.
-    """
+
+def cue_list(entry: VariantType) -> tuple[str, ...]:
+    """The cues that a type draws from: those it has a list of, else both lists of the paper."""
+    return listed_cues(entry) or tuple(cue for cues in HEDGE_CUES.values() for cue in cues)
+
+
+def known_cue(text: str, cues: Iterable[str]) -> str | None:
+    """The longest of these cues that a text uses, the first of several; None for none."""
     analysis = Analysis(text)
-    lists = [HEDGE_CUES[type_id]] if type_id in HEDGE_CUES else HEDGE_CUES.values()
     found = [
         (-len(places[0]), places[0], cue)
-        for cue in dict.fromkeys(cue for entries in lists for cue in entries)
+        for cue in dict.fromkeys(cues)
         if (places := find_cue(analysis, cue))
     ]
     return min(found)[2] if found else None

@@ -12,6 +12,7 @@ from sqlalchemy import Engine, delete, func, select
 from sqlmodel import Session, col
 
 from curation.decisions import CHUNK, chunks
+from curation.doubt import refresh_doubt
 from curation.embeddings import pair_cosines
 from curation.encoder_rows import encoder_source, register_encoder
 from curation.encoders import fingerprint, load_encoder
@@ -25,7 +26,7 @@ from curation.project import (
 )
 from curation.queue_keys import queue_keys, reorder, request_reorder, store_queue_keys
 from curation.taxonomy import VariantType
-from curation.types import list_types
+from curation.types import all_types
 from curation.wording import current_wording
 from db.columns import now
 from db.engine import insert_new, reading, writing
@@ -41,7 +42,7 @@ Report = Callable[[int, int, str], None]
 
 def measure_variants(session: Session, variant_ids: Iterable[int]) -> None:
     """Measure these variants without an encoder and store the result, replacing an older one."""
-    types = {entry.id: entry for entry in list_types(session)}
+    types = all_types(session)
     threshold = int(get_setting(session, THRESHOLD))
     encoder_id = active_encoder_id(session)
     for ids in chunks(variant_ids):
@@ -102,6 +103,7 @@ def _measure_chunk(
     session.execute(delete(Diagnostic).where(col(Diagnostic.variant_id).in_(ids)))
     insert_new(session, Diagnostic, measured)
     store_queue_keys(session, keys)
+    refresh_doubt(session, ids)
 
 
 def _siblings(session: Session, anchor_ids: Iterable[int]) -> dict[int, list[tuple[int, str]]]:
@@ -321,7 +323,7 @@ def save_cosines(
             has been corrected since then is left out.
     """
     is_active = encoder_id == active_encoder_id(session)
-    types = {entry.id: entry for entry in list_types(session)}
+    types = all_types(session)
     threshold = int(get_setting(session, THRESHOLD))
     for ids in chunks(cosines):
         if texts is not None:

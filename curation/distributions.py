@@ -14,6 +14,7 @@ from sqlmodel import Session, col
 
 from curation.measures import Flag
 from curation.project import ACTIVE_ENCODER, THRESHOLD, active_encoder_id, get_setting
+from curation.types import types_version
 from db.columns import whole
 from db.models import (
     Anchor,
@@ -85,7 +86,8 @@ def data_version(session: Session) -> tuple[Any, ...]:
     )
     wordings = select(func.count()).select_from(AnchorRevision)
     reviewers = select(func.count()).where(col(Reviewer.counts))
-    parts = [session.execute(query).one() for query in (runs, retired, wordings, reviewers)]
+    queries = (runs, retired, wordings, reviewers, types_version())
+    parts = [session.execute(query).one() for query in queries]
     settings = [get_setting(session, key) for key in (THRESHOLD, ACTIVE_ENCODER)]
     return (tuple(latest), *(tuple(part) for part in parts), *settings)
 

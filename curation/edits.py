@@ -4,7 +4,7 @@ from sqlalchemy import select
 from sqlmodel import Session, col
 
 from curation.cue_corrections import checked_cue, correct_cue
-from curation.cues import known_cue
+from curation.cues import cue_list, known_cue
 from curation.decisions import store_decisions
 from curation.diagnostics import measure_variants
 from curation.showing import (
@@ -20,7 +20,7 @@ from curation.showing import (
 from curation.starter_corpus import RANDOM_SALT
 from curation.taxonomy import VariantType
 from curation.text import bucket, canonical, variant_uid
-from curation.types import known_type, list_types
+from curation.types import all_types, known_type, list_types
 from db.errors import HedgerowError
 from db.models import Anchor, Decision, Variant, Verdict
 
@@ -61,7 +61,7 @@ def edit(
         return Outcome(recorded=False)
     original = shown_variant(session, card, keep_wording=True)
     others = overtaken(session, card, original)
-    entry = known_type(list_types(session), type_id or original.type_id)
+    entry = _type(session, original, type_id)
     new_text = checked_text(original.text if text is None else text)
     known = find_text(session, original.anchor_id, entry.id, new_text)
     new_cue = _cue(entry, original, known, new_text, asked=cue)
@@ -84,6 +84,13 @@ def edit(
         changes = [c._replace(before=None) if c.variant_id == child.id else c for c in changes]
     child_id = None if child is original else child.id
     return Outcome(True, tuple(changes), others, child_id, is_outdated(card, original))
+
+
+def _type(session: Session, original: Variant, type_id: str | None) -> VariantType:
+    """The type asked for, which must be in use; the variant's own may be a retired one."""
+    if type_id in (None, original.type_id):
+        return all_types(session)[original.type_id]
+    return known_type(list_types(session), type_id or "")
 
 
 def checked_text(text: str) -> str:
@@ -117,7 +124,7 @@ def cue_for(entry: VariantType, text: str, *candidates: str | None) -> str | Non
     if not entry.needs_cue:
         return None
     given = (checked_cue(candidate) for candidate in candidates)
-    found = next((cue for cue in given if cue), None) or known_cue(text, entry.id)
+    found = next((cue for cue in given if cue), None) or known_cue(text, cue_list(entry))
     if found is None:
         raise HedgerowError(
             f"Expected the hedge cue that the text uses, found none for the type '{entry.id}'; "
@@ -129,9 +136,15 @@ def cue_for(entry: VariantType, text: str, *candidates: str | None) -> str | Non
 def _cue(
     entry: VariantType, original: Variant, known: Variant | None, text: str, *, asked: str | None
 ) -> str | None:
-    """The cue of the edit's outcome; one that only repeats the original's asks for nothing."""
+    """The cue of the edit's outcome; one that only repeats the original's asks for nothing.
+
+    A type with cues of its own takes one of these rather than the original's, which was another
+    type's.
+    """
     news = None if checked_cue(asked) == original.cue else asked
-    return cue_for(entry, text, news, known.cue if known else None, original.cue)
+    is_new_type = entry.id != original.type_id
+    own = known_cue(text, entry.surface_check.require_words) if is_new_type else None
+    return cue_for(entry, text, news, known.cue if known else None, own, original.cue)
 
 
 def _check_news(
@@ -182,7 +195,7 @@ def _new_child(
         author_id=author_id,
         provider=original.provider,
         model=original.model,
-        retired=original.retired,
+        retired=entry.retired or anchor.retired_at is not None,
         random_key=bucket(uid, salt=RANDOM_SALT),
     )
     session.add(child)

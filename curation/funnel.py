@@ -159,12 +159,12 @@ _COLUMNS = (
 
 
 def _rows(session: Session, columns: Mapping[str, Counts]) -> Iterator[FunnelRow]:
-    known = {entry.id: (entry.label, entry.role) for entry in list_types(session)}
-    retired = sorted({key for counts in columns.values() for key in counts} - known.keys())
-    for type_id in [*known, *retired]:
-        label, role = known.get(type_id, (type_id, ""))
-        numbers = {name: columns[name].get(type_id, 0) for name in _COLUMNS}
-        yield FunnelRow(type_id, label, role, **numbers)
+    for entry in list_types(session, retired=True):
+        numbers = {name: columns[name].get(entry.id, 0) for name in _COLUMNS}
+        if not entry.retired:
+            yield FunnelRow(entry.id, entry.label, entry.role, **numbers)
+        elif any(number for name, number in numbers.items() if name != "anchors"):
+            yield FunnelRow(entry.id, f"{entry.label} (retired)", "", **numbers)
 
 
 def _sums(rows: Collection[FunnelRow]) -> dict[str, int]:
@@ -312,7 +312,7 @@ def next_steps(session: Session, state: Funnel, *, busy: Collection[str] = ()) -
     if not total.anchors and not total.variants:
         return [NextStep(StepKind.LOAD)]
     steps = []
-    if bare := _without_variants(session):
+    if "generate" not in busy and (bare := _without_variants(session)):
         steps.append(NextStep(StepKind.WRITE, bare))
     if total.diagnosed < total.variants and "diagnose" not in busy:
         steps.append(NextStep(StepKind.MEASURE, total.variants - total.diagnosed))

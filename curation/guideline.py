@@ -83,6 +83,13 @@ _EXAMPLE = re.compile(
 )
 
 
+def made_guideline(*, definition: str, anchor: str, example: str) -> str:
+    """The guideline of a type that nobody has written one for: its definition and its example."""
+    return (
+        f"Asked for: {definition}\n\nGood:\n{anchor}\n→ {example}\nThe example of the definition."
+    )
+
+
 @lru_cache(maxsize=64)
 def parse_guideline(text: str) -> Guideline:
     """Read a guideline; no text is refused, see above."""

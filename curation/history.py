@@ -9,7 +9,7 @@ from sqlalchemy.orm import aliased
 from sqlmodel import Session, col
 
 from curation.decisions import counts_still
-from db.models import CueCorrection, Decision, Reviewer, Variant, Verdict
+from db.models import CueCorrection, Decision, Opinion, Reviewer, Variant, Verdict
 
 
 class CueChange(NamedTuple):
@@ -55,13 +55,21 @@ def stands() -> ColumnElement[bool]:
     return and_(col(Decision.verdict) != Verdict.RETRACT, ~taken_back)
 
 
+def _is_opinion() -> ColumnElement[bool]:
+    return select(Opinion.decision_id).where(col(Opinion.decision_id) == Decision.id).exists()  # type: ignore[call-overload]
+
+
 def history(session: Session, variant_id: int) -> list[PastDecision]:
-    """All decisions on a variant, the oldest first; retracts are told on what they retract."""
+    """All decisions on a variant, the oldest first; retracts are told on what they retract.
+
+    Second opinions of models are left out, even where they count: they are shown to those who ask
+    (``curation.opinions``).
+    """
     rows = session.execute(
         select(Decision, Reviewer.name, Variant.since_version)  # type: ignore[call-overload]
         .join(Reviewer, col(Reviewer.id) == Decision.reviewer_id)
         .join(Variant, col(Variant.id) == Decision.variant_id)
-        .where(col(Decision.variant_id) == variant_id)
+        .where(col(Decision.variant_id) == variant_id, ~_is_opinion())
         .order_by(col(Decision.id))
     ).all()
     retracted = {decision.retracts_id for decision, _, _ in rows}

@@ -16,7 +16,7 @@ def escape(value: object) -> str:
     the start of a line must follow some of ours, since it could begin a list there.
     """
     line = re.sub(r"[&<>|`\\$@]", lambda found: f"&#{ord(found[0])};", one_line(value))
-    line = re.sub(r"[*\[\]~{}!=^]|(?<!&)#|(?<!\w)_|_(?!\w)", r"\\\g<0>", line)
+    line = re.sub(r"[*\[\]~{}!=^]|(?<!&)#|(?<![^\W_])_|_(?![^\W_])", r"\\\g<0>", line)
     # Bare addresses would become links.
     return line.replace("://", "&#58;//").replace("www.", "www&#46;")
 

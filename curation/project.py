@@ -18,12 +18,14 @@ from db.settings import Settings
 
 ACTIVE_ENCODER = "active_encoder"
 THRESHOLD = "levenshtein_threshold"
+PRICES = "prices"
 REORDER_AFTER = "reorder_after"
 """Id of the last variant whose place in the queues follows the settings; None: all do."""
 
 DEFAULTS: dict[str, Any] = {
     ACTIVE_ENCODER: DEFAULT_ENCODER,
     THRESHOLD: LEVENSHTEIN_THRESHOLD,
+    PRICES: {},
     REORDER_AFTER: None,
 }
 

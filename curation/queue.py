@@ -41,6 +41,7 @@ class Order(StrEnum):
     SUSPICIOUS = "suspicious"
     HARDEST = "hardest"
     RANDOM = "random"
+    DOUBTFUL = "doubtful"
 
 
 @dataclass(frozen=True)
@@ -68,6 +69,13 @@ class Card:
     made_for: str
     notes: int
 
+    def stands_beside(self, focus: "Card") -> bool:
+        """Whether it is shown beside a card of its family: no replaced wording, and nothing out of
+        use where that card is in use."""
+        variant = self.variant
+        is_seen = not variant.retired or focus.variant.retired
+        return variant.id != focus.variant.id and variant.status != Status.SUPERSEDED and is_seen
+
 
 # Written out, not bound: a partial index serves only a query that is seen to ask for its rows.
 _PENDING = and_(col(Variant.status) == literal_column("'pending'"), col(Variant.retired).is_(False))
@@ -79,6 +87,8 @@ def _keys(order: Order) -> tuple[ColumnElement[Any], ...]:
         return col(Variant.suspicion).desc(), col(Variant.id).desc()
     if order is Order.HARDEST:
         return col(Variant.hardness).desc(), col(Variant.id).desc()
+    if order is Order.DOUBTFUL:
+        return col(Variant.doubt).desc(), col(Variant.id).desc()
     if order is Order.RANDOM:
         return col(Variant.random_key).asc(), newest_last
     return (newest_last,)
@@ -92,6 +102,7 @@ def _sort_key(variant: Variant, order: Order) -> tuple[float, int]:
         Order.SUSPICIOUS: (-variant.suspicion, -number),
         Order.HARDEST: (-variant.hardness, -number),
         Order.RANDOM: (variant.random_key, number),
+        Order.DOUBTFUL: (-variant.doubt, -number),
     }[order]
 
 

@@ -13,10 +13,13 @@ from sqlalchemy.orm import aliased
 from sqlmodel import col
 
 from curation.decisions import counts_still
+from curation.types import OWN
 from db.models import (
     Anchor,
     Decision,
     Polarity,
+    Reviewer,
+    ReviewerKind,
     Source,
     Status,
     TypeRow,
@@ -189,9 +192,11 @@ def review_summary(connection: Connection) -> dict[str, Any]:
     query = (
         _as_written(counted)
         .join(Decision, col(Decision.variant_id) == Variant.id)
+        .join(Reviewer, col(Reviewer.id) == Decision.reviewer_id)
         .outerjoin(retract, col(retract.retracts_id) == Decision.id)
         .where(
             col(retract.id).is_(None),
+            or_(col(Reviewer.kind) == ReviewerKind.PERSON, col(Reviewer.counts)),
             or_(
                 (col(Variant.status) == Status.REJECTED)
                 & (Decision.verdict == Verdict.REJECT)
@@ -230,14 +235,18 @@ def source_notes(connection: Connection, names: Collection[str]) -> dict[str, di
 
 
 def taxonomy_snapshot(connection: Connection) -> dict[str, Any]:
-    """Every variant type in its wording of this moment."""
+    """Every variant type in use in its wording of this moment; one's own with an ``origin``."""
     query = select(
         *(TypeRow.id, TypeRow.version, TypeRow.polarity, TypeRow.group, TypeRow.ordinal),
         *(TypeVersion.label, TypeVersion.definition),
-        *(TypeVersion.example_anchor, TypeVersion.example),
+        *(TypeVersion.example_anchor, TypeVersion.example, TypeRow.origin),
     ).join(  # type: ignore[call-overload]
         TypeVersion,
         (col(TypeVersion.type_id) == TypeRow.id) & (col(TypeVersion.version) == TypeRow.version),
     )
-    entries = [dict(row) for row in connection.execute(query).mappings()]
+    in_use = query.where(col(TypeRow.retired_at).is_(None))
+    entries = [dict(row) for row in connection.execute(in_use).mappings()]
+    for entry in entries:
+        if entry["origin"] != OWN:  # earlier releases say nothing of it, and shall stay equal
+            del entry["origin"]
     return {entry.pop("id"): entry for entry in entries}

@@ -8,13 +8,13 @@ import uuid
 from datetime import datetime
 from typing import NamedTuple
 
-from sqlalchemy import select
+from sqlalchemy import or_, select
 from sqlmodel import Session, col
 
 from curation.decisions import StatusChange
 from curation.taxonomy import GUIDELINE_VERSION, reject_reason
 from db.errors import HedgerowError
-from db.models import Anchor, Decision, Reviewer, Variant, Verdict
+from db.models import Anchor, Decision, Reviewer, ReviewerKind, Variant, Verdict
 
 MAX_NOTE = 2000
 """Longest note, in characters."""
@@ -110,7 +110,10 @@ def check_reason(reason: str, note: str) -> None:
 
 
 def overtaken(session: Session, card: Shown, variant: Variant) -> tuple[str, ...]:
-    """Who decided after the card was drawn (the reviewer too, in a second window)."""
+    """Who decided after the card was drawn (the reviewer too, in a second window).
+
+    Not a model whose verdicts do not count: what it says is shown to those who ask.
+    """
     if variant.version == card.version:
         return ()
     names = session.execute(
@@ -119,6 +122,7 @@ def overtaken(session: Session, card: Shown, variant: Variant) -> tuple[str, ...
         .where(
             col(Decision.variant_id) == card.variant_id,
             col(Decision.variant_version) >= card.version,
+            or_(col(Reviewer.kind) == ReviewerKind.PERSON, col(Reviewer.counts)),
         )
         .distinct()
     )

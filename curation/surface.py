@@ -15,13 +15,14 @@ from curation.taxonomy import SurfaceCheck, TokenClass
 
 MarkKind = Literal["cue", "negator", "affix"]
 
-_CLASS_LABELS: dict[TokenClass, str] = {
+CLASS_LABELS: dict[TokenClass, str] = {
     "verbal_negator": "verbal negator (not, -n't)",
     "absolute_negator": "absolute negator (no, nobody, nothing, none, neither, nor, never …)",
     "approximate_negator": "approximate negator (hardly, barely, scarcely, seldom, rarely)",
     "negator": "negator",
     "negative_affix": "word with a negative affix (un-, in-, non-, -less …)",
 }
+"""What each class is called, with its members in brackets."""
 
 _LONGEST = 40
 """Characters of a word that a sentence about it quotes."""
@@ -73,10 +74,10 @@ def new_members(
 def _class_problems(check: SurfaceCheck, comparison: Comparison) -> Iterator[str]:
     for token_class in check.require_new:
         if not new_members(token_class, comparison, check=check):
-            yield f"No new {_CLASS_LABELS[token_class]}{_place(check)}."
+            yield f"No new {CLASS_LABELS[token_class]}{_place(check)}."
     for token_class in check.forbid_new:
         if found := new_members(token_class, comparison, check=check):
-            label = _CLASS_LABELS[token_class].split(" (")[0]
+            label = CLASS_LABELS[token_class].split(" (")[0]
             yield f"Unwanted {label}{_place(check)}: {_quoted(found)}."
 
 

@@ -48,6 +48,9 @@ class VariantType(BaseModel):
     )
     surface_check: SurfaceCheck
     guideline: str = Field(description="Plain text of the form that `guideline.py` reads.")
+    version: int = TAXONOMY_VERSION
+    own: bool = Field(default=False, description="Added by a user of this project.")
+    retired: bool = Field(default=False, description="Out of use, with its variants.")
 
     @property
     def needs_cue(self) -> bool:

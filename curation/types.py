@@ -1,13 +1,17 @@
 """The project's variant types: the built-in taxonomy and a user's own, as the database has them."""
 
 from collections.abc import Sequence
+from datetime import datetime
 
-from sqlalchemy import select
+from sqlalchemy import Select, func, select
 from sqlmodel import Session, col
 
 from curation.taxonomy import TAXONOMY, TAXONOMY_VERSION, SurfaceCheck, VariantType
 from db.errors import HedgerowError
 from db.models import Polarity, TypeRow, TypeVersion
+
+OWN = "own"
+"""The origin of a type that a user of the project has added."""
 
 
 def needs_seeding(session: Session) -> bool:
@@ -48,18 +52,32 @@ def seed_taxonomy(session: Session, types: Sequence[VariantType] = TAXONOMY) -> 
     session.flush()
 
 
-def list_types(session: Session) -> list[VariantType]:
-    """The types in use, in the taxonomy's order, each in its newest wording."""
+def list_types(session: Session, *, retired: bool = False) -> list[VariantType]:
+    """The types in use, in the taxonomy's order, each in its newest wording.
+
+    Args:
+        retired: the retired ones, too, after those in use: whatever reads variants that are there,
+            and not only those to come, may meet some of such a type.
+    """
     query = (
         select(TypeRow, TypeVersion)
         .join(TypeVersion, col(TypeVersion.type_id) == TypeRow.id)
-        .where(col(TypeVersion.version) == TypeRow.version, col(TypeRow.retired_at).is_(None))
+        .where(col(TypeVersion.version) == TypeRow.version)
         .order_by(col(TypeRow.ordinal), col(TypeRow.id))
     )
-    return [_as_type(row, wording) for row, wording in session.execute(query)]
+    if not retired:
+        query = query.where(col(TypeRow.retired_at).is_(None))
+    found = [as_type(row, wording) for row, wording in session.execute(query)]
+    return sorted(found, key=lambda entry: entry.retired)
 
 
-def _as_type(row: TypeRow, wording: TypeVersion) -> VariantType:
+def all_types(session: Session) -> dict[str, VariantType]:
+    """Every type by its id, retired ones last."""
+    return {entry.id: entry for entry in list_types(session, retired=True)}
+
+
+def as_type(row: TypeRow, wording: TypeVersion) -> VariantType:
+    """A type in one of its wordings."""
     return VariantType(
         id=row.id,
         order=row.ordinal,
@@ -72,7 +90,24 @@ def _as_type(row: TypeRow, wording: TypeVersion) -> VariantType:
         prompt_line=wording.prompt_line,
         surface_check=SurfaceCheck.model_validate(wording.surface_check),
         guideline=wording.guideline,
+        version=wording.version,
+        own=row.origin == OWN,
+        retired=row.retired_at is not None,
     )
+
+
+def types_in_use(session: Session) -> set[str]:
+    """The ids of the types in use."""
+    query = select(col(TypeRow.id)).where(col(TypeRow.retired_at).is_(None))
+    return set(session.execute(query).scalars())
+
+
+def types_version() -> Select[int, int, int, datetime | None]:
+    """SQL: something that changes with every change of a type; a row of a small table's sums."""
+    return select(
+        func.count(), func.sum(col(TypeRow.version)), func.count(col(TypeRow.retired_at)),
+        func.max(col(TypeRow.retired_at)),
+    )  # fmt: skip
 
 
 def known_type(types: Sequence[VariantType], type_id: str) -> VariantType:

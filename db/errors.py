@@ -11,3 +11,7 @@ class HedgerowError(Exception):
 
 class RunCancelled(Exception):
     """Raised inside a run's own process when somebody asked for it to stop."""
+
+
+class RunPaused(RunCancelled):
+    """Raised inside a run's own process when it stops by itself and can be resumed, saying why."""

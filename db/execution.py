@@ -17,7 +17,7 @@ from sqlmodel import col
 
 from db.columns import db_now
 from db.engine import reading, writing
-from db.errors import HedgerowError, RunCancelled
+from db.errors import HedgerowError, RunCancelled, RunPaused
 from db.models import Run, RunMetric, RunState
 from db.runs import LEASE, claim, get_run, log_file, run_folder
 from db.settings import Settings
@@ -55,6 +55,10 @@ class RunContext:
     def update(self, step: int, total: int, message: str) -> None:
         """Report that ``step`` of ``total`` steps are done, and what is going on."""
         self.check()
+        self.progress(step, total, message)
+
+    def progress(self, step: int, total: int, message: str) -> None:
+        """As ``update``, in a moment at which the work must not be broken off."""
         with self._lock:
             self._progress = {"step": step, "total": total, "message": message}
 
@@ -85,8 +89,14 @@ class RunContext:
             session.execute(update(Run).where(*mine).values(**values))
             for (name, step), value in figures.items():
                 session.merge(RunMetric(run_id=self.run.id or 0, name=name, step=step, value=value))
-            row = session.execute(select(col(Run.cancel_requested)).where(*mine)).first()
-        if row is None or row[0]:  # gone: another process has claimed the run
+            row = session.execute(
+                select(col(Run.cancel_requested), col(Run.pause_requested)).where(*mine)
+            ).first()
+        if row is None:  # another process has claimed the run: this one must not undo its work
+            self.stop_reason = RunState.INTERRUPTED
+        elif row[1] and not row[0]:
+            self.stop_reason = RunState.PAUSED
+        if row is None or row[0] or row[1]:
             self.stop.set()
 
     def finish(self, state: RunState, message: str, result: Result | None = None) -> None:
@@ -136,6 +146,10 @@ def _carry_out(context: RunContext, work: Mapping[str, Work]) -> Result:
             context.finish(RunState.DONE, "Done.", result)
             logger.info("run %s is done", run.id)
             return result
+        except RunPaused as stopped:
+            context.finish(RunState.PAUSED, str(stopped))
+            logger.info("%s", stopped)
+            raise HedgerowError(f"Run {run.id}: {stopped}") from stopped
         except RunCancelled as stopped:
             context.finish(context.stop_reason, f"{context.stop_reason.capitalize()}.")
             logger.info("run %s is %s", run.id, context.stop_reason)

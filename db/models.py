@@ -1,7 +1,8 @@
 """The tables. What each row means is fixed in the vocabulary of docs/data_model.md.
 
-Decisions, notes, cue corrections and release items are append-only: triggers made by the migrations
-refuse to change or delete them. Texts are stored once; kept (derived) columns are named as such.
+Decisions, opinions, notes, cue corrections and release items are append-only: triggers made by the
+migrations refuse to change or delete them. Texts are stored once; kept (derived) columns are named
+as such.
 """
 
 from datetime import datetime
@@ -72,6 +73,15 @@ class RunState(StrEnum):
     FAILED = "failed"
     CANCELLED = "cancelled"
     INTERRUPTED = "interrupted"
+    PAUSED = "paused"
+
+
+class CallState(StrEnum):
+    """How far a call to a language model has come."""
+
+    OPEN = "open"
+    DONE = "done"
+    FAILED = "failed"
 
 
 def _queue_index(order: str) -> Index:
@@ -107,6 +117,7 @@ _SECOND_LOOKS = Index(
 # What rows got that were there before the column.
 _FROM_THE_START = {"server_default": text("1")}
 _FALSE = {"server_default": false()}
+_ZERO = {"server_default": text("0")}
 
 
 def _created_at() -> Any:
@@ -234,6 +245,7 @@ class Run(SQLModel, table=True):
     total: int = 0
     message: str = Field(default="", sa_type=Text)
     cancel_requested: bool = False
+    pause_requested: bool = Field(default=False, sa_column_kwargs=_FALSE)
     attempt: int = 0
     host: str = Field(default="", max_length=255)
     pid: int | None = None
@@ -257,8 +269,42 @@ class RunMetric(SQLModel, table=True):
     value: float
 
 
+class ModelCall(SQLModel, table=True):
+    """What a run asks a language model for: about one anchor, or about one variant.
+
+    All calls of a run are stored before the first is made, so that a run which was broken off
+    knows what is left. ``key`` says within its run what it is about, in words that another host
+    and the provider's batches understand: a content uid and the role of the prompt.
+    """
+
+    __tablename__ = "model_call"
+    __table_args__ = (
+        ForeignKeyConstraint(
+            ["anchor_id", "anchor_revision"],
+            ["anchor_revision.anchor_id", "anchor_revision.revision"],
+        ),
+        UniqueConstraint("run_id", "key"),
+        Index(None, "run_id", "state", "id"),
+        Index(None, "anchor_id"),
+    )
+
+    id: int | None = Field(default=None, primary_key=True)
+    run_id: int = Field(foreign_key="run.id")
+    key: str = Field(max_length=80)
+    role: str = Field(max_length=40)
+    anchor_id: int
+    anchor_revision: int
+    prompt_version_id: int = Field(foreign_key="prompt_version.id")
+    type_ids: list[str] = Field(default_factory=list, sa_type=JsonColumn)
+    cues: dict[str, Any] = Field(default_factory=dict, sa_type=JsonColumn)
+    state: CallState = Field(default=CallState.OPEN, sa_type=enum_column(CallState))
+    attempts: int = 0
+    problem: str = Field(default="", max_length=40)
+    batch: str = Field(default="", max_length=200)
+
+
 class Answer(SQLModel, table=True):
-    """A language model's raw answer to one call for one anchor, with what it cost."""
+    """A language model's raw answer to one call, with what it cost; one row an attempt."""
 
     __table_args__ = (
         ForeignKeyConstraint(
@@ -267,10 +313,12 @@ class Answer(SQLModel, table=True):
         ),
         Index(None, "run_id", "anchor_id"),
         Index(None, "anchor_id"),
+        Index(None, "call_id"),
     )
 
     id: int | None = Field(default=None, primary_key=True)
     run_id: int = Field(foreign_key="run.id")
+    call_id: int | None = Field(default=None, foreign_key="model_call.id")
     anchor_id: int
     anchor_revision: int
     prompt_version_id: int = Field(foreign_key="prompt_version.id")
@@ -282,15 +330,17 @@ class Answer(SQLModel, table=True):
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
     cost: float | None = None
+    seconds: float | None = None
     created_at: datetime = _created_at()
 
 
 class Variant(SQLModel, table=True):
     """One sentence of one type for one anchor, and where it came from.
 
-    ``status``, ``retired``, ``second_look``, ``hardness`` and ``suspicion`` are kept for the
-    queues; ``version`` grows by one with every change of its decisions. ``hardness`` is 0 until the
-    cosine is known; ``random_key`` lies in [0, 1).
+    ``status``, ``retired``, ``second_look``, ``hardness``, ``suspicion`` and ``doubt`` are kept for
+    the queues; ``version`` grows by one with every change of its decisions. ``hardness`` is 0 until
+    the cosine is known, ``doubt`` until a model has given its opinion; ``random_key`` lies in
+    [0, 1).
 
     ``anchor_revision`` says which wording of the anchor it was made for; it is always shown,
     measured and released beside the anchor's current wording. When the anchor is corrected,
@@ -307,6 +357,7 @@ class Variant(SQLModel, table=True):
         _queue_index("suspicion"),
         _queue_index("hardness"),
         _queue_index("random_key"),
+        _queue_index("doubt"),
         _SECOND_LOOKS,
         Index(None, "anchor_id", "type_id"),
         Index(None, "parent_id"),
@@ -336,6 +387,7 @@ class Variant(SQLModel, table=True):
     hardness: float = 0.0
     suspicion: float = 0.0
     random_key: float = 0.0
+    doubt: float = Field(default=0.0, sa_column_kwargs=_ZERO)
 
 
 class Decision(SQLModel, table=True):
@@ -369,6 +421,37 @@ class Decision(SQLModel, table=True):
     guideline_version: int = 1
     shown_at: datetime | None = Field(default=None, sa_type=UtcDateTime)
     decided_at: datetime = _created_at()
+
+
+class Opinion(SQLModel, table=True):
+    """What a chat model that was asked for a second opinion said beyond its decision.
+
+    ``verdict`` may be an edit: its decision is then a rejection, and ``suggestion`` the wording
+    that a person may take over. ``since_version`` is the variant's when it was judged: there is
+    one opinion of a reviewer on a variant for each wording of its anchor. ``certainty`` lies in
+    [0, 1]; NULL where the model named none.
+    """
+
+    __table_args__ = (UniqueConstraint("variant_id", "reviewer_id", "since_version"),)
+
+    decision_id: int = Field(primary_key=True, foreign_key="decision.id")
+    variant_id: int = Field(foreign_key="variant.id")
+    reviewer_id: int = Field(foreign_key="reviewer.id")
+    since_version: int
+    verdict: Verdict = Field(sa_type=enum_column(Verdict))
+    suggestion: str = Field(default="", sa_type=Text)
+    certainty: float | None = None
+    answer_id: int = Field(foreign_key="answer.id")
+
+
+class OpinionLook(SQLModel, table=True):
+    """A person has had a variant's opinions shown; what they decide afterwards knows of them."""
+
+    __tablename__ = "opinion_look"
+
+    reviewer_id: int = Field(primary_key=True, foreign_key="reviewer.id")
+    variant_id: int = Field(primary_key=True, foreign_key="variant.id")
+    seen_at: datetime = _created_at()
 
 
 class Note(SQLModel, table=True):

@@ -2,20 +2,23 @@
 
 The page (or the command) stores a run and starts ``hedgerow run ID`` as a detached process; the
 process claims the row, keeps a lease by the database's clock while it works, and writes how it
-ended. Whoever reads a running row whose lease has passed sees it as interrupted.
+ended. Whoever reads a running row whose lease has passed, or whose process was on the same host and
+is gone, sees it as interrupted.
 """
 
 import logging
 import os
+import socket
 import subprocess
 import sys
 import threading
+from collections.abc import Mapping
 from datetime import timedelta
 from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Engine, case, literal, or_, select, update
+from sqlalchemy import ColumnElement, Engine, case, literal, select, update
 from sqlmodel import Session, col
 
 from db.columns import db_now, now
@@ -28,6 +31,9 @@ LEASE = timedelta(seconds=20)
 """How long a process may be silent before its run counts as interrupted."""
 
 UNFINISHED = (RunState.QUEUED, RunState.RUNNING)
+
+STOPPED = (RunState.FAILED, RunState.CANCELLED, RunState.INTERRUPTED, RunState.PAUSED)
+"""Before its end; such a run can be started again."""
 
 logger = logging.getLogger(__name__)
 
@@ -114,8 +120,15 @@ def last_log_lines(settings: Settings, run: Run, *, count: int = 15) -> list[str
     return text.replace("\r", "\n").splitlines()[-count:]
 
 
-def start_process(settings: Settings, run: Run) -> None:
-    """Start ``hedgerow run ID`` detached: closing the browser or the app does not end it."""
+def start_process(
+    settings: Settings, run: Run, environment: Mapping[str, str] | None = None
+) -> None:
+    """Start ``hedgerow run ID`` detached: closing the browser or the app does not end it.
+
+    Args:
+        environment: what the process finds in its environment beside the settings, such as a key
+            that is stored nowhere.
+    """
     run_folder(settings, run)
     command = [str(Path(sys.executable).with_name("hedgerow")), "run", str(run.id)]
     try:
@@ -123,7 +136,7 @@ def start_process(settings: Settings, run: Run) -> None:
             process = subprocess.Popen(
                 command,
                 cwd=settings.home,
-                env=settings.process_environment(),
+                env=settings.process_environment() | dict(environment or {}),
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
@@ -135,11 +148,18 @@ def start_process(settings: Settings, run: Run) -> None:
             f"{f' ({error.filename})' if error.filename else ''}."
         ) from error
     # Somebody has to collect the exit status, or the ended process stays in the process table.
-    threading.Thread(target=_wait, args=(settings, run.id, process), daemon=True).start()
+    threading.Thread(
+        target=_wait, args=(settings, run.id, run.attempt, process), daemon=True
+    ).start()
 
 
-def _wait(settings: Settings, run_id: int, process: "subprocess.Popen[bytes]") -> None:
-    """Wait for a run's process; one that ended without having begun has failed."""
+def _wait(
+    settings: Settings, run_id: int, attempt: int, process: "subprocess.Popen[bytes]"
+) -> None:
+    """Wait for a run's process; one that ended without having begun has failed.
+
+    A run that was begun, paused and put into the queue again waits for another process.
+    """
     code = process.wait()
     if code == 0:
         return
@@ -148,7 +168,10 @@ def _wait(settings: Settings, run_id: int, process: "subprocess.Popen[bytes]") -
         with writing(engine) as session:
             session.execute(
                 update(Run)
-                .where(col(Run.id) == run_id, col(Run.state) == RunState.QUEUED)
+                .where(
+                    col(Run.id) == run_id, col(Run.attempt) == attempt,
+                    col(Run.state) == RunState.QUEUED,
+                )
                 .values(
                     state=RunState.FAILED, finished_at=now(),
                     message=f"Its process ended at once (exit code {code}); the log says why.",
@@ -182,12 +205,38 @@ def _read(session: Session, condition: Any, *, limit: int = 1) -> list[Run]:
     query = select(Run, silent).where(condition).order_by(col(Run.id).desc()).limit(limit)
     runs = []
     for run, is_silent in session.execute(query):
-        if run.state == RunState.RUNNING and is_silent:
+        if run.state == RunState.RUNNING and (is_silent or _has_ended(run.host, run.pid)):
             session.expunge(run)  # what is derived here is never written back
             run.state = RunState.INTERRUPTED
             run.message = run.message or "The process stopped answering."
         runs.append(run)
     return runs
+
+
+def _has_ended(host: str, pid: int | None) -> bool:
+    """Whether a process that worked on a run is known to be gone: it was on this host.
+
+    A number that the system has given to another process in the meantime tells nothing; then the
+    lease decides.
+    """
+    if os.name != "posix" or pid is None or host != socket.gethostname():
+        return False
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return True
+    except OSError:  # it is another user's
+        return False
+    return False
+
+
+def _abandoned(session: Session, run_id: int) -> ColumnElement[bool]:
+    """SQL: the run counts as running, but its process is silent or gone."""
+    gone = col(Run.lease_until) < db_now()
+    query = select(col(Run.host), col(Run.pid), col(Run.attempt)).where(col(Run.id) == run_id)
+    if (row := session.execute(query).first()) and _has_ended(row[0], row[1]):
+        gone = gone | (col(Run.attempt) == row[2])
+    return (col(Run.state) == RunState.RUNNING) & gone
 
 
 def metrics(session: Session, run_id: int, *, name: str) -> list[tuple[int, float]]:
@@ -201,19 +250,47 @@ def metrics(session: Session, run_id: int, *, name: str) -> list[tuple[int, floa
 
 
 def request_cancel(session: Session, run_id: int) -> RunState:
-    """Ask a run to stop. A queued or silent one is cancelled at once.
+    """Ask a run to stop. A queued, paused or silent one is cancelled at once.
 
     Returns:
         The state afterwards; a finished run stays as it is.
     """
     seen = get_run(session, run_id).state
-    if seen in (RunState.QUEUED, RunState.INTERRUPTED):
+    if seen in (RunState.QUEUED, RunState.INTERRUPTED, RunState.PAUSED):
         values = {"state": RunState.CANCELLED, "finished_at": now(), "message": "Cancelled."}
         session.execute(update(Run).where(col(Run.id) == run_id).values(**values))
         return RunState.CANCELLED
     if seen == RunState.RUNNING:
         session.execute(update(Run).where(col(Run.id) == run_id).values(cancel_requested=True))
     return seen
+
+
+def request_pause(session: Session, run_id: int) -> None:
+    """Ask a running run to stop where it is; it can be resumed. Others stay as they are."""
+    session.execute(
+        update(Run)
+        .where(col(Run.id) == run_id, col(Run.state) == RunState.RUNNING)
+        .values(pause_requested=True)
+    )
+
+
+def requeue(session: Session, run_id: int) -> None:
+    """Make a run that stopped before its end wait for a process again.
+
+    Raises:
+        HedgerowError: it is done or under way.
+    """
+    free = col(Run.state).in_(STOPPED) | _abandoned(session, run_id)
+    changed = session.execute(
+        update(Run)
+        .where(col(Run.id) == run_id, free)
+        .values(
+            state=RunState.QUEUED, cancel_requested=False, pause_requested=False,
+            step=0, total=0, finished_at=None, message="Waiting for its process.",
+        )
+    )  # fmt: skip
+    if not getattr(changed, "rowcount", 0):
+        raise HedgerowError(f"Run {run_id} cannot be started again: it is done or under way.")
 
 
 def claim(engine: Engine, run_id: int, *, host: str, pid: int) -> Run:
@@ -226,17 +303,13 @@ def claim(engine: Engine, run_id: int, *, host: str, pid: int) -> Run:
         get_run(session, run_id)
     with writing(engine) as session:
         moment = session.execute(select(db_now())).scalar_one()
-        free = or_(
-            col(Run.state).in_(
-                [RunState.QUEUED, RunState.FAILED, RunState.CANCELLED, RunState.INTERRUPTED]
-            ),
-            (col(Run.state) == RunState.RUNNING) & (col(Run.lease_until) < moment),
-        )
+        free = col(Run.state).in_([RunState.QUEUED, *STOPPED]) | _abandoned(session, run_id)
         taken = session.execute(
             update(Run)
             .where(col(Run.id) == run_id, free)
             .values(
-                state=RunState.RUNNING, cancel_requested=False, attempt=Run.attempt + 1,
+                state=RunState.RUNNING, cancel_requested=False, pause_requested=False,
+                attempt=Run.attempt + 1,
                 host=host, pid=pid, message="Starting.", versions=package_versions(),
                 started_at=moment, heartbeat_at=moment, lease_until=moment + LEASE,
                 finished_at=None,

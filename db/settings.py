@@ -135,7 +135,7 @@ def setting_facts(settings: Settings) -> list[SettingFact]:
         "database_url": shown_address(settings.url),
         "reviewer": settings.reviewer or "asked for in the app",
         "openai_api_key": _set_or_not(settings.openai_api_key.get_secret_value()),
-        "openai_base_url": _without_login(settings.openai_base_url) or "OpenAI's own",
+        "openai_base_url": without_login(settings.openai_base_url) or "OpenAI's own",
     }
     facts = [
         SettingFact(field.description or name, shown[name], "HEDGEROW_" + name.upper())
@@ -149,7 +149,7 @@ def _set_or_not(secret: str) -> str:
     return "set" if secret else "not set"
 
 
-def _without_login(address: str) -> str:
+def without_login(address: str) -> str:
     """The address without user name, password and query, any of which may be a secret."""
     if not address:
         return ""

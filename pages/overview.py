@@ -29,6 +29,7 @@ KINDS = {
     "import": "Add anchors",
     "diagnose": "Measure variants",
     "export": "Export a release",
+    "generate": "Generate variants",
     "reorder": "Put the queues in order",
     "recount": "Count a model's verdicts anew",
     "train": "Train an encoder",
@@ -78,7 +79,7 @@ def _sentence(step: NextStep, pending: Sequence[NextStep], labels: dict[str, str
     match step.kind:
         case StepKind.WRITE:
             said = "1 anchor has" if step.count == 1 else f"{step.count:,} anchors have"
-            return f"{said} no variants yet. Pick one to write some by hand."
+            return f"{said} no variants yet. A language model or rules can write them."
         case StepKind.MEASURE:
             return (
                 f"{_variants(step.count)} not measured yet. Distances, similarities and flags put "
@@ -111,10 +112,7 @@ def _variants(count: int) -> str:
 def _action(step: NextStep) -> None:
     match step.kind:
         case StepKind.WRITE:
-            st.page_link(
-                "pages/anchors.py", label="Write variants", icon=":material/notes:",
-                query_params={"show": "Without variants"},
-            )  # fmt: skip
+            st.page_link("pages/generate.py", label="Generate", icon=":material/edit_note:")
         case StepKind.MEASURE:
             if st.button("Measure", key="measure", icon=":material/straighten:"):
                 background.start("diagnose", {})

@@ -54,10 +54,11 @@ def _counts(
 ) -> list[dict[str, Any]]:
     """The rows of a table: a type each, all of them, and the triples; a column each split."""
     types = [*labels, *sorted(contents.types_by_split.keys() - labels.keys())]
+    names = project.type_names()
     rows = []
     for type_id in types:
         splits = contents.types_by_split.get(type_id, {})
-        row = _row(labels.get(type_id, type_id), splits)
+        row = _row(names.get(type_id, type_id), splits)
         if changes is not None:
             row |= {"New": changes.added.get(type_id, 0), "Gone": changes.gone.get(type_id, 0)}
         rows.append(row)

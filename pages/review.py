@@ -30,7 +30,19 @@ def _state(reviewer_id: int) -> ReviewState:
     elif not state.counts:  # nothing was there; by now something may be
         state.recount()
         state.type_id = state.first_pending_type()
+    _follow_taxonomy(state)
     return state
+
+
+def _follow_taxonomy(state: ReviewState) -> None:
+    """Types may have been added or retired since the last time."""
+    before, state.types = state.types, project.types()
+    ids = {entry.id for entry in state.types}
+    if ids != {entry.id for entry in before}:
+        state.recount()
+    if state.type_id not in {None, *ids}:
+        state.type_id = state.first_pending_type()
+        state.restart()
 
 
 def _follow(name: str, follow: Callable[[str], None]) -> None:

@@ -2,10 +2,22 @@
 
 from sqlmodel import Session
 
+from curation.generation.prompts import JUDGE, prompt_versions, seed_prompts
+from curation.opinions import NewOpinion, ensure_judge, store_opinions
 from curation.reviewers import ensure_reviewer
 from curation.text import anchor_uid, split_of, variant_uid
 from curation.types import list_types, seed_taxonomy
-from db.models import Anchor, AnchorRevision, ReviewerKind, Source, Split, Variant
+from db.models import (
+    Anchor,
+    AnchorRevision,
+    Answer,
+    ReviewerKind,
+    Run,
+    Source,
+    Split,
+    Variant,
+    Verdict,
+)
 
 ANCHOR = "The bridge is safe."
 TEXTS = {
@@ -69,3 +81,36 @@ def person(session: Session, name: str = "Ada") -> int:
 def model(session: Session, name: str = "llm") -> int:
     """The id of a model that reviews."""
     return ensure_reviewer(session, name, kind=ReviewerKind.MODEL).id or 0
+
+
+def judge(session: Session, name: str = "fake") -> int:
+    """The id of a chat model that gives second opinions; it does not count yet."""
+    seed_prompts(session)
+    return ensure_judge(session, name, 1).id or 0
+
+
+def add_opinion(
+    session: Session,
+    variant: Variant,
+    verdict: Verdict = Verdict.ACCEPT,
+    *,
+    reviewer_id: int,
+    certainty: float | None = 0.8,
+    suggestion: str = "",
+) -> bool:
+    """An opinion as a run stores it; whether it was stored."""
+    run = Run(kind="judge", parameters={})
+    session.add(run)
+    session.flush()
+    answer = Answer(
+        run_id=run.id or 0, anchor_id=variant.anchor_id, anchor_revision=variant.anchor_revision,
+        prompt_version_id=prompt_versions(session, JUDGE)[0].id or 0,
+    )  # fmt: skip
+    session.add(answer)
+    session.flush()
+    given = NewOpinion(
+        variant.id or 0, variant.version, variant.since_version, verdict,
+        "" if verdict is Verdict.ACCEPT else "wrong_scope", "Because.", suggestion, certainty,
+        answer.id or 0,
+    )  # fmt: skip
+    return store_opinions(session, [given], reviewer_id=reviewer_id) == 1

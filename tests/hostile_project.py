@@ -8,6 +8,9 @@ from sqlmodel import Session, col
 from curation import review
 from curation.diagnostics import measure_variants, save_cosines
 from curation.encoders import DEFAULT_ENCODER
+from curation.generation.answers import Problem
+from curation.generation.prompts import prompt_versions, save_copy, seed_prompts
+from curation.generation.request import GenerationRequest
 from curation.notes import add_note
 from curation.project import ACTIVE_ENCODER, put_setting
 from curation.release import create_release
@@ -19,7 +22,10 @@ from db.columns import now
 from db.models import (
     Anchor,
     AnchorRevision,
+    Answer,
+    CallState,
     Encoder,
+    ModelCall,
     Run,
     RunState,
     Source,
@@ -46,7 +52,8 @@ def fill(session: Session) -> None:
 
     Each variant has a cue, a writer, a note and an acceptance by a person of such a name, and its
     anchor such a source, licence and genre. One variant is longer than any that a person may
-    write. There are a release, failed runs and a finished training with such messages and probes.
+    write. There are a release, failed runs, generation runs and a finished training with
+    such messages, models, answers, prompts and probes.
     """
     seed_taxonomy(session)
     texts = list(stored().values())
@@ -62,6 +69,7 @@ def fill(session: Session) -> None:
     measure_variants(session, [huge.id or 0])
     create_release(session, name=texts[0][:200], note=texts[1], author_id=person(session))
     _runs(session, texts)
+    _generation(session, anchors, texts)
     _training(session, texts)
 
 
@@ -103,6 +111,34 @@ def _runs(session: Session, texts: list[str]) -> None:
     for text in (texts[0], texts[2], texts[15], texts[16]):
         run = create_run(session, kind="diagnose", parameters={})
         _ended(run, RunState.FAILED, text)
+
+
+def _generation(session: Session, anchors: list[Anchor], texts: list[str]) -> None:
+    """A prompt with such texts; a done and a paused run by such models, with such answers."""
+    seed_prompts(session)
+    installed = prompt_versions(session, "hedge")[0]
+    edited = f"{installed.template}\n{texts[0]}\n{texts[21]}"
+    prompt = save_copy(session, installed, edited, author_id=person(session, texts[0][:80]))
+    for state, name in ((RunState.DONE, texts[0]), (RunState.PAUSED, texts[2])):
+        parameters = GenerationRequest(model=name[:200]).model_dump(mode="json")
+        run = create_run(session, kind="generate", parameters=parameters)
+        for anchor, text in zip(anchors, texts, strict=True):
+            call = ModelCall(
+                run_id=run.id or 0, key=f"{anchor.uid}-hedge", role="hedge",
+                anchor_id=anchor.id or 0, anchor_revision=1, prompt_version_id=prompt.id or 0,
+                type_ids=["word", "phrase"], cues={"word": text[:80]}, attempts=1,
+                state=CallState.FAILED, problem=Problem.UNREADABLE.value,
+            )  # fmt: skip
+            session.add(call)
+            session.flush()
+            session.add(
+                Answer(
+                    run_id=run.id or 0, call_id=call.id, anchor_id=anchor.id or 0,
+                    anchor_revision=1, prompt_version_id=prompt.id or 0, raw=text,
+                    error=f"{Problem.UNREADABLE.value}: {text}", cost=0.001,
+                )
+            )  # fmt: skip
+        _ended(run, state, texts[15])
 
 
 def _ended(run: Run, state: RunState, message: str) -> None:

@@ -6,8 +6,8 @@ document starts with the starter corpus loaded and runs its commands in order. L
 ``export HEDGEROW_`` set a variable for the rest of the document, and ``UID`` stands for a variant
 that is pending at that moment.
 
-Commands that run on, or load a model, are run with ``--help`` appended: that checks their names and
-options.
+Commands that run on, load a model, or ask one, are run with ``--help`` appended: that checks their
+names and options.
 """
 
 import re
@@ -23,7 +23,7 @@ import cli
 
 ROOT = Path(__file__).parent.parent
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
-ONLY_HELP = {"app", "benchmark", "diagnose", "generate", "similarity", "train"}
+ONLY_HELP = {"app", "benchmark", "diagnose", "generate", "review judge", "similarity", "train"}
 NOT_COMMANDS = {"text", "json", "python", "toml", "yaml"}
 
 _FENCE = re.compile(r"^ *```(\w*)[^\n]*\n(.*?)^ *```", re.DOTALL | re.MULTILINE)
@@ -51,7 +51,7 @@ def carry_out(line: str, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
             query = "SELECT uid FROM variant WHERE status = 'pending' ORDER BY id LIMIT 1"
             (uid,) = connection.execute(query).fetchone()
         arguments = [uid if argument == "UID" else argument for argument in arguments]
-    if arguments[0] in ONLY_HELP:
+    if ONLY_HELP & {arguments[0], " ".join(arguments[:2])}:
         arguments.append("--help")
     result = CliRunner().invoke(cli.app, arguments)
     assert result.exit_code == 0, f"{line}\n{result.output}"

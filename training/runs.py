@@ -14,11 +14,10 @@ from curation.encoder_rows import register_encoder
 from curation.encoders import fingerprint
 from curation.release import create_release, get_release, list_releases
 from curation.triples import triples
-from db.columns import db_now
 from db.engine import reading, writing
 from db.errors import HedgerowError
 from db.execution import RunContext
-from db.models import Encoder, ProbeCosine, Release, Run, RunMetric, RunState, Split, VariantCosine
+from db.models import Encoder, ProbeCosine, Release, Run, RunMetric, Split, VariantCosine
 from db.runs import create_run
 from training.figures import Part, count_part, sample
 from training.finetune import LARGEST_SEED, Triple, finetune
@@ -68,26 +67,6 @@ def request_training(
         inputs={"release": release.content_hash, "recipe": recipe.hash},
         requested_by=requested_by,
     )
-
-
-def requeue(session: Session, run_id: int) -> None:
-    """Make a training that stopped before its end wait for a process again.
-
-    Raises:
-        HedgerowError: it is done or under way.
-    """
-    silent = (col(Run.state) == RunState.RUNNING) & (col(Run.lease_until) < db_now())
-    stopped = col(Run.state).in_([RunState.FAILED, RunState.CANCELLED, RunState.INTERRUPTED])
-    changed = session.execute(
-        update(Run)
-        .where(col(Run.id) == run_id, col(Run.kind) == KIND, stopped | silent)
-        .values(
-            state=RunState.QUEUED, cancel_requested=False, step=0, total=0, finished_at=None,
-            message="Waiting for its process.",
-        )
-    )  # fmt: skip
-    if not getattr(changed, "rowcount", 0):
-        raise HedgerowError(f"Run {run_id} cannot be started again: it is done or under way.")
 
 
 class _Task(NamedTuple):

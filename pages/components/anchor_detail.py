@@ -61,7 +61,7 @@ def _told(anchor: FoundAnchor) -> None:
         with reading(project.engine()) as session:
             written = card(session, done.variant_id)
             threshold = int(get_setting(session, THRESHOLD))
-        entry = next(e for e in project.types() if e.id == written.variant.type_id)
+        entry = project.every_type()[written.variant.type_id]
         markup.show(cards.chips(written, entry, threshold=threshold))
 
 
@@ -103,7 +103,7 @@ def _variants(anchor: FoundAnchor, variants: Sequence[Card]) -> None:
     if not variants:
         st.text("Nothing was written for it yet.")
         return
-    labels = {entry.id: entry.label for entry in project.types()}
+    labels = project.type_names()
     st.dataframe(
         [
             {

@@ -1,6 +1,7 @@
 """Long work that pages start: stored as a run, carried out by its own process."""
 
 import time
+from collections.abc import Mapping
 from typing import Any
 
 import streamlit as st
@@ -8,7 +9,7 @@ import streamlit as st
 from db.engine import reading, writing
 from db.errors import HedgerowError
 from db.models import Run
-from db.runs import UNFINISHED, create_run, list_runs, request_cancel, start_process
+from db.runs import UNFINISHED, create_run, list_runs, request_cancel, requeue, start_process
 from pages.components import project, signin
 
 QUIET_SECONDS = 120.0
@@ -25,14 +26,25 @@ def start(kind: str, parameters: dict[str, Any]) -> Run:
     return run
 
 
-def start_process_of(run: Run) -> None:
-    """Start a stored run's process; where that fails, no run is left waiting for one."""
+def start_process_of(run: Run, environment: Mapping[str, str] | None = None) -> None:
+    """Start a stored run's process; where that fails, no run is left waiting for one.
+
+    Args:
+        environment: for this process alone; kept nowhere.
+    """
     try:
-        start_process(project.settings(), run)
+        start_process(project.settings(), run, environment)
     except HedgerowError:
         with writing(project.engine()) as session:
             request_cancel(session, run.id or 0)
         raise
+
+
+def start_again(run: Run, environment: Mapping[str, str] | None = None) -> None:
+    """Start the process of a run anew that stopped before its end."""
+    with writing(project.engine()) as session:
+        requeue(session, run.id or 0)
+    start_process_of(run, environment)
 
 
 def active(kind: str) -> Run | None:

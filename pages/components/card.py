@@ -124,7 +124,12 @@ def family_row(
 
 def sentences(shown: Card) -> Markup:
     """The anchor and the variant, with the diff and the marks."""
-    old, new = _diff(shown)
+    return pair(shown.anchor, shown.variant.text, cue=shown.variant.cue)
+
+
+def pair(anchor: str, text: str, *, cue: str | None) -> Markup:
+    """The same for two sentences that need not be stored."""
+    old, new = diff(anchor, text, marks(anchor=anchor, text=text, cue=cue))
     return _row("hg-anchor", "Anchor", old) + _row("hg-variant", "Variant", new)
 
 

@@ -14,7 +14,7 @@ import pandas as pd
 from curation.acceptance import Outcomes
 from curation.found_variants import Point
 from pages.components.histogram_charts import TENTHS
-from pages.components.palette import OTHER_SHAPE, SHAPES, palette
+from pages.components.palette import palette, shapes_of
 
 BRUSH = "brush"
 """The name of the scatter's selection."""
@@ -87,7 +87,7 @@ def scatter(
             ),
             shape=alt.Shape(
                 "type:N",
-                scale=alt.Scale(domain=names, range=[SHAPES.get(t, OTHER_SHAPE) for t in types]),
+                scale=alt.Scale(domain=names, range=shapes_of(types)),
                 legend=legend,
             ),
             tooltip=[

@@ -1,13 +1,15 @@
 """How varied the wording is: hedge cues and negators, with their entropy."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 import altair as alt
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from curation import cue_use
 from curation.cue_use import Diversity, NegatorSample, diversity
+from curation.cues import listed_cues
 from curation.taxonomy import VariantType
 from pages.components import diagnostics_charts, project, save_chart
 from pages.components.diagnostics_view import View, counting
@@ -42,18 +44,25 @@ def _cues(view: View, types: list[VariantType]) -> None:
     if rows is None:
         counting()
         return
-    for column, entry in zip(st.columns(len(types), gap="large"), types, strict=True):
+    for column, entry in _in_pairs(types):
         with column:
             _cues_of_type(view, entry, cue_use.cues_of(rows, view.scope, entry.id))
 
 
+def _in_pairs(types: list[VariantType]) -> Iterator[tuple[DeltaGenerator, VariantType]]:
+    """The types, two side by side, each with its column."""
+    for first in range(0, len(types), 2):
+        yield from zip(st.columns(2, gap="large"), types[first : first + 2], strict=False)
+
+
 def _cues_of_type(view: View, entry: VariantType, cues: Counter[str]) -> None:
     st.text(f"{entry.label}: {_in_words(diversity(cues), 'cue')}")
-    use = cue_use.list_use(cues, entry.id)
+    use = cue_use.list_use(cues, listed_cues(entry))
+    whose = "its own" if entry.own else "the paper's"
     if use is not None:
         listed = len(use.used) + len(use.unused)
         st.text(
-            f"{len(use.used)} of the paper's {listed} cues for this type are used"
+            f"{len(use.used)} of {whose} {listed} cues for this type are used"
             + (f", and {len(use.others)} others." if use.others else ".")
         )
     if cues:
@@ -62,7 +71,7 @@ def _cues_of_type(view: View, entry: VariantType, cues: Counter[str]) -> None:
         with st.expander(f"Not used: {len(use.unused)}", icon=":material/playlist_remove:"):
             st.text(", ".join(use.unused))
     if use is not None and use.others:
-        with st.expander(f"Not on the paper's list: {len(use.others)}"):
+        with st.expander(f"Not on {whose} list: {len(use.others)}"):
             st.text(", ".join(use.others[:200]))
 
 
@@ -76,11 +85,9 @@ def _negators(view: View, types: list[VariantType]) -> None:
         counting()
         return
     st.caption(_drawn_from(found))
-    for first in range(0, len(types), 2):
-        pair = types[first : first + 2]
-        for column, entry in zip(st.columns(2, gap="large"), pair, strict=False):
-            with column:
-                _negators_of_type(view, entry, found)
+    for column, entry in _in_pairs(types):
+        with column:
+            _negators_of_type(view, entry, found)
 
 
 def _drawn_from(found: NegatorSample) -> str:

@@ -153,7 +153,15 @@ if (!window.hedgerowKeys) {
     }
     box.setSelectionRange(box.value.length, box.value.length);
   };
+  // What J asked for comes into sight, where the window ends above it.
+  const show = () => {
+    const opinions = document.querySelector(".st-key-opinions");
+    if (!opinions || opinions.dataset.seen) return;
+    opinions.dataset.seen = "yes";
+    setTimeout(() => opinions.scrollIntoView({ block: "nearest" }), 100);
+  };
   const open = () => {
+    show();
     const panel = typingPanel();
     const box = panel?.querySelector("textarea, input[type=text]");
     if (!box || panel.dataset.hadCursor) return;

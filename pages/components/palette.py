@@ -8,6 +8,7 @@ from ``custom_properties``.
 """
 
 from collections.abc import Iterable, Mapping
+from itertools import cycle
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -24,8 +25,14 @@ SHAPES: Mapping[str, str] = MappingProxyType(
 )
 """Type → the Vega symbol that says the same as its colour."""
 
-OTHER_SHAPE = "stroke"
-"""For a type that somebody added."""
+OTHER_SHAPES = ("stroke", "triangle-left", "wedge", "arrow")
+"""For types that somebody added, which share a colour."""
+
+
+def shapes_of(ids: Iterable[str]) -> list[str]:
+    """The shapes of these types, in their order; those that somebody added take turns."""
+    others = cycle(OTHER_SHAPES)
+    return [SHAPES.get(type_id) or next(others) for type_id in ids]
 
 
 class Palette(NamedTuple):

@@ -5,7 +5,7 @@ from sqlalchemy import Engine
 
 from curation.project import open_project
 from curation.taxonomy import VariantType
-from curation.types import list_types
+from curation.types import all_types, types_version
 from db.engine import reading
 from db.settings import Settings, load_settings
 
@@ -22,8 +22,27 @@ def engine() -> Engine:
     return open_project(settings())
 
 
-@st.cache_data(ttl=30, show_spinner=False)
+@st.cache_data(show_spinner=False, max_entries=2)
+def _types(version: str) -> dict[str, VariantType]:
+    with reading(engine()) as session:
+        return all_types(session)
+
+
+def every_type() -> dict[str, VariantType]:
+    """Every variant type by its id, retired ones last; a change shows at once, whoever made it."""
+    with reading(engine()) as session:
+        version = str(session.execute(types_version()).one())
+    return _types(version)
+
+
 def types() -> list[VariantType]:
     """The variant types in use."""
-    with reading(engine()) as session:
-        return list_types(session)
+    return [entry for entry in every_type().values() if not entry.retired]
+
+
+def type_names() -> dict[str, str]:
+    """What each type is called, retired ones too: somebody's words, like any other text."""
+    return {
+        entry.id: f"{entry.label} (retired)" if entry.retired else entry.label
+        for entry in every_type().values()
+    }

@@ -7,6 +7,7 @@ from curation import counting, queue_keys
 from curation.counting import ModelReviewer, Plan
 from curation.diagnostics import count_without_cosine, count_without_measures
 from curation.encoder_rows import known_encoders
+from curation.opinions import judges
 from curation.project import ACTIVE_ENCODER, THRESHOLD, active_encoder_id, get_setting
 from curation.project_settings import (
     LARGEST_THRESHOLD,
@@ -17,7 +18,8 @@ from curation.project_settings import (
 from db.engine import reading, writing
 from db.models import RunState
 from db.runs import UNFINISHED, list_runs
-from pages.components import background, project, run_view
+from pages.components import agreement_table, background, project, run_view
+from pages.components.kept import Counts
 
 TITLES = {
     queue_keys.KIND: "Put the queues in order",
@@ -35,10 +37,12 @@ def draw() -> None:
     if told := st.session_state.pop(_TOLD, ""):
         st.text(told)
     _at_work()
+    counts = Counts()
     with reading(project.engine()) as session:
         _threshold(session)
         _encoder(session)
-        _models(session)
+        _models(session, counts)
+    counts.follow()
 
 
 def _at_work() -> None:
@@ -125,7 +129,7 @@ def _change_encoder(typed: str) -> None:
             background.ensure("diagnose")
 
 
-def _models(session: Session) -> None:
+def _models(session: Session, counts: Counts) -> None:
     with st.container(border=True, key="models-panel"):
         st.text("Model reviewers")
         st.caption(
@@ -135,11 +139,13 @@ def _models(session: Session) -> None:
         models = counting.model_reviewers(session)
         if not models:
             st.text("No model has reviewed yet.")
+        judging = {judge.id for judge in judges(session)}
         for model in models:
-            _model(session, model)
+            _model(session, model, counts if model.id in judging else None)
 
 
-def _model(session: Session, model: ModelReviewer) -> None:
+def _model(session: Session, model: ModelReviewer, counts: Counts | None) -> None:
+    """A model and its switch; how it agrees with people where it gives opinions."""
     with st.container(horizontal=True, vertical_alignment="center", key=f"model-{model.id}"):
         st.text(model.name)
         state = "counts" if model.counts else "does not count"
@@ -148,6 +154,8 @@ def _model(session: Session, model: ModelReviewer) -> None:
             "Switch off …" if model.counts else "Switch on …", key=f"switch-{model.id}",
             on_click=_ask, args=(model.id,),
         )  # fmt: skip
+    if counts and st.toggle("Agreement with people", key=f"agrees-{model.id}"):
+        agreement_table.draw(counts, model.id, key=f"agreement-{model.id}")
     if st.session_state.get(_ASKED) != model.id:
         return
     with st.spinner("Counting what would change."):

@@ -16,8 +16,10 @@ from pages.components import (
     card,
     errors,
     markup,
+    project,
     review_details,
     review_guide,
+    review_opinion,
     review_panels,
     review_queue,
     review_words,
@@ -38,13 +40,15 @@ def desk(state: ReviewState) -> None:
         review_queue.empty(state)
         review_queue.progress(state)
         return
-    entries = {entry.id: entry for entry in state.types}
+    entries = project.every_type()
     shown = state.showings[view.focus.variant.id or 0]
     with st.container(horizontal=True, key="desk"):
         with st.container(key="desk-card"):
             _card(state, view, entries)
             _buttons(state, shown)
             review_panels.draw(state, view.focus, shown)
+            if state.panel is Panel.OPINION:
+                review_opinion.draw(state, view.focus, shown)
             if state.by_family:
                 _family(state, view, entries)
             if state.details:
@@ -89,7 +93,9 @@ def _notice(state: ReviewState, focus: Card, *, hidden: bool) -> Markup:
         if child is not None:
             return card.notice("An edit has replaced this wording. Its card:", child)
     if variant.retired:
-        return card.notice("Out of use: its anchor is retired. It is in no queue and no release.")
+        is_type = project.every_type()[variant.type_id].retired
+        what = "type" if is_type else "anchor"
+        return card.notice(f"Out of use: its {what} is retired. It is in no queue and no release.")
     return Markup("")
 
 
@@ -146,10 +152,12 @@ def _buttons(state: ReviewState, shown: Shown) -> None:
         button("Retype", "t", state.toggle, Panel.RETYPE)
         button("Skip", "s", state.skip, shown)
         button("Undo", "z", state.undo)
+        if state.has_opinions:
+            button("Second opinion", "j", review_opinion.ask, state, shown)
         if state.by_family:
             button("Previous", "up", state.step, shown, -1)
             button("Next", "down", state.step, shown, 1)
-    if state.panel in (Panel.NONE, Panel.KEYS, Panel.LAST, Panel.REASON):
+    if state.panel in (Panel.NONE, Panel.KEYS, Panel.LAST, Panel.OPINION, Panel.REASON):
         _reasons(state, shown)
 
 

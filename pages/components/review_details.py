@@ -3,12 +3,14 @@
 import streamlit as st
 from sqlmodel import Session
 
+from curation.generation.overview import written_by
 from curation.history import PastDecision, history
 from curation.notes import WrittenNote, notes
+from curation.opinions import counting_judges
 from curation.queue import Card, family
 from db.engine import reading
-from db.models import Status, Variant
-from pages.components import card, markup, review_words
+from db.models import Variant
+from pages.components import card, markup, project, review_words
 from pages.components.clock import local
 from pages.components.review_place import View
 from pages.components.review_state import ReviewState
@@ -23,7 +25,8 @@ def details(state: ReviewState, view: View) -> None:
         past = history(session, focus.variant.id or 0)
         written = notes(session, focus.variant.id or 0)
         origin = _origin(session, focus, hidden=hidden)
-        others = _siblings(session, state, focus)
+        others = _siblings(session, focus)
+        models = counting_judges(session, focus.variant.id or 0)
         veiled = state.veiled(session, [item.variant.id or 0 for item, _ in others])
     with st.container(border=True, key="details"):
         left, right = st.columns(2)
@@ -35,7 +38,7 @@ def details(state: ReviewState, view: View) -> None:
             _notes(state, written, hidden=hidden)
         with right:
             st.markdown("**History**")
-            _history(past, hidden=hidden)
+            _history(past, models, hidden=hidden)
     if not state.by_family and others:
         markup.show(card.siblings(others, veiled))
 
@@ -47,6 +50,8 @@ def _origin(session: Session, focus: Card, *, hidden: bool) -> list[str]:
         return [focus.source]
     parts = [focus.source, variant.provider, variant.model]
     said = [" · ".join(part for part in dict.fromkeys(parts) if part)]
+    if prompt := written_by(session, variant):
+        said.append(prompt)
     if variant.parent_id is not None:
         said.append(f"Made by an edit of {session.get_one(Variant, variant.parent_id).uid}.")
     if focus.made_for != focus.anchor:
@@ -62,21 +67,24 @@ def _notes(state: ReviewState, written: list[WrittenNote], *, hidden: bool) -> N
         st.text("Hidden until you have decided." if hidden else "No note yet; N adds one.")
 
 
-def _history(past: list[PastDecision], *, hidden: bool) -> None:
+def _history(past: list[PastDecision], models: list[str], *, hidden: bool) -> None:
+    """What was decided; of a second opinion that counts, only that there is one."""
     if hidden:
         st.text("Hidden until you have decided.")
         return
     for decision in past:
         st.text(review_words.line(decision))
-    if not past:
+    for name in models:
+        st.text(f"{name} counts, and has judged it; J shows how.")
+    if not past and not models:
         st.text("No decision yet.")
 
 
-def _siblings(session: Session, state: ReviewState, focus: Card) -> list[tuple[Card, str]]:
-    """The other variants of the anchor that no edit has replaced, each with its type's label."""
-    labels = {entry.id: entry.label for entry in state.types}
+def _siblings(session: Session, focus: Card) -> list[tuple[Card, str]]:
+    """The other variants of the anchor that are in use, each with its type's label."""
+    labels = project.type_names()
     return [
         (item, labels[item.variant.type_id])
         for item in family(session, focus.variant.anchor_id)
-        if item.variant.id != focus.variant.id and item.variant.status != Status.SUPERSEDED
+        if item.stands_beside(focus)
     ]

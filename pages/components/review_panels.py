@@ -11,8 +11,9 @@ from curation.review import Shown
 from curation.showing import MAX_NOTE
 from curation.taxonomy import reject_reason
 from db.engine import reading
-from pages.components import card, markup, review_words
+from pages.components import card, markup, project, review_words
 from pages.components.clock import local
+from pages.components.label import plain
 from pages.components.review_place import Panel
 from pages.components.review_state import ReviewState
 
@@ -32,6 +33,7 @@ KEYS = (
     ("S", "skip"),
     ("Z", "undo, as often as you like"),
     ("L", "your last decisions, each to be taken back by itself"),
+    ("J", "the second opinion of a model, once one has been asked for its opinions"),
     ("G", "details: siblings, origin, notes, history"),
     ("I", "the guideline beside the card"),
     ("B", "blind: hide diagnostics, notes and other verdicts until you have decided"),
@@ -85,21 +87,27 @@ def _finish(state: ReviewState, pressed: _Pressed) -> None:
 
 def _editor(state: ReviewState, focus: Card, shown: Shown) -> None:
     """One action: the original becomes superseded, what is written here is accepted."""
-    labels = {entry.id: entry.label for entry in state.types}
-    needs_cue = any(e.needs_cue for e in state.types if e.id == focus.variant.type_id)
+    labels = _labels(state, focus)
+    needs_cue = project.every_type()[focus.variant.type_id].needs_cue
+    offered = state.suggested
     with (
         st.container(key=f"type-here-{shown.action_id}"),
         st.form(f"edit-{shown.action_id}", enter_to_submit=True),
     ):
+        # Another label than without a suggestion: drafts are kept by it (see keys.js).
         text = st.text_area(
-            "New wording", focus.variant.text, max_chars=MAX_TEXT, key=f"text-{shown.action_id}"
-        )
+            "New wording, from the second opinion" if offered else "New wording",
+            offered.suggestion if offered else focus.variant.text, max_chars=MAX_TEXT,
+            key=f"text-{state.form_id}" if offered else f"text-{shown.action_id}",
+        )  # fmt: skip
         columns = st.columns(3 if needs_cue else 2)
         type_id = columns[0].selectbox(
             "Type", list(labels), index=list(labels).index(focus.variant.type_id),
             format_func=lambda key: labels[key],
         )  # fmt: skip
-        note = columns[1].text_input("Note", max_chars=MAX_NOTE)
+        note = columns[1].text_input(
+            "Note", f"Suggested by {offered.reviewer}" if offered else "", max_chars=MAX_NOTE
+        )
         cue = (
             columns[2].text_input("Hedge cue", focus.variant.cue or "", max_chars=200)
             if needs_cue
@@ -109,6 +117,12 @@ def _editor(state: ReviewState, focus: Card, shown: Shown) -> None:
     if pressed.save:
         state.edit(shown, text=text, type_id=type_id, cue=cue, note=note)
     _finish(state, pressed)
+
+
+def _labels(state: ReviewState, focus: Card) -> dict[str, str]:
+    """The types that a variant can be given: those in use, and its own."""
+    own = focus.variant.type_id
+    return {entry.id: entry.label for entry in state.types} | {own: project.type_names()[own]}
 
 
 def _rejection(state: ReviewState, shown: Shown) -> None:
@@ -144,6 +158,7 @@ def _note(state: ReviewState, shown: Shown) -> None:
 def _writing(state: ReviewState, focus: Card, shown: Shown) -> None:
     """A further variant of the card's anchor, by the reviewer."""
     labels = {entry.id: entry.label for entry in state.types}
+    chosen = focus.variant.type_id if focus.variant.type_id in labels else next(iter(labels))
     with (
         st.container(key=f"type-here-{shown.action_id}"),
         st.form(f"write-{state.form_id}", enter_to_submit=True),
@@ -153,7 +168,7 @@ def _writing(state: ReviewState, focus: Card, shown: Shown) -> None:
         )
         columns = st.columns(2)
         type_id = columns[0].selectbox(
-            "Type", list(labels), index=list(labels).index(focus.variant.type_id),
+            "Type", list(labels), index=list(labels).index(chosen),
             format_func=lambda key: labels[key],
         )  # fmt: skip
         cue = columns[1].text_input(
@@ -170,10 +185,10 @@ def _retype(state: ReviewState, focus: Card, shown: Shown) -> None:
     with st.container(horizontal=True, gap="small", key="retype"):
         for number, entry in enumerate(state.types, start=1):
             st.button(
-                entry.label,
+                plain(entry.label),
                 key=f"retype-{entry.id}-{shown.action_id}",
                 shortcut=str(number) if number < 10 else None,
-                help=entry.definition,
+                help=plain(entry.definition),
                 disabled=entry.id == focus.variant.type_id,
                 on_click=state.edit,
                 args=(shown,),
@@ -185,7 +200,7 @@ def _last(state: ReviewState) -> None:
     """This reviewer's last decisions; each can be looked at again, or taken back by itself."""
     with reading(state.engine) as session:
         actions = last_actions(session, state.reviewer_id, limit=LAST)
-    labels = {entry.id: entry.label for entry in state.types}
+    labels = project.type_names()
     with st.container(border=True, key="last"):
         if not actions:
             st.text("You have not decided on anything yet.")

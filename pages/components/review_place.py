@@ -15,6 +15,7 @@ from curation import review
 from curation.decisions import StatusChange
 from curation.history import decided_by
 from curation.measures import LEVENSHTEIN_THRESHOLD
+from curation.opinions import GivenOpinion
 from curation.project import THRESHOLD, get_setting
 from curation.queue import (
     Card,
@@ -49,6 +50,7 @@ class Panel(StrEnum):
     NOTE = "note"
     WRITE = "write"
     LAST = "last"
+    OPINION = "opinion"
     KEYS = "keys"
 
 
@@ -80,6 +82,10 @@ class Place:
         showings: by variant id, what is on the screen now.
         drawn: by action id, when its card was first drawn (monotonic seconds).
         redraw: the page around the card has to be drawn anew, too.
+        has_opinions: models have given second opinions in this project.
+        opinions: those that are open below the card.
+        opinions_on: id of the showing that they were asked for on.
+        suggested: the opinion whose suggestion the editor begins with.
     """
 
     engine: Engine
@@ -108,6 +114,10 @@ class Place:
     pace: Pace = field(default_factory=Pace)
     edited: int = 0
     redraw: bool = False
+    has_opinions: bool = False
+    opinions: tuple[GivenOpinion, ...] = ()
+    opinions_on: str = ""
+    suggested: GivenOpinion | None = None
 
     def recount(self) -> None:
         """Read the counts from the database; between two key presses they are kept in step."""
@@ -147,11 +157,11 @@ class Place:
         return View(cards, focus, hidden)
 
     def _family(self, session: Session, focus: Card) -> tuple[Card, ...]:
-        """The family's cards; a wording that an edit replaced only if it is the one in focus."""
+        """The family's cards; a replaced wording or one out of use only if it is in focus."""
         return tuple(
             item
             for item in family(session, focus.variant.anchor_id)
-            if item.variant.status != Status.SUPERSEDED or item.variant.id == focus.variant.id
+            if item.variant.id == focus.variant.id or item.stands_beside(focus)
         )
 
     def veiled(self, session: Session, variant_ids: list[int]) -> frozenset[int]:
@@ -245,7 +255,9 @@ class Place:
             rest = [
                 c.variant.id
                 for c in family(session, session.get_one(Variant, shown.variant_id).anchor_id)
-                if c.variant.status == Status.PENDING and c.variant.id not in self.skipped
+                if not c.variant.retired
+                and c.variant.status == Status.PENDING
+                and c.variant.id not in self.skipped
             ]
         self.focus_id = rest[0] if rest else None
 

@@ -4,8 +4,11 @@ from typing import Any
 
 import streamlit as st
 
+from curation.opinions import has_opinions
 from curation.queue import Order
+from db.engine import reading
 from pages.components import card, markup, no_variants
+from pages.components.label import plain
 from pages.components.review_place import BLIND_ORDERS
 from pages.components.review_selection import SELECTION
 from pages.components.review_state import ReviewState
@@ -15,6 +18,7 @@ ORDERS = {
     Order.SUSPICIOUS: "Most suspicious",
     Order.HARDEST: "Hardest",
     Order.RANDOM: "Random",
+    Order.DOUBTFUL: "Doubtful",
 }
 CARD, FAMILY = "card", "family"
 VIEWS = {CARD: "One card", FAMILY: "Family"}
@@ -28,6 +32,8 @@ def controls(state: ReviewState) -> None:
     The keys Q, O and V choose the next entry of each row (see keys.js). The address keeps what is
     chosen, so that a reload comes back to it.
     """
+    with reading(state.engine) as session:
+        state.has_opinions = has_opinions(session)
     asked = st.query_params.get("type", "") if "type" not in st.session_state else ""
     with st.container(horizontal=True, vertical_alignment="center", key="queue"):
         if state.selection is None:
@@ -49,22 +55,28 @@ def controls(state: ReviewState) -> None:
 
 
 def _type(state: ReviewState) -> str:
-    labels = {entry.id: entry.label for entry in state.types} | {ALL: "All types"}
+    labels = {entry.id: plain(entry.label) for entry in state.types} | {ALL: "All types"}
     if state.second_look_count or state.second_looks:
         labels[SECOND_LOOK] = f"{_SECOND_LOOK} ({state.second_look_count:,})"
     value = SECOND_LOOK if state.second_looks else state.type_id or ALL
+    if st.session_state.get("type", value) not in labels:  # retired since it was chosen
+        st.session_state["type"] = value
     return _choice("Type", labels, key="type", value=value, help=None)
 
 
 def _order(state: ReviewState) -> str:
     allowed = {o: label for o, label in ORDERS.items() if not state.blind or o in BLIND_ORDERS}
+    doubtful = " Doubtful: what models are unsure of, or contradict."
+    if not state.has_opinions:
+        allowed.pop(Order.DOUBTFUL, None)
+        doubtful = ""
     value = state.order if state.order in allowed else Order.RANDOM
     if st.session_state.get("order", value) not in allowed:
         st.session_state["order"] = value
     return _choice(
         "Order", allowed, key="order", value=value,
         help="Hardest: small Levenshtein distance and high cosine, the pairs an encoder gets "
-        "wrong. Most suspicious: what the diagnostics flag. (O)",
+        f"wrong. Most suspicious: what the diagnostics flag.{doubtful} (O)",
     )  # fmt: skip
 
 

@@ -11,6 +11,7 @@ from curation import review
 from curation.decisions import StatusChange
 from curation.history import history
 from curation.notes import add_note
+from curation.opinions import GivenOpinion
 from curation.queue import count_second_looks
 from curation.review import Outcome, Shown, Undone
 from curation.taxonomy import reject_reason
@@ -251,8 +252,14 @@ class ReviewState(Place):
     def toggle(self, panel: Panel) -> None:
         """Open a panel, or close it if it is open."""
         self.panel = Panel.NONE if self.panel == panel else panel
+        self.suggested = None
         self.form_id = str(uuid.uuid4())
         self.message = ""
+
+    def edit_from(self, opinion: GivenOpinion) -> None:
+        """Open the editor with what an opinion suggests."""
+        self.toggle(Panel.EDIT)
+        self.suggested = opinion
 
     def toggle_details(self) -> None:
         """G: show or hide siblings, origin, notes and history."""

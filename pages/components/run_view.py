@@ -11,7 +11,7 @@ import streamlit as st
 from db.columns import now
 from db.engine import reading, writing
 from db.models import Run, RunState
-from db.runs import UNFINISHED, get_run, last_log_lines, request_cancel
+from db.runs import UNFINISHED, get_run, last_log_lines, request_cancel, request_pause
 from pages.components import errors, project
 
 REFRESH_SECONDS = 2.0
@@ -26,12 +26,13 @@ STATES = {
     RunState.FAILED: "failed",
     RunState.CANCELLED: "cancelled",
     RunState.INTERRUPTED: "interrupted",
+    RunState.PAUSED: "paused",
 }
 
 Draw = Callable[[Run], None]
 
 
-def follow(run: Run, *, title: str, more: Draw | None = None) -> None:
+def follow(run: Run, *, title: str, more: Draw | None = None, pausable: bool = False) -> None:
     """Show a run that is queued or running; only this refreshes, until the run has ended.
 
     Then the whole page is drawn anew, so that it can show what came out.
@@ -39,13 +40,14 @@ def follow(run: Run, *, title: str, more: Draw | None = None) -> None:
     Args:
         title: what the run does.
         more: draws what only this kind of run has, between the progress and the log.
+        pausable: whether it can be paused and resumed.
     """
     with st.container(border=True):
-        _follow(run.id or 0, title, more)
+        _follow(run.id or 0, title, more, pausable)
 
 
 @errors.fragment(run_every=REFRESH_SECONDS)
-def _follow(run_id: int, title: str, more: Draw | None) -> None:
+def _follow(run_id: int, title: str, more: Draw | None, pausable: bool) -> None:
     with reading(project.engine()) as session:
         run = get_run(session, run_id)
     if run.state not in UNFINISHED:
@@ -54,15 +56,35 @@ def _follow(run_id: int, title: str, more: Draw | None) -> None:
         horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"
     ):
         st.text(f"Run {run.id}: {title}")
-        st.button(
-            "Cancelling …" if run.cancel_requested else "Cancel",
-            key=f"cancel-{run.id}", disabled=run.cancel_requested, on_click=_cancel, args=(run_id,),
-        )  # fmt: skip
+        with st.container(horizontal=True, width="content"):
+            if pausable:
+                _pause_button(run)
+            _cancel_button(run)
     st.progress(min(1.0, run.step / run.total) if run.total else 0.0)
     st.text(" · ".join(part for part in (_doing(run), time_left(run)) if part))
     if more is not None:
         more(run)
     log(run, opened=True)
+
+
+def _pause_button(run: Run) -> None:
+    stops = run.cancel_requested or run.pause_requested
+    st.button(
+        "Pausing …" if run.pause_requested else "Pause", key=f"pause-{run.id}",
+        disabled=stops or run.state != RunState.RUNNING, on_click=_pause, args=(run.id,),
+    )  # fmt: skip
+
+
+def _pause(run_id: int) -> None:
+    with writing(project.engine()) as session:
+        request_pause(session, run_id)
+
+
+def _cancel_button(run: Run) -> None:
+    st.button(
+        "Cancelling …" if run.cancel_requested else "Cancel",
+        key=f"cancel-{run.id}", disabled=run.cancel_requested, on_click=_cancel, args=(run.id,),
+    )  # fmt: skip
 
 
 def _cancel(run_id: int) -> None:

@@ -95,7 +95,7 @@ def _of_the_release(version: tuple[Any, ...], _run: Run) -> list[DistributionRow
 
 @errors.fragment
 def _distributions(run: Run) -> None:
-    labels = {entry.id: entry.label for entry in project.types()}
+    labels = project.type_names()
     with reading(project.engine()) as session:
         version = distributions_version(session, run)
         unseen = distributions(session, run, (Part.UNSEEN,))

@@ -14,7 +14,7 @@ from training.plan import KIND, Plan, count_accepted, estimate, parse_recipe, pl
 from training.probe_sets import StoredProbe
 from training.probes import add_own_probe, own_probes, remove_own_probe
 from training.recipe import LARGEST_FILE, Recipe
-from training.runs import DEFAULT_SEED, request_training, requeue
+from training.runs import DEFAULT_SEED, request_training
 
 # What was edited outlives the widgets, which forget it as soon as they are not drawn.
 _RECIPE, _SEED, _RELEASE = "train_recipe", "train_seed", "train_release"
@@ -209,9 +209,7 @@ def _start(release: int | None, default: str, release_key: str) -> None:
 def start_again(run: Run) -> None:
     """Start a training that stopped before its end anew."""
     try:
-        with writing(project.engine()) as session:
-            requeue(session, run.id or 0)
-        background.start_process_of(run)
+        background.start_again(run)
     except HedgerowError as error:
         st.session_state[_PROBLEM] = str(error)
 

@@ -39,9 +39,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.browser)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def chromium() -> Iterator[Browser]:
-    """One browser for all tests; each test has its own context in it."""
+    """One browser for the tests of a file; each test has its own context in it.
+
+    It ends before the tests of another file: as long as Playwright is there, so is its event
+    loop, and nothing else in this process could run one.
+    """
     if not CHROMIUM:
         missing("a Chromium (HEDGEROW_TEST_CHROMIUM)")
     with sync_playwright() as driver:
@@ -134,10 +138,42 @@ def project(copies: Copies, home: Path) -> Engine:
     return engine
 
 
+@pytest.fixture(scope="session")
+def shared_app(
+    copies: Copies, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tuple[Path, str]]:
+    """An app whose database each test puts in its place, and where its link to it lies.
+
+    An app of its own for each test would take a third of the time of all tests here.
+    """
+    folder = tmp_path_factory.mktemp("shared")
+    copies.migrated(folder / "first.db")
+    (folder / "hedgerow.db").symlink_to(folder / "first.db")
+    with served(folder) as address:
+        yield folder / "hedgerow.db", address
+
+
 @pytest.fixture
-def desk(project: Engine, home: Path, serve: Callable[[Path], str], page: Page) -> Page:
+def share(shared_app: tuple[Path, str]) -> Callable[[Path], str]:
+    """Have the shared app show a working directory's database; gives its address.
+
+    Its data folder is not that directory's; a test that ends the app starts one with ``serve``.
+    """
+    link, address = shared_app
+
+    def show(home: Path) -> str:
+        new = link.with_name("next.db")
+        new.symlink_to(home / "hedgerow.db")
+        new.replace(link)
+        return address
+
+    return show
+
+
+@pytest.fixture
+def desk(project: Engine, home: Path, share: Callable[[Path], str], page: Page) -> Page:
     """The review page with its first card."""
-    visit(page, serve(home), "/review")
+    visit(page, share(home), "/review")
     expect(card(page)).to_be_visible()
     settle(page)
     return page

@@ -16,13 +16,13 @@ PNG = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR"
 
 
 def test_a_file_is_looked_at_and_added_once(
-    home: Path, serve: Callable[[Path], str], page: Page, tmp_path: Path
+    home: Path, share: Callable[[Path], str], page: Page, tmp_path: Path
 ) -> None:
     engine = create_engine(URL.create("sqlite", database=str(home / "hedgerow.db")))
     upgrade(engine)
     engine.dispose()
     page.set_viewport_size({"width": 800, "height": 900})
-    page.goto(serve(home) + "/anchors?part=Add")
+    page.goto(share(home) + "/anchors?part=Add")
     chooser = page.locator("input[type=file]")
     image, table = tmp_path / "photo.csv", tmp_path / "**mine**.csv"
     image.write_bytes(PNG)

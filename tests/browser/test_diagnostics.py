@@ -40,9 +40,9 @@ def measured(home: Path) -> Engine:
 
 
 def test_a_marked_region_is_listed_and_reviewed(
-    measured: Engine, home: Path, serve: Callable[[Path], str], page: Page
+    measured: Engine, home: Path, share: Callable[[Path], str], page: Page
 ) -> None:
-    address = serve(home)
+    address = share(home)
     page.context.add_cookies([{"name": "hedgerow_reviewer", "value": "Ada", "url": address}])
     page.goto(f"{address}/diagnostics?show=Pairs")
     plot = page.get_by_test_id("stVegaLiteChart").locator("svg, canvas").first

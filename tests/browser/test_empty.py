@@ -18,6 +18,8 @@ NEXT = {
     "release": ("Nothing is accepted, so there is nothing to freeze yet.", "Review"),
     "train": ("Nothing is accepted yet", "Review variants"),
     "compare": ("train one to compare it with",),
+    "generate": ("There are no anchors yet", "Add anchors of your own"),
+    "taxonomy": ("Show the type", "Add a type"),
     "settings": ("No model has reviewed yet.",),
 }
 """What each page says to somebody who has nothing yet, and what leads on."""

@@ -115,10 +115,10 @@ def test_what_was_being_written_survives_a_reload(desk: Page) -> None:
 
 
 def test_a_new_browser_is_asked_for_a_name(
-    project: Engine, home: Path, serve: Callable[[Path], str], page: Page
+    project: Engine, home: Path, share: Callable[[Path], str], page: Page
 ) -> None:
     """One person is known; that says nothing about who sits at this browser."""
-    page.goto(serve(home) + "/review")
+    page.goto(share(home) + "/review")
     expect(page.get_by_label("Your name")).to_be_focused()
     settle(page)
     page.keyboard.type("<img src=x onerror=alert(1)>'; x")

@@ -19,13 +19,13 @@ from tests.factories import person
 
 
 def test_a_permalink_shows_its_variant_on_a_fresh_server(
-    project: Engine, home: Path, serve: Callable[[Path], str], page: Page
+    project: Engine, home: Path, share: Callable[[Path], str], page: Page
 ) -> None:
     """The first visitor comes by a deep link: Streamlit must not run the page without app.py."""
     uid = str(
         rows(home, "SELECT uid FROM variant WHERE type_id = 'lexical' LIMIT 1 OFFSET 7")[0][0]
     )
-    visit(page, serve(home), f"/review?variant={uid}")
+    visit(page, share(home), f"/review?variant={uid}")
     expect(card(page)).to_have_attribute("data-variant", uid)
     expect(page.get_by_test_id("stSidebarNavLink").first).to_be_visible()
 
@@ -51,7 +51,7 @@ def test_each_click_on_the_queue_counts_and_a_reload_comes_back_to_it(desk: Page
 
 
 def test_a_permalink_says_what_its_variant_is_now(
-    project: Engine, home: Path, serve: Callable[[Path], str], page: Page
+    project: Engine, home: Path, share: Callable[[Path], str], page: Page
 ) -> None:
     """Decided, replaced, retired, unknown; and first of all by somebody who has not signed in."""
     with writing(project) as session:
@@ -64,7 +64,7 @@ def test_a_permalink_says_what_its_variant_is_now(
         review.edit(session, review.shown(replaced), reviewer_id=bert, text=text)
         retire_anchor(session, retired.anchor_id)
         uids = [variant.uid for variant in (rejected, replaced, retired)]
-    address = serve(home)
+    address = share(home)
     page.goto(f"{address}/review?variant={uids[0]}")
     expect(page.get_by_label("Your name")).to_be_focused()
     settle(page)
@@ -82,7 +82,7 @@ def test_a_permalink_says_what_its_variant_is_now(
 
 
 def test_blind_hides_what_others_said_until_one_has_decided(
-    project: Engine, home: Path, serve: Callable[[Path], str], page: Page
+    project: Engine, home: Path, share: Callable[[Path], str], page: Page
 ) -> None:
     with writing(project) as session:
         variant = session.execute(select(Variant).where(col(Variant.type_id) == "word")).scalar()
@@ -95,7 +95,7 @@ def test_blind_hides_what_others_said_until_one_has_decided(
         add_note(session, variant.id or 0, reviewer_id=bert, text="See the handbook.")
         measure_variants(session, [variant.id or 0])
         uid = variant.uid
-    visit(page, serve(home), f"/review?variant={uid}&blind=1")
+    visit(page, share(home), f"/review?variant={uid}&blind=1")
     expect(card(page)).to_have_attribute("data-variant", uid)
     page.reload()
     expect(card(page)).to_contain_text("blind")

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from curation.cues import HEDGE_CUES, SPELLING, find_cue, find_phrase, known_cue
+from curation.cues import (
+    HEDGE_CUES,
+    SPELLING,
+    cue_list,
+    find_cue,
+    find_phrase,
+    known_cue,
+    listed_cues,
+)
+from curation.taxonomy import SurfaceCheck, variant_type
 from curation.tokens import Analysis
 
 
@@ -76,15 +85,22 @@ def test_a_phrase_of_ones_own_is_matched_inflected() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "type_id", "cue"),
+    ("text", "type_id", "own", "cue"),
     [
-        ("The bridge is probably safe.", "word", "probably"),
-        ("It is possibly, perhaps probably safe.", "word", "possibly"),
-        ("I'm not entirely sure, but the bridge seems safe.", "phrase", "not entirely sure"),
-        ("The bridge is safe.", "word", None),
-        ("The bridge is probably safe.", "phrase", None),
-        ("The bridge is probably safe.", "a_type_of_ones_own", "probably"),
+        ("The bridge is probably safe.", "word", (), "probably"),
+        ("It is possibly, perhaps probably safe.", "word", (), "possibly"),
+        ("I'm not entirely sure, but the bridge seems safe.", "phrase", (), "not entirely sure"),
+        ("The bridge is safe.", "word", (), None),
+        ("The bridge is probably safe.", "phrase", (), None),
+        ("The bridge is probably safe.", "a_type_of_ones_own", (), "probably"),
+        ("In my view the bridge is probably safe.", "mine", ("in my view",), "in my view"),
+        ("The bridge is probably safe.", "mine", ("in my view",), None),
     ],
 )
-def test_a_known_cue_is_found_in_a_text(text: str, type_id: str, cue: str | None) -> None:
-    assert known_cue(text, type_id) == cue
+def test_a_known_cue_is_found_in_a_text(
+    text: str, type_id: str, own: tuple[str, ...], cue: str | None
+) -> None:
+    check = SurfaceCheck(require_cue=True, require_words=own)
+    entry = variant_type("word").model_copy(update={"id": type_id, "surface_check": check})
+    assert known_cue(text, cue_list(entry)) == cue
+    assert (listed_cues(entry) or ()) == HEDGE_CUES.get(type_id, own)

@@ -37,6 +37,7 @@ def ids(engine: Engine) -> list[int]:
         ):
             variant = add_variant(session, anchor, text=f"Text {number}.")
             variant.suspicion, variant.hardness, variant.random_key = suspicion, hardness, key
+            variant.doubt = number * 0.25
             found.append(variant.id or 0)
         return found
 
@@ -58,6 +59,7 @@ def order_of(session: Session, order: Order, **more: object) -> list[int]:
         (Order.SUSPICIOUS, [1, 2, 0]),
         (Order.HARDEST, [0, 2, 1]),
         (Order.RANDOM, [2, 0, 1]),
+        (Order.DOUBTFUL, [2, 1, 0]),
     ],
 )
 def test_each_order(engine: Engine, ids: list[int], order: Order, positions: list[int]) -> None:

@@ -1,14 +1,19 @@
 """A run's row from queued to its end, whoever works on it and however that ends."""
 
 import logging
+import os
+import socket
+import subprocess
+import sys
 import time
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 from sqlalchemy import Engine, update
 from sqlmodel import col
 
-from db import execution
+from db import execution, runs
 from db.columns import now
 from db.engine import reading, writing
 from db.errors import HedgerowError
@@ -136,6 +141,21 @@ def test_a_silent_run_reads_as_interrupted_and_is_resumed(
     assert (run.state, run.result) == (RunState.DONE, {"attempt": 2})
 
 
+def test_a_run_whose_process_is_gone_is_taken_up_at_once_on_the_same_host(engine: Engine) -> None:
+    ended = subprocess.Popen([sys.executable, "-c", ""])
+    ended.wait()
+    run_id, other = queued(engine), queued(engine)
+    here = socket.gethostname()
+    claim(engine, run_id, host=here, pid=ended.pid)
+    claim(engine, other, host=here, pid=os.getpid())
+    assert state_of(engine, run_id).state == RunState.INTERRUPTED
+    assert state_of(engine, other).state == RunState.RUNNING
+    assert claim(engine, run_id, host=here, pid=os.getpid()).attempt == 2
+    for taken in (run_id, other):
+        with pytest.raises(HedgerowError, match="being worked on"):
+            claim(engine, taken, host="elsewhere", pid=2)
+
+
 def test_a_process_that_lost_its_run_to_another_stops(
     engine: Engine, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -143,7 +163,8 @@ def test_a_process_that_lost_its_run_to_another_stops(
 
     def work(context: RunContext) -> dict[str, object]:
         with writing(engine) as session:
-            session.execute(update(Run).where(col(Run.id) == run_id).values(attempt=7, pid=99))
+            taken = {"attempt": 7, "pid": 99, "host": "elsewhere"}
+            session.execute(update(Run).where(col(Run.id) == run_id).values(**taken))
         for _ in range(200):
             context.check()
             time.sleep(0.05)
@@ -175,3 +196,21 @@ def test_the_newest_runs_come_first(engine: Engine) -> None:
     with reading(engine) as session:
         assert [run.id for run in list_runs(session)] == [other, second, first]
         assert [run.id for run in list_runs(session, kind="count", limit=1)] == [second]
+
+
+class _Ended:
+    """A process that has ended with an error."""
+
+    def wait(self) -> int:
+        return 1
+
+
+def test_only_a_process_that_never_began_fails_its_run(engine: Engine, home: Path) -> None:
+    run_id = queued(engine)
+    own = Settings(home=home, database_url=engine.url.render_as_string(hide_password=False))
+    with writing(engine) as session:
+        session.execute(update(Run).where(col(Run.id) == run_id).values(attempt=1))
+    runs._wait(own, run_id, 0, _Ended())  # type: ignore[arg-type]
+    assert state_of(engine, run_id).state == RunState.QUEUED, "it waits for another process"
+    runs._wait(own, run_id, 1, _Ended())  # type: ignore[arg-type]
+    assert state_of(engine, run_id).state == RunState.FAILED

@@ -1,6 +1,6 @@
 """Pages opened without a browser, through app.py, on the test's own project."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
@@ -15,6 +15,7 @@ from db.settings import Settings
 from pages.components import background, project, review_state
 from pages.components.review_state import ReviewState
 from tests.factories import add_family, person
+from tests.generating import serve_chat as serve_chat
 
 ROOT = Path(__file__).parents[2]
 TIMEOUT = 60.0
@@ -60,7 +61,9 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """The numbers of the runs that the app starts; their processes are not started."""
     numbers: list[int] = []
 
-    def start_process(settings: Settings, run: Run) -> None:
+    def start_process(
+        settings: Settings, run: Run, environment: Mapping[str, str] | None = None
+    ) -> None:
         numbers.append(run.id or 0)
 
     monkeypatch.setattr(background, "start_process", start_process)

@@ -9,7 +9,15 @@ import pytest
 
 from curation.taxonomy import TAXONOMY
 from pages.components import markup
-from pages.components.palette import DARK, LIGHT, SHAPES, Palette, palette
+from pages.components.palette import (
+    DARK,
+    LIGHT,
+    OTHER_SHAPES,
+    SHAPES,
+    Palette,
+    palette,
+    shapes_of,
+)
 from tests.colours import AA_GRAPHICS, AA_TEXT, EYES, contrast, distance, oklab
 
 ROOT = Path(__file__).parents[2]
@@ -96,3 +104,11 @@ def test_no_component_writes_a_colour_down() -> None:
         if path.name != "palette.py":
             found = re.findall(r"#[0-9a-fA-F]{6}\b", path.read_text("utf-8"))
             assert found == [], path
+
+
+def test_types_that_somebody_added_are_told_apart_by_their_shapes() -> None:
+    assert shapes_of(["verbal", "mine", "word", "yours"]) == [
+        "circle", "stroke", "triangle-up", "triangle-left",
+    ]  # fmt: skip
+    assert not set(SHAPES.values()) & set(OTHER_SHAPES)
+    assert LIGHT.of_types(["mine"]) == [LIGHT.quiet]

@@ -16,6 +16,7 @@ from curation.encoder_rows import register_encoder
 from curation.project import ACTIVE_ENCODER, THRESHOLD, get_setting
 from curation.review import shown
 from db.engine import reading, writing
+from db.migrate import head_revision
 from db.models import Run, RunState, Status, Variant
 from db.runs import create_run, get_run
 from pages.components import project
@@ -148,7 +149,7 @@ def test_the_facts_are_shown(judged: Engine, open_page: OpenPage, home: Path) ->
     app = open_page("settings")
     said = texts(app)
     assert f"sqlite:///{home}/hedgerow.db" in said
-    assert "SQLite" in said and "write-ahead log" in said and "schema 0002" in said
+    assert "SQLite" in said and "write-ahead log" in said and f"schema {head_revision()}" in said
     machine, backups, rows, versions = (table.value for table in app.dataframe)
     assert set(machine["Changed by"]) >= {"HEDGEROW_HOME", "HEDGEROW_DATABASE_URL",
                                           "HEDGEROW_REVIEWER", "HF_TOKEN"}  # fmt: skip

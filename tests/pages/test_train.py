@@ -60,7 +60,7 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     numbers: list[int] = []
     monkeypatch.setattr(
         "pages.components.background.start_process",
-        lambda settings, run: numbers.append(run.id),
+        lambda settings, run, environment: numbers.append(run.id),
     )
     return numbers
 

@@ -14,7 +14,7 @@ from db.engine import reading, writing
 from db.errors import HedgerowError
 from db.execution import RunContext
 from db.models import Encoder, ProbeCosine, Run, RunMetric, RunState, Split, VariantCosine
-from db.runs import create_run, get_run, request_cancel
+from db.runs import get_run, request_cancel, requeue
 from db.settings import Settings
 from tests.curation.families import add_plain_family
 from tests.training.trainings import ask, count, train
@@ -22,7 +22,6 @@ from training import measuring
 from training.figures import distributions, figure_1, loss_curve, own_figure
 from training.probes import add_own_probe, remove_own_probe
 from training.recipe import Recipe
-from training.runs import requeue
 
 
 def test_a_training_makes_the_first_release_and_names_what_it_rests_on(
@@ -242,12 +241,13 @@ def test_only_what_stopped_before_its_end_is_started_again(
     project: Engine, recipe: Recipe, settings: Settings
 ) -> None:
     done = train(project, settings, ask(project, recipe))
+    waiting, cancelled = ask(project, recipe), ask(project, recipe)
     with writing(project) as session:
-        other = create_run(session, kind="diagnose", parameters={})
-        request_cancel(session, other.id or 0)
-        for key in (done.id, other.id):
+        request_cancel(session, cancelled)
+        for key in (done.id or 0, waiting):
             with pytest.raises(HedgerowError, match="cannot be started again"):
-                requeue(session, key or 0)
+                requeue(session, key)
+        requeue(session, cancelled)
 
 
 def test_a_probe_removed_while_it_is_measured_does_not_hurt(

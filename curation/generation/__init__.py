@@ -1,0 +1,1 @@
+"""Variants from a chat model or from rules: prompts, calls, answers, what they cost."""

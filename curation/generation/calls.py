@@ -1,0 +1,216 @@
+"""Which calls a run makes: planned and stored before the first one, read back in blocks.
+
+A call is about one anchor and the types of one role that it lacks. Equal selection, seed and
+database give equal calls.
+"""
+
+import sys
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from sqlalchemy import case, func, insert, select, update
+from sqlmodel import Session, col
+
+from curation.generation.answers import Problem
+from curation.generation.prompts import draw_cues
+from curation.generation.request import GenerationRequest
+from curation.generation.wanted import WantedAnchor, wanted_anchors
+from curation.taxonomy import Role, VariantType
+from curation.types import list_types
+from db.errors import HedgerowError
+from db.models import (
+    Anchor,
+    AnchorRevision,
+    CallState,
+    ModelCall,
+    PromptVersion,
+)
+
+BLOCK = 1000
+"""Calls held in memory at a time."""
+
+
+class Judged(NamedTuple):
+    """The variant that a second opinion is asked on, as it was when the call was read.
+
+    Attributes:
+        version, since_version: as of the row (see ``db.models.Variant``).
+    """
+
+    variant_id: int
+    version: int
+    since_version: int
+    text: str
+    cue: str | None
+
+
+class Call(NamedTuple):
+    """A stored call with what is needed to make it.
+
+    Attributes:
+        text: the anchor's.
+        judged: set where the call is about one variant of it.
+    """
+
+    id: int
+    run_id: int
+    role: str
+    anchor_id: int
+    anchor_revision: int
+    anchor_uid: str
+    text: str
+    prompt_version_id: int
+    template: str
+    type_ids: tuple[str, ...]
+    cues: dict[str, str]
+    attempts: int
+    judged: Judged | None = None
+
+
+def plan_calls(session: Session, run_id: int, request: GenerationRequest) -> int:
+    """Store the calls of a run.
+
+    Returns:
+        How many there are.
+
+    Raises:
+        HedgerowError: there is nothing to ask for.
+    """
+    types = list_types(session)
+    total = 0
+    wanted = wanted_anchors(session, request.selection, request.roles, types, seed=request.seed)
+    for role, anchors in wanted.items():
+        prompt_id = request.prompts[role]
+        for start in range(0, len(anchors), BLOCK):
+            rows = [
+                _row(run_id, role, anchor, prompt_id=prompt_id, types=types, seed=request.seed)
+                for anchor in anchors[start : start + BLOCK]
+            ]
+            session.execute(insert(ModelCall), rows)
+            total += len(rows)
+    if not total:
+        raise HedgerowError(
+            "There is nothing to generate: every anchor of this selection has variants of these "
+            "types; add anchors, or choose others."
+        )
+    return total
+
+
+def _row(
+    run_id: int,
+    role: Role,
+    wanted: WantedAnchor,
+    *,
+    prompt_id: int,
+    types: Sequence[VariantType],
+    seed: int,
+) -> dict[str, Any]:
+    asked = [entry for entry in types if entry.id in wanted.type_ids]
+    return {
+        "run_id": run_id,
+        "key": f"{wanted.uid}-{role}",
+        "role": role,
+        "anchor_id": wanted.anchor_id,
+        "anchor_revision": wanted.revision,
+        "prompt_version_id": prompt_id,
+        "type_ids": list(wanted.type_ids),
+        "cues": draw_cues(asked, seed=seed, anchor_uid=wanted.uid),
+        "state": CallState.OPEN,
+    }
+
+
+def open_calls(
+    session: Session,
+    run_id: int,
+    *,
+    after: int = 0,
+    limit: int = BLOCK,
+    ids: Sequence[int] | None = None,
+    batch: str | None = None,
+) -> list[Call]:
+    """The next block of calls that are still to be made, in the order they were planned.
+
+    A call asks about its anchor as it is worded now, and about none that was retired; one that lies
+    in a batch stays as it was sent.
+
+    Args:
+        after: the id of the last call that was handed out; 0 to begin.
+        limit: at most so many.
+        ids: only these; None for all.
+        batch: only those that lie in this batch ('' for in none); None for all.
+    """
+    is_free = col(ModelCall.batch) == ""
+    asked = case((is_free, col(Anchor.revision)), else_=col(ModelCall.anchor_revision))
+    query = (
+        select(ModelCall, Anchor.uid, AnchorRevision.revision, AnchorRevision.text,  # type: ignore[call-overload]
+               PromptVersion.template)
+        .join(Anchor, col(Anchor.id) == ModelCall.anchor_id)
+        .join(
+            AnchorRevision,
+            (col(AnchorRevision.anchor_id) == ModelCall.anchor_id)
+            & (col(AnchorRevision.revision) == asked),
+        )
+        .join(PromptVersion, col(PromptVersion.id) == ModelCall.prompt_version_id)
+        .where(
+            col(ModelCall.run_id) == run_id,
+            col(ModelCall.state) == CallState.OPEN,
+            col(ModelCall.id) > after,
+            ~is_free | col(Anchor.retired_at).is_(None),
+        )
+        .order_by(col(ModelCall.id))
+        .limit(limit)
+    )  # fmt: skip
+    if ids is not None:
+        query = query.where(col(ModelCall.id).in_(ids))
+    if batch is not None:
+        query = query.where(col(ModelCall.batch) == batch)
+    # A thousand calls share one template, and hold it in memory once.
+    rows = session.execute(query)
+    return [
+        _call(row, uid, revision, text, sys.intern(template))
+        for row, uid, revision, text, template in rows
+    ]
+
+
+def _call(row: ModelCall, uid: str, revision: int, text: str, template: str) -> Call:
+    return Call(
+        id=row.id or 0, run_id=row.run_id, role=row.role, anchor_id=row.anchor_id,
+        anchor_revision=revision, anchor_uid=uid, text=text,
+        prompt_version_id=row.prompt_version_id, template=template,
+        type_ids=tuple(row.type_ids), cues=row.cues, attempts=row.attempts,
+    )  # fmt: skip
+
+
+def close_retired(session: Session, run_id: int) -> None:
+    """Close what a run has left open after it asked for all it could: about what is retired.
+
+    It counts as failed, so that it can be retried should its anchor be restored.
+    """
+    mine = (col(ModelCall.run_id) == run_id, col(ModelCall.state) == CallState.OPEN)
+    session.execute(
+        update(ModelCall).where(*mine).values(state=CallState.FAILED, problem=Problem.RETIRED.value)
+    )
+
+
+def count_calls(session: Session, run_id: int) -> dict[CallState, int]:
+    """The calls of a run by state."""
+    query = (
+        select(col(ModelCall.state), func.count())
+        .where(col(ModelCall.run_id) == run_id)
+        .group_by(col(ModelCall.state))
+    )
+    return dict.fromkeys(CallState, 0) | dict(session.execute(query).all())
+
+
+def cue_use(session: Session, run_id: int | None) -> dict[str, dict[str, int]]:
+    """By type, how often each cue is asked for in a run; None for all runs."""
+    cues = col(ModelCall.cues)
+    query = select(cues, func.count()).group_by(cues)
+    if run_id is not None:
+        query = query.where(col(ModelCall.run_id) == run_id)
+    used: dict[str, dict[str, int]] = defaultdict(lambda: defaultdict(int))
+    for drawn, number in session.execute(query):
+        for type_id, cue in drawn.items():
+            used[type_id][cue] += number
+    return {type_id: dict(counts) for type_id, counts in used.items()}

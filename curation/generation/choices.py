@@ -1,0 +1,66 @@
+"""A trial of what a person chose, and another budget for a run that has stopped."""
+
+from pydantic import ValidationError
+from sqlalchemy import update
+from sqlmodel import Session, col
+
+from curation.generation.estimate import TRIAL
+from curation.generation.judge_request import KIND as JUDGE_KIND
+from curation.generation.request import KIND, Budget, GenerationRequest
+from db.errors import HedgerowError
+from db.models import Run
+from db.runs import STOPPED, get_run
+
+
+def trial_of(request: GenerationRequest) -> GenerationRequest:
+    """The same for three anchors, answered and shown at once: to look at before the big run."""
+    selection = request.selection
+    limit = min(TRIAL, selection.limit or TRIAL)
+    return request.model_copy(
+        update={
+            "selection": selection.model_copy(update={"limit": limit}),
+            "batch": False,
+            "measure": False,
+        }
+    )
+
+
+def is_trial(run: Run) -> bool:
+    """Whether a run asks about no more anchors than a trial does."""
+    return int(run.parameters["selection"]["limit"] or TRIAL + 1) <= TRIAL
+
+
+def raise_budget(
+    session: Session, run_id: int, *, money: float | None = None, calls: int | None = None
+) -> None:
+    """Give a stopped run another cap in money or in calls; the one that is None stays.
+
+    Raises:
+        HedgerowError: as ``change_budget``, or a cap that is no positive number.
+    """
+    caps = {"money": money, "calls": calls}
+    given = {name: cap for name, cap in caps.items() if cap is not None}
+    stored = get_run(session, run_id).parameters.get("budget", {})
+    try:
+        budget = Budget.model_validate({**stored, **given})
+    except ValidationError as error:
+        raise HedgerowError(
+            f"Expected caps above 0, found {', '.join(f'{cap:g}' for cap in given.values())}."
+        ) from error
+    change_budget(session, run_id, budget)
+
+
+def change_budget(session: Session, run_id: int, budget: Budget) -> None:
+    """Give a run that has stopped before its end another budget; nothing else of it changes.
+
+    Raises:
+        HedgerowError: it is under way or done, or asks no model.
+    """
+    run = get_run(session, run_id)
+    if run.kind not in (KIND, JUDGE_KIND) or run.state not in STOPPED:
+        raise HedgerowError(
+            f"Expected a run that asks a model and has stopped before its end, found run {run_id} "
+            f"({run.kind}, {run.state}); pause it first."
+        )
+    parameters = run.parameters | {"budget": budget.model_dump(mode="json")}
+    session.execute(update(Run).where(col(Run.id) == run_id).values(parameters=parameters))

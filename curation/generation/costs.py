@@ -1,0 +1,124 @@
+"""What variants have cost: per variant and per accepted one, by prompt version, model and type.
+
+The cost of a call is shared evenly by the types it asked for; attempts that failed count as well.
+"""
+
+from collections import defaultdict
+from typing import NamedTuple
+
+from sqlalchemy import func, select
+from sqlmodel import Session, col
+
+from curation.generation.request import KIND
+from db.models import Answer, ModelCall, PromptVersion, Run, Status, Variant
+
+
+class CostRow(NamedTuple):
+    """What one type has cost with one prompt version and model.
+
+    Attributes:
+        cost: US dollars, the type's share.
+        variants: stored ones, whatever became of them.
+        accepted: those accepted as they are or in an edited wording.
+    """
+
+    prompt: str
+    version: int
+    provider: str
+    model: str
+    type_id: str
+    calls: int
+    cost: float
+    variants: int
+    accepted: int
+
+    @property
+    def per_variant(self) -> float | None:
+        """US dollars for a variant; None where there is none."""
+        return self.cost / self.variants if self.variants else None
+
+    @property
+    def per_accepted(self) -> float | None:
+        """US dollars for an accepted variant; None where there is none."""
+        return self.cost / self.accepted if self.accepted else None
+
+
+_Key = tuple[int, int, str]
+
+
+def cost_rows(session: Session, *, run_id: int | None = None) -> list[CostRow]:
+    """One row for each prompt version, model and type, of one run or of all."""
+    models = {
+        number: (parameters.get("provider", ""), parameters.get("model", ""))
+        for number, parameters in session.execute(
+            select(col(Run.id), col(Run.parameters)).where(col(Run.kind) == KIND)
+        )
+    }
+    spent, calls = _spent(session, run_id)
+    made, kept = _variants(session, run_id)
+    names = {row.id or 0: row for row in session.execute(select(PromptVersion)).scalars()}
+    rows: dict[tuple[int, tuple[str, str], str], CostRow] = {}
+    for key in dict.fromkeys([*spent, *made]):
+        run, prompt_id, type_id = key
+        origin = models.get(run)
+        if origin is None or prompt_id not in names:
+            continue
+        prompt = names[prompt_id]
+        group = (prompt_id, origin, type_id)
+        old = rows.get(group)
+        rows[group] = CostRow(
+            prompt.name, prompt.version, *origin, type_id,
+            calls=(old.calls if old else 0) + calls[key],
+            cost=(old.cost if old else 0.0) + spent[key],
+            variants=(old.variants if old else 0) + made[key],
+            accepted=(old.accepted if old else 0) + kept[key],
+        )  # fmt: skip
+    return [rows[key] for key in sorted(rows)]
+
+
+def _spent(
+    session: Session, run_id: int | None
+) -> tuple[defaultdict[_Key, float], defaultdict[_Key, int]]:
+    """By run, prompt and type: the share of the cost, and the calls that asked for it.
+
+    Calls that ask for the same types are added up in the database.
+    """
+    asked = col(ModelCall.type_ids)
+    query = select(
+        col(ModelCall.run_id), col(ModelCall.prompt_version_id), asked,
+        func.count(col(ModelCall.id).distinct()), func.coalesce(func.sum(col(Answer.cost)), 0.0),
+    ).join(Answer, col(Answer.call_id) == ModelCall.id)  # fmt: skip
+    if run_id is not None:
+        query = query.where(col(ModelCall.run_id) == run_id)
+    query = query.group_by(col(ModelCall.run_id), col(ModelCall.prompt_version_id), asked)
+    spent: defaultdict[_Key, float] = defaultdict(float)
+    calls: defaultdict[_Key, int] = defaultdict(int)
+    for run, prompt_id, type_ids, number, cost in session.execute(query):
+        for type_id in type_ids:
+            spent[(run, prompt_id, type_id)] += float(cost) / len(type_ids)
+            calls[(run, prompt_id, type_id)] += number
+    return spent, calls
+
+
+def _variants(
+    session: Session, run_id: int | None
+) -> tuple[defaultdict[_Key, int], defaultdict[_Key, int]]:
+    """By run, prompt and type: variants that were stored, and those that were kept."""
+    query = select(
+        col(Variant.run_id), col(Variant.prompt_version_id), col(Variant.type_id),
+        col(Variant.status), func.count(),
+    ).where(col(Variant.prompt_version_id).is_not(None))  # fmt: skip
+    if run_id is not None:
+        query = query.where(col(Variant.run_id) == run_id)
+    query = query.group_by(
+        col(Variant.run_id), col(Variant.prompt_version_id), col(Variant.type_id),
+        col(Variant.status),
+    )  # fmt: skip
+    made: defaultdict[_Key, int] = defaultdict(int)
+    kept: defaultdict[_Key, int] = defaultdict(int)
+    for run, prompt_id, type_id, status, number in session.execute(query):
+        key = (run, prompt_id, type_id)
+        made[key] += number
+        if status in (Status.ACCEPTED, Status.SUPERSEDED):
+            kept[key] += number
+    return made, kept

@@ -1,0 +1,173 @@
+"""What a run will take, before it starts: calls, tokens, money, time.
+
+Tokens are those that the provider reported for earlier calls to the same model with the same
+prompts, such as a trial on three anchors; counting them here would need tokenizers that are
+downloaded.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from sqlalchemy import case, func, select
+from sqlmodel import Session, col
+
+from curation.generation.prompts import prompt_versions
+from curation.generation.request import KIND, GenerationRequest, ModelRequest
+from curation.generation.wanted import Wanted, count_wanted
+from db.models import Answer, CallState, ModelCall, Run
+
+TRIAL = 3
+"""Anchors that a trial asks about."""
+
+MEASURED = 2000
+"""Calls that an estimate rests on at most, spread over all: more take longer and tell no more."""
+
+
+class Measured(NamedTuple):
+    """Means of what calls of one role took so far; over ``calls`` answered ones.
+
+    Attributes:
+        attempts: per call, repeated ones included; 1 or more.
+        seconds: from question to answer; None where nobody waited (batches).
+    """
+
+    calls: int
+    attempts: float
+    prompt_tokens: float
+    completion_tokens: float
+    seconds: float | None
+
+
+class Estimate(NamedTuple):
+    """What a run will take.
+
+    Attributes:
+        anchors: how many are asked about.
+        calls: by role.
+        prompt_tokens, completion_tokens, cost, seconds: None where nothing was measured yet for
+            one of the roles; ``cost`` in US dollars. Nobody knows how long a batch takes.
+        based_on: answered calls that the estimate rests on.
+    """
+
+    anchors: int
+    calls: dict[str, int]
+    prompt_tokens: float | None
+    completion_tokens: float | None
+    cost: float | None
+    seconds: float | None
+    based_on: int
+
+    @property
+    def total_calls(self) -> int:
+        """All calls."""
+        return sum(self.calls.values())
+
+
+def estimate(
+    session: Session, request: GenerationRequest, wanted: Wanted | None = None
+) -> Estimate:
+    """Estimate a run that has not been requested yet; rules cost nothing.
+
+    Args:
+        wanted: what its selection comes to, where that was counted already.
+    """
+    if wanted is None:
+        wanted = count_wanted(session, request.selection, request.roles, seed=request.seed)
+    if request.provider == "rules":
+        return Estimate(wanted.anchors, wanted.calls, 0, 0, 0.0, None, 0)
+    prompts: dict[str, int] = {}
+    for role in request.roles:
+        versions = prompt_versions(session, role)
+        if chosen := request.prompts.get(role) or (versions[0].id if versions else None):
+            prompts[role] = chosen
+    return estimate_calls(
+        session, request, kind=KIND, calls=wanted.calls, anchors=wanted.anchors, prompts=prompts
+    )
+
+
+def estimate_calls(
+    session: Session,
+    request: ModelRequest,
+    *,
+    kind: str,
+    calls: Mapping[str, int],
+    anchors: int,
+    prompts: Mapping[str, int],
+) -> Estimate:
+    """Estimate so many calls of each role in a run of this kind.
+
+    Args:
+        prompts: by role, the number of its prompt version; a role without one is not measured yet.
+    """
+    found = _measured(session, _runs_like(session, request, kind))
+    measured = {
+        role: found[role, prompt_id]
+        for role, prompt_id in prompts.items()
+        if calls.get(role) and (role, prompt_id) in found
+    }
+    return _estimate(request, anchors, calls, measured)
+
+
+def _estimate(
+    request: ModelRequest,
+    anchors: int,
+    calls: Mapping[str, int],
+    measured: Mapping[str, Measured],
+) -> Estimate:
+    based_on = sum(some.calls for some in measured.values())
+    if any(n and role not in measured for role, n in calls.items()):
+        return Estimate(anchors, dict(calls), None, None, None, None, based_on)
+    asked = {role: n * measured[role].attempts for role, n in calls.items() if n}
+    prompt = sum(n * measured[role].prompt_tokens for role, n in asked.items())
+    completion = sum(n * measured[role].completion_tokens for role, n in asked.items())
+    seconds = [(n, measured[role].seconds) for role, n in asked.items()]
+    took = None
+    if not request.batch and all(each is not None for _, each in seconds):
+        at_once = min(request.concurrency, max(1, sum(calls.values())))
+        took = sum(n * (each or 0.0) for n, each in seconds) / at_once
+    cost = (prompt * request.charged.prompt + completion * request.charged.completion) / 1e6
+    return Estimate(anchors, dict(calls), prompt, completion, cost, took, based_on)
+
+
+def _runs_like(session: Session, request: ModelRequest, kind: str) -> list[int]:
+    """The runs that asked the same model at the same address."""
+    query = select(col(Run.id), col(Run.parameters)).where(col(Run.kind) == kind)
+    asked = {"provider": request.provider, "model": request.model, "base_url": request.base_url}
+    return [
+        run_id or 0
+        for run_id, parameters in session.execute(query)
+        if asked.items() <= parameters.items()
+    ]
+
+
+def _measured(session: Session, runs: Sequence[int]) -> dict[tuple[str, int], Measured]:
+    """By role and prompt version, what calls of these runs took; only where some were answered."""
+    ended = (
+        col(ModelCall.run_id).in_(runs),
+        col(ModelCall.state).in_([CallState.DONE, CallState.FAILED]),
+    )
+    total = session.execute(select(func.count()).where(*ended)).scalar_one()
+    some = (*ended, col(ModelCall.id) % max(1, total // MEASURED) == 0,
+            col(ModelCall.attempts) > 0)  # fmt: skip
+    kind = (col(ModelCall.role), col(ModelCall.prompt_version_id))
+    done = func.sum(case((col(ModelCall.state) == CallState.DONE, 1), else_=0))
+    attempts = select(*kind, done, func.avg(col(ModelCall.attempts))).where(*some).group_by(*kind)
+    means = (
+        select(
+            *kind, func.avg(col(Answer.prompt_tokens)), func.avg(col(Answer.completion_tokens)),
+            func.avg(col(Answer.seconds)),
+        )
+        .join(Answer, col(Answer.call_id) == ModelCall.id)
+        .where(*some)
+        .group_by(*kind)
+    )  # fmt: skip
+    took = {(role, prompt): rest for role, prompt, *rest in session.execute(means)}
+    found = {}
+    for role, prompt, number, mean in session.execute(attempts):
+        tokens_in, tokens_out, seconds = took.get((role, prompt), (None, None, None))
+        if number:
+            found[role, prompt] = Measured(
+                number, float(mean), float(tokens_in or 0), float(tokens_out or 0),
+                None if seconds is None else float(seconds),
+            )  # fmt: skip
+    return found

@@ -1,0 +1,64 @@
+"""What models charge: a dated table that comes with the program, and the project's own prices."""
+
+import json
+from math import isfinite
+from pathlib import Path
+from typing import Any
+
+from sqlmodel import Session
+
+from curation.generation.request import Price
+from curation.project import PRICES, get_setting, put_setting
+from db.errors import HedgerowError
+
+_FILE = Path(__file__).with_name("prices.json")
+_TABLE: dict[str, Any] = json.loads(_FILE.read_text(encoding="utf-8"))
+
+DATED: str = _TABLE["dated"]
+"""Month of the prices that come with the program."""
+
+
+def prices(session: Session) -> dict[str, Price]:
+    """US dollars per million tokens by model; the project's own win over those that came along."""
+    came = {name: Price(**value) for name, value in _TABLE["models"].items()}
+    return came | own_prices(session)
+
+
+def own_prices(session: Session) -> dict[str, Price]:
+    """The prices that were set in this project, by model."""
+    own: dict[str, Any] = get_setting(session, PRICES)
+    return {name: Price(**value) for name, value in own.items()}
+
+
+def price_of(session: Session, model: str) -> Price | None:
+    """The price of a model's call that is answered at once; None where none is known.
+
+    A dated name ('gpt-4o-mini-2024-07-18') costs what its family costs.
+    """
+    known = prices(session)
+    names = [name for name in known if model == name or model.startswith(f"{name}-20")]
+    if not names:
+        return None
+    return known[max(names, key=len)]
+
+
+def set_price(session: Session, model: str, price: Price | None) -> None:
+    """Store the project's own price of a model; None takes it back.
+
+    Raises:
+        HedgerowError: the model has no name, or the price is no number.
+    """
+    if price is not None and not (isfinite(price.prompt) and isfinite(price.completion)):
+        raise HedgerowError("Expected US dollars for a million tokens, found an endless price.")
+    name = model.strip()
+    if not name or len(name) > 200:
+        raise HedgerowError(
+            f"Expected a model's name of 1 to 200 characters, found {len(name)}; write it as the "
+            "provider does."
+        )
+    own = dict(get_setting(session, PRICES))
+    if price is None:
+        own.pop(name, None)
+    else:
+        own[name] = price.model_dump()
+    put_setting(session, PRICES, own)

@@ -1,0 +1,181 @@
+"""Prompts: the paper's two and a third, as versioned templates that a person may edit a copy of.
+
+A template holds ``{text}`` (the anchor) and ``{types}`` (the numbered list of what is asked for,
+one prompt line of the taxonomy each); everything else is sent as it stands. One call asks for all
+types of one role: the negations, the hedges, the paraphrase (section 3.1.2 of the paper for the
+first two). The prompt of a second opinion (``judge``) has places of its own (``PLACES``); what
+fills them is in ``judgement``.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Literal
+
+from sqlalchemy import func, select
+from sqlmodel import Session, col
+
+from curation.cues import SPELLING, cue_list
+from curation.taxonomy import Role, VariantType
+from curation.text import bucket
+from db.errors import HedgerowError
+from db.models import PromptVersion
+
+ROLES: tuple[Role, ...] = ("negation", "hedge", "paraphrase")
+"""The calls that can be made for an anchor, each for the types of one role."""
+
+PromptName = Role | Literal["judge"]
+
+JUDGE: Literal["judge"] = "judge"
+"""The prompt that asks for a second opinion on one variant."""
+
+PROMPTS: tuple[PromptName, ...] = (*ROLES, JUDGE)
+"""The prompts there are, each in at least one version."""
+
+MAX_TEMPLATE = 8000
+"""Longest template, in characters."""
+
+_FOLDER = Path(__file__).with_name("prompts")
+_JUDGE_PLACES = {
+    "{text}": "the anchor",
+    "{variant}": "the variant",
+    "{type}": "what the type promises",
+    "{reasons}": "the list of reasons",
+}
+_ROLE_PLACES = {"{text}": "the anchor", "{types}": "the list of types"}
+PLACES: dict[PromptName, dict[str, str]] = {
+    **dict.fromkeys(ROLES, _ROLE_PLACES), JUDGE: _JUDGE_PLACES,
+}  # fmt: skip
+"""By prompt, what each place that its template must have is for."""
+
+_PLACE = re.compile(r"\{[a-z]+\}")
+_CUE_SALT = "hedgerow/cue/1"
+
+
+def built_in(role: PromptName) -> str:
+    """The template that is installed for a prompt."""
+    return (_FOLDER / f"{role}.txt").read_text(encoding="utf-8").strip()
+
+
+def types_of(role: Role, types: Sequence[VariantType]) -> list[VariantType]:
+    """The types that one call of this role asks for, in the taxonomy's order."""
+    return [entry for entry in types if entry.role == role]
+
+
+def fill(template: str, *, text: str, types: Sequence[VariantType], cues: Mapping[str, str]) -> str:
+    """The prompt for one anchor.
+
+    Args:
+        text: the anchor. Whatever it holds, it is put in once and not read as a template.
+        types: what is asked for, in the order of the numbered list.
+        cues: by type id, the cue to ask for, in the spelling of the paper.
+    """
+    return put_in(template, {"{text}": text, "{types}": _numbered(types, cues)})
+
+
+def put_in(template: str, values: Mapping[str, str]) -> str:
+    """The template with these values in their places; what they hold is not read as a template."""
+    return _PLACE.sub(lambda place: values.get(place[0], place[0]), template)
+
+
+def _numbered(types: Sequence[VariantType], cues: Mapping[str, str]) -> str:
+    lines = []
+    for number, entry in enumerate(types, start=1):
+        cue = cues.get(entry.id, "")
+        line = entry.prompt_line.replace("{cue}", SPELLING.get(cue, cue))
+        lines.append(f'{number}. "{entry.id}": {line}')
+    return "\n".join(lines)
+
+
+def draw_cues(types: Sequence[VariantType], *, seed: int, anchor_uid: str) -> dict[str, str]:
+    """The cue to ask for, by type id, for the types that take one.
+
+    A hash of seed, type and anchor draws it: the same run asks for the same cues wherever and in
+    whatever order it is carried out, and another seed asks for others.
+    """
+    return {
+        entry.id: _drawn(cue_list(entry), f"{_CUE_SALT}:{seed}:{entry.id}:", anchor_uid)
+        for entry in types
+        if entry.needs_cue
+    }
+
+
+def _drawn(cues: Sequence[str], salt: str, anchor_uid: str) -> str:
+    return cues[int(bucket(anchor_uid, salt=salt) * len(cues))]
+
+
+def prompt_versions(session: Session, role: PromptName) -> list[PromptVersion]:
+    """All versions of a prompt, the newest first; none before ``seed_prompts``."""
+    query = select(PromptVersion).where(col(PromptVersion.name) == role)
+    return list(session.execute(query.order_by(col(PromptVersion.version).desc())).scalars())
+
+
+def seed_prompts(session: Session) -> None:
+    """Store each built-in template that the database has in no version yet."""
+    for role in PROMPTS:
+        template = built_in(role)
+        if all(known.template != template for known in prompt_versions(session, role)):
+            _add(session, role, template, parent_id=None, author_id=None)
+
+
+def save_copy(
+    session: Session, parent: PromptVersion, template: str, *, author_id: int | None
+) -> PromptVersion:
+    """Store a person's edited copy as the next version; the version it was made from stays.
+
+    A template that is stored already is handed back as it is.
+
+    Raises:
+        HedgerowError: the template is too long, or lacks a place for the text or the types.
+    """
+    checked = checked_template(template, _role(parent))
+    for known in prompt_versions(session, _role(parent)):
+        if known.template == checked:
+            return known
+    return _add(session, _role(parent), checked, parent_id=parent.id, author_id=author_id)
+
+
+def _role(prompt: PromptVersion) -> PromptName:
+    return next(role for role in PROMPTS if role == prompt.name)
+
+
+def _add(
+    session: Session,
+    role: PromptName,
+    template: str,
+    *,
+    parent_id: int | None,
+    author_id: int | None,
+) -> PromptVersion:
+    newest = session.execute(
+        select(func.max(PromptVersion.version)).where(col(PromptVersion.name) == role)
+    ).scalar_one()
+    row = PromptVersion(
+        name=role, version=(newest or 0) + 1, template=template,
+        parent_id=parent_id, author_id=author_id,
+    )  # fmt: skip
+    session.add(row)
+    session.flush()
+    return row
+
+
+def checked_template(template: str, role: PromptName = "negation") -> str:
+    """The template without white space around it.
+
+    Raises:
+        HedgerowError: it is too long, or lacks one of its places.
+    """
+    clean = template.strip()
+    if len(clean) > MAX_TEMPLATE:
+        raise HedgerowError(
+            f"Expected a prompt of at most {MAX_TEMPLATE} characters, found {len(clean)}; "
+            "shorten it."
+        )
+    for place, meaning in PLACES[role].items():
+        found = clean.count(place)
+        if found != 1:
+            raise HedgerowError(
+                f"Expected {place} once in the prompt, found it {found} times; it is where "
+                f"{meaning} goes."
+            )
+    return clean

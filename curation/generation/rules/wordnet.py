@@ -1,0 +1,111 @@
+"""Antonyms out of WordNet's own files, where those lie on this machine (Debian: wordnet-base).
+
+Only the plain text files of its format (wndb(5WN)) are read, no library. Everything works without
+them: the rules then know the words of their own lists only.
+"""
+
+import os
+from functools import lru_cache
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+Part = Literal["adj", "adv"]
+
+_DEBIAN = Path("/usr/share/wordnet")
+_KEY_TYPES = {"3": "adj", "5": "adj", "4": "adv"}
+_ANTONYM = "!"
+
+
+class Sense(NamedTuple):
+    """A word's most frequent sense.
+
+    Attributes:
+        antonyms: direct ones of the word itself in this sense, of one word each.
+        senses: how many the word has.
+        share: of this sense among the word's occurrences in WordNet's tagged texts, 0 to 1; of
+            1/senses where the word does not occur there.
+    """
+
+    antonyms: tuple[str, ...]
+    senses: int
+    share: float
+
+
+def folder() -> Path | None:
+    """Where WordNet lies: as its own WNSEARCHDIR or WNHOME says, else where Debian puts it."""
+    places = [_DEBIAN]
+    if home := os.environ.get("WNHOME"):
+        places.insert(0, Path(home) / "dict")
+    if search := os.environ.get("WNSEARCHDIR"):
+        places.insert(0, Path(search))
+    return next((place for place in places if (place / "index.adj").is_file()), None)
+
+
+def first_sense(word: str, part: Part) -> Sense | None:
+    """The most frequent sense of a word in small letters; None without WordNet or the word."""
+    place = folder()
+    return None if place is None else _first_sense(place, word, part)
+
+
+@lru_cache(maxsize=16_384)
+def _first_sense(place: Path, word: str, part: Part) -> Sense | None:
+    try:
+        offsets = _index(place, part).get(word)
+        if not offsets:
+            return None
+        found = _antonyms(place, part, word, offsets[0])
+        return Sense(found, len(offsets), _share(place, word, part, len(offsets)))
+    except (OSError, ValueError, IndexError):  # a folder of something else, or cut off
+        return None
+
+
+@lru_cache(maxsize=4)
+def _index(place: Path, part: Part) -> dict[str, list[int]]:
+    """By word, where its synsets begin in the data file (bytes), the most frequent one first."""
+    found: dict[str, list[int]] = {}
+    with (place / f"index.{part}").open(encoding="ascii", errors="replace") as file:
+        for line in file:
+            if not line.startswith("  "):  # the licence
+                word, _, synsets, *rest = line.split()
+                found[word] = [int(offset) for offset in rest[-int(synsets) :]]
+    return found
+
+
+def _synset(place: Path, part: Part, offset: int) -> tuple[list[str], list[list[str]]]:
+    """A synset's words, and its pointers: symbol, offset, part of speech, from and to word."""
+    with (place / f"data.{part}").open("rb") as file:
+        file.seek(offset)
+        fields = file.readline().decode("ascii", "replace").split(" | ")[0].split()
+    count = int(fields[3], 16)
+    words = [word.split("(")[0] for word in fields[4 : 4 + 2 * count : 2]]
+    first = 5 + 2 * count
+    pointers = [fields[i : i + 4] for i in range(first, first + 4 * int(fields[first - 1]), 4)]
+    return words, pointers
+
+
+def _antonyms(place: Path, part: Part, word: str, offset: int) -> tuple[str, ...]:
+    words, pointers = _synset(place, part, offset)
+    found = []
+    for symbol, to, _, ends in pointers:
+        if symbol == _ANTONYM and words[int(ends[:2], 16) - 1].lower() == word:
+            found.append(_synset(place, part, int(to))[0][int(ends[2:], 16) - 1])
+    return tuple(other for other in found if other.isalpha() and other.islower())
+
+
+@lru_cache(maxsize=1)
+def _counts(place: Path) -> dict[tuple[str, str], dict[int, int]]:
+    """By word and part of speech, how often each sense (from 1) occurs in the tagged texts."""
+    found: dict[tuple[str, str], dict[int, int]] = {}
+    with (place / "cntlist.rev").open(encoding="ascii", errors="replace") as file:
+        for line in file:
+            key, sense, count = line.split()
+            word, _, rest = key.partition("%")
+            if part := _KEY_TYPES.get(rest[:1]):
+                found.setdefault((word, part), {})[int(sense)] = int(count)
+    return found
+
+
+def _share(place: Path, word: str, part: Part, senses: int) -> float:
+    counts = _counts(place).get((word, part), {})
+    total = sum(counts.values())
+    return counts.get(1, 0) / total if total else 1 / senses

@@ -1,0 +1,148 @@
+"""Generation as a run: asked for on a page or the command line, carried out by its own process."""
+
+import asyncio
+from typing import Any, TypeVar
+
+from pydantic import ValidationError
+from sqlmodel import Session
+
+from curation import diagnostics
+from curation.generation.addresses import key_for
+from curation.generation.asking import Asker
+from curation.generation.batches import BatchWorker
+from curation.generation.calls import close_retired, count_calls, plan_calls
+from curation.generation.client import ChatModel
+from curation.generation.doubles import check_alone, leave_out_made
+from curation.generation.ledger import Ledger, read_ledger
+from curation.generation.prompts import prompt_versions, seed_prompts
+from curation.generation.request import KIND as KIND
+from curation.generation.request import GenerationRequest, ModelRequest
+from curation.generation.rules.carry_out import PROVIDER, carry_out_rules, check_rules, seed_rules
+from curation.generation.worker import Worker
+from curation.taxonomy import Role
+from curation.types import list_types
+from db.engine import reading, writing
+from db.errors import HedgerowError, RunPaused
+from db.execution import RunContext
+from db.models import CallState, Run
+from db.runs import create_run
+from db.settings import Settings
+
+Request = TypeVar("Request", bound=ModelRequest)
+
+
+def checked_request(values: dict[str, Any]) -> GenerationRequest:
+    """A request made of these values.
+
+    Raises:
+        HedgerowError: one of them is not usable.
+    """
+    return checked(GenerationRequest, values)
+
+
+def checked(kind: type[Request], values: dict[str, Any]) -> Request:
+    """A request of this kind, made of these values.
+
+    Raises:
+        HedgerowError: one of them is not usable.
+    """
+    try:
+        return kind(**values)
+    except ValidationError as error:
+        first = error.errors()[0]
+        name = ".".join(str(part) for part in first["loc"]) or "The request"
+        said = first["msg"].removeprefix("Value error, ")
+        raise HedgerowError(f"{name} is not usable: {said}.") from error
+
+
+def request_generation(
+    session: Session, request: GenerationRequest, *, requested_by: int | None = None
+) -> Run:
+    """Store a run with all its calls; prompts that are not named are the newest ones.
+
+    Raises:
+        HedgerowError: there is nothing to ask for, or another run is at work on the same calls.
+    """
+    if request.provider == PROVIDER:
+        check_rules(list_types(session), request)
+    request = request.model_copy(update={"prompts": _prompts(session, request)})
+    run = create_run(
+        session,
+        kind=KIND,
+        parameters=request.model_dump(mode="json"),
+        requested_by=requested_by,
+    )
+    plan_calls(session, run.id or 0, request)
+    check_alone(session, run.id or 0)
+    return run
+
+
+def _prompts(session: Session, request: GenerationRequest) -> dict[Role, int]:
+    """By role, the prompt version to ask with; for the rules, the version of the rules."""
+    seed_prompts(session)
+    if request.provider == PROVIDER:
+        return dict.fromkeys(request.roles, seed_rules(session))
+    newest = {role: prompt_versions(session, role)[0].id or 0 for role in request.roles}
+    return newest | request.prompts
+
+
+def chat_model(request: ModelRequest, settings: Settings) -> ChatModel:
+    """The model that a request names; the key is this process's, where it may go there."""
+    return ChatModel(
+        model=request.model,
+        key=key_for(request.base_url, settings),
+        base_url=request.base_url or settings.openai_base_url,
+        temperature=request.temperature,
+        max_tokens=request.max_tokens,
+        structured=request.structured,
+        timeout=request.timeout,
+    )
+
+
+def make_calls(context: RunContext, request: ModelRequest, asker: Asker) -> Ledger:
+    """Make a run's open calls, each by itself or in batches; gives what the run has spent.
+
+    Raises:
+        RunCancelled, RunPaused: somebody asked for it, or the budget is spent.
+        HedgerowError: no call can succeed.
+    """
+    ledger = read_ledger(context.engine, context.run.id or 0, request.budget)
+    if request.batch:
+        asyncio.run(BatchWorker(context, request, asker, ledger).run())
+    else:
+        asyncio.run(Worker(context, request, asker, ledger).run())
+    return ledger
+
+
+def work(context: RunContext) -> dict[str, Any]:
+    """Make the calls of a run that are still open, and measure what came (run kind ``generate``).
+
+    Returns:
+        Counts of calls and variants, calls of this run in all, and what they cost.
+    """
+    request = GenerationRequest(**context.parameters)
+    with writing(context.engine) as session:
+        leave_out_made(session, context.run.id or 0)
+        types = list_types(session)
+    if request.provider == PROVIDER:
+        carry_out_rules(context, types)
+        ledger = read_ledger(context.engine, context.run.id or 0, request.budget)
+    else:
+        asker = Asker(chat_model(request, context.settings), types, attempts=request.attempts)
+        try:
+            ledger = make_calls(context, request, asker)
+        except RunPaused:  # by itself: nobody waits for the process to end
+            diagnostics.work(context)
+            raise
+    with writing(context.engine) as session:
+        close_retired(session, context.run.id or 0)
+    if request.measure:
+        diagnostics.work(context)
+    with reading(context.engine) as session:
+        counts = count_calls(session, context.run.id or 0)
+    return {
+        "done": counts[CallState.DONE],
+        "failed": counts[CallState.FAILED],
+        "calls": ledger.calls,
+        "cost": round(ledger.money, 6),
+    }

@@ -1,0 +1,219 @@
+"""Storing what calls brought: the raw answer, its cost, and the variants in it, in one commit.
+
+An answer is stored with the call it belongs to, never by its position among others. A variant that
+the anchor has already, in the same words and of the same type, is not stored twice.
+"""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from sqlalchemy import bindparam, insert, select, update
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlmodel import Session, col
+
+from curation.decisions import chunks
+from curation.generation.answers import Problem
+from curation.generation.calls import Call
+from curation.generation.completions import Reply
+from curation.generation.judgement import Judgement
+from curation.generation.request import Price
+from curation.starter_corpus import RANDOM_SALT
+from curation.text import bucket, variant_uid
+from curation.types import types_in_use
+from db.columns import now
+from db.models import Anchor, Answer, CallState, ModelCall, Variant
+
+
+class Attempt(NamedTuple):
+    """One attempt at a call, and what came of it.
+
+    Attributes:
+        number: of this attempt, from 1.
+        reply: None where no answer came.
+        texts: by type id, the variants to store; empty for an attempt that will be repeated.
+        problems: what was wrong, most serious first.
+        state: of the call afterwards; open where it will be tried again.
+        seconds: from question to answer; None where nobody waited (rules, batches).
+        judgement: of a call about one variant, once it can be read.
+    """
+
+    call: Call
+    number: int
+    reply: Reply | None
+    texts: dict[str, str]
+    problems: tuple[Problem, ...]
+    message: str
+    state: CallState
+    seconds: float | None = None
+    judgement: Judgement | None = None
+
+
+class Origin(NamedTuple):
+    """Who answers: provider and model, as they are written on each variant."""
+
+    provider: str
+    model: str
+
+
+def store_attempts(
+    session: Session, attempts: Sequence[Attempt], *, origin: Origin, price: Price
+) -> list[Attempt]:
+    """Store attempts and what they change, in their order.
+
+    An attempt that is stored already, or whose call has ended meanwhile, is left out: a process
+    that lost its run to another, or a commit that succeeded without our hearing of it.
+
+    Returns:
+        The attempts that were stored.
+    """
+    attempts = _new_ones(session, attempts)
+    if not attempts:
+        return []
+    answers = session.execute(
+        insert(Answer).returning(col(Answer.id), sort_by_parameter_order=True),
+        [_answer(attempt, price) for attempt in attempts],
+    )
+    ids = [answer_id or 0 for answer_id in answers.scalars()]
+    rows = [
+        row
+        for attempt, answer_id in zip(attempts, ids, strict=True)
+        for row in _variants(attempt, answer_id=answer_id, origin=origin)
+    ]
+    if rows:
+        _retire(session, rows)
+        _insert_new(session, rows)
+    session.connection().execute(
+        update(ModelCall)
+        .where(col(ModelCall.id) == bindparam("call"))
+        .values(
+            state=bindparam("new_state"),
+            attempts=bindparam("number"),
+            problem=bindparam("found"),
+            anchor_revision=bindparam("asked"),
+        ),
+        [
+            {
+                "call": a.call.id, "new_state": a.state, "number": a.number, "found": _problem(a),
+                "asked": a.call.anchor_revision,
+            }
+            for a in attempts
+        ],
+    )  # fmt: skip
+    return attempts
+
+
+def _retire(session: Session, rows: Sequence[dict[str, Any]]) -> None:
+    """Let variants be retired whose anchor or type was while a model wrote them."""
+    retired = _retired_anchors(session, [row["anchor_id"] for row in rows])
+    in_use = types_in_use(session)
+    for row in rows:
+        row["retired"] = row["anchor_id"] in retired or row["type_id"] not in in_use
+
+
+def _retired_anchors(session: Session, anchor_ids: Sequence[int]) -> set[int]:
+    """Those of these anchors that were retired while they were asked about.
+
+    None is retired before this transaction ends.
+    """
+    retired: set[int] = set()
+    for some in chunks(sorted(set(anchor_ids))):
+        query = (
+            select(col(Anchor.id), col(Anchor.retired_at))
+            .where(col(Anchor.id).in_(some))
+            .order_by(col(Anchor.id))
+            .with_for_update(read=True, key_share=True)
+        )
+        retired |= {key or 0 for key, moment in session.execute(query) if moment is not None}
+    return retired
+
+
+def _new_ones(session: Session, attempts: Sequence[Attempt]) -> list[Attempt]:
+    """The attempts that go on from what is stored of their calls."""
+    made: dict[int, int] = {}
+    for some in chunks(attempt.call.id for attempt in attempts):  # locked in the same order always
+        query = (
+            select(col(ModelCall.id), col(ModelCall.attempts))
+            .where(col(ModelCall.id).in_(some), col(ModelCall.state) == CallState.OPEN)
+            .order_by(col(ModelCall.id))
+            .with_for_update()  # SQLite's writers come one after the other anyway
+        )
+        made |= {call_id or 0: number for call_id, number in session.execute(query)}
+    new = []
+    for attempt in attempts:
+        if made.get(attempt.call.id, attempt.number) < attempt.number:
+            new.append(attempt)
+            made[attempt.call.id] = attempt.number
+            if attempt.state is not CallState.OPEN:
+                del made[attempt.call.id]
+    return new
+
+
+def cost_of(attempt: Attempt, price: Price) -> float:
+    """US dollars that an attempt is charged at."""
+    reply = attempt.reply
+    return price.cost(reply.prompt_tokens, reply.completion_tokens) if reply else 0.0
+
+
+def _problem(attempt: Attempt) -> str:
+    return attempt.problems[0].value if attempt.problems else ""
+
+
+def _answer(attempt: Attempt, price: Price) -> dict[str, Any]:
+    call, reply = attempt.call, attempt.reply
+    prompt_tokens = reply.prompt_tokens if reply else None
+    completion_tokens = reply.completion_tokens if reply else None
+    names = ", ".join(problem.value for problem in attempt.problems)
+    return {
+        "run_id": call.run_id,
+        "call_id": call.id,
+        "anchor_id": call.anchor_id,
+        "anchor_revision": call.anchor_revision,
+        "prompt_version_id": call.prompt_version_id,
+        "cues": call.cues,
+        "attempt": attempt.number,
+        # PostgreSQL stores no NUL, and UTF-8 no half of a surrogate pair.
+        "raw": _storable(reply.raw or reply.refusal) if reply else "",
+        "finish_reason": (reply.finish_reason if reply else "")[:80],
+        "error": ": ".join(part for part in (names, _storable(attempt.message)) if part),
+        "prompt_tokens": prompt_tokens,
+        "completion_tokens": completion_tokens,
+        "cost": cost_of(attempt, price),
+        "seconds": attempt.seconds,
+        "created_at": now(),
+    }
+
+
+def _storable(text: str) -> str:
+    return text.replace("\0", "\ufffd").encode("utf-8", "replace").decode("utf-8")
+
+
+def _variants(attempt: Attempt, *, answer_id: int, origin: Origin) -> list[dict[str, Any]]:
+    call = attempt.call
+    rows = []
+    for type_id, text in attempt.texts.items():
+        uid = variant_uid(anchor_uid=call.anchor_uid, type_id=type_id, text=text)
+        rows.append(
+            {
+                "uid": uid,
+                "anchor_id": call.anchor_id,
+                "anchor_revision": call.anchor_revision,
+                "type_id": type_id,
+                "text": text,
+                "cue": call.cues.get(type_id),
+                "run_id": call.run_id,
+                "answer_id": answer_id,
+                "prompt_version_id": call.prompt_version_id,
+                "provider": origin.provider,
+                "model": origin.model,
+                "random_key": bucket(uid, salt=RANDOM_SALT),
+                "created_at": now(),
+            }
+        )
+    return rows
+
+
+def _insert_new(session: Session, rows: list[dict[str, Any]]) -> None:
+    is_postgresql = session.get_bind().dialect.name == "postgresql"
+    dialect = postgresql if is_postgresql else sqlite
+    insertion = dialect.insert(Variant).on_conflict_do_nothing(index_elements=["uid"])
+    session.connection().execute(insertion, rows)

@@ -1,0 +1,180 @@
+"""A generation as it goes on: pace, cost, problems; one that has stopped, and how it goes on."""
+
+from collections.abc import Mapping
+
+import streamlit as st
+
+from curation.generation.answers import Problem
+from curation.generation.choices import change_budget
+from curation.generation.doubles import check_alone
+from curation.generation.overview import Progress, Spent, Trouble, last_troubles, progress
+from curation.generation.request import KIND, Budget
+from db.engine import reading, writing
+from db.errors import HedgerowError
+from db.models import Run, RunState
+from db.runs import UNFINISHED, list_runs, request_cancel
+from pages.components import background, errors, generate_key, kept, project, run_view
+from pages.components.generate_words import dollars
+from pages.components.generate_words import title as title
+
+LOOKED_AT = 50
+"""Runs among which one at work is looked for: an older one may have been resumed."""
+
+_PROBLEM = "generate_resume_problem"
+
+
+def figures(run: Run) -> None:
+    """Pace and cost so far, and how often which problem came up."""
+    found = _progress(run)
+    _pace(run, found.spent)
+    _troubles(run, found.problems)
+
+
+def troubles(run: Run) -> None:
+    """How often which problem came up, with the last raw texts of one."""
+    _troubles(run, _progress(run).problems)
+
+
+def _progress(run: Run) -> Progress:
+    """As the answers give it; of a run that does nothing now, as it was counted before."""
+    if run.state in UNFINISHED:
+        with reading(project.engine()) as session:
+            return progress(session, run.id or 0)
+    return _last_progress(run.id or 0, run.attempt)
+
+
+@st.cache_data(max_entries=100, show_spinner=False)
+def _last_progress(run_id: int, attempt: int) -> Progress:
+    with reading(project.engine()) as session:
+        return progress(session, run_id)
+
+
+def _pace(run: Run, so_far: Spent) -> None:
+    """Calls, tokens and money so far; of a running run, how many calls end in a minute."""
+    if not so_far.attempts:
+        return
+    parts = [f"{so_far.attempts:,} calls made"]
+    if run.state == RunState.RUNNING:
+        parts.append(f"{so_far.per_minute:,} in the last minute")
+    if so_far.prompt_tokens:
+        parts.append(f"{so_far.prompt_tokens:,} tokens in, {so_far.completion_tokens:,} out")
+    parts.append(f"{dollars(so_far.cost)}{_of_the_budget(run)}")
+    st.text(" · ".join(parts))
+
+
+def _of_the_budget(run: Run) -> str:
+    money = run.parameters["budget"]["money"]
+    return f" of at most {dollars(money)}" if money else ""
+
+
+def _troubles(run: Run, counts: Mapping[Problem, int]) -> None:
+    """How often which problem came up, and the last raw texts of the one that is picked."""
+    if not counts:
+        return
+    said = ", ".join(f"{problem.value} {number:,}" for problem, number in counts.items())
+    st.text(f"Problems: {said}.")
+    # Without the counts, which change while the run goes on: a choice is kept by its name.
+    picked = st.pills(
+        "Read the last texts with the problem", [p.value for p in Problem if p in counts],
+        key=f"generate-problem-{run.id}",
+        help="Problems that asking again solves leave no trace in the variants.",
+    )  # fmt: skip
+    if picked is None:
+        return
+    with reading(project.engine()) as session:
+        found = last_troubles(session, run.id or 0, Problem(picked))
+    for trouble in found:
+        _trouble(trouble)
+
+
+def _trouble(trouble: Trouble) -> None:
+    with st.container(border=True):
+        st.text(f"{trouble.anchor}\nAttempt {trouble.attempt}: {trouble.error}")
+        if trouble.raw:
+            st.code(trouble.raw, language=None, wrap_lines=True)
+
+
+def stopped(run: Run) -> None:
+    """A run that stopped before its end: why, its budget, and how it goes on."""
+    other = at_work(run.kind)
+    with st.container(border=True, key=f"generate-stopped-{run.id}"):
+        st.text(f"Run {run.id}: {title(run)}")
+        st.text(_why(run))
+        found = _progress(run)
+        _pace(run, found.spent)
+        budget = _budget(run)
+        if run.parameters["provider"] == "openai":
+            generate_key.draw(run.parameters["base_url"], f"-{run.id}")
+        with st.container(horizontal=True):
+            st.button(
+                "Resume", key=f"generate-resume-{run.id}", type="primary",
+                disabled=other is not None,
+                on_click=_resume, args=(run, budget), icon=":material/play_arrow:",
+            )  # fmt: skip
+            if run.state not in (RunState.CANCELLED, RunState.FAILED):  # they have ended
+                st.button(
+                    "Cancel", key=f"generate-cancel-{run.id}", on_click=_cancel, args=(run.id,)
+                )
+        if other is not None:
+            st.text(f"Run {other.id} is at work; this one can go on when it has ended.")
+        if problem := st.session_state.pop(_PROBLEM, ""):
+            errors.show(problem, key="generate-resume")
+        _troubles(run, found.problems)
+        run_view.log(run, opened=run.state == RunState.FAILED)
+
+
+def at_work(kind: str) -> Run | None:
+    """The run of this kind that is queued or running, if there is one."""
+    with reading(project.engine()) as session:
+        runs = list_runs(session, kind=kind, limit=LOOKED_AT)
+    return next((run for run in runs if run.state in UNFINISHED), None)
+
+
+def _why(run: Run) -> str:
+    kept = "What has been answered is stored; resuming asks for the rest."
+    if run.state == RunState.FAILED:
+        return f"Failed: {run.message} {kept}"
+    if run.state == RunState.CANCELLED:
+        return f"Cancelled. {kept}"
+    if run.state == RunState.INTERRUPTED:
+        return f"Interrupted: its process ended before the run did. {kept}"
+    return f"{run.message or 'Paused.'} {kept}"
+
+
+def _budget(run: Run) -> Budget:
+    caps = Budget(**run.parameters["budget"])
+    row = st.container(horizontal=True)
+    money = row.number_input(
+        "Pause at (US$)", 0.01, value=caps.money, step=1.0, placeholder="No cap",
+        key=f"generate-money-{run.id}",
+    )  # fmt: skip
+    calls = row.number_input(
+        "Pause at (calls)", 1, value=caps.calls, step=100, placeholder="No cap",
+        key=f"generate-calls-{run.id}", help="Those made so far count.",
+    )  # fmt: skip
+    return Budget(money=money, calls=calls)
+
+
+def _resume(run: Run, budget: Budget) -> None:
+    """Go on with a run. What was typed last is read from its boxes."""
+    state = st.session_state
+    budget = Budget(
+        money=state.get(f"generate-money-{run.id}", budget.money),
+        calls=state.get(f"generate-calls-{run.id}", budget.calls),
+    )
+    try:
+        if budget != Budget(**run.parameters["budget"]):
+            with writing(project.engine()) as session:
+                change_budget(session, run.id or 0, budget)
+        if run.kind == KIND:
+            with reading(project.engine()) as session:
+                check_alone(session, run.id or 0)
+        kept.forget()  # what is left to generate is another count afterwards
+        background.start_again(run, generate_key.environment(run.parameters["base_url"]))
+    except HedgerowError as error:
+        state[_PROBLEM] = str(error)
+
+
+def _cancel(run_id: int) -> None:
+    with writing(project.engine()) as session:
+        request_cancel(session, run_id)

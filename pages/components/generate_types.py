@@ -1,0 +1,23 @@
+"""Which types of the chosen calls are asked for: all, or some, such as one just added."""
+
+from collections.abc import Collection
+
+import streamlit as st
+
+from curation.taxonomy import Role
+from pages.components import project
+
+KEY = "generate-types"
+
+
+def only(roles: Collection[Role]) -> tuple[str, ...]:
+    """Draw the box; none for all types of these calls."""
+    names = {entry.id: entry.label for entry in project.types() if entry.role in roles}
+    kept = [type_id for type_id in st.session_state.get(KEY, ()) if type_id in names]
+    if KEY in st.session_state and kept != list(st.session_state[KEY]):
+        st.session_state[KEY] = kept  # of a call that is no longer chosen, or retired
+    chosen = st.multiselect(
+        "Only these types", list(names), format_func=lambda key: names[key], key=KEY,
+        placeholder="All types of these calls", persist_state="session",
+    )  # fmt: skip
+    return tuple(chosen)

@@ -1,0 +1,170 @@
+"""Taxonomy: the types of variants, and those that a project adds to them."""
+
+from collections.abc import Mapping
+
+import streamlit as st
+
+from curation.own_types import add_type, change_type
+from curation.queue import status_counts
+from curation.taxonomy import VariantType
+from curation.type_drafts import OwnType, as_written
+from db.engine import reading, writing
+from db.errors import HedgerowError
+from db.models import Status
+from pages.components import (
+    background,
+    errors,
+    frame,
+    kept,
+    project,
+    type_detail,
+    type_form,
+    type_trial,
+)
+from pages.components.type_detail import CHANGE, TOLD
+from pages.components.type_form import Form
+
+TYPES, ADD = "Types", "Add a type"
+PART, PICKED = "part", "shown"
+_ADDED = "own-type-added"  # how many, so that each form begins empty
+_NEXT_PICKED, _NEXT_PART = "own-type-next", "own-type-next-part"
+
+
+def _variants() -> dict[str, int]:
+    """By type; an edited one counts once."""
+    with reading(project.engine()) as session:
+        counts = status_counts(session)
+    return {
+        type_id: sum(count for status, count in numbers.items() if status != Status.SUPERSEDED)
+        for type_id, numbers in counts.items()
+    }
+
+
+def _table(types: Mapping[str, VariantType], variants: Mapping[str, int]) -> None:
+    st.dataframe(
+        [
+            {
+                "Type": entry.label, "Role": entry.role, "State": _state(entry),
+                "Variants": variants.get(entry.id, 0), "Example": entry.example,
+            }
+            for entry in types.values()
+        ],
+        hide_index=True, key="types", height="content",
+        column_config={
+            "Example": st.column_config.TextColumn(width="large"),
+            "Variants": st.column_config.NumberColumn(format="localized"),
+        },
+    )  # fmt: skip
+
+
+def _state(entry: VariantType) -> str:
+    if entry.retired:
+        return "retired"
+    return "your own" if entry.own else "built in"
+
+
+def _types() -> None:
+    types, variants = project.every_type(), _variants()
+    _table(types, variants)
+    names = project.type_names()
+    if st.session_state.get(PICKED) not in types:
+        st.session_state[PICKED] = next(iter(types))
+    picked = st.selectbox(
+        "Show the type", list(types), format_func=lambda key: names[key], key=PICKED,
+        bind="query-params",
+    )  # fmt: skip
+    entry = types[picked]
+    with st.container(border=True, key="type-detail"):
+        if entry.own and st.session_state.get(CHANGE) == entry.id:
+            _form(Form(f"{entry.id}-{entry.version}", as_written(entry)), entry)
+        else:
+            type_detail.draw(entry, variants.get(entry.id, 0))
+
+
+def _add() -> None:
+    st.text(
+        "A type of your own is asked for in every prompt of its role, reviewed with its own "
+        "definition and guideline, checked, counted, released and trained on as the others."
+    )
+    _form(Form(f"new-{st.session_state.get(_ADDED, 0)}", None), None)
+
+
+@errors.fragment
+def _form(form: Form, entry: VariantType | None) -> None:
+    """Write, try out, and store; what is refused says why and stays as it was written."""
+    type_id = entry.id if entry else ""
+    try:
+        wanted = type_form.fields(form)
+        type_trial.draw(wanted, key=form.key, type_id=type_id)
+    except HedgerowError as error:
+        errors.show(str(error), key="type-form")
+        return
+    with st.container(horizontal=True, vertical_alignment="center", key="type-form-acts"):
+        label = "Save as the next version" if entry else "Add the type"
+        save = st.button(label, key="type-save", type="primary")
+        if entry and st.button("Cancel", key="type-cancel"):
+            st.session_state.pop(CHANGE, None)
+            st.rerun()
+    if save:
+        _store(wanted, entry)
+
+
+def _store(wanted: OwnType, entry: VariantType | None) -> None:
+    try:
+        if entry is None:
+            _store_new(wanted)
+        else:
+            _store_change(wanted, entry)
+    except HedgerowError as error:
+        errors.show(str(error), key="type-form")
+        return
+    kept.forget()
+    st.rerun()
+
+
+def _store_new(wanted: OwnType) -> None:
+    with writing(project.engine()) as session:
+        added = add_type(session, wanted)
+    st.session_state[_ADDED] = st.session_state.get(_ADDED, 0) + 1
+    st.session_state[_NEXT_PICKED], st.session_state[_NEXT_PART] = added.id, TYPES
+    st.session_state[TOLD] = (
+        f"Added {added.label}. It is asked for from now on, and reviewers can retype to it and "
+        "write variants of it."
+    )
+
+
+def _store_change(wanted: OwnType, entry: VariantType) -> None:
+    with writing(project.engine()) as session:
+        done = change_type(session, entry.id, wanted)
+    st.session_state.pop(CHANGE, None)
+    said = f"{done.entry.label} is at version {done.entry.version}."
+    if done.to_measure:
+        background.ensure("diagnose")
+        said += f" Its {done.to_measure:,} variants are being measured by the new check."
+    st.session_state[TOLD] = said
+
+
+def _follow() -> None:
+    """Show what was just added: a widget that is drawn cannot be changed."""
+    if chosen := st.session_state.pop(_NEXT_PICKED, None):
+        st.session_state[PICKED] = chosen
+    if part := st.session_state.pop(_NEXT_PART, None):
+        st.session_state[PART] = part
+    st.session_state.setdefault(PART, TYPES)
+
+
+frame.begin(
+    "Taxonomy",
+    "The types of variants that are asked for, reviewed and trained on; add your own.",
+)
+_follow()
+part = st.segmented_control(
+    "Section", (TYPES, ADD), key=PART, required=True, bind="query-params",
+    label_visibility="collapsed",
+)  # fmt: skip
+if told := st.session_state.pop(TOLD, ""):
+    st.text(told)
+if part == ADD:
+    _add()
+else:
+    _types()

@@ -1,0 +1,143 @@
+"""Generating on the command line: the estimate, a trial, the run, its resumption, the prompts."""
+
+from pathlib import Path
+
+import pytest
+
+from curation.generation.prices import set_price
+from curation.generation.request import Price
+from curation.generation.run import checked_request, request_generation
+from curation.project import open_project
+from db.engine import writing
+from db.models import RunState, Source
+from db.settings import load_settings
+from tests.cli.commands import ask, complaint, said, stored_run
+from tests.factories import add_anchor
+from tests.generating import Serve
+
+
+@pytest.fixture(autouse=True)
+def anchors(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nine anchors without variants; measuring is tested elsewhere and loads an encoder."""
+    monkeypatch.setattr("curation.diagnostics.work", lambda context: {})
+    ask("init", "--empty")
+    with writing(open_project(load_settings())) as session:
+        session.add(Source(id=1, name="test"))
+        session.flush()
+        for number in range(9):
+            add_anchor(session, f"The bridge number {number} is safe.")
+        set_price(session, "fake", Price(prompt=1.0, completion=2.0))
+
+
+def test_a_trial_makes_the_dry_run_know_tokens_and_cost(serve_chat: Serve) -> None:
+    address, _ = serve_chat()
+    asked = ["generate", "--model", "fake", "--base-url", address]
+    before = ask(*asked, "--dry-run")
+    assert (before["anchors"], before["calls"]) == (9, {"negation": 9, "hedge": 9})
+    assert before["prompt_tokens"] is None and before["cost"] is None
+    assert "--limit 3" in said(*asked, "--dry-run")
+    trial = ask(*asked, "--limit", "3")
+    assert (trial["done"], trial["failed"]) == (6, 0) and trial["cost"] > 0
+    after = ask(*asked, "--dry-run")
+    assert (after["anchors"], after["total_calls"], after["based_on"]) == (6, 12, 6)
+    assert after["cost"] == pytest.approx(
+        (after["prompt_tokens"] + 2 * after["completion_tokens"]) / 1e6
+    )
+    assert after["cost"] == pytest.approx(2 * trial["cost"], rel=0.1)
+    done = ask(*asked)
+    assert done["calls"] == 12
+    assert done["cost"] == pytest.approx(after["cost"], rel=0.1)
+    assert "nothing to generate" in complaint(*asked)
+
+
+def test_a_run_that_paused_at_its_budget_is_resumed_by_its_number(serve_chat: Serve) -> None:
+    address, server = serve_chat()
+    sentence = complaint(
+        "generate", "--model", "fake", "--base-url", address, "--max-calls", "4",
+        "--roles", "negation", "--concurrency", "2",
+    )  # fmt: skip
+    assert "Paused at the budget" in sentence
+    engine = open_project(load_settings())
+    assert stored_run(engine, 1).state == RunState.PAUSED
+    assert len(server.asked) == 4
+    assert "Paused at the budget" in complaint("run", "1")
+    assert len(server.asked) == 4
+    assert "caps above 0, found 0" in complaint("run", "1", "--budget", "0")
+    assert ask("run", "1", "--max-calls", "100")["done"] == 9
+    assert "stopped before its end" in complaint("run", "1", "--max-calls", "200")
+
+
+def test_choices_that_make_no_sense_are_named(serve_chat: Serve) -> None:
+    assert "name the model" in complaint("generate")
+    assert "roles" in complaint("generate", "--model", "fake", "--roles", "poem")
+    assert "earlier run" in complaint("generate", "--model", "fake", "--which", "failed")
+    address = "http://ada:hunter2@127.0.0.1:9/v1"
+    sentence = complaint("generate", "--model", "fake", "--base-url", address)
+    assert "base_url" in sentence and "hunter2" not in sentence
+    assert "base_url" in complaint("generate", "--model", "fake", "--base-url", "file:///etc")
+    assert "OpenAI answers nobody without a key" in complaint("generate", "--model", "fake")
+    assert "Expected types" in complaint("generate", "--model", "fake", "--types", " , ")
+    failed = ["generate", "--model", "fake", "--which", "failed", "--dry-run", "--run"]
+    assert "There is no run 99" in complaint(*failed, "99")
+    assert "Expected US dollars" in complaint("prices", "set", "fake", "inf", "1")
+    assert "budget" in complaint("generate", "--model", "fake", "--budget", "inf")
+    assert ask("status")["runs"] == []
+
+
+def test_rules_cost_nothing_and_say_how_many_variants_they_will_write() -> None:
+    found = ask("generate", "--provider", "rules", "--dry-run")
+    assert (found["anchors"], found["cost"]) == (9, 0)
+    ask("generate", "--provider", "rules")
+    stored = {name: sum(counts.values()) for name, counts in ask("status")["variants"].items()}
+    assert {name: stored[name] for name in found["variants"]} == found["variants"]
+
+
+def test_a_dry_run_of_the_rules_speaks_of_no_tokens() -> None:
+    told = said("generate", "--provider", "rules", "--dry-run")
+    assert "costs nothing" in told and "tokens" not in told
+
+
+def test_a_run_is_refused_while_another_makes_its_calls(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HEDGEROW_OPENAI_API_KEY", "sk-test")
+    engine = open_project(load_settings())
+    with writing(engine) as session:
+        waiting = request_generation(session, checked_request({"model": "fake"})).id
+    sentence = complaint("generate", "--model", "fake", "--limit", "2")
+    assert f"Run {waiting} is at work on 4 of the same calls" in sentence
+    assert [run["run"] for run in ask("status")["runs"]] == [waiting]
+
+
+def test_a_cap_in_money_needs_a_price() -> None:
+    sentence = complaint("generate", "--model", "unheard-of", "--budget", "5")
+    assert "hedgerow prices set" in sentence
+    assert ask("prices", "set", "unheard-of", "1", "2")["completion"] == 2
+    known = {row["model"]: row for row in ask("prices", "list")["prices"]}
+    assert known["unheard-of"]["from"] == "this project" != known["gpt-4o-mini"]["from"]
+    found = ask("generate", "--model", "unheard-of", "--budget", "5", "--dry-run")
+    assert found["price"] == {"prompt": 1, "completion": 2}
+    ask("prices", "forget", "unheard-of")
+    assert "unheard-of" not in {row["model"] for row in ask("prices", "list")["prices"]}
+
+
+def test_a_source_and_a_version_are_named_as_people_call_them() -> None:
+    asked = ["generate", "--model", "fake", "--dry-run"]
+    assert ask(*asked, "--source", "test", "--prompt", "hedge=1")["anchors"] == 9
+    sentence = complaint(*asked, "--source", "other")
+    assert "Expected a source of anchors (test), found other." in sentence
+    assert "from 1 to 1, found 2" in complaint(*asked, "--prompt", "hedge=2")
+    assert "found poem=1" in complaint(*asked, "--prompt", "poem=1")
+
+
+def test_prompts_are_listed_shown_and_added(home: Path) -> None:
+    names = {row["prompt"] for row in ask("prompts", "list")["prompts"]}
+    assert {"negation", "hedge", "paraphrase"} <= names
+    shown = ask("prompts", "show", "negation")
+    assert "{text}" in shown["template"]
+    file = home / "mine.txt"
+    file.write_text(shown["template"] + "\nKeep it short.\n", encoding="utf-8")
+    assert ask("prompts", "add", "negation", str(file))["version"] == 2
+    assert ask("prompts", "add", "negation", str(file))["version"] == 2
+    assert ask("prompts", "show", "negation", "--version", "1")["template"] == shown["template"]
+    file.write_text("Negate it.", encoding="utf-8")
+    assert "{text}" in complaint("prompts", "add", "negation", str(file))
+    assert "1 to 2" in complaint("prompts", "show", "negation", "--version", "3")

@@ -1,0 +1,85 @@
+"""Second opinions on the command line: what they take, the run, and the agreement with people."""
+
+from pathlib import Path
+
+import pytest
+
+from curation.generation.prices import set_price
+from curation.generation.request import Price
+from curation.project import open_project
+from curation.text import variant_uid
+from db.engine import writing
+from db.models import Source
+from db.settings import load_settings
+from tests.chat_server import opinion_on
+from tests.cli.commands import ask, complaint, said
+from tests.factories import TEXTS, add_anchor, add_variant
+from tests.generating import Serve
+
+NAME = "judge: fake, prompt 1"
+
+
+@pytest.fixture(autouse=True)
+def variants(home: Path) -> dict[str, str]:
+    """One anchor with a variant of each type; gives their uids."""
+    ask("init", "--empty")
+    with writing(open_project(load_settings())) as session:
+        session.add(Source(id=1, name="test"))
+        session.flush()
+        anchor = add_anchor(session)
+        for type_id in TEXTS:
+            add_variant(session, anchor, type_id)
+        set_price(session, "fake", Price(prompt=1.0, completion=2.0))
+        return {
+            key: variant_uid(anchor_uid=anchor.uid, type_id=key, text=text)
+            for key, text in TEXTS.items()
+        }
+
+
+def test_a_few_are_judged_then_the_rest_and_the_costs_are_known(serve_chat: Serve) -> None:
+    address, _ = serve_chat()
+    asked = ["review", "judge", "--model", "fake", "--base-url", address]
+    before = ask(*asked, "--dry-run")
+    assert (before["variants"], before["anchors"], before["cost"]) == (7, 1, None)
+    few = ask(*asked, "--types", "verbal, word")
+    assert (few["done"], few["failed"], few["reviewer"]) == (2, 0, NAME)
+    after = ask(*asked, "--dry-run")
+    assert after["variants"] == 5 and after["cost"] > 0
+    assert "has judged 5 variants" in said(*asked)
+    assert "nothing to judge" in complaint(*asked)
+    assert ask("status")["variants"]["verbal"]["pending"] == 1
+
+
+def test_agreement_is_told_by_type(serve_chat: Serve, variants: dict[str, str]) -> None:
+    assert "No model has given an opinion yet." in said("review", "agreement")
+    address, _ = serve_chat()
+    ask("review", "judge", "--model", "fake", "--base-url", address)
+    ask("review", "accept", variants["verbal"], "--reviewer", "Ada")
+    ask("review", "reject", variants["word"], "--reviewer", "Ada")
+    (found,) = ask("review", "agreement")["judges"]
+    agreed = {
+        "verbal": opinion_on(TEXTS["verbal"])["verdict"] == "accept",
+        "word": opinion_on(TEXTS["word"])["verdict"] != "accept",
+    }
+    assert (found["name"], found["counts"], found["opinions"]) == (NAME, False, 7)
+    assert {row["type_id"]: row["share"] for row in found["types"]} == {
+        **{key: float(value) for key, value in agreed.items()}, "all": sum(agreed.values()) / 2
+    }  # fmt: skip
+    assert "left out" in said("review", "agreement")
+
+
+def test_switched_on_it_counts(serve_chat: Serve) -> None:
+    address, _ = serve_chat()
+    ask("review", "judge", "--model", "fake", "--base-url", address)
+    assert ask("settings", "set", f"counts.{NAME}", "on")["changed"]
+    counts = ask("status")["variants"]
+    for type_id, text in TEXTS.items():
+        expected = "accepted" if opinion_on(text)["verdict"] == "accept" else "rejected"
+        assert counts[type_id][expected] == 1
+
+
+def test_what_is_unknown_is_said_in_a_sentence(home: Path) -> None:
+    asked = ["review", "judge", "--model", "fake"]
+    assert "variant type" in complaint(*asked, "--types", "verb")
+    assert "from 1 to 1" in complaint(*asked, "--prompt", "7")
+    assert "selection.status is not usable" in complaint(*asked, "--status", "odd")

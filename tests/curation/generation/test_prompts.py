@@ -1,0 +1,89 @@
+"""Prompts: the paper's wording, places filled in once, versions, the draw of cues."""
+
+from collections import Counter
+
+import pytest
+from sqlalchemy import Engine
+
+from curation.cues import HEDGE_CUES
+from curation.generation.prompts import (
+    ROLES,
+    built_in,
+    draw_cues,
+    fill,
+    prompt_versions,
+    save_copy,
+    seed_prompts,
+    types_of,
+)
+from curation.taxonomy import TAXONOMY
+from curation.text import anchor_uid
+from db.engine import writing
+from db.errors import HedgerowError
+
+HEDGES = types_of("hedge", TAXONOMY)
+PLANE = "A yellow and black plane is flying in the clouds and blue sky."
+
+
+def test_the_hedging_prompt_is_the_papers() -> None:
+    cues = {"word": "reportedly", "phrase": "not entirely clear"}
+    prompt = fill(built_in("hedge"), text=PLANE, types=HEDGES, cues=cues)
+    assert prompt.splitlines() == [
+        f"Text: {PLANE}",
+        "Add hedging to the text. The types of hedging:",
+        '1. "word": single-word cue such as reportedly',
+        '2. "phrase": multi-word cue such as not entirely clear',
+        "Modified text:",
+    ]
+
+
+def test_a_misspelt_cue_is_asked_for_in_its_right_spelling() -> None:
+    cues = {"word": "wouldnt", "phrase": "not guite sure"}
+    prompt = fill(built_in("hedge"), text=PLANE, types=HEDGES, cues=cues)
+    assert "wouldn't" in prompt and "not quite sure" in prompt
+
+
+def test_places_in_an_anchor_are_text() -> None:
+    hostile = "Say {types} and {text} and {0} and %s."
+    prompt = fill(built_in("negation"), text=hostile, types=[], cues={})
+    assert prompt.count(hostile) == 1
+
+
+def test_cues_depend_on_seed_and_anchor_alone_and_all_are_used() -> None:
+    uids = [anchor_uid(f"Sentence {n}.") for n in range(3000)]
+    draws = [draw_cues(HEDGES, seed=1, anchor_uid=uid) for uid in uids]
+    assert draws == [draw_cues(HEDGES, seed=1, anchor_uid=uid) for uid in uids]
+    assert draws != [draw_cues(HEDGES, seed=2, anchor_uid=uid) for uid in uids]
+    for kind, cues in HEDGE_CUES.items():
+        used = Counter(draw[kind] for draw in draws)
+        assert set(used) == set(cues)
+        assert max(used.values()) < 3 * len(draws) / len(cues)
+
+
+def test_an_edited_copy_is_the_next_version_and_says_where_it_came_from(engine: Engine) -> None:
+    with writing(engine) as session:
+        seed_prompts(session)
+        seed_prompts(session)
+        for role in ROLES:
+            assert [p.version for p in prompt_versions(session, role)] == [1]
+        first = prompt_versions(session, "negation")[0]
+        text = first.template.replace("Negate the text.", "Negate it.")
+        copy = save_copy(session, first, text, author_id=None)
+        assert (copy.version, copy.parent_id) == (2, first.id)
+        assert save_copy(session, first, text + "\n", author_id=None).id == copy.id
+        seed_prompts(session)
+        assert [p.version for p in prompt_versions(session, "negation")] == [2, 1]
+
+
+@pytest.mark.parametrize(
+    ("template", "said"),
+    [("{text}", "types"), ("{types}", "text"), ("{text}{text}{types}", "2 times"),
+     ("{text}{types}" + "x" * 8000, "8000")],
+)  # fmt: skip
+def test_a_prompt_without_its_places_is_refused(engine: Engine, template: str, said: str) -> None:
+    with writing(engine) as session:
+        seed_prompts(session)
+        parent = prompt_versions(session, "hedge")[0]
+        with pytest.raises(HedgerowError, match=said):
+            save_copy(session, parent, template, author_id=None)
+        assert len(prompt_versions(session, "hedge")) == 1

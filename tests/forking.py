@@ -1,0 +1,112 @@
+"""Processes that carry out runs and start at once: each is a fork of one that has imported all.
+
+For tests that kill them. What a fork does is what ``hedgerow run ID`` does, but for the measuring
+of variants that follows a generation.
+"""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import psycopg as psycopg  # imported before the fork, as all that a run needs
+from pydantic import SecretStr
+from sqlalchemy.engine import URL, make_url
+
+from curation import diagnostics
+from curation.generation import run as generation
+from curation.generation.client import ChatModel
+from db.engine import create_engine
+from db.execution import execute
+from db.settings import Settings
+
+ROOT = Path(__file__).parents[1]
+
+
+class Forker:
+    """The process that is forked."""
+
+    def __init__(self) -> None:
+        command = [sys.executable, "-m", "tests.forking"]
+        environment = os.environ | {"PYTHONPATH": str(ROOT)}
+        self._process = subprocess.Popen(
+            command, cwd=ROOT, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            text=True,
+        )  # fmt: skip
+
+    def start(self, url: URL, home: Path, run_id: int, constants: dict[str, Any]) -> int:
+        """Carry out a run in a new process; gives its number.
+
+        Args:
+            constants: values of the program's constants there, by module and name.
+        """
+        order = {
+            "url": url.render_as_string(hide_password=False), "home": str(home), "run": run_id,
+            "constants": constants,
+        }  # fmt: skip
+        assert self._process.stdin and self._process.stdout
+        print(json.dumps(order), file=self._process.stdin, flush=True)
+        return int(self._process.stdout.readline())
+
+    def close(self) -> None:
+        """End it."""
+        self._process.kill()
+        self._process.wait()
+
+
+def is_alive(pid: int) -> bool:
+    """Whether there is such a process."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def kill(pid: int) -> None:
+    """Kill a process at once, and wait until it is gone."""
+    os.kill(pid, signal.SIGKILL)
+    until = time.monotonic() + 5
+    while is_alive(pid):
+        assert time.monotonic() < until, f"process {pid} is there still"
+        time.sleep(0.005)
+
+
+def _carry_out(order: dict[str, Any]) -> None:
+    for path, value in order["constants"].items():
+        module, _, name = path.rpartition(".")
+        setattr(import_module(module), name, value)
+    diagnostics.work = lambda context: {}  # type: ignore[assignment]
+    settings = Settings(home=Path(order["home"]), database_url=order["url"])
+    engine = create_engine(make_url(order["url"]))
+    execute(engine, settings, order["run"], {generation.KIND: generation.work})
+
+
+def main() -> None:
+    """Fork for each order that arrives, until there are no more."""
+    ChatModel("any", SecretStr("")).client()  # imports what is imported late
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # who has ended is gone
+    for line in sys.stdin:
+        order = json.loads(line)
+        if pid := os.fork():
+            sys.stdout.write(f"{pid}\n")
+            sys.stdout.flush()
+            continue
+        log = os.open(Path(order["home"]) / "out.txt", os.O_CREAT | os.O_APPEND | os.O_WRONLY)
+        os.dup2(log, 1)
+        os.dup2(log, 2)
+        try:
+            _carry_out(order)
+        except Exception as error:
+            os.write(2, f"{error!r}\n".encode())
+            os._exit(1)
+        os._exit(0)
+
+
+if __name__ == "__main__":
+    main()
