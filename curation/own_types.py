@@ -12,7 +12,7 @@ from sqlmodel import Session, col
 from curation.decisions import forget_kept
 from curation.taxonomy import VariantType
 from curation.type_drafts import OwnType, as_written, draft
-from curation.types import OWN, all_types, known_type
+from curation.types import OWN, all_types, known_type, wording
 from db.columns import now
 from db.errors import HedgerowError
 from db.models import Anchor, Diagnostic, Polarity, TypeRow, TypeVersion, Variant
@@ -58,7 +58,7 @@ def add_type(session: Session, wanted: OwnType) -> VariantType:
     )
     session.add(row)
     session.flush()
-    session.add(_wording(entry))
+    session.add(wording(entry, version=entry.version))
     session.flush()
     return find_type(session, entry.id)
 
@@ -84,7 +84,7 @@ def change_type(session: Session, type_id: str, wanted: OwnType) -> Changed:
     if as_written(entry) == as_written(current):
         raise HedgerowError("Nothing would change; change something, or leave the type as it is.")
     row.version += 1
-    session.add(_wording(entry.model_copy(update={"version": row.version})))
+    session.add(wording(entry, version=row.version))
     session.flush()
     is_other_check = entry.surface_check != current.surface_check
     to_measure = _forget_measures(session, type_id) if is_other_check else 0
@@ -145,20 +145,6 @@ def _own(session: Session, type_id: str, done: str) -> tuple[TypeRow, VariantTyp
             f"'{current.label}' is built in and cannot be {done}; add a type of your own."
         )
     return session.get_one(TypeRow, type_id, populate_existing=True), current
-
-
-def _wording(entry: VariantType) -> TypeVersion:
-    return TypeVersion(
-        type_id=entry.id,
-        version=entry.version,
-        label=entry.label,
-        definition=entry.definition,
-        example_anchor=entry.example_anchor,
-        example=entry.example,
-        prompt_line=entry.prompt_line,
-        surface_check=entry.surface_check.model_dump(mode="json"),
-        guideline=entry.guideline,
-    )
 
 
 def _forget_measures(session: Session, type_id: str) -> int:

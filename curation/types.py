@@ -36,20 +36,23 @@ def seed_taxonomy(session: Session, types: Sequence[VariantType] = TAXONOMY) -> 
             session.flush()
         if row.version < TAXONOMY_VERSION:
             row.version = TAXONOMY_VERSION
-            session.add(
-                TypeVersion(
-                    type_id=entry.id,
-                    version=TAXONOMY_VERSION,
-                    label=entry.label,
-                    definition=entry.definition,
-                    example_anchor=entry.example_anchor,
-                    example=entry.example,
-                    prompt_line=entry.prompt_line,
-                    surface_check=entry.surface_check.model_dump(mode="json"),
-                    guideline=entry.guideline,
-                )
-            )
+            session.add(wording(entry, version=TAXONOMY_VERSION))
     session.flush()
+
+
+def wording(entry: VariantType, *, version: int) -> TypeVersion:
+    """A type's wording as a row, not yet stored."""
+    return TypeVersion(
+        type_id=entry.id,
+        version=version,
+        label=entry.label,
+        definition=entry.definition,
+        example_anchor=entry.example_anchor,
+        example=entry.example,
+        prompt_line=entry.prompt_line,
+        surface_check=entry.surface_check.model_dump(mode="json"),
+        guideline=entry.guideline,
+    )
 
 
 def list_types(session: Session, *, retired: bool = False) -> list[VariantType]:

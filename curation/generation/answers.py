@@ -39,6 +39,7 @@ class Problem(StrEnum):
     EXPIRED = "batch expired"
     NO_RULE = "no rule fits"
     RETIRED = "retired meanwhile"
+    MADE = "made meanwhile"
 
 
 class Parsed(NamedTuple):

@@ -4,10 +4,11 @@ Within a run no call is made twice. Two runs know nothing of each other: what th
 and not made yet, the other would plan, too, and both would be paid for.
 """
 
-from sqlalchemy import delete, func, select
+from sqlalchemy import Select, Text, cast, delete, func, select, update
 from sqlalchemy.orm import aliased
 from sqlmodel import Session, col
 
+from curation.generation.answers import Problem
 from curation.generation.request import KIND
 from db.errors import HedgerowError
 from db.models import Answer, CallState, ModelCall, Run
@@ -52,40 +53,64 @@ def _shared(session: Session, run_id: int, other: int) -> int:
     return session.execute(query).scalar_one()
 
 
-def leave_out_made(session: Session, run_id: int) -> int:
-    """Take those calls out of a run that another run has made since this one was planned.
+def leave_out_made(session: Session, run_id: int) -> None:
+    """Leave out what another run has made since this one was planned.
 
-    Calls that were tried already, or lie in a batch, stay: they have been paid for.
-
-    Returns:
-        How many were taken out.
+    Calls that were never tried go. Those that were tried in vain keep their answers and are closed
+    as made meanwhile. What lies in a batch stays: it is being answered.
     """
+    needless = _needless(session, run_id)
+    if needless is None:
+        return
+    untried = needless.where(col(_MINE.attempts) == 0)
+    session.execute(delete(ModelCall).where(col(ModelCall.id).in_(untried)))
+    session.execute(
+        update(ModelCall)
+        .where(col(ModelCall.id).in_(needless))
+        .values(state=CallState.FAILED, problem=Problem.MADE.value)
+    )
+
+
+def count_left(session: Session, run_id: int) -> int:
+    """How many calls a run would still make if it went on now."""
+    needless = _needless(session, run_id)
+    mine = select(func.count()).where(
+        col(ModelCall.run_id) == run_id, col(ModelCall.state) == CallState.OPEN
+    )
+    if needless is not None:
+        mine = mine.where(col(ModelCall.id).not_in(needless))
+    return session.execute(mine).scalar_one()
+
+
+_MINE, _THEIRS = aliased(ModelCall), aliased(ModelCall)
+
+
+def _needless(session: Session, run_id: int) -> Select[int | None] | None:
+    """SQL: the ids of a run's open calls whose types another run has been answered for since."""
     planned = session.get_one(Run, run_id).created_at
     since = (col(Run.finished_at).is_(None)) | (col(Run.finished_at) > planned)
-    others = session.execute(
-        select(col(Run.id)).where(
-            col(Run.kind) == KIND, col(Run.id) != run_id, col(Run.attempt) > 0, since
-        )
+    others = select(col(Run.id)).where(
+        col(Run.kind) == KIND, col(Run.id) != run_id, col(Run.attempt) > 0, since
     )
-    numbers = others.scalars().all()
+    numbers = session.execute(others).scalars().all()
     if not numbers:
-        return 0
-    mine, theirs = aliased(ModelCall), aliased(ModelCall)
+        return None
     made = (
-        select(col(theirs.id))
-        .join(Answer, col(Answer.call_id) == theirs.id)
+        select(col(_THEIRS.id))
+        .join(Answer, col(Answer.call_id) == _THEIRS.id)
         .where(
-            col(theirs.run_id).in_(numbers),
-            col(theirs.anchor_id) == mine.anchor_id,
-            col(theirs.role) == mine.role,
-            col(theirs.state) == CallState.DONE,
+            col(_THEIRS.run_id).in_(numbers),
+            col(_THEIRS.anchor_id) == _MINE.anchor_id,
+            col(_THEIRS.role) == _MINE.role,
+            cast(col(_THEIRS.type_ids), Text) == cast(col(_MINE.type_ids), Text),
+            col(_THEIRS.state) == CallState.DONE,
             col(Answer.created_at) > planned,
         )
         .exists()
     )
-    needless = select(col(mine.id)).where(
-        col(mine.run_id) == run_id, col(mine.state) == CallState.OPEN,
-        col(mine.attempts) == 0, col(mine.batch) == "", made,
-    )  # fmt: skip
-    taken = session.execute(delete(ModelCall).where(col(ModelCall.id).in_(needless)))
-    return int(getattr(taken, "rowcount", 0))
+    return select(col(_MINE.id)).where(
+        col(_MINE.run_id) == run_id,
+        col(_MINE.state) == CallState.OPEN,
+        col(_MINE.batch) == "",
+        made,
+    )

@@ -9,6 +9,7 @@ from curation.cues import cue_list
 from curation.generation.calls import count_calls
 from curation.generation.choices import is_trial
 from curation.generation.costs import CostRow, cost_rows
+from curation.generation.doubles import count_left
 from curation.generation.overview import CueRow, cue_rows, has_failures
 from curation.generation.request import Which
 from curation.taxonomy import VariantType
@@ -46,8 +47,7 @@ def draw(runs: list[Run], counts: Counts) -> None:
 
 
 def _one(run: Run, counts: Counts) -> None:
-    with reading(project.engine()) as session:
-        calls = count_calls(session, run.id or 0)
+    calls = _calls(run)
     done, failed, still = (calls[s] for s in (CallState.DONE, CallState.FAILED, CallState.OPEN))
     open_ones = f", {still:,} not made" if still else ""
     st.text(f"{done:,} calls answered, {failed:,} failed{open_ones}.")
@@ -70,10 +70,16 @@ def _one(run: Run, counts: Counts) -> None:
         generate_look.draw(run)
 
 
+def _calls(run: Run) -> dict[CallState, int]:
+    """A run's calls by state; open are those that it would still make."""
+    with reading(project.engine()) as session:
+        left = {CallState.OPEN: count_left(session, run.id or 0)}
+        return count_calls(session, run.id or 0) | left
+
+
 def mention(run: Run) -> None:
     """A line about a run that has ended, or has stopped with calls left, and a way to it."""
-    with reading(project.engine()) as session:
-        calls = count_calls(session, run.id or 0)
+    calls = _calls(run)
     if run.state != RunState.DONE and not calls[CallState.OPEN]:
         return
     with st.container(

@@ -43,10 +43,14 @@ def test_a_trial_a_run_a_pause_and_the_first_review(
     model = page.get_by_role("combobox", name="Model")
     model.fill("fake")
     model.press("Enter")
+    settle(page)
     box = page.get_by_role("textbox", name="Address")
     box.fill(chat)
     box.press("Enter")
     key = page.locator("input[type=password]")
+    # A key belongs to the address that the page has when it is typed.
+    expect(key).to_have_attribute("placeholder", "Servers of your own mostly need none")
+    settle(page)
     key.fill(KEY)
     key.press("Enter")
     expect(page.get_by_text("Key: typed in for this session and this address.")).to_be_visible()
@@ -70,7 +74,8 @@ def test_a_trial_a_run_a_pause_and_the_first_review(
     settle(page)
     server.delay = 0.0
     page.get_by_role("button", name="Resume").click()
-    expect(page.get_by_text("Nothing to generate")).to_be_visible()
+    # The run measures what it wrote before it ends, which takes a minute on a busy machine.
+    expect(page.get_by_text("Nothing to generate")).to_be_visible(timeout=120_000)
     assert set(server.asked.values()) == {1} and len(server.asked) == 2 * ANCHORS
 
     page.get_by_text("Results", exact=True).click()

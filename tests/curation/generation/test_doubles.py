@@ -3,18 +3,23 @@
 from pathlib import Path
 
 import pytest
-from sqlalchemy import Engine, select
+from sqlalchemy import Engine, select, update
+from sqlmodel import col
 
+from curation.generation.answers import Problem
 from curation.generation.calls import count_calls
-from curation.generation.doubles import check_alone
+from curation.generation.doubles import check_alone, count_left
 from curation.generation.run import checked_request, request_generation
 from db.engine import reading, writing
 from db.errors import HedgerowError
-from db.models import CallState, RunState, Variant
+from db.models import CallState, ModelCall, RunState, Variant
 from db.runs import get_run, list_runs, request_cancel
 from tests.curation.generation.test_run import again
 from tests.curation.generation.test_run import unmeasured as unmeasured
 from tests.generating import Serve
+
+FEW = {"search": "number 1"}
+"""Eleven anchors: 1 and 10 to 19."""
 
 
 def asked(engine: Engine, address: str = "http://127.0.0.1:9/v1", **how: object) -> int:
@@ -57,3 +62,37 @@ def test_a_resumed_run_leaves_out_what_another_has_made_meanwhile(
     assert set(server.asked.values()) == {1} and len(server.asked) == 80
     with reading(anchors) as session:
         assert len(session.execute(select(Variant)).all()) == 40 * 6
+
+
+def test_what_was_tried_in_vain_and_made_by_another_run_is_closed(
+    anchors: Engine, home: Path, serve_chat: Serve
+) -> None:
+    address, server = serve_chat()
+    first = asked(anchors, address, roles=("hedge",), selection=FEW)
+    with writing(anchors) as session:
+        request_cancel(session, first)
+        session.execute(update(ModelCall).values(attempts=1))
+        assert count_left(session, first) == 11
+    again(anchors, home, asked(anchors, address, roles=("hedge",), selection=FEW))
+    with reading(anchors) as session:
+        assert count_left(session, first) == 0
+    result = again(anchors, home, first)
+    assert (result["done"], result["failed"]) == (0, 11)
+    assert set(server.asked.values()) == {1} and len(server.asked) == 11
+    with reading(anchors) as session:
+        mine = select(col(ModelCall.problem)).where(col(ModelCall.run_id) == first)
+        assert set(session.execute(mine).scalars()) == {Problem.MADE}
+
+
+def test_an_answer_for_other_types_leaves_a_call_to_be_made(
+    anchors: Engine, home: Path, serve_chat: Serve
+) -> None:
+    address, _ = serve_chat()
+    first = asked(anchors, address, roles=("hedge",), selection=FEW)
+    with writing(anchors) as session:
+        request_cancel(session, first)
+    words = asked(anchors, address, roles=("hedge",), selection=FEW | {"types": ("word",)})
+    again(anchors, home, words)
+    with reading(anchors) as session:
+        assert count_left(session, first) == 11
+    assert again(anchors, home, first)["done"] == 11
