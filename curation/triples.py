@@ -54,6 +54,7 @@ class Member(NamedTuple):
     text: str
     type_id: str
     cue: str | None
+    provider: str | None
 
 
 class Family(NamedTuple):
@@ -83,6 +84,7 @@ def families(session: Session, release_id: int, *, split: Split | None = None) -
     query = select(
         *(ReleaseItem.anchor_uid, ReleaseItem.anchor, ReleaseItem.split, ReleaseItem.polarity),
         *(ReleaseItem.variant_uid, ReleaseItem.text, ReleaseItem.type_id, ReleaseItem.cue),
+        col(ReleaseItem.provenance)["provider"].as_string(),
     ).where(col(ReleaseItem.release_id) == release_id)  # type: ignore[call-overload]
     if split is not None:
         query = query.where(col(ReleaseItem.split) == split)

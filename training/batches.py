@@ -1,65 +1,129 @@
-"""The batches of a training: no text twice in one, and each of triples of about one length."""
+"""The batches of a training: which rows each step takes, by the seed and the step alone.
+
+A row is a family, or a triple written as a family of three.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+import random
+from collections.abc import Sequence
+from functools import lru_cache
+from itertools import product
+from typing import Protocol
 
-if TYPE_CHECKING:
-    import torch
-    from datasets import Dataset
-    from sentence_transformers.base.sampler import DefaultBatchSampler
+from training.losses import Family, Member, Role
 
-BATCHES_PER_GROUP = 8
-"""Of a group that is sorted by length; more would save little padding and cost randomness."""
+SENTENCES = 3
+"""Neutral sentences that a family set into context is among, at most."""
 
 MOST_PASSES = 4
 """Through the triples to fill one epoch's batches; only few anchors need more than two."""
 
 
-def batches_of_one_length(
-    dataset: Dataset,
-    *,
-    batch_size: int,
-    generator: torch.Generator,
-    seed: int,
-    **options: Any,
-) -> DefaultBatchSampler:
-    """Random batches without a common text, each of triples of about the same length.
+class Batches(Protocol):
+    """The rows of each step."""
 
-    Anchors recur in many triples, and a text that occurs twice in a batch would be a false
-    negative. The library's sampler draws groups without a common text; a group is sorted by
-    length and cut into batches. On the starter corpus this leaves 78 tokens to compute a triple
-    where random batches have 147, of which 62 are not padding.
+    def of(self, step: int) -> list[Family]:
+        """Of the step with this number, from 1 on; the same at every call."""
+
+
+class FamilyBatches:
+    """Each epoch goes through all families, in an order of its own."""
+
+    def __init__(self, families: Sequence[Family], *, size: int, seed: int) -> None:
+        """Take families in an order that depends on their texts alone."""
+        self._families, self._size, self._seed = families, size, seed
+
+    def of(self, step: int) -> list[Family]:
+        """As in `Batches`."""
+        epoch, place = divmod(step - 1, len(self._families) // self._size)
+        order = list(range(len(self._families)))
+        random.Random(f"{self._seed}:{epoch}").shuffle(order)
+        chosen = order[place * self._size : (place + 1) * self._size]
+        return [self._families[number] for number in chosen]
+
+
+class TripleBatches:
+    """Triples of which no two of a batch share a text, which would be a false negative.
+
+    Anchors recur in many triples. The library's sampler draws such batches; an epoch has as many
+    as there would be without that rule, since what doesn't fit in comes in a further pass.
     """
-    import torch
-    from sentence_transformers.base.sampler import DefaultBatchSampler, NoDuplicatesBatchSampler
 
-    groups = NoDuplicatesBatchSampler(
-        dataset,
-        batch_size=batch_size * BATCHES_PER_GROUP,
-        drop_last=False,
-        generator=generator,
-        seed=seed,
-    )
-    lengths = [max(map(len, row.values())) for row in dataset]
+    def __init__(self, triples: Sequence[Family], *, size: int, seed: int) -> None:
+        """Take triples in an order that depends on their texts alone."""
+        from datasets import Dataset  # noqa: PLC0415  (loading it takes seconds)
 
-    class BatchesOfOneLength(DefaultBatchSampler):
-        def __iter__(self) -> Iterator[list[int]]:
-            wanted = len(self)
-            for again in range(MOST_PASSES):  # what doesn't fit into one pass comes in the next
-                groups.set_epoch(self.epoch * MOST_PASSES + again)
-                for group in groups:
-                    whole = group[: len(group) // batch_size * batch_size]
-                    ranked = sorted(whole, key=lengths.__getitem__)
-                    starts = torch.arange(0, len(whole), batch_size)
-                    for place in torch.randperm(len(starts), generator=generator):
-                        start = int(starts[place])
-                        yield ranked[start : start + batch_size]
-                        wanted -= 1
-                        if not wanted:
-                            return
+        self._triples, self._size, self._seed = triples, size, seed
+        texts = zip(*([member.text for member in triple] for triple in triples), strict=True)
+        columns = dict(zip(("anchor", "positive", "negative"), map(list, texts), strict=True))
+        self._rows = Dataset.from_dict(columns)
+        self._epoch = lru_cache(maxsize=1)(self._drawn)
 
-    return BatchesOfOneLength(
-        dataset, batch_size=batch_size, generator=generator, seed=seed, **options
-    )
+    def of(self, step: int) -> list[Family]:
+        """As in `Batches`; none where no full batch without a common text can be made."""
+        epoch, place = divmod(step - 1, len(self._triples) // self._size)
+        drawn = self._epoch(epoch)
+        return [self._triples[number] for number in drawn[place % len(drawn)]] if drawn else []
+
+    def _drawn(self, epoch: int) -> list[list[int]]:
+        import torch
+        from sentence_transformers.base.sampler import NoDuplicatesBatchSampler
+
+        sampler = NoDuplicatesBatchSampler(
+            self._rows, batch_size=self._size, drop_last=True, generator=torch.Generator(),
+            seed=self._seed,
+        )  # fmt: skip
+        sampler.set_epoch(epoch)
+        return list(sampler)
+
+
+def as_triples(families: Sequence[Family]) -> list[Family]:
+    """Every positive with every negative of an anchor; distinct, sorted by their texts."""
+    found = {
+        tuple(member.text for member in triple): triple
+        for anchor, *variants in families
+        for triple in (
+            (anchor, positive, negative)
+            for positive, negative in product(
+                (member for member in variants if member.role != Role.NEGATION),
+                (member for member in variants if member.role == Role.NEGATION),
+            )
+        )
+    }
+    return [found[texts] for texts in sorted(found)]
+
+
+def count_triples(family: Family) -> int:
+    """How many triples a family gives."""
+    negative = sum(member.role == Role.NEGATION for member in family)
+    return negative * (len(family) - 1 - negative)
+
+
+class InContext:
+    """Sets families into the same few neutral sentences: a negation inside a passage, as in NevIR.
+
+    The sentences are other families' anchors, so the passage says nothing for or against.
+    """
+
+    def __init__(self, families: Sequence[Family], *, probability: float, seed: int) -> None:
+        """Take the families whose anchors are the neutral sentences."""
+        self._sentences = sorted({family[0].text for family in families})
+        self._probability, self._seed = probability, seed
+
+    def __call__(self, rows: Sequence[Family], step: int) -> list[Family]:
+        """The rows of a step, some of them set into a passage."""
+        chance = random.Random(f"{self._seed}:context:{step}")
+        return [
+            self._set(row, chance) if chance.random() < self._probability else row for row in rows
+        ]
+
+    def _set(self, family: Family, chance: random.Random) -> Family:
+        count = min(chance.randint(1, SENTENCES), len(self._sentences))
+        around = [text for text in chance.sample(self._sentences, count) if text != family[0].text]
+        place = chance.randint(0, len(around))
+        before, after = " ".join(around[:place]), " ".join(around[place:])
+        return [
+            Member(f"{before} {member.text} {after}".strip(), member.role, member.type_id)
+            for member in family
+        ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from training.processes import ALONE, Group, gathered, share
@@ -40,23 +40,31 @@ def chunks_of_one_length(lengths: Sequence[int]) -> list[slice]:
     return chunks
 
 
-def embed(model: SentenceTransformer, texts: Sequence[str], *, group: Group = ALONE) -> Tensor:
+def embed(
+    model: SentenceTransformer,
+    texts: Sequence[str],
+    *,
+    group: Group = ALONE,
+    check: Callable[[], None] = lambda: None,
+) -> Tensor:
     """Embeddings of length 1: (texts, dimensions), in the order of the texts.
 
     Args:
         model: in training mode or not; gradients reach its weights.
         texts: distinct ones.
         group: the processes that share the encoding; each calls this with the same texts.
+        check: called before each chunk; may raise to stop.
     """
     import torch
 
     lengths = token_lengths(model, texts)
     order = by_length(lengths)
     own = share(order, group)
-    parts = [
-        model(_features(model, [texts[place] for place in own[chunk]]))["sentence_embedding"]
-        for chunk in chunks_of_one_length([lengths[place] for place in own])
-    ]
+    parts = []
+    for chunk in chunks_of_one_length([lengths[place] for place in own]):
+        check()
+        features = _features(model, [texts[place] for place in own[chunk]])
+        parts.append(model(features)["sentence_embedding"])
     size = model.get_embedding_dimension() or 0
     encoded = torch.cat(parts) if parts else torch.zeros(0, size, device=model.device)
     sorted_ = gathered(encoded, count=len(texts), group=group)

@@ -1,62 +1,87 @@
-"""The families of a release as a training sees them: what is filtered out, and the data mode."""
+"""The families of a release as a training sees them: what its recipe leaves out, and in what roles."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
-from typing import Literal, NamedTuple
+import random
+from collections.abc import Iterator, Sequence
 
 import Levenshtein
 from sqlmodel import Session
 
-from curation.triples import Family, families
-from curation.triples import Member as Variant
+from curation import triples
 from curation.types import list_types
 from db.models import Split
-from training.losses import Member, Role
+from training.batches import count_triples
+from training.losses import Family, Member, Role
+from training.recipe import DataMode, Recipe
 
-DataMode = Literal["all", "negation", "hedging"]
-"""As in the paper's Table 2: everything; negations with a paraphrase as the positive; hedges with
-other anchors as the negatives."""
-
-
-class Filters(NamedTuple):
-    """Which variants a training leaves out.
-
-    Attributes:
-        mode: which kinds of variants.
-        without_types: ids of types that are left out.
-        max_distance: Levenshtein distance in characters that a variant may have from its anchor.
-    """
-
-    mode: DataMode = "all"
-    without_types: Collection[str] = ()
-    max_distance: int | None = None
+_LEFT_OUT: dict[DataMode, Role | None] = {
+    "all": None, "negation": Role.HEDGE, "hedging": Role.NEGATION,
+}  # fmt: skip
 
 
 def training_families(
-    session: Session, release_id: int, *, split: Split, filters: Filters
-) -> Iterator[list[Member]]:
-    """Anchors with the variants that pass, by anchor uid; an anchor alone is left out."""
+    session: Session, release_id: int, *, split: Split, recipe: Recipe
+) -> list[Family]:
+    """Anchors with the variants that the recipe leaves in, by anchor uid.
+
+    A family that gives no comparison is left out: one without a positive, or, unless the negatives
+    are other anchors (data mode 'hedging'), without a negation.
+    """
+    return list(_usable(_families(session, release_id, split=split, recipe=recipe), recipe))
+
+
+def _families(
+    session: Session, release_id: int, *, split: Split, recipe: Recipe
+) -> Iterator[Family]:
     roles = {entry.id: entry.role for entry in list_types(session)}
-    for family in families(session, release_id, split=split):
-        members = [Member(family.anchor, Role.ANCHOR), *_members(family, roles, filters)]
-        if len(members) > 1:
-            yield members
+    for family in triples.families(session, release_id, split=split):
+        members = [Member(family.anchor, Role.ANCHOR)]
+        for side, variants in (("+", family.positives), ("-", family.negatives)):
+            for variant in variants:
+                role = _role(side, roles.get(variant.type_id))
+                if _passes(family.anchor, variant, role, recipe):
+                    members.append(Member(variant.text, role, variant.type_id))
+        yield members
 
 
-def _members(family: Family, roles: dict[str, str], filters: Filters) -> Iterator[Member]:
-    for variant in family.positives:
-        role = Role.PARAPHRASE if roles.get(variant.type_id) == "paraphrase" else Role.HEDGE
-        if _passes(family, variant, role, filters):
-            yield Member(variant.text, role, variant.type_id)
-    for variant in family.negatives:
-        if _passes(family, variant, Role.NEGATION, filters):
-            yield Member(variant.text, Role.NEGATION, variant.type_id)
+def _role(side: str, of_type: str | None) -> Role:
+    if side == "-":
+        return Role.NEGATION
+    return Role.PARAPHRASE if of_type == "paraphrase" else Role.HEDGE
 
 
-def _passes(family: Family, variant: Variant, role: Role, filters: Filters) -> bool:
-    unwanted = {"all": None, "negation": Role.HEDGE, "hedging": Role.NEGATION}[filters.mode]
-    if role is unwanted or variant.type_id in filters.without_types:
+def _passes(anchor: str, variant: triples.Member, role: Role, recipe: Recipe) -> bool:
+    if role is _LEFT_OUT[recipe.data] or variant.type_id in recipe.without_types:
         return False
-    limit = filters.max_distance
-    return limit is None or Levenshtein.distance(family.anchor, variant.text) <= limit
+    if recipe.providers and variant.provider not in recipe.providers:
+        return False
+    limit = recipe.max_distance
+    return limit is None or Levenshtein.distance(anchor, variant.text) <= limit
+
+
+def _usable(families: Iterator[Family], recipe: Recipe) -> Iterator[Family]:
+    for family in families:
+        roles = {member.role for member in family}
+        positive = bool(roles & {Role.HEDGE, Role.PARAPHRASE})
+        if positive and (Role.NEGATION in roles or recipe.data == "hedging"):
+            yield family
+
+
+def drawn(families: Sequence[Family], *, max_triples: int | None, seed: int) -> list[Family]:
+    """Whole families, drawn by the seed, that give about so many triples; at least one.
+
+    Families without a negation count as many triples as they have positives.
+    """
+    if max_triples is None:
+        return list(families)
+    order = list(range(len(families)))
+    random.Random(seed).shuffle(order)
+    chosen, total = [], 0
+    for number in order:
+        size = count_triples(families[number]) or len(families[number]) - 1
+        if chosen and total + size > max_triples:
+            break
+        chosen.append(number)
+        total += size
+    return [families[number] for number in sorted(chosen)]

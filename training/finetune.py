@@ -1,66 +1,96 @@
-"""Finetune an encoder on triples, as in the paper (§3.2), with sentence-transformers' own trainer.
+"""Finetune an encoder on families or flat triples, and save it whole or not at all.
 
 Torch and sentence-transformers are imported inside the functions that train.
 """
 
 from __future__ import annotations
 
-import random
-import shutil
-from collections.abc import Sequence
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from curation.encoders import load_encoder
+from curation.encoders import fingerprint, load_encoder
 from db.errors import HedgerowError
-from training.batches import batches_of_one_length
+from training import checkpoints
+from training.adapters import add_adapter, merge_adapter
+from training.batches import Batches, FamilyBatches, InContext, TripleBatches, as_triples, count_triples
+from training.devices import uses_bf16
+from training.family_data import drawn
+from training.held_out import HeldOut
+from training.loop import Course, Outcome, train
+from training.losses import Family
+from training.processes import ALONE, Group
 from training.recipe import Recipe
-from training.saving import (
-    MODEL_FOLDER,
-    PARTIAL_FOLDER,
-    model_card,
-    require_disk_space,
-    save_model,
-)
-from training.watching import Progress, require_finite, watch
+from training.retention import Distillation, interpolate, read_sentences
+from training.saving import MODEL_FOLDER, remove_partial, require_disk_space, save_model
+from training.sts import read_sts
+from training.watching import Progress, require_finite
 
 if TYPE_CHECKING:
-    from sentence_transformers import SentenceTransformer, SentenceTransformerTrainer
-
-TRAINER_FOLDER = "trainer"
+    from sentence_transformers import SentenceTransformer
+    from torch import Tensor
 
 LARGEST_SEED = 2**32 - 1
 """NumPy takes no larger one."""
 
-LOGS_PER_RUN = 100
-MOST_STEPS_BETWEEN_LOGS = 10
 
-Triple = tuple[str, str, str]
-"""(anchor, positive, negative)"""
+class Data(NamedTuple):
+    """What a training learns from, and what it is measured on meanwhile."""
+
+    families: Sequence[Family]
+    held_out: Sequence[Family] = ()
+
+
+class Trained(NamedTuple):
+    """A training's model and how it came about.
+
+    Attributes:
+        folder: of the saved model.
+        outcome: the steps done, and the step whose state was kept.
+        triples: that were trained on, or that its families give.
+        before, after: the figures of the held-out part, of the base encoder and of the saved
+            model; empty where it was not measured.
+    """
+
+    folder: Path
+    outcome: Outcome
+    triples: int
+    before: dict[str, float]
+    after: dict[str, float]
 
 
 def finetune(
-    *, triples: Sequence[Triple], recipe: Recipe, seed: int, folder: Path, progress: Progress
-) -> Path:
-    """Train the recipe's encoder and return the folder of the saved model, `folder`/model.
+    data: Data,
+    *,
+    recipe: Recipe,
+    seed: int,
+    folder: Path,
+    progress: Progress,
+    group: Group = ALONE,
+) -> Trained:
+    """Train the recipe's encoder and save it as `folder`/model.
 
-    The order of the triples and repeated ones don't matter; equal triples, recipe, seed and base
-    encoder give equal weights on one machine with one number of threads. Nothing is written
-    outside `folder`, and nothing is left in it but a whole model.
+    The order of the families doesn't matter; equal families, recipe, seed and base encoder give
+    equal weights on one machine with one number of threads. Nothing is written outside `folder`,
+    and nothing is left in it but a whole model, or, where the training is cut off, the checkpoint
+    that it goes on from.
 
     Args:
-        triples: (anchor, positive, negative) texts.
+        data: families as `training.family_data` makes them.
         recipe: how to train.
         seed: 0 to 4,294,967,295; decides the draw of triples, their order and the dropout.
         folder: the run's own folder; made if it is not there.
         progress: is told each step, and may stop the training within one by raising.
+        group: the processes that train together; the leading one saves.
 
     Raises:
-        HedgerowError: too few triples for a batch, no such encoder, a loss that is not finite,
-            no memory or no disk space left.
+        HedgerowError: too few rows for a batch, no such encoder or file, a loss that is not
+            finite, no memory or no disk space left.
         RunCancelled: out of `progress.check`; no model is saved.
     """
-    rows = _chosen(triples, recipe=recipe, seed=seed)
+    rows = _rows(data.families, recipe=recipe, seed=seed)
     _prepare_folder(folder)
     progress.check()
     progress.update(0, 0, "loading the encoder")
@@ -68,41 +98,49 @@ def finetune(
         model = _seeded_encoder(recipe, seed=seed)
         progress.check()
         require_disk_space(model, folder)
-        _train(model, rows, recipe=recipe, seed=seed, folder=folder, progress=progress)
+        base = {name: value.clone() for name, value in model.state_dict().items()}
+        _set_pooling(model, recipe)
+        held_out = _held_out(model, data, recipe) if group.leads else None
+        outcome = _train(model, rows, held_out, recipe, seed, folder, progress, group)
         progress.check()
-        save_model(model, folder, card=model_card(recipe, seed=seed, triples=len(rows)))
+        if recipe.interpolation < 1:
+            interpolate(model, base, model.state_dict(), recipe.interpolation)
+        after = held_out.figures(model) if held_out else {}
+        if group.leads:
+            save_model(model, folder)
+            checkpoints.remove(folder)
     except (MemoryError, RuntimeError) as error:
         if not _is_out_of_memory(error):
             raise
         raise HedgerowError(
-            f"The memory is not enough for batches of {recipe.batch_size} triples; lower "
+            f"The memory is not enough for batches of {recipe.batch_size} {recipe.rows}; lower "
             "batch_size or max_seq_length in the recipe."
         ) from error
     finally:
-        for leftover in (PARTIAL_FOLDER, TRAINER_FOLDER):
-            shutil.rmtree(folder / leftover, ignore_errors=True)
-    return folder / MODEL_FOLDER
+        if group.leads:
+            remove_partial(folder)
+    before = held_out.before if held_out else {}
+    triples = len(rows) if recipe.loss == "triples" else sum(map(count_triples, rows))
+    return Trained(folder / MODEL_FOLDER, outcome, triples, before, after)
 
 
-def _chosen(triples: Sequence[Triple], *, recipe: Recipe, seed: int) -> list[Triple]:
-    """The distinct triples to train on, in an order that depends on their texts alone."""
+def _rows(families: Sequence[Family], *, recipe: Recipe, seed: int) -> list[Family]:
+    """What is trained on, in an order that depends on its texts alone."""
     if not 0 <= seed <= LARGEST_SEED:
         raise HedgerowError(f"Expected a seed from 0 to {LARGEST_SEED}, found {seed}.")
-    rows = sorted({(anchor, positive, negative) for anchor, positive, negative in triples})
-    if not rows:
+    canonical = sorted((family[0], *sorted(family[1:])) for family in families)
+    chosen = drawn(canonical, max_triples=recipe.max_triples, seed=seed)
+    if not chosen:
         raise HedgerowError(
             "There are no triples to train on; accept at least one hedge or paraphrase and one "
             "negation of the same anchor."
         )
-    if recipe.max_triples is not None and recipe.max_triples < len(rows):
-        rows = sorted(random.Random(seed).sample(rows, recipe.max_triples))
-    anchors = len({anchor for anchor, _, _ in rows})
-    if anchors < recipe.batch_size:  # no two triples of a batch may share a text
+    if len(chosen) < recipe.batch_size:  # no two triples of a batch may share an anchor
         raise HedgerowError(
-            f"A batch of {recipe.batch_size} needs triples of as many anchors, found {len(rows)} "
-            f"triples of {anchors}; lower batch_size or accept variants of more anchors."
+            f"A batch of {recipe.batch_size} needs as many anchors, found {len(chosen)}; lower "
+            "batch_size or accept variants of more anchors."
         )
-    return rows
+    return as_triples(chosen) if recipe.loss == "triples" else chosen
 
 
 def _prepare_folder(folder: Path) -> None:
@@ -128,82 +166,107 @@ def _seeded_encoder(recipe: Recipe, *, seed: int) -> SentenceTransformer:
 
 def _train(
     model: SentenceTransformer,
-    rows: list[Triple],
-    *,
+    rows: list[Family],
+    held_out: HeldOut | None,
     recipe: Recipe,
     seed: int,
     folder: Path,
     progress: Progress,
-) -> None:
+    group: Group,
+) -> Outcome:
     own_limit = model.max_seq_length
+    distillation = _distillation(model, rows, recipe, seed)
     if recipe.max_seq_length is not None:
         model.max_seq_length = min(recipe.max_seq_length, own_limit or recipe.max_seq_length)
-    total = recipe.steps(len(rows))
-    trainer = _trainer(model, rows, recipe=recipe, seed=seed, folder=folder, total=total)
-    watch(trainer, recipe=recipe, progress=progress)
-    progress.check()
-    progress.update(0, total, "training")
-    trainer.train()
-    if trainer.state.global_step == 0:
-        raise HedgerowError(
-            f"No batch of {recipe.batch_size} triples without a common text could be made; lower "
-            "batch_size."
-        )
-    require_finite(model, step=trainer.state.global_step, recipe=recipe)
+    if recipe.lora_rank is not None:
+        add_adapter(model, rank=recipe.lora_rank, seed=seed)
+
+    def tell(step: int, figures: Mapping[str, float]) -> float:
+        for name, value in figures.items():
+            progress.metric(step, name, value)
+        return figures.get(recipe.early_stopping or "", 0.0)
+
+    def observe(step: int) -> float:
+        return tell(step, held_out.figures(model) if held_out else {})
+
+    if held_out:
+        tell(0, held_out.before)
+
+    steps = recipe.steps(len(rows))
+    every = recipe.measure_every
+    course = Course(
+        _batches(rows, recipe, seed),
+        steps,
+        bf16=uses_bf16(model, recipe.precision),
+        distillation=distillation,
+        in_context=_in_context(rows, recipe, seed),
+        observe=None if every is None else observe,
+        observe_every=max(1, round((every or 1) * (len(rows) // recipe.batch_size))),
+    )
+    identity = _identity(rows, recipe, seed)
+    outcome = train(
+        model, course, recipe=recipe, folder=folder, identity=identity, progress=progress,
+        group=group,
+    )  # fmt: skip
+    if recipe.lora_rank is not None:
+        merge_adapter(model)
+    require_finite(model, step=outcome.steps, recipe=recipe)
     model.max_seq_length = own_limit
     model.eval()
+    return outcome
 
 
-def _trainer(
-    model: SentenceTransformer,
-    rows: list[Triple],
-    *,
-    recipe: Recipe,
-    seed: int,
-    folder: Path,
-    total: int,
-) -> SentenceTransformerTrainer:
-    from datasets import Dataset  # noqa: PLC0415  (loading it takes seconds)
-    from sentence_transformers import (
-        SentenceTransformerTrainer,
-        SentenceTransformerTrainingArguments,
+def _set_pooling(model: SentenceTransformer, recipe: Recipe) -> None:
+    if recipe.pooling == "as_base":
+        return
+    from sentence_transformers.sentence_transformer.modules import Pooling
+
+    places = [number for number, module in enumerate(model) if isinstance(module, Pooling)]
+    if not places:
+        raise HedgerowError(
+            f"The encoder {recipe.base_encoder!r} has no pooling that could be another; leave "
+            "pooling out of the recipe."
+        )
+    old = model[places[0]]
+    model[places[0]] = Pooling(old.embedding_dimension, recipe.pooling)
+
+
+def _batches(rows: list[Family], recipe: Recipe, seed: int) -> Batches:
+    kind = TripleBatches if recipe.loss == "triples" else FamilyBatches
+    return kind(rows, size=recipe.batch_size, seed=seed)
+
+
+def _in_context(rows: list[Family], recipe: Recipe, seed: int) -> InContext | None:
+    if not recipe.context:
+        return None
+    return InContext(rows, probability=recipe.context, seed=seed)
+
+
+def _held_out(model: SentenceTransformer, data: Data, recipe: Recipe) -> HeldOut | None:
+    if recipe.measure_every is None or not data.held_out:
+        return None
+    sts = read_sts(Path(recipe.sts_file)) if recipe.sts_file else ()
+    return HeldOut(model, data.held_out, sts=sts)
+
+
+def _distillation(
+    model: SentenceTransformer, rows: list[Family], recipe: Recipe, seed: int
+) -> Distillation | None:
+    if not recipe.distillation:
+        return None
+    texts = [family[0].text for family in rows]
+    if recipe.distillation_file:
+        texts += read_sentences(Path(recipe.distillation_file))
+    return Distillation(
+        model, texts, weight=recipe.distillation, texts_a_step=recipe.batch_size, seed=seed
     )
-    from sentence_transformers.sentence_transformer.losses import MultipleNegativesRankingLoss
-    from transformers import PrinterCallback
 
-    class Trainer(SentenceTransformerTrainer):
-        def add_model_card_callback(self, default_args_dict: dict[str, object]) -> None:
-            """No card with training texts and Hub look-ups: see model_card."""
 
-    arguments = SentenceTransformerTrainingArguments(
-        output_dir=str(folder / TRAINER_FOLDER),
-        max_steps=total,
-        per_device_train_batch_size=recipe.batch_size,
-        batch_sampler=batches_of_one_length,
-        dataloader_drop_last=True,
-        learning_rate=recipe.learning_rate,
-        warmup_steps=round(recipe.warmup_ratio * total),
-        weight_decay=recipe.weight_decay,
-        bf16=recipe.precision == "bf16",
-        use_cpu=model.device.type == "cpu",
-        dataloader_pin_memory=model.device.type == "cuda",
-        seed=seed,
-        logging_steps=max(1, min(MOST_STEPS_BETWEEN_LOGS, total // LOGS_PER_RUN)),
-        logging_nan_inf_filter=False,
-        save_strategy="no",
-        report_to="none",
-        disable_tqdm=True,
-    )
-    anchors, positives, negatives = zip(*rows, strict=True)
-    columns = {"anchor": anchors, "positive": positives, "negative": negatives}
-    trainer = Trainer(
-        model=model,
-        args=arguments,
-        train_dataset=Dataset.from_dict({name: list(texts) for name, texts in columns.items()}),
-        loss=MultipleNegativesRankingLoss(model, scale=recipe.scale),
-    )
-    trainer.remove_callback(PrinterCallback)  # it prints to standard output
-    return trainer
+def _identity(rows: list[Family], recipe: Recipe, seed: int) -> str:
+    """A hash of all that determines a training: a checkpoint of another one is of no use to it."""
+    texts = [[(member.text, int(member.role)) for member in family] for family in rows]
+    content = [texts, recipe.hash, fingerprint(recipe.base_encoder), seed]
+    return hashlib.sha256(json.dumps(content).encode()).hexdigest()
 
 
 def _is_out_of_memory(error: Exception) -> bool:

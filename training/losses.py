@@ -7,11 +7,14 @@ Torch is imported inside the functions that compute.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from enum import IntEnum
 from typing import TYPE_CHECKING, NamedTuple
 
+from training.recipe import Recipe
+
 if TYPE_CHECKING:
+    from sentence_transformers import SentenceTransformer
     from torch import Tensor
 
 
@@ -32,6 +35,10 @@ class Member(NamedTuple):
     type_id: str = ""
 
 
+Family = Sequence[Member]
+"""The anchor, then its variants."""
+
+
 class Batch(NamedTuple):
     """The families of a step, flattened: a row an occurrence, each pointing to a distinct text.
 
@@ -48,7 +55,7 @@ class Batch(NamedTuple):
     role: Tensor
 
 
-def flatten(families: Sequence[Sequence[Member]]) -> Batch:
+def flatten(families: Sequence[Family]) -> Batch:
     """The batch of these families, on the CPU."""
     import torch
 
@@ -76,6 +83,47 @@ class Weights(NamedTuple):
 
 EQUATION_1 = Weights({(Role.ANCHOR, Role.PARAPHRASE): 1.0, (Role.ANCHOR, Role.HEDGE): 1.0})
 """The paper's comparisons: the anchor with each positive, against every negative."""
+
+
+Objective = Callable[["Tensor", Batch], "Tensor"]
+"""(embeddings of the batch's distinct texts, of length 1; the batch) → a scalar."""
+
+
+def objective(recipe: Recipe, model: SentenceTransformer) -> Objective:
+    """The contrastive loss that a recipe asks for, over this model's embeddings."""
+    if recipe.loss == "triples":
+        return _flat(model, recipe.scale)
+    weights = weights_of(recipe)
+    return lambda embeddings, batch: contrastive(
+        embeddings, batch, scale=recipe.scale, weights=weights
+    )
+
+
+def weights_of(recipe: Recipe) -> Weights:
+    """What the comparisons of a loss over families count."""
+    if recipe.loss == "family":
+        pairs = dict(EQUATION_1.pairs)
+    else:
+        positive = [Role.ANCHOR, Role.PARAPHRASE, Role.HEDGE]
+        pairs = {(query, other): 1.0 for query in positive for other in positive}
+        pairs[Role.NEGATION, Role.NEGATION] = recipe.negation_weight
+    for roles in pairs:
+        if Role.HEDGE in roles:
+            pairs[roles] *= recipe.hedge_weight
+    return Weights(pairs, recipe.order_weight)
+
+
+def _flat(model: SentenceTransformer, scale: float) -> Objective:
+    """MultipleNegativesRankingLoss; the batch's families are an anchor, a positive, a negative."""
+    from sentence_transformers.sentence_transformer.losses import MultipleNegativesRankingLoss
+
+    loss = MultipleNegativesRankingLoss(model, scale=scale)
+
+    def of(embeddings: Tensor, batch: Batch) -> Tensor:
+        rows = embeddings[batch.text].reshape(-1, 3, embeddings.shape[1])
+        return loss.compute_loss_from_embeddings(list(rows.unbind(dim=1)), batch.text)
+
+    return of
 
 
 def contrastive(embeddings: Tensor, batch: Batch, *, scale: float, weights: Weights) -> Tensor:

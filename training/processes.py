@@ -92,3 +92,16 @@ def add_gradients(parameters: Iterable[Parameter], group: Group) -> None:
             if parameter.grad is None:  # a module that none of this process's texts went through
                 parameter.grad = torch.zeros_like(parameter)
             distributed.all_reduce(parameter.grad)
+
+
+def agreed(number: int, group: Group) -> int:
+    """The leading process's number, in all of them."""
+    if group.size == 1:
+        return number
+    import torch
+    from torch import distributed
+
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    told = torch.tensor([number], device=device)
+    distributed.broadcast(told, src=0)
+    return int(told.item())

@@ -25,18 +25,23 @@ from pydantic import (
 from curation.encoders import DEFAULT_ENCODER
 from db.errors import HedgerowError
 
-RECIPE_VERSION = 1
+RECIPE_VERSION = 2
 
 LARGEST_FILE = 64 * 1024
 """Bytes; a recipe is some lines, so a larger file is something else."""
+
+Loss = Literal["family", "symmetric", "triples"]
+DataMode = Literal["all", "negation", "hedging"]
+Pooling = Literal["as_base", "mean", "cls", "max"]
+Precision = Literal["auto", "fp32", "bf16"]
+Watched = Literal["ranked", "families", "questions", "general"]
 
 
 class Recipe(BaseModel):
     """How an encoder is trained. A recipe, a release and a seed determine a run.
 
     Every constructor checks the values, alone and together, and raises HedgerowError in one
-    sentence. The defaults come from a few trials on four fifths of the starter corpus (one seed,
-    two CPU cores), judged by Figure 1; they forget some general ability.
+    sentence. Where the defaults come from is told in docs/recipe_search.md.
     """
 
     model_config = ConfigDict(
@@ -44,32 +49,64 @@ class Recipe(BaseModel):
     )
 
     version: int = Field(default=RECIPE_VERSION, ge=RECIPE_VERSION, le=RECIPE_VERSION)
-    """Of the recipe's format; an older Hedgerow refuses a newer one."""
+    """Of the recipe's format. An older one is brought up to date with the defaults of its time; an
+    older Hedgerow refuses a newer one."""
 
     base_encoder: str = Field(default=DEFAULT_ENCODER, min_length=1)
     """What training starts from: the built-in encoder, a folder, or a model on the Hub."""
 
-    loss: Literal["triples"] = "triples"
-    """'triples': MultipleNegativesRankingLoss on flat (anchor, positive, negative), the
-    paper's Equation 1 (§3.2) with the batch's other texts as further negatives."""
+    pooling: Pooling = "as_base"
+    """How a text's embedding comes from its tokens': as in the base encoder, or otherwise. The
+    paper says 'cls' (§3.2), while its base model is published with 'mean'."""
 
-    scale: float = Field(default=10.0, gt=0, le=1000)
-    """What cosines are multiplied by before the softmax; the reciprocal of the temperature. In
-    single trials 10 gave Figure 1 a wider margin than the library's 20; on the held-out fifth
-    the two were alike."""
+    data: DataMode = "all"
+    """As in the paper's Table 2: 'all'; 'negation': negations, with a paraphrase as the positive;
+    'hedging': hedges, with other anchors as the negatives."""
 
-    epochs: float = Field(default=1.0, gt=0, le=1000)
-    """Passes over the triples; may be a fraction."""
+    without_types: tuple[str, ...] = ()
+    """Variant types that are left out, by id."""
 
-    max_steps: int | None = Field(default=150, ge=1)
-    """Ends the training earlier than `epochs` would; None: it does not. The default keeps a
-    large release to minutes: the gain comes in the first hundred steps."""
+    providers: tuple[str, ...] = ()
+    """Only variants from these providers, such as 'rules'; empty: from all."""
+
+    max_distance: int | None = Field(default=None, ge=1)
+    """Variants at a greater Levenshtein distance (characters) from their anchor are left out."""
 
     max_triples: int | None = Field(default=None, ge=2)
-    """Trains on that many triples, drawn by the seed; None: on all."""
+    """Trains on about that many triples, drawn by the seed; whole families with the losses over
+    families. None: on all."""
+
+    loss: Loss = "symmetric"
+    """'triples': sentence-transformers' MultipleNegativesRankingLoss on flat (anchor, positive,
+    negative), the paper's Equation 1 (§3.2). 'family': the same comparisons, an anchor with all its
+    variants at a time, each text encoded once. 'symmetric': beside them every positive and the
+    negations are compared likewise (`training.losses`)."""
+
+    scale: float = Field(default=20.0, gt=0, le=1000)
+    """What cosines are multiplied by before the softmax; the reciprocal of the temperature."""
+
+    hedge_weight: float = Field(default=1.0, ge=0, le=100)
+    """Of the comparisons that have a hedge on the positive side, beside 1 for the others; not in
+    the loss 'triples'."""
+
+    negation_weight: float = Field(default=1.0, ge=0, le=100)
+    """Of those among an anchor's negations, which the loss 'symmetric' makes."""
+
+    order_weight: float = Field(default=0.0, ge=0, le=100)
+    """Of having an anchor's paraphrases nearer to it than its hedges; not in 'triples'."""
+
+    context: float = Field(default=0.0, ge=0, le=1)
+    """Probability that a family is set into the same few neutral sentences, so that the encoder
+    sees a negation inside a passage."""
+
+    epochs: float = Field(default=4.0, gt=0, le=1000)
+    """Passes over the families, or over the triples; may be a fraction."""
+
+    max_steps: int | None = Field(default=None, ge=1)
+    """Ends the training earlier than `epochs` would; None: it does not."""
 
     batch_size: int = Field(default=32, ge=2, le=8192)
-    """Triples a step; no two of a batch share a text."""
+    """Families a step, or triples, of which no two share a text."""
 
     learning_rate: float = Field(default=5e-5, gt=0, lt=1)
     """Its peak: it rises from 0 during the warm-up and falls to 0 in a line."""
@@ -83,8 +120,40 @@ class Recipe(BaseModel):
     """Longest training text in tokens (the rest is cut), at most the encoder's own limit, which
     the trained encoder keeps; None: that limit."""
 
-    precision: Literal["fp32", "bf16"] = "fp32"
-    """'bf16' computes in bfloat16 and keeps the weights in float32; faster on recent GPUs."""
+    precision: Precision = "auto"
+    """'bf16' computes in bfloat16 and keeps the weights in float32; 'auto' does so where the
+    processor has instructions for it."""
+
+    distillation: float = Field(default=1.0, ge=0, le=1000)
+    """Against forgetting: weight of the distance between the embeddings of unrelated text and the
+    base encoder's, and between the cosines among them; 0: none."""
+
+    distillation_file: str | None = None
+    """Text for it, one a line, beside the anchors that are trained on."""
+
+    interpolation: float = Field(default=1.0, gt=0, le=1)
+    """Against forgetting: the share of the finetuned weights in the mean of them and the base
+    encoder's (Wortsman et al. 2022, WiSE-FT); 1: they stay as they are."""
+
+    lora_rank: int | None = Field(default=None, ge=1, le=1024)
+    """Trains low-rank changes of the linear layers (LoRA) in place of all weights; the saved model
+    holds their sum. None: all weights."""
+
+    measure_every: float | None = Field(default=1.0, gt=0, le=1000)
+    """Epochs between two measurings of the held-out part; None: none."""
+
+    early_stopping: Watched | None = None
+    """The figure of the held-out part by which the best state is kept, and which ends the training
+    once it has not risen for `patience` measurings. None: the last state is kept."""
+
+    patience: int = Field(default=2, ge=1, le=1000)
+
+    sts_file: str | None = None
+    """A file of sentence pairs with scores (tab-separated: score and two sentences) by which
+    general ability is measured on the way, beside the drift of cosines."""
+
+    checkpoint_every: int | None = Field(default=50, ge=1)
+    """Steps between checkpoints, from which a training that was cut off goes on; None: none."""
 
     @field_validator("*", mode="before")
     @classmethod
@@ -92,6 +161,13 @@ class Recipe(BaseModel):
         if isinstance(value, bool):  # pydantic would read true as 1
             raise ValueError("expected a number or a text")
         return value
+
+    @field_validator("without_types", "providers", mode="before")
+    @classmethod
+    def _names(cls, value: Any) -> Any:
+        if isinstance(value, str):  # as in --set without_types=word,phrase
+            value = [name.strip() for name in value.split(",") if name.strip()]
+        return tuple(sorted(set(value))) if isinstance(value, (list, tuple, set)) else value
 
     @model_validator(mode="after")
     def _a_batch_can_be_filled(self) -> Recipe:
@@ -106,8 +182,9 @@ class Recipe(BaseModel):
     @classmethod
     def _one_sentence(cls, data: Any, handler: ModelWrapValidatorHandler[Recipe]) -> Recipe:
         if isinstance(data, Mapping):
+            _refuse_newer_version(data)
+            data = _up_to_date(data)
             _refuse_unknown(data)
-            _refuse_other_version(data)
         try:
             return handler(data)
         except ValidationError as error:
@@ -119,12 +196,17 @@ class Recipe(BaseModel):
         content = json.dumps(self.model_dump(mode="json"), sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(content.encode()).hexdigest()
 
-    def steps(self, triples: int) -> int:
-        """Steps of a training on so many triples (after the draw of max_triples).
+    @property
+    def rows(self) -> str:
+        """What a batch consists of."""
+        return "triples" if self.loss == "triples" else "families"
 
-        A batch is always full: what remains of an epoch's triples is left out.
+    def steps(self, rows: int) -> int:
+        """Steps of a training on so many `rows` (after the draw of max_triples).
+
+        A batch is always full: what remains of an epoch's rows is left out.
         """
-        steps = max(1, math.ceil(self.epochs * (triples // self.batch_size)))
+        steps = max(1, math.ceil(self.epochs * (rows // self.batch_size)))
         return steps if self.max_steps is None else min(steps, self.max_steps)
 
     @classmethod
@@ -188,13 +270,26 @@ def _refuse_unknown(values: Mapping[str, Any]) -> None:
             )
 
 
-def _refuse_other_version(values: Mapping[str, Any]) -> None:
+def _refuse_newer_version(values: Mapping[str, Any]) -> None:
     version = values.get("version", RECIPE_VERSION)
-    if str(version) != str(RECIPE_VERSION):
+    if str(version) not in {str(known) for known in range(1, RECIPE_VERSION + 1)}:
         raise HedgerowError(
             f"The recipe has version {_shown(version)}, expected {RECIPE_VERSION}; "
             "a newer version needs a newer Hedgerow."
         )
+
+
+_VERSION_1 = {
+    "loss": "triples", "scale": 10.0, "epochs": 1.0, "max_steps": 150, "precision": "fp32",
+    "distillation": 0.0, "measure_every": None, "checkpoint_every": None,
+}  # fmt: skip
+"""What recipes of version 1 meant where they said nothing, as far as it is something else now."""
+
+
+def _up_to_date(values: Mapping[str, Any]) -> Mapping[str, Any]:
+    if str(values.get("version", RECIPE_VERSION)) == "1":
+        return {**_VERSION_1, **values, "version": RECIPE_VERSION}
+    return values
 
 
 def _sentence(error: ValidationError) -> str:

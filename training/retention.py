@@ -8,8 +8,11 @@ mixes the weights of the base and the finetuned model after the training.
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
+
+from db.errors import HedgerowError
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
@@ -65,11 +68,40 @@ class Distillation:
 
 
 def interpolate(
-    model: SentenceTransformer, base: dict[str, Tensor], tuned: dict[str, Tensor], share: float
+    model: SentenceTransformer,
+    base: Mapping[str, Tensor],
+    tuned: Mapping[str, Tensor],
+    share: float,
 ) -> None:
     """Give the model weights between those of the base model (0) and the finetuned one (1)."""
+    import torch
+
     mixed = {
-        name: (1 - share) * base[name] + share * value if value.is_floating_point() else value
+        name: torch.lerp(base[name], value, share) if value.is_floating_point() else value
         for name, value in tuned.items()
     }
     model.load_state_dict(mixed)
+
+
+LARGEST_FILE = 50 * 1024 * 1024
+"""Bytes of a file of sentences."""
+
+
+def read_sentences(path: Path) -> list[str]:
+    """The distinct lines of a text file that are not empty, in their order.
+
+    Raises:
+        HedgerowError: it can't be read, or holds none.
+    """
+    try:
+        if path.stat().st_size > LARGEST_FILE:
+            raise HedgerowError(f"{str(path)!r} is too large; expected a sentence a line.")
+        lines = path.read_text(encoding="utf-8-sig").splitlines()
+    except OSError as error:
+        raise HedgerowError(f"Could not read {str(path)!r}: {error.strerror}.") from error
+    except UnicodeDecodeError as error:
+        raise HedgerowError(f"Expected UTF-8 text in {str(path)!r}; save it as UTF-8.") from error
+    found = list(dict.fromkeys(line.strip() for line in lines if line.strip()))
+    if not found:
+        raise HedgerowError(f"Expected a sentence a line in {str(path)!r}, found none.")
+    return found

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import time
 from typing import Any, NamedTuple
@@ -13,18 +12,21 @@ from sqlmodel import Session, col
 from curation.encoder_rows import register_encoder
 from curation.encoders import fingerprint
 from curation.release import create_release, get_release, list_releases
-from curation.triples import triples
 from db.engine import reading, writing
 from db.errors import HedgerowError
 from db.execution import RunContext
 from db.models import Encoder, ProbeCosine, Release, Run, RunMetric, Split, VariantCosine
 from db.runs import create_run
+from training import checkpoints
+from training.devices import device_to_oneself, share_the_processor
+from training.family_data import training_families
 from training.figures import Part, count_part, sample
-from training.finetune import LARGEST_SEED, Triple, finetune
+from training.finetune import LARGEST_SEED, Data, Trained, finetune
 from training.known_encoders import MAX_ENCODER_NAME
 from training.measuring import measure_before_and_after
 from training.plan import KIND, measuring_steps, plan
 from training.probes import ensure_figure_1
+from training.processes import Group, joined
 from training.recipe import Recipe
 from training.saving import MODEL_FOLDER
 
@@ -75,7 +77,7 @@ class _Task(NamedTuple):
     release: Release
     recipe: Recipe
     seed: int
-    triples: list[Triple]
+    data: Data
     parts: dict[Part, list[int]]
     sizes: dict[Part, int]
 
@@ -88,34 +90,50 @@ def work(context: RunContext) -> dict[str, Any]:
     """Train and measure (run kind ``train``).
 
     Parameters of the run: ``release`` (its number), ``recipe``, ``seed``. A run that is carried
-    out again starts its training anew in the same folder.
+    out again goes on from its newest checkpoint.
     """
+    share_the_processor()
+
+    def wait() -> None:
+        context.update(0, 0, "Waiting for another training on this machine to end.")
+
+    with device_to_oneself(wait), joined() as group:
+        return _work(context, group)
+
+
+def _work(context: RunContext, group: Group) -> dict[str, Any]:
     started = time.monotonic()
-    _share_the_processor()
     _clear_earlier_attempt(context)
-    context.update(0, 0, "Reading the triples.")
+    context.update(0, 0, "Reading the release.")
     task = _task(context)
     context.update(0, 0, "Looking for the encoder.")
     base_id = _base_encoder(context, task.recipe.base_encoder)
     progress = _Progress(context, measuring=measuring_steps(len(task.variant_ids), task.recipe))
-    folder = finetune(
-        triples=task.triples, recipe=task.recipe, seed=task.seed, folder=context.folder,
-        progress=progress,
+    trained = finetune(
+        task.data, recipe=task.recipe, seed=task.seed, folder=context.folder, progress=progress,
+        group=group,
     )  # fmt: skip
-    trained = _trained_encoder(context, task, base_id=base_id, hash_=fingerprint(folder))
+    encoder = _trained_encoder(context, task, base_id=base_id, hash_=fingerprint(trained.folder))
     encoder_id = measure_before_and_after(
-        context.engine, trained=trained, folder=folder, base=task.recipe.base_encoder,
+        context.engine, trained=encoder, folder=trained.folder, base=task.recipe.base_encoder,
         variant_ids=task.variant_ids, report=progress.measured,
     )  # fmt: skip
+    return _result(context, task, trained) | {
+        "encoder_id": encoder_id,
+        "before_encoder_id": base_id,
+        "seconds": round(time.monotonic() - started, 1),
+    }
+
+
+def _result(context: RunContext, task: _Task, trained: Trained) -> dict[str, Any]:
     return {
         "run": context.run.id,
         "model": _model_path(context),
         "release": task.release.number,
-        "encoder_id": encoder_id,
-        "before_encoder_id": base_id,
-        "triples": min(len(task.triples), task.recipe.max_triples or len(task.triples)),
-        "steps": progress.steps,
-        "seconds": round(time.monotonic() - started, 1),
+        "triples": trained.triples,
+        "steps": trained.outcome.steps,
+        "kept_step": trained.outcome.kept,
+        "held_out": {"before": trained.before, "after": trained.after},
         "sampled": {
             part.value: {"measured": len(ids), "of": task.sizes[part]}
             for part, ids in task.parts.items()
@@ -123,26 +141,28 @@ def work(context: RunContext) -> dict[str, Any]:
     }
 
 
-def _share_the_processor() -> None:
-    """Let threads that wait for each other sleep; read when PyTorch is loaded, which comes later.
-
-    By default they spin: beside another training on two cores, a step took three times as long.
-    """
-    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
-
-
 def _task(context: RunContext) -> _Task:
     with reading(context.engine) as session:
         release = get_release(session, int(context.parameters["release"]))
         key = release.id or 0
+        recipe = Recipe.model_validate(context.parameters["recipe"])
         return _Task(
             release=release,
-            recipe=Recipe.model_validate(context.parameters["recipe"]),
+            recipe=recipe,
             seed=int(context.parameters["seed"]),
-            triples=sorted({(a, p, n) for a, p, n in triples(session, key, split=Split.TRAIN)}),
+            data=_data(session, key, recipe),
             parts={part: sample(session, key, part) for part in Part},
             sizes={part: count_part(session, key, part) for part in Part},
         )
+
+
+def _data(session: Session, release_id: int, recipe: Recipe) -> Data:
+    """The train split; its validation split is what is measured meanwhile, with nothing left out."""
+    everything = Recipe(base_encoder=recipe.base_encoder)
+    return Data(
+        training_families(session, release_id, split=Split.TRAIN, recipe=recipe),
+        training_families(session, release_id, split=Split.VALIDATION, recipe=everything),
+    )
 
 
 def _base_encoder(context: RunContext, name: str) -> int:
@@ -197,10 +217,16 @@ class _Progress:
 
 
 def _clear_earlier_attempt(context: RunContext) -> None:
-    """Forget what an attempt that was cut off has left: model, encoder with its figures, curve."""
+    """Forget what an attempt that was cut off has left: model, encoder with its figures, and the
+    curve beyond the checkpoint."""
     shutil.rmtree(context.folder / MODEL_FOLDER, ignore_errors=True)
+    reached = checkpoints.step_reached(context.folder)
     with writing(context.engine) as session:
-        session.execute(delete(RunMetric).where(col(RunMetric.run_id) == context.run.id))
+        session.execute(
+            delete(RunMetric).where(
+                col(RunMetric.run_id) == context.run.id, col(RunMetric.step) > reached
+            )
+        )
         query = select(Encoder.id).where(col(Encoder.run_id) == context.run.id)  # type: ignore[call-overload]
         for key in session.execute(query).scalars().all():
             for figures in (VariantCosine, ProbeCosine):

@@ -21,8 +21,10 @@ PARTIAL_FOLDER = "model.partial"
 """A model is written here and then renamed, so that a half-written one is never taken for one."""
 
 
-def save_model(model: SentenceTransformer, folder: Path, *, card: str) -> None:
+def save_model(model: SentenceTransformer, folder: Path) -> None:
     """Write the model beside its place in `folder`, then put it there by one rename.
+
+    The card, `README.md`, comes when the model has been measured.
 
     Raises:
         HedgerowError: it cannot be written.
@@ -31,13 +33,17 @@ def save_model(model: SentenceTransformer, folder: Path, *, card: str) -> None:
     shutil.rmtree(partial, ignore_errors=True)
     try:
         model.save_pretrained(str(partial), create_model_card=False)
-        (partial / "README.md").write_text(card, encoding="utf-8")
         partial.rename(folder / MODEL_FOLDER)
     except (OSError, SafetensorError) as error:  # the latter where Rust meets a full disk
         raise HedgerowError(
             f"Could not save the model in {str(folder)!r} ({error}); free some disk space and "
             "train again."
         ) from error
+
+
+def remove_partial(folder: Path) -> None:
+    """Leave nothing of a model that was not written to its end."""
+    shutil.rmtree(folder / PARTIAL_FOLDER, ignore_errors=True)
 
 
 def require_disk_space(model: SentenceTransformer, folder: Path) -> None:

@@ -1,20 +1,17 @@
-"""Looking at a training while it goes on: its steps and curves, a cancel, a loss that diverges."""
+"""What a training tells the outside while it goes on, and how it hears that it shall stop."""
 
 from __future__ import annotations
 
-import logging
-import time
 from typing import TYPE_CHECKING, Protocol
 
 from db.errors import HedgerowError
 from training.recipe import Recipe
 
 if TYPE_CHECKING:
-    import torch
-    from sentence_transformers import SentenceTransformer, SentenceTransformerTrainer
-    from transformers import TrainerCallback
+    from sentence_transformers import SentenceTransformer
 
-logger = logging.getLogger(__name__)
+LOGS_PER_RUN = 100
+"""Points of the curves that are drawn step by step."""
 
 
 class Progress(Protocol):
@@ -24,74 +21,24 @@ class Progress(Protocol):
         """So many of all steps are done; step 0 while the training is being prepared."""
 
     def metric(self, step: int, name: str, value: float) -> None:
-        """A point of a curve: 'loss', 'learning_rate' or 'samples_per_second'."""
+        """A point of a curve: 'loss', 'learning_rate', 'texts_per_second', or a figure of the
+        held-out part (`training.held_out`)."""
 
     def check(self) -> None:
         """Called several times a step; raises db.errors.RunCancelled to stop the training."""
 
 
-def watch(trainer: SentenceTransformerTrainer, *, recipe: Recipe, progress: Progress) -> None:
-    """Have `progress` told of each step and asked within each, and bad losses noticed at once."""
+class Silent:
+    """The progress of a process that does not lead its group."""
 
-    def check(*_: object) -> None:
-        progress.check()
+    def update(self, step: int, total: int, message: str) -> None:
+        """Tell nobody."""
 
-    def check_loss(_module: object, _inputs: object, loss: torch.Tensor) -> None:
-        progress.check()
-        if not loss.isfinite():
-            raise _diverged(trainer.state.global_step, recipe)
+    def metric(self, step: int, name: str, value: float) -> None:
+        """Tell nobody."""
 
-    # The anchors and the other texts are two passes through the model: three looks a step here,
-    # one more after the backward pass.
-    trainer.model.register_forward_pre_hook(check)
-    trainer.loss.register_forward_hook(check_loss)
-    trainer.add_callback(_reporter(recipe, progress))
-
-
-def _reporter(recipe: Recipe, progress: Progress) -> TrainerCallback:
-    from transformers import TrainerCallback, TrainerControl, TrainerState, TrainingArguments
-
-    class Reporter(TrainerCallback):
-        """Passes on the trainer's steps and logs. A class in here, since its base needs torch."""
-
-        def __init__(self) -> None:
-            self.logged = (0, time.monotonic())
-
-        def on_pre_optimizer_step(self, *_: object, **__: object) -> None:
-            progress.check()
-
-        def on_step_end(
-            self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: object
-        ) -> None:
-            progress.check()
-            progress.update(state.global_step, state.max_steps, "training")
-
-        def on_log(
-            self,
-            args: TrainingArguments,
-            state: TrainerState,
-            control: TrainerControl,
-            logs: dict[str, float] | None = None,
-            **_: object,
-        ) -> None:
-            if not logs or "loss" not in logs:  # the summary at the end
-                return
-            step, now = state.global_step, time.monotonic()
-            steps, seconds = step - self.logged[0], now - self.logged[1]
-            self.logged = (step, now)
-            values = {
-                "loss": logs["loss"],
-                "learning_rate": logs["learning_rate"],
-                "samples_per_second": steps * recipe.batch_size / max(seconds, 1e-9),
-            }
-            for name, value in values.items():
-                progress.metric(step, name, value)
-            logger.info(
-                "step %d of %d: loss %.4f, learning rate %.2e, %.1f triples a second",
-                step, state.max_steps, *values.values(),
-            )  # fmt: skip
-
-    return Reporter()
+    def check(self) -> None:
+        """Go on; the leading process ends all of them by its own end."""
 
 
 def require_finite(model: SentenceTransformer, *, step: int, recipe: Recipe) -> None:
@@ -101,10 +48,11 @@ def require_finite(model: SentenceTransformer, *, step: int, recipe: Recipe) -> 
         HedgerowError: there is such a weight.
     """
     if not all(bool(weights.isfinite().all()) for weights in model.parameters()):
-        raise _diverged(step, recipe)
+        raise diverged(step, recipe)
 
 
-def _diverged(step: int, recipe: Recipe) -> HedgerowError:
+def diverged(step: int, recipe: Recipe) -> HedgerowError:
+    """The error of a training whose loss or weights are not finite any more."""
     return HedgerowError(
         f"The training diverged after step {step} (a loss or weight is not a finite number); "
         f"lower learning_rate, now {recipe.learning_rate:g}, in the recipe."

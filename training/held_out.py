@@ -1,0 +1,130 @@
+"""What is measured while a training goes on: on families it does not learn from, held out by anchor.
+
+Every figure is a curve of the run, by its name here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from curation.embeddings import encode_distinct
+from training.losses import Family, Member, Role
+from training.questions import questions, share_right
+from training.sts import ScoredPair, spearman
+
+if TYPE_CHECKING:
+    from sentence_transformers import SentenceTransformer
+
+RANKED = "ranked"
+"""Share of triples whose positive is nearer to the anchor than their negative; `RANKED:p>n` for
+each pair of types p, n."""
+
+FAMILIES = "families"
+"""Share of anchors to which every positive is nearer than every negative."""
+
+QUESTIONS = "questions"
+"""Share of questions in SemAntoNeg's manner that are answered right."""
+
+DRIFT = "drift"
+"""Root mean square change, since the base encoder, of the cosines of unrelated sentences."""
+
+STS = "sts"
+"""Spearman's correlation with people's scores, where an STS file is given."""
+
+COSINE = {Role.NEGATION: "cosine:negation", Role.HEDGE: "cosine:hedge",
+          Role.PARAPHRASE: "cosine:paraphrase"}  # fmt: skip
+"""Mean cosine of the anchor with its variants of a role; the standard deviation is at the name with
+`SPREAD` behind it (NevIR's Figure 8)."""
+
+SPREAD = ":sd"
+
+MOST_FAMILIES = 500
+"""Measured at every look; drawn evenly from those held out."""
+
+MOST_UNRELATED = 200
+
+
+class HeldOut:
+    """The sentences that are measured at every look."""
+
+    def __init__(
+        self,
+        base: SentenceTransformer,
+        families: Sequence[Family],
+        *,
+        sts: Sequence[ScoredPair] = (),
+    ) -> None:
+        """Measure the base encoder; the unrelated sentences are the anchors."""
+        step = max(1, -(-len(families) // MOST_FAMILIES))
+        self._families = list(families)[::step]
+        self._sts = sts
+        self._questions = questions(self._families)
+        self._unrelated = [family[0].text for family in self._families][:MOST_UNRELATED]
+        self._matrix_before = self._matrix(base)
+        self.before = self.figures(base)
+
+    def figures(self, model: SentenceTransformer) -> dict[str, float]:
+        """All figures that there are sentences for; shares in [0, 1], cosines in [-1, 1]."""
+        texts = list(dict.fromkeys(member.text for family in self._families for member in family))
+        rows = dict(zip(texts, encode_distinct(model, texts), strict=True)) if texts else {}
+        found = _rankings(self._families, rows)
+        if self._questions:
+            found[QUESTIONS] = share_right(self._questions, rows)
+        found |= _cosines(self._families, rows)
+        if len(self._unrelated) > 1:
+            found[DRIFT] = float(np.sqrt(np.square(self._matrix(model) - self._matrix_before).mean()))
+        if self._sts:
+            sides = ([p.first for p in self._sts], [p.second for p in self._sts])
+            first, second = np.split(encode_distinct(model, [*sides[0], *sides[1]]), 2)
+            found[STS] = spearman(self._sts, np.einsum("ij,ij->i", first, second))
+        return found
+
+    def _matrix(self, model: SentenceTransformer) -> np.ndarray:
+        """The cosines of every two different unrelated sentences, once each."""
+        if len(self._unrelated) < 2:
+            return np.zeros(0, dtype=np.float32)
+        rows = encode_distinct(model, self._unrelated)
+        return (rows @ rows.T)[np.triu_indices(len(rows), k=1)]
+
+
+def _rankings(families: Sequence[Family], rows: Mapping[str, np.ndarray]) -> dict[str, float]:
+    right: dict[str, list[bool]] = {}
+    whole: list[bool] = []
+    for anchor, *variants in families:
+        positive = [member for member in variants if member.role != Role.NEGATION]
+        negative = [member for member in variants if member.role == Role.NEGATION]
+        if not positive or not negative:
+            continue
+        near, far = (_to(anchor, side, rows) for side in (positive, negative))
+        whole.append(bool(near.min() > far.max()))
+        for good, cosine in zip(positive, near, strict=True):
+            for bad, other in zip(negative, far, strict=True):
+                name = f"{RANKED}:{good.type_id}>{bad.type_id}"
+                right.setdefault(name, []).append(bool(cosine > other))
+    if not whole:
+        return {}
+    every = [hit for hits in right.values() for hit in hits]
+    shares = {name: float(np.mean(hits)) for name, hits in sorted(right.items())}
+    return {RANKED: float(np.mean(every)), FAMILIES: float(np.mean(whole)), **shares}
+
+
+def _cosines(families: Sequence[Family], rows: Mapping[str, np.ndarray]) -> dict[str, float]:
+    found = {}
+    for role, name in COSINE.items():
+        values = [
+            value
+            for anchor, *variants in families
+            for value in _to(anchor, [m for m in variants if m.role == role], rows)
+        ]
+        if values:
+            found[name] = float(np.mean(values))
+            found[name + SPREAD] = float(np.std(values))
+    return found
+
+
+def _to(anchor: Member, others: Sequence[Member], rows: Mapping[str, np.ndarray]) -> np.ndarray:
+    """The anchor's cosine with each of the others."""
+    return np.array([float(rows[anchor.text] @ rows[member.text]) for member in others])
