@@ -77,7 +77,8 @@ def drawn(families: Sequence[Family], *, max_triples: int | None, seed: int) -> 
         return list(families)
     order = list(range(len(families)))
     random.Random(seed).shuffle(order)
-    chosen, total = [], 0
+    chosen: list[int] = []
+    total = 0
     for number in order:
         size = count_triples(families[number]) or len(families[number]) - 1
         if chosen and total + size > max_triples:

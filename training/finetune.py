@@ -15,7 +15,14 @@ from curation.encoders import fingerprint, load_encoder
 from db.errors import HedgerowError
 from training import checkpoints
 from training.adapters import add_adapter, merge_adapter
-from training.batches import Batches, FamilyBatches, InContext, TripleBatches, as_triples, count_triples
+from training.batches import (
+    Batches,
+    FamilyBatches,
+    InContext,
+    TripleBatches,
+    as_triples,
+    count_triples,
+)
 from training.devices import uses_bf16
 from training.family_data import drawn
 from training.held_out import HeldOut
@@ -30,7 +37,6 @@ from training.watching import Progress, require_finite
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
-    from torch import Tensor
 
 LARGEST_SEED = 2**32 - 1
 """NumPy takes no larger one."""

@@ -75,7 +75,9 @@ class HeldOut:
             found[QUESTIONS] = share_right(self._questions, rows)
         found |= _cosines(self._families, rows)
         if len(self._unrelated) > 1:
-            found[DRIFT] = float(np.sqrt(np.square(self._matrix(model) - self._matrix_before).mean()))
+            found[DRIFT] = float(
+                np.sqrt(np.square(self._matrix(model) - self._matrix_before).mean())
+            )
         if self._sts:
             sides = ([p.first for p in self._sts], [p.second for p in self._sts])
             first, second = np.split(encode_distinct(model, [*sides[0], *sides[1]]), 2)

@@ -20,7 +20,7 @@ from training.losses import Batch, Objective, flatten, objective
 from training.processes import ALONE, Group, add_gradients, agreed
 from training.recipe import Recipe
 from training.retention import Distillation
-from training.watching import LOGS_PER_RUN, Progress, diverged
+from training.watching import LOGS_PER_RUN, LOSS, PACE, RATE, Progress, diverged
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
@@ -186,9 +186,9 @@ class _Training:
         if step % max(1, self.course.steps // LOGS_PER_RUN) and step < self.course.steps:
             return
         now = time.monotonic()
-        self.progress.metric(step, "loss", sum(self.losses) / len(self.losses))
-        self.progress.metric(step, "learning_rate", self.optimizer.param_groups[0]["lr"])
-        self.progress.metric(step, "texts_per_second", self.texts / max(now - self.since, 1e-9))
+        self.progress.metric(step, LOSS, sum(self.losses) / len(self.losses))
+        self.progress.metric(step, RATE, self.optimizer.param_groups[0]["lr"])
+        self.progress.metric(step, PACE, self.texts / max(now - self.since, 1e-9))
         self.losses.clear()
         self.texts, self.since = 0, now
 

@@ -11,22 +11,27 @@ from sqlmodel import Session, col
 from curation.release import get_release, list_releases
 from db.errors import HedgerowError
 from db.models import Anchor, Polarity, Split, Status, TypeRow, Variant
-from db.runs import list_runs
+from db.runs import list_runs, metrics
 from training.figures import SAMPLE, Part
 from training.recipe import LARGEST_FILE, Recipe
+from training.watching import PACE
 
 KIND = "train"
 """The kind of a training's run."""
 
-TRIPLES_PER_SECOND = 15.0
-"""Of the built-in encoder on two CPU cores; what is told before this machine has trained once."""
+TEXTS_PER_SECOND = 50.0
+"""Forwards and backwards through the built-in encoder on two CPU cores; what is told before this
+machine has trained once."""
 
 TELLING_STEPS = 20
 """A shorter training is mostly loading; its pace says nothing about that of others."""
 
-# A training step passes three texts a triple forwards and backwards, and backwards costs twice as
-# much as forwards; measuring a text is one pass forwards.
-PASSES_PER_TRIPLE = 9
+FORWARD_ONLY = 3
+"""How many texts are measured in the time in which one is trained on: backwards costs twice as much
+as forwards."""
+
+PREPARING = 10.0
+"""Seconds until the first step: reading, loading the encoder."""
 
 
 class Plan(NamedTuple):
@@ -37,12 +42,26 @@ class Plan(NamedTuple):
         variants: accepted variants, in all splits.
         triples: of the train split; as many as are trained on unless the recipe limits them.
         anchors: of the train split, with at least one triple.
+        texts: of the train split, anchors and variants.
     """
 
     release: int | None
     variants: int
     triples: int
     anchors: int
+    texts: int
+
+    def rows(self, recipe: Recipe) -> int:
+        """How many families, or triples, a training goes through in an epoch, about."""
+        triples = min(self.triples, recipe.max_triples or self.triples)
+        if recipe.loss == "triples":
+            return triples
+        return round(self.anchors * triples / max(1, self.triples))
+
+    def texts_a_step(self, recipe: Recipe) -> float:
+        """How many texts a step passes forwards and backwards, about."""
+        of_row = 3.0 if recipe.loss == "triples" else self.texts / max(1, self.anchors)
+        return recipe.batch_size * (of_row + bool(recipe.distillation))
 
     def recipe(self) -> Recipe:
         """The default recipe; where there are fewer anchors than a batch needs, smaller batches."""
@@ -88,10 +107,12 @@ def plan(session: Session, release_number: int | None = None) -> Plan:
         return Plan(None, count_accepted(session), *_totals(session, _accepted_families()))
     release = get_release(session, release_number)
     part = release.summary["splits"].get(Split.TRAIN)
-    triples, anchors = (
-        (part["triples"], part["anchors"] - part["without_triples"]) if part else (0, 0)
-    )
-    return Plan(release.number, release.summary["variants"], triples, anchors)
+    if not part:
+        return Plan(release.number, release.summary["variants"], 0, 0, 0)
+    return Plan(
+        release.number, release.summary["variants"], part["triples"],
+        part["anchors"] - part["without_triples"], part["anchors"] + part["variants"],
+    )  # fmt: skip
 
 
 def count_accepted(session: Session) -> int:
@@ -133,28 +154,32 @@ def _accepted_families() -> Subquery:
     )
 
 
-def _totals(session: Session, families: Subquery) -> tuple[int, int]:
-    """(triples, anchors with a triple)."""
+def _totals(session: Session, families: Subquery) -> tuple[int, int, int]:
+    """(triples, anchors with a triple, texts of all anchors and variants)."""
     product = families.c.positive * families.c.negative
-    query = select(func.sum(product), func.sum(case((product > 0, 1), else_=0)))
-    total, anchors = session.execute(query).one()
-    return int(total or 0), int(anchors or 0)
+    query = select(
+        func.sum(product),
+        func.sum(case((product > 0, 1), else_=0)),
+        func.sum(families.c.positive + families.c.negative + 1),
+    )
+    return tuple(int(total or 0) for total in session.execute(query).one())  # type: ignore[return-value]
 
 
 def estimate(session: Session, plan: Plan, recipe: Recipe) -> Estimate:
-    """About how long a training takes here, judged by the last one from the same encoder."""
-    steps = recipe.steps(min(plan.triples, recipe.max_triples or plan.triples))
+    """About how long a training takes here, judged by the pace of the last from the same encoder."""
     variants = session.execute(select(func.count()).select_from(Variant)).scalar_one()
-    units = steps + measuring_steps(min(variants, SAMPLE * len(Part)), recipe)
+    measured = 2 * min(variants, SAMPLE * len(Part)) / FORWARD_ONLY
+    texts = recipe.steps(plan.rows(recipe)) * plan.texts_a_step(recipe) + measured
     for run in list_runs(session, kind=KIND):
-        parameters, seconds = run.parameters.get("recipe", {}), run.result.get("seconds", 0)
+        parameters, steps = run.parameters.get("recipe", {}), run.result.get("steps", 0)
         like = parameters.get("base_encoder") == recipe.base_encoder
-        if seconds and like and run.result["steps"] >= TELLING_STEPS:
-            rate = run.total * parameters["batch_size"] / seconds
-            return Estimate(units * recipe.batch_size / rate, run.id)
-    return Estimate(units * recipe.batch_size / TRIPLES_PER_SECOND, None)
+        if like and steps >= TELLING_STEPS:
+            paces = [pace for _, pace in metrics(session, run.id or 0, name=PACE)]
+            if paces:
+                return Estimate(PREPARING + texts * len(paces) / sum(paces), run.id)
+    return Estimate(PREPARING + texts / TEXTS_PER_SECOND, None)
 
 
-def measuring_steps(pairs: int, recipe: Recipe) -> int:
+def measuring_steps(pairs: int, texts_a_step: float) -> int:
     """As long as how many training steps the measuring of so many pairs takes, roughly."""
-    return max(1, round(pairs / (recipe.batch_size * PASSES_PER_TRIPLE)))
+    return max(1, round(2 * pairs / FORWARD_ONLY / texts_a_step))

@@ -26,7 +26,7 @@ class Question(NamedTuple):
 
 
 def questions(families: Iterable[Family]) -> list[Question]:
-    """Four questions for each family that has all four forms; the first variant of a type counts."""
+    """Four questions for each family with all four forms; the first variant of a type counts."""
     found = []
     for anchor, *variants in families:
         forms: dict[str, str] = {}

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import shutil
 import time
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from sqlalchemy import delete, select, update
+from sqlalchemy import Engine, delete, select, update
 from sqlmodel import Session, col
 
 from curation.encoder_rows import register_encoder
@@ -16,7 +17,8 @@ from db.engine import reading, writing
 from db.errors import HedgerowError
 from db.execution import RunContext
 from db.models import Encoder, ProbeCosine, Release, Run, RunMetric, Split, VariantCosine
-from db.runs import create_run
+from db.runs import create_run, get_run
+from db.settings import Settings
 from training import checkpoints
 from training.devices import device_to_oneself, share_the_processor
 from training.family_data import training_families
@@ -29,6 +31,7 @@ from training.probes import ensure_figure_1
 from training.processes import Group, joined
 from training.recipe import Recipe
 from training.saving import MODEL_FOLDER
+from training.watching import Silent
 
 DEFAULT_SEED = 42
 
@@ -82,6 +85,12 @@ class _Task(NamedTuple):
     sizes: dict[Part, int]
 
     @property
+    def measuring_steps(self) -> int:
+        """As long as how many training steps the measuring afterwards takes, roughly."""
+        texts = sum(map(len, self.data.families)) / max(1, len(self.data.families))
+        return measuring_steps(len(self.variant_ids), self.recipe.batch_size * texts)
+
+    @property
     def variant_ids(self) -> list[int]:
         return [key for ids in self.parts.values() for key in ids]
 
@@ -101,14 +110,31 @@ def work(context: RunContext) -> dict[str, Any]:
         return _work(context, group)
 
 
+def help_with(engine: Engine, settings: Settings, run_id: int) -> None:
+    """Compute as one of the processes of a training that another one leads (`torchrun`).
+
+    Reads the database and writes nothing.
+    """
+    share_the_processor()
+    with reading(engine) as session:
+        run = get_run(session, run_id)
+        task = _task(session, run.parameters)
+    with joined() as group:
+        finetune(
+            task.data, recipe=task.recipe, seed=task.seed, folder=settings.data_folder / run.folder,
+            progress=Silent(), group=group,
+        )  # fmt: skip
+
+
 def _work(context: RunContext, group: Group) -> dict[str, Any]:
     started = time.monotonic()
     _clear_earlier_attempt(context)
     context.update(0, 0, "Reading the release.")
-    task = _task(context)
+    with reading(context.engine) as session:
+        task = _task(session, context.parameters)
     context.update(0, 0, "Looking for the encoder.")
     base_id = _base_encoder(context, task.recipe.base_encoder)
-    progress = _Progress(context, measuring=measuring_steps(len(task.variant_ids), task.recipe))
+    progress = _Progress(context, measuring=task.measuring_steps)
     trained = finetune(
         task.data, recipe=task.recipe, seed=task.seed, folder=context.folder, progress=progress,
         group=group,
@@ -141,23 +167,22 @@ def _result(context: RunContext, task: _Task, trained: Trained) -> dict[str, Any
     }
 
 
-def _task(context: RunContext) -> _Task:
-    with reading(context.engine) as session:
-        release = get_release(session, int(context.parameters["release"]))
-        key = release.id or 0
-        recipe = Recipe.model_validate(context.parameters["recipe"])
-        return _Task(
-            release=release,
-            recipe=recipe,
-            seed=int(context.parameters["seed"]),
-            data=_data(session, key, recipe),
-            parts={part: sample(session, key, part) for part in Part},
-            sizes={part: count_part(session, key, part) for part in Part},
-        )
+def _task(session: Session, parameters: Mapping[str, Any]) -> _Task:
+    release = get_release(session, int(parameters["release"]))
+    key = release.id or 0
+    recipe = Recipe.model_validate(parameters["recipe"])
+    return _Task(
+        release=release,
+        recipe=recipe,
+        seed=int(parameters["seed"]),
+        data=_data(session, key, recipe),
+        parts={part: sample(session, key, part) for part in Part},
+        sizes={part: count_part(session, key, part) for part in Part},
+    )
 
 
 def _data(session: Session, release_id: int, recipe: Recipe) -> Data:
-    """The train split; its validation split is what is measured meanwhile, with nothing left out."""
+    """The train split; what is measured meanwhile is the whole validation split."""
     everything = Recipe(base_encoder=recipe.base_encoder)
     return Data(
         training_families(session, release_id, split=Split.TRAIN, recipe=recipe),

@@ -1,4 +1,4 @@
-"""Semantic textual similarity: pairs with scores given by people, and how well cosines follow them."""
+"""Semantic textual similarity: pairs scored by people, and how well cosines follow the scores."""
 
 from __future__ import annotations
 

@@ -14,6 +14,10 @@ LOGS_PER_RUN = 100
 """Points of the curves that are drawn step by step."""
 
 
+LOSS, RATE, PACE = "loss", "learning_rate", "texts_per_second"
+"""The names of the curves that every training has."""
+
+
 class Progress(Protocol):
     """What a training tells the outside, and how it hears that it shall stop."""
 
@@ -21,8 +25,8 @@ class Progress(Protocol):
         """So many of all steps are done; step 0 while the training is being prepared."""
 
     def metric(self, step: int, name: str, value: float) -> None:
-        """A point of a curve: 'loss', 'learning_rate', 'texts_per_second', or a figure of the
-        held-out part (`training.held_out`)."""
+        """A point of a curve: `LOSS`, `RATE`, `PACE`, or a figure of the held-out part
+        (`training.held_out`)."""
 
     def check(self) -> None:
         """Called several times a step; raises db.errors.RunCancelled to stop the training."""

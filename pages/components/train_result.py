@@ -166,8 +166,8 @@ def _model(run: Run) -> None:
     recipe = Recipe.model_validate(run.parameters["recipe"])
     versions = (f"{name} {run.versions[name]}" for name in _SHOWN if name in run.versions)
     st.text(
-        f"Trained in {run.result['steps']:,} steps with {recipe.batch_size} triples each, drawn "
-        f"from the {run.result['triples']:,} of release {run.result['release']} with seed "
+        f"Trained in {run.result['steps']:,} steps with {recipe.batch_size} {recipe.rows} each, on "
+        f"{run.result['triples']:,} triples of release {run.result['release']} with seed "
         f"{run.parameters['seed']}; training and measuring took "
         f"{run_view.duration(run.result['seconds'])}. Versions: {', '.join(versions)}."
     )

@@ -86,15 +86,15 @@ def _promise(wanted: Plan, text: str) -> str:
         return f"The recipe below can't be used yet. {error}"
     with reading(project.engine()) as session:
         guess = estimate(session, wanted, recipe)
-    used = min(wanted.triples, recipe.max_triples or wanted.triples)
+    rows = wanted.rows(recipe)
     if wanted.release is None:
         source = f"a first release, made from the {wanted.variants:,} accepted variants"
     else:
         source = f"release {wanted.release}"
     judged = f"going by run {guess.by_run}" if guess.by_run else "on two free cores"
     return (
-        f"Trains {recipe.base_encoder} on {source}: {recipe.steps(used):,} steps with "
-        f"{recipe.batch_size} of its {used:,} triples each. Takes "
+        f"Trains {recipe.base_encoder} on {source}: {recipe.steps(rows):,} steps with "
+        f"{recipe.batch_size} of its {rows:,} {recipe.rows} each. Takes "
         f"{run_view.duration(guess.seconds)}, {judged}; you can close the browser meanwhile."
     )
 
