@@ -1,4 +1,4 @@
-"""Checkpoints: what a training that was cut off goes on from, with the result of an unbroken one."""
+"""Checkpoints: a training that was cut off goes on from one, with the result of an unbroken one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Encoding a step's texts with gradients, in chunks of about one length: little of it is padding."""
+"""Encoding a step's texts with gradients, in chunks of about one length, with little padding."""
 
 from __future__ import annotations
 

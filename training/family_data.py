@@ -1,4 +1,4 @@
-"""The families of a release as a training sees them: what its recipe leaves out, and in what roles."""
+"""The families of a release as a training sees them: in what roles, and what is left out."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is measured while a training goes on: on families it does not learn from, held out by anchor.
+"""What is measured while a training goes on, on families held out from it by anchor.
 
 Every figure is a curve of the run, by its name here.
 """

@@ -166,7 +166,7 @@ def _totals(session: Session, families: Subquery) -> tuple[int, int, int]:
 
 
 def estimate(session: Session, plan: Plan, recipe: Recipe) -> Estimate:
-    """About how long a training takes here, judged by the pace of the last from the same encoder."""
+    """About how long a training takes here, by the pace of the last from the same encoder."""
     variants = session.execute(select(func.count()).select_from(Variant)).scalar_one()
     measured = 2 * min(variants, SAMPLE * len(Part)) / FORWARD_ONLY
     texts = recipe.steps(plan.rows(recipe)) * plan.texts_a_step(recipe) + measured
