@@ -11,7 +11,7 @@ import importlib.util
 import json
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from db.errors import HedgerowError
 
@@ -27,8 +27,9 @@ DEFAULT_WEIGHTS_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4
 HUB_ORGANISATION = "sentence-transformers"
 """Whose model a Hub name without an owner means, as in sentence-transformers itself."""
 
-# What a model needs: configuration, vocabulary, safetensors; never a pickle, never code.
-HUB_FILES = ["*.json", "*.txt", "*.model", "*.safetensors"]
+# What a model needs: configuration (that of the first ColBERTs is called artifact.metadata),
+# vocabulary, safetensors; never a pickle, never code.
+HUB_FILES = ["*.json", "*.txt", "*.model", "*.safetensors", "artifact.metadata"]
 HUB_FILES_LEFT_OUT = ["onnx/*", "openvino/*"]
 
 # Pickles can run code when they are loaded.
@@ -39,7 +40,7 @@ PICKLE_PATTERNS = ("*.bin", "*.pt", "*.pth", "*.pkl")
 FINGERPRINT_NAMES = frozenset(
     "modules.json config.json sentence_bert_config.json config_sentence_transformers.json "
     "tokenizer.json tokenizer_config.json special_tokens_map.json added_tokens.json "
-    "vocab.txt vocab.json merges.txt".split()
+    "vocab.txt vocab.json merges.txt artifact.metadata".split()
 )
 FINGERPRINT_SUFFIXES = frozenset({".safetensors", ".model"})
 
@@ -83,17 +84,31 @@ def load_encoder(name: str, *, device: str | None = None) -> SentenceTransformer
         HedgerowError: no such model, the Hub can't be reached, the weights are not safetensors,
             or the default's weights are not the known ones.
     """
+    model: SentenceTransformer = load_model(name, "SentenceTransformer", device=device)
+    return model
+
+
+def load_model(name: str, kind: str, *, device: str | None = None) -> Any:
+    """Load a model of one of sentence-transformers' classes, in evaluation mode.
+
+    Args:
+        name, device: as in `load_encoder`.
+        kind: 'SentenceTransformer', 'CrossEncoder', 'SparseEncoder' or 'MultiVectorEncoder'.
+
+    Raises:
+        HedgerowError: as in `load_encoder`.
+    """
     folder = encoder_folder(name)
     if name == DEFAULT_ENCODER:
         _check_default_weights(folder)
     _check_only_safetensors(folder)
 
-    from sentence_transformers import SentenceTransformer
+    import sentence_transformers
     from transformers.utils import logging as transformers_logging
 
     transformers_logging.disable_progress_bar()  # it would write into a run's log
     try:
-        model = SentenceTransformer(
+        model = getattr(sentence_transformers, kind)(
             str(folder),
             device=device,
             trust_remote_code=False,

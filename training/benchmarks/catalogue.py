@@ -1,0 +1,41 @@
+"""All benchmarks, in the order in which they are shown."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from db.errors import HedgerowError
+from training.benchmarks.benchmark import Benchmark
+from training.benchmarks.cannot import Cannot
+from training.benchmarks.excluir import ExcluIR
+from training.benchmarks.m3 import M3Counterfactual
+from training.benchmarks.nevir import NevIR
+from training.benchmarks.own import Hedgerow
+from training.benchmarks.semantoneg import SemAntoNeg
+
+BENCHMARKS: tuple[type[Benchmark[Any]], ...] = (
+    NevIR, ExcluIR, Cannot, M3Counterfactual, SemAntoNeg, Hedgerow,
+)  # fmt: skip
+
+NEGATION_AVERAGE = (NevIR.id, ExcluIR.id, Cannot.id, M3Counterfactual.id)
+"""Whose mean is the negation average of HedgeTriple's tables."""
+
+
+def benchmark(name: str) -> type[Benchmark[Any]]:
+    """The benchmark of this id.
+
+    Raises:
+        HedgerowError: there is none.
+    """
+    for entry in BENCHMARKS:
+        if entry.id == name:
+            return entry
+    known = ", ".join(entry.id for entry in BENCHMARKS)
+    raise HedgerowError(f"Expected a benchmark, found {name[:60]!r}; there are {known}.")
+
+
+def negation_average(scores: dict[str, float]) -> float | None:
+    """The mean of the four benchmarks, in points; None while one is missing."""
+    if not set(NEGATION_AVERAGE) <= scores.keys():
+        return None
+    return sum(scores[name] for name in NEGATION_AVERAGE) / len(NEGATION_AVERAGE)

@@ -1,0 +1,202 @@
+"""Chat models asked with the prompts of HedgeTriple (§5.2), behind any OpenAI-compatible address."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import re
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from hashlib import sha256
+from typing import TypeVar
+
+import numpy as np
+
+from curation.generation.asking import FIRST_WAIT, LONGEST_WAIT, PASSING
+from curation.generation.client import ChatModel
+from curation.generation.completions import CallError
+from db.errors import HedgerowError
+from training.benchmarks.benchmark import Asks, Question
+from training.benchmarks.scorers.scorer import Pair, Progress, Scorer
+
+RELEVANCE = """Document 1: {first}
+Document 2: {second}
+Query: {query}
+Which document is more relevant to the query? Please choose 1 or 2.
+Answer:"""
+
+SIMILARITY = """Determine the similarity between the following two sentences (S1, S2). The score \
+should be ranging from -1.0 to 1.0, and can be a decimal.
+S1: {first}
+S2: {second}
+Score:"""
+
+ATTEMPTS = 5
+"""Of a prompt, where the server stumbles; one that answers with something else is asked twice."""
+
+ASKED_TWICE = 2
+
+IN_A_ROW = 10
+"""Prompts without any answer from the server, one after another, after which it counts as down."""
+
+_CHOICE = re.compile(r"(?<![\d.])([12])(?![\d])(?!\.\d)")
+_NUMBER = re.compile(r"[-+−–]?(?:\d+(?:\.\d+)?|\.\d+)")
+
+Read = Callable[[str], float | None]
+Found = TypeVar("Found")
+
+
+@dataclass
+class Chat(Scorer):
+    """Asks which of two documents is more relevant, or how similar two sentences are.
+
+    Which document comes first is drawn by their texts, the same for both queries of a NevIR pair, so
+    that a model that always says '1' gains nothing. The paper does not say what it did.
+
+    Attributes:
+        model: should have temperature 0, and room in `max_tokens` if it thinks aloud first.
+        at_once: prompts under way.
+        prompts, unanswered: how many distinct prompts were asked, and had no usable answer.
+    """
+
+    model: ChatModel
+    at_once: int = 8
+    first_wait: float = FIRST_WAIT
+    prompts: int = 0
+    unanswered: int = 0
+    _failures: int = field(default=0, init=False, repr=False)
+    _said: str = field(default="", init=False, repr=False)
+
+    architecture = "chat"
+
+    def score(
+        self, pairs: Sequence[Pair], *, asks: Asks, on_progress: Progress | None = None
+    ) -> np.ndarray:
+        """The similarity of each pair as the model states it, in [-1, 1]; NaN where it does not.
+
+        Raises:
+            HedgerowError: the server refuses the key or the model, or is down.
+        """
+        prompts = [SIMILARITY.format(first=first, second=second) for first, second in pairs]
+        return np.array(self._asked(prompts, read_score, on_progress), dtype=np.float64)
+
+    def answer(
+        self, questions: Sequence[Question], *, asks: Asks, on_progress: Progress | None = None
+    ) -> list[np.ndarray]:
+        """Of two documents the chosen one has 1, the other 0; else as in `score`."""
+        if asks == "similarity" or any(len(q.candidates) != 2 for q in questions):
+            return super().answer(questions, asks=asks, on_progress=on_progress)
+        swapped = [_swapped(*question.candidates) for question in questions]
+        prompts = [
+            RELEVANCE.format(
+                query=text, first=candidates[other], second=candidates[not other]
+            )
+            for (text, candidates), other in zip(questions, swapped, strict=True)
+        ]
+        found = self._asked(prompts, read_choice, on_progress)
+        return [
+            np.array([math.nan] * 2 if math.isnan(choice) else [1 - chosen, chosen], dtype=float)
+            for choice, other in zip(found, swapped, strict=True)
+            for chosen in [float((choice == 2) != other)]
+        ]
+
+    def _asked(
+        self, prompts: Sequence[str], read: Read, on_progress: Progress | None
+    ) -> list[float]:
+        """What was read of the answer to each prompt; NaN where there is nothing to read."""
+        different = list(dict.fromkeys(prompts))
+        found = asyncio.run(self._all(different, read, on_progress))
+        self.prompts += len(different)
+        self.unanswered += sum(map(math.isnan, found))
+        answers = dict(zip(different, found, strict=True))
+        return [answers[prompt] for prompt in prompts]
+
+    async def _all(
+        self, prompts: Sequence[str], read: Read, on_progress: Progress | None
+    ) -> list[float]:
+        room = asyncio.Semaphore(self.at_once)
+        done = 0
+
+        async def one(prompt: str) -> float:
+            nonlocal done
+            async with room:
+                value = await self._one(prompt, read)
+            done += 1
+            if on_progress:
+                on_progress(done, len(prompts))
+            return value
+
+        try:
+            return await _together([one(prompt) for prompt in prompts])
+        finally:
+            await self.model.close()
+            self.model._client = None
+
+    async def _one(self, prompt: str, read: Read) -> float:
+        """One prompt, asked again where that may help."""
+        answers = 0
+        for attempt in range(ATTEMPTS):
+            try:
+                reply = await self.model.ask(prompt, None)
+            except CallError as error:
+                self._said = self.model.without_key(str(error))
+                if error.problem not in PASSING:
+                    break
+                wait = min(self.first_wait * 2**attempt, LONGEST_WAIT)
+                await asyncio.sleep(wait if error.retry_after is None else error.retry_after)
+                continue
+            self._failures = 0
+            value = read(reply.raw)
+            answers += 1
+            if value is not None:
+                return value
+            if answers == ASKED_TWICE:
+                return math.nan
+        if not answers:
+            self._count_failure()
+        return math.nan
+
+    def _count_failure(self) -> None:
+        self._failures += 1
+        if self._failures >= IN_A_ROW:
+            raise HedgerowError(
+                f"{self.model.where} gave no answer to {IN_A_ROW} prompts in a row "
+                f"({self._said[:200]}); check it, and run the benchmark again."
+            )
+
+
+async def _together(work: Sequence[Awaitable[Found]]) -> list[Found]:
+    """The results of all; the first error ends the others."""
+    tasks = [asyncio.ensure_future(part) for part in work]
+    try:
+        return list(await asyncio.gather(*tasks))
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+def _swapped(first: str, second: str) -> bool:
+    """Whether the second document is shown first: drawn by both texts, whatever their order."""
+    low, high = sorted((first, second))
+    low_first = sha256(f"{low}\0{high}".encode()).digest()[0] % 2 == 0
+    return low_first != (first == low)
+
+
+def read_choice(raw: str) -> float | None:
+    """1 or 2, as an answer says; the last one, since models may think aloud. None if neither."""
+    found = _CHOICE.findall(_plain(raw))
+    return float(found[-1]) if found else None
+
+
+def read_score(raw: str) -> float | None:
+    """A number from -1 to 1, as an answer says; the last one. None if there is none."""
+    found = [
+        float(text.replace("−", "-").replace("–", "-")) for text in _NUMBER.findall(_plain(raw))
+    ]
+    return next((value for value in reversed(found) if -1.0 <= value <= 1.0), None)
+
+
+def _plain(raw: str) -> str:
+    """An answer without the thoughts that some models put before it."""
+    return raw.rpartition("</think>")[2]

@@ -1,0 +1,122 @@
+"""Which architecture a model has, and the scorer for it.
+
+Sentence-transformers loads any model as any of its classes and puts new, random layers where some
+are missing; here such a model is refused.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from curation.encoders import encoder_folder, load_encoder, load_model
+from db.errors import HedgerowError
+from training.benchmarks.scorers.encoders import BiEncoder, Cross, Sparse
+from training.benchmarks.scorers.late import Late
+from training.benchmarks.scorers.lexical import Random, TfIdf
+from training.benchmarks.scorers.scorer import Scorer
+
+KINDS = {
+    BiEncoder.architecture: "SentenceTransformer",
+    Cross.architecture: "CrossEncoder",
+    Sparse.architecture: "SparseEncoder",
+    Late.architecture: "MultiVectorEncoder",
+}
+"""Architecture → sentence-transformers' class."""
+
+WITHOUT_MODEL = (TfIdf.architecture, Random.architecture)
+
+ARCHITECTURES = (*KINDS, *WITHOUT_MODEL, "chat")
+"""All that a benchmark can be run with; a chat model is made by ``chat.Chat`` itself."""
+
+_OLD_COLBERT = "ColBERT"
+"""What PyLate wrote as the model's type before sentence-transformers had the architecture."""
+
+
+def load_scorer(
+    name: str, architecture: str = "", *, device: str | None = None, seed: int = 0
+) -> Scorer:
+    """The scorer of a model, or of an architecture that needs none.
+
+    Args:
+        name: as in ``curation.encoders.load_encoder``; no matter where no model is needed.
+        architecture: one of `ARCHITECTURES` but 'chat'; '' takes what the model's files say.
+        seed: of the random scores.
+
+    Raises:
+        HedgerowError: no such model or architecture, or the model has another one.
+    """
+    if architecture == TfIdf.architecture:
+        return TfIdf()
+    if architecture == Random.architecture:
+        return Random(seed)
+    if architecture and architecture not in KINDS:
+        raise HedgerowError(
+            f"Expected an architecture, found {architecture[:60]!r}; there are "
+            f"{', '.join(ARCHITECTURES)}."
+        )
+    folder = encoder_folder(name)
+    found = architecture_of(folder)
+    wanted = architecture or found
+    if wanted != found and not (wanted == Sparse.architecture and _masked_language_model(folder)):
+        raise HedgerowError(
+            f"Expected a {wanted} in {name!r}, found a {found}; choose that architecture, or "
+            "another model."
+        )
+    return _scorer(name, wanted, device)
+
+
+def _scorer(name: str, architecture: str, device: str | None) -> Scorer:
+    if architecture == BiEncoder.architecture:
+        return BiEncoder(load_encoder(name, device=device))
+    model = load_model(name, KINDS[architecture], device=device)
+    makers: dict[str, Any] = {
+        Cross.architecture: Cross, Sparse.architecture: Sparse, Late.architecture: Late,
+    }  # fmt: skip
+    scorer: Scorer = makers[architecture](model)
+    return scorer
+
+
+def architecture_of(folder: Path) -> str:
+    """What the files of a model say that it is; a plain transformer is a bi-encoder.
+
+    Raises:
+        HedgerowError: they are damaged.
+    """
+    kind = _read(folder / "config_sentence_transformers.json").get("model_type")
+    if kind == _OLD_COLBERT:
+        return Late.architecture
+    for architecture, name in KINDS.items():
+        if kind == name:
+            return architecture
+    named = [str(name) for name in _read(folder / "config.json").get("architectures") or []]
+    if "HF_ColBERT" in named:
+        return Late.architecture
+    if any(name.endswith("ForSequenceClassification") for name in named):
+        return Cross.architecture
+    if "SpladePooling" in _text(folder / "modules.json"):
+        return Sparse.architecture
+    return BiEncoder.architecture
+
+
+def _masked_language_model(folder: Path) -> bool:
+    """Whether the model has a head over its vocabulary, all that SPLADE needs."""
+    named = _read(folder / "config.json").get("architectures") or []
+    plain = not (folder / "modules.json").is_file()
+    return plain and any(str(name).endswith("ForMaskedLM") for name in named)
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        found = json.loads(_text(path) or "{}")
+    except ValueError as error:
+        raise HedgerowError(f"Expected JSON in {str(path)!r}: {error}.") from error
+    return found if isinstance(found, dict) else {}
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8") if path.is_file() else ""
+    except (OSError, UnicodeDecodeError) as error:
+        raise HedgerowError(f"Could not read {str(path)!r}: {error}.") from error
