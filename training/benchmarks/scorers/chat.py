@@ -6,7 +6,7 @@ import asyncio
 import math
 import re
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from typing import TypeVar
 
@@ -39,8 +39,13 @@ ASKED_TWICE = 2
 IN_A_ROW = 10
 """Prompts without any answer from the server, one after another, after which it counts as down."""
 
-_CHOICE = re.compile(r"(?<![\d.])([12])(?![\d])(?!\.\d)")
-_NUMBER = re.compile(r"[-+−–]?(?:\d+(?:\.\d+)?|\.\d+)")
+_CHOICE = re.compile(r"(?<![\w.])([12])(?!\w|\.\d)")
+_FIRST_CHOICE = re.compile(r"\W*(?:the |document |doc |option )*#?([12])(?!\w|\.\d)", re.IGNORECASE)
+_NUMBER = r"(?<![\w.])[-+−–]?(?:\d+(?:\.\d+)?|\.\d+)(?![\w%]|\.\d)"
+_FIRST_NUMBER = re.compile(rf"[\s*_`'\"(]*({_NUMBER})")
+_AFTER = r"\b(?:answer|score|similarity)\b[^\d+−–-]{0,40}?"
+_CHOICE_AFTER = re.compile(rf"{_AFTER}([12])(?!\w|\.\d)", re.IGNORECASE)
+_NUMBER_AFTER = re.compile(rf"{_AFTER}({_NUMBER})", re.IGNORECASE)
 
 Read = Callable[[str], float | None]
 Found = TypeVar("Found")
@@ -114,13 +119,14 @@ class Chat(Scorer):
     async def _all(
         self, prompts: Sequence[str], read: Read, on_progress: Progress | None
     ) -> list[float]:
+        model = replace(self.model)  # a connection belongs to its event loop
         room = asyncio.Semaphore(self.at_once)
         done = 0
 
         async def one(prompt: str) -> float:
             nonlocal done
             async with room:
-                value = await self._one(prompt, read)
+                value = await self._one(model, prompt, read)
             done += 1
             if on_progress:
                 on_progress(done, len(prompts))
@@ -129,15 +135,14 @@ class Chat(Scorer):
         try:
             return await _together([one(prompt) for prompt in prompts])
         finally:
-            await self.model.close()
-            self.model._client = None
+            await model.close()
 
-    async def _one(self, prompt: str, read: Read) -> float:
+    async def _one(self, model: ChatModel, prompt: str, read: Read) -> float:
         """One prompt, asked again where that may help."""
         answers = 0
         for attempt in range(ATTEMPTS):
             try:
-                reply = await self.model.ask(prompt, None)
+                reply = await model.ask(prompt, None)
             except CallError as error:
                 self._said = self.model.without_key(str(error))
                 if error.problem not in PASSING:
@@ -184,17 +189,34 @@ def _swapped(first: str, second: str) -> bool:
 
 
 def read_choice(raw: str) -> float | None:
-    """1 or 2, as an answer says; the last one, since models may think aloud. None if neither."""
-    found = _CHOICE.findall(_plain(raw))
-    return float(found[-1]) if found else None
+    """1 or 2, as an answer says: at its beginning, after 'answer', or as the only one it names.
+
+    None where it names neither, or both.
+    """
+    text = _plain(raw)
+    if begun := _FIRST_CHOICE.match(text):
+        return float(begun[1])
+    named = set(_CHOICE_AFTER.findall(text)) or set(_CHOICE.findall(text))
+    return float(named.pop()) if len(named) == 1 else None
 
 
 def read_score(raw: str) -> float | None:
-    """A number from -1 to 1, as an answer says; the last one. None if there is none."""
-    found = [
-        float(text.replace("−", "-").replace("–", "-")) for text in _NUMBER.findall(_plain(raw))
-    ]
-    return next((value for value in reversed(found) if -1.0 <= value <= 1.0), None)
+    """A number from -1 to 1: at an answer's beginning, after 'score', or the only one in it.
+
+    None where there is none, or it is outside.
+    """
+    text = _plain(raw)
+    if begun := _FIRST_NUMBER.match(text):
+        named = {_number(begun[1])}
+    else:
+        named = set(map(_number, _NUMBER_AFTER.findall(text)))
+        named = named or set(map(_number, re.findall(_NUMBER, text)))
+    value = named.pop() if len(named) == 1 else math.inf
+    return value if -1.0 <= value <= 1.0 else None
+
+
+def _number(text: str) -> float:
+    return float(text.replace("−", "-").replace("–", "-"))
 
 
 def _plain(raw: str) -> str:
