@@ -81,8 +81,8 @@ class Overlap:
 class Runs:
     """The texts of a release, ready to be compared with any number of tests.
 
-    Held as sorted 64-bit hashes: 8 bytes for each distinct run and text. That any two of ten million
-    different runs have the same one has odds of one in 400,000.
+    Held as sorted 64-bit hashes: 8 bytes for each distinct run and text. That any two of ten
+    million different runs have the same one has odds of one in 400,000.
     """
 
     def __init__(self, texts: Iterable[str], *, n: int = SHORTEST) -> None:
@@ -115,9 +115,7 @@ class Runs:
         return _in(hashes, self._wholes)
 
 
-def overlap(
-    samples: Iterable[Sequence[str]], runs: Runs, *, texts: Iterable[str] = ()
-) -> Overlap:
+def overlap(samples: Iterable[Sequence[str]], runs: Runs, *, texts: Iterable[str] = ()) -> Overlap:
     """Compare a test with a release.
 
     Args:

@@ -17,8 +17,8 @@ from training.benchmarks.metrics import MetricKind, Part, metric_of
 Item = TypeVar("Item", bound=Hashable)
 
 Asks = Literal["relevance", "similarity"]
-"""What a score says of two texts: how well a document answers a query, or how alike they are. Models
-with prompts of their own for queries and documents, and chat models, are asked accordingly."""
+"""What a score says of two texts: how well a document answers a query, or how alike they are.
+Models with prompts of their own for queries and documents, and chat models, are asked so."""
 
 
 class Question(NamedTuple):

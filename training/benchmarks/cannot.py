@@ -1,4 +1,4 @@
-"""CANNOT: pairs of sentences, many of which differ in a negation, with how alike people find them."""
+"""CANNOT: pairs of sentences, many of which differ in a negation, and how alike they are."""
 
 from __future__ import annotations
 

@@ -85,7 +85,9 @@ class NevIR(Benchmark[Pair]):
             scores=(*map(float, first), *map(float, second)),
             group=item.key,
             marks=(Mark("edit", edit, right),) if edit else (),
-            texts=dict(zip(("q1", "q2", "doc1", "doc2"), item.queries + item.documents, strict=True)),
+            texts=dict(
+                zip(("q1", "q2", "doc1", "doc2"), item.queries + item.documents, strict=True)
+            ),
         )
 
     def aside(self, item: Pair) -> Question:

@@ -92,9 +92,9 @@ def compare(first: Result, second: Result, *, seed: int = 0) -> Comparison:
 
     Where each item is right or wrong by itself, McNemar's exact test: among the items that only one
     model got right, each is as likely to be first's as second's. Where items come in groups made
-    from the same sentence, or the score is a correlation, McNemar does not hold; there a permutation
-    test swaps the two models' answers, group by group, at random (for a correlation their ranks,
-    since different models' scores are on different scales).
+    from the same sentence, or the score is a correlation, McNemar does not hold; there a
+    permutation test swaps the two models' answers, group by group, at random (for a correlation
+    their ranks, since different models' scores are on different scales).
 
     Raises:
         HedgerowError: the results are of different benchmarks or data.
@@ -147,15 +147,17 @@ def _sampler(result: Result) -> tuple[int, Values]:
     """How many units there are to draw, and the score of those that are drawn."""
     if result.kind == "spearman":
         gold, given = gold_and_given(result.rows)
-        return len(gold), lambda drawn: POINTS * _correlation(
-            rankdata(gold[drawn], axis=-1), rankdata(given[drawn], axis=-1)
+        return (
+            len(gold),
+            lambda drawn: (
+                POINTS
+                * _correlation(rankdata(gold[drawn], axis=-1), rankdata(given[drawn], axis=-1))
+            ),
         )
     units = _units(result.rows)
     right = np.array([sum(bool(result.rows[n].right) for n in rows) for rows in units])
     sizes = np.array([len(rows) for rows in units])
-    return len(units), lambda drawn: (
-        POINTS * right[drawn].sum(axis=-1) / sizes[drawn].sum(axis=-1)
-    )
+    return len(units), lambda drawn: POINTS * right[drawn].sum(axis=-1) / sizes[drawn].sum(axis=-1)
 
 
 def _correlation(first: np.ndarray, second: np.ndarray) -> np.ndarray:
@@ -163,9 +165,7 @@ def _correlation(first: np.ndarray, second: np.ndarray) -> np.ndarray:
     one = first - first.mean(axis=-1, keepdims=True)
     two = second - second.mean(axis=-1, keepdims=True)
     scale = np.sqrt((one**2).sum(axis=-1) * (two**2).sum(axis=-1))
-    return np.divide(
-        (one * two).sum(axis=-1), scale, out=np.zeros_like(scale), where=scale > 0
-    )
+    return np.divide((one * two).sum(axis=-1), scale, out=np.zeros_like(scale), where=scale > 0)
 
 
 def _aligned(first: Result, second: Result) -> tuple[list[Row], list[Row]]:

@@ -1,4 +1,4 @@
-"""Chat models asked with the prompts of HedgeTriple (§5.2), behind any OpenAI-compatible address."""
+"""Chat models, asked with the prompts of HedgeTriple (§5.2)."""
 
 from __future__ import annotations
 
@@ -55,8 +55,8 @@ Found = TypeVar("Found")
 class Chat(Scorer):
     """Asks which of two documents is more relevant, or how similar two sentences are.
 
-    Which document comes first is drawn by their texts, the same for both queries of a NevIR pair, so
-    that a model that always says '1' gains nothing. The paper does not say what it did.
+    Which document comes first is drawn by their texts, the same for both queries of a NevIR pair,
+    so that a model that always says '1' gains nothing. The paper does not say what it did.
 
     Attributes:
         model: should have temperature 0, and room in `max_tokens` if it thinks aloud first.
@@ -93,9 +93,7 @@ class Chat(Scorer):
             return super().answer(questions, asks=asks, on_progress=on_progress)
         swapped = [_swapped(*question.candidates) for question in questions]
         prompts = [
-            RELEVANCE.format(
-                query=text, first=candidates[other], second=candidates[not other]
-            )
+            RELEVANCE.format(query=text, first=candidates[other], second=candidates[not other])
             for (text, candidates), other in zip(questions, swapped, strict=True)
         ]
         found = self._asked(prompts, read_choice, on_progress)

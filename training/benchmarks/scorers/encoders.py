@@ -59,7 +59,7 @@ class BiEncoder(Scorer):
         return np.stack(list(self._known.values()))
 
     def _prompts(self, asks: Asks) -> tuple[str, str]:
-        """What stands before a query and before a document; a default prompt is put there anyway."""
+        """What stands before a query and a document; a default prompt is put there anyway."""
         prompts = self.model.prompts
         if asks == "similarity" or self.model.default_prompt_name:
             return "", ""

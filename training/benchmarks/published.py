@@ -1,0 +1,70 @@
+"""The numbers that the papers print, to stand beside measured ones, and never among them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+FILE = Path(__file__).parents[1] / "reference" / "published.json"
+
+NEGATION, GENERAL, LLM = "negation", "general", "llm"
+"""What a line is of that is no benchmark here: the average of the four negation benchmarks, that of
+MTEB's kinds of tasks (one kind is 'general:STS'), that of language models' tests ('llm:MMLU')."""
+
+
+class Published(NamedTuple):
+    """A number of a paper.
+
+    Attributes:
+        benchmark: the id of one of ``catalogue.BENCHMARKS``, or as `NEGATION`, `GENERAL`, `LLM`.
+        label: how the paper calls it.
+        model: how the paper calls it.
+        hub: the model's name on the model hub; '' where the paper gives none.
+        score: in points.
+        table, title, paper: where it stands.
+        suite: of MTEB, which a general average is of: 'full' or 'lite'; '' elsewhere.
+        published: what marks it in a table; a measured score has none.
+    """
+
+    benchmark: str
+    label: str
+    model: str
+    hub: str
+    score: float
+    table: str
+    title: str
+    paper: str
+    suite: str
+    published: Literal[True] = True
+
+
+@cache
+def published() -> tuple[Published, ...]:
+    """All of them, table by table, line by line."""
+    tables = json.loads(FILE.read_text(encoding="utf-8"))["tables"]
+    return tuple(number for table in tables for number in _numbers(table))
+
+
+def _numbers(table: dict[str, Any]) -> Iterator[Published]:
+    for row in table["rows"]:
+        for model, score in zip(table["models"], row["scores"], strict=True):
+            if score is not None:
+                yield Published(
+                    row["benchmark"], row["label"], model["name"], model["hub"], float(score),
+                    table["id"], table["title"], table["paper"], table["suite"],
+                )  # fmt: skip
+
+
+def of_benchmark(name: str) -> list[Published]:
+    """What is published about a benchmark, the highest first.
+
+    A number that several tables have is given once.
+    """
+    found: dict[tuple[str, float], Published] = {}
+    for number in published():
+        if number.benchmark == name:
+            found.setdefault((number.hub or number.model, number.score), number)
+    return sorted(found.values(), key=lambda number: -number.score)
