@@ -83,6 +83,7 @@ class ChatServer:
         spread: seconds by which delays differ at most, drawn by the prompt.
         sent_on_to: an address that it redirects every request to.
         hear: told each prompt that it is asked, before the answer.
+        says: what it answers to a prompt instead of variants and opinions; None: the usual.
     """
 
     def __init__(
@@ -101,6 +102,7 @@ class ChatServer:
         self.spread = spread
         self.sent_on_to = ""
         self.hear: Callable[[str], None] = lambda prompt: None
+        self.says: Callable[[str], str | None] = lambda prompt: None
         self.asked: Counter[str] = Counter()
         self.answered: Counter[str] = Counter()
         self.at_once = self.most_at_once = 0
@@ -183,7 +185,10 @@ class ChatServer:
             if not fault:
                 self.answered[prompt] += 1
             texts, finish = self._faulty(answer_to(prompt), fault)
-            await _json(send, 200, _completion(request, prompt, texts, finish, fault))
+            completion = _completion(request, prompt, texts, finish, fault)
+            if not fault and (said := self.says(prompt)) is not None:
+                completion["choices"][0]["message"]["content"] = said
+            await _json(send, 200, completion)
 
     @staticmethod
     def _faulty(texts: dict[str, str], fault: str) -> tuple[dict[str, str], str]:

@@ -16,7 +16,7 @@ SENTENCES = [
 NEVIR: list[dict[str, Any]] = [
     {"id": "1-2", "WorkerId": 1,
      "q1": "Which bridge was shut in winter?", "q2": "Which bridge was open in winter?",
-     "doc1": "The old bridge was not open in winter.", "doc2": "The old bridge was open in winter."},
+     "doc1": "The bridge was not open in winter.", "doc2": "The bridge was open in winter."},
     {"id": "2-3", "WorkerId": 2,
      "q1": "Who was able to read?", "q2": "Who never learnt to read?",
      "doc1": "Anna learnt to read at school.", "doc2": "Anna never learnt to read at school."},
