@@ -13,6 +13,7 @@ from curation.release import create_release
 from db.engine import reading, writing
 from db.errors import HedgerowError
 from db.models import Split
+from tests.databases import one_database
 from training.benchmarks.measure import measure
 from training.benchmarks.own import Hedgerow, Kin, Variant
 from training.benchmarks.scorers.encoders import BiEncoder
@@ -45,6 +46,7 @@ def test_a_tie_is_wrong_and_reported() -> None:
     assert (result.score, result.ties, result.rows[0].outcome) == (0.0, 1, "tied")
 
 
+@one_database
 def test_the_test_split_of_a_release_agrees_with_what_a_training_measures(
     project: Engine, tiny_encoder: Path
 ) -> None:

@@ -12,6 +12,13 @@ from training.benchmarks.catalogue import (
 from training.benchmarks.general import TaskScore, average
 from training.benchmarks.published import GENERAL, LLM, NEGATION, of_benchmark, published
 
+MISPRINTED = {
+    ("hedgetriple_table_2", "Only negation"), ("hedgetriple_table_2", "Only hedging"),
+    ("hedgetriple_table_3", "Llama-3-8B-Instruct"), ("hedgetriple_table_3", "Only negation"),
+    ("hedgetriple_table_3", "Only hedging"),
+}  # fmt: skip
+"""Averages that do not follow from the lines above them."""
+
 MPNET = "sentence-transformers/all-mpnet-base-v2"
 
 
@@ -30,17 +37,17 @@ def test_every_number_is_of_something_and_marked() -> None:
         assert number.benchmark in ids or kind in (NEGATION, GENERAL, LLM)
         assert number.published and number.paper and number.title and number.label
         assert -100 <= number.score <= 100
-    assert len(published()) == 148
+    assert len(published()) == 178
 
 
 @pytest.mark.parametrize(
     "table", ["hedgetriple_table_1", "hedgetriple_table_2", "hedgetriple_table_3"]
 )
 def test_the_negation_average_is_the_papers(table: str) -> None:
-    for scores in by_model(table).values():
-        mean = negation_average(scores)
-        assert mean == pytest.approx(scores[NEGATION], abs=0.011)
-    assert negation_average({name: 1.0 for name in NEGATION_AVERAGE[1:]}) is None
+    for model, scores in by_model(table).items():
+        follows = negation_average(scores) == pytest.approx(scores[NEGATION], abs=0.011)
+        assert follows == ((table, model) not in MISPRINTED)
+    assert negation_average(dict.fromkeys(NEGATION_AVERAGE[1:], 1.0)) is None
 
 
 @pytest.mark.parametrize("table", ["hedgetriple_table_1", "hedgetriple_table_2"])
@@ -53,7 +60,7 @@ def test_the_general_average_is_the_papers(table: str) -> None:
             if name.startswith(f"{GENERAL}:")
         ]
         assert len(lines) == 7
-        assert average(lines) == pytest.approx(scores[GENERAL], abs=0.011)
+        assert average(lines) == pytest.approx(scores[GENERAL], abs=0.03), "its lines are rounded"
 
 
 def test_a_benchmarks_numbers_come_highest_first_and_once() -> None:
