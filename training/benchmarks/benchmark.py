@@ -58,7 +58,7 @@ class Row:
             evidence; an item's own key where it stands alone.
         marks: the parts of the breakdowns that the item counts in.
         texts: the item's texts by what they are, for a person to look at.
-        uid: of the anchor that the item was made from, where it is one of the project's.
+        uids: of those texts that are the project's own, by the same names as in ``texts``.
     """
 
     key: str
@@ -71,7 +71,7 @@ class Row:
     group: str = ""
     marks: tuple[Mark, ...] = ()
     texts: Mapping[str, str] = field(default_factory=dict)
-    uid: str = ""
+    uids: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,8 @@ NEGATED, PLAIN, ONE = "prefers negated", "prefers non-negated", "prefers one"
 """Figure 4. `ONE`: it cannot be told which of the two documents is the one with the negation."""
 
 EDITS = {"2": "scope", "3": "affirmative"}
-"""The last part of an entry's id: how CondaQA's annotators changed the first passage (Figure 7)."""
+"""The last part of an entry's id: how CondaQA's annotators changed the passage (Figure 7). Before it
+stands the passage's number; pairs of the same passage are a group."""
 
 
 class Pair(NamedTuple):
@@ -75,7 +76,8 @@ class NevIR(Benchmark[Pair]):
         tied = whole and (one_tied or two_tied)
         outcome = UNANSWERED if not whole else TIED if tied else _outcome(own, other, item)
         right = outcome == CORRECT
-        edit = EDITS.get(item.key.rpartition("-")[2], "")
+        passage, _, number_of_edit = item.key.rpartition("-")
+        edit = EDITS.get(number_of_edit, "") if passage else ""
         return Row(
             key=item.key,
             outcome=outcome,
@@ -83,7 +85,7 @@ class NevIR(Benchmark[Pair]):
             tied=tied,
             answered=whole,
             scores=(*map(float, first), *map(float, second)),
-            group=item.key,
+            group=passage or item.key,
             marks=(Mark("edit", edit, right),) if edit else (),
             texts=dict(
                 zip(("q1", "q2", "doc1", "doc2"), item.queries + item.documents, strict=True)

@@ -22,10 +22,11 @@ Of several variants of a type, each pair of two types counts them all."""
 
 
 class Variant(NamedTuple):
-    """A text of a type."""
+    """A text of a type; its uid leads to its record."""
 
     type_id: str
     text: str
+    uid: str = ""
 
 
 class Kin(NamedTuple):
@@ -67,8 +68,8 @@ class Hedgerow(Benchmark[Kin]):
             Kin(
                 family.anchor_uid,
                 family.anchor,
-                tuple(Variant(v.type_id, v.text) for v in family.positives),
-                tuple(Variant(v.type_id, v.text) for v in family.negatives),
+                tuple(Variant(v.type_id, v.text, v.uid) for v in family.positives),
+                tuple(Variant(v.type_id, v.text, v.uid) for v in family.negatives),
             )
             for family in triples.families(session, release_id, split=split)
             if family.positives and family.negatives
@@ -89,6 +90,7 @@ class Hedgerow(Benchmark[Kin]):
         near, far = np.split(scores[0], [len(item.positives)])
         right, tied = above(near, far)
         whole = answered(scores)
+        named = _named(item.positives) | _named(item.negatives)
         return Row(
             key=item.uid,
             outcome=RIGHT if right else TIED if tied else WRONG if whole else UNANSWERED,
@@ -98,8 +100,8 @@ class Hedgerow(Benchmark[Kin]):
             scores=tuple(map(float, scores[0])),
             group=item.uid,
             marks=tuple(_marks(item, near, far)),
-            texts={"anchor": item.anchor, **_named(item.positives), **_named(item.negatives)},
-            uid=item.uid,
+            texts={"anchor": item.anchor, **{name: v.text for name, v in named.items()}},
+            uids={"anchor": item.uid, **{name: v.uid for name, v in named.items()}},
         )
 
 
@@ -126,10 +128,10 @@ def _by_type(variants: Sequence[Variant]) -> dict[str, list[int]]:
     return rows
 
 
-def _named(variants: Sequence[Variant]) -> dict[str, str]:
-    """Texts by type; a further one of a type has its number behind it."""
-    named: dict[str, str] = {}
-    for name, rows in _by_type(variants).items():
-        for count, number in enumerate(rows, start=1):
-            named[name if count == 1 else f"{name} {count}"] = variants[number].text
-    return named
+def _named(variants: Sequence[Variant]) -> dict[str, Variant]:
+    """The variants by type; a further one of a type has its number behind it."""
+    return {
+        name if count == 1 else f"{name} {count}": variants[number]
+        for name, rows in _by_type(variants).items()
+        for count, number in enumerate(rows, start=1)
+    }

@@ -52,6 +52,7 @@ def test_a_file_in_the_published_format(tmp_path: Path) -> None:
     right = read.evaluate([np.array(s) for s in ((2, 1), (1, 2), (2, 1), (2, 1))])
     assert right.score == 50.0 and right.breakdowns["edit"]["scope"] == (100.0, 1)
     assert right.breakdowns["edit"]["affirmative"] == (0.0, 1)
+    assert [row.group for row in right.rows] == ["1", "2"], "the passage"
 
 
 def test_the_similarity_of_the_documents_is_figured() -> None:

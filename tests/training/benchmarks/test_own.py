@@ -31,7 +31,9 @@ KIN = Kin(
 
 def test_every_positive_must_be_nearer_than_every_negative() -> None:
     result = Hedgerow([KIN]).evaluate([np.array([0.9, 0.6, 0.7, 0.1, 0.2])])
-    assert (result.score, result.rows[0].outcome, result.rows[0].uid) == (0.0, "wrong", "uid")
+    assert (result.score, result.rows[0].outcome, result.rows[0].uids["anchor"]) == (
+        0.0, "wrong", "uid",
+    )  # fmt: skip
     types = result.breakdowns["positive type"] | result.breakdowns["negative type"]
     assert {name: part.score for name, part in types.items()} == {
         "word": 100.0, "phrase": 0.0, "verbal": 0.0, "lexical": 100.0,
@@ -62,6 +64,8 @@ def test_the_test_split_of_a_release_agrees_with_what_a_training_measures(
         result = measure(read, BiEncoder(model))
         assert result.n == len(held_out) == (1 if split is Split.TEST else 9)
         assert result.score == pytest.approx(100 * figures[FAMILIES])
+        row = result.rows[0]
+        assert row.uids.keys() == row.texts.keys() and all(map(len, row.uids.values()))
         pairs = result.breakdowns["pair of types"]
         assert {f"{RANKED}:{name}": part.score for name, part in pairs.items()} == {
             name: pytest.approx(100 * figure)

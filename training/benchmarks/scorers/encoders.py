@@ -52,7 +52,7 @@ class BiEncoder(Scorer):
     def _embeddings(self, texts: list[str], on_progress: Progress | None) -> np.ndarray:
         """Of these texts; those of the call before are known, as NevIR's documents are."""
         new = [text for text in texts if text not in self._known]
-        if new or on_progress:
+        if new:
             found = encode_distinct(self.model, new, on_progress=on_progress)
             self._known.update(zip(new, found, strict=True))
         self._known = {text: self._known[text] for text in texts}
