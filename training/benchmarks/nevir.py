@@ -18,8 +18,8 @@ NEGATED, PLAIN, ONE = "prefers negated", "prefers non-negated", "prefers one"
 """Figure 4. `ONE`: it cannot be told which of the two documents is the one with the negation."""
 
 EDITS = {"2": "scope", "3": "affirmative"}
-"""The last part of an entry's id: how CondaQA's annotators changed the passage (Figure 7). Before it
-stands the passage's number; pairs of the same passage are a group."""
+"""The last part of an entry's id: how CondaQA's annotators changed the passage (Figure 7). Before
+it stands the passage's number; pairs of the same passage are a group."""
 
 
 class Pair(NamedTuple):
