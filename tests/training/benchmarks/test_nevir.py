@@ -96,6 +96,27 @@ def test_without_a_file_the_hub_is_asked_and_named_where_it_is_out_of_reach() ->
         NevIR.read()
 
 
+def test_the_hubs_file_is_read_as_any_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import huggingface_hub
+
+    path = write_lines(tmp_path / "test.jsonl", NEVIR)
+    asked: list[tuple[str, str, str]] = []
+
+    def download(repo: str, file: str, *, repo_type: str) -> str:
+        asked.append((repo, file, repo_type))
+        return str(path)
+
+    monkeypatch.setattr(huggingface_hub, "hf_hub_download", download)
+    assert NevIR.read().items == NevIR.read(path).items
+    assert len(NevIR.read("hf:me/own/data/dev.jsonl").items) == 2
+    assert asked == [("orionweller/NevIR", "test.jsonl", "dataset"),
+                     ("me/own", "data/dev.jsonl", "dataset")]  # fmt: skip
+    with pytest.raises(HedgerowError, match="Expected hf:owner/name/file"):
+        NevIR.read("hf:me")
+
+
 number = st.sampled_from([0.0, 0.25, 0.5, 1.0])
 scores = st.lists(st.tuples(number, number, number, number), min_size=1, max_size=8)
 

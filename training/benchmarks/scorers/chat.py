@@ -145,8 +145,9 @@ class Chat(Scorer):
                 self._said = self.model.without_key(str(error))
                 if error.problem not in PASSING:
                     break
-                wait = min(self.first_wait * 2**attempt, LONGEST_WAIT)
-                await asyncio.sleep(wait if error.retry_after is None else error.retry_after)
+                if attempt + 1 < ATTEMPTS:
+                    wait = min(self.first_wait * 2**attempt, LONGEST_WAIT)
+                    await asyncio.sleep(wait if error.retry_after is None else error.retry_after)
                 continue
             self._failures = 0
             value = read(reply.raw)

@@ -1,0 +1,127 @@
+"""Measuring a benchmark, against encoding every occurrence of its texts.
+
+    python -m bench.benchmarks [--sentences 788] [--pairs 1383] [--rounds 1]
+
+Ours is `training.benchmarks.measure`: every distinct text is encoded once. The baseline is
+`model.encode`, in batches of 32, of each entry's input and three candidates (SemAntoNeg), and of
+each query with its two documents (NevIR), as the benchmarks' own scripts do it. The sentences are
+made up, as many and as long as theirs: 788 in four forms, and 1,383 pairs of documents of 113 words
+that differ in a negation. The encoder is the built-in one, loaded before either begins. Prints
+seconds (the medians of the rounds) and their ratios, and fails where the accuracies differ by more
+than one item, or a ratio is above 0.35 (SemAntoNeg) or 0.55 (NevIR).
+"""
+
+import argparse
+import random
+import statistics
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from curation.encoders import DEFAULT_ENCODER, load_encoder
+from training.benchmarks.benchmark import Benchmark
+from training.benchmarks.measure import measure
+from training.benchmarks.nevir import NevIR, pair
+from training.benchmarks.scorers.encoders import BiEncoder
+from training.benchmarks.suites import Forms, suite
+
+BATCH = 32
+LIMITS = {"semantoneg": 0.35, "nevir": 0.55}
+WARM_UP = ["A first text.", "The model is slower at its first ones."]
+
+NOUNS = "soup road task river lamp garden bridge letter engine window plan story".split()
+OPPOSITES = [
+    ("hot", "cold"),
+    ("wide", "narrow"),
+    ("easy", "hard"),
+    ("old", "new"),
+    ("safe", "risky"),
+]
+DOCUMENT_WORDS, QUERY_WORDS = 113, 11
+
+
+def sentences(count: int) -> Benchmark[Any]:
+    """A suite of so many sentences in four forms."""
+    rng = random.Random(1)
+    forms = []
+    for number in range(count):
+        subject = f"The {rng.choice(NOUNS)} of house {number}"
+        one, other = rng.choice(OPPOSITES)
+        forms.append(
+            Forms(*(f"{subject} is {form}." for form in (f"not {one}", one, f"not {other}", other)))
+        )
+    return suite(forms)
+
+
+def documents(count: int) -> Benchmark[Any]:
+    """So many pairs of documents, each with a query."""
+    rng = random.Random(2)
+    words = [*NOUNS, *(word for both in OPPOSITES for word in both), "the", "of", "and", "in"]
+    items = []
+    for number in range(count):
+        text = " ".join(rng.choices(words, k=DOCUMENT_WORDS - 5))
+        query = " ".join(rng.choices(words, k=QUERY_WORDS - 4))
+        items.append(
+            pair(
+                str(number),
+                (f"which {query} was not open?", f"which {query} was quite open?"),
+                (f"{text}. It was not open.", f"{text}. It was quite open."),
+            )
+        )
+    return NevIR(items)
+
+
+def every_occurrence(model: Any, benchmark: Benchmark[Any]) -> float:
+    """The baseline's score."""
+    questions = benchmark.questions()
+    texts = [text for question in questions for text in (question.text, *question.candidates)]
+    rows = model.encode(texts, batch_size=BATCH, show_progress_bar=False, normalize_embeddings=True)
+    sizes = np.cumsum([1 + len(question.candidates) for question in questions])[:-1]
+    return benchmark.evaluate([part[1:] @ part[0] for part in np.split(rows, sizes)]).score
+
+
+def timed(work: Callable[[], float]) -> tuple[float, float]:
+    """Seconds, and what the work gives."""
+    begun = time.perf_counter()
+    score = work()
+    return time.perf_counter() - begun, score
+
+
+def compared(model: Any, benchmark: Benchmark[Any], *, rounds: int) -> bool:
+    """Print one benchmark's line; whether it holds what is expected."""
+    taken: list[tuple[float, float]] = []
+    for _ in range(rounds):
+        plain, expected = timed(lambda: every_occurrence(model, benchmark))
+        ours, score = timed(lambda: measure(benchmark, BiEncoder(model)).score)
+        taken.append((ours, plain))
+    seconds = [statistics.median(column) for column in zip(*taken, strict=True)]
+    ratio, limit = seconds[0] / seconds[1], LIMITS[benchmark.id]
+    same = abs(score - expected) <= 100 / len(benchmark.items) + 1e-9
+    print(
+        f"{benchmark.title}: {len(benchmark.questions()):,} questions, "
+        f"{len(benchmark.texts()):,} distinct texts; ours {seconds[0]:.1f} s, every occurrence "
+        f"{seconds[1]:.1f} s, ratio {ratio:.2f} (at most {limit}); {score:.1f} and {expected:.1f}"
+    )
+    return same and ratio <= limit
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--sentences", type=int, default=788)
+    parser.add_argument("--pairs", type=int, default=1383)
+    parser.add_argument("--rounds", type=int, default=1)
+    given = parser.parse_args()
+    model = load_encoder(DEFAULT_ENCODER)
+    model.encode(WARM_UP)
+    tests = [sentences(given.sentences), documents(given.pairs)]
+    fine = [compared(model, test, rounds=given.rounds) for test in tests]
+    if not all(fine):
+        sys.exit("Expected equal scores, and ratios within their limits.")
+
+
+if __name__ == "__main__":
+    main()
