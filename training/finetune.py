@@ -56,15 +56,19 @@ class Trained(NamedTuple):
         folder: of the saved model.
         outcome: the steps done, and the step whose state was kept.
         triples: that were trained on, or that its families give.
+        anchors: that those are of.
         before, after: the figures of the held-out part, of the base encoder and of the saved
             model; empty where it was not measured.
+        counts: how much each of these figures rests on.
     """
 
     folder: Path
     outcome: Outcome
     triples: int
+    anchors: int
     before: dict[str, float]
     after: dict[str, float]
+    counts: dict[str, int]
 
 
 def finetune(
@@ -125,9 +129,13 @@ def finetune(
     finally:
         if group.leads:
             remove_partial(folder)
-    before = held_out.before if held_out else {}
-    triples = len(rows) if recipe.loss == "triples" else sum(map(count_triples, rows))
-    return Trained(folder / MODEL_FOLDER, outcome, triples, before, after)
+    return Trained(
+        folder / MODEL_FOLDER, outcome,
+        triples=len(rows) if recipe.loss == "triples" else sum(map(count_triples, rows)),
+        anchors=len({anchor.text for anchor, *_ in rows}),
+        before=held_out.before if held_out else {}, after=after,
+        counts=held_out.counts if held_out else {},
+    )  # fmt: skip
 
 
 def _rows(families: Sequence[Family], *, recipe: Recipe, seed: int) -> list[Family]:

@@ -5,6 +5,7 @@ Every figure is a curve of the run, by its name here.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -83,6 +84,22 @@ class HeldOut:
             first, second = np.split(encode_distinct(model, [*sides[0], *sides[1]]), 2)
             found[STS] = spearman(self._sts, np.einsum("ij,ij->i", first, second))
         return found
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many triples, anchors, questions, pairs or sentences each figure rests on."""
+        found = Counter(
+            {QUESTIONS: len(self._questions), DRIFT: len(self._unrelated), STS: len(self._sts)}
+        )
+        for _, *variants in self._families:
+            found.update(COSINE[member.role] for member in variants if member.role in COSINE)
+            negative = [member.type_id for member in variants if member.role == Role.NEGATION]
+            positive = [member.type_id for member in variants if member.role != Role.NEGATION]
+            pairs = [f"{RANKED}:{good}>{bad}" for good in positive for bad in negative]
+            found.update(pairs)
+            found[RANKED] += len(pairs)
+            found[FAMILIES] += bool(pairs)
+        return {name: count for name, count in found.items() if count}
 
     def _matrix(self, model: SentenceTransformer) -> np.ndarray:
         """The cosines of every two different unrelated sentences, once each."""

@@ -159,7 +159,8 @@ def _result(context: RunContext, task: _Task, trained: Trained) -> dict[str, Any
         "triples": trained.triples,
         "steps": trained.outcome.steps,
         "kept_step": trained.outcome.kept,
-        "held_out": {"before": trained.before, "after": trained.after},
+        "anchors": trained.anchors,
+        "held_out": {"before": trained.before, "after": trained.after, "of": trained.counts},
         "sampled": {
             part.value: {"measured": len(ids), "of": task.sizes[part]}
             for part, ids in task.parts.items()
