@@ -45,8 +45,9 @@ class Recipe(BaseModel):
     """
 
     model_config = ConfigDict(
-        frozen=True, extra="forbid", allow_inf_nan=False, str_strip_whitespace=True
-    )
+        frozen=True, extra="forbid", allow_inf_nan=False, str_strip_whitespace=True,
+        use_attribute_docstrings=True,  # the page shows them as help
+    )  # fmt: skip
 
     version: int = Field(default=RECIPE_VERSION, ge=RECIPE_VERSION, le=RECIPE_VERSION)
     """Of the recipe's format. An older one is brought up to date with the defaults of its time; an
@@ -115,6 +116,8 @@ class Recipe(BaseModel):
     """Share of the steps during which the learning rate rises."""
 
     weight_decay: float = Field(default=0.01, ge=0, lt=1)
+    """How far a step draws weights towards 0, as a share of the learning rate (AdamW); not biases
+    and normalisations."""
 
     max_seq_length: int | None = Field(default=128, ge=8)
     """Longest training text in tokens (the rest is cut), at most the encoder's own limit, which
@@ -147,6 +150,7 @@ class Recipe(BaseModel):
     once it has not risen for `patience` measurings. None: the last state is kept."""
 
     patience: int = Field(default=2, ge=1, le=1000)
+    """Measurings without a better figure after which `early_stopping` ends the training."""
 
     sts_file: str | None = None
     """A file of sentence pairs with scores (tab-separated: score and two sentences) by which
