@@ -33,7 +33,7 @@ from training.recipe import Recipe
 from training.retention import Distillation, interpolate, read_sentences
 from training.saving import MODEL_FOLDER, remove_partial, require_disk_space, save_model
 from training.sts import read_sts
-from training.watching import Progress, require_finite
+from training.watching import EPOCH, Progress, require_finite
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
@@ -195,7 +195,10 @@ def _train(
     if recipe.lora_rank is not None:
         add_adapter(model, rank=recipe.lora_rank, seed=seed)
 
+    steps_per_epoch = max(1, len(rows) // recipe.batch_size)
+
     def tell(step: int, figures: Mapping[str, float]) -> float:
+        progress.metric(step, EPOCH, step / steps_per_epoch)
         for name, value in figures.items():
             progress.metric(step, name, value)
         return figures.get(recipe.early_stopping or "", 0.0)
@@ -215,7 +218,7 @@ def _train(
         distillation=distillation,
         in_context=_in_context(rows, recipe, seed),
         observe=None if every is None else observe,
-        observe_every=max(1, round((every or 1) * (len(rows) // recipe.batch_size))),
+        observe_every=max(1, round((every or 1) * steps_per_epoch)),
     )
     identity = _identity(rows, recipe, seed)
     outcome = train(

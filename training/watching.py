@@ -17,6 +17,9 @@ LOGS_PER_RUN = 100
 LOSS, RATE, PACE = "loss", "learning_rate", "texts_per_second"
 """The names of the curves that every training has."""
 
+EPOCH = "epoch"
+"""The curve of epochs done, at each look at the held-out part."""
+
 
 class Progress(Protocol):
     """What a training tells the outside, and how it hears that it shall stop."""
