@@ -27,7 +27,7 @@ from training.finetune import LARGEST_SEED, Data, Trained, finetune
 from training.known_encoders import MAX_ENCODER_NAME
 from training.measuring import measure_before_and_after
 from training.plan import KIND, measuring_steps, plan
-from training.probes import ensure_figure_1
+from training.probe_sets import BUNDLED, ensure_bundled
 from training.processes import Group, joined
 from training.recipe import Recipe
 from training.saving import MODEL_FOLDER
@@ -192,10 +192,11 @@ def _data(session: Session, release_id: int, recipe: Recipe) -> Data:
 
 
 def _base_encoder(context: RunContext, name: str) -> int:
-    """The row of the encoder that is trained from; Figure 1's pairs are stored on the way."""
+    """The row of the encoder that is trained from; the bundled probes are stored on the way."""
     hash_ = fingerprint(name)
     with writing(context.engine) as session:
-        ensure_figure_1(session)
+        for bundled in BUNDLED:
+            ensure_bundled(session, bundled)
         return register_encoder(session, name=name[:MAX_ENCODER_NAME], hash_=hash_).id or 0
 
 

@@ -20,6 +20,7 @@ from tests.curation.families import add_plain_family
 from tests.training.trainings import ask, count, train
 from training import measuring
 from training.figures import distributions, figure_1, loss_curve, own_figure
+from training.probe_sets import BUNDLED
 from training.probes import add_own_probe, remove_own_probe
 from training.recipe import Recipe
 
@@ -119,8 +120,8 @@ def test_what_is_known_of_the_encoder_before_is_not_measured_again(
     monkeypatch.setattr(measuring, "pair_cosines", counting)
     train(project, settings, ask(project, recipe))
     train(project, settings, ask(project, recipe, seed=2))
-    figure_1 = 3
-    assert encoded == [32 + figure_1, 32 + figure_1, 32 + figure_1]  # after, before, after
+    probes = sum(map(len, BUNDLED.values()))
+    assert encoded == [32 + probes, 32 + probes, 32 + probes]  # after, before, after
 
 
 def test_equal_trainings_share_one_encoder(
