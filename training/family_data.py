@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import Levenshtein
 from sqlmodel import Session
@@ -28,7 +28,8 @@ def training_families(
     A family that gives no comparison is left out: one without a positive, or, unless the negatives
     are other anchors (data mode 'hedging'), without a negation.
     """
-    return list(_usable(_families(session, release_id, split=split, recipe=recipe), recipe))
+    families = _families(session, release_id, split=split, recipe=recipe)
+    return [family for family in families if is_usable(family, recipe)]
 
 
 def _families(
@@ -36,13 +37,23 @@ def _families(
 ) -> Iterator[Family]:
     roles = {entry.id: entry.role for entry in list_types(session)}
     for family in triples.families(session, release_id, split=split):
-        members = [Member(family.anchor, Role.ANCHOR)]
-        for side, variants in (("+", family.positives), ("-", family.negatives)):
-            for variant in variants:
-                role = _role(side, roles.get(variant.type_id))
-                if _passes(family.anchor, variant, role, recipe):
-                    members.append(Member(variant.text, role, variant.type_id))
-        yield members
+        yield as_trained_on(family, roles=roles, recipe=recipe)
+
+
+def as_trained_on(stored: triples.Family, *, roles: Mapping[str, str], recipe: Recipe) -> Family:
+    """The anchor and those of its variants that the recipe leaves in; maybe none.
+
+    Args:
+        stored: as the release has it.
+        roles: of the types in use, by id.
+    """
+    members = [Member(stored.anchor, Role.ANCHOR)]
+    for side, variants in (("+", stored.positives), ("-", stored.negatives)):
+        for variant in variants:
+            role = _role(side, roles.get(variant.type_id))
+            if _passes(stored.anchor, variant, role, recipe):
+                members.append(Member(variant.text, role, variant.type_id))
+    return members
 
 
 def _role(side: str, of_type: str | None) -> Role:
@@ -60,19 +71,21 @@ def _passes(anchor: str, variant: triples.Member, role: Role, recipe: Recipe) ->
     return limit is None or Levenshtein.distance(anchor, variant.text) <= limit
 
 
-def _usable(families: Iterator[Family], recipe: Recipe) -> Iterator[Family]:
-    for family in families:
-        roles = {member.role for member in family}
-        positive = bool(roles & {Role.HEDGE, Role.PARAPHRASE})
-        if positive and (Role.NEGATION in roles or recipe.data == "hedging"):
-            yield family
+def is_usable(family: Family, recipe: Recipe) -> bool:
+    """Whether the family gives a comparison."""
+    roles = {member.role for member in family}
+    positive = bool(roles & {Role.HEDGE, Role.PARAPHRASE})
+    return positive and (Role.NEGATION in roles or recipe.data == "hedging")
+
+
+def count_drawn(family: Family) -> int:
+    """As how many triples a family counts where some of them are drawn: one without a negation has
+    as many as it has positives."""
+    return count_triples(family) or len(family) - 1
 
 
 def drawn(families: Sequence[Family], *, max_triples: int | None, seed: int) -> list[Family]:
-    """Whole families, drawn by the seed, that give about so many triples; at least one.
-
-    Families without a negation count as many triples as they have positives.
-    """
+    """Whole families, drawn by the seed, that give about so many triples; at least one."""
     if max_triples is None:
         return list(families)
     order = list(range(len(families)))
@@ -80,7 +93,7 @@ def drawn(families: Sequence[Family], *, max_triples: int | None, seed: int) -> 
     chosen: list[int] = []
     total = 0
     for number in order:
-        size = count_triples(families[number]) or len(families[number]) - 1
+        size = count_drawn(families[number])
         if chosen and total + size > max_triples:
             break
         chosen.append(number)
