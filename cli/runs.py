@@ -30,7 +30,7 @@ from training.plan import plan
 from training.probe_files import read_probes
 from training.probe_groups import Scores, find_groups, score
 from training.probe_sets import BUNDLED, FIGURE_1_SET, GROUPS_SET, SetKind, open_set
-from training.recipe import Recipe
+from training.recipe_text import read_recipe
 from training.runs import DEFAULT_SEED, request_training
 from training.runs import work as training_work
 from training.similarity import (
@@ -123,7 +123,7 @@ def train_encoder(
     """Finetune an encoder on a release and measure what it changed."""
     settings, engine = open_home()
     with writing(engine) as session:
-        base = Recipe.from_yaml(recipe_file) if recipe_file else plan(session, number).recipe()
+        base = read_recipe(recipe_file) if recipe_file else plan(session, number).recipe()
         run = request_training(
             session, release_number=number, recipe=base.with_overrides(changes or []), seed=seed,
             requested_by=reviewer_id(session, settings, "") if settings.reviewer else None,

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-import yaml
 from sqlalchemy import Subquery, and_, case, func, select
 from sqlmodel import Session, col
 
 from curation.release import get_release, list_releases
-from db.errors import HedgerowError
 from db.models import Anchor, Polarity, Split, Status, TypeRow, Variant
 from db.runs import list_runs, metrics
 from training.figures import SAMPLE, Part
-from training.recipe import LARGEST_FILE, Recipe
+from training.recipe import Recipe
 from training.watching import PACE
 
 KIND = "train"
@@ -74,27 +72,6 @@ class Estimate(NamedTuple):
 
     seconds: float
     by_run: int | None
-
-
-def parse_recipe(text: str) -> Recipe:
-    """The recipe in a YAML text, as a person edits it; keys it leaves out have their defaults.
-
-    Raises:
-        HedgerowError: no YAML, no keys with values, or a wrong value.
-    """
-    if len(text) > LARGEST_FILE:
-        raise HedgerowError("The recipe is too long; expected some lines of 'key: value'.")
-    try:
-        values = yaml.safe_load(text)
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        line = f" at line {mark.line + 1}" if mark else ""
-        raise HedgerowError(
-            f"The recipe is not YAML{line}; expected lines such as 'epochs: 1'."
-        ) from error
-    if not isinstance(values, dict) or not all(isinstance(key, str) for key in values):
-        raise HedgerowError("Expected 'key: value' lines in the recipe, such as 'epochs: 1'.")
-    return Recipe(**values)
 
 
 def plan(session: Session, release_number: int | None = None) -> Plan:

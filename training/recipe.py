@@ -8,7 +8,6 @@ import json
 import math
 import reprlib
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any, Literal
 
 import yaml
@@ -26,9 +25,6 @@ from curation.encoders import DEFAULT_ENCODER
 from db.errors import HedgerowError
 
 RECIPE_VERSION = 2
-
-LARGEST_FILE = 64 * 1024
-"""Bytes; a recipe is some lines, so a larger file is something else."""
 
 Loss = Literal["family", "symmetric", "triples"]
 DataMode = Literal["all", "negation", "hedging"]
@@ -212,36 +208,6 @@ class Recipe(BaseModel):
         """
         steps = max(1, math.ceil(self.epochs * (rows // self.batch_size)))
         return steps if self.max_steps is None else min(steps, self.max_steps)
-
-    @classmethod
-    def from_yaml(cls, path: Path) -> Recipe:
-        """Read a recipe; keys it leaves out have their defaults.
-
-        Raises:
-            HedgerowError: the file can't be read, is no YAML mapping, or holds a wrong value.
-        """
-        try:
-            if path.stat().st_size > LARGEST_FILE:
-                raise HedgerowError(f"{str(path)!r} is too large for a recipe; check the path.")
-            text = path.read_text(encoding="utf-8")
-        except OSError as error:
-            raise HedgerowError(
-                f"Could not read the recipe {str(path)!r}: {error.strerror}."
-            ) from error
-        except UnicodeDecodeError as error:
-            raise HedgerowError(f"Expected UTF-8 text in the recipe {str(path)!r}.") from error
-        try:
-            values = yaml.safe_load(text)
-        except yaml.YAMLError as error:
-            where = getattr(error, "problem_mark", None)
-            line = f" at line {where.line + 1}" if where else ""
-            raise HedgerowError(f"The recipe {str(path)!r} is not YAML{line}.") from error
-        if not isinstance(values, dict) or not all(isinstance(key, str) for key in values):
-            raise HedgerowError(
-                f"Expected 'key: value' lines in the recipe {str(path)!r}, such as "
-                f"'epochs: 1', found {_shown(values)}."
-            )
-        return cls(**values)
 
     def to_yaml(self) -> str:
         """The recipe as YAML text with every key, in the order of the fields."""

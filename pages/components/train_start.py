@@ -10,10 +10,11 @@ from db.models import Run
 from db.runs import UNFINISHED, list_runs
 from pages.components import background, errors, project, run_view, signin
 from training.finetune import LARGEST_SEED
-from training.plan import KIND, Plan, count_accepted, estimate, parse_recipe, plan
+from training.plan import KIND, Plan, count_accepted, estimate, plan
 from training.probe_sets import StoredProbe
 from training.probes import add_own_probe, own_probes, remove_own_probe
-from training.recipe import LARGEST_FILE, Recipe
+from training.recipe import Recipe
+from training.recipe_text import LARGEST, parse_recipe
 from training.runs import DEFAULT_SEED, request_training
 
 # What was edited outlives the widgets, which forget it as soon as they are not drawn.
@@ -142,7 +143,7 @@ def _advanced(numbers: list[int], wanted: Plan, default: str) -> None:
 def _recipe(default: str) -> None:
     kept = st.session_state.get(_RECIPE) or default
     text = st.text_area(
-        "Recipe (YAML)", kept, height=340, max_chars=LARGEST_FILE,
+        "Recipe (YAML)", kept, height=340, max_chars=LARGEST,
         key=_recipe_key(default),
     )  # fmt: skip
     edited = "" if text == default else text
@@ -174,7 +175,7 @@ def _upload() -> None:
     if file is None:
         return
     try:
-        if file.size > LARGEST_FILE:
+        if file.size > LARGEST:
             raise HedgerowError(f"{file.name} is too large for a recipe.")
         use_recipe(file.getvalue().decode("utf-8-sig"))
     except UnicodeDecodeError:
