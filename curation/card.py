@@ -196,7 +196,6 @@ def _lengths(release: Release) -> str:
 
 def _making(release: Release) -> str:
     summary = release.summary
-    writers = [[w["provider"], w["model"], w["variants"]] for w in summary["writers"]]
     edited = summary["edited_by"]
     outcomes = [
         [type_id, *(counts[outcome] for outcome in OUTCOMES), _acceptance(counts)]
@@ -207,10 +206,10 @@ def _making(release: Release) -> str:
         [
             "Who wrote the variants, by the provider and model that were recorded with them; "
             "`person` is a reviewer, anything else a large language model:",
-            markdown_table(["provider", "model", "variants"], writers),
+            writers_table(summary),
             f"Of these texts, {edited.get('person', 0):,} were edited by a person and "
             f"{edited.get('model', 0):,} by a model.",
-            _review_statement(summary),
+            review_statement(summary),
             "What the review made of all variants as they were written; acceptance is the share "
             "accepted as written among those decided without a conflict:",
             markdown_table(
@@ -239,7 +238,13 @@ def _acceptance(counts: Mapping[str, int]) -> str:
     return percent(counts["as_written"] / decided) if decided else "–"
 
 
-def _review_statement(summary: Mapping[str, Any]) -> str:
+def writers_table(summary: Mapping[str, Any]) -> str:
+    """Who wrote the variants of a release, by the provider and model recorded with them."""
+    writers = [[w["provider"], w["model"], w["variants"]] for w in summary["writers"]]
+    return markdown_table(["provider", "model", "variants"], writers)
+
+
+def review_statement(summary: Mapping[str, Any]) -> str:
     """Who accepted what is in the release, said plainly."""
     total, decided = summary["variants"], summary["decided_by"]
     people, models = decided.get("person", 0), decided.get("model", 0)
