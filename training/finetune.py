@@ -143,18 +143,20 @@ def _rows(families: Sequence[Family], *, recipe: Recipe, seed: int) -> list[Fami
     if not 0 <= seed <= LARGEST_SEED:
         raise HedgerowError(f"Expected a seed from 0 to {LARGEST_SEED}, found {seed}.")
     canonical = sorted((family[0], *sorted(family[1:])) for family in families)
-    chosen = drawn(canonical, max_triples=recipe.max_triples, seed=seed)
+    rows = as_triples(canonical) if recipe.loss == "triples" else canonical
+    chosen = drawn(rows, max_triples=recipe.max_triples, seed=seed)
     if not chosen:
         raise HedgerowError(
             "There are no triples to train on; accept at least one hedge or paraphrase and one "
             "negation of the same anchor."
         )
-    if len(chosen) < recipe.batch_size:  # no two triples of a batch may share an anchor
+    anchors = len({anchor.text for anchor, *_ in chosen})
+    if anchors < recipe.batch_size:  # no two triples of a batch may share an anchor
         raise HedgerowError(
-            f"A batch of {recipe.batch_size} needs as many anchors, found {len(chosen)}; lower "
+            f"A batch of {recipe.batch_size} needs as many anchors, found {anchors}; lower "
             "batch_size or accept variants of more anchors."
         )
-    return as_triples(chosen) if recipe.loss == "triples" else chosen
+    return chosen
 
 
 def _prepare_folder(folder: Path) -> None:
