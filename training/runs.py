@@ -20,6 +20,7 @@ from db.models import Encoder, ProbeCosine, Release, Run, RunMetric, Split, Vari
 from db.runs import create_run, get_run
 from db.settings import Settings
 from training import checkpoints
+from training.card import card_of, write_card
 from training.devices import device_to_oneself, share_the_processor
 from training.family_data import training_families
 from training.figures import Part, count_part, sample
@@ -139,16 +140,22 @@ def _work(context: RunContext, group: Group) -> dict[str, Any]:
         task.data, recipe=task.recipe, seed=task.seed, folder=context.folder, progress=progress,
         group=group,
     )  # fmt: skip
+    result = _result(context, task, trained)
+    _write_card(context, trained, result)  # measuring may fail, and the model shall have one
     encoder = _trained_encoder(context, task, base_id=base_id, hash_=fingerprint(trained.folder))
     encoder_id = measure_before_and_after(
         context.engine, trained=encoder, folder=trained.folder, base=task.recipe.base_encoder,
         variant_ids=task.variant_ids, report=progress.measured,
     )  # fmt: skip
-    return _result(context, task, trained) | {
-        "encoder_id": encoder_id,
-        "before_encoder_id": base_id,
-        "seconds": round(time.monotonic() - started, 1),
-    }
+    result |= {"encoder_id": encoder_id, "before_encoder_id": base_id}
+    _write_card(context, trained, result)
+    return result | {"seconds": round(time.monotonic() - started, 1)}
+
+
+def _write_card(context: RunContext, trained: Trained, result: Mapping[str, Any]) -> None:
+    with reading(context.engine) as session:
+        card = card_of(session, context.run, result)
+    write_card(trained.folder, card)
 
 
 def _result(context: RunContext, task: _Task, trained: Trained) -> dict[str, Any]:
