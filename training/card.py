@@ -62,12 +62,13 @@ def write_card(folder: Path, card: str) -> None:
         ) from error
 
 
-def card_of(session: Session, run: Run, result: Mapping[str, Any]) -> str:
+def card_of(session: Session, run: Run, result: Mapping[str, Any], *, note: str = "") -> str:
     """The card of a training's model, with the figures that are there.
 
     Args:
         result: the run's result, as far as it has come: ``triples`` and ``steps``; ``held_out``
             and the encoders' rows once they are measured.
+        note: a sentence of ours, in Markdown: what was done to the trained weights.
 
     Raises:
         HedgerowError: the release is gone.
@@ -80,7 +81,9 @@ def card_of(session: Session, run: Run, result: Mapping[str, Any]) -> str:
         SUMMARY,
         f"## How to use\n\n{USE}",
         f"## Figures before and after\n\n{figures(session, result, recipe)}",
-        f"## Training\n\n{_training(run, release, recipe, result)}",
+        "## Training",
+        *([note] if note else []),
+        _training(run, release, recipe, result),
         f"## Data\n\n{_data(release)}",
         f"## Intended use\n\n{INTENDED}",
         f"## Limits\n\n{_limits(release, result)}",

@@ -18,12 +18,11 @@ from db.execution import RunContext
 from db.models import Encoder, Run, RunState
 from db.runs import create_run
 from db.settings import Settings
+from training.card import card_of, write_card
 from training.known_encoders import MAX_ENCODER_NAME
 from training.mixture import ends_of, load
-from training.recipe import Recipe
 from training.saving import (
     MODEL_FOLDER,
-    model_card,
     remove_partial,
     require_disk_space,
     save_model,
@@ -137,7 +136,7 @@ def work(context: RunContext) -> dict[str, Any]:
     context.update(1, 2, "Saving the model.")
     try:
         save_model(model, context.folder)
-        _write_card(context.folder / MODEL_FOLDER, run, curve, _point(curve, share))
+        _write_card(context, run, curve, _point(curve, share))
         context.check()
         return _result(context, run, curve, share=share)
     except BaseException:
@@ -147,17 +146,17 @@ def work(context: RunContext) -> dict[str, Any]:
         remove_partial(context.folder)
 
 
-def _write_card(folder: Path, run: Run, curve: Curve, point: Point) -> None:
-    """The training's card, and what was done to its weights."""
-    card = model_card(
-        Recipe.model_validate(run.parameters["recipe"]), seed=int(run.parameters["seed"]),
-        triples=int(run.result["triples"]),
-    )  # fmt: skip
-    card += (
-        f"\nThe weights are {point.share:g} times the finetuned ones plus "
-        f"{1 - point.share:g} times the base model's (WiSE-FT).\n"
+def _write_card(context: RunContext, run: Run, curve: Curve, point: Point) -> None:
+    """The training's card, with this model's figures and what was done to its weights."""
+    figures = {"before": curve.points[0].figures, "after": point.figures, "of": curve.counts}
+    told = {key: run.result[key] for key in run.result if not key.endswith("encoder_id")}
+    note = (
+        f"The weights are {point.share:g} times the finetuned ones plus {1 - point.share:g} times "
+        "the base model's (WiSE-FT), chosen after the training."
     )
-    (folder / "README.md").write_text(card, encoding="utf-8")
+    with reading(context.engine) as session:
+        card = card_of(session, run, told | {"held_out": figures}, note=note)
+    write_card(context.folder / MODEL_FOLDER, card)
 
 
 def _result(context: RunContext, run: Run, curve: Curve, *, share: float) -> dict[str, Any]:
