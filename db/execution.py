@@ -35,11 +35,18 @@ class RunContext:
     """What a run's work is handed: its parameters, its folder, and the way to report back.
 
     Reports are kept in memory and written by the heartbeat, so that work never waits for the
-    database. ``check`` raises ``RunCancelled`` once somebody asked for the run to stop.
+    database. ``check`` raises ``RunCancelled`` once somebody asked for the run to stop, or for the
+    one ``within`` which it is carried out.
     """
 
-    def __init__(self, engine: Engine, settings: Settings, run: Run) -> None:
+    listener: Callable[[int, int, str], None] | None = None
+    """Is told of progress, too."""
+
+    def __init__(
+        self, engine: Engine, settings: Settings, run: Run, within: "RunContext | None" = None
+    ) -> None:
         self.engine = engine
+        self.within = within
         self.settings = settings
         self.run = run
         self.parameters: dict[str, Any] = dict(run.parameters)
@@ -61,6 +68,8 @@ class RunContext:
         """As ``update``, in a moment at which the work must not be broken off."""
         with self._lock:
             self._progress = {"step": step, "total": total, "message": message}
+        if self.listener is not None:
+            self.listener(step, total, message)
 
     def metric(self, step: int, name: str, value: float) -> None:
         """Report one measured figure; a figure reported twice for a step keeps the latter."""
@@ -69,8 +78,16 @@ class RunContext:
 
     def check(self) -> None:
         """Raise ``RunCancelled`` if the run shall stop."""
+        outer = self.within
+        if outer is not None and outer.stop.is_set() and not self.stop.is_set():
+            self.interrupt(outer.stop_reason)
         if self.stop.is_set():
             raise RunCancelled(self.stop_reason)
+
+    def interrupt(self, reason: RunState) -> None:
+        """Have the run stop at its next ``check``, to end in this state."""
+        self.stop_reason = reason
+        self.stop.set()
 
     def beat(self) -> None:
         """Write what was reported, renew the lease, and see whether to stop."""
@@ -115,11 +132,18 @@ class RunContext:
             )  # fmt: skip
 
 
-def execute(engine: Engine, settings: Settings, run_id: int, work: Mapping[str, Work]) -> Result:
+def execute(
+    engine: Engine,
+    settings: Settings,
+    run_id: int,
+    work: Mapping[str, Work],
+    within: RunContext | None = None,
+) -> Result:
     """Claim the run, do its work, and store how it ended.
 
     Args:
         work: what to do for each kind of run.
+        within: the run whose work this one is a part of; what ends that one ends this one first.
 
     Returns:
         The stored result.
@@ -132,7 +156,7 @@ def execute(engine: Engine, settings: Settings, run_id: int, work: Mapping[str, 
     run_folder(settings, asked)  # where nothing can be written, nobody claims to be at work
     with _log_to(log_file(settings, asked)):
         run = claim(engine, run_id, host=socket.gethostname(), pid=os.getpid())
-        return _carry_out(RunContext(engine, settings, run), work)
+        return _carry_out(RunContext(engine, settings, run, within), work)
 
 
 def _carry_out(context: RunContext, work: Mapping[str, Work]) -> Result:
@@ -194,14 +218,16 @@ def _heartbeat(context: RunContext) -> Iterator[None]:
 
 @contextmanager
 def _signals(context: RunContext) -> Iterator[None]:
-    """Let SIGTERM and SIGINT end the run in an orderly way, as interrupted."""
+    """Let SIGTERM and SIGINT end the run, and those it is within, in an orderly way."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
 
     def interrupt(number: int, frame: FrameType | None) -> None:
-        context.stop_reason = RunState.INTERRUPTED
-        context.stop.set()
+        concerned: RunContext | None = context
+        while concerned is not None:
+            concerned.interrupt(RunState.INTERRUPTED)
+            concerned = concerned.within
 
     old = {number: signal.signal(number, interrupt) for number in (signal.SIGTERM, signal.SIGINT)}
     try:
