@@ -20,6 +20,7 @@ COMMANDS = {
     "diagnose": "cli.runs:diagnose",
     "export": "cli.release:export_release",
     "train": "cli.runs:train_encoder",
+    "push": "cli.push:push_to_hub",
     "similarity": "cli.runs:similarity",
     "app": "cli.browser:open_app",
     "anchors": "cli.anchor_changes:anchors_app",
