@@ -99,6 +99,24 @@ class RunContext:
         with self._lock:
             progress, self._progress = self._progress, {}
             figures, self._metrics = self._metrics, {}
+        try:
+            row = self._stored(progress, figures)
+        except HedgerowError:
+            with self._lock:  # for the next time, beside what has come in meanwhile
+                self._progress = progress | self._progress
+                self._metrics = figures | self._metrics
+            raise
+        if row is None:  # another process has claimed the run: this one must not undo its work
+            self.stop_reason = RunState.INTERRUPTED
+        elif row[1] and not row[0]:
+            self.stop_reason = RunState.PAUSED
+        if row is None or row[0] or row[1]:
+            self.stop.set()
+
+    def _stored(
+        self, progress: dict[str, Any], figures: dict[tuple[str, int], float]
+    ) -> tuple[bool, bool] | None:
+        """Write this; whether somebody asked to cancel and to pause, None if the run was lost."""
         mine = (col(Run.id) == self.run.id, col(Run.attempt) == self.run.attempt)
         with writing(self.engine) as session:
             moment = session.execute(select(db_now())).scalar_one()
@@ -109,12 +127,7 @@ class RunContext:
             row = session.execute(
                 select(col(Run.cancel_requested), col(Run.pause_requested)).where(*mine)
             ).first()
-        if row is None:  # another process has claimed the run: this one must not undo its work
-            self.stop_reason = RunState.INTERRUPTED
-        elif row[1] and not row[0]:
-            self.stop_reason = RunState.PAUSED
-        if row is None or row[0] or row[1]:
-            self.stop.set()
+        return (row[0], row[1]) if row else None
 
     def finish(self, state: RunState, message: str, result: Result | None = None) -> None:
         """Write the end of the run; nothing is reported after it."""

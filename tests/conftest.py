@@ -34,6 +34,8 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = tmp_path / "home"
     folder.mkdir()
     monkeypatch.setenv("HEDGEROW_HOME", str(folder))
+    # Tests that train do not wait for those in other processes.
+    monkeypatch.setenv("HEDGEROW_TRAINING_LOCK", str(tmp_path / "training.lock"))
     monkeypatch.chdir(folder)
     return folder
 

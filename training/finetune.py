@@ -23,9 +23,10 @@ from training.batches import (
     as_triples,
     count_triples,
 )
-from training.devices import uses_bf16
+from training.devices import repeatable, uses_bf16
 from training.family_data import drawn
 from training.held_out import HeldOut
+from training.inputs import content_hashes
 from training.loop import Course, Outcome, train
 from training.losses import Family
 from training.processes import ALONE, Group
@@ -37,6 +38,7 @@ from training.watching import EPOCH, Progress, require_finite
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
+    from torch import Tensor
 
 LARGEST_SEED = 2**32 - 1
 """NumPy takes no larger one."""
@@ -79,6 +81,7 @@ def finetune(
     folder: Path,
     progress: Progress,
     group: Group = ALONE,
+    keep_checkpoint: bool = False,
 ) -> Trained:
     """Train the recipe's encoder and save it as `folder`/model.
 
@@ -94,31 +97,38 @@ def finetune(
         folder: the run's own folder; made if it is not there.
         progress: is told each step, and may stop the training within one by raising.
         group: the processes that train together; the leading one saves.
+        keep_checkpoint: whether to leave the last one beside the model; `checkpoints.remove`
+            removes it.
 
     Raises:
         HedgerowError: too few rows for a batch, no such encoder or file, a loss that is not
-            finite, no memory or no disk space left.
+            finite, nothing held out to stop early by, no memory or no disk space left.
         RunCancelled: out of `progress.check`; no model is saved.
     """
     rows = _rows(data.families, recipe=recipe, seed=seed)
-    _prepare_folder(folder)
+    if group.leads:
+        _prepare_folder(folder)
     progress.check()
     progress.update(0, 0, "loading the encoder")
     try:
         model = _seeded_encoder(recipe, seed=seed)
         progress.check()
-        require_disk_space(model, folder)
-        base = {name: value.clone() for name, value in model.state_dict().items()}
+        if group.leads:
+            require_disk_space(model, folder)
+        base = _copy(model) if recipe.interpolation < 1 else {}
         _set_pooling(model, recipe)
-        held_out = _held_out(model, data, recipe) if group.leads else None
-        outcome = _train(model, rows, held_out, recipe, seed, folder, progress, group)
+        held_out = _held_out(model, data, recipe, progress) if group.leads else None
+        course = _course(model, rows, held_out, recipe, seed, progress)
+        identity = _identity(rows, data.held_out, recipe, seed)
+        outcome = _train(model, course, recipe, seed, folder, identity, progress, group)
         progress.check()
         if recipe.interpolation < 1:
             interpolate(model, base, model.state_dict(), recipe.interpolation)
         after = held_out.figures(model) if held_out else {}
         if group.leads:
             save_model(model, folder)
-            checkpoints.remove(folder)
+            if not keep_checkpoint:
+                checkpoints.remove(folder)
     except (MemoryError, RuntimeError) as error:
         if not _is_out_of_memory(error):
             raise
@@ -142,7 +152,7 @@ def _rows(families: Sequence[Family], *, recipe: Recipe, seed: int) -> list[Fami
     """What is trained on, in an order that depends on its texts alone."""
     if not 0 <= seed <= LARGEST_SEED:
         raise HedgerowError(f"Expected a seed from 0 to {LARGEST_SEED}, found {seed}.")
-    canonical = sorted((family[0], *sorted(family[1:])) for family in families)
+    canonical = sorted((family[0], *sorted(set(family[1:]))) for family in families)
     rows = as_triples(canonical) if recipe.loss == "triples" else canonical
     chosen = drawn(rows, max_triples=recipe.max_triples, seed=seed)
     if not chosen:
@@ -170,59 +180,68 @@ def _prepare_folder(folder: Path) -> None:
 
 def _seeded_encoder(recipe: Recipe, *, seed: int) -> SentenceTransformer:
     """The base encoder; seeded before, since an unusual one may start with random weights."""
-    import torch
     from transformers import set_seed
 
     set_seed(seed)
     model = load_encoder(recipe.base_encoder)
-    if model.device.type != "cpu":  # where some operations add up in any order
-        torch.use_deterministic_algorithms(True, warn_only=True)
+    repeatable(model)
     return model
 
 
-def _train(
+def _copy(model: SentenceTransformer) -> dict[str, Tensor]:
+    return {name: value.clone() for name, value in model.state_dict().items()}
+
+
+def _course(
     model: SentenceTransformer,
     rows: list[Family],
     held_out: HeldOut | None,
     recipe: Recipe,
     seed: int,
-    folder: Path,
     progress: Progress,
-    group: Group,
-) -> Outcome:
-    own_limit = model.max_seq_length
-    distillation = _distillation(model, rows, recipe, seed)
-    if recipe.max_seq_length is not None:
-        model.max_seq_length = min(recipe.max_seq_length, own_limit or recipe.max_seq_length)
-    if recipe.lora_rank is not None:
-        add_adapter(model, rank=recipe.lora_rank, seed=seed)
-
+) -> Course:
     steps_per_epoch = max(1, len(rows) // recipe.batch_size)
+    every = recipe.measure_every
 
-    def tell(step: int, figures: Mapping[str, float]) -> float:
+    def tell(step: int, figures: Mapping[str, float]) -> None:
         progress.metric(step, EPOCH, step / steps_per_epoch)
         for name, value in figures.items():
             progress.metric(step, name, value)
-        return figures.get(recipe.early_stopping or "", 0.0)
 
     def observe(step: int) -> float:
-        return tell(step, held_out.figures(model) if held_out else {})
+        figures = held_out.figures(model) if held_out else {}
+        tell(step, figures)
+        return figures[recipe.early_stopping] if recipe.early_stopping else 0.0
 
     if held_out:
         tell(0, held_out.before)
-
-    steps = recipe.steps(len(rows))
-    every = recipe.measure_every
-    course = Course(
+    return Course(
         _batches(rows, recipe, seed),
-        steps,
+        recipe.steps(len(rows)),
+        seed=seed,
         bf16=uses_bf16(model, recipe.precision),
-        distillation=distillation,
+        distillation=_distillation(model, rows, recipe, seed, progress),
         in_context=_in_context(rows, recipe, seed),
         observe=None if every is None else observe,
         observe_every=max(1, round((every or 1) * steps_per_epoch)),
     )
-    identity = _identity(rows, recipe, seed)
+
+
+def _train(
+    model: SentenceTransformer,
+    course: Course,
+    recipe: Recipe,
+    seed: int,
+    folder: Path,
+    identity: str,
+    progress: Progress,
+    group: Group,
+) -> Outcome:
+    own_limit = model.max_seq_length
+    if recipe.max_seq_length is not None:
+        model.max_seq_length = min(recipe.max_seq_length, own_limit or recipe.max_seq_length)
+    if recipe.lora_rank is not None:
+        add_adapter(model, rank=recipe.lora_rank, seed=seed)
     outcome = train(
         model, course, recipe=recipe, folder=folder, identity=identity, progress=progress,
         group=group,
@@ -261,15 +280,26 @@ def _in_context(rows: list[Family], recipe: Recipe, seed: int) -> InContext | No
     return InContext(rows, probability=recipe.context, seed=seed)
 
 
-def _held_out(model: SentenceTransformer, data: Data, recipe: Recipe) -> HeldOut | None:
-    if recipe.measure_every is None or not data.held_out:
-        return None
-    sts = read_sts(Path(recipe.sts_file)) if recipe.sts_file else ()
-    return HeldOut(model, data.held_out, sts=sts)
+def _held_out(
+    model: SentenceTransformer, data: Data, recipe: Recipe, progress: Progress
+) -> HeldOut | None:
+    """What is measured on the way; None where nothing is."""
+    if recipe.measure_every is None or not (data.held_out or recipe.sts_file):
+        found = None
+    else:
+        sts = read_sts(Path(recipe.sts_file)) if recipe.sts_file else ()
+        found = HeldOut(model, data.held_out, sts=sts, check=progress.check)
+    watched = recipe.early_stopping
+    if watched and (found is None or watched not in found.before):
+        raise HedgerowError(
+            f"The held-out part has nothing to measure the figure {watched!r} on; choose another "
+            "early_stopping in the recipe, or none."
+        )
+    return found
 
 
 def _distillation(
-    model: SentenceTransformer, rows: list[Family], recipe: Recipe, seed: int
+    model: SentenceTransformer, rows: list[Family], recipe: Recipe, seed: int, progress: Progress
 ) -> Distillation | None:
     if not recipe.distillation:
         return None
@@ -277,15 +307,22 @@ def _distillation(
     if recipe.distillation_file:
         texts += read_sentences(Path(recipe.distillation_file))
     return Distillation(
-        model, texts, weight=recipe.distillation, texts_a_step=recipe.batch_size, seed=seed
-    )
+        model, texts, weight=recipe.distillation, texts_a_step=recipe.batch_size,
+        steps=recipe.steps(len(rows)), seed=seed, check=progress.check,
+    )  # fmt: skip
 
 
-def _identity(rows: list[Family], recipe: Recipe, seed: int) -> str:
+def _identity(rows: Sequence[Family], held_out: Sequence[Family], recipe: Recipe, seed: int) -> str:
     """A hash of all that determines a training: a checkpoint of another one is of no use to it."""
-    texts = [[(member.text, int(member.role)) for member in family] for family in rows]
-    content = [texts, recipe.hash, fingerprint(recipe.base_encoder), seed]
+    content = [
+        _texts(rows), _texts(held_out) if recipe.early_stopping else [], content_hashes(recipe),
+        fingerprint(recipe.base_encoder), seed,
+    ]  # fmt: skip
     return hashlib.sha256(json.dumps(content).encode()).hexdigest()
+
+
+def _texts(families: Sequence[Family]) -> list[list[tuple[str, int]]]:
+    return [[(member.text, int(member.role)) for member in family] for family in families]
 
 
 def _is_out_of_memory(error: Exception) -> bool:
@@ -293,5 +330,6 @@ def _is_out_of_memory(error: Exception) -> bool:
     import torch
 
     return isinstance(error, (MemoryError, torch.OutOfMemoryError)) or any(
-        sign in str(error) for sign in ("can't allocate memory", "out of memory")
+        sign in str(error)
+        for sign in ("can't allocate memory", "out of memory", "CUBLAS_STATUS_ALLOC_FAILED")
     )

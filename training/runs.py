@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 import shutil
 import time
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from sqlalchemy import Engine, delete, select, update
@@ -18,23 +20,26 @@ from db.errors import HedgerowError
 from db.execution import RunContext
 from db.models import Encoder, ProbeCosine, Release, Run, RunMetric, Split, VariantCosine
 from db.runs import create_run, get_run
-from db.settings import Settings
+from db.settings import Settings, load_settings
 from training import checkpoints
 from training.card import card_of, write_card
 from training.devices import device_to_oneself, share_the_processor
 from training.family_data import training_families
 from training.figures import Part, count_part, sample
 from training.finetune import LARGEST_SEED, Data, Trained, finetune
+from training.inputs import input_hashes, located
 from training.known_encoders import MAX_ENCODER_NAME
 from training.measuring import measure_before_and_after
 from training.plan import KIND, measuring_steps, plan
 from training.probe_sets import BUNDLED, ensure_bundled
-from training.processes import Group, joined
+from training.processes import ALONE, Group, agreed
 from training.recipe import Recipe
 from training.saving import MODEL_FOLDER
 from training.watching import Silent
 
 DEFAULT_SEED = 42
+
+logger = logging.getLogger(__name__)
 
 
 def request_training(
@@ -44,12 +49,17 @@ def request_training(
     recipe: Recipe,
     seed: int,
     requested_by: int | None,
+    home: Path | None = None,
 ) -> Run:
     """Store a run that trains on a release: without a number on the newest, made if there is none.
 
+    Args:
+        home: where the recipe's files lie, unless it names full paths; otherwise the working
+            directory of the settings.
+
     Raises:
-        HedgerowError: no such release, nothing to make one of, no triples in its train split, or
-            a seed out of range. Roll the session back then.
+        HedgerowError: no such release, nothing to make one of, no triples in its train split,
+            a seed out of range, or a file that cannot be used. Roll the session back then.
     """
     if not 0 <= seed <= LARGEST_SEED:
         raise HedgerowError(f"Expected a seed from 0 to {LARGEST_SEED}, found {seed}.")
@@ -57,6 +67,7 @@ def request_training(
         release = create_release(session, author_id=requested_by).release
     else:
         release = get_release(session, release_number)
+    files = input_hashes(recipe, home=home or load_settings().home)
     if not plan(session, release.number).triples:
         raise HedgerowError(
             f"Release {release.number} holds no triples to train on: accept a hedge or paraphrase "
@@ -70,7 +81,7 @@ def request_training(
             "recipe": recipe.model_dump(mode="json"),
             "seed": seed,
         },
-        inputs={"release": release.content_hash, "recipe": recipe.hash},
+        inputs={"release": release.content_hash, "recipe": recipe.hash, **files},
         requested_by=requested_by,
     )
 
@@ -96,35 +107,39 @@ class _Task(NamedTuple):
         return [key for ids in self.parts.values() for key in ids]
 
 
-def work(context: RunContext) -> dict[str, Any]:
+def work(context: RunContext, group: Group = ALONE) -> dict[str, Any]:
     """Train and measure (run kind ``train``).
 
     Parameters of the run: ``release`` (its number), ``recipe``, ``seed``. A run that is carried
     out again goes on from its newest checkpoint.
+
+    Args:
+        group: the processes that compute; this is the leading one.
     """
     share_the_processor()
 
     def wait() -> None:
         context.update(0, 0, "Waiting for another training on this machine to end.")
 
-    with device_to_oneself(wait), joined() as group:
+    with device_to_oneself(wait, lock=context.settings.training_lock):
         return _work(context, group)
 
 
-def help_with(engine: Engine, settings: Settings, run_id: int) -> None:
+def help_with(engine: Engine, settings: Settings, run_id: int, group: Group) -> None:
     """Compute as one of the processes of a training that another one leads (`torchrun`).
 
     Reads the database and writes nothing.
+
+    Raises:
+        HedgerowError: the training has failed or was stopped, in whichever process.
     """
-    share_the_processor()
     with reading(engine) as session:
         run = get_run(session, run_id)
-        task = _task(session, run.parameters)
-    with joined() as group:
-        finetune(
-            task.data, recipe=task.recipe, seed=task.seed, folder=settings.data_folder / run.folder,
-            progress=Silent(), group=group,
-        )  # fmt: skip
+        task = _task(session, run, settings)
+    finetune(
+        task.data, recipe=task.recipe, seed=task.seed, folder=settings.data_folder / run.folder,
+        progress=Silent(), group=group,
+    )  # fmt: skip
 
 
 def _work(context: RunContext, group: Group) -> dict[str, Any]:
@@ -132,13 +147,14 @@ def _work(context: RunContext, group: Group) -> dict[str, Any]:
     _clear_earlier_attempt(context)
     context.update(0, 0, "Reading the release.")
     with reading(context.engine) as session:
-        task = _task(session, context.parameters)
+        task = _task(session, context.run, context.settings)
     context.update(0, 0, "Looking for the encoder.")
     base_id = _base_encoder(context, task.recipe.base_encoder)
     progress = _Progress(context, measuring=task.measuring_steps)
+    agreed(context.run.id or 0, group)  # the others may begin
     trained = finetune(
         task.data, recipe=task.recipe, seed=task.seed, folder=context.folder, progress=progress,
-        group=group,
+        group=group, keep_checkpoint=True,
     )  # fmt: skip
     result = _result(context, task, trained)
     _write_card(context, trained, result)  # measuring may fail, and the model shall have one
@@ -149,6 +165,7 @@ def _work(context: RunContext, group: Group) -> dict[str, Any]:
     )  # fmt: skip
     result |= {"encoder_id": encoder_id, "before_encoder_id": base_id}
     _write_card(context, trained, result)
+    checkpoints.remove(context.folder)  # only now: what is cut off while it measures goes on, too
     return result | {"seconds": round(time.monotonic() - started, 1)}
 
 
@@ -175,14 +192,14 @@ def _result(context: RunContext, task: _Task, trained: Trained) -> dict[str, Any
     }
 
 
-def _task(session: Session, parameters: Mapping[str, Any]) -> _Task:
-    release = get_release(session, int(parameters["release"]))
+def _task(session: Session, run: Run, settings: Settings) -> _Task:
+    release = get_release(session, int(run.parameters["release"]))
     key = release.id or 0
-    recipe = Recipe.model_validate(parameters["recipe"])
+    recipe = Recipe.model_validate(run.parameters["recipe"])
     return _Task(
         release=release,
-        recipe=recipe,
-        seed=int(parameters["seed"]),
+        recipe=located(recipe, home=settings.home, expected=run.inputs),
+        seed=int(run.parameters["seed"]),
         data=_data(session, key, recipe),
         parts={part: sample(session, key, part) for part in Part},
         sizes={part: count_part(session, key, part) for part in Part},
@@ -238,6 +255,19 @@ class _Progress:
     def metric(self, step: int, name: str, value: float) -> None:
         self._context.metric(step, name, value)
 
+    def goes_on(self, step: int) -> None:
+        """As in `Progress`: an earlier attempt may have got further than its checkpoint."""
+        mine = col(RunMetric.run_id) == self._context.run.id
+        with writing(self._context.engine) as session:
+            session.execute(delete(RunMetric).where(mine, col(RunMetric.step) > step))
+
+    def secure(self) -> None:
+        """As in `Progress`."""
+        try:
+            self._context.beat()
+        except HedgerowError as error:  # the database is busy; the next heartbeat writes it
+            logger.warning("before a checkpoint: %s", error)
+
     def check(self) -> None:
         self._context.check()
 
@@ -251,16 +281,9 @@ class _Progress:
 
 
 def _clear_earlier_attempt(context: RunContext) -> None:
-    """Forget what an attempt that was cut off has left: model, encoder with its figures, and the
-    curve beyond the checkpoint."""
+    """Forget what an attempt that was cut off has left: model, and encoder with its figures."""
     shutil.rmtree(context.folder / MODEL_FOLDER, ignore_errors=True)
-    reached = checkpoints.step_reached(context.folder)
     with writing(context.engine) as session:
-        session.execute(
-            delete(RunMetric).where(
-                col(RunMetric.run_id) == context.run.id, col(RunMetric.step) > reached
-            )
-        )
         query = select(Encoder.id).where(col(Encoder.run_id) == context.run.id)  # type: ignore[call-overload]
         for key in session.execute(query).scalars().all():
             for figures in (VariantCosine, ProbeCosine):
