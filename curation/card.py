@@ -22,7 +22,7 @@ from curation.card_text import (
 from curation.export_tables import TABLES, ExportFormat, Rows, Table, parquet_path
 from curation.markdown import escape, markdown_table, one_line, percent
 from curation.release_summary import OUTCOMES
-from curation.types import OWN
+from curation.types import IMPORTED, OWN
 from db.models import Release, Split
 
 _HUB_LICENCES = frozenset(
@@ -262,11 +262,21 @@ def review_statement(summary: Mapping[str, Any]) -> str:
 
 
 def _taxonomy(release: Release) -> str:
-    own = [name for name in _ordered_types(release) if release.taxonomy[name].get("origin") == OWN]
-    if not own:
-        return _type_table(release)
-    added = ", ".join(f"`{name}`" for name in own)
-    return f"{_type_table(release)}\n\nNot of the paper, but added by this project: {added}."
+    parts = [_type_table(release)]
+    for origin, said in _ORIGINS.items():
+        names = [
+            f"`{name}`" for name in _ordered_types(release)
+            if release.taxonomy[name].get("origin") == origin
+        ]  # fmt: skip
+        if names:
+            parts.append(f"{said}: {', '.join(names)}.")
+    return "\n\n".join(parts)
+
+
+_ORIGINS = {
+    OWN: "Not of the paper, but added by this project",
+    IMPORTED: "Taken over from the data set that the anchors came with",
+}
 
 
 def _type_table(release: Release) -> str:

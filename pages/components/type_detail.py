@@ -110,7 +110,9 @@ def _acts(entry: VariantType, variants: int) -> None:
             )  # fmt: skip
             st.text("Out of use, with its variants.")
             return
-        if st.button("Generate variants", key="type-generate", icon=":material/edit_note:"):
+        if entry.imported:
+            st.text("Comes with imported anchors; no model and no rule is asked for it.")
+        elif st.button("Generate variants", key="type-generate", icon=":material/edit_note:"):
             _generate(entry)
         st.button("Change", key="type-change", icon=":material/edit:", on_click=_change,
                   args=(entry,))  # fmt: skip
