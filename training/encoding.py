@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+from curation.embeddings import token_counts
 from training.processes import ALONE, Group, gathered, share
 
 if TYPE_CHECKING:
@@ -16,11 +17,6 @@ PADDING = 0.1
 
 FEWEST, MOST = 8, 128
 """Texts of a chunk: fewer leave the processor idle, more need too much memory."""
-
-
-def by_length(lengths: Sequence[int]) -> list[int]:
-    """The places of texts of these lengths, shortest first."""
-    return sorted(range(len(lengths)), key=lengths.__getitem__)
 
 
 def chunks_of_one_length(lengths: Sequence[int]) -> list[slice]:
@@ -57,8 +53,8 @@ def embed(
     """
     import torch
 
-    lengths = token_lengths(model, texts)
-    order = by_length(lengths)
+    lengths = token_counts(model, texts).tolist()
+    order = sorted(range(len(texts)), key=lengths.__getitem__)
     own = share(order, group)
     parts = []
     for chunk in chunks_of_one_length([lengths[place] for place in own]):
@@ -80,9 +76,3 @@ def _features(model: SentenceTransformer, texts: list[str]) -> dict[str, object]
         name: value.to(model.device) if isinstance(value, torch.Tensor) else value
         for name, value in model.preprocess(texts).items()
     }
-
-
-def token_lengths(model: SentenceTransformer, texts: Sequence[str]) -> list[int]:
-    """Tokens of each text, special ones included, cut at the model's longest input."""
-    ids = model.tokenizer(list(texts), truncation=True, max_length=model.max_seq_length)
-    return [len(tokens) for tokens in ids["input_ids"]]
