@@ -90,14 +90,21 @@ def interpolate(
     tuned: Mapping[str, Tensor],
     share: float,
 ) -> None:
-    """Give the model weights between those of the base model (0) and the finetuned one (1)."""
+    """Give the model weights between those of the base model (0) and the finetuned one (1).
+
+    No further copy is made; `tuned` may be the model's own weights.
+
+    Args:
+        share: of the finetuned weights; above 1, the line from the base model goes on.
+    """
     import torch
 
-    mixed = {
-        name: torch.lerp(base[name], value, share) if value.is_floating_point() else value
-        for name, value in tuned.items()
-    }
-    model.load_state_dict(mixed)
+    with torch.no_grad():
+        for name, value in model.state_dict().items():
+            if value.is_floating_point():
+                torch.lerp(base[name], tuned[name], share, out=value)
+            else:
+                value.copy_(tuned[name])
 
 
 LARGEST_FILE = 50 * 1024 * 1024
