@@ -21,6 +21,7 @@ COMMANDS = {
     "export": "cli.release:export_release",
     "train": "cli.runs:train_encoder",
     "push": "cli.push:push_to_hub",
+    "study": "cli.study:study",
     "similarity": "cli.runs:similarity",
     "app": "cli.browser:open_app",
     "anchors": "cli.anchor_changes:anchors_app",

@@ -25,7 +25,7 @@ from db.execution import Work, execute
 from db.models import Run, RunState
 from db.runs import create_run, get_run, list_runs
 from db.settings import Settings
-from training import compare, push
+from training import compare, push, studies
 from training.plan import plan
 from training.probe_files import read_probes
 from training.probe_groups import Scores, find_groups, score
@@ -52,6 +52,7 @@ WORK: dict[str, Work] = {
     queue_keys.KIND: queue_keys.work,
     counting.KIND: counting.work,
     push.KIND: push.work,
+    studies.KIND: studies.work,
     "train": training_work,
 }
 """What is done for each kind of run."""

@@ -121,6 +121,11 @@ def list_studies(session: Session, *, limit: int = 100) -> list[Run]:
     return list_runs(session, kind=KIND, limit=limit)
 
 
+def expected_seconds(run: Run) -> int:
+    """About how long a study takes, as it was expected when it was asked for."""
+    return sum(member["seconds"] for member in run.parameters["members"])
+
+
 def trials(session: Session, run: Run) -> list[Trial]:
     """The trainings of a study, in its order."""
     return [Trial(m["label"], get_run(session, m["run"])) for m in run.parameters["members"]]
