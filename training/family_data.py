@@ -16,6 +16,7 @@ from training.batches import count_triples
 from training.losses import Family, Member, Role
 from training.recipe import DataMode, Recipe
 
+
 def training_families(
     session: Session, release_id: int, *, split: Split, recipe: Recipe
 ) -> list[Family]:
@@ -91,11 +92,6 @@ def is_usable(family: Family, recipe: Recipe) -> bool:
     roles = {member.role for member in family}
     positive = bool(roles & {Role.HEDGE, Role.PARAPHRASE})
     return positive and (Role.NEGATION in roles or recipe.data == "hedging")
-
-
-def count_drawn(family: Family) -> int:
-    """As how many triples a family counts where some of them are drawn."""
-    return count_triples(family)
 
 
 def drawn(rows: Sequence[Family], *, max_triples: int | None, seed: int) -> list[Family]:

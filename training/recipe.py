@@ -23,14 +23,13 @@ from pydantic import (
 
 from curation.encoders import DEFAULT_ENCODER
 from db.errors import HedgerowError
-
-RECIPE_VERSION = 2
+from training.recipe_versions import RECIPE_VERSION, up_to_date
 
 Loss = Literal["family", "symmetric", "triples"]
 DataMode = Literal["all", "negation", "hedging"]
 Pooling = Literal["as_base", "mean", "cls", "max"]
 Precision = Literal["auto", "fp32", "bf16"]
-Watched = Literal["ranked", "families", "questions", "general"]
+Watched = Literal["ranked", "families", "questions", "sts"]
 
 
 class Recipe(BaseModel):
@@ -57,8 +56,9 @@ class Recipe(BaseModel):
     paper says 'cls' (§3.2), while its base model is published with 'mean'."""
 
     data: DataMode = "all"
-    """As in the paper's Table 2: 'all'; 'negation': negations, with a paraphrase as the positive;
-    'hedging': hedges, with other anchors as the negatives."""
+    """As in the paper's Table 2: 'all'; 'negation': negations, with the original entailment as the
+    positive, or with the paraphrases of an anchor that has none; 'hedging': hedges, with the
+    original contradiction as the negative beside other anchors' hedges."""
 
     without_types: tuple[str, ...] = ()
     """Variant types that are left out, by id."""
@@ -127,7 +127,7 @@ class Recipe(BaseModel):
     """Against forgetting: weight of the distance between the embeddings of unrelated text and the
     base encoder's, and between the cosines among them; 0: none."""
 
-    distillation_file: str | None = None
+    distillation_file: str | None = Field(default=None, min_length=1)
     """Text for it, one a line, beside the anchors that are trained on."""
 
     interpolation: float = Field(default=1.0, gt=0, le=1)
@@ -148,7 +148,7 @@ class Recipe(BaseModel):
     patience: int = Field(default=2, ge=1, le=1000)
     """Measurings without a better figure after which `early_stopping` ends the training."""
 
-    sts_file: str | None = None
+    sts_file: str | None = Field(default=None, min_length=1)
     """A file of sentence pairs with scores (tab-separated: score and two sentences) by which
     general ability is measured on the way, beside the drift of cosines."""
 
@@ -164,10 +164,20 @@ class Recipe(BaseModel):
 
     @field_validator("without_types", "providers", mode="before")
     @classmethod
-    def _names(cls, value: Any) -> Any:
+    def _listed(cls, value: Any) -> Any:
         if isinstance(value, str):  # as in --set without_types=word,phrase
-            value = [name.strip() for name in value.split(",") if name.strip()]
-        return tuple(sorted(set(value))) if isinstance(value, (list, tuple, set)) else value
+            return value.split(",")
+        return () if value is None else value
+
+    @field_validator("without_types", "providers")
+    @classmethod
+    def _in_order(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(sorted({name for name in value if name}))
+
+    @field_validator("*")
+    @classmethod
+    def _one_zero(cls, value: Any) -> Any:
+        return value + 0.0 if isinstance(value, float) else value  # -0.0 would be hashed otherwise
 
     @model_validator(mode="after")
     def _a_batch_can_be_filled(self) -> Recipe:
@@ -177,13 +187,20 @@ class Recipe(BaseModel):
             )
         return self
 
+    @model_validator(mode="after")
+    def _what_is_watched_is_measured(self) -> Recipe:
+        if self.early_stopping is not None and self.measure_every is None:
+            raise ValueError("early_stopping goes by what is measured; give measure_every")
+        if self.early_stopping == "sts" and self.sts_file is None:
+            raise ValueError("early_stopping by 'sts' needs sentence pairs; give sts_file")
+        return self
+
     # Below the other validators, since the last one defined goes around them.
     @model_validator(mode="wrap")
     @classmethod
     def _one_sentence(cls, data: Any, handler: ModelWrapValidatorHandler[Recipe]) -> Recipe:
         if isinstance(data, Mapping):
-            _refuse_newer_version(data)
-            data = _up_to_date(data)
+            data = up_to_date(data)
             _refuse_unknown(data)
         try:
             return handler(data)
@@ -227,7 +244,7 @@ class Recipe(BaseModel):
                     f"Expected key=value, such as epochs=1, found {_shown(assignment)}."
                 )
             changes[key] = None if value.lower() in {"none", "null"} else value
-        return Recipe(**{**self.model_dump(), **changes})
+        return Recipe.model_validate({**self.model_dump(), **changes})
 
 
 def _refuse_unknown(values: Mapping[str, Any]) -> None:
@@ -238,28 +255,6 @@ def _refuse_unknown(values: Mapping[str, Any]) -> None:
             raise HedgerowError(
                 f"The recipe has no key {_shown(key)}; the nearest one is {nearest!r}."
             )
-
-
-def _refuse_newer_version(values: Mapping[str, Any]) -> None:
-    version = values.get("version", RECIPE_VERSION)
-    if str(version) not in {str(known) for known in range(1, RECIPE_VERSION + 1)}:
-        raise HedgerowError(
-            f"The recipe has version {_shown(version)}, expected {RECIPE_VERSION}; "
-            "a newer version needs a newer Hedgerow."
-        )
-
-
-_VERSION_1 = {
-    "loss": "triples", "scale": 10.0, "epochs": 1.0, "max_steps": 150, "precision": "fp32",
-    "distillation": 0.0, "measure_every": None, "checkpoint_every": None,
-}  # fmt: skip
-"""What recipes of version 1 meant where they said nothing, as far as it is something else now."""
-
-
-def _up_to_date(values: Mapping[str, Any]) -> Mapping[str, Any]:
-    if str(values.get("version", RECIPE_VERSION)) == "1":
-        return {**_VERSION_1, **values, "version": RECIPE_VERSION}
-    return values
 
 
 def _sentence(error: ValidationError) -> str:
