@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import socket
 from typing import Any, NamedTuple
 
 from sqlalchemy import Subquery, and_, case, func, select
 from sqlmodel import Session, col
 
 from curation.release import get_release, list_releases
-from db.models import Anchor, Polarity, Split, Status, TypeRow, Variant
+from db.models import Anchor, Polarity, Run, Split, Status, TypeRow, Variant
 from db.runs import list_runs, metrics
 from training.figures import SAMPLE, Part
 from training.recipe import Recipe
@@ -27,6 +28,9 @@ TELLING_STEPS = 20
 FORWARD_ONLY = 3
 """How many texts are measured in the time in which one is trained on: backwards costs twice as much
 as forwards."""
+
+_SETS_THE_PACE = ("precision", "max_seq_length", "context", "lora_rank")
+"""What of a recipe, beside the encoder, decides how long a text takes."""
 
 PREPARING = 10.0
 """Seconds until the first step: reading, loading the encoder."""
@@ -143,18 +147,34 @@ def _totals(session: Session, families: Subquery) -> tuple[int, int, int]:
 
 
 def estimate(session: Session, plan: Plan, recipe: Recipe) -> Estimate:
-    """About how long a training takes here, by the pace of the last from the same encoder."""
+    """About how long a training takes here, by the pace of the last one like it."""
     variants = session.execute(select(func.count()).select_from(Variant)).scalar_one()
     measured = 2 * min(variants, SAMPLE * len(Part)) / FORWARD_ONLY
     texts = recipe.steps(plan.rows(recipe)) * plan.texts_a_step(recipe) + measured
-    for run in list_runs(session, kind=KIND):
-        parameters, steps = run.parameters.get("recipe", {}), run.result.get("steps", 0)
-        like = parameters.get("base_encoder") == recipe.base_encoder
-        if like and steps >= TELLING_STEPS:
-            paces = [pace for _, pace in metrics(session, run.id or 0, name=PACE)]
-            if paces:
-                return Estimate(PREPARING + texts * len(paces) / sum(paces), run.id)
-    return Estimate(PREPARING + texts / TEXTS_PER_SECOND, None)
+    pace, run = _pace(session, recipe)
+    return Estimate(PREPARING + texts / pace, run)
+
+
+def _pace(session: Session, recipe: Recipe) -> tuple[float, int | None]:
+    """Texts a second, and the run that tells it: here, from the same encoder, and of the newest
+    ones that which has most in common with the recipe."""
+    wanted = recipe.model_dump(mode="json")
+
+    def in_common(run: Run) -> int:
+        return sum(run.parameters["recipe"].get(key) == wanted[key] for key in _SETS_THE_PACE)
+
+    told = [
+        run
+        for run in list_runs(session, kind=KIND)
+        if run.host == socket.gethostname()
+        and run.result.get("steps", 0) >= TELLING_STEPS
+        and run.parameters["recipe"].get("base_encoder") == recipe.base_encoder
+    ]
+    for run in sorted(told, key=in_common, reverse=True):  # newest first among equals
+        paces = [pace for _, pace in metrics(session, run.id or 0, name=PACE)]
+        if paces:  # each of as many steps
+            return len(paces) / sum(1 / pace for pace in paces), run.id
+    return TEXTS_PER_SECOND, None
 
 
 def measuring_steps(pairs: int, texts_a_step: float) -> int:
