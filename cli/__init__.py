@@ -22,6 +22,7 @@ COMMANDS = {
     "train": "cli.runs:train_encoder",
     "push": "cli.push:push_to_hub",
     "study": "cli.study:study",
+    "tradeoff": "cli.tradeoff:tradeoff",
     "similarity": "cli.runs:similarity",
     "app": "cli.browser:open_app",
     "anchors": "cli.anchor_changes:anchors_app",

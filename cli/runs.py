@@ -25,7 +25,7 @@ from db.execution import Work, execute
 from db.models import Run, RunState
 from db.runs import create_run, get_run, list_runs
 from db.settings import Settings
-from training import compare, push, studies
+from training import compare, push, studies, tradeoff, tradeoff_curve, tradeoff_save
 from training.plan import plan
 from training.probe_files import read_probes
 from training.probe_groups import Scores, find_groups, score
@@ -53,6 +53,8 @@ WORK: dict[str, Work] = {
     counting.KIND: counting.work,
     push.KIND: push.work,
     studies.KIND: studies.work,
+    tradeoff_curve.KIND: tradeoff.work,
+    tradeoff_save.KIND: tradeoff_save.work,
     "train": training_work,
 }
 """What is done for each kind of run."""

@@ -130,9 +130,7 @@ def _weights_of_base(ends: Ends) -> dict[str, Tensor]:
     return dict(load_encoder(ends.base.name).state_dict())
 
 
-def _alike(
-    base: dict[str, Tensor], trained: dict[str, Tensor], ends: Ends
-) -> dict[str, Tensor]:
+def _alike(base: dict[str, Tensor], trained: dict[str, Tensor], ends: Ends) -> dict[str, Tensor]:
     """The base encoder's weights in the types of the trained one's."""
     shapes = ({name: value.shape for name, value in side.items()} for side in (base, trained))
     if next(shapes) != next(shapes):
@@ -141,5 +139,3 @@ def _alike(
             f"{ends.training}; expected the encoder that it started from."
         )
     return {name: value.to(trained[name].dtype) for name, value in base.items()}
-
-

@@ -7,105 +7,37 @@ validation split. The measured curve is the result of a run of the kind ``tradeo
 
 from __future__ import annotations
 
-import math
-import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from sqlalchemy import select
-from sqlmodel import Session, col
+from sqlmodel import Session
 
 from curation.release import get_release
 from db.engine import reading
 from db.errors import HedgerowError
 from db.execution import RunContext
 from db.models import Run, RunState, Split
-from db.runs import UNFINISHED, create_run, get_run, metrics, run_folder
+from db.runs import UNFINISHED, create_run, get_run, metrics
 from db.settings import Settings
 from training import plan
 from training.devices import device_to_oneself, share_the_processor
 from training.family_data import training_families
-from training.held_out import (
-    DRIFT,
-    FAMILIES,
-    MOST_FAMILIES,
-    MOST_UNRELATED,
-    QUESTIONS,
-    RANKED,
-    STS,
-    HeldOut,
-)
+from training.held_out import MOST_FAMILIES, MOST_UNRELATED, HeldOut
 from training.losses import Family
 from training.mixture import Mixture, ends_of, load
 from training.recipe import Recipe
-from training.sts import LARGEST_FILE, ScoredPair, read_sts
+from training.recipe_files import keep_file
+from training.sts import ScoredPair, read_sts
+from training.tradeoff_curve import KIND, Point, group_of, measured_run, newest
 from training.watching import PACE
-
-KIND = "tradeoff"
 
 SHARES = tuple(tenth / 10 for tenth in range(11))
 """Of the finetuned weights; measured are these and the share of the training's own model."""
 
-NEGATION = (QUESTIONS, FAMILIES, RANKED)
-"""Figures of how well negation is understood, the first that is there being the hardest."""
-
-KEPT = "kept"
-"""1 - drift: how far cosines of unrelated sentences are where the base encoder has them."""
-
-GENERAL = (STS, KEPT)
-"""Figures of general ability, the first that is there being the more telling."""
-
-STS_FILE = "sts.tsv"
-"""A copy of the STS file, in the run's folder."""
-
 FEWEST_ANCHORS = 2
 """Held out; of one, no two anchors have a cosine that could drift."""
-
-
-class Point(NamedTuple):
-    """What was measured with a share of the finetuned weights: figures as of `HeldOut`."""
-
-    share: float
-    figures: dict[str, float]
-
-    def value(self, name: str) -> float:
-        """A figure of `NEGATION` or `GENERAL`."""
-        return 1 - self.figures[DRIFT] if name == KEPT else self.figures[name]
-
-    def has(self, name: str) -> bool:
-        """Whether it was measured."""
-        return (DRIFT if name == KEPT else name) in self.figures
-
-
-class Curve(NamedTuple):
-    """A measured trade-off.
-
-    Attributes:
-        run: the number of the run that measured it.
-        training: the number of the training.
-        points: from the share 0 (the base encoder) to 1, at least two.
-        own_share: of the training's own model; one of the points'.
-        counts: how many questions, anchors, … each figure rests on.
-        sts: the name of the STS file; "" without one. Somebody's text.
-    """
-
-    run: int
-    training: int
-    points: list[Point]
-    own_share: float
-    counts: dict[str, int]
-    sts: str
-
-    def at(self, share: float) -> Point | None:
-        """The point that was measured with this share."""
-        near = (point for point in self.points if math.isclose(point.share, share, abs_tol=1e-9))
-        return next(near, None)
-
-    def measured(self, names: Sequence[str]) -> list[str]:
-        """Those of the figures that are known at every point."""
-        return [name for name in names if all(point.has(name) for point in self.points)]
 
 
 class StsFile(NamedTuple):
@@ -141,12 +73,14 @@ def request_tradeoff(
     more_shares: Sequence[float] = (),
     requested_by: int | None = None,
 ) -> Run:
-    """Store a run that measures the trade-off of a finished training; it replaces an earlier one.
+    """Store a run that measures the trade-off of a finished training.
+
+    It replaces an earlier one, whose shares and STS file it measures, too.
 
     Args:
         training: the number of its run.
-        sts: what general ability is measured by, beside the drift; otherwise the file that the
-            training had.
+        sts: what general ability is measured by, beside the drift; otherwise the earlier one's
+            file, or the training's.
         more_shares: from 0 to 1; measured beside `SHARES`.
 
     Raises:
@@ -160,20 +94,29 @@ def request_tradeoff(
         if not 0 <= share <= 1:
             raise HedgerowError(f"Expected a share from 0 to 1, found {share:g}.")
     require_no_other(session, kind=KIND, training=training)
-    if sts is None and (path := training_sts(run)):
-        sts = read_sts_file(path)
-    elif sts is not None:
-        _check_sts(sts)
-    made = create_run(
+    earlier = measured_run(session, training)
+    sts = sts or _known_sts(settings, run, earlier)
+    kept = keep_file(settings.data_folder, sts.content, read=read_sts) if sts else None
+    shares = {*SHARES, own_share, *more_shares, *(earlier.parameters["shares"] if earlier else ())}
+    return create_run(
         session, kind=KIND, group=group_of(training), requested_by=requested_by,
         parameters={
-            "training": training, "sts": sts.name if sts else "",
-            "shares": sorted({*SHARES, own_share, *more_shares}),
+            "training": training,
+            "shares": sorted(shares),
+            "sts": kept.relative_to(settings.data_folder).as_posix() if kept else "",
+            "sts_name": sts.name if sts else "",
         },
     )  # fmt: skip
-    if sts is not None:
-        (run_folder(settings, made) / STS_FILE).write_bytes(sts.content)
-    return made
+
+
+def _known_sts(settings: Settings, run: Run, earlier: Run | None) -> StsFile | None:
+    """The file of the earlier measuring, else the training's, as far as it is still there."""
+    if earlier is not None and earlier.parameters["sts"]:
+        path = settings.data_folder / earlier.parameters["sts"]
+        if path.is_file():
+            return StsFile(earlier.parameters["sts_name"], path.read_bytes())
+    path = training_sts(run)
+    return read_sts_file(path) if path else None
 
 
 def finished_training(session: Session, number: int) -> Run:
@@ -199,42 +142,6 @@ def require_no_other(session: Session, *, kind: str, training: int) -> None:
     other = newest(session, training, kind=kind)
     if other is not None and other.state in UNFINISHED:
         raise HedgerowError(f"Run {other.id} is at work on it already; wait for its end.")
-
-
-def group_of(training: int) -> str:
-    """What all runs that rest on a training are known by."""
-    return f"training-{training}"
-
-
-def newest(session: Session, training: int, *, kind: str = KIND) -> Run | None:
-    """The newest run of a kind at this training, in whatever state."""
-    query = select(col(Run.id)).where(col(Run.kind) == kind, col(Run.group) == group_of(training))
-    number = session.execute(query.order_by(col(Run.id).desc()).limit(1)).scalar()
-    return None if number is None else get_run(session, number)
-
-
-def curve_of(session: Session, training: int) -> Curve | None:
-    """The trade-off of a training as it was last measured; None before."""
-    query = select(Run).where(col(Run.kind) == KIND, col(Run.group) == group_of(training))
-    query = query.where(col(Run.state) == RunState.DONE).order_by(col(Run.id).desc()).limit(1)
-    run = session.execute(query).scalar()
-    if run is None:
-        return None
-    found = run.result
-    points = [Point(point["share"], point["figures"]) for point in found["points"]]
-    return Curve(
-        run.id or 0, training, points, found["own_share"], found["counts"], found["sts"]
-    )
-
-
-def _check_sts(sts: StsFile) -> None:
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / STS_FILE
-        path.write_bytes(sts.content[: LARGEST_FILE + 1])
-        try:
-            read_sts(path)
-        except HedgerowError as error:
-            raise HedgerowError(str(error).replace(repr(str(path)), repr(sts.name))) from error
 
 
 def _require_validation(session: Session, run: Run) -> dict[str, int]:
@@ -263,68 +170,40 @@ def estimate(session: Session, run: Run) -> float:
     return plan.PREPARING + len(SHARES) * texts / (plan.FORWARD_ONLY * pace)
 
 
-def suggested(curve: Curve, *, general: str, negation: str) -> float:
-    """The share that gives up least: the point farthest above the line between the ends.
-
-    Each figure counts by where it lies between its lowest and its highest value on the curve; of
-    equal points, the one with the larger share. Where a figure is the same everywhere, it is the
-    other that counts, and where both are, the training's own share is as good as any.
-
-    Args:
-        general, negation: figures that are measured at every point.
-    """
-    across, up = (
-        _scaled([point.value(name) for point in curve.points]) for name in (general, negation)
-    )
-    sums = [round(x + y, 6) for x, y in zip(across, up, strict=True)]
-    if not any(sums):
-        return curve.own_share
-    best = max(range(len(sums)), key=lambda place: (sums[place], place))
-    return curve.points[best].share
-
-
-def _scaled(values: Sequence[float]) -> list[float]:
-    low, high = min(values), max(values)
-    return [(value - low) / (high - low) if high > low else 0.0 for value in values]
-
-
 def work(context: RunContext) -> dict[str, Any]:
     """Measure the trade-off of a training (run kind ``tradeoff``).
 
-    Parameters of the run: ``training`` (the number of its run), ``shares``, and ``sts`` (the name
-    of the STS file in the run's folder, or "").
+    Parameters of the run: ``training`` (the number of its run), ``shares``, ``sts`` (the STS file,
+    relative to the data folder, or "") and ``sts_name`` (what it was called).
     """
     share_the_processor()
 
     def wait() -> None:
         context.update(0, 0, "Waiting for a training on this machine to end.")
 
-    with device_to_oneself(wait):
+    with device_to_oneself(wait, lock=context.settings.training_lock):
         return _work(context)
 
 
 def _work(context: RunContext) -> dict[str, Any]:
     started = time.monotonic()
-    training = int(context.parameters["training"])
-    sts = read_sts(context.folder / STS_FILE) if context.parameters["sts"] else []
+    asked = context.parameters
     with reading(context.engine) as session:
-        run = finished_training(session, training)
+        run = finished_training(session, int(asked["training"]))
         ends = ends_of(session, context.settings, run)
         families = _held_out(session, run)
+    sts = read_sts(context.settings.data_folder / asked["sts"]) if asked["sts"] else []
     context.update(0, 0, "Loading both encoders.")
-    mixture = load(ends)
-    shares = [float(share) for share in context.parameters["shares"]]
-    points, counts = measure(
-        mixture, families, shares=shares, sts=sts, report=context.update, check=context.check
-    )
+    shares = [float(share) for share in asked["shares"]]
+    points, counts = _measure(context, load(ends), families, shares=shares, sts=sts)
     return {
         "run": context.run.id,
-        "training": training,
+        "training": run.id,
         "release": run.result["release"],
         "own_share": ends.own_share,
         "points": [point._asdict() for point in points],
         "counts": counts,
-        "sts": context.parameters["sts"],
+        "sts": asked["sts_name"],
         "seconds": round(time.monotonic() - started, 1),
     }
 
@@ -332,34 +211,24 @@ def _work(context: RunContext) -> dict[str, Any]:
 def _held_out(session: Session, run: Run) -> list[Family]:
     """The whole validation split, whatever the recipe leaves out."""
     release = get_release(session, int(run.parameters["release"]))
-    return training_families(
-        session, release.id or 0, split=Split.VALIDATION, recipe=Recipe()
-    )
+    return training_families(session, release.id or 0, split=Split.VALIDATION, recipe=Recipe())
 
 
-def measure(
+def _measure(
+    context: RunContext,
     mixture: Mixture,
     families: Sequence[Family],
     *,
     shares: Sequence[float],
     sts: Sequence[ScoredPair],
-    report: Callable[[int, int, str], None],
-    check: Callable[[], None],
 ) -> tuple[list[Point], dict[str, int]]:
-    """The figures with each share of the finetuned weights, and how much each figure rests on.
-
-    Args:
-        shares: ascending from 0, to which the drift is measured.
-        report: is told the shares that are done, how many there are, and what is going on.
-        check: is called before each batch of texts, and may raise to stop.
-    """
+    """The figures with each share, from 0 on, and how much each figure rests on."""
 
     def say(done: int) -> None:
-        report(done, len(shares), f"Measuring with the share {shares[done]:g}.")
+        context.update(done, len(shares), f"Measuring with the share {shares[done]:g}.")
 
-    mixture.model.register_forward_pre_hook(lambda *_: check())
     say(0)
-    held_out = HeldOut(mixture.set_share(shares[0]), families, sts=sts)
+    held_out = HeldOut(mixture.set_share(shares[0]), families, sts=sts, check=context.check)
     points = [Point(shares[0], held_out.before)]
     for done, share in enumerate(shares[1:], start=1):
         say(done)

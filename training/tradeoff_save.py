@@ -27,14 +27,8 @@ from training.saving import (
     require_disk_space,
     save_model,
 )
-from training.tradeoff import (
-    Curve,
-    Point,
-    curve_of,
-    finished_training,
-    group_of,
-    require_no_other,
-)
+from training.tradeoff import finished_training, require_no_other
+from training.tradeoff_curve import Curve, Point, curve_of, group_of
 
 KIND = "tradeoff-save"
 
