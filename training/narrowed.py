@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, Select, and_, case, func, or_, select
+from sqlalchemy import ColumnElement, Select, and_, case, func, select
 from sqlmodel import Session, col
 
+from curation.original_types import CONTRADICTION, ENTAILMENT
 from curation.release import get_release
-from curation.types import list_types
+from curation.types import all_types
 from db.models import Anchor, Polarity, ReleaseItem, Split, Status, TypeRow, Variant
 from training.plan import Plan
-from training.recipe import Recipe
+from training.recipe import DataMode, Recipe
 
 
 class _Columns(NamedTuple):
@@ -34,46 +35,61 @@ def narrowed(session: Session, plan: Plan, recipe: Recipe) -> Plan:
     """The plan with the triples, anchors and texts that the recipe leaves in by type and provider.
 
     Variants that are too far from their anchor (`max_distance`) are still counted: to know them,
-    every text would have to be read. Families without a negation, which the data mode 'hedging'
-    trains on, count as many triples as they have positives.
+    every text would have to be read. A family without a negative, which the data mode 'hedging'
+    trains on, counts a pair for each of its positives.
     """
     if not leaves_out(recipe):
         return plan
     columns = _of_release(session, plan.release) if plan.release else _accepted()
-    paraphrases = [entry.id for entry in list_types(session) if entry.role == "paraphrase"]
-    positive = func.sum(case((columns.polarity == Polarity.POSITIVE, 1), else_=0))
-    negative = func.sum(case((columns.polarity == Polarity.NEGATIVE, 1), else_=0))
+    paraphrases = [key for key, entry in all_types(session).items() if entry.role == "paraphrase"]
+    positive, negative = _sides(columns, recipe.data, paraphrases)
     families = (
         columns.rows.with_only_columns(positive.label("positive"), negative.label("negative"))
-        .where(*_left_in(columns, recipe, paraphrases))
+        .where(*_left_in(columns, recipe))
         .group_by(columns.anchor)
         .subquery()
     )
-    hedging = recipe.data == "hedging"
-    triples = families.c.positive * (1 if hedging else families.c.negative)
-    texts = families.c.positive + families.c.negative + 1
+    positives, negatives = families.c.positive, families.c.negative
+    if recipe.data == "hedging":
+        triples = positives * case((negatives > 0, negatives), else_=1)
+    else:
+        triples = positives * negatives
     query = select(
         func.sum(triples), func.sum(case((triples > 0, 1), else_=0)),
-        func.sum(case((triples > 0, texts), else_=0)),
+        func.sum(case((triples > 0, positives + negatives + 1), else_=0)),
     )  # fmt: skip
     counts = (int(total or 0) for total in session.execute(query).one())
     return Plan(plan.release, plan.variants, *counts)
 
 
-def _left_in(
-    columns: _Columns, recipe: Recipe, paraphrases: list[str]
-) -> list[ColumnElement[bool]]:
+def _left_in(columns: _Columns, recipe: Recipe) -> list[ColumnElement[bool]]:
     found: list[ColumnElement[bool]] = []
-    if recipe.data == "negation":
-        negative = columns.polarity == Polarity.NEGATIVE
-        found.append(or_(negative, columns.type_id.in_(paraphrases)))
-    elif recipe.data == "hedging":
-        found.append(columns.polarity == Polarity.POSITIVE)
     if recipe.without_types:
         found.append(columns.type_id.not_in(recipe.without_types))
     if recipe.providers:
         found.append(columns.provider.in_(recipe.providers))
     return found
+
+
+def _sides(
+    columns: _Columns, mode: DataMode, paraphrases: list[str]
+) -> tuple[ColumnElement[Any], ColumnElement[Any]]:
+    """How many positives and negatives of an anchor take part in a data mode (`family_data`)."""
+    positive = columns.polarity == Polarity.POSITIVE
+    negative = columns.polarity == Polarity.NEGATIVE
+    paraphrase = positive & columns.type_id.in_(paraphrases)
+    entailed = _count(paraphrase & (columns.type_id == ENTAILMENT))
+    contradiction = columns.type_id == CONTRADICTION
+    if mode == "negation":
+        paraphrased = case((entailed > 0, entailed), else_=_count(paraphrase))
+        return paraphrased, _count(negative & ~contradiction)
+    if mode == "hedging":
+        return _count(positive & columns.type_id.not_in(paraphrases)), _count(contradiction)
+    return _count(positive), _count(negative)
+
+
+def _count(condition: ColumnElement[bool]) -> ColumnElement[Any]:
+    return func.sum(case((condition, 1), else_=0))
 
 
 def _of_release(session: Session, number: int) -> _Columns:

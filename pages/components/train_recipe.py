@@ -19,15 +19,15 @@ _TEXT, _DRAWN, _PROBLEM = "train_recipe", "train_drawn", "train_recipe_problem"
 _BOX, _UPLOAD = "train-yaml", "train-upload"
 
 LABELS = {
-    "symmetric": "symmetric: families, negations compared, too",
-    "family": "family: an anchor with all its variants",
-    "triples": "triples: the paper's, as a reference",
+    "symmetric": "symmetric: negations, too",
+    "family": "family: all variants at once",
+    "triples": "triples: the paper's",
     "negation": "only negation",
     "hedging": "only hedging",
     "ranked": "triples ranked right",
     "families": "anchors ranked right",
     "questions": "questions answered right",
-    "general": "general ability",
+    "sts": "general ability (STS)",
 }
 """What values are called where their names don't say it."""
 
