@@ -170,8 +170,9 @@ def _data(release: Release) -> str:
     return "\n\n".join(
         [
             f"Release {release.number} of a Hedgerow project: {summary['variants']:,} accepted "
-            f"variants of {summary['anchors']:,} anchors, all splits together. Who wrote them; "
-            "`person` is a reviewer, anything else a program or a language model:",
+            f"variants of {summary['anchors']:,} anchors, all splits together. Who wrote them: "
+            "`person` is a reviewer, `rules` a program, `starter` the corpus that comes with "
+            "Hedgerow, which language models wrote; any other is named as it was recorded.",
             writers_table(summary),
             review_statement(summary),
             "The licences of the anchors' sources:",
