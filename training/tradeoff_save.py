@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -99,7 +100,7 @@ def _point(curve: Curve, share: float) -> Point:
     return point
 
 
-def why_not(curve: Curve, share: float, saved: list[Saved]) -> str:
+def why_not(curve: Curve, share: float, saved: Sequence[Saved]) -> str:
     """Why a point need not be saved, in a sentence; "" where it can be."""
     if share == 0:
         return "At the share 0, the weights are those of the base encoder."

@@ -20,6 +20,7 @@ from pages.components import (
     train_live,
     train_recipe,
     train_sections,
+    train_tradeoff,
 )
 from training.figures import (
     SAMPLE,
@@ -61,6 +62,7 @@ def show(run: Run) -> None:
     train_figures.show(run)
     _figure_1(run)
     _distributions(run)
+    train_tradeoff.show(run)
     st.header("While it trained", anchor=False)
     train_curves.show(run)
     _model(run)
