@@ -11,8 +11,10 @@ from pages.components import (
     train_live,
     train_pairs,
     train_result,
+    train_runs,
     train_sections,
     train_start,
+    train_studies,
 )
 from pages.components.train_sections import SECTION, SECTIONS
 from training.plan import KIND
@@ -45,5 +47,9 @@ found = _runs()
 match section:
     case train_sections.RESULTS:
         train_result.draw([run for run in found if run.state not in UNFINISHED])
+    case train_sections.STUDIES:
+        train_studies.show()
+    case train_sections.RUNS:
+        train_runs.show()
     case _:
         _train(found)

@@ -25,7 +25,12 @@ _PROBLEM = "train_again_problem"
 
 def draw(runs: Sequence[Run]) -> None:
     """All that is under way, each with its cancel button; else what the last one came to."""
-    active = [run for run in reversed(runs) if run.state in UNFINISHED]
+    # A study that is under way shows those of its trainings that are still to come.
+    active = [
+        run
+        for run in reversed(runs)
+        if run.state == RunState.RUNNING or (run.state in UNFINISHED and not run.group)
+    ]
     for run in _just_ended(runs, active):
         mention(run)
     computing = next((run for run in active if run.step), None)
@@ -45,7 +50,8 @@ def _just_ended(runs: Sequence[Run], active: Sequence[Run]) -> list[Run]:
     followed.update(run.id or 0 for run in active)
     under_way = {run.id for run in active}
     ended = [run for run in runs if run.id in followed and run.id not in under_way]
-    return ended or ([] if active else list(runs[:1]))
+    newest = next(([run] for run in runs if run.state not in UNFINISHED), [])
+    return ended or ([] if active else newest)
 
 
 @errors.fragment(run_every=run_view.REFRESH_SECONDS)

@@ -18,6 +18,7 @@ from pages.components import (
     train_curves,
     train_figures,
     train_live,
+    train_publish,
     train_recipe,
     train_sections,
     train_tradeoff,
@@ -66,6 +67,7 @@ def show(run: Run) -> None:
     st.header("While it trained", anchor=False)
     train_curves.show(run)
     _model(run)
+    train_publish.show(run)
     _recipe(run)
     run_view.log(run)
 

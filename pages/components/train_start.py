@@ -84,7 +84,9 @@ def box(*, busy: bool) -> None:
         _newer(wanted, numbers)
         if problem := st.session_state.pop(_PROBLEM, ""):
             errors.show(problem, key="train-start")
-        with st.expander("Advanced: release, seed, recipe", icon=":material/tune:"):
+        with st.expander(
+            "Advanced: release, seed, recipe", icon=":material/tune:", key="train-advanced"
+        ):
             _advanced(numbers, wanted)
             train_recipe.draw(default, train_files.draw)
 
