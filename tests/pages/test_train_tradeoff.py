@@ -22,7 +22,6 @@ from training.runs import request_training
 from training.tradeoff import SHARES
 from training.tradeoff_curve import KEPT, KIND, Curve, Point, curve_of, group_of
 
-
 HOSTILE = '<img src=x onerror="alert(1)"> **bold** $x^2$ :red[text]'
 
 
@@ -78,7 +77,7 @@ def store(
 def results(open_page: OpenPage, training: int) -> AppTest:
     """The page at the training's results; not yet drawn."""
     test = open_page("train")
-    test.query_params["step"] = "Results"
+    test.segmented_control("step").set_value("Results")
     return test
 
 
