@@ -19,7 +19,7 @@ COMMANDS = {
     "generate": "cli.generate:generate",
     "diagnose": "cli.runs:diagnose",
     "export": "cli.release:export_release",
-    "train": "cli.runs:train_encoder",
+    "train": "cli.train:train_encoder",
     "push": "cli.push:push_to_hub",
     "study": "cli.study:study",
     "tradeoff": "cli.tradeoff:tradeoff",

@@ -60,6 +60,7 @@ class Forker:
         order = {
             "run": run_id, "constants": constants, "call": call,
             "environment": dict(environment or {}) | {
+                "HEDGEROW_TRAINING_LOCK": os.environ["HEDGEROW_TRAINING_LOCK"],
                 "HEDGEROW_DATABASE_URL": url.render_as_string(hide_password=False),
                 "HEDGEROW_HOME": str(home),
             },

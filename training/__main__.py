@@ -16,7 +16,7 @@ from db.settings import load_settings
 from training import runs
 from training.devices import share_the_processor
 from training.plan import KIND
-from training.processes import Group, agreed, joined
+from training.processes import agreed, joined
 
 
 def main() -> int:
@@ -27,27 +27,27 @@ def main() -> int:
         return 2
     share_the_processor()
     try:
-        with joined() as group:
-            _take_part(int(words[0]), group)
+        take_part_in(int(words[0]))
     except HedgerowError as error:
         sys.stderr.write(f"{error}\n")
         return 1
     return 0
 
 
-def _take_part(run_id: int, group: Group) -> None:
+def take_part_in(run_id: int) -> None:
     """Lead the training, or help once the leading process has prepared it.
 
     Only the leading one brings the database up to date, and clears the run's folder.
     """
-    settings = load_settings()
-    if not group.leads:
-        agreed(run_id, group)
-        runs.help_with(open_project(settings), settings, run_id, group)
-        return
-    work = partial(runs.work, group=group)
-    result = execute(open_project(settings), settings, run_id, {KIND: work})
-    sys.stdout.write(f"The model lies in {settings.data_folder / result['model']}.\n")
+    with joined() as group:
+        settings = load_settings()
+        if group.leads:
+            work = partial(runs.work, group=group)
+            result = execute(open_project(settings), settings, run_id, {KIND: work})
+            sys.stdout.write(f"The model lies in {settings.data_folder / result['model']}.\n")
+        else:
+            agreed(run_id, group)
+            runs.help_with(open_project(settings), settings, run_id, group)
 
 
 if __name__ == "__main__":

@@ -106,17 +106,21 @@ def device_to_oneself(waiting: Callable[[], None], *, lock: str = "") -> Iterato
             held.acquire(timeout=WAIT_SECONDS)
             break
         except Timeout:
+            if not Path(held.lock_file).exists():  # to the library, it may still appear
+                raise _no_lock(held.lock_file, "no such file") from None
             waiting()
         except (OSError, NotImplementedError) as error:
-            reason = getattr(error, "strerror", None) or error
-            raise HedgerowError(
-                f"The file {held.lock_file} cannot be written ({reason}); name another with "
-                "HEDGEROW_TRAINING_LOCK."
-            ) from error
+            raise _no_lock(held.lock_file, getattr(error, "strerror", None) or error) from error
     try:
         yield
     finally:
         held.release()
+
+
+def _no_lock(path: str, reason: object) -> HedgerowError:
+    return HedgerowError(
+        f"The file {path} cannot be written ({reason}); name another with HEDGEROW_TRAINING_LOCK."
+    )
 
 
 def _lock_file(path: str) -> Path:
