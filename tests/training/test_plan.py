@@ -79,5 +79,5 @@ def test_the_guide_names_every_key_of_the_recipe_with_its_default() -> None:
                 re.findall(r"\w+", keys), defaults.replace("`", "").split(", "), strict=True
             )
     assert set(told) == set(Recipe.model_fields) - {"version"}
-    words = [f"{key}={'none' if value == 'all' else value}" for key, value in told.items()]
+    words = [f"{key}={value}" for key, value in told.items()]
     assert Recipe(max_steps=1, scale=1).with_overrides(words) == Recipe()
