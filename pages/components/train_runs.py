@@ -166,13 +166,14 @@ def _figures(rows: Sequence[Row]) -> None:
         hide_index=True, key="runs-figures", placeholder="–",
         column_config={f"Run {row.run}": number(format="%.3f") for row in rows},
     )  # fmt: skip
-    effort = {
-        "triples": [row.triples for row in rows],
-        "steps": [row.steps for row in rows],
+    effort: dict[str, list[float | None]] = {
+        "triples": [float(row.triples) for row in rows],
+        "steps": [float(row.steps) for row in rows],
         "minutes": [None if row.minutes is None else round(row.minutes, 1) for row in rows],
     }
     st.dataframe(
         [{"Effort": name} | dict(zip((f"Run {row.run}" for row in rows), values, strict=True))
          for name, values in effort.items()],
         hide_index=True, key="runs-effort", placeholder="–",
+        column_config={f"Run {row.run}": number(format="localized") for row in rows},
     )  # fmt: skip
