@@ -19,8 +19,8 @@ from db.settings import Settings
 from tests.curation.families import add_plain_family
 from tests.publishing import add_model
 from tests.training.trainings import ask, train
-from training import runs
 from training.card import LOCAL_MODEL, card_of, published, write_card
+from training.measuring import measure_before_and_after
 from training.recipe import Recipe
 
 pytestmark = pytest.mark.parametrize("backend", ["sqlite"])
@@ -51,13 +51,13 @@ def test_a_model_has_a_card_before_it_is_measured_and_a_full_one_after(
 ) -> None:
     with writing(project) as session:
         add_plain_family(session, 50, split=Split.VALIDATION)
-    real, early = runs.measure_before_and_after, []
+    real, early = measure_before_and_after, []
 
     def measure(engine: Engine, *, folder: Path, **how: Any) -> int:
         early.append((folder / "README.md").read_text("utf-8"))
         return real(engine, folder=folder, **how)
 
-    monkeypatch.setattr(runs, "measure_before_and_after", measure)
+    monkeypatch.setattr("training.runs.measure_before_and_after", measure)
     run = train(project, settings, ask(project, recipe))
     folder = settings.data_folder / run.result["model"]
     card = (folder / "README.md").read_text("utf-8")
