@@ -118,16 +118,16 @@ class RunContext:
     ) -> tuple[bool, bool] | None:
         """Write this; whether somebody asked to cancel and to pause, None if the run was lost."""
         mine = (col(Run.id) == self.run.id, col(Run.attempt) == self.run.attempt)
+        asked = select(col(Run.cancel_requested), col(Run.pause_requested)).where(*mine)
         with writing(self.engine) as session:
+            if (row := session.execute(asked).first()) is None:
+                return None
             moment = session.execute(select(db_now())).scalar_one()
             values = {"heartbeat_at": moment, "lease_until": moment + LEASE} | progress
             session.execute(update(Run).where(*mine).values(**values))
             for (name, step), value in figures.items():
                 session.merge(RunMetric(run_id=self.run.id or 0, name=name, step=step, value=value))
-            row = session.execute(
-                select(col(Run.cancel_requested), col(Run.pause_requested)).where(*mine)
-            ).first()
-        return (row[0], row[1]) if row else None
+        return row[0], row[1]
 
     def finish(self, state: RunState, message: str, result: Result | None = None) -> None:
         """Write the end of the run; nothing is reported after it."""

@@ -176,7 +176,7 @@ def load(
     try:
         stored = json.loads((checkpoint / _PLACE).read_text(encoding="utf-8"))
         _load_weights(model, checkpoint / _WEIGHTS)
-        state = torch.load(checkpoint / _STATE, weights_only=True)
+        state = torch.load(checkpoint / _STATE, map_location="cpu", weights_only=True)
     except OSError as error:
         raise HedgerowError(
             f"Could not read the checkpoint {str(checkpoint)!r} ({error.strerror}); all processes "

@@ -5,36 +5,24 @@ Torch and sentence-transformers are imported inside the functions that train.
 
 from __future__ import annotations
 
-import hashlib
-import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from curation.encoders import fingerprint, load_encoder
+from curation.encoders import load_encoder
 from db.errors import HedgerowError
 from training import checkpoints
 from training.adapters import add_adapter, merge_adapter
-from training.batches import (
-    Batches,
-    FamilyBatches,
-    InContext,
-    TripleBatches,
-    as_triples,
-    count_triples,
-)
-from training.devices import repeatable, uses_bf16
-from training.family_data import drawn
-from training.held_out import HeldOut
-from training.inputs import content_hashes
+from training.batches import count_triples
+from training.devices import repeatable
+from training.ingredients import course_of, held_out_of, identity_of, rows_of, set_pooling
 from training.loop import Course, Outcome, train
 from training.losses import Family
 from training.processes import ALONE, Group
 from training.recipe import Recipe
-from training.retention import Distillation, interpolate, read_sentences
+from training.retention import interpolate
 from training.saving import MODEL_FOLDER, remove_partial, require_disk_space, save_model
-from training.sts import read_sts
-from training.watching import EPOCH, Progress, require_finite
+from training.watching import Progress, require_finite
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
@@ -105,7 +93,9 @@ def finetune(
             finite, nothing held out to stop early by, no memory or no disk space left.
         RunCancelled: out of `progress.check`; no model is saved.
     """
-    rows = _rows(data.families, recipe=recipe, seed=seed)
+    if not 0 <= seed <= LARGEST_SEED:
+        raise HedgerowError(f"Expected a seed from 0 to {LARGEST_SEED}, found {seed}.")
+    rows = rows_of(data.families, recipe=recipe, seed=seed)
     if group.leads:
         _prepare_folder(folder)
     progress.check()
@@ -116,10 +106,10 @@ def finetune(
         if group.leads:
             require_disk_space(model, folder)
         base = _copy(model) if recipe.interpolation < 1 else {}
-        _set_pooling(model, recipe)
-        held_out = _held_out(model, data, recipe, progress) if group.leads else None
-        course = _course(model, rows, held_out, recipe, seed, progress)
-        identity = _identity(rows, data.held_out, recipe, seed)
+        set_pooling(model, recipe)
+        held_out = held_out_of(model, data.held_out, recipe, progress) if group.leads else None
+        course = course_of(model, rows, held_out, recipe, seed, progress)
+        identity = identity_of(rows, data.held_out, recipe, seed=seed)
         outcome = _train(model, course, recipe, seed, folder, identity, progress, group)
         progress.check()
         if recipe.interpolation < 1:
@@ -148,27 +138,6 @@ def finetune(
     )  # fmt: skip
 
 
-def _rows(families: Sequence[Family], *, recipe: Recipe, seed: int) -> list[Family]:
-    """What is trained on, in an order that depends on its texts alone."""
-    if not 0 <= seed <= LARGEST_SEED:
-        raise HedgerowError(f"Expected a seed from 0 to {LARGEST_SEED}, found {seed}.")
-    canonical = sorted((family[0], *sorted(set(family[1:]))) for family in families)
-    rows = as_triples(canonical) if recipe.loss == "triples" else canonical
-    chosen = drawn(rows, max_triples=recipe.max_triples, seed=seed)
-    if not chosen:
-        raise HedgerowError(
-            "There are no triples to train on; accept at least one hedge or paraphrase and one "
-            "negation of the same anchor."
-        )
-    anchors = len({anchor.text for anchor, *_ in chosen})
-    if anchors < recipe.batch_size:  # no two triples of a batch may share an anchor
-        raise HedgerowError(
-            f"A batch of {recipe.batch_size} needs as many anchors, found {anchors}; lower "
-            "batch_size or accept variants of more anchors."
-        )
-    return chosen
-
-
 def _prepare_folder(folder: Path) -> None:
     if (folder / MODEL_FOLDER).exists():
         raise HedgerowError(f"{str(folder)!r} already holds a model; train into a new folder.")
@@ -190,41 +159,6 @@ def _seeded_encoder(recipe: Recipe, *, seed: int) -> SentenceTransformer:
 
 def _copy(model: SentenceTransformer) -> dict[str, Tensor]:
     return {name: value.clone() for name, value in model.state_dict().items()}
-
-
-def _course(
-    model: SentenceTransformer,
-    rows: list[Family],
-    held_out: HeldOut | None,
-    recipe: Recipe,
-    seed: int,
-    progress: Progress,
-) -> Course:
-    steps_per_epoch = max(1, len(rows) // recipe.batch_size)
-    every = recipe.measure_every
-
-    def tell(step: int, figures: Mapping[str, float]) -> None:
-        progress.metric(step, EPOCH, step / steps_per_epoch)
-        for name, value in figures.items():
-            progress.metric(step, name, value)
-
-    def observe(step: int) -> float:
-        figures = held_out.figures(model) if held_out else {}
-        tell(step, figures)
-        return figures[recipe.early_stopping] if recipe.early_stopping else 0.0
-
-    if held_out:
-        tell(0, held_out.before)
-    return Course(
-        _batches(rows, recipe, seed),
-        recipe.steps(len(rows)),
-        seed=seed,
-        bf16=uses_bf16(model, recipe.precision),
-        distillation=_distillation(model, rows, recipe, seed, progress),
-        in_context=_in_context(rows, recipe, seed),
-        observe=None if every is None else observe,
-        observe_every=max(1, round((every or 1) * steps_per_epoch)),
-    )
 
 
 def _train(
@@ -252,77 +186,6 @@ def _train(
     model.max_seq_length = own_limit
     model.eval()
     return outcome
-
-
-def _set_pooling(model: SentenceTransformer, recipe: Recipe) -> None:
-    if recipe.pooling == "as_base":
-        return
-    from sentence_transformers.sentence_transformer.modules import Pooling
-
-    places = [number for number, module in enumerate(model) if isinstance(module, Pooling)]
-    if not places:
-        raise HedgerowError(
-            f"The encoder {recipe.base_encoder!r} has no pooling that could be another; leave "
-            "pooling out of the recipe."
-        )
-    old = model[places[0]]
-    model[places[0]] = Pooling(old.embedding_dimension, recipe.pooling)
-
-
-def _batches(rows: list[Family], recipe: Recipe, seed: int) -> Batches:
-    kind = TripleBatches if recipe.loss == "triples" else FamilyBatches
-    return kind(rows, size=recipe.batch_size, seed=seed)
-
-
-def _in_context(rows: list[Family], recipe: Recipe, seed: int) -> InContext | None:
-    if not recipe.context:
-        return None
-    return InContext(rows, probability=recipe.context, seed=seed)
-
-
-def _held_out(
-    model: SentenceTransformer, data: Data, recipe: Recipe, progress: Progress
-) -> HeldOut | None:
-    """What is measured on the way; None where nothing is."""
-    if recipe.measure_every is None or not (data.held_out or recipe.sts_file):
-        found = None
-    else:
-        sts = read_sts(Path(recipe.sts_file)) if recipe.sts_file else ()
-        found = HeldOut(model, data.held_out, sts=sts, check=progress.check)
-    watched = recipe.early_stopping
-    if watched and (found is None or watched not in found.before):
-        raise HedgerowError(
-            f"The held-out part has nothing to measure the figure {watched!r} on; choose another "
-            "early_stopping in the recipe, or none."
-        )
-    return found
-
-
-def _distillation(
-    model: SentenceTransformer, rows: list[Family], recipe: Recipe, seed: int, progress: Progress
-) -> Distillation | None:
-    if not recipe.distillation:
-        return None
-    texts = [family[0].text for family in rows]
-    if recipe.distillation_file:
-        texts += read_sentences(Path(recipe.distillation_file))
-    return Distillation(
-        model, texts, weight=recipe.distillation, texts_a_step=recipe.batch_size,
-        steps=recipe.steps(len(rows)), seed=seed, check=progress.check,
-    )  # fmt: skip
-
-
-def _identity(rows: Sequence[Family], held_out: Sequence[Family], recipe: Recipe, seed: int) -> str:
-    """A hash of all that determines a training: a checkpoint of another one is of no use to it."""
-    content = [
-        _texts(rows), _texts(held_out) if recipe.early_stopping else [], content_hashes(recipe),
-        fingerprint(recipe.base_encoder), seed,
-    ]  # fmt: skip
-    return hashlib.sha256(json.dumps(content).encode()).hexdigest()
-
-
-def _texts(families: Sequence[Family]) -> list[list[tuple[str, int]]]:
-    return [[(member.text, int(member.role)) for member in family] for family in families]
 
 
 def _is_out_of_memory(error: Exception) -> bool:
