@@ -16,6 +16,7 @@ from curation.card_text import (
     JSONL_USE,
     METHOD,
     PAIRS_USE,
+    PLACE,
     WEAK_SPOTS,
     hf_use,
 )
@@ -35,11 +36,12 @@ _HUB_LICENCES = frozenset(
 _SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (10**6, "100K<n<1M"))
 
 
-def card(release: Release, *, format: ExportFormat, rows: Rows) -> str:
+def card(release: Release, *, format: ExportFormat, rows: Rows, place: str = PLACE) -> str:
     """The card of an export.
 
     Args:
         rows: table → split → number of rows written; a table or split without rows is left out.
+        place: what ``load_dataset`` opens; a name on the Hub where it is published under one.
     """
     title = one_line(release.name) or f"Hedgerow release {release.number}"
     header = yaml.safe_dump(
@@ -51,7 +53,7 @@ def card(release: Release, *, format: ExportFormat, rows: Rows) -> str:
     sections = [
         f"# {escape(title)}",
         f"{METHOD}\n\n{_identity(release)}",
-        f"## What is in it\n\n{_contents(release, format=format, rows=rows)}",
+        f"## What is in it\n\n{_contents(release, format=format, rows=rows, place=place)}",
         f"## How it was made\n\n{_making(release)}",
         f"## Taxonomy\n\n{_taxonomy(release)}",
         f"## Licence\n\n{_licences(release.summary)}",
@@ -123,7 +125,7 @@ def _identity(release: Release) -> str:
     )
 
 
-def _contents(release: Release, *, format: ExportFormat, rows: Rows) -> str:
+def _contents(release: Release, *, format: ExportFormat, rows: Rows, place: str) -> str:
     summary = release.summary
     filled = _filled(rows)
     parts = [
@@ -131,7 +133,7 @@ def _contents(release: Release, *, format: ExportFormat, rows: Rows) -> str:
         f"give {summary['triples']:,} triples: every accepted positive of an anchor with every "
         f"accepted negative. {summary['anchors_without_triples']:,} anchors give none, for want "
         "of a positive or a negative. All variants of an anchor are in the same split.",
-        {"hf": hf_use(filled), "jsonl": JSONL_USE, "pairs": PAIRS_USE}[format],
+        {"hf": hf_use(filled, place), "jsonl": JSONL_USE, "pairs": PAIRS_USE}[format],
     ]
     if format == "hf" and "triples" not in filled:
         parts.append("No anchor has both a positive and a negative: there is no `triples`.")

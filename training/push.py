@@ -5,7 +5,6 @@ The access token is nowhere in a run: its process finds it in its environment.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -127,19 +126,19 @@ def work(context: RunContext) -> dict[str, Any]:
         "dataset" if subject.run is None else "model",
         bool(given["private"]),
     )
-    files = _release_files(context, subject) if subject.run is None else _model_files(context, repo)
-    what = (
-        f"release {subject.release}" if subject.run is None else f"the model of run {subject.run}"
-    )
+    if subject.run is None:
+        what, files = f"release {subject.release}", _release_files(context, subject, repo)
+    else:
+        what, files = f"the model of run {subject.run}", _model_files(context, subject.run, repo)
     made = push(repo, files, message=f"Hedgerow: {what}", progress=context)
     return {"run": context.run.id, "pushed": what, "repo": repo.name} | made._asdict()
 
 
-def _model_files(context: RunContext, repo: Repo) -> dict[str, Path | bytes]:
+def _model_files(context: RunContext, number: int, repo: Repo) -> dict[str, Path | bytes]:
     """What a model needs, by path, and its card."""
     context.update(0, 0, "Looking at the model's files.")
     with reading(context.engine) as session:
-        run = model_run(session, int(context.parameters["run"]))
+        run = model_run(session, number)
         folder = context.settings.data_folder / run.result["model"]
         if not folder.is_dir():
             raise HedgerowError(f"The model is not at {folder} any more; put it back.")
@@ -160,11 +159,11 @@ def _fingerprint(session: Session, run: Run) -> str:
     return row.fingerprint if row is not None else ""
 
 
-def _release_files(context: RunContext, subject: Subject) -> Mapping[str, Path | bytes]:
+def _release_files(context: RunContext, subject: Subject, repo: Repo) -> dict[str, Path | bytes]:
     """The release as a Hugging Face data set, written to the run's folder."""
     with reading(context.engine) as session:
         release = get_release(session, subject.release)
         folder = export_release(
-            session, release, context.folder / "dataset", progress=context.update
+            session, release, context.folder / "dataset", place=repo.name, progress=context.update
         )
     return {p.relative_to(folder).as_posix(): p for p in sorted(folder.rglob("*")) if p.is_file()}

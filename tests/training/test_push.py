@@ -128,7 +128,9 @@ def test_a_release_is_pushed_as_a_data_set(engine: Engine, hub: HubServer, model
     assert not stored.private and result["pushed"] == "release 1"
     manifest = json.loads(stored.files["hedgerow.json"])
     assert set(manifest["files"]) | {"hedgerow.json"} == set(stored.files)
-    header = yaml.safe_load(stored.files["README.md"].decode().split("---")[1])
+    card = stored.files["README.md"].decode()
+    assert f'load_dataset("{REPO}", "triples")' in card
+    header = yaml.safe_load(card.split("---")[1])
     assert header["configs"][0]["config_name"] == "triples"
 
 
