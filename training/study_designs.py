@@ -98,16 +98,16 @@ def _fills_a_batch(arm: Arm) -> bool:
     return _families(arm) >= needed
 
 
-def _checked(arms: list[Arm], told: list[str]) -> Design:
-    """A design of those trainings that can be done; two at least, and the one on all data."""
+def _checked(arms: list[Arm], told: list[str], *, least: int = 2) -> Design:
+    """A design of those trainings that can be done: so many at least, and the one on all data."""
     for arm in arms:
         if not _fills_a_batch(arm):
             told = [*told, f"Left out: {arm.label}. {_too_few(arm)}"]
     able = [arm for arm in arms if _fills_a_batch(arm)]
     if not able or able[0] is not arms[0]:
         return Design([], told, _too_few(arms[0]))
-    if len(able) < 2:
-        return Design([], told, "There is nothing to compare all data with. " + told[-1])
+    if len(able) < least:
+        return Design([], told, f"Too little to compare. {told[-1]}")
     return Design(able, told)
 
 
@@ -208,7 +208,7 @@ def _by_writers(data: Composition, base: Recipe) -> Design:
         "wrote is compared, not how much; what people wrote is in 'All writers' alone.",
         EPOCHS_ALIKE,
     ]
-    return _checked(arms, told)
+    return _checked(arms, told, least=len(arms))
 
 
 _DESIGNS: Mapping[Study, Callable[[Composition, Recipe], Design]] = MappingProxyType(
