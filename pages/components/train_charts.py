@@ -13,11 +13,14 @@ from pages.components.palette import palette
 from training.curves import ROLES, SHARES, Band, PairShare, Point
 from training.figures import LossPoint
 
-HEIGHT = 230
-"""Pixels of a chart, its axis and legend included."""
+HEIGHT, LEGEND = 230, 75
+"""Pixels of a chart with its axis, and of a legend of three lines above it."""
 
-CELL, AROUND = 34, 110
-"""Pixels a row of the heat map, and for its heads and axis."""
+CELL, HEADS = 44, 110
+"""Pixels a row of the heat map, and for its heads."""
+
+SLOPE = -30
+"""Degrees by which the heads of the heat map slope."""
 
 DASHES = ([1, 0], [6, 3], [2, 2])
 """Line styles that say the same as the colours."""
@@ -84,15 +87,13 @@ def _lines(
             alt.Tooltip("value:Q", title="Value", format=format_),
         ],
     )
-    if not names:
-        return _with_points(base.encode(color=alt.value(colours[0])))
-    return _with_points(base.encode(**_told_apart(names, colours)))
-
-
-def _with_points(base: alt.Chart) -> alt.LayerChart:
+    if names:
+        base = base.encode(**_told_apart(names, colours))
+    else:
+        base = base.encode(color=alt.value(colours[0]))
     chart: Any = alt.layer(
         base.mark_line(), base.mark_point(filled=True, size=36, opacity=1)
-    ).properties(height=HEIGHT)
+    ).properties(height=HEIGHT + LEGEND * bool(names))
     return chart
 
 
@@ -103,7 +104,13 @@ def _epochs() -> alt.X:
 def _told_apart(names: list[str], colours: list[str]) -> dict[str, Any]:
     """By colour and by line style."""
     legend = alt.Legend(
-        title=None, orient="top", direction="vertical", symbolType="stroke", labelLimit=260
+        title=None,
+        orient="top",
+        direction="vertical",
+        symbolType="stroke",
+        symbolOpacity=1,
+        symbolSize=400,
+        labelLimit=260,
     )
     return {
         "color": alt.Color("series:N", scale=alt.Scale(domain=names, range=colours), legend=legend),
@@ -130,13 +137,13 @@ def cosines(bands: Sequence[Band], *, dark: bool) -> alt.LayerChart:
         **_told_apart(list(ROLES.values()), colours),
     )
     spread = base.mark_area(opacity=0.15, strokeWidth=0).encode(
-        y=alt.Y("lower:Q", title=None, axis=alt.Axis(format=".1f")), y2="upper:Q"
+        y=alt.Y("lower:Q", title=None, scale=alt.Scale(zero=False)), y2="upper:Q"
     )
     mean = alt.Y("mean:Q")
     chart: Any = alt.layer(
         spread, base.mark_line().encode(y=mean),
         base.mark_point(filled=True, size=36, opacity=1).encode(y=mean),
-    ).properties(height=HEIGHT)  # fmt: skip
+    ).properties(height=HEIGHT + LEGEND)  # fmt: skip
     return chart
 
 
@@ -161,10 +168,16 @@ def pairs(rows: Sequence[PairShare], *, labels: Mapping[str, str], dark: bool) -
         for found in ({row.positive for row in rows}, {row.negative for row in rows})
     )
     base = alt.Chart(alt.Data(values=table)).encode(
-        y=alt.Y("positive:N", sort=down, title=None, axis=alt.Axis(labelLimit=150)),
+        y=alt.Y(
+            "positive:N", sort=down, title=None,
+            axis=alt.Axis(labelLimit=150, ticks=False, domain=False, labelOverlap=False),
+        ),
         x=alt.X(
             "negative:N", sort=across, title=None,
-            axis=alt.Axis(orient="top", labelAngle=-25, labelLimit=130),
+            axis=alt.Axis(
+                orient="top", labelAngle=SLOPE, labelAlign="left", labelLimit=150, ticks=False,
+                domain=False, labelPadding=6, labelFlush=False, labelOverlap=False,
+            ),
         ),
         tooltip=[
             alt.Tooltip("positive:N", title="Positive"),
@@ -177,6 +190,8 @@ def pairs(rows: Sequence[PairShare], *, labels: Mapping[str, str], dark: bool) -
     cells = base.mark_rect().encode(color=alt.Color("share:Q", scale=scale, legend=None))
     words = base.mark_text(color=colours.ink).encode(text=alt.Text("share:Q", format=".0%"))
     chart: Any = alt.layer(cells, words).properties(
-        height=max(HEIGHT, len(down) * CELL + AROUND)
+        height=len(down) * CELL + HEADS,
+        # Room for the last head, which slopes beyond its column.
+        padding={"left": 5, "top": 5, "right": 60, "bottom": 5},
     )
     return chart
