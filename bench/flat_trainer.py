@@ -67,8 +67,11 @@ def make_trainer(
     return trainer
 
 
-def timed(trainer: Any) -> float:
-    """Seconds from the first step's beginning to the last one's end."""
+def timed(trainer: Any) -> tuple[float, int]:
+    """Seconds from the first step's beginning to the last one's end, and the steps done.
+
+    These can be some fewer than wanted, where the last triples have too many texts in common.
+    """
     from transformers import TrainerCallback
 
     times: list[float] = []
@@ -83,4 +86,4 @@ def timed(trainer: Any) -> float:
 
     trainer.add_callback(Watch())
     trainer.train()
-    return times[-1] - times[0]
+    return times[-1] - times[0], int(trainer.state.global_step)

@@ -48,9 +48,13 @@ from training.finetune import Data, finetune
 from training.held_out import FAMILIES, QUESTIONS, RANKED, HeldOut
 from training.losses import Family
 from training.recipe import Precision, Recipe
+from training.watching import Silent
 
 LIMIT = 3.0
 WARM_UP_STEPS = 2
+ROOM = 2
+"""Anchors for each triple of a batch: with fewer, batches without duplicates run out."""
+
 RECIPE = Recipe(
     loss="family", scale=20.0, learning_rate=5e-5, warmup_ratio=0.1, weight_decay=0.01,
     max_seq_length=128, epochs=1.0, distillation=0.0, measure_every=None, checkpoint_every=None,
@@ -105,7 +109,7 @@ class Outcome(NamedTuple):
         return self.triples / self.seconds
 
 
-class Clock:
+class Clock(Silent):
     """The progress of our training, of which only the time of the steps is kept."""
 
     def __init__(self) -> None:
@@ -119,12 +123,6 @@ class Clock:
         if total and step == total:
             finish_gpu()
             self.ended, self.steps = time.perf_counter(), step
-
-    def metric(self, step: int, name: str, value: float) -> None:
-        """Nothing is kept of it."""
-
-    def check(self) -> None:
-        """Nobody stops it."""
 
 
 def starter_families(home: Path) -> tuple[list[Family], list[Family]]:
@@ -150,9 +148,14 @@ def work_on(
     counts = list(itertools.accumulate(map(count_triples, everything)))
     wanted = sum(count <= triples for count in counts) if triples else len(everything)
     batches = max(1, wanted // size)
-    if size > len(families):
-        raise SystemExit(f"Expected at most {len(families)} families a batch; lower --texts.")
-    return Work(everything[: batches * size], size, held_out)
+    work = Work(everything[: batches * size], size, held_out)
+    anchors = len({family[0].text for family in work.families})
+    if anchors < ROOM * work.flat_size:
+        raise SystemExit(
+            f"Expected {ROOM * work.flat_size} anchors or more for batches of {work.flat_size} "
+            f"triples without a common text, found {anchors}; raise --triples or lower --texts."
+        )
+    return work
 
 
 def ours(work: Work, precision: Precision, *, seed: int, max_steps: int | None = None) -> Outcome:
@@ -182,7 +185,7 @@ def theirs(work: Work, precision: Precision, *, seed: int, max_steps: int | None
             model, work.flat_triples, recipe=work.recipe(precision), seed=seed, steps=steps,
             batch_size=work.flat_size, folder=folder,
         )  # fmt: skip
-        seconds = timed(trainer)
+        seconds, steps = timed(trainer)
     model.max_seq_length = limit
     figures = work.held_out.figures(model.eval())
     return Outcome(seconds, steps * work.flat_size, steps, figures, gpu.said)
