@@ -5,8 +5,11 @@ is no recipe, the fields rest. What was edited outlives its widgets, which forge
 are not drawn.
 """
 
+from __future__ import annotations
+
+import time
 from collections.abc import Callable, Mapping
-from typing import Any, get_args
+from typing import Any, NamedTuple, get_args
 
 import streamlit as st
 
@@ -15,8 +18,22 @@ from pages.components import errors
 from training.recipe import DataMode, Loss, Recipe, Watched
 from training.recipe_text import LARGEST, parse_recipe
 
-_TEXT, _DRAWN, _PROBLEM = "train_recipe", "train_drawn", "train_recipe_problem"
+_TEXT, _SHOWN, _PROBLEM = "train_recipe", "train_shown", "train_recipe_problem"
 _BOX, _UPLOAD = "train-yaml", "train-upload"
+
+ECHO_SECONDS = 2.0
+"""For so long a browser may send what a widget showed before the page changed it."""
+
+_NOTHING = object()
+
+
+class _Shown(NamedTuple):
+    """What a widget was given to show, what it showed before, and since when (monotonic)."""
+
+    value: object
+    before: object
+    since: float
+
 
 LABELS = {
     "symmetric": "symmetric: negations, too",
@@ -48,18 +65,31 @@ def take_up() -> None:
     Doing so twice changes nothing more, so that each widget's callback, and a click on the
     button that starts a training, may do it in any order.
     """
-    state, drawn = st.session_state, st.session_state.get(_DRAWN, {})
-    shown = drawn.get(_BOX, "")
-    current = state.get(_BOX, shown)
-    if current != shown:
-        use(current)
-    changes = {
-        name: state[_key(name)]
-        for name in Recipe.model_fields
-        if _key(name) in state and state[_key(name)] != drawn.get(_key(name))
-    }
+    state = st.session_state
+    if _is_changed(_BOX):
+        use(state[_BOX])
+    shown = _shown().get(_BOX)
+    current = state.get(_TEXT) or (shown.value if shown else "")
+    changes = {name: state[_key(name)] for name in Recipe.model_fields if _is_changed(_key(name))}
     if changes:
         change(current, changes)
+
+
+def _shown() -> dict[str, _Shown]:
+    found: dict[str, _Shown] = st.session_state.setdefault(_SHOWN, {})
+    return found
+
+
+def _is_changed(key: str) -> bool:
+    """Whether somebody has changed what a widget was given to show.
+
+    A browser that has not been told yet sends what the widget showed before, with a click for
+    instance: that is nobody's change.
+    """
+    state, shown = st.session_state, _shown().get(key)
+    if shown is None or key not in state or state[key] == shown.value:
+        return False
+    return state[key] != shown.before or time.monotonic() - shown.since > ECHO_SECONDS
 
 
 def change(current: str, changes: Mapping[str, Any]) -> None:
@@ -80,20 +110,18 @@ def draw(default: str, files: Callable[[Recipe, str, bool], None]) -> None:
     """
     shown = text(default)
     recipe, usable = _parsed(shown)
-    drawn: dict[str, Any] = {}
-    _fields(recipe, drawn, disabled=not usable)
+    _fields(recipe, disabled=not usable)
     files(recipe, shown, usable)
     if problem := st.session_state.pop(_PROBLEM, ""):
         errors.show(problem, key="train-recipe")
     if not usable:
         st.text("The fields above rest until the text below is a recipe again.")
-    _show_value(_BOX, shown, drawn)
+    _show_value(_BOX, shown)
     st.text_area(
         "Recipe (YAML)", height=340, max_chars=LARGEST, key=_BOX, on_change=take_up,
         help="All of it; the fields above write into it. Keys that are left out have their "
         "defaults.",
     )  # fmt: skip
-    st.session_state[_DRAWN] = drawn
     _in_and_out(shown, default)
     _meanings(recipe)
 
@@ -110,12 +138,14 @@ def _key(name: str) -> str:
     return f"train-field-{name}"
 
 
-def _show_value(key: str, value: object, drawn: dict[str, Any]) -> None:
+def _show_value(key: str, value: object) -> None:
     """Have a widget show a value; where it does, it is left alone: somebody may type in it."""
-    state = st.session_state
+    state, shown = st.session_state, _shown()
     if key not in state or state[key] != value:
+        shown[key] = _Shown(value, state.get(key, _NOTHING), time.monotonic())
         state[key] = value
-    drawn[key] = value
+    elif key not in shown or shown[key].value != value:
+        shown[key] = _Shown(value, _NOTHING, 0.0)
 
 
 def _label(value: str) -> str:
@@ -127,9 +157,9 @@ def meaning(name: str) -> str:
     return (Recipe.model_fields[name].description or "").replace("\n", " ")
 
 
-def _fields(recipe: Recipe, drawn: dict[str, Any], *, disabled: bool) -> None:
+def _fields(recipe: Recipe, *, disabled: bool) -> None:
     def shared(name: str) -> dict[str, Any]:
-        _show_value(_key(name), getattr(recipe, name), drawn)
+        _show_value(_key(name), getattr(recipe, name))
         return {
             "key": _key(name), "on_change": take_up, "disabled": disabled, "help": meaning(name),
         }  # fmt: skip

@@ -21,7 +21,7 @@ from db.migrate import upgrade
 from db.models import Encoder, Run, RunMetric, RunState, Split, Variant, VariantCosine
 from db.runs import get_run, list_runs, log_file
 from db.settings import load_settings
-from pages.components import charts, run_view
+from pages.components import charts, run_view, train_recipe
 from pages.components.palette import palette
 from pages.components.train_sections import RESULTS, SECTION, TRAIN
 from tests.curation.families import add_family, add_plain_family
@@ -146,7 +146,8 @@ def test_a_wrong_recipe_is_told_in_one_sentence_and_not_lost(
     assert run.parameters["recipe"] == Recipe(epochs=3, batch_size=4).model_dump(mode="json")
 
 
-def test_fields_and_yaml_are_one_recipe(project: Engine) -> None:
+def test_fields_and_yaml_are_one_recipe(project: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(train_recipe, "ECHO_SECONDS", 0.0)
     test = page()
     box(test).set_value("epochs: 3\nbatch_size: 4\nlora_rank: 8").run()
     assert test.number_input("train-field-epochs").value == 3.0
@@ -158,6 +159,23 @@ def test_fields_and_yaml_are_one_recipe(project: Engine) -> None:
     wanted = Recipe(epochs=5, batch_size=4, data="negation", early_stopping="families")
     assert parse_recipe(box(test).value) == wanted
     assert not test.exception
+
+
+def test_what_a_browser_still_showed_is_nobodys_change(
+    project: Engine, started: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The button is clicked before the browser knows that the text has changed the fields."""
+    monkeypatch.setattr(train_recipe, "ECHO_SECONDS", 60.0)
+    test = page()
+    old = test.number_input("train-field-epochs").value
+    box(test).set_value("epochs: 3\nbatch_size: 4").run()
+    test.number_input("train-field-epochs").set_value(old)
+    test.button("train-click").click().run()
+    with reading(project) as session:
+        (run,) = list_runs(session, kind=KIND)
+    assert run.parameters["recipe"] == Recipe(epochs=3, batch_size=4).model_dump(mode="json")
+    test.number_input("train-field-epochs").set_value(5.0).run()
+    assert parse_recipe(box(test).value) == Recipe(epochs=5, batch_size=4)
 
 
 def test_a_field_that_the_recipe_refuses_changes_nothing(project: Engine) -> None:
