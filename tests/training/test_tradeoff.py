@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 import torch
-from sqlalchemy import Engine
+from sqlalchemy import Engine, delete
 from sqlalchemy.engine import URL
-from sqlmodel import Session
+from sqlmodel import Session, col
 
 from curation.encoders import fingerprint, load_encoder
 from curation.release import get_release
@@ -23,6 +23,8 @@ from db.migrate import upgrade
 from db.models import Encoder, Run, RunState, Split
 from db.runs import get_run, request_cancel
 from db.settings import Settings
+from tests.cli.commands import ask as run_command
+from tests.cli.commands import complaint, said
 from tests.curation.families import add_plain_family
 from tests.training.trainings import ask, train
 from training import tradeoff, tradeoff_save
@@ -58,8 +60,8 @@ def recipe(small_recipe: Recipe) -> Recipe:
 
 @pytest.fixture(scope="session")
 def trained_home(tmp_path_factory: pytest.TempPathFactory, small_recipe: Recipe) -> Path:
-    """A project with six families to train on, three to measure with, and run 1, which trained; to
-    be copied, not changed."""
+    """A project with six families to train on and three to measure with, in which run 1 has
+    trained and run 2 measured its trade-off; to be copied, not changed."""
     folder = tmp_path_factory.mktemp("trained")
     engine = opened(folder)
     upgrade(engine)
@@ -67,7 +69,8 @@ def trained_home(tmp_path_factory: pytest.TempPathFactory, small_recipe: Recipe)
         for number in range(9):
             split = Split.TRAIN if number < 6 else Split.VALIDATION
             add_plain_family(session, number, split=split)
-    train(engine, Settings(home=folder), ask(engine, small_recipe))
+    settings = Settings(home=folder, training_lock=str(folder / "lock"))
+    measured(engine, settings, train(engine, settings, ask(engine, small_recipe)).id)
     engine.dispose()
     return folder
 
@@ -78,6 +81,11 @@ def project(home: Path, trained_home: Path) -> Iterator[Engine]:
     engine = opened(home)
     yield engine
     engine.dispose()
+
+
+@pytest.fixture
+def few_shares(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tradeoff, "SHARES", (0.0, 0.5, 1.0))
 
 
 @pytest.fixture
@@ -96,9 +104,15 @@ def measured(engine: Engine, settings: Settings, training: int | None, **more: o
         run = request_tradeoff(session, settings, training=training or 0, **more)  # type: ignore[arg-type]
         key = run.id or 0
     execute(engine, settings, key, WORK)
+    curve = known(engine, training or 0)
+    assert curve.run == key
+    return curve
+
+
+def known(engine: Engine, training: int = 1) -> Curve:
     with reading(engine) as session:
-        curve = curve_of(session, training or 0)
-    assert curve is not None and curve.run == key
+        curve = curve_of(session, training)
+    assert curve is not None
     return curve
 
 
@@ -117,14 +131,23 @@ def alter_recipe(session: Session, **changes: object) -> None:
     run.parameters = {**run.parameters, "recipe": recipe}
 
 
+def pool_otherwise(engine: Engine, settings: Settings, run: Run) -> None:
+    """As if the recipe had asked for another pooling than the base encoder's."""
+    folder = settings.data_folder / run.result["model"]
+    file = folder / "1_Pooling" / "config.json"
+    file.write_text(file.read_text("utf-8").replace('"mean"', '"cls"'), encoding="utf-8")
+    with writing(engine) as session:
+        session.get_one(Encoder, run.result["encoder_id"]).fingerprint = fingerprint(folder)
+
+
 def weights(folder: Path | str) -> dict[str, torch.Tensor]:
     return dict(load_encoder(str(folder), device="cpu").state_dict())
 
 
 def test_the_ends_have_the_figures_of_the_base_and_of_the_finetuned_encoder(
-    project: Engine, settings: Settings, run: Run
+    project: Engine, run: Run
 ) -> None:
-    curve = measured(project, settings, run.id)
+    curve = known(project)
     assert [point.share for point in curve.points] == list(SHARES)
     assert curve.own_share == 1.0
     for point, side in ((curve.points[0], "before"), (curve.points[-1], "after")):
@@ -135,20 +158,19 @@ def test_the_ends_have_the_figures_of_the_base_and_of_the_finetuned_encoder(
     assert curve.counts["families"] == 3 and not curve.points[0].has(STS)
 
 
+@pytest.mark.usefixtures("few_shares")
 def test_the_ends_of_a_mixed_model_are_recovered(
     project: Engine, settings: Settings, recipe: Recipe, run: Run
 ) -> None:
     half = trained(project, settings, recipe.model_copy(update={"interpolation": 0.35}))
-    curves = [measured(project, settings, one.id) for one in (run, half)]
-    assert curves[1].own_share == 0.35
-    shares = [point.share for point in curves[1].points]
-    assert shares == sorted({*SHARES, 0.35})
-    for point in curves[0].points:
-        again = curves[1].at(point.share)
+    curve = measured(project, settings, half.id)
+    assert curve.own_share == 0.35
+    assert [point.share for point in curve.points] == [0.0, 0.35, 0.5, 1.0]
+    assert curve.points[1].figures == pytest.approx(half.result["held_out"]["after"], abs=1e-5)
+    unmixed = known(project)
+    for point in (curve.points[0], *curve.points[2:]):
+        again = unmixed.at(point.share)
         assert again is not None and again.figures == pytest.approx(point.figures, abs=1e-4)
-    own = curves[1].at(0.35)
-    assert own is not None
-    assert own.figures == pytest.approx(half.result["held_out"]["after"], abs=1e-5)
     with reading(project) as session:
         mixture = load(ends_of(session, settings, half))
     finetuned = weights(settings.data_folder / run.result["model"])
@@ -157,11 +179,9 @@ def test_the_ends_of_a_mixed_model_are_recovered(
 
 
 def test_a_saved_point_is_the_mean_of_the_weights_and_an_encoder_like_any_other(
-    project: Engine, settings: Settings, recipe: Recipe, tiny_encoder: Path
+    project: Engine, settings: Settings, run: Run, tiny_encoder: Path
 ) -> None:
-    cls = recipe.model_copy(update={"pooling": "cls"})
-    run = trained(project, settings, cls)
-    curve = measured(project, settings, run.id)
+    pool_otherwise(project, settings, run)
     result = saved(project, settings, run.id, 0.7).result
     folder = settings.data_folder / result["model"]
     ends = weights(tiny_encoder), weights(settings.data_folder / run.result["model"])
@@ -170,6 +190,7 @@ def test_a_saved_point_is_the_mean_of_the_weights_and_an_encoder_like_any_other(
             mean = 0.3 * ends[0][name] + 0.7 * ends[1][name]
             assert torch.allclose(value, mean, atol=1e-6), name
     assert load_encoder(str(folder))[1].pooling_mode == "cls"
+    curve = known(project)
     point = curve.at(0.7)
     assert point is not None and result["held_out"]["after"] == point.figures
     assert "0.7" in (folder / "README.md").read_text("utf-8")
@@ -188,9 +209,6 @@ def test_a_point_is_saved_once_and_only_where_it_is_another_model(
     project: Engine, settings: Settings, run: Run
 ) -> None:
     key = run.id or 0
-    with writing(project) as session, pytest.raises(HedgerowError, match="Measure the trade-off"):
-        request_save(session, settings, training=key, share=0.5)
-    measured(project, settings, key)
     first = saved(project, settings, key, 0.5)
     for share, sentence in (
         (0.0, "base encoder"), (1.0, f"run {key}'s own model"), (0.5, "saved already"),
@@ -207,6 +225,7 @@ def test_a_point_is_saved_once_and_only_where_it_is_another_model(
         assert place_of(session, settings, found.name).checked()
 
 
+@pytest.mark.usefixtures("few_shares")
 def test_an_sts_file_and_further_shares_are_measured_and_replace_the_curve(
     project: Engine, settings: Settings, run: Run, tmp_path: Path
 ) -> None:
@@ -218,6 +237,9 @@ def test_an_sts_file_and_further_shares_are_measured_and_replace_the_curve(
     assert curve.sts == "mine.tsv" and curve.counts[STS] == 3
     assert curve.at(0.75) is not None
     assert all(-1 <= point.value(STS) <= 1 for point in curve.points)
+    with writing(project) as session:
+        again = request_tradeoff(session, settings, training=run.id or 0).parameters
+        assert again["sts_name"] == "mine.tsv" and 0.75 in again["shares"]
 
 
 def test_the_file_of_the_training_is_taken_where_no_other_is_given(
@@ -230,6 +252,23 @@ def test_the_file_of_the_training_is_taken_where_no_other_is_given(
         key = request_tradeoff(session, settings, training=1).id or 0
     with reading(project) as session:
         assert get_run(session, key).parameters["sts_name"] == "theirs.tsv"
+
+
+@pytest.mark.usefixtures("project", "few_shares")
+def test_the_command_shows_what_is_known_measures_what_is_not_and_saves(
+    settings: Settings,
+) -> None:
+    assert run_command("tradeoff", "1")["run"] == 2  # nothing is measured again
+    assert "Expected --share beside --save" in complaint("tradeoff", "1", "--save")
+    assert "is none" in complaint("tradeoff", "2")
+    answer = run_command("tradeoff", "1", "--share", "0.75", "--save")
+    assert (answer["run"], answer["chosen"]["share"]) == (3, 0.75)
+    assert 0.75 in [point["share"] for point in answer["points"]]
+    assert answer["encoder"].startswith("run 1 at 0.75: ")
+    assert Path(answer["model"]).parent.parent == settings.data_folder / "runs"
+    assert "README.md" in [path.name for path in Path(answer["model"]).iterdir()]
+    assert "0.75" in said("tradeoff", "1")
+    assert "saved already" in complaint("tradeoff", "1", "--share", "0.75", "--save")
 
 
 def refused(engine: Engine, settings: Settings, sentence: str, **request: object) -> None:
@@ -254,6 +293,13 @@ def test_what_cannot_be_measured_is_refused_in_one_sentence(
     folder = settings.data_folder / run.result["model"]
     folder.rename(folder.with_name("elsewhere"))
     refused(project, settings, "is no longer at", training=key)
+
+
+def test_only_a_measured_point_is_saved(project: Engine, settings: Settings, run: Run) -> None:
+    with writing(project) as session:
+        session.execute(delete(Run).where(col(Run.kind) == KIND))
+        with pytest.raises(HedgerowError, match="Measure the trade-off of run 1 before"):
+            request_save(session, settings, training=run.id or 0, share=0.5)
 
 
 def test_without_held_out_families_nothing_is_started(project: Engine, settings: Settings) -> None:
@@ -286,7 +332,7 @@ def test_other_files_than_those_of_the_training_are_refused(
 def test_cancelling_within_the_measuring_keeps_the_curve_before(
     project: Engine, settings: Settings, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    earlier = measured(project, settings, run.id)
+    earlier = known(project)
     with writing(project) as session:
         key = request_tradeoff(session, settings, training=run.id or 0).id or 0
     monkeypatch.setattr(execution, "HEARTBEAT_SECONDS", 0.01)
@@ -309,8 +355,6 @@ def test_cancelling_within_the_measuring_keeps_the_curve_before(
 def test_a_model_that_cannot_be_saved_leaves_nothing(
     project: Engine, settings: Settings, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    measured(project, settings, run.id)
-
     def broken(*args: object) -> None:
         raise OSError(28, "No space left on device")
 
