@@ -109,13 +109,13 @@ def draw(default: str, files: Callable[[Recipe, str, bool], None]) -> None:
             whether the text is a recipe.
     """
     shown = text(default)
-    recipe, usable = _parsed(shown)
-    _fields(recipe, disabled=not usable)
-    files(recipe, shown, usable)
+    recipe, wrong = _parsed(shown)
+    _fields(recipe, disabled=bool(wrong))
+    files(recipe, shown, not wrong)
     if problem := st.session_state.pop(_PROBLEM, ""):
         errors.show(problem, key="train-recipe")
-    if not usable:
-        st.text("The fields above rest until the text below is a recipe again.")
+    if wrong:
+        st.text(f"The fields above rest until the text below is a recipe again. {wrong}")
     _show_value(_BOX, shown)
     st.text_area(
         "Recipe (YAML)", height=340, max_chars=LARGEST, key=_BOX, on_change=take_up,
@@ -126,12 +126,12 @@ def draw(default: str, files: Callable[[Recipe, str, bool], None]) -> None:
     _meanings(recipe)
 
 
-def _parsed(shown: str) -> tuple[Recipe, bool]:
-    """The recipe, and whether the text is one; else the default stands in for it."""
+def _parsed(shown: str) -> tuple[Recipe, str]:
+    """The recipe, and what is wrong with the text; then the default stands in for it."""
     try:
-        return parse_recipe(shown), True
-    except HedgerowError:
-        return Recipe(), False
+        return parse_recipe(shown), ""
+    except HedgerowError as error:
+        return Recipe(), str(error)
 
 
 def _key(name: str) -> str:

@@ -5,7 +5,7 @@ from typing import Any
 
 import streamlit as st
 
-from db.models import Run
+from db.models import Run, RunState
 from pages.components import clock, run_view
 
 SECTION = "step"
@@ -25,7 +25,8 @@ def show_run(run_id: int) -> None:
 
 
 def choose_run(by_id: Mapping[int, Run]) -> Run:
-    """The run whose results are wanted: of the address, of this session, or the newest.
+    """The run whose results are wanted: of the address, of this session, or the newest; rather one
+    that came to its end.
 
     Args:
         by_id: at least one, the newest first.
@@ -54,7 +55,10 @@ def _wanted(by_id: Mapping[int, Run]) -> int:
     if told != state.get(_WRITTEN) and told.isdecimal() and int(told) in by_id:
         return int(told)  # somebody has followed a link
     kept = state.get(_CHOSEN)
-    return kept if isinstance(kept, int) and kept in by_id else next(iter(by_id))
+    if isinstance(kept, int) and kept in by_id:
+        return kept
+    done = (run_id for run_id, run in by_id.items() if run.state == RunState.DONE)
+    return next(done, next(iter(by_id)))
 
 
 def _into_address(run_id: str) -> None:

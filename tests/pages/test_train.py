@@ -136,7 +136,8 @@ def test_a_wrong_recipe_is_told_in_one_sentence_and_not_lost(
     assert "fields above rest" in told(test)
     assert test.number_input("train-field-epochs").disabled
     test.button("train-click").click().run()
-    assert told(test).count("no key 'epoch'") == 2  # beside the button, and in the error box
+    # Beside the button, above the box, and in the error box.
+    assert told(test).count("no key 'epoch'") == 3
     assert box(test).value == "epoch: 3"
     assert started == []
     box(test).set_value("epochs: 3\nbatch_size: 4").run()
