@@ -18,9 +18,10 @@ from sqlmodel import col
 
 from curation.encoders import load_encoder
 from db.engine import reading, writing
-from db.models import Run, RunMetric, RunState
+from db.models import Run, RunMetric, RunState, Split
 from db.runs import get_run, request_cancel
 from db.settings import Settings
+from tests.curation.families import add_plain_family
 from tests.databases import one_database
 from tests.forking import ROOT, Forker, is_alive, kill
 from tests.training.together import QUICK, RECIPES, one_step, start_together
@@ -40,6 +41,15 @@ def forker() -> Iterator[Forker]:
     forker = Forker(*PRELOADED)
     yield forker
     forker.close()
+
+
+@pytest.fixture
+def project(project: Engine) -> Engine:
+    """The project with families to look at meanwhile."""
+    with writing(project) as session:
+        for number in range(20, 24):
+            add_plain_family(session, number, split=Split.VALIDATION)
+    return project
 
 
 @pytest.fixture
@@ -98,7 +108,7 @@ def test_a_training_killed_at_any_time_ends_as_an_undisturbed_one(
     expected = found(project, calm)
     assert expected.state == RunState.DONE, said(home)
     folder = settings.data_folder / found(project, broken).folder
-    drawn, reached = random.Random(3), -1
+    drawn, reached = random.Random(3), 0
     for _ in range(4):
         process = forker.start(project.url, home, broken, QUICK)
         wait_until(lambda: checkpoints.step_reached(folder) > reached, home)  # noqa: B023
