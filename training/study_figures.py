@@ -13,12 +13,17 @@ from typing import Any, NamedTuple
 
 from db.models import Run, RunState
 from training.curves import GENERAL, SHARES
-from training.held_out import DRIFT
+from training.held_out import DRIFT, FAMILIES, QUESTIONS, RANKED, STS
 from training.studies import Trial
 from training.study_designs import Study
 
 NAMES: Mapping[str, str] = SHARES | GENERAL
 """Figure of the held-out part → what it is called; all but the first ones are general ability."""
+
+SHORT: Mapping[str, str] = {
+    RANKED: "Ranked", FAMILIES: "Anchors", QUESTIONS: "Questions", DRIFT: "Drift", STS: "STS",
+}  # fmt: skip
+"""The same in a word, for the heads of tables."""
 
 BASE = "base encoder"
 

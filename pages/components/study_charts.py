@@ -3,12 +3,21 @@
 What a training is called reaches Vega as data, never as an expression.
 """
 
+import textwrap
 from collections.abc import Sequence
+from itertools import cycle
 from typing import Any
 
 import altair as alt
 
-from pages.components.charts import WHOLE_BAND, groups, legend, side_by_side, sized
+from pages.components.charts import (
+    LEGEND_ROW,
+    WHOLE_BAND,
+    groups,
+    legend,
+    side_by_side,
+    sized,
+)
 from pages.components.palette import Palette, palette
 from training.study_figures import NAMES, DifferenceRow, FigureRow, TradeOffRow
 
@@ -18,6 +27,15 @@ ROOM = 0.22
 LEAST_REACH = 0.5
 """Of the axis, where all differences are tiny."""
 
+LONGEST = 260
+"""Pixels of a training's name in the legend."""
+
+LEGEND_LINE = LEGEND_ROW - 7
+"""Pixels for each row of a legend of one column."""
+
+LABEL_WIDTH = 22
+"""Characters a line of a figure's name beside its bars."""
+
 HEIGHT = 320
 """Pixels of the charts by number of triples."""
 
@@ -26,19 +44,21 @@ SHAPES = ("circle", "square", "diamond", "triangle-up", "cross")
 
 
 def differences(
-    rows: Sequence[DifferenceRow], *, relative: bool, against: str, dark: bool
+    rows: Sequence[DifferenceRow], *, arms: Sequence[str], relative: bool, against: str, dark: bool
 ) -> alt.LayerChart:
     """Bars of each figure's difference, in a group for each figure; the paper's are hollow.
 
     Args:
         rows: at least one.
+        arms: all trainings of the study, the one on all data first.
         relative: whether the differences are percentages, else points.
         against: what the differences are to.
     """
     colours = palette(dark=dark)
-    arms = list(dict.fromkeys(row.arm for row in rows))
+    paints = dict(zip(arms, _paints(len(arms), colours), strict=True))
+    there = [arm for arm in arms if any(row.arm == arm for row in rows)]
     labels = list(dict.fromkeys(_label(row) for row in rows))
-    paints = alt.Scale(domain=arms, range=_paints(len(arms), colours))
+    paint = alt.Scale(domain=there, range=[paints[arm] for arm in there])
     unit = "%" if relative else "points"
     table = [
         {**row._asdict(), "label": _label(row), "series": row.arm,
@@ -47,7 +67,7 @@ def differences(
     ]  # fmt: skip
     base = alt.Chart(alt.Data(values=table)).encode(
         y=groups("label", labels),
-        yOffset=side_by_side(arms),
+        yOffset=side_by_side(there),
         x=alt.X(
             "difference:Q", title=f"difference to the {against} ({unit})",
             scale=alt.Scale(domain=_reach([row.difference for row in rows]), nice=False),
@@ -62,9 +82,9 @@ def differences(
             alt.Tooltip("n:Q", title="n"),
         ],
     )  # fmt: skip
-    above = legend(colours.ink)
-    fill = alt.Fill("series:N", scale=paints, legend=above)
-    outlined = base.encode(stroke=alt.Stroke("series:N", scale=paints, legend=above))
+    above = _legend(colours.ink)
+    fill = alt.Fill("series:N", scale=paint, legend=above)
+    outlined = base.encode(stroke=alt.Stroke("series:N", scale=paint, legend=above))
     published = outlined.transform_filter("datum.hollow").mark_bar(
         strokeWidth=1.5, height=WHOLE_BAND, fill="transparent"
     )
@@ -74,7 +94,11 @@ def differences(
     measured = measured.encode(fill=fill)
     zero = alt.Chart(alt.Data(values=[{"at": 0}])).mark_rule(color=colours.ink).encode(x="at:Q")
     layers = [measured, published, zero, *_numbers(base, colours.ink)]
-    return sized(alt.layer(*layers), labels=labels, bars=len(arms))
+    chart = sized(alt.layer(*layers), labels=labels, bars=len(there))
+    whole: alt.LayerChart = chart.properties(
+        height=chart.height + (LEGEND_LINE - LEGEND_ROW // 2) * len(there)
+    )
+    return whole
 
 
 def _numbers(base: alt.Chart, ink: str) -> list[alt.Chart]:
@@ -89,15 +113,17 @@ def _numbers(base: alt.Chart, ink: str) -> list[alt.Chart]:
 
 
 def _label(row: DifferenceRow) -> str:
-    name = NAMES.get(row.figure, row.figure)
-    return f"{name}\n(published)" if row.published else f"{name}"
+    name = "\n".join(textwrap.wrap(NAMES.get(row.figure, row.figure), LABEL_WIDTH))
+    return f"{name}\n(published)" if row.published else name
 
 
 def _paints(count: int, colours: Palette) -> list[str]:
-    """So many colours, told apart by all; of more trainings, those of the types after the first."""
+    """So many colours; of more than a few, the first is plain, the others are those of the types,
+    which are as many as can be told apart."""
     few = [colours.after, colours.before, colours.quiet, colours.ink]
-    many = [colours.ink, *colours.types.values()]
-    return few[:count] if count <= len(few) else [many[n % len(many)] for n in range(count)]
+    others = cycle(colours.types.values())
+    many = [colours.ink, *(next(others) for _ in range(count - 1))]
+    return few[:count] if count <= len(few) else many
 
 
 def _reach(values: Sequence[float]) -> list[float]:
@@ -140,7 +166,7 @@ def growth(rows: Sequence[FigureRow], *, dark: bool) -> alt.LayerChart:
     lines = base.mark_line().encode(y=y)
     points = base.mark_point(filled=True, size=80).encode(y=y, shape=shape)
     before = base.mark_line(strokeDash=[4, 4], opacity=0.7).encode(y=alt.Y("before:Q"))
-    return _high(alt.layer(before, lines, points))
+    return _high(alt.layer(before, lines, points), legend_rows=len(names))
 
 
 def trade_off(
@@ -179,9 +205,12 @@ def trade_off(
 
 
 def _legend(ink: str) -> alt.Legend:
-    return alt.Legend(labelColor=ink, title=None, orient="top", columns=2, labelLimit=260)
+    """One below the other, which fits into a narrow window."""
+    above = legend(ink)
+    above.columns, above.labelLimit = 1, LONGEST
+    return above
 
 
-def _high(chart: Any) -> alt.LayerChart:
-    whole: alt.LayerChart = chart.properties(height=HEIGHT)
+def _high(chart: Any, *, legend_rows: int = 0) -> alt.LayerChart:
+    whole: alt.LayerChart = chart.properties(height=HEIGHT + LEGEND_LINE * legend_rows)
     return whole

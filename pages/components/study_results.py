@@ -17,6 +17,7 @@ from training.studies import Trial, trials
 from training.study_designs import Study
 from training.study_figures import (
     NAMES,
+    SHORT,
     Against,
     FigureRow,
     differences,
@@ -48,16 +49,16 @@ def draw(run: Run) -> None:
     elif study is Study.TRIPLES:
         _growth(rows, run)
     else:
-        _differences(study, rows, full=found[0].label, run=run)
+        _differences(study, rows, arms=[trial.label for trial in found], run=run)
     _table(run, found)
+    if rows:
+        _download(run, rows)
     for sentence in run.parameters["told"]:
         st.text(sentence)
     _rests_on(rows)
-    if rows:
-        _download(run, rows)
 
 
-def _differences(study: Study, rows: Sequence[FigureRow], *, full: str, run: Run) -> None:
+def _differences(study: Study, rows: Sequence[FigureRow], *, arms: Sequence[str], run: Run) -> None:
     with st.container(horizontal=True):
         against = st.segmented_control(
             "Compared with", list(Against), format_func=lambda to: f"the {to}",
@@ -65,18 +66,20 @@ def _differences(study: Study, rows: Sequence[FigureRow], *, full: str, run: Run
             required=True, key=f"study-against-{study}",
         )  # fmt: skip
         unit = st.segmented_control(
-            "Difference in", [RELATIVE, POINTS], default=RELATIVE, required=True, key="study-unit",
-            help="Percent of what is compared with, as in the paper's Figure 3; or hundredths of "
-            "the figure itself, which say more where that is small.",
+            "Difference in", [POINTS, RELATIVE], default=POINTS, required=True, key="study-unit",
+            help="Points are hundredths of the figure itself. Percent of what is compared with, as "
+            "in the paper's Figure 3, say little where that is near 0.",
         )  # fmt: skip
     relative = unit == RELATIVE
     shown = [*rows, *published_rows(study)]
-    found = differences(shown, against=against, full=full, relative=relative)
+    found = differences(shown, against=against, full=arms[0], relative=relative)
     if not any(not row.published for row in found):
         st.text(f"There is nothing to compare with the {against} yet.")
         return
     save_chart.chart(
-        partial(study_charts.differences, found, relative=relative, against=str(against)),
+        partial(
+            study_charts.differences, found, arms=arms, relative=relative, against=str(against)
+        ),
         name=f"study-{run.id}",
         alt_text="Difference of each figure of the held-out part, by training",
     )
@@ -120,6 +123,8 @@ def _table(run: Run, found: Sequence[Trial]) -> None:
     values = {(row.run, row.figure): row.value for row in rows}
     there = [figure for figure in NAMES if any(row.figure == figure for row in rows)]
     before = {row.figure: row.before for row in rows}
+    base = {"Training": "base encoder", "Results": None, "State": None, "Triples": None,
+            "Steps": None, "Minutes": None}  # fmt: skip
     table: list[dict[str, Any]] = [
         {
             "Training": trial.label,
@@ -128,20 +133,20 @@ def _table(run: Run, found: Sequence[Trial]) -> None:
             "Triples": trial.run.result.get("triples"),
             "Steps": trial.run.result.get("steps"),
             "Minutes": _minutes(trial.run),
-            **{NAMES[figure]: values.get((trial.run.id, figure)) for figure in there},
+            **{SHORT[figure]: values.get((trial.run.id, figure)) for figure in there},
         }
         for trial in found
     ]
     if rows:
-        base = {NAMES[figure]: before[figure] for figure in there}
-        table.insert(0, {"Training": "base encoder", **base})
+        table.insert(0, base | {SHORT[figure]: before[figure] for figure in there})
     st.dataframe(
         table, hide_index=True, key="study-table", placeholder="–",
         column_config={
-            "Results": st.column_config.LinkColumn(display_text=r"run=(\d+)", width=70,
+            "Results": st.column_config.LinkColumn("Run", display_text=r"run=(\d+)", width=50,
                 help="The results of the run, in another tab."),
             "Minutes": st.column_config.NumberColumn(format="%.1f"),
-            **{NAMES[figure]: st.column_config.NumberColumn(format="%.3f") for figure in there},
+            **{SHORT[figure]: st.column_config.NumberColumn(format="%.3f", help=NAMES[figure])
+               for figure in there},
         },
     )  # fmt: skip
     for trial in found:

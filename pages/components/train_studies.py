@@ -135,23 +135,20 @@ def _base(data: Composition) -> tuple[Recipe, bool]:
 def _card(study: Study, data: Composition, base: Recipe) -> None:
     with reading(project.engine()) as session:
         planned = plan_study(session, study, data=data, base=base)
+    possible = not planned.design.obstacle
     with st.container(border=True, key=f"study-card-{study}"):
-        with st.container(
-            horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"
-        ):
+        with st.container(horizontal=True, vertical_alignment="center"):
             st.subheader(HEADINGS[study], anchor=False, width="stretch")
+            if possible:
+                with st.popover("How it is done", icon=":material/help:"):
+                    for sentence in planned.design.told:
+                        st.text(sentence)
             st.button(
                 "Run this study", key=f"study-start-{study}", icon=":material/science:",
-                disabled=bool(planned.design.obstacle), on_click=_start, args=(study, data, base),
+                disabled=not possible, on_click=_start, args=(study, data, base),
             )  # fmt: skip
-        st.text(_QUESTIONS[study])
-        if planned.design.obstacle:
-            st.text(f"Not possible here. {planned.design.obstacle}")
-            return
-        st.text(_promise(planned))
-        with st.expander("How it is done", icon=":material/help:"):
-            for sentence in planned.design.told:
-                st.text(sentence)
+        told = _promise(planned) if possible else f"Not possible here. {planned.design.obstacle}"
+        st.text(f"{_QUESTIONS[study]}\n{told}")
 
 
 def _promise(planned: Planned) -> str:
