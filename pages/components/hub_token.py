@@ -47,7 +47,7 @@ def draw(place: str) -> None:
         "Another access token, for this session only" if source
         else "Access token, for this session only",
         key=box, type="password", autocomplete="off", on_change=_keep, args=(box,),
-        placeholder="hf_…",
+        placeholder="hf_…", width=480,
         help=f"One with write access, from your settings on the Hub. To have it for all sessions, "
         f"set {HUB_TOKEN} in the environment. It is stored in no database and no log.",
     )  # fmt: skip

@@ -48,7 +48,7 @@ def _form(subject: Subject, what: str, runs: list[Run]) -> None:
     last = runs[0].parameters if runs else {}
     st.text_input(
         "Repository", value=last.get("repo", ""), key=_key(subject, "repo"),
-        placeholder="owner/name", max_chars=LONGEST_REPO,
+        placeholder="owner/name", max_chars=LONGEST_REPO, width=480,
         help="On the Hugging Face Hub, or the hub that HF_ENDPOINT names. It is made if it is not "
         "there; in one that is, other files stay, and a new commit is added.",
     )  # fmt: skip

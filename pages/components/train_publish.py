@@ -20,5 +20,5 @@ def show(run: Run) -> None:
         st.text(
             "README.md in the model's folder, published with it. Change it there before you push."
         )
-        st.code(card, language="markdown", wrap_lines=True, height=420)
+        st.code(card, language=None, wrap_lines=True, height=420)
     push_box.show(Subject(run=run.id), what="the model")
