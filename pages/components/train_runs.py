@@ -71,7 +71,7 @@ def _overview(rows: Sequence[Row], default: dict[str, Any]) -> None:
 
 def _line(row: Row, default: dict[str, Any]) -> dict[str, Any]:
     return {
-        "Run": f"/train?step=Results&run={row.run}",
+        "Run": f"/train?step=Results&run={row.run:06d}",  # as a text, it sorts like a number
         "When": clock.local(row.when).replace(tzinfo=None),
         "Release": row.release,
         "Study": row.study,
@@ -95,7 +95,7 @@ def _columns() -> dict[str, Any]:
                "STS", *(role.capitalize() for role in ROLES))  # fmt: skip
     return {
         "Run": st.column_config.LinkColumn(
-            display_text=r"run=(\d+)", pinned=True, width=60,
+            display_text=r"run=0*(\d+)", pinned=True, width=60,
             help="Its results, in another tab.",
         ),
         "When": st.column_config.DatetimeColumn(format="YYYY-MM-DD HH:mm"),
