@@ -41,12 +41,15 @@ def curve(
         share: of one of the points.
     """
     colours = palette(dark=dark)
+    ability = [point.value(general) for point in measured.points]
+    middle = (min(ability) + max(ability)) / 2  # on whose right a long label begins at its end
     rows = [
         {
             "share": point.share,
             "general": point.value(general),
             "negation": point.value(negation),
             "end": point.share == 0,
+            "inward": point.share in (0, 1, measured.own_share) and point.value(general) > middle,
             "chosen": point.share == share,
         }
         for point in measured.points
@@ -77,10 +80,13 @@ def curve(
         color=alt.condition("datum.end", alt.value(colours.before), alt.value(colours.after)),
         shape=alt.condition("datum.end", alt.value("square"), alt.value("circle")),
     )
-    words = base.mark_text(
-        align="left", baseline="bottom", dx=9, dy=-6, fontSize=12, color=colours.ink
-    ).encode(text="label:N")
-    drawn: Any = alt.layer(line, ring, points, words).properties(height=HEIGHT)
+    words = [
+        base.transform_filter(f"{side} datum.inward").mark_text(
+            align=align, baseline="bottom", dx=dx, dy=-6, fontSize=12, color=colours.ink
+        ).encode(text="label:N")
+        for side, align, dx in (("!", "left", 9), ("", "right", -9))
+    ]  # fmt: skip
+    drawn: Any = alt.layer(line, ring, points, *words).properties(height=HEIGHT)
     return drawn
 
 
