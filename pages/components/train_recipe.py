@@ -69,7 +69,7 @@ def take_up() -> None:
     if _is_changed(_BOX):
         use(state[_BOX])
     shown = _shown().get(_BOX)
-    current = state.get(_TEXT) or (shown.value if shown else "")
+    current = str(state.get(_TEXT) or (shown.value if shown else ""))
     changes = {name: state[_key(name)] for name in Recipe.model_fields if _is_changed(_key(name))}
     if changes:
         change(current, changes)
