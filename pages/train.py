@@ -18,6 +18,7 @@ from pages.components import (
 )
 from pages.components.train_sections import SECTION, SECTIONS
 from training.plan import KIND
+from training.studies import study_of
 
 SHOWN_RUNS = 300
 
@@ -28,9 +29,11 @@ def _runs() -> list[Run]:
 
 
 def _train(runs: list[Run]) -> None:
-    """What is at work or has just ended, and the next training."""
-    train_live.draw(runs)
-    train_start.box(busy=any(run.state in UNFINISHED for run in runs))
+    """What is at work or has just ended, and the next training; studies have their own section."""
+    alone = [run for run in runs if study_of(run) is None]
+    train_live.draw(alone)
+    busy = train_studies.mention() or any(run.state in UNFINISHED for run in alone)
+    train_start.box(busy=busy)
     train_pairs.box()
 
 

@@ -19,6 +19,7 @@ from pages.components import (
     signin,
     study_results,
     train_recipe,
+    train_sections,
 )
 from training.composition import Composition, composition
 from training.finetune import LARGEST_SEED
@@ -77,6 +78,27 @@ def show() -> None:
         errors.show(problem, key="study")
     if runs:
         _results(runs)
+
+
+def mention() -> bool:
+    """Where trainings are started: a line about the study under way; whether there is one."""
+    with reading(project.engine()) as session:
+        active = [run for run in list_studies(session, limit=5) if run.state in UNFINISHED]
+    for run in active:
+        with st.container(
+            horizontal=True, vertical_alignment="center", border=True, key="train-study"
+        ):
+            st.text(
+                f"Run {run.id}, the {_title(run)}, is under way; other trainings take turns with "
+                "its own.",
+                width="stretch",
+            )
+            st.button("Show it", key="train-show-study", on_click=_show_studies)
+    return bool(active)
+
+
+def _show_studies() -> None:
+    st.session_state[train_sections.SECTION] = train_sections.STUDIES
 
 
 def _title(run: Run) -> str:

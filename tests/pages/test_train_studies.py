@@ -15,7 +15,7 @@ from db.models import Run, RunState, Split, TypeVersion
 from db.runs import get_run
 from pages.components import project as opened
 from pages.components import study_charts
-from pages.components.train_sections import RUNS, SECTION, STUDIES
+from pages.components.train_sections import RUNS, SECTION, STUDIES, TRAIN
 from tests.curation.families import add_plain_family
 from tests.pages.conftest import unsafe_texts
 from training.composition import composition
@@ -124,6 +124,15 @@ def test_a_study_shows_chart_table_and_what_failed(released: Engine) -> None:
     )
     assert "onerror" not in unsafe_texts(test)
     assert any("n = 20" in note.value for note in test.caption)
+
+
+def test_where_trainings_start_a_study_is_one_line(released: Engine) -> None:
+    run_id = stored(released, Study.TYPES, state=RunState.QUEUED)
+    test = page(TRAIN)
+    assert f"Run {run_id}, the study “One type left out” on release 1, is under way" in told(test)
+    assert not [button for button in test.button if button.label == "Cancel"]
+    test.button("train-show-study").click().run()
+    assert test.session_state[SECTION] == STUDIES and "Waiting for its process" in told(test)
 
 
 def test_a_stopped_study_can_be_started_again(released: Engine, started: list[int]) -> None:
