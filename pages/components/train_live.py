@@ -82,14 +82,16 @@ def mention(run: Run) -> None:
     ):
         st.text(_in_short(run), width="stretch")
         st.button(
-            "Show its results" if run.state == RunState.DONE else "Show what it left",
+            "Show its results" if run.state == RunState.DONE else "Show it",
             key=f"train-show-{run.id}", on_click=train_sections.show_run, args=(run.id,),
         )  # fmt: skip
 
 
 def _in_short(run: Run) -> str:
     if run.state != RunState.DONE:
-        return run_view.why(run)
+        reached = _reached(run)
+        way_on = f" It can go on from step {reached:,}." if reached else ""
+        return f"{run_view.why(run)}{way_on}"
     held_out = run.result.get("held_out", {})
     before, after = (held_out.get(key, {}).get(RANKED) for key in ("before", "after"))
     if before is None or after is None:
@@ -102,10 +104,15 @@ def _in_short(run: Run) -> str:
 
 def stopped(run: Run) -> None:
     """A run that stopped before its end: why, and how it goes on."""
-    reached = checkpoints.step_reached(project.settings().data_folder / run.folder)
+    reached = _reached(run)
     label = f"Continue from step {reached:,}" if reached else "Start it again"
     run_view.stopped(run, again=lambda: _again(run), label=label)
     show_problem()
+
+
+def _reached(run: Run) -> int:
+    """The step that it can go on from; 0 where it would begin anew."""
+    return checkpoints.step_reached(project.settings().data_folder / run.folder)
 
 
 def _again(run: Run) -> None:

@@ -328,6 +328,7 @@ def test_a_cut_off_training_continues_from_its_checkpoint(
     folder.mkdir(parents=True)
     place = {"of": "it", "files": {}, "place": Place(step=20)._asdict()}
     (folder / "place.json").write_text(json.dumps(place), encoding="utf-8")
+    assert "was cancelled; it left no result. It can go on from step 20." in told(page())
     test = page(RESULTS)
     assert len(test.get("vega_lite_chart")) == 5  # its curves
     button = test.button(f"again-{run_id}")
