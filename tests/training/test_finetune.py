@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import itertools
+import os
 import resource
 import shutil
+import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -238,6 +241,40 @@ def test_a_disk_that_fills_leaves_nothing_half(
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
     assert "\n" not in str(caught.value)
     assert_nothing_left(tmp_path / "run")
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A disk with room for the tiny model, but not for a checkpoint."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    mounted = os.geteuid() == 0 and not subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=6m", "tmpfs", str(folder)],
+        capture_output=True, check=False,
+    ).returncode  # fmt: skip
+    if not mounted:
+        pytest.skip("needs the right to mount")
+    yield folder
+    subprocess.run(["umount", "-l", str(folder)], check=True)
+
+
+@pytest.mark.parametrize("other", [0, 2_500_000])
+def test_a_disk_too_small_for_a_checkpoint_is_told_in_one_sentence(
+    small_disk: Path, recipe: Recipe, other: int
+) -> None:
+    """PyTorch meets the full disk in the optimizer's state, or safetensors in the weights."""
+    folder = small_disk / "run"
+
+    def fill(step: int) -> None:
+        if step == 2:
+            (small_disk / "other").write_bytes(b"x" * other)
+
+    with pytest.raises(HedgerowError, match="Could not save a checkpoint") as caught:
+        run(
+            folder, recipe.with_overrides(["checkpoint_every=3"]), progress=Recorder(on_update=fill)
+        )
+    assert "\n" not in str(caught.value)
+    assert_nothing_left(folder)
 
 
 def test_no_memory_is_told_in_one_sentence(tmp_path: Path, recipe: Recipe) -> None:
