@@ -10,7 +10,7 @@ from sqlmodel import Session
 
 from curation import triples
 from curation.original_types import CONTRADICTION, ENTAILMENT
-from curation.types import all_types, known_type
+from curation.types import all_types, known_type, list_types
 from db.models import Split
 from training.batches import count_triples
 from training.losses import Family, Member, Role
@@ -27,13 +27,21 @@ def training_families(
     Raises:
         HedgerowError: the recipe leaves out a type that the project does not have.
     """
-    types = all_types(session)
-    for type_id in recipe.without_types:
-        known_type(list(types.values()), type_id)
-    roles = {entry.id: entry.role for entry in types.values()}
+    require_known_types(session, recipe)
+    roles = {entry.id: entry.role for entry in all_types(session).values()}
     stored = triples.families(session, release_id, split=split)
     families = (as_trained_on(family, roles=roles, recipe=recipe) for family in stored)
     return [family for family in families if is_usable(family, recipe)]
+
+
+def require_known_types(session: Session, recipe: Recipe) -> None:
+    """Refuse a recipe that leaves out a type which the project does not have: a slip of the pen.
+
+    Raises:
+        HedgerowError: it does.
+    """
+    for type_id in recipe.without_types:
+        known_type(list_types(session, retired=True), type_id)
 
 
 def as_trained_on(stored: triples.Family, *, roles: Mapping[str, str], recipe: Recipe) -> Family:

@@ -24,7 +24,7 @@ from db.settings import Settings, load_settings
 from training import checkpoints
 from training.card import card_of, write_card
 from training.devices import device_to_oneself, share_the_processor
-from training.family_data import training_families
+from training.family_data import require_known_types, training_families
 from training.figures import Part, count_part, sample
 from training.finetune import LARGEST_SEED, Data, Trained, finetune
 from training.inputs import input_hashes, located
@@ -59,7 +59,8 @@ def request_training(
 
     Raises:
         HedgerowError: no such release, nothing to make one of, no triples in its train split,
-            a seed out of range, or a file that cannot be used. Roll the session back then.
+            a seed out of range, a type that there is not, or a file that cannot be used. Roll the
+            session back then.
     """
     if not 0 <= seed <= LARGEST_SEED:
         raise HedgerowError(f"Expected a seed from 0 to {LARGEST_SEED}, found {seed}.")
@@ -67,6 +68,7 @@ def request_training(
         release = create_release(session, author_id=requested_by).release
     else:
         release = get_release(session, release_number)
+    require_known_types(session, recipe)
     files = input_hashes(recipe, home=home or load_settings().home)
     if not plan(session, release.number).triples:
         raise HedgerowError(

@@ -18,6 +18,7 @@ from training.batches import as_triples, count_triples
 from training.family_data import drawn, training_families
 from training.losses import Family, Member, Role
 from training.recipe import Recipe
+from training.runs import request_training
 
 ORIGINALS = ("entailment", "contradiction")
 
@@ -172,3 +173,11 @@ def test_without_a_limit_all_is_taken_and_seeds_draw_differently() -> None:
         for family in drawn(families, max_triples=25, seed=seed)
     )
     assert len(taken) > 90  # every family has its chance
+
+
+def test_a_training_without_a_type_that_there_is_not_is_refused_when_it_is_asked_for(
+    engine: Engine, release: int
+) -> None:
+    recipe = Recipe(without_types=["entailments"])
+    with writing(engine) as session, pytest.raises(HedgerowError, match="found 'entailments'"):
+        request_training(session, release_number=1, recipe=recipe, seed=1, requested_by=None)

@@ -14,6 +14,7 @@ from db.models import RunMetric
 from db.runs import create_run
 from training.plan import (
     FORWARD_ONLY,
+    KIND,
     PREPARING,
     TELLING_STEPS,
     TEXTS_PER_SECOND,
@@ -23,7 +24,6 @@ from training.plan import (
     plan,
 )
 from training.recipe import Recipe
-from training.runs import KIND
 from training.watching import PACE
 
 PLAN = Plan(release=1, variants=70, triples=120, anchors=10, texts=80)
