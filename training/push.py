@@ -102,8 +102,12 @@ def card_to_publish(session: Session, run: Run, folder: Path) -> str:
     """The card in a model's folder, which people may have edited; a new one where it is gone."""
     try:
         return (folder / CARD).read_text(encoding="utf-8")
-    except FileNotFoundError:
-        return card_of(session, run, run.result)
+    except FileNotFoundError as error:
+        if "recipe" in run.parameters:
+            return card_of(session, run, run.result)
+        raise HedgerowError(  # a point of a trade-off: its run alone doesn't know its card
+            f"The model's card {str(folder / CARD)!r} is gone; save this point again."
+        ) from error
     except (OSError, UnicodeDecodeError) as error:
         raise HedgerowError(
             f"The model's card {str(folder / CARD)!r} cannot be read; mend or remove it."

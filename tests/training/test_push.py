@@ -209,6 +209,17 @@ def test_cancelled_within_an_upload_there_is_no_commit(
     assert hub.repos[MODEL].commits == []
 
 
+def test_another_model_than_a_trainings_own_needs_its_card(
+    engine: Engine, hub: HubServer, model: int
+) -> None:
+    with writing(engine) as session:
+        run = get_run(session, model)
+        run.kind, run.parameters = "tradeoff-save", {"training": 9, "share": 0.5}
+    pushed(engine, Subject(run=model))
+    (load_settings().data_folder / "runs/00001-train/model/README.md").unlink()
+    assert "README.md' is gone; save this point again" in refused(engine, Subject(run=model))
+
+
 @pytest.mark.parametrize(
     "name",
     ["encoder", "a/b/c", "ada/a b", "ada/-", "ada/x..y", "ada/x.git", "ada/x--y", "äda/x", "/x",
