@@ -59,12 +59,12 @@ def curve(
     name = GENERAL_NAMES[general]
     base = alt.Chart(alt.Data(values=table)).encode(
         x=alt.X(
-            "general:Q", title=f"general ability: {name}", axis=alt.Axis(format="~g"),
-            scale=alt.Scale(zero=False, padding=ROOM),
+            "general:Q", title=f"general ability: {name}", axis=alt.Axis(format=".3~f"),
+            scale=alt.Scale(zero=False, nice=False, padding=ROOM),
         ),
         y=alt.Y(
             "negation:Q", title=f"negation: {negation_name.lower()}", axis=alt.Axis(format=".0%"),
-            scale=alt.Scale(zero=False, padding=ROOM),
+            scale=alt.Scale(zero=False, nice=False, padding=ROOM),
         ),
         tooltip=[
             alt.Tooltip("share:Q", title="Share", format="~g"),
@@ -80,12 +80,12 @@ def curve(
         color=alt.condition("datum.end", alt.value(colours.before), alt.value(colours.after)),
         shape=alt.condition("datum.end", alt.value("square"), alt.value("circle")),
     )
+    labelled = base.encode(text="label:N")
+    style: dict[str, Any] = {"baseline": "bottom", "dy": -6, "fontSize": 12, "color": colours.ink}
     words = [
-        base.transform_filter(f"{side} datum.inward").mark_text(
-            align=align, baseline="bottom", dx=dx, dy=-6, fontSize=12, color=colours.ink
-        ).encode(text="label:N")
-        for side, align, dx in (("!", "left", 9), ("", "right", -9))
-    ]  # fmt: skip
+        labelled.transform_filter("!datum.inward").mark_text(align="left", dx=9, **style),
+        labelled.transform_filter("datum.inward").mark_text(align="right", dx=-9, **style),
+    ]
     drawn: Any = alt.layer(line, ring, points, *words).properties(height=HEIGHT)
     return drawn
 
