@@ -163,7 +163,7 @@ def _figures(rows: Sequence[Row]) -> None:
         [{"Figure": name} | {f"Run {row.run}": of_run.get(name)
                              for row, of_run in zip(rows, every, strict=True)}
          for name in names],
-        hide_index=True, key="runs-figures", placeholder="–",
+        hide_index=True, key="runs-figures", placeholder="–", height="content",
         column_config={f"Run {row.run}": number(format="%.3f") for row in rows},
     )  # fmt: skip
     effort: dict[str, list[float | None]] = {
