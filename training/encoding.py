@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
 
 from curation.embeddings import token_counts
 from training.processes import ALONE, Group, gathered, share
@@ -11,6 +12,7 @@ from training.processes import ALONE, Group, gathered, share
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
     from torch import Tensor
+    from torch.nn import Module
 
 PADDING = 0.1
 """Share of a chunk's tokens that may be padding."""
@@ -56,11 +58,15 @@ def embed(
     lengths = token_counts(model, texts).tolist()
     order = sorted(range(len(texts)), key=lengths.__getitem__)
     own = share(order, group)
+    chunks = [
+        _features(model, [texts[place] for place in own[chunk]])
+        for chunk in chunks_of_one_length([lengths[place] for place in own])
+    ]
     parts = []
-    for chunk in chunks_of_one_length([lengths[place] for place in own]):
-        check()
-        features = _features(model, [texts[place] for place in own[chunk]])
-        parts.append(model(features)["sentence_embedding"])
+    with _words_looked_up_once(model, chunks):
+        for features in chunks:
+            check()
+            parts.append(model(features)["sentence_embedding"])
     size = model.get_embedding_dimension() or 0
     encoded = torch.cat(parts) if parts else torch.zeros(0, size, device=model.device)
     sorted_ = gathered(encoded, count=len(texts), group=group)
@@ -69,7 +75,42 @@ def embed(
     return torch.nn.functional.normalize(sorted_[back.to(sorted_.device)].float(), dim=1)
 
 
-def _features(model: SentenceTransformer, texts: list[str]) -> dict[str, object]:
+@contextmanager
+def _words_looked_up_once(
+    model: SentenceTransformer, chunks: Sequence[Mapping[str, Any]]
+) -> Iterator[None]:
+    """Look the word embeddings of all chunks up together; the model then computes them in order.
+
+    The gradient of a look-up is as large as the whole vocabulary, with MiniLM more than half of
+    the weights: made for each chunk, it took a twentieth of a step.
+    """
+    import torch
+
+    words = _word_embeddings(model)
+    if words is None or len(chunks) < 2:
+        yield
+        return
+    ids = [features["input_ids"] for features in chunks]
+    rows = words(torch.cat([some.flatten() for some in ids])).split([some.numel() for some in ids])
+    waiting = iter([row.view(*some.shape, -1) for row, some in zip(rows, ids, strict=True)])
+    handle = words.register_forward_hook(lambda module, given, found: next(waiting))
+    try:
+        yield
+    finally:
+        handle.remove()
+
+
+def _word_embeddings(model: SentenceTransformer) -> Module | None:
+    """The table of them, where the model has one that is trained."""
+    import torch
+
+    transformer = getattr(model[0], "auto_model", None)
+    words = transformer.get_input_embeddings() if transformer is not None else None
+    is_trained = isinstance(words, torch.nn.Embedding) and words.weight.requires_grad
+    return words if is_trained else None
+
+
+def _features(model: SentenceTransformer, texts: list[str]) -> dict[str, Any]:
     import torch
 
     return {

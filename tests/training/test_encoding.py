@@ -66,3 +66,24 @@ def test_embeddings_are_the_models_own_in_the_order_of_the_texts(tiny_encoder: P
     found[:, 0].sum().backward()
     gradients = [p.grad for p in model.parameters() if p.grad is not None]
     assert any(bool(gradient.abs().sum() > 0) for gradient in gradients)
+
+
+def test_gradients_are_those_of_the_texts_encoded_one_by_one(tiny_encoder: Path) -> None:
+    """Chunks of different lengths share one look-up of their words."""
+    import torch
+
+    model = load_encoder(str(tiny_encoder), device="cpu").eval()
+    texts = [f"{'very ' * (number % 5 * 6)}good {number}" for number in range(30)]
+    lengths = sorted(token_counts(model, texts).tolist())
+    assert len(chunks_of_one_length(lengths)) > 1
+    direction = torch.linspace(-1, 1, model.get_embedding_dimension() or 0)
+    (embed(model, texts) @ direction).sum().backward()
+    found = {name: weights.grad for name, weights in model.named_parameters()}
+    model.zero_grad()
+    for text in texts:
+        (embed(model, [text]) @ direction).sum().backward()
+    for name, weights in model.named_parameters():
+        assert (weights.grad is None) == (found[name] is None)
+        if weights.grad is not None:
+            torch.testing.assert_close(found[name], weights.grad, rtol=1e-4, atol=1e-5)
+    assert not model[0].auto_model.get_input_embeddings()._forward_hooks
