@@ -119,7 +119,7 @@ def course_of(
 ) -> Course:
     """The steps of a training; the figures of the base encoder are told at once."""
     steps_per_epoch = max(1, len(rows) // recipe.batch_size)
-    every = recipe.measure_every
+    every, own_limit = recipe.measure_every, model.max_seq_length
 
     def tell(step: int, figures: Mapping[str, float]) -> None:
         progress.metric(step, EPOCH, step / steps_per_epoch)
@@ -127,7 +127,12 @@ def course_of(
             progress.metric(step, name, value)
 
     def observe(step: int) -> float:
-        figures = held_out.figures(model) if held_out else {}
+        # Whole texts, as before the training and after it: it may be trained on shorter ones.
+        limit, model.max_seq_length = model.max_seq_length, own_limit
+        try:
+            figures = held_out.figures(model) if held_out else {}
+        finally:
+            model.max_seq_length = limit
         tell(step, figures)
         return figures[recipe.early_stopping] if recipe.early_stopping else 0.0
 
