@@ -58,6 +58,9 @@ _QUESTIONS: Mapping[Study, str] = MappingProxyType(
     }
 )
 
+PLANNED_SECONDS = 60.0
+"""How long an estimate is kept: in a large project, 20 of them take a second."""
+
 _RELEASE, _SEED, _PROBLEM = "study-release", "study-seed", "study_problem"
 
 
@@ -154,9 +157,15 @@ def _base(data: Composition) -> tuple[Recipe, bool]:
         return default_recipe(session, data), False
 
 
-def _card(study: Study, data: Composition, base: Recipe) -> None:
+@st.cache_data(show_spinner=False, ttl=PLANNED_SECONDS, max_entries=20)
+def _planned(study: Study, number: int, recipe: str) -> Planned:
     with reading(project.engine()) as session:
-        planned = plan_study(session, study, data=data, base=base)
+        base = Recipe.model_validate_json(recipe)
+        return plan_study(session, study, data=_composition(number), base=base)
+
+
+def _card(study: Study, data: Composition, base: Recipe) -> None:
+    planned = _planned(study, data.release, base.model_dump_json())
     possible = not planned.design.obstacle
     with st.container(border=True, key=f"study-card-{study}"):
         with st.container(horizontal=True, vertical_alignment="center"):
