@@ -42,12 +42,14 @@ class Saved(NamedTuple):
         name: of the encoder, by which it can be chosen wherever there is one to choose.
         folder: of the model.
         encoder_id: its row.
+        run: the number of the run that saved it, by which it is published.
     """
 
     share: float
     name: str
     folder: Path
     encoder_id: int
+    run: int
 
 
 def saved_models(session: Session, settings: Settings, training: int) -> list[Saved]:
@@ -59,7 +61,7 @@ def saved_models(session: Session, settings: Settings, training: int) -> list[Sa
         folder = settings.data_folder / run.result["model"]
         if row is not None and folder.is_dir():
             share = float(run.result["share"])
-            found[share] = Saved(share, row.name, folder, row.id or 0)
+            found[share] = Saved(share, row.name, folder, row.id or 0, run.id or 0)
     return sorted(found.values())
 
 

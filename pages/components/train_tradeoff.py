@@ -240,6 +240,7 @@ def _place(run: Run, model: Saved) -> None:
         f"model = SentenceTransformer({str(model.folder)!r})",
         language="python", wrap_lines=True,
     )  # fmt: skip
+    st.text(f"To publish it: hedgerow push {model.run} --repo OWNER/NAME")
     with reading(project.engine()) as session:
         base = session.get(Encoder, run.result.get("before_encoder_id", 0))
     if base is not None:

@@ -145,6 +145,7 @@ def test_the_chosen_point_is_saved_as_a_run_and_named_once_it_is(
     assert f"saved already, as 'run 1 at 0.7 {HOSTILE}'" in told(test)
     assert HOSTILE not in unsafe_texts(test)
     assert test.button(f"tradeoff-save-{training}").disabled
+    assert f"hedgerow push {run.id} --repo" in told(test)
     assert any(f"{run.folder}/model" in code.value for code in test.code)
 
 

@@ -31,6 +31,7 @@ from training import tradeoff, tradeoff_save
 from training.held_out import STS
 from training.known_encoders import list_encoders, place_of
 from training.mixture import ends_of, load
+from training.push import model_run
 from training.recipe import Recipe
 from training.tradeoff import SHARES, StsFile, estimate, read_sts_file, request_tradeoff
 from training.tradeoff_curve import KEPT, KIND, Curve, Point, curve_of, suggested
@@ -203,6 +204,7 @@ def test_a_saved_point_is_the_mean_of_the_weights_and_an_encoder_like_any_other(
         assert place_of(session, settings, name).checked() == fingerprint(folder)
         (found,) = saved_models(session, settings, run.id or 0)
         assert (found.share, found.name, found.folder) == (0.7, name, folder)
+        assert model_run(session, found.run).result["model"] == result["model"]  # to be published
 
 
 def test_a_point_is_saved_once_and_only_where_it_is_another_model(
