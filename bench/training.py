@@ -1,6 +1,6 @@
 """Training with the loss `family`, against sentence-transformers' trainer on the same flat triples.
 
-    python -m bench.training [--triples 4000] [--texts 128] [--rounds 2] [--precision fp32 bf16]
+    python -m bench.training [--triples 4000] [--texts 128] [--rounds 1] [--precision fp32 bf16]
                              [--repeat 1] [--device cuda]
 
 Ours is `training.finetune` as a run calls it. The baseline is SentenceTransformerTrainer with
@@ -227,7 +227,7 @@ def _options() -> argparse.Namespace:
     )
     parser.add_argument("--triples", type=int, default=4_000)
     parser.add_argument("--texts", type=int, default=128, help="of a batch")
-    parser.add_argument("--rounds", type=int, default=2)
+    parser.add_argument("--rounds", type=int, default=1)
     parser.add_argument("--repeat", type=int, default=1)
     parser.add_argument("--precision", nargs="+", choices=("fp32", "bf16"))
     parser.add_argument("--device", choices=("cpu", "cuda"))

@@ -51,8 +51,9 @@ def _facts(entry: VariantType) -> None:
     st.text(entry.definition)
     cue = known_cue(entry.example, cue_list(entry)) if entry.needs_cue else None
     markup.show(card.pair(entry.example_anchor, entry.example, cue=cue))
-    st.markdown("**In the prompt**")
-    st.text(entry.prompt_line)
+    if not entry.imported:
+        st.markdown("**In the prompt**")
+        st.text(entry.prompt_line)
     st.markdown("**Surface check**")
     st.text("\n".join(in_words(entry.surface_check)))
 
