@@ -12,7 +12,7 @@ from training.processes import ALONE, Group, gathered, share
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
     from torch import Tensor
-    from torch.nn import Module
+    from torch.nn import Embedding
 
 PADDING = 0.1
 """Share of a chunk's tokens that may be padding."""
@@ -86,8 +86,8 @@ def _words_looked_up_once(
     """
     import torch
 
-    words = _word_embeddings(model)
-    if words is None or len(chunks) < 2:
+    words = word_embeddings(model)
+    if words is None or not words.weight.requires_grad or len(chunks) < 2:
         yield
         return
     ids = [features["input_ids"] for features in chunks]
@@ -100,14 +100,13 @@ def _words_looked_up_once(
         handle.remove()
 
 
-def _word_embeddings(model: SentenceTransformer) -> Module | None:
-    """The table of them, where the model has one that is trained."""
+def word_embeddings(model: SentenceTransformer) -> Embedding | None:
+    """The table that a model's tokens are looked up in; None where it has no such table."""
     import torch
 
     transformer = getattr(model[0], "auto_model", None)
     words = transformer.get_input_embeddings() if transformer is not None else None
-    is_trained = isinstance(words, torch.nn.Embedding) and words.weight.requires_grad
-    return words if is_trained else None
+    return words if isinstance(words, torch.nn.Embedding) else None
 
 
 def _features(model: SentenceTransformer, texts: list[str]) -> dict[str, Any]:

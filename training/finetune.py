@@ -15,6 +15,7 @@ from training import checkpoints
 from training.adapters import add_adapter, merge_adapter
 from training.batches import count_triples
 from training.devices import repeatable
+from training.encoding import word_embeddings
 from training.ingredients import course_of, held_out_of, identity_of, rows_of, set_pooling
 from training.loop import Course, Outcome, train
 from training.losses import Family
@@ -176,6 +177,8 @@ def _train(
         model.max_seq_length = min(recipe.max_seq_length, own_limit or recipe.max_seq_length)
     if recipe.lora_rank is not None:
         add_adapter(model, rank=recipe.lora_rank, seed=seed)
+    if recipe.freeze_word_embeddings and (words := word_embeddings(model)) is not None:
+        words.requires_grad_(False)
     outcome = train(
         model, course, recipe=recipe, folder=folder, identity=identity, progress=progress,
         group=group,

@@ -170,6 +170,6 @@ def _distillation(
     if recipe.distillation_file:
         texts += read_sentences(Path(recipe.distillation_file))
     return Distillation(
-        model, texts, weight=recipe.distillation, texts_a_step=recipe.batch_size,
+        model, texts, weight=recipe.distillation, texts_a_step=recipe.unrelated_texts,
         steps=recipe.steps(len(rows)), seed=seed, check=progress.check,
     )  # fmt: skip

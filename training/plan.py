@@ -63,7 +63,7 @@ class Plan(NamedTuple):
     def texts_a_step(self, recipe: Recipe) -> float:
         """How many texts a step passes forwards and backwards, about."""
         of_row = 3.0 if recipe.loss == "triples" else self.texts / max(1, self.anchors)
-        return recipe.batch_size * (of_row + bool(recipe.distillation))
+        return recipe.batch_size * of_row + recipe.unrelated_texts
 
     def recipe(self) -> Recipe:
         """The default recipe; where there are fewer anchors than a batch needs, smaller batches."""

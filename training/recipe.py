@@ -17,6 +17,7 @@ from pydantic import (
     Field,
     ModelWrapValidatorHandler,
     ValidationError,
+    ValidationInfo,
     field_validator,
     model_validator,
 )
@@ -24,6 +25,8 @@ from pydantic import (
 from curation.encoders import DEFAULT_ENCODER
 from db.errors import HedgerowError
 from training.recipe_versions import RECIPE_VERSION, up_to_date
+
+FEWEST_UNRELATED = 16
 
 Loss = Literal["family", "symmetric", "triples"]
 DataMode = Literal["all", "negation", "hedging"]
@@ -96,13 +99,13 @@ class Recipe(BaseModel):
     """Probability that a family is set into the same few neutral sentences, so that the encoder
     sees a negation inside a passage."""
 
-    epochs: float = Field(default=4.0, gt=0, le=1000)
+    epochs: float = Field(default=3.0, gt=0, le=1000)
     """Passes over the families, or over the triples; may be a fraction."""
 
     max_steps: int | None = Field(default=None, ge=1)
     """Ends the training earlier than `epochs` would; None: it does not."""
 
-    batch_size: int = Field(default=32, ge=2, le=8192)
+    batch_size: int = Field(default=8, ge=2, le=8192)
     """Families a step, or triples, of which no two share a text."""
 
     learning_rate: float = Field(default=5e-5, gt=0, lt=1)
@@ -138,6 +141,10 @@ class Recipe(BaseModel):
     """Trains low-rank changes of the linear layers (LoRA) in place of all weights; the saved model
     holds their sum. None: all weights."""
 
+    freeze_word_embeddings: bool = True
+    """Leaves the table of word embeddings as it is: with MiniLM half of the weights, whose
+    gradients cost time and in trials brought nothing."""
+
     measure_every: float | None = Field(default=1.0, gt=0, le=1000)
     """Epochs between two measurings of the held-out part; None: none."""
 
@@ -152,13 +159,14 @@ class Recipe(BaseModel):
     """A file of sentence pairs with scores (tab-separated: score and two sentences) by which
     general ability is measured on the way, beside the drift of cosines."""
 
-    checkpoint_every: int | None = Field(default=50, ge=1)
+    checkpoint_every: int | None = Field(default=100, ge=1)
     """Steps between checkpoints, from which a training that was cut off goes on; None: none."""
 
     @field_validator("*", mode="before")
     @classmethod
-    def _no_truth_values(cls, value: Any) -> Any:
-        if isinstance(value, bool):  # pydantic would read true as 1
+    def _no_truth_values(cls, value: Any, info: ValidationInfo) -> Any:
+        is_switch = cls.model_fields[info.field_name or ""].annotation is bool
+        if isinstance(value, bool) and not is_switch:  # pydantic would read true as 1
             raise ValueError("expected a number or a text")
         return value
 
@@ -212,6 +220,11 @@ class Recipe(BaseModel):
         """SHA-256 (64 hex digits) of the content; equal recipes have equal hashes."""
         content = json.dumps(self.model_dump(mode="json"), sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(content.encode()).hexdigest()
+
+    @property
+    def unrelated_texts(self) -> int:
+        """How many texts distillation draws for a step: enough to have cosines among them."""
+        return max(FEWEST_UNRELATED, self.batch_size) if self.distillation else 0
 
     @property
     def rows(self) -> str:

@@ -22,8 +22,8 @@ _SINCE_VERSION_1: dict[str, Any] = {
     "pooling": "as_base", "data": "all", "without_types": (), "providers": (),
     "max_distance": None, "hedge_weight": 1.0, "negation_weight": 1.0, "order_weight": 0.0,
     "context": 0.0, "distillation": 0.0, "distillation_file": None, "interpolation": 1.0,
-    "lora_rank": None, "measure_every": None, "early_stopping": None, "patience": 2,
-    "sts_file": None, "checkpoint_every": None,
+    "lora_rank": None, "freeze_word_embeddings": False, "measure_every": None,
+    "early_stopping": None, "patience": 2, "sts_file": None, "checkpoint_every": None,
 }  # fmt: skip
 """What came later, in the values by which a training goes as it did then."""
 

@@ -47,7 +47,7 @@ def test_rows_and_texts_are_those_of_the_loss() -> None:
     flat = RECIPE.with_overrides(["loss=triples"])
     assert (PLAN.rows(RECIPE), PLAN.texts_a_step(RECIPE)) == (10, OF_A_STEP)
     assert (PLAN.rows(flat), PLAN.texts_a_step(flat)) == (120, 5 * 3)
-    assert PLAN.texts_a_step(RECIPE.with_overrides(["distillation=1"])) == OF_A_STEP + 5
+    assert PLAN.texts_a_step(RECIPE.with_overrides(["distillation=1"])) == OF_A_STEP + 16
     half = ["max_triples=60"]
     assert PLAN.rows(RECIPE.with_overrides(half)) == 5
     assert PLAN.rows(flat.with_overrides(half)) == 60

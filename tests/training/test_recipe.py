@@ -48,6 +48,7 @@ def recipes(draw: st.DrawFn) -> Recipe:
         distillation_file=file,
         interpolation=draw(st.floats(0.01, 1)),
         lora_rank=draw(st.none() | st.integers(1, 64)),
+        freeze_word_embeddings=draw(st.booleans()),
         measure_every=draw(st.floats(0.1, 10)),
         early_stopping=watched,
         patience=draw(st.integers(1, 9)),
@@ -78,6 +79,7 @@ OTHER: dict[str, Any] = {
     "epochs": 7.5, "max_steps": 9, "batch_size": 7, "learning_rate": 1e-6, "warmup_ratio": 0.35,
     "weight_decay": 0.2, "max_seq_length": 99, "precision": "bf16", "distillation": 0.37,
     "distillation_file": "x", "interpolation": 0.38, "lora_rank": 3, "measure_every": 0.39,
+    "freeze_word_embeddings": False,
     "early_stopping": "families", "patience": 7, "sts_file": "x", "checkpoint_every": 77,
 }  # fmt: skip
 """A value for every field that is not its default."""
