@@ -169,7 +169,7 @@ def _card(study: Study, data: Composition, base: Recipe) -> None:
     possible = not planned.design.obstacle
     with st.container(border=True, key=f"study-card-{study}"):
         with st.container(horizontal=True, vertical_alignment="center"):
-            st.subheader(HEADINGS[study], anchor=False, width="stretch")
+            st.header(HEADINGS[study], anchor=False, width="stretch")
             if possible:
                 with st.popover("How it is done", icon=":material/help:"):
                     for sentence in planned.design.told:
