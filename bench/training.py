@@ -9,7 +9,7 @@ give: a family with P positives and N negatives gives P x N of them, which is wh
 both. Batches have about the same number of texts: so many families, or a third as many flat
 triples as these families have texts. Equal for both are also the base encoder (MiniLM), the
 triples and how many are seen, scale, AdamW with its peak learning rate, decay and schedule (over
-the steps of each), the cut of the gradient, dropout, longest text, precision, device and threads.
+the steps of each), the cut of the gradient, all weights trained, dropout, longest text, precision, device and threads.
 Ours makes fewer steps, as its batches have more triples.
 
 The families are those of the training part of a release of the starter corpus; `--repeat` takes
@@ -58,6 +58,7 @@ ROOM = 2
 RECIPE = Recipe(
     loss="family", scale=20.0, learning_rate=5e-5, warmup_ratio=0.1, weight_decay=0.01,
     max_seq_length=128, epochs=1.0, distillation=0.0, measure_every=None, checkpoint_every=None,
+    freeze_word_embeddings=False,
 )  # fmt: skip
 
 
