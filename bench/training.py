@@ -9,8 +9,8 @@ give: a family with P positives and N negatives gives P x N of them, which is wh
 both. Batches have about the same number of texts: so many families, or a third as many flat
 triples as these families have texts. Equal for both are also the base encoder (MiniLM), the
 triples and how many are seen, scale, AdamW with its peak learning rate, decay and schedule (over
-the steps of each), the cut of the gradient, all weights trained, dropout, longest text, precision, device and threads.
-Ours makes fewer steps, as its batches have more triples.
+the steps of each), the cut of the gradient, all weights trained, dropout, longest text, precision,
+device and threads. Ours makes fewer steps, as its batches have more triples.
 
 The families are those of the training part of a release of the starter corpus; `--repeat` takes
 each so many times. Each round trains both from the base encoder with a seed of its own, and they
