@@ -1,23 +1,23 @@
-"""What the train split of a release consists of: what a recipe leaves of it is counted at once."""
+"""What the train split consists of: what a recipe leaves of it is counted at once."""
 
 from __future__ import annotations
 
 from collections import Counter
 from itertools import groupby
 from operator import itemgetter
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from sqlalchemy import select
+from sqlalchemy import Select, select
 from sqlmodel import Session, col
 
 from curation.original_types import CONTRADICTION, ENTAILMENT
 from curation.release import get_release
 from curation.triples import BATCH, Family, Member
 from curation.types import all_types
-from db.models import Polarity, ReleaseItem, Split
+from db.models import Anchor, Polarity, ReleaseItem, Split, Status, TypeRow, Variant
 from training.batches import count_triples
 from training.family_data import as_trained_on, is_usable
-from training.plan import Plan
+from training.plan import Plan, count_accepted
 from training.recipe import Recipe
 
 Shape = tuple[tuple[bool, str, str | None], ...]
@@ -25,17 +25,17 @@ Shape = tuple[tuple[bool, str, str | None], ...]
 
 
 class Composition(NamedTuple):
-    """The train split of a release.
+    """The train split of a release, or of one that would be made now.
 
     Attributes:
-        release: its number.
+        release: its number; None where there is none yet.
         variants: of all its splits.
         shapes: of the families, and how many have each; a release has few different ones.
         roles: of all types.
         labels: what each type of the split is called, in the taxonomy's order.
     """
 
-    release: int
+    release: int | None
     variants: int
     shapes: dict[Shape, int]
     roles: dict[str, str]
@@ -82,32 +82,59 @@ def composition(session: Session, release_number: int | None = None) -> Composit
         HedgerowError: there is no such release.
     """
     release = get_release(session, release_number)
-    shapes = _shapes(session, release.id or 0)
+    query = (
+        select(
+            col(ReleaseItem.anchor_uid), col(ReleaseItem.polarity), col(ReleaseItem.type_id),
+            col(ReleaseItem.provenance)["provider"].as_string(),
+        )
+        .where(col(ReleaseItem.release_id) == release.id, col(ReleaseItem.split) == Split.TRAIN)
+        .order_by(col(ReleaseItem.anchor_uid))
+    )  # fmt: skip
+    shapes = _shapes(session, query)
+    return _composition(session, release.number, release.summary["variants"], shapes)
+
+
+def composition_now(session: Session) -> Composition:
+    """Of what a release made now would hold."""
+    query = (
+        select(
+            col(Variant.anchor_id), col(TypeRow.polarity), col(Variant.type_id),
+            col(Variant.provider),
+        )
+        .join(Anchor, col(Anchor.id) == Variant.anchor_id)
+        .join(TypeRow, col(TypeRow.id) == Variant.type_id)
+        .where(
+            col(Variant.status) == Status.ACCEPTED,
+            col(Variant.retired).is_(False),
+            col(Anchor.retired_at).is_(None),
+            col(Anchor.split) == Split.TRAIN,
+        )
+        .order_by(col(Variant.anchor_id))
+    )  # fmt: skip
+    return _composition(session, None, count_accepted(session), _shapes(session, query))
+
+
+def _composition(
+    session: Session, release: int | None, variants: int, shapes: Counter[Shape]
+) -> Composition:
     there = {type_id for shape in shapes for _, type_id, _ in shape}
     types = all_types(session)
     labels = {entry.id: entry.label for entry in types.values() if entry.id in there}
     return Composition(
-        release=release.number,
-        variants=release.summary["variants"],
+        release=release,
+        variants=variants,
         shapes=dict(shapes),
         roles={entry.id: entry.role for entry in types.values()},
         labels=labels | {type_id: type_id for type_id in sorted(there - labels.keys())},
     )
 
 
-def _shapes(session: Session, release_id: int) -> Counter[Shape]:
-    query = (
-        select(
-            col(ReleaseItem.anchor_uid), col(ReleaseItem.polarity), col(ReleaseItem.type_id),
-            col(ReleaseItem.provenance)["provider"].as_string(),
-        )
-        .where(col(ReleaseItem.release_id) == release_id, col(ReleaseItem.split) == Split.TRAIN)
-        .order_by(col(ReleaseItem.anchor_uid))
-        .execution_options(yield_per=BATCH)
-    )  # fmt: skip
+def _shapes(session: Session, query: Select[Any]) -> Counter[Shape]:
+    """Of rows of anchor, polarity, type and provider, which come anchor by anchor."""
+    rows = session.execute(query.execution_options(yield_per=BATCH))
     found: Counter[Shape] = Counter()
-    for _, rows in groupby(session.execute(query), key=itemgetter(0)):
-        variants = [(polarity == Polarity.POSITIVE, kind, by) for _, polarity, kind, by in rows]
+    for _, of_anchor in groupby(rows, key=itemgetter(0)):
+        variants = [(side == Polarity.POSITIVE, kind, by) for _, side, kind, by in of_anchor]
         found[tuple(sorted(variants, key=repr))] += 1
     return found
 

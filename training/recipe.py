@@ -222,6 +222,11 @@ class Recipe(BaseModel):
         return hashlib.sha256(content.encode()).hexdigest()
 
     @property
+    def leaves_out_kinds(self) -> bool:
+        """Whether it leaves variants out by their type or provider."""
+        return self.data != "all" or bool(self.without_types) or bool(self.providers)
+
+    @property
     def unrelated_texts(self) -> int:
         """How many texts distillation draws for a step: enough to have cosines among them."""
         return max(FEWEST_UNRELATED, self.batch_size) if self.distillation else 0

@@ -16,8 +16,8 @@ from pages.components import (
     train_files,
     train_recipe,
 )
+from training.composition import Composition, composition, composition_now
 from training.finetune import LARGEST_SEED
-from training.narrowed import leaves_out, narrowed
 from training.plan import KIND, Plan, count_accepted, estimate, plan
 from training.recipe import Recipe
 from training.recipe_text import parse_recipe
@@ -38,10 +38,10 @@ def _released(number: int) -> Plan:
         return plan(session, number)
 
 
-@st.cache_data(show_spinner=False, max_entries=50)
-def _narrowed_release(whole: Plan, narrowing: str) -> Plan:
+@st.cache_data(show_spinner=False, max_entries=20)
+def _composition(number: int) -> Composition:
     with reading(project.engine()) as session:
-        return narrowed(session, whole, Recipe.model_validate_json(narrowing))
+        return composition(session, number)
 
 
 def _plan(numbers: list[int]) -> Plan:
@@ -54,11 +54,12 @@ def _plan(numbers: list[int]) -> Plan:
 
 def _narrowed(whole: Plan, recipe: Recipe) -> Plan:
     """What the recipe leaves of it."""
-    if whole.release is None:
-        with reading(project.engine()) as session:
-            return narrowed(session, whole, recipe)
-    what = Recipe(data=recipe.data, without_types=recipe.without_types, providers=recipe.providers)
-    return _narrowed_release(whole, what.model_dump_json())
+    if not recipe.leaves_out_kinds:
+        return whole
+    if whole.release is not None:
+        return _composition(whole.release).left_by(recipe)
+    with reading(project.engine()) as session:
+        return composition_now(session).left_by(recipe)
 
 
 def box(*, busy: bool) -> None:
@@ -146,7 +147,7 @@ def _amount(wanted: Plan, left: Plan, recipe: Recipe) -> str:
     steps = recipe.steps(rows)
     said = f"{steps:,} steps with {recipe.batch_size} of {rows:,} {recipe.rows} each"
     triples = f"{left.triples:,} triples"
-    if leaves_out(recipe):
+    if recipe.leaves_out_kinds:
         what = "anchors with hedges" if recipe.data == "hedging" else "triples"
         count = left.anchors if recipe.data == "hedging" else left.triples
         triples = f"{count:,} {what} left of {wanted.triples:,} triples"
