@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from itertools import groupby
 from operator import itemgetter
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from sqlalchemy import Select, select
+from sqlalchemy import Executable, select
 from sqlmodel import Session, col
 
 from curation.original_types import CONTRADICTION, ENTAILMENT
@@ -129,9 +129,9 @@ def _composition(
     )
 
 
-def _shapes(session: Session, query: Select[Any]) -> Counter[Shape]:
+def _shapes(session: Session, query: Executable) -> Counter[Shape]:
     """Of rows of anchor, polarity, type and provider, which come anchor by anchor."""
-    rows = session.execute(query.execution_options(yield_per=BATCH))
+    rows = session.execute(query, execution_options={"yield_per": BATCH})
     found: Counter[Shape] = Counter()
     for _, of_anchor in groupby(rows, key=itemgetter(0)):
         variants = [(side == Polarity.POSITIVE, kind, by) for _, side, kind, by in of_anchor]

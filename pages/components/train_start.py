@@ -13,10 +13,11 @@ from pages.components import (
     project,
     run_view,
     signin,
+    train_data,
     train_files,
     train_recipe,
 )
-from training.composition import Composition, composition, composition_now
+from training.composition import composition_now
 from training.finetune import LARGEST_SEED
 from training.plan import KIND, Plan, count_accepted, estimate, plan
 from training.recipe import Recipe
@@ -31,23 +32,10 @@ QUEUE = 200
 """Runs among which those under way are looked for."""
 
 
-@st.cache_data(show_spinner=False)
-def _released(number: int) -> Plan:
-    """Of a release, which never changes; counting a large one takes a second."""
-    with reading(project.engine()) as session:
-        return plan(session, number)
-
-
-@st.cache_data(show_spinner=False, max_entries=20)
-def _composition(number: int) -> Composition:
-    with reading(project.engine()) as session:
-        return composition(session, number)
-
-
 def _plan(numbers: list[int]) -> Plan:
     chosen = st.session_state.get(_RELEASE)
     if numbers:
-        return _released(chosen if chosen in numbers else numbers[0])
+        return train_data.plan_of(chosen if chosen in numbers else numbers[0])
     with reading(project.engine()) as session:
         return plan(session)
 
@@ -57,7 +45,7 @@ def _narrowed(whole: Plan, recipe: Recipe) -> Plan:
     if not recipe.leaves_out_kinds:
         return whole
     if whole.release is not None:
-        return _composition(whole.release).left_by(recipe)
+        return train_data.composition_of(whole.release).left_by(recipe)
     with reading(project.engine()) as session:
         return composition_now(session).left_by(recipe)
 

@@ -18,10 +18,11 @@ from pages.components import (
     run_view,
     signin,
     study_results,
+    train_data,
     train_recipe,
     train_sections,
 )
-from training.composition import Composition, composition
+from training.composition import Composition
 from training.finetune import LARGEST_SEED
 from training.recipe import Recipe
 from training.recipe_text import parse_recipe
@@ -124,12 +125,6 @@ def _trainings(run: Run) -> None:
     )
 
 
-@st.cache_data(show_spinner="Looking through the release.", max_entries=5)
-def _composition(number: int) -> Composition:
-    with reading(project.engine()) as session:
-        return composition(session, number)
-
-
 def _ask(numbers: list[int]) -> None:
     """The studies, each with its button, and about how long it takes."""
     st.text(
@@ -137,7 +132,7 @@ def _ask(numbers: list[int]) -> None:
         "another; you can close the browser meanwhile."
     )
     number = st.session_state.get(_RELEASE)
-    data = _composition(number if number in numbers else numbers[0])
+    data = train_data.composition_of(number if number in numbers else numbers[0])
     try:
         base, edited = _base(data)
     except HedgerowError as error:
@@ -161,11 +156,11 @@ def _base(data: Composition) -> tuple[Recipe, bool]:
 def _planned(study: Study, number: int, recipe: str) -> Planned:
     with reading(project.engine()) as session:
         base = Recipe.model_validate_json(recipe)
-        return plan_study(session, study, data=_composition(number), base=base)
+        return plan_study(session, study, data=train_data.composition_of(number), base=base)
 
 
 def _card(study: Study, data: Composition, base: Recipe) -> None:
-    planned = _planned(study, data.release, base.model_dump_json())
+    planned = _planned(study, data.release or 0, base.model_dump_json())
     possible = not planned.design.obstacle
     with st.container(border=True, key=f"study-card-{study}"):
         with st.container(horizontal=True, vertical_alignment="center"):
