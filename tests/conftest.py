@@ -16,6 +16,8 @@ IN_CI = bool(os.environ.get("CI"))
 
 # No test reaches a model hub; setting it here also covers the processes that tests start.
 os.environ["HF_HUB_OFFLINE"] = "1"
+# Tests run beside each other: threads of several processes that wait for each other would spin.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 
 def missing(what: str) -> None:

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from scipy.stats import spearmanr
 
 from db.errors import HedgerowError
 from training.text_files import read_text
@@ -77,4 +76,6 @@ def spearman(pairs: Sequence[ScoredPair], cosines: Sequence[float] | np.ndarray)
     """Spearman's rank correlation of scores and cosines, in [-1, 1]; 0 where no cosine differs."""
     if np.ptp(cosines) == 0:
         return 0.0
+    from scipy.stats import spearmanr  # noqa: PLC0415  (loading it takes a second)
+
     return float(spearmanr([pair.score for pair in pairs], cosines).statistic)

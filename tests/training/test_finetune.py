@@ -36,7 +36,7 @@ LOSSES = ["family", "symmetric", "triples"]
 def recipe(tiny_encoder: Path) -> Recipe:
     return Recipe(
         base_encoder=str(tiny_encoder), batch_size=6, learning_rate=1e-3, max_steps=4, epochs=20,
-        warmup_ratio=0, measure_every=None, distillation=0,
+        warmup_ratio=0, measure_every=None, distillation=0, freeze_word_embeddings=False,
     )  # fmt: skip
 
 
