@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from db.errors import HedgerowError
@@ -71,6 +71,7 @@ def test_a_file_that_is_none_is_told(tmp_path: Path, name: str) -> None:
         read_sts(tmp_path / name)
 
 
+@settings(deadline=None)  # the first call loads SciPy
 @given(st.lists(st.tuples(st.integers(0, 5), st.floats(-1, 1)), min_size=3, max_size=30))
 def test_the_correlation_is_that_of_the_mean_ranks(drawn: list[tuple[int, float]]) -> None:
     scores, cosines = (np.array(column, dtype=float) for column in zip(*drawn, strict=True))
