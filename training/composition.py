@@ -14,10 +14,10 @@ from curation.original_types import CONTRADICTION, ENTAILMENT
 from curation.release import get_release
 from curation.triples import BATCH, Family, Member
 from curation.types import all_types
-from db.models import Anchor, Polarity, ReleaseItem, Split, Status, TypeRow, Variant
+from db.models import Polarity, ReleaseItem, Split, TypeRow, Variant
 from training.batches import count_triples
 from training.family_data import as_trained_on, is_usable
-from training.plan import Plan, count_accepted
+from training.plan import Plan, count_accepted, trained_on_now
 from training.recipe import Recipe
 
 Shape = tuple[tuple[bool, str, str | None], ...]
@@ -96,22 +96,10 @@ def composition(session: Session, release_number: int | None = None) -> Composit
 
 def composition_now(session: Session) -> Composition:
     """Of what a release made now would hold."""
-    query = (
-        select(
-            col(Variant.anchor_id), col(TypeRow.polarity), col(Variant.type_id),
-            col(Variant.provider),
-        )
-        .join(Anchor, col(Anchor.id) == Variant.anchor_id)
-        .join(TypeRow, col(TypeRow.id) == Variant.type_id)
-        .where(
-            col(Variant.status) == Status.ACCEPTED,
-            col(Variant.retired).is_(False),
-            col(Anchor.retired_at).is_(None),
-            col(Anchor.split) == Split.TRAIN,
-        )
-        .order_by(col(Variant.anchor_id))
-    )  # fmt: skip
-    return _composition(session, None, count_accepted(session), _shapes(session, query))
+    columns = col(Variant.anchor_id), col(TypeRow.polarity), col(Variant.type_id)
+    query = trained_on_now(select(*columns, col(Variant.provider)))
+    shapes = _shapes(session, query.order_by(col(Variant.anchor_id)))
+    return _composition(session, None, count_accepted(session), shapes)
 
 
 def _composition(

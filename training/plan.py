@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import socket
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVarTuple
 
-from sqlalchemy import Subquery, and_, case, func, select
+from sqlalchemy import Select, Subquery, and_, case, func, select
 from sqlmodel import Session, col
 
 from curation.release import get_release, list_releases
@@ -14,6 +14,8 @@ from db.runs import list_runs, metrics
 from training.figures import SAMPLE, Part
 from training.recipe import Recipe
 from training.watching import PACE
+
+_Columns = TypeVarTuple("_Columns")
 
 KIND = "train"
 """The kind of a training's run."""
@@ -110,6 +112,21 @@ def count_accepted(session: Session) -> int:
     return session.execute(everything).scalar_one() - (session.execute(out_of_use).scalar() or 0)
 
 
+def trained_on_now(query: Select[*_Columns]) -> Select[*_Columns]:
+    """The query over `Variant`, narrowed to the train split of a release made now; with the anchor
+    and the type of each."""
+    return (
+        query.join(Anchor, col(Anchor.id) == Variant.anchor_id)
+        .join(TypeRow, col(TypeRow.id) == Variant.type_id)
+        .where(
+            col(Variant.status) == Status.ACCEPTED,
+            col(Variant.retired).is_(False),
+            col(Anchor.retired_at).is_(None),
+            col(Anchor.split) == Split.TRAIN,
+        )
+    )
+
+
 def _sides(polarity: Any) -> tuple[Any, Any]:
     return tuple(
         func.sum(case((polarity == side, 1), else_=0)).label(side.value)
@@ -119,20 +136,8 @@ def _sides(polarity: Any) -> tuple[Any, Any]:
 
 def _accepted_families() -> Subquery:
     """Positives and negatives of each anchor in the train split of a release made now."""
-    return (
-        select(*_sides(col(TypeRow.polarity)))
-        .select_from(Variant)
-        .join(Anchor, col(Anchor.id) == Variant.anchor_id)
-        .join(TypeRow, col(TypeRow.id) == Variant.type_id)
-        .where(
-            col(Variant.status) == Status.ACCEPTED,
-            col(Variant.retired).is_(False),
-            col(Anchor.retired_at).is_(None),
-            col(Anchor.split) == Split.TRAIN,
-        )
-        .group_by(col(Variant.anchor_id))
-        .subquery()
-    )
+    sides = trained_on_now(select(*_sides(col(TypeRow.polarity))).select_from(Variant))
+    return sides.group_by(col(Variant.anchor_id)).subquery()
 
 
 def _totals(session: Session, families: Subquery) -> tuple[int, int, int]:

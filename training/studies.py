@@ -192,11 +192,11 @@ def _carry_out(context: RunContext, members: Sequence[Mapping[str, Any]], place:
     if found.state in (RunState.QUEUED, RunState.INTERRUPTED):
         with suppress(HedgerowError):  # what was wrong with it is in its row and its log
             execute(context.engine, context.settings, member["run"], {TRAINING: train}, context)
-        _free_memory()
+        free_memory()
     context.check()
 
 
-def _free_memory() -> None:
+def free_memory() -> None:
     """Give back what the training has left, before the next one."""
     gc.collect()
     if (torch := sys.modules.get("torch")) is not None and torch.cuda.is_available():

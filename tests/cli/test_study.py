@@ -15,6 +15,7 @@ from db.settings import load_settings
 from tests.cli.commands import ask, complaint, said
 from tests.curation.families import add_plain_family
 from training import runs as trainings
+from training import studies
 
 
 @pytest.fixture(autouse=True)
@@ -32,6 +33,8 @@ def _project(monkeypatch: pytest.MonkeyPatch) -> None:
         return {"triples": 12, "steps": 2, "held_out": figures}
 
     monkeypatch.setattr(trainings, "work", work)
+    # There is none to free, and looking for it in the tests' large process takes seconds.
+    monkeypatch.setattr(studies, "free_memory", lambda: None)
 
 
 def test_a_study_tells_what_each_training_came_to() -> None:

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import itertools
-import os
 import resource
 import shutil
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,6 +14,7 @@ import pytest
 from curation.embeddings import encode_distinct
 from curation.encoders import load_encoder
 from db.errors import HedgerowError, RunCancelled
+from tests.disks import disk_of
 from tests.training.trainings import (
     FAMILIES,
     HELD_OUT,
@@ -246,16 +245,8 @@ def test_a_disk_that_fills_leaves_nothing_half(
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
     """A disk with room for the tiny model, but not for a checkpoint."""
-    folder = tmp_path / "disk"
-    folder.mkdir()
-    mounted = os.geteuid() == 0 and not subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=6m", "tmpfs", str(folder)],
-        capture_output=True, check=False,
-    ).returncode  # fmt: skip
-    if not mounted:
-        pytest.skip("needs the right to mount")
-    yield folder
-    subprocess.run(["umount", "-l", str(folder)], check=True)
+    with disk_of("6m", tmp_path / "disk") as folder:
+        yield folder
 
 
 @pytest.mark.parametrize("other", [0, 2_500_000])

@@ -61,6 +61,8 @@ def behaviour(monkeypatch: pytest.MonkeyPatch) -> dict[int, Behaviour]:
         return {"triples": 10 + place}
 
     monkeypatch.setattr(trainings, "work", work)
+    # There is none to free, and looking for it in the tests' large process takes seconds.
+    monkeypatch.setattr(studies, "free_memory", lambda: None)
     return found
 
 
