@@ -10,16 +10,21 @@ Figure 1; and with a folder of STS files (tab-separated score and two sentences)
 correlation (at most 0.5 points below before).
 """
 
+from __future__ import annotations
+
 import argparse
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
-from sentence_transformers import SentenceTransformer
 
 from bench.judging import PENDING, on_families, on_sts, starter_families
 from curation.encoders import DEFAULT_ENCODER, load_encoder
 from training.probe_groups import bundled_probes, find_groups, score
 from training.similarity import AFFIRMED, FIGURE_1, WEAKENED, probe_similarities
+
+if TYPE_CHECKING:
+    from sentence_transformers import SentenceTransformer
 
 
 def _groups(model: SentenceTransformer) -> dict[str, float]:

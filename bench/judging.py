@@ -1,13 +1,14 @@
 """What the search for a recipe and the final judgement measure an encoder on."""
 
+from __future__ import annotations
+
 import json
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sentence_transformers import SentenceTransformer
 
 from curation.embeddings import encode_distinct, pair_cosines
 from curation.starter_corpus import FOLDER
@@ -16,6 +17,9 @@ from curation.text import anchor_uid, canonical, in_pending_fifth, split_of
 from training.held_out import HeldOut
 from training.losses import Family, Member, Role
 from training.sts import read_sts, spearman
+
+if TYPE_CHECKING:
+    from sentence_transformers import SentenceTransformer
 
 PENDING = "pending"
 """The part of the corpus that is undecided in a new project; the others are the splits' names."""

@@ -1,6 +1,8 @@
 """Anchors: adding the user's own."""
 
 import sys
+from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -18,6 +20,7 @@ from curation.anchor_import import (
     MAX_SOURCE,
     About,
     Added,
+    Beside,
     add_anchors,
     check_source,
     earlier_import,
@@ -26,6 +29,8 @@ from curation.anchor_preview import Fate, Preview, Row, preview
 from curation.anchor_sample import LONG, SHORT, lengths
 from curation.anchor_table import Format, Table
 from curation.gc_pause import collector_paused
+from curation.original_texts import FAULTS, Originals, guess_columns, read_originals
+from curation.original_types import CONTRADICTION, ENTAILMENT
 from db.engine import reading, writing
 from db.settings import Settings
 
@@ -45,6 +50,17 @@ def anchors_add(
         str | None, typer.Option(help="The column with the sentences (otherwise guessed).")
     ] = None,
     genre_column: Annotated[str | None, typer.Option(help="A column with the genres.")] = None,
+    entailment: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="The column with entailments (guessed; '' for none)."),
+    ] = None,
+    contradiction: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="The one with contradictions (guessed; '' for none)."),
+    ] = None,
+    accept_originals: Annotated[
+        bool, typer.Option("--accept-originals", help="Accept both as their data set labels them.")
+    ] = False,
     sample: Annotated[
         int | None,
         typer.Option(min=1, help="Add so many only, with the lengths and genres of all of them."),
@@ -80,11 +96,18 @@ def anchors_add(
             )
             before = earlier_import(session, looked.content_hash)
             check_source(session, about)
+            given = {ENTAILMENT: entailment, CONTRADICTION: contradiction}
+            originals = read_originals(
+                session, table, looked, sentence=column, source=about.source, language=language,
+                columns=_columns(guess_columns(table, column), given),
+            )  # fmt: skip
         rows = looked.chosen(include_suspicious=include_suspicious, sample=sample, seed=seed)
-        if rows and not dry_run:
+        texts = Counter(text.type_id for text in originals.of(rows))
+        if (rows or texts) and not dry_run:
             with writing(engine) as session:
                 added = add_anchors(
                     session, looked, rows, about=about, file=name,
+                    beside=Beside(originals, accept_originals) if originals.columns else None,
                     parameters={"column": column, "genre_column": genre_column, "sample": sample,
                                 "seed": seed, "include_suspicious": include_suspicious},
                     author_id=_author(session, settings),
@@ -92,6 +115,7 @@ def anchors_add(
     result = _result(table, looked, rows, added) | {
         "column": column, "source": about.source, "dry_run": dry_run,
         "added_before": before.run.id if before else None,
+        "originals": _told(originals, added.originals.types), "originals_chosen": texts.total(),
     }  # fmt: skip
     lines = [*table.notes]
     if before:
@@ -99,7 +123,44 @@ def anchors_add(
         lines.append(f"The same file was added before: {told}.")
     verb = "Would add" if dry_run else "Added"
     lines.append(f"{verb} {_anchors(len(rows))} from the column '{column}'.")
+    lines += _in_words(originals, texts, verb, accept_originals)
+    if added.originals.total:
+        lines.append("'hedgerow diagnose' measures them.")
     show(result, as_json, *lines, *_left_out(looked, table, include_suspicious))
+
+
+def _columns(guessed: Mapping[str, str], given: Mapping[str, str | None]) -> dict[str, str]:
+    """Type id → the column that somebody named, or the guessed one; '' is none."""
+    named = {
+        type_id: guessed.get(type_id, "") if name is None else name
+        for type_id, name in given.items()
+    }
+    return {type_id: name for type_id, name in named.items() if name}
+
+
+def _told(originals: Originals, types: Mapping[str, int]) -> dict[str, Any]:
+    return {
+        "columns": dict(originals.columns),
+        "added": {type_id: types.get(type_id, 0) for type_id in originals.columns},
+        "left_out": {fault.value: count for fault, count in originals.left_out.items()},
+    }
+
+
+def _in_words(
+    originals: Originals, texts: Mapping[str, int], verb: str, accepted: bool
+) -> list[str]:
+    lines = []
+    for type_id, column in originals.columns.items():
+        state = "accepted" if accepted else "pending"
+        count = texts.get(type_id, 0)
+        lines.append(
+            f"{verb} {count:,} {type_id}{'' if count == 1 else 's'} from the column '{column}', "
+            f"{state}."
+        )
+    if originals.left_out:
+        faults = "; ".join(f"{count:,} {FAULTS[f]}" for f, count in originals.left_out.items())
+        lines.append(f"Entailments and contradictions left out: {faults}.")
+    return lines
 
 
 def _anchors(count: int) -> str:

@@ -140,7 +140,10 @@ def _chosen(
     if selection.run is not None and get_run(session, selection.run).kind != KIND:
         raise HedgerowError(f"Run {selection.run} generated nothing; name a run that did.")
     for type_id in selection.types:
-        known_type(list_types(session), type_id)
+        if known_type(list_types(session), type_id).imported:
+            raise HedgerowError(
+                f"'{type_id}' comes with imported anchors and is asked of nobody; name others."
+            )
     if source:
         selection = selection.model_copy(update={"source_id": _source(session, source)})
     chosen = dict(_version(session, request.roles, item) for item in prompts)

@@ -10,9 +10,10 @@ from typing import Annotated, Any
 import typer
 from sqlalchemy import Engine
 
-from cli.home import open_home, reviewer_id
+from cli.home import open_home
 from cli.tables import table_of
 from cli.terminal import AsJson, Report, err, progress_bar, show
+from cli.trained import lines_of
 from curation import counting, diagnostics, export, queue_keys
 from curation.encoders import DEFAULT_ENCODER, load_encoder
 from curation.generation import judge, judge_request
@@ -25,13 +26,10 @@ from db.execution import Work, execute
 from db.models import Run, RunState
 from db.runs import create_run, get_run, list_runs
 from db.settings import Settings
-from training import compare
-from training.plan import plan
+from training import compare, plan, push, studies, tradeoff, tradeoff_curve, tradeoff_save
 from training.probe_files import read_probes
 from training.probe_groups import Scores, find_groups, score
 from training.probe_sets import BUNDLED, FIGURE_1_SET, GROUPS_SET, SetKind, open_set
-from training.recipe import Recipe
-from training.runs import DEFAULT_SEED, request_training
 from training.runs import work as training_work
 from training.similarity import (
     AFTER,
@@ -51,7 +49,11 @@ WORK: dict[str, Work] = {
     judge_request.KIND: judge.work,
     queue_keys.KIND: queue_keys.work,
     counting.KIND: counting.work,
-    "train": training_work,
+    push.KIND: push.work,
+    studies.KIND: studies.work,
+    tradeoff_curve.KIND: tradeoff.work,
+    tradeoff_save.KIND: tradeoff_save.work,
+    plan.KIND: training_work,
 }
 """What is done for each kind of run."""
 
@@ -80,9 +82,14 @@ def carry_out(
         with writing(engine) as session:
             raise_budget(session, run_id, money=budget, calls=max_calls)
     with reading(engine) as session:
-        if get_run(session, run_id).kind == generation.KIND:
+        kind = get_run(session, run_id).kind
+        if kind == generation.KIND:
             check_alone(session, run_id)
-    _show_result(carry_out_run(settings, engine, run_id), as_json)
+    result = carry_out_run(settings, engine, run_id)
+    if kind == plan.KIND:
+        show(result, as_json, *lines_of(result))
+    else:
+        _show_result(result, as_json)
 
 
 def diagnose(
@@ -103,33 +110,6 @@ def diagnose(
         )
     run = new_run(engine, "diagnose", parameters)
     _show_result(carry_out_run(settings, engine, run.id or 0), as_json)
-
-
-def train_encoder(
-    number: Annotated[
-        int | None,
-        typer.Option("--release", metavar="N", help="Otherwise the newest; made if there is none."),
-    ] = None,
-    recipe_file: Annotated[
-        Path | None, typer.Option("--recipe", metavar="FILE", help="YAML; otherwise the default.")
-    ] = None,
-    changes: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="KEY=VALUE", help="Change the recipe; may be repeated."),
-    ] = None,
-    seed: Annotated[int, typer.Option(help="Decides order and dropout.")] = DEFAULT_SEED,
-    as_json: AsJson = False,
-) -> None:
-    """Finetune an encoder on a release and measure what it changed."""
-    settings, engine = open_home()
-    with writing(engine) as session:
-        base = Recipe.from_yaml(recipe_file) if recipe_file else plan(session, number).recipe()
-        run = request_training(
-            session, release_number=number, recipe=base.with_overrides(changes or []), seed=seed,
-            requested_by=reviewer_id(session, settings, "") if settings.reviewer else None,
-        )  # fmt: skip
-    result = carry_out_run(settings, engine, run.id or 0)
-    _show_result(result | {"model": str(settings.data_folder / result["model"])}, as_json)
 
 
 def similarity(

@@ -8,7 +8,9 @@ from rich.table import Table
 from cli.terminal import text_of
 from db.models import Status
 
-NUMBERS = frozenset({"run", "release", "variants", "rows", "line", "row", *Status})
+NUMBERS = frozenset(
+    {"run", "release", "variants", "rows", "line", "row", "before", "after", "measured on", *Status}
+)
 """Titles of columns that hold numbers."""
 
 

@@ -56,7 +56,9 @@ def list_all(
 
 
 def _state(entry: VariantType) -> str:
-    return "retired" if entry.retired else "own" if entry.own else "built in"
+    if entry.retired:
+        return "retired"
+    return "imported" if entry.imported else "own" if entry.own else "built in"
 
 
 def _as_json(entry: VariantType) -> dict[str, Any]:

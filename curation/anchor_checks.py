@@ -86,17 +86,22 @@ def suspicions(text: str, words: list[str], *, english: bool) -> tuple[Finding, 
         english: whether the checks that know English apply.
     """
     found = [Finding(Reason.LONG, _long(text))] if len(text) > LONG else []
-    if not _LETTER.search(text):
-        found.append(Finding(Reason.NO_SENTENCE, "There is no letter in it."))
+    if fragment := no_sentence(text, words, english=english):
+        found.append(Finding(Reason.NO_SENTENCE, fragment))
     if not english:
         return tuple(found)
-    if len(words) == 1 and not found:
-        found.append(Finding(Reason.NO_SENTENCE, "It is a single word."))
     if has_several_sentences(text):
         found.append(Finding(Reason.SEVERAL_SENTENCES, "There are several sentences in it."))
     if problems := find_problems(text, words):
         found += [Finding(_PROBLEMS[kind], sentence) for kind, sentence in problems]
     return tuple(found)
+
+
+def no_sentence(text: str, words: list[str], *, english: bool) -> str:
+    """What shows that a canonical text is no sentence, as a sentence; '' where nothing does."""
+    if not _LETTER.search(text):
+        return "There is no letter in it."
+    return "It is a single word." if english and len(words) == 1 else ""
 
 
 def _long(text: str) -> str:

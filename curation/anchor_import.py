@@ -14,6 +14,8 @@ from sqlmodel import Session, col
 
 from curation.anchor_preview import MAX_GENRE, Fate, Preview, Row, count_wordings
 from curation.gc_pause import collector_paused
+from curation.original_import import Imported, add_originals
+from curation.original_texts import Original, Originals
 from curation.text import canonical, split_of
 from db.columns import UtcDateTime, now
 from db.errors import HedgerowError
@@ -70,12 +72,24 @@ class About:
             )
 
 
+class Beside(NamedTuple):
+    """The entailments and contradictions to add beside the anchors.
+
+    Attributes:
+        accept: record that each is what the data set says; else they are pending.
+    """
+
+    originals: Originals
+    accept: bool = False
+
+
 class Added(NamedTuple):
     """What an import did; `run_id` and `source` are None where nothing was added."""
 
     added: int
     run_id: int | None = None
     source: str | None = None
+    originals: Imported = Imported()
 
 
 class Earlier(NamedTuple):
@@ -117,6 +131,7 @@ def add_anchors(
     rows: Sequence[Row],
     *,
     about: About,
+    beside: Beside | None = None,
     file: str = "",
     parameters: dict[str, Any] | None = None,
     author_id: int | None = None,
@@ -125,6 +140,7 @@ def add_anchors(
 
     Args:
         rows: what ``preview.chosen`` gave.
+        beside: texts of these anchors, and of those of the same source that are there already.
         file: its name, kept with the run.
         parameters: how the rows were chosen, kept with the run.
         author_id: who adds them, if somebody has signed in.
@@ -133,7 +149,8 @@ def add_anchors(
         HedgerowError: the source has another licence, or anchors were added since the preview.
     """
     source = check_source(session, about)
-    if not rows:
+    texts = beside.originals.of(rows) if beside else []
+    if not rows and not texts:
         return Added(0)
     if count_wordings(session) != preview.wordings:
         raise HedgerowError(_OVERTAKEN)
@@ -147,10 +164,28 @@ def add_anchors(
     session.flush()
     try:
         with collector_paused():
-            _insert(session, rows, about, source_id=source.id or 0, author_id=author_id)
+            if rows:
+                _insert(session, rows, about, source_id=source.id or 0, author_id=author_id)
     except IntegrityError as error:
         raise HedgerowError(_OVERTAKEN) from error
-    return Added(len(rows), run.id, source.name)
+    if beside is None:
+        return Added(len(rows), run.id, source.name)
+    with collector_paused():
+        imported = _add_beside(session, texts, beside, run=run, file=file)
+    return Added(len(rows), run.id, source.name, imported)
+
+
+def _add_beside(
+    session: Session, texts: Sequence[Original], beside: Beside, *, run: Run, file: str
+) -> Imported:
+    """Add what the file has beside its anchors, and keep it with the run."""
+    imported = add_originals(session, texts, run_id=run.id or 0, file=file, accept=beside.accept)
+    left_out = {fault.value: count for fault, count in beside.originals.left_out.items()}
+    run.parameters = run.parameters | {
+        "columns": dict(beside.originals.columns), "accept_originals": beside.accept,
+    }  # fmt: skip
+    run.result = run.result | {"originals": dict(imported.types), "originals_left_out": left_out}
+    return imported
 
 
 def _kept_as_run(

@@ -16,13 +16,14 @@ from curation.card_text import (
     JSONL_USE,
     METHOD,
     PAIRS_USE,
+    PLACE,
     WEAK_SPOTS,
     hf_use,
 )
 from curation.export_tables import TABLES, ExportFormat, Rows, Table, parquet_path
 from curation.markdown import escape, markdown_table, one_line, percent
 from curation.release_summary import OUTCOMES
-from curation.types import OWN
+from curation.types import IMPORTED, OWN
 from db.models import Release, Split
 
 _HUB_LICENCES = frozenset(
@@ -35,11 +36,12 @@ _HUB_LICENCES = frozenset(
 _SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (10**6, "100K<n<1M"))
 
 
-def card(release: Release, *, format: ExportFormat, rows: Rows) -> str:
+def card(release: Release, *, format: ExportFormat, rows: Rows, place: str = PLACE) -> str:
     """The card of an export.
 
     Args:
         rows: table → split → number of rows written; a table or split without rows is left out.
+        place: what ``load_dataset`` opens; a name on the Hub where it is published under one.
     """
     title = one_line(release.name) or f"Hedgerow release {release.number}"
     header = yaml.safe_dump(
@@ -51,7 +53,7 @@ def card(release: Release, *, format: ExportFormat, rows: Rows) -> str:
     sections = [
         f"# {escape(title)}",
         f"{METHOD}\n\n{_identity(release)}",
-        f"## What is in it\n\n{_contents(release, format=format, rows=rows)}",
+        f"## What is in it\n\n{_contents(release, format=format, rows=rows, place=place)}",
         f"## How it was made\n\n{_making(release)}",
         f"## Taxonomy\n\n{_taxonomy(release)}",
         f"## Licence\n\n{_licences(release.summary)}",
@@ -123,7 +125,7 @@ def _identity(release: Release) -> str:
     )
 
 
-def _contents(release: Release, *, format: ExportFormat, rows: Rows) -> str:
+def _contents(release: Release, *, format: ExportFormat, rows: Rows, place: str) -> str:
     summary = release.summary
     filled = _filled(rows)
     parts = [
@@ -131,7 +133,7 @@ def _contents(release: Release, *, format: ExportFormat, rows: Rows) -> str:
         f"give {summary['triples']:,} triples: every accepted positive of an anchor with every "
         f"accepted negative. {summary['anchors_without_triples']:,} anchors give none, for want "
         "of a positive or a negative. All variants of an anchor are in the same split.",
-        {"hf": hf_use(filled), "jsonl": JSONL_USE, "pairs": PAIRS_USE}[format],
+        {"hf": hf_use(filled, place), "jsonl": JSONL_USE, "pairs": PAIRS_USE}[format],
     ]
     if format == "hf" and "triples" not in filled:
         parts.append("No anchor has both a positive and a negative: there is no `triples`.")
@@ -196,7 +198,6 @@ def _lengths(release: Release) -> str:
 
 def _making(release: Release) -> str:
     summary = release.summary
-    writers = [[w["provider"], w["model"], w["variants"]] for w in summary["writers"]]
     edited = summary["edited_by"]
     outcomes = [
         [type_id, *(counts[outcome] for outcome in OUTCOMES), _acceptance(counts)]
@@ -207,10 +208,10 @@ def _making(release: Release) -> str:
         [
             "Who wrote the variants, by the provider and model that were recorded with them; "
             "`person` is a reviewer, anything else a large language model:",
-            markdown_table(["provider", "model", "variants"], writers),
+            writers_table(summary),
             f"Of these texts, {edited.get('person', 0):,} were edited by a person and "
             f"{edited.get('model', 0):,} by a model.",
-            _review_statement(summary),
+            review_statement(summary),
             "What the review made of all variants as they were written; acceptance is the share "
             "accepted as written among those decided without a conflict:",
             markdown_table(
@@ -239,7 +240,13 @@ def _acceptance(counts: Mapping[str, int]) -> str:
     return percent(counts["as_written"] / decided) if decided else "–"
 
 
-def _review_statement(summary: Mapping[str, Any]) -> str:
+def writers_table(summary: Mapping[str, Any]) -> str:
+    """Who wrote the variants of a release, by the provider and model recorded with them."""
+    writers = [[w["provider"], w["model"], w["variants"]] for w in summary["writers"]]
+    return markdown_table(["provider", "model", "variants"], writers)
+
+
+def review_statement(summary: Mapping[str, Any]) -> str:
     """Who accepted what is in the release, said plainly."""
     total, decided = summary["variants"], summary["decided_by"]
     people, models = decided.get("person", 0), decided.get("model", 0)
@@ -257,11 +264,21 @@ def _review_statement(summary: Mapping[str, Any]) -> str:
 
 
 def _taxonomy(release: Release) -> str:
-    own = [name for name in _ordered_types(release) if release.taxonomy[name].get("origin") == OWN]
-    if not own:
-        return _type_table(release)
-    added = ", ".join(f"`{name}`" for name in own)
-    return f"{_type_table(release)}\n\nNot of the paper, but added by this project: {added}."
+    parts = [_type_table(release)]
+    for origin, said in _ORIGINS.items():
+        names = [
+            f"`{name}`" for name in _ordered_types(release)
+            if release.taxonomy[name].get("origin") == origin
+        ]  # fmt: skip
+        if names:
+            parts.append(f"{said}: {', '.join(names)}.")
+    return "\n\n".join(parts)
+
+
+_ORIGINS = {
+    OWN: "Not of the paper, but added by this project",
+    IMPORTED: "Taken over from the data set that the anchors came with",
+}
 
 
 def _type_table(release: Release) -> str:

@@ -50,10 +50,14 @@ CITATION = """\
 ```"""
 
 
-def hf_use(tables: Iterable[str]) -> str:
+PLACE = "PATH OF THIS FOLDER"
+"""Where a card says that an export lies, unless it is published under a name."""
+
+
+def hf_use(tables: Iterable[str], place: str) -> str:
     """How to open the configurations that a Hugging Face export has."""
     names = list(tables)
-    lines = [f'{name} = load_dataset("PATH OF THIS FOLDER", "{name}")' for name in names]
+    lines = [f'{name} = load_dataset("{place}", "{name}")' for name in names]
     after = []
     if "triples" in names:
         lines.append('texts = triples.select_columns(["anchor", "positive", "negative"])')

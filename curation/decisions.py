@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from sqlalchemy import ColumnElement, insert, or_, select, update
 from sqlmodel import Session, col
@@ -12,6 +12,8 @@ from db.models import Decision, Reviewer, ReviewerKind, Status, Variant, Verdict
 
 CHUNK = 500
 """Ids handed to one query; SQLite takes at most 32,766 parameters in a statement."""
+
+_Id = TypeVar("_Id", int, str)
 
 
 class StatusChange(NamedTuple):
@@ -34,8 +36,8 @@ def counts_still() -> ColumnElement[bool]:
     )
 
 
-def chunks(ids: Iterable[int], size: int = CHUNK) -> Iterable[list[int]]:
-    """The distinct ids in order, ``size`` at a time."""
+def chunks(ids: Iterable[_Id], size: int = CHUNK) -> Iterable[list[_Id]]:
+    """The distinct ids (or uids) in order, ``size`` at a time."""
     ordered = sorted(set(ids))
     for start in range(0, len(ordered), size):
         yield ordered[start : start + size]

@@ -91,7 +91,7 @@ def _encode(
     embeddings = np.empty((len(texts), model.get_embedding_dimension() or 0), dtype=np.float32)
     if on_progress:
         on_progress(0, len(texts))
-    order = np.argsort(-_token_counts(model, texts), kind="stable")
+    order = np.argsort(-token_counts(model, texts), kind="stable")
     for start in range(0, len(texts), batch_size):
         batch = order[start : start + batch_size]
         embeddings[batch] = model.encode(
@@ -110,8 +110,10 @@ def _encode(
     return embeddings
 
 
-def _token_counts(model: SentenceTransformer, texts: list[str]) -> np.ndarray:
+def token_counts(model: SentenceTransformer, texts: Sequence[str]) -> np.ndarray:
     """How long each text is for the model, in tokens; in characters if it has its own tokenizer.
+
+    Special tokens count; what is beyond the longest input does not.
 
     Tokenizing twice costs 1% of the encoding, and sorting by tokens rather than by characters
     saves a sixth of it (measured on the starter corpus).
@@ -123,7 +125,7 @@ def _token_counts(model: SentenceTransformer, texts: list[str]) -> np.ndarray:
         return np.array([len(text) for text in texts], dtype=np.int64)
     limit = model.max_seq_length
     tokens = tokenizer(
-        texts,
+        list(texts),
         truncation=limit is not None,
         max_length=limit,
         return_attention_mask=False,

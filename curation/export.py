@@ -18,6 +18,7 @@ from typing import Any, get_args
 from sqlmodel import Session
 
 from curation.card import card
+from curation.card_text import PLACE
 from curation.export_tables import (
     TABLES,
     TABLES_OF,
@@ -48,6 +49,7 @@ def export_release(
     folder: Path,
     *,
     format: ExportFormat = "hf",
+    place: str = PLACE,
     progress: Progress | None = None,
 ) -> Path:
     """Write a release to ``folder``, in place of an earlier export there.
@@ -56,6 +58,7 @@ def export_release(
         format: ``hf``: a Hugging Face data set with the configurations ``triples`` and
             ``variants`` in Parquet; ``jsonl``: both as JSON lines; ``pairs``: a CSV file of
             labelled pairs. Each with a card, ``README.md``.
+        place: what the card says that it is opened from.
 
     Returns:
         The folder, absolute.
@@ -73,7 +76,7 @@ def export_release(
         try:
             draft.mkdir()
             rows = _write_tables(session, release, draft, format=format, progress=progress)
-            text = card(release, format=format, rows=rows)
+            text = card(release, format=format, rows=rows, place=place)
             (draft / "README.md").write_text(text, encoding="utf-8", newline="\n")
             _write_manifest(release, draft, format=format, rows=rows)
             _check_target(target)  # somebody may have used the place meanwhile

@@ -39,22 +39,28 @@ def find_type(session: Session, type_id: str) -> VariantType:
     return known_type(list(all_types(session).values()), type_id)
 
 
-def add_type(session: Session, wanted: OwnType) -> VariantType:
+def add_type(
+    session: Session, wanted: OwnType, *, type_id: str = "", origin: str = OWN
+) -> VariantType:
     """Add a type; from now on it is asked for, offered to reviewers and counted as any other.
+
+    Args:
+        type_id: one that no type has; '' makes it of the name.
+        origin: ``types.IMPORTED`` for a type that is asked of nobody.
 
     Raises:
         HedgerowError: what is wrong with it. Nothing is changed then.
     """
     _lock(session)
     known = all_types(session)
-    entry = draft(wanted, list(known.values()))
+    entry = draft(wanted, list(known.values()), type_id=type_id)
     row = TypeRow(
         id=entry.id,
         polarity=Polarity(entry.polarity),
         group=entry.role,
         ordinal=max(other.order for other in known.values()) + 1,
         version=1,
-        origin=OWN,
+        origin=origin,
     )
     session.add(row)
     session.flush()

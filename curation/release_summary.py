@@ -13,7 +13,7 @@ from sqlalchemy.orm import aliased
 from sqlmodel import col
 
 from curation.decisions import counts_still
-from curation.types import OWN
+from curation.types import IMPORTED, OWN
 from db.models import (
     Anchor,
     Decision,
@@ -247,6 +247,6 @@ def taxonomy_snapshot(connection: Connection) -> dict[str, Any]:
     in_use = query.where(col(TypeRow.retired_at).is_(None))
     entries = [dict(row) for row in connection.execute(in_use).mappings()]
     for entry in entries:
-        if entry["origin"] != OWN:  # earlier releases say nothing of it, and shall stay equal
+        if entry["origin"] not in (OWN, IMPORTED):  # earlier releases don't tell, and stay equal
             del entry["origin"]
     return {entry.pop("id"): entry for entry in entries}

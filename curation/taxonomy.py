@@ -50,6 +50,9 @@ class VariantType(BaseModel):
     guideline: str = Field(description="Plain text of the form that `guideline.py` reads.")
     version: int = TAXONOMY_VERSION
     own: bool = Field(default=False, description="Added by a user of this project.")
+    imported: bool = Field(
+        default=False, description="Comes with imported anchors; asked of no model and no rule."
+    )
     retired: bool = Field(default=False, description="Out of use, with its variants.")
 
     @property
@@ -69,7 +72,8 @@ class RejectReason(BaseModel):
     digit: str = Field(pattern=r"^[0-9]$")
 
 
-def _guideline(type_id: str) -> str:
+def guideline_of(type_id: str) -> str:
+    """The guideline that is installed for a type."""
     return (_GUIDELINES / f"{type_id}.txt").read_text(encoding="utf-8").strip()
 
 
@@ -95,7 +99,7 @@ TAXONOMY: tuple[VariantType, ...] = (
         surface_check=SurfaceCheck(
             require_new=("verbal_negator",), forbid_replaced_content=True, max_lost_content=0
         ),
-        guideline=_guideline("verbal"),
+        guideline=guideline_of("verbal"),
     ),
     VariantType(
         id="absolute",
@@ -116,7 +120,7 @@ TAXONOMY: tuple[VariantType, ...] = (
         surface_check=SurfaceCheck(
             require_new=("absolute_negator",), forbid_replaced_content=True, max_lost_content=0
         ),
-        guideline=_guideline("absolute"),
+        guideline=guideline_of("absolute"),
     ),
     VariantType(
         id="affixal",
@@ -135,7 +139,7 @@ TAXONOMY: tuple[VariantType, ...] = (
         surface_check=SurfaceCheck(
             require_new=("negative_affix",), forbid_new=("negator",), max_lost_content=1
         ),
-        guideline=_guideline("affixal"),
+        guideline=guideline_of("affixal"),
     ),
     VariantType(
         id="lexical",
@@ -156,7 +160,7 @@ TAXONOMY: tuple[VariantType, ...] = (
         surface_check=SurfaceCheck(
             forbid_new=("negator",), require_replaced_content=True, max_lost_content=1
         ),
-        guideline=_guideline("lexical"),
+        guideline=guideline_of("lexical"),
     ),
     VariantType(
         id="word",
@@ -172,7 +176,7 @@ TAXONOMY: tuple[VariantType, ...] = (
         example="A yellow and black plane is reportedly flying in the clouds and blue sky.",
         prompt_line="single-word cue such as {cue}",
         surface_check=SurfaceCheck(require_cue=True, forbid_new=("negator",), max_lost_content=0),
-        guideline=_guideline("word"),
+        guideline=guideline_of("word"),
     ),
     VariantType(
         id="phrase",
@@ -191,7 +195,7 @@ TAXONOMY: tuple[VariantType, ...] = (
         ),
         prompt_line="multi-word cue such as {cue}",
         surface_check=SurfaceCheck(require_cue=True, forbid_new=("negator",), max_lost_content=0),
-        guideline=_guideline("phrase"),
+        guideline=guideline_of("phrase"),
     ),
     VariantType(
         id="negated_antonym",
@@ -212,7 +216,7 @@ TAXONOMY: tuple[VariantType, ...] = (
         surface_check=SurfaceCheck(
             require_new=("negator",), require_replaced_content=True, max_lost_content=1
         ),
-        guideline=_guideline("negated_antonym"),
+        guideline=guideline_of("negated_antonym"),
     ),
 )
 

@@ -13,6 +13,9 @@ from db.models import Polarity, TypeRow, TypeVersion
 OWN = "own"
 """The origin of a type that a user of the project has added."""
 
+IMPORTED = "imported"
+"""The origin of a type that came with imported anchors; it is the project's own, too."""
+
 
 def needs_seeding(session: Session) -> bool:
     """Whether a built-in type is missing, or stored in an older wording than the code has."""
@@ -94,7 +97,8 @@ def as_type(row: TypeRow, wording: TypeVersion) -> VariantType:
         surface_check=SurfaceCheck.model_validate(wording.surface_check),
         guideline=wording.guideline,
         version=wording.version,
-        own=row.origin == OWN,
+        own=row.origin in (OWN, IMPORTED),
+        imported=row.origin == IMPORTED,
         retired=row.retired_at is not None,
     )
 

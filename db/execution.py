@@ -35,11 +35,18 @@ class RunContext:
     """What a run's work is handed: its parameters, its folder, and the way to report back.
 
     Reports are kept in memory and written by the heartbeat, so that work never waits for the
-    database. ``check`` raises ``RunCancelled`` once somebody asked for the run to stop.
+    database. ``check`` raises ``RunCancelled`` once somebody asked for the run to stop, or for the
+    one ``within`` which it is carried out.
     """
 
-    def __init__(self, engine: Engine, settings: Settings, run: Run) -> None:
+    listener: Callable[[int, int, str], None] | None = None
+    """Is told of progress, too."""
+
+    def __init__(
+        self, engine: Engine, settings: Settings, run: Run, within: "RunContext | None" = None
+    ) -> None:
         self.engine = engine
+        self.within = within
         self.settings = settings
         self.run = run
         self.parameters: dict[str, Any] = dict(run.parameters)
@@ -61,6 +68,8 @@ class RunContext:
         """As ``update``, in a moment at which the work must not be broken off."""
         with self._lock:
             self._progress = {"step": step, "total": total, "message": message}
+        if self.listener is not None:
+            self.listener(step, total, message)
 
     def metric(self, step: int, name: str, value: float) -> None:
         """Report one measured figure; a figure reported twice for a step keeps the latter."""
@@ -69,8 +78,16 @@ class RunContext:
 
     def check(self) -> None:
         """Raise ``RunCancelled`` if the run shall stop."""
+        outer = self.within
+        if outer is not None and outer.stop.is_set() and not self.stop.is_set():
+            self.interrupt(outer.stop_reason)
         if self.stop.is_set():
             raise RunCancelled(self.stop_reason)
+
+    def interrupt(self, reason: RunState) -> None:
+        """Have the run stop at its next ``check``, to end in this state."""
+        self.stop_reason = reason
+        self.stop.set()
 
     def beat(self) -> None:
         """Write what was reported, renew the lease, and see whether to stop."""
@@ -82,22 +99,35 @@ class RunContext:
         with self._lock:
             progress, self._progress = self._progress, {}
             figures, self._metrics = self._metrics, {}
-        mine = (col(Run.id) == self.run.id, col(Run.attempt) == self.run.attempt)
-        with writing(self.engine) as session:
-            moment = session.execute(select(db_now())).scalar_one()
-            values = {"heartbeat_at": moment, "lease_until": moment + LEASE} | progress
-            session.execute(update(Run).where(*mine).values(**values))
-            for (name, step), value in figures.items():
-                session.merge(RunMetric(run_id=self.run.id or 0, name=name, step=step, value=value))
-            row = session.execute(
-                select(col(Run.cancel_requested), col(Run.pause_requested)).where(*mine)
-            ).first()
+        try:
+            row = self._stored(progress, figures)
+        except HedgerowError:
+            with self._lock:  # for the next time, beside what has come in meanwhile
+                self._progress = progress | self._progress
+                self._metrics = figures | self._metrics
+            raise
         if row is None:  # another process has claimed the run: this one must not undo its work
             self.stop_reason = RunState.INTERRUPTED
         elif row[1] and not row[0]:
             self.stop_reason = RunState.PAUSED
         if row is None or row[0] or row[1]:
             self.stop.set()
+
+    def _stored(
+        self, progress: dict[str, Any], figures: dict[tuple[str, int], float]
+    ) -> tuple[bool, bool] | None:
+        """Write this; whether somebody asked to cancel and to pause, None if the run was lost."""
+        mine = (col(Run.id) == self.run.id, col(Run.attempt) == self.run.attempt)
+        asked = select(col(Run.cancel_requested), col(Run.pause_requested)).where(*mine)
+        with writing(self.engine) as session:
+            if (row := session.execute(asked).first()) is None:
+                return None
+            moment = session.execute(select(db_now())).scalar_one()
+            values = {"heartbeat_at": moment, "lease_until": moment + LEASE} | progress
+            session.execute(update(Run).where(*mine).values(**values))
+            for (name, step), value in figures.items():
+                session.merge(RunMetric(run_id=self.run.id or 0, name=name, step=step, value=value))
+        return row[0], row[1]
 
     def finish(self, state: RunState, message: str, result: Result | None = None) -> None:
         """Write the end of the run; nothing is reported after it."""
@@ -115,11 +145,18 @@ class RunContext:
             )  # fmt: skip
 
 
-def execute(engine: Engine, settings: Settings, run_id: int, work: Mapping[str, Work]) -> Result:
+def execute(
+    engine: Engine,
+    settings: Settings,
+    run_id: int,
+    work: Mapping[str, Work],
+    within: RunContext | None = None,
+) -> Result:
     """Claim the run, do its work, and store how it ended.
 
     Args:
         work: what to do for each kind of run.
+        within: the run whose work this one is a part of; what ends that one ends this one first.
 
     Returns:
         The stored result.
@@ -132,7 +169,7 @@ def execute(engine: Engine, settings: Settings, run_id: int, work: Mapping[str, 
     run_folder(settings, asked)  # where nothing can be written, nobody claims to be at work
     with _log_to(log_file(settings, asked)):
         run = claim(engine, run_id, host=socket.gethostname(), pid=os.getpid())
-        return _carry_out(RunContext(engine, settings, run), work)
+        return _carry_out(RunContext(engine, settings, run, within), work)
 
 
 def _carry_out(context: RunContext, work: Mapping[str, Work]) -> Result:
@@ -194,14 +231,16 @@ def _heartbeat(context: RunContext) -> Iterator[None]:
 
 @contextmanager
 def _signals(context: RunContext) -> Iterator[None]:
-    """Let SIGTERM and SIGINT end the run in an orderly way, as interrupted."""
+    """Let SIGTERM and SIGINT end the run, and those it is within, in an orderly way."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
 
     def interrupt(number: int, frame: FrameType | None) -> None:
-        context.stop_reason = RunState.INTERRUPTED
-        context.stop.set()
+        concerned: RunContext | None = context
+        while concerned is not None:
+            concerned.interrupt(RunState.INTERRUPTED)
+            concerned = concerned.within
 
     old = {number: signal.signal(number, interrupt) for number in (signal.SIGTERM, signal.SIGINT)}
     try:

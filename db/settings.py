@@ -31,6 +31,8 @@ class Settings(BaseSettings):
         reviewer: name that decisions are stored under, unless the app or the command names one.
         openai_api_key: key of the model provider; OPENAI_API_KEY is read, too. Never stored.
         openai_base_url: address of the model provider; empty for OpenAI's own.
+        training_lock: file that a training holds while it computes, so that those with the same
+            one take turns; empty for one in the temporary folder.
     """
 
     model_config = SettingsConfigDict(
@@ -52,6 +54,7 @@ class Settings(BaseSettings):
         validation_alias=AliasChoices("HEDGEROW_OPENAI_BASE_URL", "OPENAI_BASE_URL"),
         description="OpenAI address",
     )
+    training_lock: str = Field(default="", description="Lock of trainings")
 
     @field_validator("home")
     @classmethod
@@ -111,6 +114,7 @@ class Settings(BaseSettings):
                 "HEDGEROW_REVIEWER": self.reviewer,
                 "HEDGEROW_OPENAI_API_KEY": self.openai_api_key.get_secret_value(),
                 "HEDGEROW_OPENAI_BASE_URL": self.openai_base_url,
+                "HEDGEROW_TRAINING_LOCK": self.training_lock,
             }
         )
 
@@ -136,6 +140,7 @@ def setting_facts(settings: Settings) -> list[SettingFact]:
         "reviewer": settings.reviewer or "asked for in the app",
         "openai_api_key": _set_or_not(settings.openai_api_key.get_secret_value()),
         "openai_base_url": without_login(settings.openai_base_url) or "OpenAI's own",
+        "training_lock": settings.training_lock or "in the temporary folder",
     }
     facts = [
         SettingFact(field.description or name, shown[name], "HEDGEROW_" + name.upper())

@@ -121,7 +121,7 @@ def review(page: Page, address: str) -> None:
 
 
 def train(page: Page, address: str) -> None:
-    page.goto(f"{address}/train")
+    page.goto(f"{address}/train?step=Results")
     heading = page.get_by_role("heading", name="Figure 1")
     expect(heading).to_be_visible()
     heading.evaluate("heading => heading.scrollIntoView()")

@@ -17,7 +17,8 @@ from db.engine import reading, writing
 from db.errors import HedgerowError
 from db.models import Release, Reviewer, Run, RunState, Split
 from db.runs import UNFINISHED, list_runs
-from pages.components import background, errors, frame, project, run_view, signin
+from pages.components import background, errors, frame, project, push_box, run_view, signin
+from training.push import Subject
 
 # Format → its name, and what it is for. No string below it: Streamlit might take it for output.
 FORMATS: dict[ExportFormat, tuple[str, str]] = {
@@ -297,3 +298,5 @@ if known:
     )  # fmt: skip
     _contents(known[number])
     _download(known[number])
+    st.header(f"Publish release {number}", anchor=False)
+    push_box.show(Subject(release=number), what="the data set")

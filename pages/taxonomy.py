@@ -60,6 +60,8 @@ def _table(types: Mapping[str, VariantType], variants: Mapping[str, int]) -> Non
 def _state(entry: VariantType) -> str:
     if entry.retired:
         return "retired"
+    if entry.imported:
+        return "imported"
     return "your own" if entry.own else "built in"
 
 

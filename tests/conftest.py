@@ -16,6 +16,8 @@ IN_CI = bool(os.environ.get("CI"))
 
 # No test reaches a model hub; setting it here also covers the processes that tests start.
 os.environ["HF_HUB_OFFLINE"] = "1"
+# Tests run beside each other: threads of several processes that wait for each other would spin.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 
 def missing(what: str) -> None:
@@ -34,6 +36,8 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = tmp_path / "home"
     folder.mkdir()
     monkeypatch.setenv("HEDGEROW_HOME", str(folder))
+    # Tests that train do not wait for those in other processes.
+    monkeypatch.setenv("HEDGEROW_TRAINING_LOCK", str(tmp_path / "training.lock"))
     monkeypatch.chdir(folder)
     return folder
 

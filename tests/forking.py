@@ -1,7 +1,7 @@
 """Processes that carry out runs and start at once: each is a fork of one that has imported all.
 
 For tests that kill them. What a fork does is what ``hedgerow run ID`` does, but for the measuring
-of variants that follows a generation.
+of variants that follows a generation; a fork in a group is one process of a training on several.
 """
 
 import json
@@ -16,14 +16,15 @@ from typing import Any
 
 import psycopg as psycopg  # imported before the fork, as all that a run needs
 from pydantic import SecretStr
-from sqlalchemy.engine import URL, make_url
+from sqlalchemy.engine import URL
 
 from curation import diagnostics
 from curation.generation import run as generation
 from curation.generation.client import ChatModel
 from db.engine import create_engine
-from db.execution import execute
-from db.settings import Settings
+from db.execution import RunContext, Work, execute
+from db.settings import load_settings
+from training import plan
 
 ROOT = Path(__file__).parents[1]
 
@@ -31,23 +32,38 @@ ROOT = Path(__file__).parents[1]
 class Forker:
     """The process that is forked."""
 
-    def __init__(self) -> None:
-        command = [sys.executable, "-m", "tests.forking"]
+    def __init__(self, *modules: str) -> None:
+        """Take what is imported before the forks, beside what a generation needs."""
+        command = [sys.executable, "-m", "tests.forking", *modules]
         environment = os.environ | {"PYTHONPATH": str(ROOT)}
         self._process = subprocess.Popen(
             command, cwd=ROOT, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
             text=True,
         )  # fmt: skip
 
-    def start(self, url: URL, home: Path, run_id: int, constants: dict[str, Any]) -> int:
+    def start(
+        self,
+        url: URL,
+        home: Path,
+        run_id: int,
+        constants: dict[str, Any],
+        environment: dict[str, str] | None = None,
+        call: str = "tests.forking:carry_out",
+    ) -> int:
         """Carry out a run in a new process; gives its number.
 
         Args:
             constants: values of the program's constants there, by module and name.
+            environment: of that process, beside its own.
+            call: the function that does it, handed the run's number.
         """
         order = {
-            "url": url.render_as_string(hide_password=False), "home": str(home), "run": run_id,
-            "constants": constants,
+            "run": run_id, "constants": constants, "call": call,
+            "environment": dict(environment or {}) | {
+                "HEDGEROW_TRAINING_LOCK": os.environ["HEDGEROW_TRAINING_LOCK"],
+                "HEDGEROW_DATABASE_URL": url.render_as_string(hide_password=False),
+                "HEDGEROW_HOME": str(home),
+            },
         }  # fmt: skip
         assert self._process.stdin and self._process.stdout
         print(json.dumps(order), file=self._process.stdin, flush=True)
@@ -77,19 +93,35 @@ def kill(pid: int) -> None:
         time.sleep(0.005)
 
 
-def _carry_out(order: dict[str, Any]) -> None:
+def carry_out(run_id: int) -> None:
+    """Carry out a generation or a training."""
+    diagnostics.work = lambda context: {}  # type: ignore[assignment]
+    settings = load_settings()
+    work: dict[str, Work] = {generation.KIND: generation.work, plan.KIND: train}
+    execute(create_engine(settings.url), settings, run_id, work)
+
+
+def train(context: RunContext) -> dict[str, Any]:
+    """The work of a training, which is imported only where it is asked for."""
+    from training.runs import work
+
+    return work(context)
+
+
+def _obey(order: dict[str, Any]) -> None:
+    os.environ.update(order["environment"])
     for path, value in order["constants"].items():
         module, _, name = path.rpartition(".")
         setattr(import_module(module), name, value)
-    diagnostics.work = lambda context: {}  # type: ignore[assignment]
-    settings = Settings(home=Path(order["home"]), database_url=order["url"])
-    engine = create_engine(make_url(order["url"]))
-    execute(engine, settings, order["run"], {generation.KIND: generation.work})
+    module, _, name = order["call"].partition(":")
+    getattr(import_module(module), name)(order["run"])
 
 
 def main() -> None:
     """Fork for each order that arrives, until there are no more."""
     ChatModel("any", SecretStr("")).client()  # imports what is imported late
+    for name in sys.argv[1:]:
+        import_module(name)
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # who has ended is gone
     for line in sys.stdin:
         order = json.loads(line)
@@ -97,11 +129,12 @@ def main() -> None:
             sys.stdout.write(f"{pid}\n")
             sys.stdout.flush()
             continue
-        log = os.open(Path(order["home"]) / "out.txt", os.O_CREAT | os.O_APPEND | os.O_WRONLY)
+        home = order["environment"]["HEDGEROW_HOME"]
+        log = os.open(Path(home) / "out.txt", os.O_CREAT | os.O_APPEND | os.O_WRONLY)
         os.dup2(log, 1)
         os.dup2(log, 2)
         try:
-            _carry_out(order)
+            _obey(order)
         except Exception as error:
             os.write(2, f"{error!r}\n".encode())
             os._exit(1)

@@ -1,9 +1,7 @@
 """Long work on bad days: processes that die, folders that go, disks that fill, two at once."""
 
-import os
 import re
 import shutil
-import subprocess
 import sys
 import threading
 import time
@@ -24,6 +22,7 @@ from db.models import Run, RunState, Source
 from db.runs import claim, create_run, get_run, list_runs, start_process
 from db.settings import load_settings
 from tests.cli.commands import complaint
+from tests.disks import disk_of
 from tests.factories import add_family, person
 
 
@@ -92,16 +91,8 @@ def test_a_data_folder_that_cannot_be_written_leaves_the_run_waiting(
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
     """A disk with room for a few kilobytes."""
-    folder = tmp_path / "disk"
-    folder.mkdir()
-    mounted = os.geteuid() == 0 and not subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=16k", "tmpfs", str(folder)],
-        capture_output=True, check=False,
-    ).returncode  # fmt: skip
-    if not mounted:
-        pytest.skip("needs the right to mount")
-    yield folder
-    subprocess.run(["umount", "-l", str(folder)], check=True)
+    with disk_of("16k", tmp_path / "disk") as folder:
+        yield folder
 
 
 @pytest.mark.parametrize("form", ["jsonl", "pairs", "hf"])

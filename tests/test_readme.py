@@ -23,7 +23,10 @@ import cli
 
 ROOT = Path(__file__).parent.parent
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
-ONLY_HELP = {"app", "benchmark", "diagnose", "generate", "review judge", "similarity", "train"}
+ONLY_HELP = {
+    "app", "benchmark", "diagnose", "generate", "push", "review judge", "similarity", "study",
+    "tradeoff", "train",
+}  # fmt: skip
 NOT_COMMANDS = {"text", "json", "python", "toml", "yaml"}
 
 _FENCE = re.compile(r"^ *```(\w*)[^\n]*\n(.*?)^ *```", re.DOTALL | re.MULTILINE)

@@ -6,15 +6,17 @@ is stored without being begun by `hedgerow train --queue`.
 
 from __future__ import annotations
 
-import os
 import sys
+from functools import partial
 
 from curation.project import open_project
 from db.errors import HedgerowError
 from db.execution import execute
 from db.settings import load_settings
 from training import runs
+from training.devices import share_the_processor
 from training.plan import KIND
+from training.processes import agreed, joined
 
 
 def main() -> int:
@@ -23,17 +25,29 @@ def main() -> int:
     if len(words) != 1 or not words[0].isdecimal():
         sys.stderr.write("Expected the number of a stored training: -m training ID.\n")
         return 2
+    share_the_processor()
     try:
-        settings = load_settings()
-        engine = open_project(settings)
-        if os.environ.get("RANK", "0") == "0":
-            execute(engine, settings, int(words[0]), {KIND: runs.work})
-        else:
-            runs.help_with(engine, settings, int(words[0]))
+        take_part_in(int(words[0]))
     except HedgerowError as error:
         sys.stderr.write(f"{error}\n")
         return 1
     return 0
+
+
+def take_part_in(run_id: int) -> None:
+    """Lead the training, or help once the leading process has prepared it.
+
+    Only the leading one brings the database up to date, and clears the run's folder.
+    """
+    with joined() as group:
+        settings = load_settings()
+        if group.leads:
+            work = partial(runs.work, group=group)
+            result = execute(open_project(settings), settings, run_id, {KIND: work})
+            sys.stdout.write(f"The model lies in {settings.data_folder / result['model']}.\n")
+        else:
+            agreed(run_id, group)
+            runs.help_with(open_project(settings), settings, run_id, group)
 
 
 if __name__ == "__main__":

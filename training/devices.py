@@ -1,17 +1,17 @@
-"""What a training computes on: bfloat16 where it helps, and one training at a time on a device."""
+"""What a training computes on: bfloat16 where it helps, equal results, one training at a time."""
 
 from __future__ import annotations
 
-import getpass
 import os
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from filelock import FileLock, Timeout
 
+from db.errors import HedgerowError
 from training.recipe import Precision
 
 if TYPE_CHECKING:
@@ -20,13 +20,35 @@ if TYPE_CHECKING:
 WAIT_SECONDS = 0.5
 """Between two looks whether the device is free."""
 
+EVERYBODYS = 0o666
+"""Mode of the lock: trainings of all users of a machine take turns."""
+
 
 def share_the_processor() -> None:
-    """Let threads that wait for each other sleep; read when PyTorch is loaded, which comes later.
+    """Let threads that wait for each other sleep, and cuBLAS add up in one order.
 
-    By default they spin: beside another training on two cores, a step took three times as long.
+    Both are read when PyTorch is loaded, which comes later. By default the threads spin: beside
+    another training on two cores, a step took three times as long.
     """
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+    os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
+
+
+def repeatable(model: SentenceTransformer) -> None:
+    """Have the model's device give equal results for equal input, which a CPU does anyway.
+
+    The fused attentions on a GPU do so only where PyTorch raises an error at any other operation
+    that does not, and the sums of token positions, which are whole numbers, are among those.
+    """
+    import torch
+
+    if model.device.type == "cpu":
+        return
+    torch.use_deterministic_algorithms(True, warn_only=True)
+    if model.device.type == "cuda":
+        torch.backends.cuda.enable_flash_sdp(False)
+        torch.backends.cuda.enable_mem_efficient_sdp(False)
+        torch.backends.cuda.enable_cudnn_sdp(False)
 
 
 def uses_bf16(model: SentenceTransformer, precision: Precision) -> bool:
@@ -34,33 +56,83 @@ def uses_bf16(model: SentenceTransformer, precision: Precision) -> bool:
 
     MiniLM took 0.72 of the time with it on two cores with AVX-512 BF16; without such instructions
     it is slower.
+
+    Raises:
+        HedgerowError: it was asked for, and the device cannot do it.
     """
-    if precision != "auto":
-        return precision == "bf16"
+    if precision == "fp32":
+        return False
     import torch
 
-    if model.device.type == "cuda":
+    device = model.device.type
+    if precision == "bf16":
+        able = torch.amp.is_autocast_available(device)
+        if not able or (device == "cuda" and not torch.cuda.is_bf16_supported()):
+            raise HedgerowError(
+                f"The device {device!r} cannot compute in bfloat16; set precision to fp32."
+            )
+        return True
+    if device == "cuda":
         return torch.cuda.is_bf16_supported(including_emulation=False)
-    return model.device.type == "cpu" and bool(torch.cpu._is_avx512_bf16_supported())
+    return device == "cpu" and bool(torch.cpu._is_avx512_bf16_supported())
+
+
+def computing(model: SentenceTransformer, *, bf16: bool) -> AbstractContextManager[object]:
+    """Within it, what the model computes is computed in bfloat16, or as it is."""
+    if not bf16:  # autocast refuses devices it does not know, even where it is not enabled
+        return nullcontext()
+    import torch
+
+    return torch.autocast(model.device.type, dtype=torch.bfloat16)
 
 
 @contextmanager
-def device_to_oneself(waiting: Callable[[], None]) -> Iterator[None]:
-    """Wait until no other training of this user runs on this machine; the system frees the lock.
+def device_to_oneself(waiting: Callable[[], None], *, lock: str = "") -> Iterator[None]:
+    """Wait until no other training computes on this machine; the system frees a dead one's lock.
 
     Two at once would fight for the memory of one GPU, and on a CPU take longer than in turn.
 
     Args:
         waiting: called every half second meanwhile; may raise to stop.
+        lock: path of the file that is held; those with the same one take turns. Without one, it
+            is the same for all who see the same GPUs of this machine.
+
+    Raises:
+        HedgerowError: the file cannot be written.
     """
-    lock = FileLock(Path(tempfile.gettempdir()) / f"hedgerow-training-{getpass.getuser()}.lock")
+    held = FileLock(_lock_file(lock), mode=EVERYBODYS)
     while True:
         try:
-            lock.acquire(timeout=WAIT_SECONDS)
+            held.acquire(timeout=WAIT_SECONDS)
             break
         except Timeout:
+            if not Path(held.lock_file).exists():  # to the library, it may still appear
+                raise _no_lock(held.lock_file, "no such file") from None
             waiting()
+        except (OSError, NotImplementedError) as error:
+            raise _no_lock(held.lock_file, getattr(error, "strerror", None) or error) from error
     try:
         yield
     finally:
-        lock.release()
+        held.release()
+
+
+def _no_lock(path: str, reason: object) -> HedgerowError:
+    return HedgerowError(
+        f"The file {path} cannot be written ({reason}); name another with HEDGEROW_TRAINING_LOCK."
+    )
+
+
+def _lock_file(path: str) -> Path:
+    if path:
+        return Path(path).expanduser()
+    visible = os.environ.get("CUDA_VISIBLE_DEVICES", "")[:200]
+    gpus = "".join(c if c.isalnum() else "-" for c in visible)
+    try:
+        folder = tempfile.gettempdir()
+    except FileNotFoundError as error:
+        raise HedgerowError(
+            "No folder for temporary files can be written; name a file that can with "
+            "HEDGEROW_TRAINING_LOCK."
+        ) from error
+    return Path(folder) / f"hedgerow-training{'-' + gpus if gpus else ''}.lock"

@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
 
+from curation.embeddings import token_counts
 from training.processes import ALONE, Group, gathered, share
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
     from torch import Tensor
+    from torch.nn import Embedding
 
 PADDING = 0.1
 """Share of a chunk's tokens that may be padding."""
 
 FEWEST, MOST = 8, 128
 """Texts of a chunk: fewer leave the processor idle, more need too much memory."""
-
-
-def by_length(lengths: Sequence[int]) -> list[int]:
-    """The places of texts of these lengths, shortest first."""
-    return sorted(range(len(lengths)), key=lengths.__getitem__)
 
 
 def chunks_of_one_length(lengths: Sequence[int]) -> list[slice]:
@@ -57,14 +55,18 @@ def embed(
     """
     import torch
 
-    lengths = token_lengths(model, texts)
-    order = by_length(lengths)
+    lengths = token_counts(model, texts).tolist()
+    order = sorted(range(len(texts)), key=lengths.__getitem__)
     own = share(order, group)
+    chunks = [
+        _features(model, [texts[place] for place in own[chunk]])
+        for chunk in chunks_of_one_length([lengths[place] for place in own])
+    ]
     parts = []
-    for chunk in chunks_of_one_length([lengths[place] for place in own]):
-        check()
-        features = _features(model, [texts[place] for place in own[chunk]])
-        parts.append(model(features)["sentence_embedding"])
+    with _words_looked_up_once(model, chunks):
+        for features in chunks:
+            check()
+            parts.append(model(features)["sentence_embedding"])
     size = model.get_embedding_dimension() or 0
     encoded = torch.cat(parts) if parts else torch.zeros(0, size, device=model.device)
     sorted_ = gathered(encoded, count=len(texts), group=group)
@@ -73,16 +75,44 @@ def embed(
     return torch.nn.functional.normalize(sorted_[back.to(sorted_.device)].float(), dim=1)
 
 
-def _features(model: SentenceTransformer, texts: list[str]) -> dict[str, object]:
+@contextmanager
+def _words_looked_up_once(
+    model: SentenceTransformer, chunks: Sequence[Mapping[str, Any]]
+) -> Iterator[None]:
+    """Look the word embeddings of all chunks up together; the model then computes them in order.
+
+    The gradient of a look-up is as large as the whole vocabulary, with MiniLM more than half of
+    the weights: made for each chunk, it took a twentieth of a step.
+    """
+    import torch
+
+    words = word_embeddings(model)
+    if words is None or not words.weight.requires_grad or len(chunks) < 2:
+        yield
+        return
+    ids = [features["input_ids"] for features in chunks]
+    rows = words(torch.cat([some.flatten() for some in ids])).split([some.numel() for some in ids])
+    waiting = iter([row.view(*some.shape, -1) for row, some in zip(rows, ids, strict=True)])
+    handle = words.register_forward_hook(lambda module, given, found: next(waiting))
+    try:
+        yield
+    finally:
+        handle.remove()
+
+
+def word_embeddings(model: SentenceTransformer) -> Embedding | None:
+    """The table that a model's tokens are looked up in; None where it has no such table."""
+    import torch
+
+    transformer = getattr(model[0], "auto_model", None)
+    words = transformer.get_input_embeddings() if transformer is not None else None
+    return words if isinstance(words, torch.nn.Embedding) else None
+
+
+def _features(model: SentenceTransformer, texts: list[str]) -> dict[str, Any]:
     import torch
 
     return {
         name: value.to(model.device) if isinstance(value, torch.Tensor) else value
         for name, value in model.preprocess(texts).items()
     }
-
-
-def token_lengths(model: SentenceTransformer, texts: Sequence[str]) -> list[int]:
-    """Tokens of each text, special ones included, cut at the model's longest input."""
-    ids = model.tokenizer(list(texts), truncation=True, max_length=model.max_seq_length)
-    return [len(tokens) for tokens in ids["input_ids"]]

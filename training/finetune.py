@@ -5,38 +5,29 @@ Torch and sentence-transformers are imported inside the functions that train.
 
 from __future__ import annotations
 
-import hashlib
-import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from curation.encoders import fingerprint, load_encoder
+from curation.encoders import load_encoder
 from db.errors import HedgerowError
 from training import checkpoints
 from training.adapters import add_adapter, merge_adapter
-from training.batches import (
-    Batches,
-    FamilyBatches,
-    InContext,
-    TripleBatches,
-    as_triples,
-    count_triples,
-)
-from training.devices import uses_bf16
-from training.family_data import drawn
-from training.held_out import HeldOut
+from training.batches import count_triples
+from training.devices import repeatable
+from training.encoding import word_embeddings
+from training.ingredients import course_of, held_out_of, identity_of, rows_of, set_pooling
 from training.loop import Course, Outcome, train
 from training.losses import Family
 from training.processes import ALONE, Group
 from training.recipe import Recipe
-from training.retention import Distillation, interpolate, read_sentences
+from training.retention import interpolate
 from training.saving import MODEL_FOLDER, remove_partial, require_disk_space, save_model
-from training.sts import read_sts
 from training.watching import Progress, require_finite
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
+    from torch import Tensor
 
 LARGEST_SEED = 2**32 - 1
 """NumPy takes no larger one."""
@@ -56,15 +47,19 @@ class Trained(NamedTuple):
         folder: of the saved model.
         outcome: the steps done, and the step whose state was kept.
         triples: that were trained on, or that its families give.
+        anchors: that those are of.
         before, after: the figures of the held-out part, of the base encoder and of the saved
             model; empty where it was not measured.
+        counts: how much each of these figures rests on.
     """
 
     folder: Path
     outcome: Outcome
     triples: int
+    anchors: int
     before: dict[str, float]
     after: dict[str, float]
+    counts: dict[str, int]
 
 
 def finetune(
@@ -75,6 +70,7 @@ def finetune(
     folder: Path,
     progress: Progress,
     group: Group = ALONE,
+    keep_checkpoint: bool = False,
 ) -> Trained:
     """Train the recipe's encoder and save it as `folder`/model.
 
@@ -90,31 +86,40 @@ def finetune(
         folder: the run's own folder; made if it is not there.
         progress: is told each step, and may stop the training within one by raising.
         group: the processes that train together; the leading one saves.
+        keep_checkpoint: whether to leave the last one beside the model; `checkpoints.remove`
+            removes it.
 
     Raises:
         HedgerowError: too few rows for a batch, no such encoder or file, a loss that is not
-            finite, no memory or no disk space left.
+            finite, nothing held out to stop early by, no memory or no disk space left.
         RunCancelled: out of `progress.check`; no model is saved.
     """
-    rows = _rows(data.families, recipe=recipe, seed=seed)
-    _prepare_folder(folder)
+    if not 0 <= seed <= LARGEST_SEED:
+        raise HedgerowError(f"Expected a seed from 0 to {LARGEST_SEED}, found {seed}.")
+    rows = rows_of(data.families, recipe=recipe, seed=seed)
+    if group.leads:
+        _prepare_folder(folder)
     progress.check()
     progress.update(0, 0, "loading the encoder")
     try:
         model = _seeded_encoder(recipe, seed=seed)
         progress.check()
-        require_disk_space(model, folder)
-        base = {name: value.clone() for name, value in model.state_dict().items()}
-        _set_pooling(model, recipe)
-        held_out = _held_out(model, data, recipe) if group.leads else None
-        outcome = _train(model, rows, held_out, recipe, seed, folder, progress, group)
+        if group.leads:
+            require_disk_space(model, folder)
+        base = _copy(model) if recipe.interpolation < 1 else {}
+        set_pooling(model, recipe)
+        held_out = held_out_of(model, data.held_out, recipe, progress) if group.leads else None
+        course = course_of(model, rows, held_out, recipe, seed, progress)
+        identity = identity_of(rows, data.held_out, recipe, seed=seed)
+        outcome = _train(model, course, recipe, seed, folder, identity, progress, group)
         progress.check()
         if recipe.interpolation < 1:
             interpolate(model, base, model.state_dict(), recipe.interpolation)
         after = held_out.figures(model) if held_out else {}
         if group.leads:
             save_model(model, folder)
-            checkpoints.remove(folder)
+            if not keep_checkpoint:
+                checkpoints.remove(folder)
     except (MemoryError, RuntimeError) as error:
         if not _is_out_of_memory(error):
             raise
@@ -125,28 +130,13 @@ def finetune(
     finally:
         if group.leads:
             remove_partial(folder)
-    before = held_out.before if held_out else {}
-    triples = len(rows) if recipe.loss == "triples" else sum(map(count_triples, rows))
-    return Trained(folder / MODEL_FOLDER, outcome, triples, before, after)
-
-
-def _rows(families: Sequence[Family], *, recipe: Recipe, seed: int) -> list[Family]:
-    """What is trained on, in an order that depends on its texts alone."""
-    if not 0 <= seed <= LARGEST_SEED:
-        raise HedgerowError(f"Expected a seed from 0 to {LARGEST_SEED}, found {seed}.")
-    canonical = sorted((family[0], *sorted(family[1:])) for family in families)
-    chosen = drawn(canonical, max_triples=recipe.max_triples, seed=seed)
-    if not chosen:
-        raise HedgerowError(
-            "There are no triples to train on; accept at least one hedge or paraphrase and one "
-            "negation of the same anchor."
-        )
-    if len(chosen) < recipe.batch_size:  # no two triples of a batch may share an anchor
-        raise HedgerowError(
-            f"A batch of {recipe.batch_size} needs as many anchors, found {len(chosen)}; lower "
-            "batch_size or accept variants of more anchors."
-        )
-    return as_triples(chosen) if recipe.loss == "triples" else chosen
+    return Trained(
+        folder / MODEL_FOLDER, outcome,
+        triples=len(rows) if recipe.loss == "triples" else sum(map(count_triples, rows)),
+        anchors=len({anchor.text for anchor, *_ in rows}),
+        before=held_out.before if held_out else {}, after=after,
+        counts=held_out.counts if held_out else {},
+    )  # fmt: skip
 
 
 def _prepare_folder(folder: Path) -> None:
@@ -160,56 +150,35 @@ def _prepare_folder(folder: Path) -> None:
 
 def _seeded_encoder(recipe: Recipe, *, seed: int) -> SentenceTransformer:
     """The base encoder; seeded before, since an unusual one may start with random weights."""
-    import torch
     from transformers import set_seed
 
     set_seed(seed)
     model = load_encoder(recipe.base_encoder)
-    if model.device.type != "cpu":  # where some operations add up in any order
-        torch.use_deterministic_algorithms(True, warn_only=True)
+    repeatable(model)
     return model
+
+
+def _copy(model: SentenceTransformer) -> dict[str, Tensor]:
+    return {name: value.clone() for name, value in model.state_dict().items()}
 
 
 def _train(
     model: SentenceTransformer,
-    rows: list[Family],
-    held_out: HeldOut | None,
+    course: Course,
     recipe: Recipe,
     seed: int,
     folder: Path,
+    identity: str,
     progress: Progress,
     group: Group,
 ) -> Outcome:
     own_limit = model.max_seq_length
-    distillation = _distillation(model, rows, recipe, seed)
     if recipe.max_seq_length is not None:
         model.max_seq_length = min(recipe.max_seq_length, own_limit or recipe.max_seq_length)
     if recipe.lora_rank is not None:
         add_adapter(model, rank=recipe.lora_rank, seed=seed)
-
-    def tell(step: int, figures: Mapping[str, float]) -> float:
-        for name, value in figures.items():
-            progress.metric(step, name, value)
-        return figures.get(recipe.early_stopping or "", 0.0)
-
-    def observe(step: int) -> float:
-        return tell(step, held_out.figures(model) if held_out else {})
-
-    if held_out:
-        tell(0, held_out.before)
-
-    steps = recipe.steps(len(rows))
-    every = recipe.measure_every
-    course = Course(
-        _batches(rows, recipe, seed),
-        steps,
-        bf16=uses_bf16(model, recipe.precision),
-        distillation=distillation,
-        in_context=_in_context(rows, recipe, seed),
-        observe=None if every is None else observe,
-        observe_every=max(1, round((every or 1) * (len(rows) // recipe.batch_size))),
-    )
-    identity = _identity(rows, recipe, seed)
+    if recipe.freeze_word_embeddings and (words := word_embeddings(model)) is not None:
+        words.requires_grad_(False)
     outcome = train(
         model, course, recipe=recipe, folder=folder, identity=identity, progress=progress,
         group=group,
@@ -222,63 +191,11 @@ def _train(
     return outcome
 
 
-def _set_pooling(model: SentenceTransformer, recipe: Recipe) -> None:
-    if recipe.pooling == "as_base":
-        return
-    from sentence_transformers.sentence_transformer.modules import Pooling
-
-    places = [number for number, module in enumerate(model) if isinstance(module, Pooling)]
-    if not places:
-        raise HedgerowError(
-            f"The encoder {recipe.base_encoder!r} has no pooling that could be another; leave "
-            "pooling out of the recipe."
-        )
-    old = model[places[0]]
-    model[places[0]] = Pooling(old.embedding_dimension, recipe.pooling)
-
-
-def _batches(rows: list[Family], recipe: Recipe, seed: int) -> Batches:
-    kind = TripleBatches if recipe.loss == "triples" else FamilyBatches
-    return kind(rows, size=recipe.batch_size, seed=seed)
-
-
-def _in_context(rows: list[Family], recipe: Recipe, seed: int) -> InContext | None:
-    if not recipe.context:
-        return None
-    return InContext(rows, probability=recipe.context, seed=seed)
-
-
-def _held_out(model: SentenceTransformer, data: Data, recipe: Recipe) -> HeldOut | None:
-    if recipe.measure_every is None or not data.held_out:
-        return None
-    sts = read_sts(Path(recipe.sts_file)) if recipe.sts_file else ()
-    return HeldOut(model, data.held_out, sts=sts)
-
-
-def _distillation(
-    model: SentenceTransformer, rows: list[Family], recipe: Recipe, seed: int
-) -> Distillation | None:
-    if not recipe.distillation:
-        return None
-    texts = [family[0].text for family in rows]
-    if recipe.distillation_file:
-        texts += read_sentences(Path(recipe.distillation_file))
-    return Distillation(
-        model, texts, weight=recipe.distillation, texts_a_step=recipe.batch_size, seed=seed
-    )
-
-
-def _identity(rows: list[Family], recipe: Recipe, seed: int) -> str:
-    """A hash of all that determines a training: a checkpoint of another one is of no use to it."""
-    texts = [[(member.text, int(member.role)) for member in family] for family in rows]
-    content = [texts, recipe.hash, fingerprint(recipe.base_encoder), seed]
-    return hashlib.sha256(json.dumps(content).encode()).hexdigest()
-
-
 def _is_out_of_memory(error: Exception) -> bool:
     """Whether an error means that: CUDA has a class for it, the CPU and MPS only a message."""
     import torch
 
     return isinstance(error, (MemoryError, torch.OutOfMemoryError)) or any(
-        sign in str(error) for sign in ("can't allocate memory", "out of memory")
+        sign in str(error)
+        for sign in ("can't allocate memory", "out of memory", "CUBLAS_STATUS_ALLOC_FAILED")
     )

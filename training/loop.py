@@ -5,7 +5,9 @@ Torch is imported inside the functions that train.
 
 from __future__ import annotations
 
+import logging
 import math
+import random
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -14,7 +16,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from db.errors import HedgerowError
 from training import checkpoints
 from training.batches import Batches, InContext
-from training.checkpoints import Place
+from training.checkpoints import FOLDERS, Place
+from training.devices import computing
 from training.encoding import embed
 from training.losses import Batch, Objective, flatten, objective
 from training.processes import ALONE, Group, add_gradients, agreed
@@ -31,6 +34,8 @@ if TYPE_CHECKING:
 MAX_GRADIENT = 1.0
 """Length that a step's gradient is cut to, as in the trainer of transformers."""
 
+logger = logging.getLogger(__name__)
+
 Observer = Callable[[int], float]
 """Called with the steps done, the model in evaluation mode; returns the watched figure, of which
 more is better."""
@@ -42,6 +47,7 @@ class Course(NamedTuple):
     Attributes:
         batches: the rows of each step.
         steps: of the whole training.
+        seed: of the dropout.
         bf16: whether to compute in bfloat16; the weights stay in float32.
         distillation: None without.
         in_context: sets rows into passages; None: leaves them as they are.
@@ -51,6 +57,7 @@ class Course(NamedTuple):
 
     batches: Batches
     steps: int
+    seed: int = 0
     bf16: bool = False
     distillation: Distillation | None = None
     in_context: InContext | None = None
@@ -81,6 +88,8 @@ def train(
     of an unbroken one.
 
     Args:
+        folder: of its checkpoints; the newest is left there at the end, so that the same model
+            can be had again at once.
         identity: a hash of all that determines the training.
 
     Raises:
@@ -109,44 +118,65 @@ class _Training:
         self.progress, self.group = progress, group
         self.loss: Objective = objective(recipe, model)
         self.optimizer, self.schedule = _optimizer(model, recipe, course.steps)
-        self.place = Place(0)
-        self.losses: list[float] = []
-        self.texts, self.since = 0, time.monotonic()
+        self.place = Place()
+        self.checkpoint: Place | None = None
+        self.since = time.monotonic()
 
     def run(self) -> Outcome:
         self._go_on()
         while self.place.step < self.course.steps and not self._ended():
             step = self.place.step + 1
-            self.losses.append(self._step(step))
+            loss, texts = self._step(step)
             self.schedule.step()
-            if not math.isfinite(self.losses[-1]):
+            if not math.isfinite(loss):
                 raise diverged(step, self.recipe)
-            self.place = self.place._replace(step=step)
+            place = self.place
+            self.place = place._replace(
+                step=step, losses=(*place.losses, loss), texts=place.texts + texts
+            )
             self._report(step)
             self._look(step)
-            every = self.recipe.checkpoint_every
-            if every and step % every == 0 and step < self.course.steps and self.group.leads:
-                self._save()
+            self._save(step)
         return self._keep()
 
     def _go_on(self) -> None:
         """From the newest checkpoint, or from the beginning."""
-        found = checkpoints.found(self.folder, of=self.identity)
-        if found is not None:
-            self.place = checkpoints.load(
-                found, model=self.model, optimizer=self.optimizer, schedule=self.schedule
-            )
-            return
-        checkpoints.remove(self.folder)
-        self.progress.update(0, self.course.steps, "training")
+        number = -1
+        if self.group.leads:
+            found = checkpoints.newest(self.folder, of=self.identity)
+            if found is None:
+                checkpoints.remove(self.folder)
+            else:
+                number = FOLDERS.index(found)
+        number = agreed(number, self.group)
+        if number >= 0:
+            self.place = self.checkpoint = checkpoints.load(
+                self.folder / FOLDERS[number], model=self.model, optimizer=self.optimizer,
+                schedule=self.schedule,
+            )  # fmt: skip
+            logger.info("going on after step %s", self.place.step)
+        self.since = time.monotonic() - self.place.seconds
+        self.progress.goes_on(self.place.step)
+        self.progress.update(self.place.step, self.course.steps, "training")
 
-    def _save(self) -> None:
+    def _save(self, step: int) -> None:
+        """A checkpoint where one is due; at the end, too, for what comes after may be cut off."""
+        every = self.recipe.checkpoint_every
+        last = step == self.course.steps and self.checkpoint is not None
+        if not self.group.leads or not every or (step % every and not last):
+            return
+        begun = time.monotonic()
+        place = self.place._replace(seconds=begun - self.since)
+        self.progress.secure()
         checkpoints.save(
-            self.folder, place=self.place, of=self.identity, model=self.model,
+            self.folder, place=place, of=self.identity, model=self.model,
             optimizer=self.optimizer, schedule=self.schedule,
         )  # fmt: skip
+        self.checkpoint = place
+        self.since += time.monotonic() - begun
 
-    def _step(self, step: int) -> float:
+    def _step(self, step: int) -> tuple[float, int]:
+        """The loss, and how many texts were encoded."""
         import torch
 
         rows = self.course.batches.of(step)
@@ -161,36 +191,39 @@ class _Training:
         distillation = self.course.distillation
         more = distillation.draw(step) if distillation else []
         texts = list(dict.fromkeys([*batch.texts, *more]))
-        self.texts += len(texts)
         self.model.train()
-        device = self.model.device.type
-        with torch.autocast(device, dtype=torch.bfloat16, enabled=self.course.bf16):
+        # By the step, so that a training that goes on draws the same dropout as an unbroken one.
+        chance = random.Random(f"{self.course.seed}:dropout:{step}:{self.group.rank}")
+        torch.manual_seed(chance.getrandbits(63))
+        with computing(self.model, bf16=self.course.bf16):
             embeddings = embed(self.model, texts, group=self.group, check=self.progress.check)
         loss = self.loss(embeddings[: len(batch.texts)], _on(batch, embeddings))
         if distillation:
             place = {text: number for number, text in enumerate(texts)}
             loss = loss + distillation.loss(embeddings[[place[text] for text in more]], more)
         self.progress.check()
-        loss.backward()
+        if loss.requires_grad:  # not where another process has all the texts
+            loss.backward()
         self.progress.check()
         add_gradients(self.model.parameters(), self.group)
         torch.nn.utils.clip_grad_norm_(self.model.parameters(), MAX_GRADIENT)
         self.optimizer.step()
         self.optimizer.zero_grad(set_to_none=True)
-        return float(loss.detach())
+        return float(loss.detach()), len(texts)
 
     def _report(self, step: int) -> None:
         if not self.group.leads:
+            self.place = self.place._replace(losses=(), texts=0)
             return
         self.progress.update(step, self.course.steps, "training")
         if step % max(1, self.course.steps // LOGS_PER_RUN) and step < self.course.steps:
             return
-        now = time.monotonic()
-        self.progress.metric(step, LOSS, sum(self.losses) / len(self.losses))
+        now, place = time.monotonic(), self.place
+        self.progress.metric(step, LOSS, sum(place.losses) / len(place.losses))
         self.progress.metric(step, RATE, self.optimizer.param_groups[0]["lr"])
-        self.progress.metric(step, PACE, self.texts / max(now - self.since, 1e-9))
-        self.losses.clear()
-        self.texts, self.since = 0, now
+        self.progress.metric(step, PACE, place.texts / max(now - self.since, 1e-9))
+        self.place = place._replace(losses=(), texts=0)
+        self.since = now
 
     def _look(self, step: int) -> None:
         """At the held-out part; the best state so far is set aside where it is to be kept."""
@@ -198,28 +231,31 @@ class _Training:
         due = bool(every) and step % every == 0
         if observe is None or not (due or step == self.course.steps):
             return
+        begun = time.monotonic()
         if self.group.leads:
             self.model.eval()
             value = observe(step)
             if self.recipe.early_stopping:
                 best = self.place.best
                 if best is None or value > best[0]:
-                    checkpoints.save_best(self.folder, self.model)
+                    checkpoints.save_best(
+                        self.folder, self.model, step=step, checkpoint=self.checkpoint
+                    )
                     self.place = self.place._replace(best=(value, step), misses=0)
                 else:
                     self.place = self.place._replace(misses=self.place.misses + 1)
         misses = agreed(self.place.misses, self.group)
         self.place = self.place._replace(misses=misses)
-        self.since = time.monotonic()
+        self.since += time.monotonic() - begun  # the pace is that of the steps
 
     def _ended(self) -> bool:
         return bool(self.recipe.early_stopping) and self.place.misses >= self.recipe.patience
 
     def _keep(self) -> Outcome:
         best = self.place.best
-        if best is None or best[1] == self.place.step:
+        if best is None or best[1] == self.place.step or not self.group.leads:
             return Outcome(self.place.step, self.place.step)
-        checkpoints.load_best(self.folder, self.model)
+        checkpoints.load_best(self.folder, self.model, step=best[1])
         return Outcome(self.place.step, best[1])
 
 

@@ -114,14 +114,24 @@ def weights_of(recipe: Recipe) -> Weights:
 
 
 def _flat(model: SentenceTransformer, scale: float) -> Objective:
-    """MultipleNegativesRankingLoss; the batch's families are an anchor, a positive, a negative."""
+    """MultipleNegativesRankingLoss; the batch's families are an anchor and a positive, most of them
+    with a negative.
+
+    The library's columns are the anchors, their positives and the negatives there are: an anchor is
+    compared with all of them, so that the last column may be shorter, or missing.
+    """
     from sentence_transformers.sentence_transformer.losses import MultipleNegativesRankingLoss
 
     loss = MultipleNegativesRankingLoss(model, scale=scale)
 
     def of(embeddings: Tensor, batch: Batch) -> Tensor:
-        rows = embeddings[batch.text].reshape(-1, 3, embeddings.shape[1])
-        return loss.compute_loss_from_embeddings(list(rows.unbind(dim=1)), batch.text)
+        anchor, negative = batch.role == Role.ANCHOR, batch.role == Role.NEGATION
+        columns = [
+            embeddings[batch.text[chosen]]
+            for chosen in (anchor, ~(anchor | negative), negative)
+            if chosen.any()
+        ]
+        return loss.compute_loss_from_embeddings(columns, batch.text)
 
     return of
 
@@ -150,12 +160,10 @@ def contrastive(embeddings: Tensor, batch: Batch, *, scale: float, weights: Weig
     negation = batch.role == Role.NEGATION
     same_side = same_family & (negation[:, None] == negation)
     same_text = batch.text[:, None] == batch.text
-    # A text of the query's side that another family has as well is no negative of the query.
-    own_side_texts = torch.zeros_like(cosines[batch.text])
-    own_side_texts.scatter_(1, batch.text.expand_as(same_side), same_side.to(own_side_texts.dtype))
-    known = own_side_texts.gather(1, batch.text.expand_as(same_side)) > 0
-    elsewhere = ~same_family & (batch.role != Role.ANCHOR) & ~known & ~same_text
-    negatives = (same_family & ~same_side) | elsewhere
+    # Whether the query's side of its family has the text of the other row (its own is among them).
+    own_texts = same_side.float() @ same_text.float() > 0
+    elsewhere = ~same_family & (batch.role != Role.ANCHOR)
+    negatives = ((same_family & ~same_side) | elsewhere) & ~own_texts
     against = similarity.masked_fill(~negatives, -torch.inf).logsumexp(dim=1, keepdim=True)
     table = torch.zeros(len(Role), len(Role), device=cosines.device)
     for (query, positive), weight in weights.pairs.items():

@@ -1,4 +1,5 @@
-"""Measuring a trained encoder beside the one it started from: variants, Figure 1, own probes."""
+"""Measuring a trained encoder beside the one it started from: variants, probes (Figure 1, the sixty
+groups, the project's own)."""
 
 from __future__ import annotations
 
@@ -15,13 +16,8 @@ from curation.embeddings import pair_cosines
 from curation.encoders import load_encoder
 from db.engine import reading, writing
 from db.models import Encoder, VariantCosine
-from training.probe_sets import StoredProbe
-from training.probes import (
-    figure_1_probes,
-    own_probes,
-    probe_cosines,
-    save_probe_cosines,
-)
+from training.probe_sets import BUNDLED, StoredProbe, stored_probes
+from training.probes import own_probes, probe_cosines, save_probe_cosines
 
 Report = Callable[[int, int], None]
 """Called with (texts done, texts in all); may raise to stop."""
@@ -92,7 +88,8 @@ def _task(session: Session, variant_ids: Sequence[int]) -> _Task:
     texts: dict[int, tuple[str, str]] = {}
     for ids in chunks(variant_ids):
         texts |= variant_texts(session, ids)
-    return _Task(texts, figure_1_probes(session) + own_probes(session))
+    bundled = [stored for name in BUNDLED for stored in stored_probes(session, name)]
+    return _Task(texts, bundled + own_probes(session))
 
 
 def _without_known(session: Session, task: _Task, *, encoder_id: int) -> _Task:

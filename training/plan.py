@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+import socket
+from typing import Any, NamedTuple, TypeVarTuple
 
-import yaml
-from sqlalchemy import Subquery, and_, case, func, select
+from sqlalchemy import Select, Subquery, and_, case, func, select
 from sqlmodel import Session, col
 
 from curation.release import get_release, list_releases
-from db.errors import HedgerowError
-from db.models import Anchor, Polarity, Split, Status, TypeRow, Variant
+from db.models import Anchor, Polarity, Run, Split, Status, TypeRow, Variant
 from db.runs import list_runs, metrics
 from training.figures import SAMPLE, Part
-from training.recipe import LARGEST_FILE, Recipe
+from training.recipe import Recipe
 from training.watching import PACE
+
+_Columns = TypeVarTuple("_Columns")
 
 KIND = "train"
 """The kind of a training's run."""
@@ -29,6 +30,9 @@ TELLING_STEPS = 20
 FORWARD_ONLY = 3
 """How many texts are measured in the time in which one is trained on: backwards costs twice as much
 as forwards."""
+
+_SETS_THE_PACE = ("precision", "max_seq_length", "context", "lora_rank")
+"""What of a recipe, beside the encoder, decides how long a text takes."""
 
 PREPARING = 10.0
 """Seconds until the first step: reading, loading the encoder."""
@@ -61,7 +65,7 @@ class Plan(NamedTuple):
     def texts_a_step(self, recipe: Recipe) -> float:
         """How many texts a step passes forwards and backwards, about."""
         of_row = 3.0 if recipe.loss == "triples" else self.texts / max(1, self.anchors)
-        return recipe.batch_size * (of_row + bool(recipe.distillation))
+        return recipe.batch_size * of_row + recipe.unrelated_texts
 
     def recipe(self) -> Recipe:
         """The default recipe; where there are fewer anchors than a batch needs, smaller batches."""
@@ -74,27 +78,6 @@ class Estimate(NamedTuple):
 
     seconds: float
     by_run: int | None
-
-
-def parse_recipe(text: str) -> Recipe:
-    """The recipe in a YAML text, as a person edits it; keys it leaves out have their defaults.
-
-    Raises:
-        HedgerowError: no YAML, no keys with values, or a wrong value.
-    """
-    if len(text) > LARGEST_FILE:
-        raise HedgerowError("The recipe is too long; expected some lines of 'key: value'.")
-    try:
-        values = yaml.safe_load(text)
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        line = f" at line {mark.line + 1}" if mark else ""
-        raise HedgerowError(
-            f"The recipe is not YAML{line}; expected lines such as 'epochs: 1'."
-        ) from error
-    if not isinstance(values, dict) or not all(isinstance(key, str) for key in values):
-        raise HedgerowError("Expected 'key: value' lines in the recipe, such as 'epochs: 1'.")
-    return Recipe(**values)
 
 
 def plan(session: Session, release_number: int | None = None) -> Plan:
@@ -129,6 +112,21 @@ def count_accepted(session: Session) -> int:
     return session.execute(everything).scalar_one() - (session.execute(out_of_use).scalar() or 0)
 
 
+def trained_on_now(query: Select[*_Columns]) -> Select[*_Columns]:
+    """The query over `Variant`, narrowed to the train split of a release made now; with the anchor
+    and the type of each."""
+    return (
+        query.join(Anchor, col(Anchor.id) == Variant.anchor_id)
+        .join(TypeRow, col(TypeRow.id) == Variant.type_id)
+        .where(
+            col(Variant.status) == Status.ACCEPTED,
+            col(Variant.retired).is_(False),
+            col(Anchor.retired_at).is_(None),
+            col(Anchor.split) == Split.TRAIN,
+        )
+    )
+
+
 def _sides(polarity: Any) -> tuple[Any, Any]:
     return tuple(
         func.sum(case((polarity == side, 1), else_=0)).label(side.value)
@@ -138,20 +136,8 @@ def _sides(polarity: Any) -> tuple[Any, Any]:
 
 def _accepted_families() -> Subquery:
     """Positives and negatives of each anchor in the train split of a release made now."""
-    return (
-        select(*_sides(col(TypeRow.polarity)))
-        .select_from(Variant)
-        .join(Anchor, col(Anchor.id) == Variant.anchor_id)
-        .join(TypeRow, col(TypeRow.id) == Variant.type_id)
-        .where(
-            col(Variant.status) == Status.ACCEPTED,
-            col(Variant.retired).is_(False),
-            col(Anchor.retired_at).is_(None),
-            col(Anchor.split) == Split.TRAIN,
-        )
-        .group_by(col(Variant.anchor_id))
-        .subquery()
-    )
+    sides = trained_on_now(select(*_sides(col(TypeRow.polarity))).select_from(Variant))
+    return sides.group_by(col(Variant.anchor_id)).subquery()
 
 
 def _totals(session: Session, families: Subquery) -> tuple[int, int, int]:
@@ -166,18 +152,34 @@ def _totals(session: Session, families: Subquery) -> tuple[int, int, int]:
 
 
 def estimate(session: Session, plan: Plan, recipe: Recipe) -> Estimate:
-    """About how long a training takes here, by the pace of the last from the same encoder."""
+    """About how long a training takes here, by the pace of the last one like it."""
     variants = session.execute(select(func.count()).select_from(Variant)).scalar_one()
     measured = 2 * min(variants, SAMPLE * len(Part)) / FORWARD_ONLY
     texts = recipe.steps(plan.rows(recipe)) * plan.texts_a_step(recipe) + measured
-    for run in list_runs(session, kind=KIND):
-        parameters, steps = run.parameters.get("recipe", {}), run.result.get("steps", 0)
-        like = parameters.get("base_encoder") == recipe.base_encoder
-        if like and steps >= TELLING_STEPS:
-            paces = [pace for _, pace in metrics(session, run.id or 0, name=PACE)]
-            if paces:
-                return Estimate(PREPARING + texts * len(paces) / sum(paces), run.id)
-    return Estimate(PREPARING + texts / TEXTS_PER_SECOND, None)
+    pace, run = _pace(session, recipe)
+    return Estimate(PREPARING + texts / pace, run)
+
+
+def _pace(session: Session, recipe: Recipe) -> tuple[float, int | None]:
+    """Texts a second, and the run that tells it: here, from the same encoder, and of the newest
+    ones that which has most in common with the recipe."""
+    wanted = recipe.model_dump(mode="json")
+
+    def in_common(run: Run) -> int:
+        return sum(run.parameters["recipe"].get(key) == wanted[key] for key in _SETS_THE_PACE)
+
+    told = [
+        run
+        for run in list_runs(session, kind=KIND)
+        if run.host == socket.gethostname()
+        and run.result.get("steps", 0) >= TELLING_STEPS
+        and run.parameters["recipe"].get("base_encoder") == recipe.base_encoder
+    ]
+    for run in sorted(told, key=in_common, reverse=True):  # newest first among equals
+        paces = [pace for _, pace in metrics(session, run.id or 0, name=PACE)]
+        if paces:  # each of as many steps
+            return len(paces) / sum(1 / pace for pace in paces), run.id
+    return TEXTS_PER_SECOND, None
 
 
 def measuring_steps(pairs: int, texts_a_step: float) -> int:

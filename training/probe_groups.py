@@ -56,6 +56,8 @@ class Scores(NamedTuple):
     below_weakened: float
     """Share with the contradicted one below the weakened one; half by chance."""
     below_affirmed: float
+    affirmed_first: float
+    """Share with the affirmed one above the weakened one; half by chance."""
     margin: float
     """Mean distance of the contradicted one below the nearer of the others; negative if above."""
 
@@ -104,5 +106,6 @@ def score(groups: Sequence[Group], cosines: Sequence[float]) -> Scores:
         ranked=float((contradicted < nearest).mean()),
         below_weakened=float((contradicted < by_role[WEAKENED]).mean()),
         below_affirmed=float((contradicted < by_role[AFFIRMED]).mean()),
+        affirmed_first=float((by_role[AFFIRMED] > by_role[WEAKENED]).mean()),
         margin=float((nearest - contradicted).mean()),
     )

@@ -9,13 +9,20 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import timedelta
 from typing import TYPE_CHECKING, NamedTuple
+
+from db.errors import HedgerowError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from torch import Tensor
     from torch.nn import Parameter
+
+PATIENCE = timedelta(days=30)
+"""How long processes wait for the leading one, which may wait for another training to end. Where
+it dies they hear of it at once."""
 
 
 class Group(NamedTuple):
@@ -35,20 +42,51 @@ ALONE = Group()
 
 @contextmanager
 def joined() -> Iterator[Group]:
-    """This process's group while the training lasts: that of `torchrun`, or it alone."""
+    """This process's group while the training lasts: that of `torchrun`, or it alone.
+
+    Raises:
+        HedgerowError: there are fewer GPUs than processes here, or the others cannot be reached.
+    """
     if int(os.environ.get("WORLD_SIZE", "1")) == 1:
         yield ALONE
         return
     import torch
     from torch import distributed
 
-    if torch.cuda.is_available():
-        torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", "0")))
-    distributed.init_process_group("nccl" if torch.cuda.is_available() else "gloo")
+    on_gpus = torch.cuda.is_available()
+    if on_gpus:
+        _take_gpu(int(os.environ.get("LOCAL_RANK", "0")))
+    with _told():
+        distributed.init_process_group("nccl" if on_gpus else "gloo", timeout=PATIENCE)
+    yield Group(distributed.get_rank(), distributed.get_world_size())
+    distributed.destroy_process_group()  # not after an error: it would wait for the others
+
+
+def _take_gpu(number: int) -> None:
+    import torch
+
+    if number >= torch.cuda.device_count():
+        raise HedgerowError(
+            f"Expected at most {torch.cuda.device_count()} processes on this machine, one a GPU; "
+            "lower --nproc-per-node."
+        )
+    torch.cuda.set_device(number)
+
+
+@contextmanager
+def _told() -> Iterator[None]:
+    """Say in one sentence that another process is gone, which ends what all do together."""
     try:
-        yield Group(distributed.get_rank(), distributed.get_world_size())
-    finally:
-        distributed.destroy_process_group()
+        yield
+    except RuntimeError as error:
+        import torch
+
+        if isinstance(error, torch.OutOfMemoryError):
+            raise
+        raise HedgerowError(
+            "Another process of this training has ended or cannot be reached; see what it said, "
+            "then start the run again."
+        ) from error
 
 
 def share(places: Sequence[int], group: Group) -> list[int]:
@@ -64,44 +102,74 @@ def gathered(own: Tensor, *, count: int, group: Group) -> Tensor:
     Args:
         own: (this process's texts, dimensions).
         count: texts of all processes together.
+
+    Raises:
+        HedgerowError: another process is gone.
     """
     if group.size == 1:
         return own
     import torch
     from torch import distributed
 
+    own = own.float()  # a process without texts has no bfloat16 ones either
     most = -(-count // group.size)
     padded = own.new_zeros(most, own.shape[1])
     padded[: len(own)] = own.detach()
     parts = [torch.empty_like(padded) for _ in range(group.size)]
-    distributed.all_gather(parts, padded)
+    with _told():
+        distributed.all_gather(parts, padded)
     parts[group.rank] = torch.cat([own, padded[len(own) :]])
     # Row r of process p is the place r * size + p.
     return torch.stack(parts, dim=1).flatten(0, 1)[:count]
 
 
 def add_gradients(parameters: Iterable[Parameter], group: Group) -> None:
-    """Make every process's gradients the sum of all: each had those of its own texts only."""
+    """Make every process's gradients the sum of all: each had those of its own texts only.
+
+    A weight that no process's texts went through stays without one, so that it does not decay
+    either, as on one process.
+
+    Raises:
+        HedgerowError: another process is gone.
+    """
     if group.size == 1:
         return
     import torch
     from torch import distributed
 
-    for parameter in parameters:
-        if parameter.requires_grad:
-            if parameter.grad is None:  # a module that none of this process's texts went through
-                parameter.grad = torch.zeros_like(parameter)
-            distributed.all_reduce(parameter.grad)
+    trained = [parameter for parameter in parameters if parameter.requires_grad]
+    used = torch.tensor([float(p.grad is not None) for p in trained], device=trained[0].device)
+    with _told():
+        distributed.all_reduce(used)
+    gradients = []
+    for parameter, count in zip(trained, used.tolist(), strict=True):
+        if count and parameter.grad is None:
+            parameter.grad = torch.zeros_like(parameter)
+        if parameter.grad is not None:
+            gradients.append(parameter.grad)
+    if not gradients:
+        return
+    flat = torch.cat([gradient.flatten() for gradient in gradients])
+    with _told():
+        distributed.all_reduce(flat)
+    sums = flat.split([gradient.numel() for gradient in gradients])
+    for gradient, total in zip(gradients, sums, strict=True):
+        gradient.copy_(total.view_as(gradient))
 
 
 def agreed(number: int, group: Group) -> int:
-    """The leading process's number, in all of them."""
+    """The leading process's number, in all of them, once all have come here.
+
+    Raises:
+        HedgerowError: another process is gone.
+    """
     if group.size == 1:
         return number
     import torch
     from torch import distributed
 
-    device = "cuda" if torch.cuda.is_available() else "cpu"
-    told = torch.tensor([number], device=device)
-    distributed.broadcast(told, src=0)
-    return int(told.item())
+    on_gpus = distributed.get_backend() == "nccl"
+    told = torch.tensor([number], device="cuda" if on_gpus else "cpu")
+    with _told():
+        distributed.broadcast(told, src=0)
+        return int(told.item())

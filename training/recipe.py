@@ -8,7 +8,6 @@ import json
 import math
 import reprlib
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any, Literal
 
 import yaml
@@ -18,23 +17,22 @@ from pydantic import (
     Field,
     ModelWrapValidatorHandler,
     ValidationError,
+    ValidationInfo,
     field_validator,
     model_validator,
 )
 
 from curation.encoders import DEFAULT_ENCODER
 from db.errors import HedgerowError
+from training.recipe_versions import RECIPE_VERSION, up_to_date
 
-RECIPE_VERSION = 2
-
-LARGEST_FILE = 64 * 1024
-"""Bytes; a recipe is some lines, so a larger file is something else."""
+FEWEST_UNRELATED = 16
 
 Loss = Literal["family", "symmetric", "triples"]
 DataMode = Literal["all", "negation", "hedging"]
 Pooling = Literal["as_base", "mean", "cls", "max"]
 Precision = Literal["auto", "fp32", "bf16"]
-Watched = Literal["ranked", "families", "questions", "general"]
+Watched = Literal["ranked", "families", "questions", "sts"]
 
 
 class Recipe(BaseModel):
@@ -45,8 +43,9 @@ class Recipe(BaseModel):
     """
 
     model_config = ConfigDict(
-        frozen=True, extra="forbid", allow_inf_nan=False, str_strip_whitespace=True
-    )
+        frozen=True, extra="forbid", allow_inf_nan=False, str_strip_whitespace=True,
+        use_attribute_docstrings=True,  # the page shows them as help
+    )  # fmt: skip
 
     version: int = Field(default=RECIPE_VERSION, ge=RECIPE_VERSION, le=RECIPE_VERSION)
     """Of the recipe's format. An older one is brought up to date with the defaults of its time; an
@@ -60,8 +59,9 @@ class Recipe(BaseModel):
     paper says 'cls' (§3.2), while its base model is published with 'mean'."""
 
     data: DataMode = "all"
-    """As in the paper's Table 2: 'all'; 'negation': negations, with a paraphrase as the positive;
-    'hedging': hedges, with other anchors as the negatives."""
+    """As in the paper's Table 2: 'all'; 'negation': negations, with the original entailment as the
+    positive, or with the paraphrases of an anchor that has none; 'hedging': hedges, with the
+    original contradiction as the negative beside other anchors' hedges."""
 
     without_types: tuple[str, ...] = ()
     """Variant types that are left out, by id."""
@@ -99,13 +99,13 @@ class Recipe(BaseModel):
     """Probability that a family is set into the same few neutral sentences, so that the encoder
     sees a negation inside a passage."""
 
-    epochs: float = Field(default=4.0, gt=0, le=1000)
+    epochs: float = Field(default=3.0, gt=0, le=1000)
     """Passes over the families, or over the triples; may be a fraction."""
 
     max_steps: int | None = Field(default=None, ge=1)
     """Ends the training earlier than `epochs` would; None: it does not."""
 
-    batch_size: int = Field(default=32, ge=2, le=8192)
+    batch_size: int = Field(default=8, ge=2, le=8192)
     """Families a step, or triples, of which no two share a text."""
 
     learning_rate: float = Field(default=5e-5, gt=0, lt=1)
@@ -115,6 +115,8 @@ class Recipe(BaseModel):
     """Share of the steps during which the learning rate rises."""
 
     weight_decay: float = Field(default=0.01, ge=0, lt=1)
+    """How far a step draws weights towards 0, as a share of the learning rate (AdamW); not biases
+    and normalisations."""
 
     max_seq_length: int | None = Field(default=128, ge=8)
     """Longest training text in tokens (the rest is cut), at most the encoder's own limit, which
@@ -128,7 +130,7 @@ class Recipe(BaseModel):
     """Against forgetting: weight of the distance between the embeddings of unrelated text and the
     base encoder's, and between the cosines among them; 0: none."""
 
-    distillation_file: str | None = None
+    distillation_file: str | None = Field(default=None, min_length=1)
     """Text for it, one a line, beside the anchors that are trained on."""
 
     interpolation: float = Field(default=1.0, gt=0, le=1)
@@ -139,6 +141,10 @@ class Recipe(BaseModel):
     """Trains low-rank changes of the linear layers (LoRA) in place of all weights; the saved model
     holds their sum. None: all weights."""
 
+    freeze_word_embeddings: bool = True
+    """Leaves the table of word embeddings as it is: with MiniLM half of the weights, whose
+    gradients cost time and in trials brought nothing."""
+
     measure_every: float | None = Field(default=1.0, gt=0, le=1000)
     """Epochs between two measurings of the held-out part; None: none."""
 
@@ -147,27 +153,39 @@ class Recipe(BaseModel):
     once it has not risen for `patience` measurings. None: the last state is kept."""
 
     patience: int = Field(default=2, ge=1, le=1000)
+    """Measurings without a better figure after which `early_stopping` ends the training."""
 
-    sts_file: str | None = None
+    sts_file: str | None = Field(default=None, min_length=1)
     """A file of sentence pairs with scores (tab-separated: score and two sentences) by which
     general ability is measured on the way, beside the drift of cosines."""
 
-    checkpoint_every: int | None = Field(default=50, ge=1)
+    checkpoint_every: int | None = Field(default=100, ge=1)
     """Steps between checkpoints, from which a training that was cut off goes on; None: none."""
 
     @field_validator("*", mode="before")
     @classmethod
-    def _no_truth_values(cls, value: Any) -> Any:
-        if isinstance(value, bool):  # pydantic would read true as 1
+    def _no_truth_values(cls, value: Any, info: ValidationInfo) -> Any:
+        is_switch = cls.model_fields[info.field_name or ""].annotation is bool
+        if isinstance(value, bool) and not is_switch:  # pydantic would read true as 1
             raise ValueError("expected a number or a text")
         return value
 
     @field_validator("without_types", "providers", mode="before")
     @classmethod
-    def _names(cls, value: Any) -> Any:
+    def _listed(cls, value: Any) -> Any:
         if isinstance(value, str):  # as in --set without_types=word,phrase
-            value = [name.strip() for name in value.split(",") if name.strip()]
-        return tuple(sorted(set(value))) if isinstance(value, (list, tuple, set)) else value
+            return value.split(",")
+        return () if value is None else value
+
+    @field_validator("without_types", "providers")
+    @classmethod
+    def _in_order(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(sorted({name for name in value if name}))
+
+    @field_validator("*")
+    @classmethod
+    def _one_zero(cls, value: Any) -> Any:
+        return value + 0.0 if isinstance(value, float) else value  # -0.0 would be hashed otherwise
 
     @model_validator(mode="after")
     def _a_batch_can_be_filled(self) -> Recipe:
@@ -177,13 +195,20 @@ class Recipe(BaseModel):
             )
         return self
 
+    @model_validator(mode="after")
+    def _what_is_watched_is_measured(self) -> Recipe:
+        if self.early_stopping is not None and self.measure_every is None:
+            raise ValueError("early_stopping goes by what is measured; give measure_every")
+        if self.early_stopping == "sts" and self.sts_file is None:
+            raise ValueError("early_stopping by 'sts' needs sentence pairs; give sts_file")
+        return self
+
     # Below the other validators, since the last one defined goes around them.
     @model_validator(mode="wrap")
     @classmethod
     def _one_sentence(cls, data: Any, handler: ModelWrapValidatorHandler[Recipe]) -> Recipe:
         if isinstance(data, Mapping):
-            _refuse_newer_version(data)
-            data = _up_to_date(data)
+            data = up_to_date(data)
             _refuse_unknown(data)
         try:
             return handler(data)
@@ -197,6 +222,16 @@ class Recipe(BaseModel):
         return hashlib.sha256(content.encode()).hexdigest()
 
     @property
+    def leaves_out_kinds(self) -> bool:
+        """Whether it leaves variants out by their type or provider."""
+        return self.data != "all" or bool(self.without_types) or bool(self.providers)
+
+    @property
+    def unrelated_texts(self) -> int:
+        """How many texts distillation draws for a step: enough to have cosines among them."""
+        return max(FEWEST_UNRELATED, self.batch_size) if self.distillation else 0
+
+    @property
     def rows(self) -> str:
         """What a batch consists of."""
         return "triples" if self.loss == "triples" else "families"
@@ -208,36 +243,6 @@ class Recipe(BaseModel):
         """
         steps = max(1, math.ceil(self.epochs * (rows // self.batch_size)))
         return steps if self.max_steps is None else min(steps, self.max_steps)
-
-    @classmethod
-    def from_yaml(cls, path: Path) -> Recipe:
-        """Read a recipe; keys it leaves out have their defaults.
-
-        Raises:
-            HedgerowError: the file can't be read, is no YAML mapping, or holds a wrong value.
-        """
-        try:
-            if path.stat().st_size > LARGEST_FILE:
-                raise HedgerowError(f"{str(path)!r} is too large for a recipe; check the path.")
-            text = path.read_text(encoding="utf-8")
-        except OSError as error:
-            raise HedgerowError(
-                f"Could not read the recipe {str(path)!r}: {error.strerror}."
-            ) from error
-        except UnicodeDecodeError as error:
-            raise HedgerowError(f"Expected UTF-8 text in the recipe {str(path)!r}.") from error
-        try:
-            values = yaml.safe_load(text)
-        except yaml.YAMLError as error:
-            where = getattr(error, "problem_mark", None)
-            line = f" at line {where.line + 1}" if where else ""
-            raise HedgerowError(f"The recipe {str(path)!r} is not YAML{line}.") from error
-        if not isinstance(values, dict) or not all(isinstance(key, str) for key in values):
-            raise HedgerowError(
-                f"Expected 'key: value' lines in the recipe {str(path)!r}, such as "
-                f"'epochs: 1', found {_shown(values)}."
-            )
-        return cls(**values)
 
     def to_yaml(self) -> str:
         """The recipe as YAML text with every key, in the order of the fields."""
@@ -257,7 +262,7 @@ class Recipe(BaseModel):
                     f"Expected key=value, such as epochs=1, found {_shown(assignment)}."
                 )
             changes[key] = None if value.lower() in {"none", "null"} else value
-        return Recipe(**{**self.model_dump(), **changes})
+        return Recipe.model_validate({**self.model_dump(), **changes})
 
 
 def _refuse_unknown(values: Mapping[str, Any]) -> None:
@@ -268,28 +273,6 @@ def _refuse_unknown(values: Mapping[str, Any]) -> None:
             raise HedgerowError(
                 f"The recipe has no key {_shown(key)}; the nearest one is {nearest!r}."
             )
-
-
-def _refuse_newer_version(values: Mapping[str, Any]) -> None:
-    version = values.get("version", RECIPE_VERSION)
-    if str(version) not in {str(known) for known in range(1, RECIPE_VERSION + 1)}:
-        raise HedgerowError(
-            f"The recipe has version {_shown(version)}, expected {RECIPE_VERSION}; "
-            "a newer version needs a newer Hedgerow."
-        )
-
-
-_VERSION_1 = {
-    "loss": "triples", "scale": 10.0, "epochs": 1.0, "max_steps": 150, "precision": "fp32",
-    "distillation": 0.0, "measure_every": None, "checkpoint_every": None,
-}  # fmt: skip
-"""What recipes of version 1 meant where they said nothing, as far as it is something else now."""
-
-
-def _up_to_date(values: Mapping[str, Any]) -> Mapping[str, Any]:
-    if str(values.get("version", RECIPE_VERSION)) == "1":
-        return {**_VERSION_1, **values, "version": RECIPE_VERSION}
-    return values
 
 
 def _sentence(error: ValidationError) -> str:

@@ -8,11 +8,13 @@ mixes the weights of the base and the finetuned model after the training.
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from curation.embeddings import encode_distinct
 from db.errors import HedgerowError
+from training.text_files import read_text
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
@@ -29,28 +31,43 @@ class Distillation:
         *,
         weight: float,
         texts_a_step: int,
+        steps: int,
         seed: int,
+        check: Callable[[], None] = lambda: None,
     ) -> None:
-        """Encode the texts under the base model.
+        """Encode the texts that will be drawn under the base model.
 
         Args:
             base: the model before its training.
-            texts: distinct ones.
+            texts: some; each counts once.
             weight: of this loss beside the contrastive one.
             texts_a_step: drawn for each step.
+            steps: of the training; of many texts only few may be drawn in them.
             seed: of the draws.
+            check: called several times meanwhile; may raise to stop.
         """
+        import torch
+
         self._texts = sorted(set(texts))
         self._weight, self._count, self._seed = weight, texts_a_step, seed
-        self._embeddings = base.encode(
-            self._texts, convert_to_tensor=True, normalize_embeddings=True, show_progress_bar=False
-        ).clone()
-        self._place = {text: number for number, text in enumerate(self._texts)}
+        drawn = self._drawn_in(steps)
+        embeddings = encode_distinct(base, drawn, on_progress=lambda *_: check())
+        self._embeddings = torch.from_numpy(embeddings).to(base.device)
+        self._place = {text: number for number, text in enumerate(drawn)}
 
     def draw(self, step: int) -> list[str]:
         """The texts of a step."""
         count = min(self._count, len(self._texts))
         return random.Random(f"{self._seed}:distil:{step}").sample(self._texts, count)
+
+    def _drawn_in(self, steps: int) -> list[str]:
+        """The texts that are drawn in so many steps."""
+        found: set[str] = set()
+        for step in range(1, steps + 1):
+            found.update(self.draw(step))
+            if len(found) == len(self._texts):
+                break
+        return sorted(found)
 
     def loss(self, embeddings: Tensor, texts: Sequence[str]) -> Tensor:
         """How far embeddings and cosines have moved, times the weight.
@@ -61,7 +78,7 @@ class Distillation:
         Args:
             embeddings: (texts, dimensions), of length 1.
         """
-        old = self._embeddings[[self._place[text] for text in texts]].to(embeddings.device)
+        old = self._embeddings[[self._place[text] for text in texts]]
         moved = (1 - (embeddings * old).sum(dim=1)).mean()
         turned = (embeddings @ embeddings.T - old @ old.T).square().mean()
         return self._weight * (moved + (turned + 1e-12).sqrt())
@@ -73,14 +90,21 @@ def interpolate(
     tuned: Mapping[str, Tensor],
     share: float,
 ) -> None:
-    """Give the model weights between those of the base model (0) and the finetuned one (1)."""
+    """Give the model weights between those of the base model (0) and the finetuned one (1).
+
+    No further copy is made; `tuned` may be the model's own weights.
+
+    Args:
+        share: of the finetuned weights; above 1, the line from the base model goes on.
+    """
     import torch
 
-    mixed = {
-        name: torch.lerp(base[name], value, share) if value.is_floating_point() else value
-        for name, value in tuned.items()
-    }
-    model.load_state_dict(mixed)
+    with torch.no_grad():
+        for name, value in model.state_dict().items():
+            if value.is_floating_point():
+                torch.lerp(base[name], tuned[name], share, out=value)
+            else:
+                value.copy_(tuned[name])
 
 
 LARGEST_FILE = 50 * 1024 * 1024
@@ -93,15 +117,8 @@ def read_sentences(path: Path) -> list[str]:
     Raises:
         HedgerowError: it can't be read, or holds none.
     """
-    try:
-        if path.stat().st_size > LARGEST_FILE:
-            raise HedgerowError(f"{str(path)!r} is too large; expected a sentence a line.")
-        lines = path.read_text(encoding="utf-8-sig").splitlines()
-    except OSError as error:
-        raise HedgerowError(f"Could not read {str(path)!r}: {error.strerror}.") from error
-    except UnicodeDecodeError as error:
-        raise HedgerowError(f"Expected UTF-8 text in {str(path)!r}; save it as UTF-8.") from error
-    found = list(dict.fromkeys(line.strip() for line in lines if line.strip()))
+    text = read_text(path, kind="a file of sentences", largest=LARGEST_FILE)
+    found = list(dict.fromkeys(line.strip() for line in text.split("\n") if line.strip()))
     if not found:
         raise HedgerowError(f"Expected a sentence a line in {str(path)!r}, found none.")
     return found

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 import shutil
 import time
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from sqlalchemy import Engine, delete, select, update
@@ -18,22 +20,26 @@ from db.errors import HedgerowError
 from db.execution import RunContext
 from db.models import Encoder, ProbeCosine, Release, Run, RunMetric, Split, VariantCosine
 from db.runs import create_run, get_run
-from db.settings import Settings
+from db.settings import Settings, load_settings
 from training import checkpoints
+from training.card import card_of, write_card
 from training.devices import device_to_oneself, share_the_processor
-from training.family_data import training_families
+from training.family_data import require_known_types, training_families
 from training.figures import Part, count_part, sample
 from training.finetune import LARGEST_SEED, Data, Trained, finetune
+from training.inputs import input_hashes, located
 from training.known_encoders import MAX_ENCODER_NAME
 from training.measuring import measure_before_and_after
 from training.plan import KIND, measuring_steps, plan
-from training.probes import ensure_figure_1
-from training.processes import Group, joined
+from training.probe_sets import BUNDLED, ensure_bundled
+from training.processes import ALONE, Group, agreed
 from training.recipe import Recipe
 from training.saving import MODEL_FOLDER
 from training.watching import Silent
 
 DEFAULT_SEED = 42
+
+logger = logging.getLogger(__name__)
 
 
 def request_training(
@@ -43,12 +49,18 @@ def request_training(
     recipe: Recipe,
     seed: int,
     requested_by: int | None,
+    home: Path | None = None,
 ) -> Run:
     """Store a run that trains on a release: without a number on the newest, made if there is none.
 
+    Args:
+        home: where the recipe's files lie, unless it names full paths; otherwise the working
+            directory of the settings.
+
     Raises:
-        HedgerowError: no such release, nothing to make one of, no triples in its train split, or
-            a seed out of range. Roll the session back then.
+        HedgerowError: no such release, nothing to make one of, no triples in its train split,
+            a seed out of range, a type that there is not, or a file that cannot be used. Roll the
+            session back then.
     """
     if not 0 <= seed <= LARGEST_SEED:
         raise HedgerowError(f"Expected a seed from 0 to {LARGEST_SEED}, found {seed}.")
@@ -56,6 +68,8 @@ def request_training(
         release = create_release(session, author_id=requested_by).release
     else:
         release = get_release(session, release_number)
+    require_known_types(session, recipe)
+    files = input_hashes(recipe, home=home or load_settings().home)
     if not plan(session, release.number).triples:
         raise HedgerowError(
             f"Release {release.number} holds no triples to train on: accept a hedge or paraphrase "
@@ -69,7 +83,7 @@ def request_training(
             "recipe": recipe.model_dump(mode="json"),
             "seed": seed,
         },
-        inputs={"release": release.content_hash, "recipe": recipe.hash},
+        inputs={"release": release.content_hash, "recipe": recipe.hash, **files},
         requested_by=requested_by,
     )
 
@@ -95,35 +109,39 @@ class _Task(NamedTuple):
         return [key for ids in self.parts.values() for key in ids]
 
 
-def work(context: RunContext) -> dict[str, Any]:
+def work(context: RunContext, group: Group = ALONE) -> dict[str, Any]:
     """Train and measure (run kind ``train``).
 
     Parameters of the run: ``release`` (its number), ``recipe``, ``seed``. A run that is carried
     out again goes on from its newest checkpoint.
+
+    Args:
+        group: the processes that compute; this is the leading one.
     """
     share_the_processor()
 
     def wait() -> None:
         context.update(0, 0, "Waiting for another training on this machine to end.")
 
-    with device_to_oneself(wait), joined() as group:
+    with device_to_oneself(wait, lock=context.settings.training_lock):
         return _work(context, group)
 
 
-def help_with(engine: Engine, settings: Settings, run_id: int) -> None:
+def help_with(engine: Engine, settings: Settings, run_id: int, group: Group) -> None:
     """Compute as one of the processes of a training that another one leads (`torchrun`).
 
     Reads the database and writes nothing.
+
+    Raises:
+        HedgerowError: the training has failed or was stopped, in whichever process.
     """
-    share_the_processor()
     with reading(engine) as session:
         run = get_run(session, run_id)
-        task = _task(session, run.parameters)
-    with joined() as group:
-        finetune(
-            task.data, recipe=task.recipe, seed=task.seed, folder=settings.data_folder / run.folder,
-            progress=Silent(), group=group,
-        )  # fmt: skip
+        task = _task(session, run, settings)
+    finetune(
+        task.data, recipe=task.recipe, seed=task.seed, folder=settings.data_folder / run.folder,
+        progress=Silent(), group=group,
+    )  # fmt: skip
 
 
 def _work(context: RunContext, group: Group) -> dict[str, Any]:
@@ -131,24 +149,32 @@ def _work(context: RunContext, group: Group) -> dict[str, Any]:
     _clear_earlier_attempt(context)
     context.update(0, 0, "Reading the release.")
     with reading(context.engine) as session:
-        task = _task(session, context.parameters)
+        task = _task(session, context.run, context.settings)
     context.update(0, 0, "Looking for the encoder.")
     base_id = _base_encoder(context, task.recipe.base_encoder)
     progress = _Progress(context, measuring=task.measuring_steps)
+    agreed(context.run.id or 0, group)  # the others may begin
     trained = finetune(
         task.data, recipe=task.recipe, seed=task.seed, folder=context.folder, progress=progress,
-        group=group,
+        group=group, keep_checkpoint=True,
     )  # fmt: skip
+    result = _result(context, task, trained)
+    _write_card(context, trained, result)  # measuring may fail, and the model shall have one
     encoder = _trained_encoder(context, task, base_id=base_id, hash_=fingerprint(trained.folder))
     encoder_id = measure_before_and_after(
         context.engine, trained=encoder, folder=trained.folder, base=task.recipe.base_encoder,
         variant_ids=task.variant_ids, report=progress.measured,
     )  # fmt: skip
-    return _result(context, task, trained) | {
-        "encoder_id": encoder_id,
-        "before_encoder_id": base_id,
-        "seconds": round(time.monotonic() - started, 1),
-    }
+    result |= {"encoder_id": encoder_id, "before_encoder_id": base_id}
+    _write_card(context, trained, result)
+    checkpoints.remove(context.folder)  # only now: what is cut off while it measures goes on, too
+    return result | {"seconds": round(time.monotonic() - started, 1)}
+
+
+def _write_card(context: RunContext, trained: Trained, result: Mapping[str, Any]) -> None:
+    with reading(context.engine) as session:
+        card = card_of(session, context.run, result)
+    write_card(trained.folder, card)
 
 
 def _result(context: RunContext, task: _Task, trained: Trained) -> dict[str, Any]:
@@ -159,7 +185,8 @@ def _result(context: RunContext, task: _Task, trained: Trained) -> dict[str, Any
         "triples": trained.triples,
         "steps": trained.outcome.steps,
         "kept_step": trained.outcome.kept,
-        "held_out": {"before": trained.before, "after": trained.after},
+        "anchors": trained.anchors,
+        "held_out": {"before": trained.before, "after": trained.after, "of": trained.counts},
         "sampled": {
             part.value: {"measured": len(ids), "of": task.sizes[part]}
             for part, ids in task.parts.items()
@@ -167,14 +194,14 @@ def _result(context: RunContext, task: _Task, trained: Trained) -> dict[str, Any
     }
 
 
-def _task(session: Session, parameters: Mapping[str, Any]) -> _Task:
-    release = get_release(session, int(parameters["release"]))
+def _task(session: Session, run: Run, settings: Settings) -> _Task:
+    release = get_release(session, int(run.parameters["release"]))
     key = release.id or 0
-    recipe = Recipe.model_validate(parameters["recipe"])
+    recipe = Recipe.model_validate(run.parameters["recipe"])
     return _Task(
         release=release,
-        recipe=recipe,
-        seed=int(parameters["seed"]),
+        recipe=located(recipe, home=settings.home, expected=run.inputs),
+        seed=int(run.parameters["seed"]),
         data=_data(session, key, recipe),
         parts={part: sample(session, key, part) for part in Part},
         sizes={part: count_part(session, key, part) for part in Part},
@@ -191,10 +218,11 @@ def _data(session: Session, release_id: int, recipe: Recipe) -> Data:
 
 
 def _base_encoder(context: RunContext, name: str) -> int:
-    """The row of the encoder that is trained from; Figure 1's pairs are stored on the way."""
+    """The row of the encoder that is trained from; the bundled probes are stored on the way."""
     hash_ = fingerprint(name)
     with writing(context.engine) as session:
-        ensure_figure_1(session)
+        for bundled in BUNDLED:
+            ensure_bundled(session, bundled)
         return register_encoder(session, name=name[:MAX_ENCODER_NAME], hash_=hash_).id or 0
 
 
@@ -229,6 +257,19 @@ class _Progress:
     def metric(self, step: int, name: str, value: float) -> None:
         self._context.metric(step, name, value)
 
+    def goes_on(self, step: int) -> None:
+        """As in `Progress`: an earlier attempt may have got further than its checkpoint."""
+        mine = col(RunMetric.run_id) == self._context.run.id
+        with writing(self._context.engine) as session:
+            session.execute(delete(RunMetric).where(mine, col(RunMetric.step) > step))
+
+    def secure(self) -> None:
+        """As in `Progress`."""
+        try:
+            self._context.beat()
+        except HedgerowError as error:  # the database is busy; the next heartbeat writes it
+            logger.warning("before a checkpoint: %s", error)
+
     def check(self) -> None:
         self._context.check()
 
@@ -242,16 +283,9 @@ class _Progress:
 
 
 def _clear_earlier_attempt(context: RunContext) -> None:
-    """Forget what an attempt that was cut off has left: model, encoder with its figures, and the
-    curve beyond the checkpoint."""
+    """Forget what an attempt that was cut off has left: model, and encoder with its figures."""
     shutil.rmtree(context.folder / MODEL_FOLDER, ignore_errors=True)
-    reached = checkpoints.step_reached(context.folder)
     with writing(context.engine) as session:
-        session.execute(
-            delete(RunMetric).where(
-                col(RunMetric.run_id) == context.run.id, col(RunMetric.step) > reached
-            )
-        )
         query = select(Encoder.id).where(col(Encoder.run_id) == context.run.id)  # type: ignore[call-overload]
         for key in session.execute(query).scalars().all():
             for figures in (VariantCosine, ProbeCosine):

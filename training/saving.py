@@ -1,4 +1,4 @@
-"""Writing a trained model: whole or not at all, with a card that says how it was made."""
+"""Writing a trained model: whole or not at all. Its card is written by `training.card`."""
 
 from __future__ import annotations
 
@@ -6,12 +6,9 @@ import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import yaml
 from safetensors import SafetensorError
 
-from curation.encoders import DEFAULT_ENCODER, HUB_ORGANISATION, resolve_encoder
 from db.errors import HedgerowError
-from training.recipe import Recipe
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
@@ -59,37 +56,3 @@ def require_disk_space(model: SentenceTransformer, folder: Path) -> None:
             f"The model needs {needed / 1e6:.0f} MB of disk space at {str(folder)!r}, found "
             f"{free / 1e6:.0f} MB; free some."
         )
-
-
-def model_card(recipe: Recipe, *, seed: int, triples: int) -> str:
-    """A README with how the model was made; no path of this machine and no text of the triples."""
-    if recipe.base_encoder == DEFAULT_ENCODER:
-        base = f"{HUB_ORGANISATION}/{DEFAULT_ENCODER}"
-    else:
-        found = resolve_encoder(recipe.base_encoder)
-        base = found if isinstance(found, str) else ""
-    header: dict[str, object] = {
-        "library_name": "sentence-transformers",
-        "pipeline_tag": "sentence-similarity",
-        "tags": ["sentence-transformers", "negation", "hedging"],
-    }
-    if base:
-        header["base_model"] = base
-    public = recipe.model_copy(update={"base_encoder": base or "a local model"})
-    return f"""---
-{yaml.safe_dump(header, sort_keys=False).strip()}
----
-
-# An encoder finetuned on negation and hedging
-
-Trained with Hedgerow on {triples} triples of an affirmative sentence, a hedged variant or
-paraphrase (positive) and a negated variant (negative), after *Learning Robust Negation Text
-Representations*, section 3.2. Open it with `SentenceTransformer(path)` and compare embeddings by
-cosine similarity.
-
-Seed: {seed}. Recipe:
-
-```yaml
-{public.to_yaml().strip()}
-```
-"""

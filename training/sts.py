@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from scipy.stats import spearmanr
 
 from db.errors import HedgerowError
+from training.text_files import read_text
 
 LARGEST_FILE = 20 * 1024 * 1024
 """Bytes; the whole STS benchmark is a twentieth of it."""
@@ -34,23 +34,20 @@ def read_sts(path: Path) -> list[ScoredPair]:
     Raises:
         HedgerowError: the file can't be read, or a line is something else.
     """
-    try:
-        if path.stat().st_size > LARGEST_FILE:
-            raise HedgerowError(f"{str(path)!r} is too large for an STS file; check the path.")
-        lines = path.read_text(encoding="utf-8-sig").splitlines()
-    except OSError as error:
-        raise HedgerowError(f"Could not read {str(path)!r}: {error.strerror}.") from error
-    except UnicodeDecodeError as error:
-        raise HedgerowError(f"Expected UTF-8 text in {str(path)!r}; save it as UTF-8.") from error
+    # Not splitlines, which would break a line at more than its end.
+    lines = read_text(path, kind="an STS file", largest=LARGEST_FILE).split("\n")
     pairs = [
         pair
         for number, line in enumerate(lines, start=1)
         if line.strip() and (pair := _pair(line, number, path)) is not None
     ]
-    if len(pairs) < FEWEST or len({pair.score for pair in pairs}) == 1:
+    if len(pairs) < FEWEST:
         raise HedgerowError(
-            f"Expected at least {FEWEST} sentence pairs with different scores in {str(path)!r}, "
-            f"found {len(pairs)}."
+            f"Expected at least {FEWEST} sentence pairs in {str(path)!r}, found {len(pairs)}."
+        )
+    if len({pair.score for pair in pairs}) == 1:
+        raise HedgerowError(
+            f"Expected different scores in {str(path)!r}, found {pairs[0].score:g} in every line."
         )
     return pairs
 
@@ -77,5 +74,8 @@ def _pair(line: str, number: int, path: Path) -> ScoredPair | None:
 
 def spearman(pairs: Sequence[ScoredPair], cosines: Sequence[float] | np.ndarray) -> float:
     """Spearman's rank correlation of scores and cosines, in [-1, 1]; 0 where no cosine differs."""
-    found = float(spearmanr([pair.score for pair in pairs], cosines).statistic)
-    return found if np.isfinite(found) else 0.0
+    if np.ptp(cosines) == 0:
+        return 0.0
+    from scipy.stats import spearmanr  # noqa: PLC0415  (loading it takes a second)
+
+    return float(spearmanr([pair.score for pair in pairs], cosines).statistic)

@@ -17,6 +17,9 @@ LOGS_PER_RUN = 100
 LOSS, RATE, PACE = "loss", "learning_rate", "texts_per_second"
 """The names of the curves that every training has."""
 
+EPOCH = "epoch"
+"""The curve of epochs done, at each look at the held-out part."""
+
 
 class Progress(Protocol):
     """What a training tells the outside, and how it hears that it shall stop."""
@@ -28,18 +31,30 @@ class Progress(Protocol):
         """A point of a curve: `LOSS`, `RATE`, `PACE`, or a figure of the held-out part
         (`training.held_out`)."""
 
+    def goes_on(self, step: int) -> None:
+        """The training begins after this step: points of curves beyond it are void."""
+
+    def secure(self) -> None:
+        """A checkpoint will be written: what was told so far shall outlast this process."""
+
     def check(self) -> None:
         """Called several times a step; raises db.errors.RunCancelled to stop the training."""
 
 
 class Silent:
-    """The progress of a process that does not lead its group."""
+    """The progress of a process that does not lead its group, or that nobody watches."""
 
     def update(self, step: int, total: int, message: str) -> None:
         """Tell nobody."""
 
     def metric(self, step: int, name: str, value: float) -> None:
         """Tell nobody."""
+
+    def goes_on(self, step: int) -> None:
+        """Nothing was told."""
+
+    def secure(self) -> None:
+        """Nothing was told."""
 
     def check(self) -> None:
         """Go on; the leading process ends all of them by its own end."""

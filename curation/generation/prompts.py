@@ -59,7 +59,7 @@ def built_in(role: PromptName) -> str:
 
 def types_of(role: Role, types: Sequence[VariantType]) -> list[VariantType]:
     """The types that one call of this role asks for, in the taxonomy's order."""
-    return [entry for entry in types if entry.role == role]
+    return [entry for entry in types if entry.role == role and not entry.imported]
 
 
 def fill(template: str, *, text: str, types: Sequence[VariantType], cues: Mapping[str, str]) -> str:

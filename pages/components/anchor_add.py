@@ -9,27 +9,19 @@ from sqlalchemy import Engine
 from curation.anchor_bytes import MAX_BYTES
 from curation.anchor_files import PASTED, read_file, read_pasted
 from curation.anchor_import import (
-    MAX_LANGUAGE,
-    MAX_LICENCE,
-    MAX_SOURCE,
     About,
+    Added,
+    Beside,
     add_anchors,
     check_source,
     earlier_import,
 )
-from curation.anchor_preview import (
-    MAX_GENRE,
-    Fate,
-    Preview,
-    Row,
-    count_wordings,
-    is_english,
-    preview,
-)
+from curation.anchor_preview import Preview, Row, count_wordings, is_english, preview
 from curation.anchor_table import Format, Table
+from curation.original_texts import Originals, newest_variant, read_originals
 from db.engine import reading, writing
 from db.errors import HedgerowError
-from pages.components import anchor_rows, errors, project
+from pages.components import anchor_questions, anchor_rows, background, errors, project
 
 FORMATS = {
     Format.CSV: "CSV",
@@ -66,6 +58,7 @@ class Plan(NamedTuple):
     shown: Preview
     rows: list[Row]
     about: About
+    beside: Beside | None
     file: str
     parameters: dict[str, object]
 
@@ -137,6 +130,26 @@ def _preview(
         return preview(session, _table, column=column, genre_column=genre_column, language=language)
 
 
+@st.cache_resource(max_entries=4, ttl=3600, show_spinner="Looking at what is beside them …")
+def _originals(
+    key: tuple[object, ...],
+    sentence: str,
+    columns: dict[str, str],
+    source: str,
+    language: str,
+    newest: int,
+    _shown: Preview,
+    _table: Table,
+    _engine: Engine,
+) -> Originals:
+    """Made anew when variants have been added."""
+    with reading(_engine) as session:
+        return read_originals(
+            session, _table, _shown, sentence=sentence, columns=columns, source=source,
+            language=language,
+        )  # fmt: skip
+
+
 @st.cache_resource(max_entries=8, ttl=3600, show_spinner=False)
 def _chosen(
     key: tuple[object, ...], include: bool, size: int, seed: int, _shown: Preview
@@ -164,11 +177,14 @@ def _look(given: Given, reviewer_id: int | None) -> None:
         format_func=lambda name: "No column" if name is None else name,
         key=f"anchors-genres-{given.key}",
     )  # fmt: skip
+    columns = anchor_questions.original_columns(table, column, key=given.key)
     for note in table.notes:
         st.text(note)
-    about = _questions(given, has_genres=genre_column is not None)
+    about = anchor_questions.questions(
+        given.name, key=given.key, has_genres=genre_column is not None
+    )
     with reading(project.engine()) as session:
-        wordings = count_wordings(session)
+        wordings, newest = count_wordings(session), newest_variant(session)
         before = earlier_import(session, table.content_hash)
         if about is not None:
             check_source(session, about)
@@ -183,8 +199,13 @@ def _look(given: Given, reviewer_id: int | None) -> None:
     anchor_rows.draw(shown, table, key=given.key)
     with st.container(horizontal=True):  # one below the other in a narrow window
         facts = st.container(width=_SIDE), st.container(width=_SIDE)
-    include, size, seed = _choices(shown, given)
+    include, size, seed = anchor_questions.rows_to_add(shown, key=given.key)
     rows = _chosen(key, include, size, seed, shown)
+    originals = _originals(
+        key, column, columns, about.source if about else "", language, newest, shown, table,
+        project.engine(),
+    )  # fmt: skip
+    texts, accept = anchor_questions.accept_originals(originals, rows, key=given.key)
     with facts[0]:
         anchor_rows.lengths_chart(rows)
     with facts[1]:
@@ -193,69 +214,25 @@ def _look(given: Given, reviewer_id: int | None) -> None:
         "column": column, "genre_column": genre_column, "sample": size or None, "seed": seed,
         "include_suspicious": include,
     }  # fmt: skip
-    plan = Plan(shown, rows, about, given.name, parameters) if about else None
-    _button(plan, len(rows), reviewer_id)
+    beside = Beside(originals, accept) if columns else None
+    plan = Plan(shown, rows, about, beside, given.name, parameters) if about else None
+    _button(plan, len(rows), texts, reviewer_id)
 
 
-def _questions(given: Given, *, has_genres: bool) -> About | None:
-    """What is said once of the file; None while the source has no name."""
-    stem = "" if given.name == PASTED else given.name.rpartition(".")[0] or given.name
-    first, second = st.columns(2)
-    source = first.text_input(
-        "Source", stem[:MAX_SOURCE], max_chars=MAX_SOURCE, key=f"anchors-source-{given.key}",
-        placeholder="Where they come from",
-        help="A data set, a book, a person. Anchors of one source are told apart by it.",
-    )  # fmt: skip
-    licence = second.text_input(
-        "Licence", max_chars=MAX_LICENCE, key=f"anchors-licence-{given.key}",
-        placeholder="Such as CC BY 4.0",
-        help="Every release repeats it. Left empty, that of the source if it is there already.",
-    )  # fmt: skip
-    first, second = st.columns(2)
-    genre = first.text_input(
-        "Genre of rows without one" if has_genres else "Genre", max_chars=MAX_GENRE,
-        key=f"anchors-genre-{given.key}", placeholder="Such as news",
-    )  # fmt: skip
-    language = second.text_input(
-        "Language", "en", max_chars=MAX_LANGUAGE, key=f"anchors-language-{given.key}",
-        help="A tag such as en or de-CH. The checks for negations, hedges and questions know "
-        "English only and are left out for others.",
-    )  # fmt: skip
-    if not source.strip():
-        return None
-    return About(source, licence.strip() or None, genre, language.strip())
-
-
-def _choices(shown: Preview, given: Given) -> tuple[bool, int, int]:
-    """Whether suspicious rows count, the size of the sample (0: all), and its seed."""
-    new, suspicious = shown.fates[Fate.NEW], shown.fates[Fate.SUSPICIOUS]
-    include = st.checkbox(
-        f"Add the {suspicious:,} suspicious ones, too", key=f"anchors-include-{given.key}",
-        disabled=not suspicious,
-    )  # fmt: skip
-    most = new + (suspicious if include else 0)
-    sampling = st.container(horizontal=True)
-    size = sampling.number_input(
-        "Sample of", width=220, min_value=1, max_value=max(most, 1), value=None, step=1,
-        placeholder="All", key=f"anchors-sample-{given.key}-{most}",
-        help="Drawn in proportion to lengths and genres, the same for the same seed.",
-    )  # fmt: skip
-    seed = sampling.number_input(
-        "Seed", width=160, min_value=0, max_value=2**31, value=0, step=1,
-        key=f"anchors-seed-{given.key}", disabled=size is None,
-    )  # fmt: skip
-    return include, int(size or 0) if most else 0, int(seed)
-
-
-def _button(plan: Plan | None, count: int, reviewer_id: int | None) -> None:
+def _button(plan: Plan | None, count: int, texts: int, reviewer_id: int | None) -> None:
     if plan is None:
         st.caption("Name the source to add them.")
-    if not count:
+    if not count and not texts:
         st.text("Every row is there already or left out, so there is nothing to add.")
     st.button(
-        f"Add {anchor_rows.anchors(count)}", type="primary", key="anchors-add",
-        disabled=plan is None or not count, on_click=_add, args=(plan, reviewer_id),
+        f"Add {_amount(count, texts)}", type="primary", key="anchors-add",
+        disabled=plan is None or not (count or texts), on_click=_add, args=(plan, reviewer_id),
     )  # fmt: skip
+
+
+def _amount(count: int, texts: int) -> str:
+    anchors = anchor_rows.anchors(count)
+    return f"{anchors} and {texts:,} variant{'' if texts == 1 else 's'}" if texts else anchors
 
 
 def _add(plan: Plan | None, reviewer_id: int | None) -> None:
@@ -264,30 +241,35 @@ def _add(plan: Plan | None, reviewer_id: int | None) -> None:
         return
     with writing(project.engine()) as session:
         added = add_anchors(
-            session, plan.shown, plan.rows, about=plan.about, file=plan.file,
+            session, plan.shown, plan.rows, about=plan.about, beside=plan.beside, file=plan.file,
             parameters=plan.parameters, author_id=reviewer_id,
         )  # fmt: skip
-    st.session_state[_DONE] = (added.added, plan.about.source)
+    st.session_state[_DONE] = added
+    if added.originals.total:
+        background.ensure("diagnose")
 
 
 def _done() -> None:
-    count, source = st.session_state[_DONE]
+    added: Added = st.session_state[_DONE]
+    texts = added.originals.total
     with st.container(border=True, key="anchors-added"):
-        st.text(f"Added {anchor_rows.anchors(count)} of the source '{source}'.")
+        st.text(f"Added {_amount(added.added, texts)} of the source '{added.source}'.")
         st.write(
+            "The variants are being measured, and those to be reviewed are in the queue."
+            if texts else
             "They have no variants yet. Under **Browse** you can look at them, correct them and "
             "write variants by hand; a variant then goes to the review."
-        )
+        )  # fmt: skip
         with st.container(horizontal=True):
             st.button("Browse them", key="anchors-browse", type="primary", on_click=_browse,
-                      args=(source,))  # fmt: skip
+                      args=(added.source, "In use" if texts else "Without variants"))  # fmt: skip
             st.button("Add more", key="anchors-more", on_click=_leave)
 
 
-def _browse(source: str) -> None:
+def _browse(source: str, show: str) -> None:
     """Show them under Browse."""
     _leave()
-    st.session_state.update({"part": "Browse", "source": source, "show": "Without variants"})
+    st.session_state.update({"part": "Browse", "source": source, "show": show})
 
 
 def _leave() -> None:

@@ -13,7 +13,6 @@ import altair as alt
 import numpy as np
 
 from pages.components.palette import palette
-from training.figures import LossPoint
 from training.similarity import AFTER, BEFORE, DistributionRow, ProbeRow
 
 LABEL_WIDTH = 28
@@ -248,17 +247,3 @@ def summary(rows: Sequence[DistributionRow], *, labels: Iterable[str]) -> list[S
         for series in (BEFORE, AFTER)
         if (values := cosines[kind, series])
     ]
-
-
-def loss(points: Sequence[LossPoint], *, dark: bool) -> alt.Chart:
-    """The training loss by step."""
-    return (
-        alt.Chart(alt.Data(values=[point._asdict() for point in points]))
-        .mark_line(color=palette(dark=dark).after)
-        .encode(
-            x=alt.X("step:Q", title="step", axis=alt.Axis(tickMinStep=1)),
-            y=alt.Y("loss:Q", title="training loss", scale=alt.Scale(zero=False)),
-            tooltip=["step:Q", alt.Tooltip("loss:Q", format=".4f")],
-        )
-        .properties(height=200)
-    )

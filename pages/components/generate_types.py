@@ -4,6 +4,7 @@ from collections.abc import Collection
 
 import streamlit as st
 
+from curation.generation.prompts import types_of
 from curation.taxonomy import Role
 from pages.components import project
 
@@ -12,7 +13,8 @@ KEY = "generate-types"
 
 def only(roles: Collection[Role]) -> tuple[str, ...]:
     """Draw the box; none for all types of these calls."""
-    names = {entry.id: entry.label for entry in project.types() if entry.role in roles}
+    types = project.types()
+    names = {entry.id: entry.label for role in roles for entry in types_of(role, types)}
     kept = [type_id for type_id in st.session_state.get(KEY, ()) if type_id in names]
     if KEY in st.session_state and kept != list(st.session_state[KEY]):
         st.session_state[KEY] = kept  # of a call that is no longer chosen, or retired

@@ -59,7 +59,7 @@ def _follow(run_id: int, title: str, more: Draw | None, pausable: bool) -> None:
         with st.container(horizontal=True, width="content"):
             if pausable:
                 _pause_button(run)
-            _cancel_button(run)
+            cancel_button(run)
     st.progress(min(1.0, run.step / run.total) if run.total else 0.0)
     st.text(" · ".join(part for part in (_doing(run), time_left(run)) if part))
     if more is not None:
@@ -80,7 +80,8 @@ def _pause(run_id: int) -> None:
         request_pause(session, run_id)
 
 
-def _cancel_button(run: Run) -> None:
+def cancel_button(run: Run) -> None:
+    """Asks a run to stop."""
     st.button(
         "Cancelling …" if run.cancel_requested else "Cancel",
         key=f"cancel-{run.id}", disabled=run.cancel_requested, on_click=_cancel, args=(run.id,),
@@ -142,20 +143,24 @@ def log_lines(run: Run) -> None:
         st.caption("The log is empty.")
 
 
-def stopped(run: Run, *, again: Callable[[], None] | None = None) -> None:
+def stopped(
+    run: Run, *, again: Callable[[], None] | None = None, label: str = "Start it again"
+) -> None:
     """Show a run that failed, was cancelled or was cut off: why, its log, and a way on.
 
     Args:
         again: starts the run again; None where that is not possible now.
+        label: of the button that does.
     """
     with st.container(border=True, key=f"stopped-{run.id}"):
-        st.text(_why(run))
+        st.text(why(run))
         if again is not None:
-            st.button("Start it again", key=f"again-{run.id}", on_click=again)
+            st.button(label, key=f"again-{run.id}", on_click=again)
         log(run, opened=run.state == RunState.FAILED)
 
 
-def _why(run: Run) -> str:
+def why(run: Run) -> str:
+    """Why a run stopped before its end."""
     if run.state == RunState.FAILED:
         return f"Run {run.id} failed: {run.message}"
     if run.state == RunState.CANCELLED:

@@ -1,5 +1,6 @@
-"""What came out of a training: Figure 1, the cosines by type, the model."""
+"""What came out of a training: figures before and after, curves, the model, the recipe."""
 
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -7,15 +8,27 @@ import streamlit as st
 import yaml
 
 from db.engine import reading
-from db.models import Encoder, Run
-from pages.components import charts, errors, project, run_view, save_chart, train_start
+from db.models import Encoder, Run, RunState
+from pages.components import (
+    charts,
+    errors,
+    project,
+    run_view,
+    save_chart,
+    train_curves,
+    train_figures,
+    train_live,
+    train_publish,
+    train_recipe,
+    train_sections,
+    train_tradeoff,
+)
 from training.figures import (
     SAMPLE,
     Part,
     distributions,
     distributions_version,
     figure_1,
-    loss_curve,
     own_figure,
 )
 from training.probes import own_probes
@@ -29,19 +42,47 @@ PARTS = {
 }
 
 
+def draw(runs: Sequence[Run]) -> None:
+    """What came out of the chosen one of the runs that have ended."""
+    if not runs:
+        st.text("No training has ended yet; start one under Train.")
+        return
+    run = train_sections.choose_run({run.id or 0: run for run in runs})
+    if run.state != RunState.DONE:
+        train_live.stopped(run)
+        st.header("How far it came", anchor=False)
+        train_curves.show(run)
+        _recipe(run)
+        return
+    show(run)
+
+
 def show(run: Run) -> None:
     """All of a finished training."""
+    st.text(_summary(run))
+    train_figures.show(run)
     _figure_1(run)
     _distributions(run)
+    train_tradeoff.show(run)
+    st.header("While it trained", anchor=False)
+    train_curves.show(run)
     _model(run)
-    with st.expander("Training loss and log", icon=":material/show_chart:"):
-        with reading(project.engine()) as session:
-            points = loss_curve(session, run)
-        if points:
-            save_chart.chart(
-                partial(charts.loss, points), name="loss", alt_text="Training loss by step"
-            )
-        run_view.log_lines(run)
+    train_publish.show(run)
+    _recipe(run)
+    run_view.log(run)
+
+
+def _summary(run: Run) -> str:
+    recipe = Recipe.model_validate(run.parameters["recipe"])
+    result = run.result
+    kept = result.get("kept_step", result["steps"])
+    best = "" if kept == result["steps"] else f", of which step {kept:,} was the best and is kept"
+    return (
+        f"Trained in {result['steps']:,} steps{best}, with {recipe.batch_size} {recipe.rows} each, "
+        f"on {result['triples']:,} triples of release {result['release']} with seed "
+        f"{run.parameters['seed']}; training and measuring took "
+        f"{run_view.duration(result['seconds'])}."
+    )
 
 
 def _figure_1(run: Run) -> None:
@@ -163,23 +204,30 @@ def _model(run: Run) -> None:
         f"model = SentenceTransformer({str(path)!r})",
         language="python", wrap_lines=True,
     )  # fmt: skip
+
+
+def _recipe(run: Run) -> None:
     recipe = Recipe.model_validate(run.parameters["recipe"])
-    versions = (f"{name} {run.versions[name]}" for name in _SHOWN if name in run.versions)
-    st.text(
-        f"Trained in {run.result['steps']:,} steps with {recipe.batch_size} {recipe.rows} each, on "
-        f"{run.result['triples']:,} triples of release {run.result['release']} with seed "
-        f"{run.parameters['seed']}; training and measuring took "
-        f"{run_view.duration(run.result['seconds'])}. Versions: {', '.join(versions)}."
-    )
-    with st.expander("Recipe, inputs and versions", icon=":material/receipt_long:"):
+    st.header("The recipe", anchor=False)
+    other = [name for name in Recipe.model_fields if getattr(recipe, name) != _DEFAULT[name]]
+    st.text("Other than the default:" if other else "The default recipe.")
+    if other:
+        told = {name: recipe.model_dump(mode="json")[name] for name in other}
+        st.code(yaml.safe_dump(told, sort_keys=False, allow_unicode=True), language="yaml")
+    with st.expander("All of it, inputs and versions", icon=":material/receipt_long:"):
         st.code(recipe.to_yaml(), language="yaml")
-        st.button(
-            "Use this recipe for the next training", key=f"train-reuse-{run.id}",
-            on_click=train_start.use_recipe, args=(recipe.to_yaml(),),
-        )  # fmt: skip
         st.caption("Content hashes of the inputs, and the versions of the programs:")
-        record = {"inputs": run.inputs, "versions": run.versions}
+        record = {"seed": run.parameters["seed"], "inputs": run.inputs, "versions": run.versions}
         st.code(yaml.safe_dump(record, sort_keys=False), language="yaml")
+    st.button(
+        "Use this recipe for the next training", key=f"train-reuse-{run.id}",
+        on_click=_reuse, args=(recipe.to_yaml(),),
+    )  # fmt: skip
 
 
-_SHOWN = ("hedgerow", "sentence-transformers", "transformers", "torch", "python")
+def _reuse(text: str) -> None:
+    train_recipe.use(text)
+    st.session_state[train_sections.SECTION] = train_sections.TRAIN
+
+
+_DEFAULT = Recipe().model_dump()

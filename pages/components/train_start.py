@@ -1,45 +1,61 @@
-"""Starting a training: the one click, what can be changed about it, and the user's own probes."""
+"""Starting a training: the one click, what it will do, and what can be changed about it."""
 
 import streamlit as st
 
 from curation.release import list_releases
-from curation.review import MAX_TEXT
 from db.engine import reading, writing
 from db.errors import HedgerowError
 from db.models import Run
 from db.runs import UNFINISHED, list_runs
-from pages.components import background, errors, project, run_view, signin
+from pages.components import (
+    background,
+    errors,
+    project,
+    run_view,
+    signin,
+    train_data,
+    train_files,
+    train_recipe,
+)
+from training.composition import composition_now
 from training.finetune import LARGEST_SEED
-from training.plan import KIND, Plan, count_accepted, estimate, parse_recipe, plan
-from training.probe_sets import StoredProbe
-from training.probes import add_own_probe, own_probes, remove_own_probe
-from training.recipe import LARGEST_FILE, Recipe
+from training.plan import KIND, Plan, count_accepted, estimate, plan
+from training.recipe import Recipe
+from training.recipe_text import parse_recipe
 from training.runs import DEFAULT_SEED, request_training
 
 # What was edited outlives the widgets, which forget it as soon as they are not drawn.
-_RECIPE, _SEED, _RELEASE = "train_recipe", "train_seed", "train_release"
+_SEED, _RELEASE, _PROBLEM = "train_seed", "train_release", "train_problem"
 _SEED_BOX = "train-seed-box"
-_PROBLEM, _PROBE_PROBLEM = "train_problem", "train_probe_problem"
-_ANCHOR, _TEXT = "train-probe-anchor", "train-probe-text"
 
-
-@st.cache_data(show_spinner=False)
-def _released(number: int) -> Plan:
-    """Of a release, which never changes; counting a large one takes a second."""
-    with reading(project.engine()) as session:
-        return plan(session, number)
+QUEUE = 200
+"""Runs among which those under way are looked for."""
 
 
 def _plan(numbers: list[int]) -> Plan:
     chosen = st.session_state.get(_RELEASE)
     if numbers:
-        return _released(chosen if chosen in numbers else numbers[0])
+        return train_data.plan_of(chosen if chosen in numbers else numbers[0])
     with reading(project.engine()) as session:
         return plan(session)
 
 
-def box() -> None:
-    """The button, what it will do in one sentence, and what can be changed."""
+def _narrowed(whole: Plan, recipe: Recipe) -> Plan:
+    """What the recipe leaves of it."""
+    if not recipe.leaves_out_kinds:
+        return whole
+    if whole.release is not None:
+        return train_data.composition_of(whole.release).left_by(recipe)
+    with reading(project.engine()) as session:
+        return composition_now(session).left_by(recipe)
+
+
+def box(*, busy: bool) -> None:
+    """The button, what it will do in one sentence, and what can be changed.
+
+    Args:
+        busy: whether a training is under way, for which another one waits.
+    """
     with reading(project.engine()) as session:
         numbers = [release.number for release in list_releases(session)]
     wanted = _plan(numbers)
@@ -47,19 +63,21 @@ def box() -> None:
         _nothing_to_train_on(wanted)
         return
     default = wanted.recipe().to_yaml()
-    text = st.session_state.get(_RECIPE) or default
     with st.container(border=True, key="train-start"):
         with st.container(horizontal=True, vertical_alignment="center"):
             st.button(
                 "Finetune", key="train-click", type="primary", icon=":material/model_training:",
-                on_click=_start, args=(wanted.release, default, _release_key(numbers)),
+                on_click=_start, args=(wanted, default, _release_key(numbers)),
             )  # fmt: skip
-            st.text(_promise(wanted, text), width="stretch")
+            st.text(_promise(wanted, train_recipe.text(default), busy=busy), width="stretch")
         _newer(wanted, numbers)
         if problem := st.session_state.pop(_PROBLEM, ""):
-            errors.show(problem)
-        with st.expander("Advanced: release, recipe, seed", icon=":material/tune:"):
-            _advanced(numbers, wanted, default)
+            errors.show(problem, key="train-start")
+        with st.expander(
+            "Advanced: release, seed, recipe", icon=":material/tune:", key="train-advanced"
+        ):
+            _advanced(numbers, wanted)
+            train_recipe.draw(default, train_files.draw)
 
 
 def _nothing_to_train_on(wanted: Plan) -> None:
@@ -78,25 +96,54 @@ def _nothing_to_train_on(wanted: Plan) -> None:
         st.page_link("pages/review.py", label="Review variants")
 
 
-def _promise(wanted: Plan, text: str) -> str:
+def _promise(wanted: Plan, text: str, *, busy: bool) -> str:
     """What the click will do, and about how long it takes."""
     try:
         recipe = parse_recipe(text)
+        left = _narrowed(wanted, recipe)
+        _require_a_batch(left, recipe)
     except HedgerowError as error:
         return f"The recipe below can't be used yet. {error}"
     with reading(project.engine()) as session:
-        guess = estimate(session, wanted, recipe)
-    rows = wanted.rows(recipe)
-    if wanted.release is None:
-        source = f"a first release, made from the {wanted.variants:,} accepted variants"
-    else:
-        source = f"release {wanted.release}"
+        guess = estimate(session, left, recipe)
     judged = f"going by run {guess.by_run}" if guess.by_run else "on two free cores"
+    wait = " It waits until the training under way has ended." if busy else ""
     return (
-        f"Trains {recipe.base_encoder} on {source}: {recipe.steps(rows):,} steps with "
-        f"{recipe.batch_size} of its {rows:,} {recipe.rows} each. Takes "
-        f"{run_view.duration(guess.seconds)}, {judged}; you can close the browser meanwhile."
+        f"Trains {recipe.base_encoder} on {_source(wanted)}: {_amount(wanted, left, recipe)}. "
+        f"Takes {run_view.duration(guess.seconds)}, {judged}; you can close the browser "
+        f"meanwhile.{wait}"
     )
+
+
+def _require_a_batch(left: Plan, recipe: Recipe) -> None:
+    if left.anchors < recipe.batch_size:
+        raise HedgerowError(
+            f"Expected at least as many anchors with both sides as a batch has {recipe.rows} "
+            f"({recipe.batch_size}), found {left.anchors:,}; lower batch_size, or leave out less."
+        )
+
+
+def _source(wanted: Plan) -> str:
+    if wanted.release is None:
+        return f"a first release, made from the {wanted.variants:,} accepted variants"
+    return f"release {wanted.release}"
+
+
+def _amount(wanted: Plan, left: Plan, recipe: Recipe) -> str:
+    """Steps and rows, and what the recipe leaves out of them."""
+    rows = left.rows(recipe)
+    steps = recipe.steps(rows)
+    said = f"{steps:,} steps with {recipe.batch_size} of {rows:,} {recipe.rows} each"
+    triples = f"{left.triples:,} triples"
+    if recipe.leaves_out_kinds:
+        what = "anchors with hedges" if recipe.data == "hedging" else "triples"
+        count = left.anchors if recipe.data == "hedging" else left.triples
+        triples = f"{count:,} {what} left of {wanted.triples:,} triples"
+    if recipe.max_triples is not None and recipe.max_triples < left.triples:
+        triples = f"about {recipe.max_triples:,} drawn of {triples}"
+    if recipe.max_distance is not None:
+        triples += f", without variants farther than {recipe.max_distance} characters"
+    return f"{said} ({triples})"
 
 
 def _newer(wanted: Plan, numbers: list[int]) -> None:
@@ -113,9 +160,8 @@ def _newer(wanted: Plan, numbers: list[int]) -> None:
         )
 
 
-def _advanced(numbers: list[int], wanted: Plan, default: str) -> None:
-    left, right = st.columns([1, 2])
-    with left:
+def _advanced(numbers: list[int], wanted: Plan) -> None:
+    with st.container(horizontal=True, key="train-fields-run"):
         if numbers:
             st.session_state[_RELEASE] = st.selectbox(
                 "Release", numbers, index=numbers.index(wanted.release or numbers[0]),
@@ -125,140 +171,48 @@ def _advanced(numbers: list[int], wanted: Plan, default: str) -> None:
                 st.rerun()
         st.session_state[_SEED] = st.number_input(
             "Seed", 0, LARGEST_SEED, st.session_state.get(_SEED, DEFAULT_SEED),
-            key=_SEED_BOX, help="Decides the order of the triples and the dropout: the same "
+            key=_SEED_BOX, help="Decides the draw and order of the data and the dropout: the same "
             "release, recipe and seed give the same model.",
         )  # fmt: skip
-        st.file_uploader(
-            "Use a recipe file",
-            type=["yaml", "yml"],
-            key="train-upload",
-            on_change=_upload,
-            max_upload_size=1,
-        )
-    with right:
-        _recipe(default)
-
-
-def _recipe(default: str) -> None:
-    kept = st.session_state.get(_RECIPE) or default
-    text = st.text_area(
-        "Recipe (YAML)", kept, height=340, max_chars=LARGEST_FILE,
-        key=_recipe_key(default),
-    )  # fmt: skip
-    edited = "" if text == default else text
-    if edited != st.session_state.get(_RECIPE, ""):
-        st.session_state[_RECIPE] = edited
-        st.rerun()
-    with st.container(horizontal=True):
-        st.download_button("Download", text, "recipe.yaml", "text/yaml", on_click="ignore")
-        st.button("Back to the defaults", on_click=use_recipe, args=("",), disabled=not edited)
-
-
-def _recipe_key(default: str) -> str:
-    """The text box's key; a new one where the text came from elsewhere: a box keeps its own."""
-    return f"train-yaml-{st.session_state.get('train_yaml', 0)}-{hash(default)}"
 
 
 def _release_key(numbers: list[int]) -> str:
     return f"train-release-{len(numbers)}"
 
 
-def use_recipe(text: str) -> None:
-    """Put a recipe into the text box; an empty one means the default."""
-    st.session_state[_RECIPE] = text
-    st.session_state["train_yaml"] = st.session_state.get("train_yaml", 0) + 1
-
-
-def _upload() -> None:
-    file = st.session_state.get("train-upload")
-    if file is None:
-        return
-    try:
-        if file.size > LARGEST_FILE:
-            raise HedgerowError(f"{file.name} is too large for a recipe.")
-        use_recipe(file.getvalue().decode("utf-8-sig"))
-    except UnicodeDecodeError:
-        st.session_state[_PROBLEM] = f"Expected UTF-8 text in {file.name}; save it as UTF-8."
-    except HedgerowError as error:
-        st.session_state[_PROBLEM] = str(error)
-
-
-def _start(release: int | None, default: str, release_key: str) -> None:
+def _start(wanted: Plan, default: str, release_key: str) -> None:
     """Store the run and start its process; a problem is told beside the button, nothing is lost.
 
     What was typed last is read from its boxes: the page may not have been drawn since.
     """
     state = st.session_state
-    text = state.get(_recipe_key(default)) or state.get(_RECIPE) or default
+    train_recipe.take_up()
     try:
-        recipe: Recipe = parse_recipe(text)
+        recipe = parse_recipe(train_recipe.text(default))
+        chosen = state.get(release_key, wanted.release)
+        _require_a_batch(_narrowed(_plan([chosen] if chosen else []), recipe), recipe)
         with writing(project.engine()) as session:
-            for run in list_runs(session, kind=KIND):
-                if run.state in UNFINISHED:
-                    raise HedgerowError(f"Run {run.id} is training already; wait for its end.")
+            under_way = [r for r in list_runs(session, kind=KIND, limit=QUEUE) if is_unfinished(r)]
             run = request_training(
-                session, release_number=state.get(release_key, release), recipe=recipe,
+                session, release_number=chosen, recipe=recipe,
                 seed=int(state.get(_SEED_BOX, state.get(_SEED, DEFAULT_SEED))),
                 requested_by=signin.reviewer_id(),
             )  # fmt: skip
+            _refuse_a_double(run, under_way)
         background.start_process_of(run)
     except HedgerowError as error:
-        st.session_state[_PROBLEM] = str(error)
+        state[_PROBLEM] = str(error)
 
 
-def start_again(run: Run) -> None:
-    """Start a training that stopped before its end anew."""
-    try:
-        background.start_again(run)
-    except HedgerowError as error:
-        st.session_state[_PROBLEM] = str(error)
+def is_unfinished(run: Run) -> bool:
+    """Whether a run waits or is at work."""
+    return run.state in UNFINISHED
 
 
-def probes() -> None:
-    """The user's own sentence pairs: add, list, remove; each stored at once."""
-    with reading(project.engine()) as session:
-        stored = own_probes(session)
-    count = f" ({len(stored)})" if stored else ""
-    problem = st.session_state.pop(_PROBE_PROBLEM, "")
-    with st.expander(
-        f"Your own sentence pairs{count}", icon=":material/compare_arrows:",
-        expanded=bool(problem), key="train-probes",
-    ):  # fmt: skip
-        st.caption("Every training measures their similarity before and after, beside Figure 1.")
-        for pair in stored:
-            _probe(pair)
-        with st.form("train-probe", border=False):
-            first, second, add = st.columns([5, 5, 1], vertical_alignment="bottom")
-            first.text_input("First sentence", key=_ANCHOR, max_chars=MAX_TEXT)
-            second.text_input("Second sentence", key=_TEXT, max_chars=MAX_TEXT)
-            add.form_submit_button("Add", on_click=_add_probe, width="stretch")
-        if problem:
-            errors.show(problem)
-
-
-def _probe(pair: StoredProbe) -> None:
-    first, second, remove = st.columns([5, 5, 1], vertical_alignment="center")
-    first.text(pair.probe.anchor)
-    second.text(pair.probe.text)
-    remove.button(
-        "Remove", key=f"train-probe-{pair.id}", on_click=_remove_probe, args=(pair.id,),
-        width="stretch", type="tertiary",
-    )  # fmt: skip
-
-
-def _add_probe() -> None:
-    try:
-        with writing(project.engine()) as session:
-            add_own_probe(
-                session, anchor=st.session_state[_ANCHOR], text=st.session_state[_TEXT],
-                author_id=signin.reviewer_id(),
-            )  # fmt: skip
-    except HedgerowError as error:
-        st.session_state[_PROBE_PROBLEM] = str(error)
-    else:
-        st.session_state[_ANCHOR] = st.session_state[_TEXT] = ""
-
-
-def _remove_probe(probe_id: int) -> None:
-    with writing(project.engine()) as session:
-        remove_own_probe(session, probe_id)
+def _refuse_a_double(run: Run, under_way: list[Run]) -> None:
+    for other in under_way:
+        if (other.inputs, other.parameters) == (run.inputs, run.parameters):
+            raise HedgerowError(
+                f"Run {other.id} is training just that already; change the recipe, the release "
+                "or the seed."
+            )

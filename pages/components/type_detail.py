@@ -51,8 +51,9 @@ def _facts(entry: VariantType) -> None:
     st.text(entry.definition)
     cue = known_cue(entry.example, cue_list(entry)) if entry.needs_cue else None
     markup.show(card.pair(entry.example_anchor, entry.example, cue=cue))
-    st.markdown("**In the prompt**")
-    st.text(entry.prompt_line)
+    if not entry.imported:
+        st.markdown("**In the prompt**")
+        st.text(entry.prompt_line)
     st.markdown("**Surface check**")
     st.text("\n".join(in_words(entry.surface_check)))
 
@@ -110,7 +111,9 @@ def _acts(entry: VariantType, variants: int) -> None:
             )  # fmt: skip
             st.text("Out of use, with its variants.")
             return
-        if st.button("Generate variants", key="type-generate", icon=":material/edit_note:"):
+        if entry.imported:
+            st.text("Comes with imported anchors; no model and no rule is asked for it.")
+        elif st.button("Generate variants", key="type-generate", icon=":material/edit_note:"):
             _generate(entry)
         st.button("Change", key="type-change", icon=":material/edit:", on_click=_change,
                   args=(entry,))  # fmt: skip

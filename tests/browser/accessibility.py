@@ -5,6 +5,8 @@ from typing import Any
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page
 
+from tests.browser.walk import settle
+
 REPORTED = {"serious", "critical"}
 ALSO = {"heading-order"}
 """Less than serious to axe, but how people who listen to a page find their way on it."""
@@ -12,6 +14,9 @@ ALSO = {"heading-order"}
 ALL_RULES: dict[str, Any] = {"resultTypes": ["violations"]}
 COLOURS: dict[str, Any] = ALL_RULES | {"runOnly": ["color-contrast", "link-in-text-block"]}
 """The rules whose outcome depends on light or dark."""
+
+MOMENT = 500
+"""Milliseconds after which a page that was about to run anew is doing so."""
 
 LET_OFF = {
     # Vega gives the marks of an SVG chart roles without names. The chart as a whole has our words.
@@ -21,7 +26,16 @@ LET_OFF = {
 
 
 def axe(page: Page, options: dict[str, Any] = ALL_RULES) -> list[str]:
-    """What axe finds on the page as it is, one line an element."""
+    """What axe finds on the page, one line an element; not what passes: a page that is being drawn
+    anew is pale for a moment."""
+    if not _found(page, options):
+        return []
+    page.wait_for_timeout(MOMENT)
+    settle(page)
+    return _found(page, options)
+
+
+def _found(page: Page, options: dict[str, Any]) -> list[str]:
     return [
         f"{violation['id']}: {node['html'][:160]}"
         for violation in Axe().run(page, options=options).response["violations"]

@@ -96,6 +96,36 @@ def test_who_reviews_is_the_author(file: Path, home: Path, monkeypatch: pytest.M
         assert connection.execute(query).fetchall() == [("Ada",)]
 
 
+NLI = (
+    "premise,entailment,negative\nA dog runs on the beach.,An animal is outside.,No dog runs.\n"
+    "A man plays the guitar.,yes,\n"
+)
+
+
+def test_entailments_and_contradictions_come_along(home: Path) -> None:
+    ask("init", "--empty")
+    file = home / "nli.csv"
+    file.write_text(NLI, "utf-8")
+    shown = said("anchors", "add", str(file), "--dry-run")
+    assert "Would add 1 entailment from the column 'entailment', pending." in shown
+    assert "left out: 1 not a sentence" in shown
+    answer = ask("anchors", "add", str(file), "--entailment", "", "--accept-originals")
+    assert answer["added"] == 2 and answer["originals"] == {
+        "columns": {"contradiction": "negative"}, "added": {"contradiction": 1}, "left_out": {},
+    }  # fmt: skip
+    assert ask("anchors", "add", str(file), "--accept-originals")["originals"]["added"] == {
+        "entailment": 1, "contradiction": 0,
+    }  # fmt: skip
+    types = ask("status")["variants"]
+    assert types["entailment"]["accepted"] == types["contradiction"]["accepted"] == 1
+    assert ask("anchors", "add", str(file))["originals"]["left_out"] == {
+        "there": 2, "no_sentence": 1,
+    }  # fmt: skip
+    assert "is asked of nobody" in complaint(
+        "generate", "--provider", "rules", "--types", "entailment"
+    )
+
+
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
@@ -106,6 +136,8 @@ def test_who_reviews_is_the_author(file: Path, home: Path, monkeypatch: pytest.M
         (["."], "Is a directory"),
         (["mine.csv", "--format", "parquet"], "does not begin like one"),
         (["mine.csv", "--licence", "X"], "give the same licence"),
+        (["mine.csv", "--entailment", "x"], "'x' in mine.csv"),
+        (["mine.csv", "--contradiction", "text"], "found 'text' twice"),
     ],
 )
 def test_what_goes_wrong_is_one_sentence_and_adds_nothing(

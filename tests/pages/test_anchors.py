@@ -12,7 +12,7 @@ from curation.anchor_import import RUN_KIND, About, add_anchors
 from curation.anchor_preview import preview
 from curation.anchor_sample import lengths
 from db.engine import reading, writing
-from db.models import Anchor, AnchorRevision, Reviewer, Run, Source
+from db.models import Anchor, AnchorRevision, Reviewer, Run, Source, Status, Variant
 from pages.components import project
 from pages.components.anchor_rows import chart, in_words
 from tests.pages.conftest import OpenPage, unsafe_texts
@@ -189,6 +189,45 @@ def test_anchors_without_variants_are_the_next_step(
     assert overview.dataframe[0].value["Anchors"].tolist()[-1] == 2
     with reading(app_engine) as session:
         assert session.execute(select(func.count()).select_from(Anchor)).scalar_one() == 2
+
+
+NLI = (
+    "premise,entailment,contradiction\n"
+    "A dog runs on the beach.,An animal is outside.,No dog runs.\n"
+    f'A man plays the guitar.,"{HOSTILE}",\n'
+)
+
+
+def test_entailments_and_contradictions_come_beside_their_anchors(
+    page: AppTest, app_engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started: list[str] = []
+    monkeypatch.setattr("pages.components.background.ensure", started.append)
+    app = upload(page, NLI, "nli.csv")
+    assert not app.exception
+    assert "Beside them: 2 entailments and 1 contradiction." in texts(app)
+    widget(app.selectbox, "anchors-contradiction").select_index(0).run()
+    assert "Beside them: 2 entailments." in texts(app)
+    widget(app.checkbox, "anchors-accept").check().run()
+    assert app.button(key="anchors-add").label == "Add 2 anchors and 2 variants"
+    app.button(key="anchors-add").click().run()
+    assert not app.exception and started == ["diagnose"]
+    assert "Added 2 anchors and 2 variants of the source 'nli'." in texts(app)
+    assert "**bold**" not in unsafe_texts(app)
+    with reading(app_engine) as session:
+        query = select(col(Variant.type_id), col(Variant.text), col(Variant.status))
+        assert {tuple(row) for row in session.execute(query)} == {
+            ("entailment", "An animal is outside.", Status.ACCEPTED),
+            ("entailment", HOSTILE, Status.ACCEPTED),
+        }
+    app.button(key="anchors-browse").click().run()
+    assert app.session_state["show"] == "In use" and "2 anchors." in texts(app)
+    app.session_state["part"] = "Add"
+    app = upload(app.run(), NLI, "nli.csv")
+    assert "Beside them: 0 entailments and 1 contradiction. Left out: 2 there already." in texts(
+        app
+    )
+    assert app.button(key="anchors-add").label == "Add 0 anchors and 1 variant"
 
 
 def test_the_chart_shows_these_beside_the_paper() -> None:

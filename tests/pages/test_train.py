@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import timedelta
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from sqlalchemy import Engine, select, update
 from sqlalchemy.engine import URL
 from sqlmodel import col
 from streamlit.testing.v1 import AppTest
+from streamlit.testing.v1.element_tree import TextArea
 
 from curation.release import create_release, list_releases
 from db.columns import now
@@ -19,17 +21,21 @@ from db.migrate import upgrade
 from db.models import Encoder, Run, RunMetric, RunState, Split, Variant, VariantCosine
 from db.runs import get_run, list_runs, log_file
 from db.settings import load_settings
-from pages.components import charts, run_view
+from pages.components import charts, run_view, train_recipe
 from pages.components.palette import palette
+from pages.components.train_sections import RESULTS, SECTION, TRAIN
 from tests.curation.families import add_family, add_plain_family
+from training.checkpoints import Place
 from training.figures import Part
 from training.plan import KIND
 from training.probes import add_own_probe, ensure_figure_1, own_probes, save_probe_cosines
 from training.recipe import Recipe
+from training.recipe_text import parse_recipe
 from training.runs import request_training
 from training.similarity import DistributionRow, Probe, ProbeRow, figure_1_rows, probe_rows
 
 APP = Path(__file__).parents[2] / "app.py"
+DEFAULT = Recipe()
 HOSTILE = '<img src=x onerror="alert(1)"> **bold** $x^2$ :red[text] [link](javascript:alert(1))'
 
 
@@ -65,8 +71,9 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return numbers
 
 
-def page() -> AppTest:
+def page(section: str = TRAIN) -> AppTest:
     test = AppTest.from_file(str(APP), default_timeout=60).run()
+    test.session_state[SECTION] = section
     return test.switch_page("pages/train.py").run()
 
 
@@ -110,31 +117,122 @@ def test_one_click_makes_a_release_and_starts_the_default_training(
     assert not test.exception
     with reading(project) as session:
         (run,) = list_runs(session, kind=KIND)
-        assert run.parameters["recipe"] == Recipe(batch_size=9).model_dump(mode="json")
+        assert run.parameters["recipe"] == DEFAULT.model_dump(mode="json")
         assert len(list_releases(session)) == 1
     assert started == [run.id]
     assert "Waiting for its process" in told(test)
 
 
-def recipe_box(test: AppTest) -> AppTest:
-    return next(area for area in test.text_area if area.label == "Recipe (YAML)")
+def box(test: AppTest) -> TextArea:
+    """The recipe's text."""
+    return test.text_area("train-yaml")
 
 
 def test_a_wrong_recipe_is_told_in_one_sentence_and_not_lost(
     project: Engine, started: list[int]
 ) -> None:
     test = page()
-    recipe_box(test).set_value("epoch: 3").run()
+    box(test).set_value("epoch: 3").run()
     assert "The recipe has no key 'epoch'" in told(test)
+    assert "fields above rest" in told(test)
+    assert test.number_input("train-field-epochs").disabled
     test.button("train-click").click().run()
-    assert told(test).count("no key 'epoch'") == 2  # beside the button, and in the error box
-    assert recipe_box(test).value == "epoch: 3"
+    # Beside the button, above the box, and in the error box.
+    assert told(test).count("no key 'epoch'") == 3
+    assert box(test).value == "epoch: 3"
     assert started == []
-    recipe_box(test).set_value("epochs: 3\nbatch_size: 4").run()
+    box(test).set_value("epochs: 3\nbatch_size: 4").run()
     test.button("train-click").click().run()
     with reading(project) as session:
         (run,) = list_runs(session, kind=KIND)
     assert run.parameters["recipe"] == Recipe(epochs=3, batch_size=4).model_dump(mode="json")
+
+
+def test_fields_and_yaml_are_one_recipe(project: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(train_recipe, "ECHO_SECONDS", 0.0)
+    test = page()
+    box(test).set_value("epochs: 3\nbatch_size: 4\nlora_rank: 8").run()
+    assert test.number_input("train-field-epochs").value == 3.0
+    assert test.number_input("train-field-lora_rank").value == 8
+    test.number_input("train-field-epochs").set_value(5.0).run()
+    test.selectbox("train-field-data").set_value("negation").run()
+    test.number_input("train-field-lora_rank").set_value(None).run()
+    test.selectbox("train-field-early_stopping").set_value("families").run()
+    wanted = Recipe(epochs=5, batch_size=4, data="negation", early_stopping="families")
+    assert parse_recipe(box(test).value) == wanted
+    assert not test.exception
+
+
+def test_what_a_browser_still_showed_is_nobodys_change(
+    project: Engine, started: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The button is clicked before the browser knows that the text has changed the fields."""
+    monkeypatch.setattr(train_recipe, "ECHO_SECONDS", 60.0)
+    test = page()
+    old = test.number_input("train-field-epochs").value
+    box(test).set_value("epochs: 3\nbatch_size: 4").run()
+    test.number_input("train-field-epochs").set_value(old)
+    test.button("train-click").click().run()
+    with reading(project) as session:
+        (run,) = list_runs(session, kind=KIND)
+    assert run.parameters["recipe"] == Recipe(epochs=3, batch_size=4).model_dump(mode="json")
+    test.number_input("train-field-epochs").set_value(5.0).run()
+    assert parse_recipe(box(test).value) == Recipe(epochs=5, batch_size=4)
+
+
+def test_a_field_that_the_recipe_refuses_changes_nothing(project: Engine) -> None:
+    test = page()
+    box(test).set_value("batch_size: 4\nmax_triples: 6").run()
+    test.number_input("train-field-batch_size").set_value(9).run()
+    assert "max_triples (6) must be at least batch_size (9)" in told(test)
+    assert test.number_input("train-field-batch_size").value == 4
+    assert parse_recipe(box(test).value) == Recipe(batch_size=4, max_triples=6)
+
+
+def test_what_was_edited_outlives_a_look_at_another_section(project: Engine) -> None:
+    test = page()
+    test.number_input("train-field-epochs").set_value(7.0).run()
+    test.segmented_control(SECTION).set_value(RESULTS).run()
+    assert "No training has ended yet" in told(test)
+    test.segmented_control(SECTION).set_value(TRAIN).run()
+    assert test.number_input("train-field-epochs").value == 7.0
+    next(button for button in test.button if button.label == "Back to the defaults").click().run()
+    assert test.number_input("train-field-epochs").value == Recipe().epochs
+
+
+def test_every_key_of_the_recipe_is_explained(project: Engine) -> None:
+    (table,) = [frame.value for frame in page().dataframe if "Meaning" in frame.value]
+    assert table["Key"].tolist() == list(Recipe.model_fields)
+    assert all(table["Meaning"])
+
+
+def test_what_the_recipe_leaves_out_is_counted(project: Engine, started: list[int]) -> None:
+    test = page()
+    assert "(18 triples)" in told(test)
+    box(test).set_value("batch_size: 4\nwithout_types: [verbal]").run()
+    assert "(9 triples left of 18 triples)" in told(test)
+    box(test).set_value("batch_size: 4\nproviders: [nobody]").run()
+    assert "found 0; lower batch_size, or leave out less" in told(test)
+    test.button("train-click").click().run()
+    assert started == []
+
+
+def test_a_file_is_kept_by_its_content_and_named_in_the_recipe(project: Engine) -> None:
+    test = page()
+    upload(test, "train-file-sts_file", b"4\tA dog.\tA hound.\n1\tA dog.\tRain.\n3\tA\tB\n")
+    assert "STS file: 3 sentence pairs" in told(test)
+    path = parse_recipe(box(test).value).sts_file
+    assert path is not None and Path(path).parent.parent == load_settings().data_folder
+    test.button("train-file-drop-sts_file").click().run()
+    assert parse_recipe(box(test).value).sts_file is None
+    upload(test, "train-file-sts_file", b"nonsense")
+    assert "some.txt: Expected" in told(test)
+    assert str(load_settings().data_folder) not in told(test)
+    assert parse_recipe(box(test).value).sts_file is None
+
+
+def upload(test: AppTest, key: str, content: bytes) -> None:
+    test.file_uploader(key).set_value(("some.txt", content, "text/plain")).run()
 
 
 def test_where_no_process_can_be_started_no_run_is_left_waiting(
@@ -148,16 +246,24 @@ def test_where_no_process_can_be_started_no_run_is_left_waiting(
         assert [run.state for run in list_runs(session)] == [RunState.CANCELLED]
 
 
-def test_a_second_training_is_not_started_beside_a_running_one(
+def test_another_training_waits_for_its_turn_and_the_same_is_refused(
     project: Engine, started: list[int]
 ) -> None:
+    first = stored_run(project, state=RunState.RUNNING, recipe=DEFAULT)
     test = page()
-    stored_run(project, state=RunState.RUNNING)  # by somebody else, meanwhile
+    assert "It waits until the training under way has ended." in told(test)
+    test.number_input("train-seed-box").set_value(1)
     test.button("train-click").click().run()
+    assert f"Run {first} is training just that already" in told(test)
+    test.number_input("train-seed-box").set_value(2)
+    test.button("train-click").click().run()
+    assert len(started) == 1
+    assert "the others wait for their turn" in told(test)
+    test.button(f"cancel-{started[0]}").click().run()
     assert not test.exception
-    assert started == []
     with reading(project) as session:
-        assert len(list_runs(session, kind=KIND)) == 1
+        assert get_run(session, started[0]).state == RunState.CANCELLED
+        assert not get_run(session, first).cancel_requested
 
 
 def test_a_running_training_shows_where_it_is_and_can_be_cancelled(project: Engine) -> None:
@@ -170,14 +276,30 @@ def test_a_running_training_shows_where_it_is_and_can_be_cancelled(project: Engi
     log.parent.mkdir(parents=True)
     log.write_text(f"first\n{HOSTILE}\n", encoding="utf-8")
     test = page()
+    assert any("first look at the held-out part" in note.value for note in test.caption)
     assert f"Training: {HOSTILE} · about 3 min left" in told(test)
     assert HOSTILE in test.code[0].value
     assert len(test.get("vega_lite_chart")) == 1
-    assert not [button for button in test.button if button.label == "Finetune"]
+    store_looks(project, run_id)
+    test.run()
+    assert len(test.get("vega_lite_chart")) == 6
     test.button(f"cancel-{run_id}").click().run()
     with reading(project) as session:
         assert get_run(session, run_id).cancel_requested
     assert test.button(f"cancel-{run_id}").disabled
+
+
+def store_looks(engine: Engine, run_id: int) -> None:
+    """Two looks at the held-out part."""
+    figures = {
+        "ranked": 0.5, "families": 0.2, "questions": 0.3, "ranked:word>verbal": 0.5, "drift": 0.0,
+        "sts": 0.8, "cosine:negation": 0.9, "cosine:negation:sd": 0.1, "cosine:hedge": 0.9,
+    }  # fmt: skip
+    with writing(engine) as session:
+        for step in (0, 20):
+            for name, value in figures.items():
+                session.add(RunMetric(run_id=run_id, name=name, step=step, value=value))
+            session.add(RunMetric(run_id=run_id, name="epoch", step=step, value=step / 20))
 
 
 def test_a_failed_training_says_why_and_can_be_started_again(
@@ -185,12 +307,35 @@ def test_a_failed_training_says_why_and_can_be_started_again(
 ) -> None:
     run_id = stored_run(project, state=RunState.FAILED, message=f"No such encoder {HOSTILE}.")
     test = page()
-    assert f"Run {run_id} failed: No such encoder {HOSTILE}." in told(test)
+    sentence = f"Run {run_id} failed: No such encoder {HOSTILE}."
+    assert sentence in told(test)
+    test.button(f"train-show-{run_id}").click().run()
+    assert sentence in told(test)
+    assert any("before anything was measured" in note.value for note in test.caption)
     test.button(f"again-{run_id}").click().run()
     assert started == [run_id]
     assert "Waiting for its process" in told(test)
     with reading(project) as session:
         assert [run.state for run in list_runs(session, kind=KIND)] == [RunState.QUEUED]
+
+
+def test_a_cut_off_training_continues_from_its_checkpoint(
+    project: Engine, started: list[int]
+) -> None:
+    run_id = stored_run(project, state=RunState.CANCELLED)
+    store_looks(project, run_id)
+    with reading(project) as session:
+        folder = load_settings().data_folder / get_run(session, run_id).folder / "checkpoint"
+    folder.mkdir(parents=True)
+    place = {"of": "it", "files": {}, "place": Place(step=20)._asdict()}
+    (folder / "place.json").write_text(json.dumps(place), encoding="utf-8")
+    assert "was cancelled; it left no result. It can go on from step 20." in told(page())
+    test = page(RESULTS)
+    assert len(test.get("vega_lite_chart")) == 5  # its curves
+    button = test.button(f"again-{run_id}")
+    assert button.label == "Continue from step 20"
+    button.click().run()
+    assert started == [run_id]
 
 
 @pytest.mark.parametrize(
@@ -203,6 +348,12 @@ def test_a_failed_training_says_why_and_can_be_started_again(
 def test_what_was_cut_off_is_told(project: Engine, state: RunState, sentence: str) -> None:
     stored_run(project, state=state)
     assert sentence in told(page())
+
+
+HELD_OUT = {
+    "before": {"ranked": 0.5, "drift": 0.0}, "after": {"ranked": 0.925, "drift": 0.02},
+    "of": {"ranked": 1234, "drift": 200},
+}  # fmt: skip
 
 
 def finished_run(engine: Engine) -> int:
@@ -226,7 +377,8 @@ def finished_run(engine: Engine) -> int:
         run = get_run(session, run_id)
         run.result = {
             "run": run_id, "model": f"{run.folder}/model", "release": 1, "triples": 18,
-            "steps": 3, "seconds": 61.0, "before_encoder_id": ids[0], "encoder_id": ids[1],
+            "steps": 3, "kept_step": 2, "seconds": 61.0, "held_out": HELD_OUT,
+            "before_encoder_id": ids[0], "encoder_id": ids[1],
             "sampled": {part.value: {"measured": 27, "of": 9_000} for part in Part},
         }  # fmt: skip
     return run_id
@@ -234,16 +386,25 @@ def finished_run(engine: Engine) -> int:
 
 def test_a_finished_training_shows_figures_and_model(project: Engine) -> None:
     run_id = finished_run(project)
+    store_looks(project, run_id)
     test = page()
+    assert "it ranks 92.5% right; its base encoder 50.0%" in told(test)
+    test.button(f"train-show-{run_id}").click().run()
     text = told(test)
     assert [element.value for element in test.header] == [
-        "Figure 1", "Anchor and variant, by type", "The model",
+        "On the held-out part", "Figure 1", "Anchor and variant, by type", "The trade-off",
+        "While it trained", "The model", "The recipe",
     ]  # fmt: skip
-    assert len(test.get("vega_lite_chart")) == 3
+    assert test.query_params["run"] == str(run_id)
+    ranked, drift = test.table[0].value.to_dict("records")
+    assert (ranked["Before"], ranked["After"], ranked["Of"]) == ("50.0%", "92.5%", "1,234 triples")
+    assert (drift["After"], drift["Of"]) == ("0.020", "200 sentences")
+    assert len(test.get("vega_lite_chart")) == 3 + 5
     model = load_settings().data_folder / f"runs/{run_id:05d}-train" / "model"
     assert f"SentenceTransformer({str(model)!r})" in test.code[0].value
     assert f"The model is not at {model} any more." in text
-    assert "3 steps with 32 triples each, drawn from the 18 of release 1 with seed 1" in text
+    assert "Trained in 3 steps, of which step 2 was the best and is kept" in text
+    assert "on 18 triples of release 1 with seed 1" in text
     assert any("A random 27 of this part's 9,000" in note.value for note in test.caption)
     assert test.dataframe[0].value["Change"].tolist() == [-0.1] * 3
     (link,) = test.get("page_link")
@@ -251,25 +412,57 @@ def test_a_finished_training_shows_figures_and_model(project: Engine) -> None:
     assert link.proto.query_string.startswith("a=")
 
 
+def test_a_training_by_an_older_version_still_opens(project: Engine) -> None:
+    run_id = finished_run(project)
+    with writing(project) as session:
+        run = get_run(session, run_id)
+        run.result = {k: v for k, v in run.result.items() if k not in ("held_out", "kept_step")}
+        older = {"version": 1, "base_encoder": "all-MiniLM-L6-v2", "batch_size": 8}
+        run.parameters = {**run.parameters, "recipe": older}
+    test = page(RESULTS)
+    assert "measured nothing on held-out anchors" in told(test)
+    assert "loss: triples" in "".join(code.value for code in test.code)
+    next(button for button in test.button if button.label.startswith("Use this")).click().run()
+    assert parse_recipe(box(test).value) == Recipe.model_validate(older)
+
+
 def test_hostile_texts_of_a_finished_training_reach_no_markdown(project: Engine) -> None:
     finished_run(project)
-    test = page()
-    assert any(HOSTILE in element.value for element in test.text)
-    rendered = [*test.markdown, *test.caption, *test.title, *test.header]
-    assert not [element for element in rendered if "onerror" in element.value]
-    assert not [expander for expander in test.expander if "onerror" in expander.label]
+    assert HOSTILE in told(page())
+    for test in (page(), page(RESULTS)):
+        rendered = [*test.markdown, *test.caption, *test.title, *test.header]
+        assert not [element for element in rendered if "onerror" in element.value]
+        assert not [expander for expander in test.expander if "onerror" in expander.label]
 
 
-def test_when_a_followed_training_ends_its_results_are_shown(project: Engine) -> None:
+def test_when_followed_trainings_end_each_is_mentioned(project: Engine) -> None:
     old = finished_run(project)
-    new = stored_run(project, state=RunState.RUNNING)
+    runs = [stored_run(project, state=RunState.RUNNING) for _ in range(2)]
     test = page()
-    assert test.selectbox("train-chosen").value == old
+    assert f"Run {old} is done" not in told(test)
     with writing(project) as session:
-        session.execute(update(Run).where(col(Run.id) == new).values(state=RunState.FAILED))
+        ended = col(Run.id).in_(runs)
+        session.execute(update(Run).where(ended).values(state=RunState.FAILED, message="No."))
     test.run()
-    assert not test.exception
-    assert test.selectbox("train-chosen").value == new
+    for run_id in runs:
+        assert f"Run {run_id} failed: No." in told(test)
+    test.button(f"train-show-{runs[0]}").click().run()
+    assert test.selectbox(f"train-run-{runs[1]}").value == runs[0]
+
+
+def test_a_link_leads_to_the_results_of_its_run(project: Engine) -> None:
+    old = stored_run(project, state=RunState.FAILED, message="The first.")
+    stored_run(project, state=RunState.FAILED, message="The second.")
+    test = AppTest.from_file(str(APP), default_timeout=60)
+    test.run()
+    test.query_params["run"] = str(old)
+    test.session_state[SECTION] = RESULTS
+    test.switch_page("pages/train.py").run()
+    assert "The first." in told(test)
+    (choice,) = [box for box in test.selectbox if box.label == "Results of"]
+    choice.set_value(old + 1).run()
+    assert "The second." in told(test)
+    assert test.query_params["run"] == str(old + 1)
 
 
 def test_own_probes_are_stored_at_once_and_a_problem_loses_nothing(project: Engine) -> None:

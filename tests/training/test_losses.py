@@ -1,13 +1,25 @@
 """The losses over families, against the sums of Equation 1 written out."""
 
 import math
+from collections.abc import Callable, Sequence
 
 import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from training.losses import EQUATION_1, Member, Role, Weights, contrastive, flatten
+from training.losses import (
+    EQUATION_1,
+    Batch,
+    Member,
+    Role,
+    Weights,
+    contrastive,
+    flatten,
+    objective,
+    weights_of,
+)
+from training.recipe import Recipe
 
 SIDES = [Role.ANCHOR, Role.PARAPHRASE, Role.HEDGE]
 SYMMETRIC = Weights(
@@ -40,30 +52,47 @@ def written_out(vectors: torch.Tensor, families: Families, scale: float, weights
     for members in families:
         for query in members:
             own = [m for m in members if (m.role == Role.NEGATION) == (query.role == Role.NEGATION)]
-            texts = {m.text for m in own}
             against = [m for m in members if m not in own]
             against += [
                 m for other in families if other is not members for m in other
-                if m.role != Role.ANCHOR and m.text not in texts
+                if m.role != Role.ANCHOR
             ]  # fmt: skip
-            below = sum(e(query, m) for m in against)
+            own_texts = {m.text for m in own}
+            below = sum(e(query, m) for m in against if m.text not in own_texts)
             for positive in own:
                 weight = weights.pairs.get((query.role, positive.role), 0.0)
                 if weight and positive.text != query.text:
                     value = e(query, positive)
                     losses -= weight * math.log(value / (value + below))
                     total += weight
-    return losses / total if total else 0.0
+    orders = [
+        -math.log(e(members[0], good) / (e(members[0], good) + sum(e(members[0], m) for m in weak)))
+        for members in families
+        if (weak := [m for m in members if m.role == Role.HEDGE])
+        for good in members
+        if good.role == Role.PARAPHRASE
+    ]
+    order = weights.order * sum(orders) / len(orders) if orders else 0.0
+    return (losses / total if total else 0.0) + order
 
 
 @st.composite
 def batches(draw: st.DrawFn) -> Families:
+    """Families, some of which have a text in common."""
     roles = st.lists(st.sampled_from(list(Role)[1:]), max_size=4)
-    return [family(number, *draw(roles)) for number in range(draw(st.integers(1, 4)))]
+    families = [family(number, *draw(roles)) for number in range(draw(st.integers(1, 4)))]
+    for members in families:
+        if draw(st.booleans()):
+            members.append(Member("shared", draw(st.sampled_from(list(Role)[1:]))))
+    return families
 
 
 @settings(max_examples=60, deadline=None)
-@given(batches(), st.sampled_from([EQUATION_1, SYMMETRIC]), st.sampled_from([1.0, 20.0]))
+@given(
+    batches(),
+    st.sampled_from([EQUATION_1, SYMMETRIC, SYMMETRIC._replace(order=0.5)]),
+    st.sampled_from([1.0, 20.0]),
+)
 def test_every_comparison_counts_once(families: Families, weights: Weights, scale: float) -> None:
     batch = flatten(families)
     vectors = embeddings_of(len(batch.texts))
@@ -88,7 +117,9 @@ def test_one_positive_and_one_negative_are_the_papers_equation() -> None:
     vectors = embeddings_of(3)
     found = contrastive(vectors, flatten([members]), scale=10.0, weights=EQUATION_1)
     good, bad = (10 * float(vectors[0] @ vectors[place]) for place in (1, 2))
-    assert float(found) == pytest.approx(-math.log(math.exp(good) / (math.exp(good) + math.exp(bad))))
+    assert float(found) == pytest.approx(
+        -math.log(math.exp(good) / (math.exp(good) + math.exp(bad)))
+    )
 
 
 @pytest.mark.parametrize("roles", [[], [Role.NEGATION], [Role.HEDGE]])
@@ -122,3 +153,108 @@ def test_order_pulls_paraphrases_before_hedges() -> None:
     right = contrastive(near, batch, scale=10.0, weights=weights)
     swapped = contrastive(near[[0, 2, 1]], batch, scale=10.0, weights=weights)
     assert float(right) < 0.01 < 9 < float(swapped)
+
+
+LIKE_TRIPLES = Recipe(loss="family", order_weight=0, hedge_weight=1)
+
+
+def with_gradient(
+    families: Sequence[Sequence[Member]], loss: Callable[[torch.Tensor, Batch], torch.Tensor]
+) -> tuple[float, torch.Tensor]:
+    """A loss, and its gradient by what the encoder gives before that is brought to length 1."""
+    batch = flatten(families)
+    raw = (1.5 * embeddings_of(len(batch.texts))).requires_grad_()
+    value = loss(torch.nn.functional.normalize(raw, dim=1), batch)
+    value.backward()
+    assert raw.grad is not None
+    return float(value.detach()), raw.grad
+
+
+def ours(recipe: Recipe, families: Families) -> tuple[float, torch.Tensor]:
+    return with_gradient(families, objective(recipe, None))  # type: ignore[arg-type]
+
+
+def librarys(
+    families: Families, scale: float, *columns: Sequence[Role]
+) -> tuple[float, torch.Tensor]:
+    """sentence-transformers' loss on columns of the texts that have one of these roles."""
+    from sentence_transformers.sentence_transformer.losses import MultipleNegativesRankingLoss
+
+    def loss(vectors: torch.Tensor, batch: Batch) -> torch.Tensor:
+        rows = list(zip(batch.text.tolist(), batch.role.tolist(), strict=True))
+        chosen = [vectors[[place for place, role in rows if role in roles]] for roles in columns]
+        library = MultipleNegativesRankingLoss(None, scale=scale)  # type: ignore[arg-type]
+        return library.compute_loss_from_embeddings(chosen, torch.empty(0))
+
+    return with_gradient(families, loss)
+
+
+def assert_same(first: tuple[float, torch.Tensor], second: tuple[float, torch.Tensor]) -> None:
+    assert first[0] == pytest.approx(second[0], rel=1e-5)
+    assert first[0] > 0
+    torch.testing.assert_close(first[1], second[1], atol=1e-5, rtol=1e-4)
+
+
+ANCHOR, POSITIVE, NEGATIVE = [Role.ANCHOR], [Role.HEDGE, Role.PARAPHRASE], [Role.NEGATION]
+
+
+@pytest.mark.parametrize("scale", [5.0, 20.0])
+@pytest.mark.parametrize("rows", [1, 2, 7])
+def test_one_positive_and_one_negative_each_are_the_librarys_loss(rows: int, scale: float) -> None:
+    """'family', 'triples' and MultipleNegativesRankingLoss, in value and gradient."""
+    kinds = (Role.HEDGE, Role.PARAPHRASE)
+    families = [family(n, kinds[n % 2], Role.NEGATION) for n in range(rows)]
+    expected = librarys(families, scale, ANCHOR, POSITIVE, NEGATIVE)
+    for loss in ("family", "triples"):
+        recipe = LIKE_TRIPLES.with_overrides([f"loss={loss}", f"scale={scale}"])
+        assert_same(ours(recipe, families), expected)
+
+
+def test_pairs_are_compared_with_other_anchors_alone() -> None:
+    families = [family(n, Role.HEDGE) for n in range(5)]
+    expected = librarys(families, 20.0, ANCHOR, POSITIVE)
+    for loss in ("family", "triples"):
+        recipe = LIKE_TRIPLES.with_overrides([f"loss={loss}", "scale=20"])
+        assert_same(ours(recipe, families), expected)
+
+
+def test_triples_and_pairs_in_one_batch_are_compared_with_all_there_is() -> None:
+    """As where only some anchors have an original contradiction (data mode 'hedging')."""
+    families = [family(n, Role.HEDGE, *([Role.NEGATION] if n % 3 else [])) for n in range(6)]
+    flat = ours(LIKE_TRIPLES.with_overrides(["loss=triples"]), families)
+    assert_same(flat, ours(LIKE_TRIPLES, families))
+
+
+def test_the_recipe_says_what_comparisons_count() -> None:
+    recipe = Recipe(loss="symmetric", hedge_weight=0.5, negation_weight=3, order_weight=2)
+    weights = weights_of(recipe)
+    assert weights.order == 2
+    assert weights.pairs[Role.NEGATION, Role.NEGATION] == 3
+    for query in SIDES:
+        for positive in SIDES:
+            expected = 0.5 if Role.HEDGE in (query, positive) else 1
+            assert weights.pairs[query, positive] == expected
+    assert len(weights.pairs) == 10
+    assert weights_of(LIKE_TRIPLES) == EQUATION_1
+    assert weights_of(recipe.with_overrides(["loss=family"])).pairs == {
+        (Role.ANCHOR, Role.PARAPHRASE): 1, (Role.ANCHOR, Role.HEDGE): 0.5,
+    }  # fmt: skip
+
+
+def test_a_weight_of_nothing_leaves_the_comparison_out() -> None:
+    """Without other families, whose negatives they would be."""
+    families = [family(0, Role.PARAPHRASE, Role.NEGATION, Role.HEDGE)]
+    recipe = LIKE_TRIPLES.with_overrides(["hedge_weight=0"])
+    value, gradient = ours(recipe, families)
+    assert value > 0 and float(gradient[1].abs().sum()) > 0
+    assert float(gradient[3].abs().sum()) == 0
+
+
+def test_a_batch_points_each_row_to_its_text() -> None:
+    families = [[*family(n, Role.HEDGE), Member("shared", Role.NEGATION)] for n in range(2)]
+    batch: Batch = flatten(families)
+    rows = [member for members in families for member in members]
+    assert [batch.texts[place] for place in batch.text] == [member.text for member in rows]
+    assert batch.role.tolist() == [member.role for member in rows]
+    assert batch.family.tolist() == [0, 0, 0, 1, 1, 1]
+    assert len(batch.texts) == len(set(batch.texts)) == 5

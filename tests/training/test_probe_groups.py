@@ -130,6 +130,8 @@ def test_scores_count_groups_whose_contradiction_is_least_similar() -> None:
     )
     assert (found.ranked, found.below_weakened) == pytest.approx((1 / 3, 1 / 3))
     assert found.below_affirmed == 1.0
+    assert found.affirmed_first == 1.0
+    assert score(groups, [0.1, 0.7, 0.5, 0.6, 0.5, 0.7, 0.4, 0.4, 0.4]).affirmed_first == 1 / 3
     assert found.margin == pytest.approx((0.4 - 0.1 + 0.0) / 3)
 
 

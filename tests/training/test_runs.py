@@ -14,12 +14,13 @@ from db.engine import reading, writing
 from db.errors import HedgerowError
 from db.execution import RunContext
 from db.models import Encoder, ProbeCosine, Run, RunMetric, RunState, Split, VariantCosine
-from db.runs import get_run, request_cancel, requeue
+from db.runs import get_run, metrics, request_cancel, requeue
 from db.settings import Settings
 from tests.curation.families import add_plain_family
 from tests.training.trainings import ask, count, train
-from training import measuring
+from training import devices, measuring
 from training.figures import distributions, figure_1, loss_curve, own_figure
+from training.probe_sets import BUNDLED
 from training.probes import add_own_probe, remove_own_probe
 from training.recipe import Recipe
 
@@ -119,8 +120,8 @@ def test_what_is_known_of_the_encoder_before_is_not_measured_again(
     monkeypatch.setattr(measuring, "pair_cosines", counting)
     train(project, settings, ask(project, recipe))
     train(project, settings, ask(project, recipe, seed=2))
-    figure_1 = 3
-    assert encoded == [32 + figure_1, 32 + figure_1, 32 + figure_1]  # after, before, after
+    probes = sum(map(len, BUNDLED.values()))
+    assert encoded == [32 + probes, 32 + probes, 32 + probes]  # after, before, after
 
 
 def test_equal_trainings_share_one_encoder(
@@ -170,6 +171,69 @@ def test_a_training_that_was_cut_off_begins_anew_and_leaves_one_encoder(
         assert [point.step for point in loss_curve(session, run)] == [1, 2, 3]
         encoders = session.execute(select(VariantCosine.encoder_id).distinct()).scalars()  # type: ignore[call-overload]
         assert set(encoders) == {run.result["encoder_id"], run.result["before_encoder_id"]}
+
+
+def test_a_training_that_was_cut_off_while_it_measured_is_not_trained_again(
+    project: Engine, recipe: Recipe, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run_id = ask(project, recipe.with_overrides(["checkpoint_every=1"]))
+    with monkeypatch.context() as patch:
+        interrupted_after(patch, "measure_before_and_after")
+        with pytest.raises(HedgerowError, match="the disk has gone"):
+            train(project, settings, run_id)
+    with reading(project) as session:
+        first = metrics(session, run_id, name="texts_per_second")
+    run = train(project, settings, run_id)
+    folder = settings.data_folder / run.folder
+    assert "going on after step 3" in (folder / "log.txt").read_text("utf-8")
+    with reading(project) as session:
+        assert metrics(session, run_id, name="texts_per_second") == first != []
+    assert {child.name for child in folder.iterdir()} == {"model", "log.txt"}
+
+
+def test_figures_that_could_not_be_stored_before_a_checkpoint_are_stored_later(
+    project: Engine, recipe: Recipe, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A busy database neither stops a training nor makes a hole in its curves."""
+    monkeypatch.setattr(execution, "HEARTBEAT_SECONDS", 60)
+    real, failed = RunContext._stored, []
+
+    def busy(context: RunContext, *what: object) -> object:
+        if len(failed) < 2:
+            failed.append(what)
+            raise HedgerowError("The database was busy.")
+        return real(context, *what)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(RunContext, "_stored", busy)
+    run = train(project, settings, ask(project, recipe.with_overrides(["checkpoint_every=1"])))
+    assert run.state == RunState.DONE and len(failed) == 2
+    with reading(project) as session:
+        assert [step for step, _ in metrics(session, run.id or 0, name="loss")] == [1, 2, 3]
+    assert "before a checkpoint: The database was busy." in (
+        settings.data_folder / run.folder / "log.txt"
+    ).read_text("utf-8")
+
+
+def test_a_training_waits_for_another_and_can_be_cancelled_meanwhile(
+    project: Engine, recipe: Recipe, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run_id = ask(project, recipe)
+    monkeypatch.setattr(execution, "HEARTBEAT_SECONDS", 0.01)
+    monkeypatch.setattr(devices, "WAIT_SECONDS", 0.01)
+    real = RunContext.update
+
+    def cancelling(context: RunContext, step: int, total: int, message: str) -> None:
+        assert message == "Waiting for another training on this machine to end."
+        real(context, step, total, message)
+        with writing(project) as session:
+            request_cancel(session, run_id)
+
+    monkeypatch.setattr(RunContext, "update", cancelling)
+    with (
+        devices.device_to_oneself(lambda: None, lock=settings.training_lock),
+        pytest.raises(HedgerowError, match="was cancelled"),
+    ):
+        train(project, settings, run_id)
 
 
 def test_cancelling_within_the_measuring_stores_nothing_of_the_new_encoder(

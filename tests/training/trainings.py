@@ -1,15 +1,22 @@
 """Asking for trainings and carrying them out."""
 
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
 from sqlalchemy import Engine, func, select
 from sqlmodel import Session
 
 from db.engine import reading, writing
+from db.errors import RunCancelled
 from db.execution import execute
 from db.models import Run
 from db.runs import get_run
 from db.settings import Settings
+from training.finetune import Data, finetune
+from training.losses import Family, Member, Role
 from training.recipe import Recipe
 from training.runs import KIND, request_training, work
+from training.watching import Progress, Silent
 
 ANCHORS = 9
 """Anchors of the project that are in the train split."""
@@ -17,12 +24,75 @@ ANCHORS = 9
 THINGS = (
     "kettle ladder violin bridge garden lantern wagon mirror pillow bucket anchor hammer".split()
 )
-TRIPLES = [
-    (f"The {thing} is old.", f"The {thing} is {hedge} old.", f"The {thing} is {negation}.")
-    for thing in THINGS
-    for hedge in ("probably", "perhaps")
-    for negation in ("not old", "new")
-]
+
+
+def family(thing: str) -> list[Member]:
+    """An anchor with a paraphrase, two hedges and two negations: six triples."""
+    return [
+        Member(f"The {thing} is old.", Role.ANCHOR),
+        Member(f"The {thing} is not new.", Role.PARAPHRASE, "negated_antonym"),
+        Member(f"The {thing} is probably old.", Role.HEDGE, "word"),
+        Member(f"I think the {thing} is old.", Role.HEDGE, "phrase"),
+        Member(f"The {thing} is not old.", Role.NEGATION, "verbal"),
+        Member(f"The {thing} is new.", Role.NEGATION, "lexical"),
+    ]
+
+
+FAMILIES = [family(thing) for thing in THINGS]
+HELD_OUT = [family(thing) for thing in ("candle", "barrel", "window", "basket")]
+
+
+class Recorder(Silent):
+    """Notes what a training tells; may raise at a given look or do something at a step."""
+
+    def __init__(self, *, cancel_at_check: int = 0, on_update: Callable[[int], None] | None = None):
+        self.cancel_at_check = cancel_at_check
+        self.on_update = on_update
+        self.checks = 0
+        self.updates: list[tuple[int, int]] = []
+        self.metrics: dict[str, dict[int, float]] = {}
+
+    def update(self, step: int, total: int, message: str) -> None:
+        self.updates.append((step, total))
+        if self.on_update:
+            self.on_update(step)
+
+    def metric(self, step: int, name: str, value: float) -> None:
+        self.metrics.setdefault(name, {})[step] = value
+
+    def goes_on(self, step: int) -> None:
+        for points in self.metrics.values():
+            for later in [told for told in points if told > step]:
+                del points[later]
+
+    def check(self) -> None:
+        self.checks += 1
+        if self.checks == self.cancel_at_check:
+            raise RunCancelled
+
+
+def run(
+    folder: Path,
+    recipe: Recipe,
+    *,
+    seed: int = 1,
+    families: Sequence[Family] = FAMILIES,
+    held_out: Sequence[Family] = (),
+    progress: Progress | None = None,
+) -> Path:
+    """Train on families; the model's folder."""
+    data = Data(families, held_out)
+    return finetune(
+        data, recipe=recipe, seed=seed, folder=folder, progress=progress or Recorder()
+    ).folder
+
+
+def weights(model: Path) -> bytes:
+    return (model / "model.safetensors").read_bytes()
+
+
+def assert_nothing_left(folder: Path) -> None:
+    assert not folder.exists() or list(folder.iterdir()) == []
 
 
 def ask(engine: Engine, recipe: Recipe, *, release: int | None = None, seed: int = 1) -> int:

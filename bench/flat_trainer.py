@@ -1,0 +1,89 @@
+"""sentence-transformers' own trainer on flat triples: what our training is measured against."""
+
+import time
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from bench.gpu import finish_gpu
+from training.recipe import Recipe
+
+if TYPE_CHECKING:
+    from sentence_transformers import SentenceTransformer
+
+
+def make_trainer(
+    model: "SentenceTransformer",
+    triples: Sequence[Sequence[str]],
+    *,
+    recipe: Recipe,
+    batch_size: int,
+    steps: int,
+    seed: int,
+    folder: str,
+) -> Any:
+    """The trainer with MultipleNegativesRankingLoss and batches without duplicates.
+
+    Args:
+        triples: (anchor, positive, negative).
+        recipe: of which scale, learning rate, warm-up, decay and precision are taken.
+        folder: where it may write; it saves nothing.
+    """
+    from datasets import Dataset  # noqa: PLC0415  (loading it takes seconds)
+    from sentence_transformers import (
+        SentenceTransformerTrainer,
+        SentenceTransformerTrainingArguments,
+    )
+    from sentence_transformers.base.training_args import BatchSamplers
+    from sentence_transformers.sentence_transformer.losses import MultipleNegativesRankingLoss
+    from transformers import PrinterCallback
+
+    class Trainer(SentenceTransformerTrainer):
+        def add_model_card_callback(self, default_args_dict: dict[str, object]) -> None:
+            """No card, which would look at the texts and at the Hub."""
+
+    columns = dict(zip(("anchor", "positive", "negative"), zip(*triples, strict=True), strict=True))
+    arguments = SentenceTransformerTrainingArguments(
+        output_dir=folder,
+        max_steps=steps,
+        per_device_train_batch_size=batch_size,
+        batch_sampler=BatchSamplers.NO_DUPLICATES,
+        dataloader_drop_last=True,
+        learning_rate=recipe.learning_rate,
+        warmup_steps=round(recipe.warmup_ratio * steps),
+        weight_decay=recipe.weight_decay,
+        bf16=recipe.precision == "bf16",
+        use_cpu=model.device.type == "cpu",
+        dataloader_pin_memory=model.device.type == "cuda",
+        seed=seed,
+        logging_strategy="no",
+        save_strategy="no",
+        report_to="none",
+        disable_tqdm=True,
+    )
+    loss = MultipleNegativesRankingLoss(model, scale=recipe.scale)
+    data = Dataset.from_dict({name: list(texts) for name, texts in columns.items()})
+    trainer = Trainer(model=model, args=arguments, train_dataset=data, loss=loss)
+    trainer.remove_callback(PrinterCallback)
+    return trainer
+
+
+def timed(trainer: Any) -> tuple[float, int]:
+    """Seconds from the first step's beginning to the last one's end, and the steps done.
+
+    These can be some fewer than wanted, where the last triples have too many texts in common.
+    """
+    from transformers import TrainerCallback
+
+    times: list[float] = []
+
+    class Watch(TrainerCallback):  # type: ignore[misc]
+        def on_train_begin(self, *_: object, **__: object) -> None:
+            times.append(time.perf_counter())
+
+        def on_train_end(self, *_: object, **__: object) -> None:
+            finish_gpu()
+            times.append(time.perf_counter())
+
+    trainer.add_callback(Watch())
+    trainer.train()
+    return times[-1] - times[0], int(trainer.state.global_step)

@@ -1,0 +1,272 @@
+"""Training with the loss `family`, against sentence-transformers' trainer on the same flat triples.
+
+    python -m bench.training [--triples 4000] [--texts 128] [--rounds 1] [--precision fp32 bf16]
+                             [--repeat 1] [--device cuda]
+
+Ours is `training.finetune` as a run calls it. The baseline is SentenceTransformerTrainer with
+MultipleNegativesRankingLoss and batches without duplicates, on the triples that the same families
+give: a family with P positives and N negatives gives P x N of them, which is what is counted for
+both. Batches have about the same number of texts: so many families, or a third as many flat
+triples as these families have texts. Equal for both are also the base encoder (MiniLM), the
+triples and how many are seen, scale, AdamW with its peak learning rate, decay and schedule (over
+the steps of each), the cut of the gradient, all weights trained, dropout, longest text, precision,
+device and threads. Ours makes fewer steps, as its batches have more triples.
+
+The families are those of the training part of a release of the starter corpus; `--repeat` takes
+each so many times. Each round trains both from the base encoder with a seed of its own, and they
+take turns in going first. Timed are the steps alone: no loading, saving or measuring. Prints
+seconds, triples per second, and the figures of the validation part (`training.held_out`); the
+ratio is the rounds' median. Expected: at least 3 times, with `ranked` at least as good.
+
+bf16 is tried beside fp32 where the machine has instructions for it. On a GPU the peak of its memory
+and its mean utilisation are printed, too. `--triples 0` takes all there are.
+"""
+
+import argparse
+import itertools
+import os
+import statistics
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from bench.flat_trainer import make_trainer, timed
+from bench.gpu import finish_gpu, let_gpu_be_fast, on_gpu, watched_gpu
+from curation.encoders import DEFAULT_ENCODER, load_encoder
+from curation.project import open_project
+from curation.release import create_release
+from curation.starter_corpus import load_starter_corpus
+from db.engine import writing
+from db.models import Split
+from db.settings import Settings
+from training.batches import as_triples, count_triples
+from training.devices import share_the_processor, uses_bf16
+from training.family_data import training_families
+from training.finetune import Data, finetune
+from training.held_out import FAMILIES, QUESTIONS, RANKED, HeldOut
+from training.losses import Family
+from training.recipe import Precision, Recipe
+from training.watching import Silent
+
+LIMIT = 3.0
+WARM_UP_STEPS = 2
+ROOM = 2
+"""Anchors for each triple of a batch: with fewer, batches without duplicates run out."""
+
+RECIPE = Recipe(
+    loss="family", scale=20.0, learning_rate=5e-5, warmup_ratio=0.1, weight_decay=0.01,
+    max_seq_length=128, epochs=1.0, distillation=0.0, measure_every=None, checkpoint_every=None,
+    freeze_word_embeddings=False,
+)  # fmt: skip
+
+
+class Work(NamedTuple):
+    """What both train on: one pass over the families in batches of `size`."""
+
+    families: list[Family]
+    size: int
+    held_out: HeldOut
+
+    @property
+    def triples(self) -> int:
+        """That the families give."""
+        return sum(map(count_triples, self.families))
+
+    @property
+    def flat_triples(self) -> list[list[str]]:
+        """The texts of each of them."""
+        return [
+            [member.text for member in row]
+            for family in self.families
+            for row in as_triples([family])
+        ]
+
+    def recipe(self, precision: Precision, *, max_steps: int | None = None) -> Recipe:
+        """That of our training."""
+        changes = {"batch_size": self.size, "precision": precision, "max_steps": max_steps}
+        return RECIPE.model_copy(update=changes)
+
+    @property
+    def flat_size(self) -> int:
+        """Flat triples a batch, with as many texts as a batch of families."""
+        texts = statistics.fmean(map(len, self.families)) * self.size
+        return round(texts / 3)
+
+
+class Outcome(NamedTuple):
+    """What one training took and came to; `gpu` says what it took there."""
+
+    seconds: float
+    triples: int
+    steps: int
+    figures: dict[str, float]
+    gpu: str = ""
+
+    @property
+    def pace(self) -> float:
+        """Triples per second."""
+        return self.triples / self.seconds
+
+
+class Clock(Silent):
+    """The progress of our training, of which only the time of the steps is kept."""
+
+    def __init__(self) -> None:
+        self.begun = self.ended = 0.0
+        self.steps = 0
+
+    def update(self, step: int, total: int, message: str) -> None:
+        """As in `training.watching.Progress`."""
+        if total and step == 0:
+            self.begun = time.perf_counter()
+        if total and step == total:
+            finish_gpu()
+            self.ended, self.steps = time.perf_counter(), step
+
+
+def starter_families(home: Path) -> tuple[list[Family], list[Family]]:
+    """Those of the training and the validation part of a release of the starter corpus."""
+    engine = open_project(Settings(home=home, database_url=""))
+    with writing(engine) as session:
+        load_starter_corpus(session)
+        release = create_release(session, name="Bench").release
+        parts = [
+            training_families(session, release.id or 0, split=split, recipe=RECIPE)
+            for split in (Split.TRAIN, Split.VALIDATION)
+        ]
+    engine.dispose()
+    return parts[0], parts[1]
+
+
+def work_on(
+    families: Sequence[Family], held_out: HeldOut, *, texts: int, triples: int, repeat: int
+) -> Work:
+    """Whole batches of families with about so many texts each, about so many triples in all."""
+    size = round(texts / statistics.fmean(map(len, families)))
+    everything = list(families) * repeat
+    counts = list(itertools.accumulate(map(count_triples, everything)))
+    wanted = sum(count <= triples for count in counts) if triples else len(everything)
+    batches = max(1, wanted // size)
+    work = Work(everything[: batches * size], size, held_out)
+    anchors = len({family[0].text for family in work.families})
+    if anchors < ROOM * work.flat_size:
+        raise SystemExit(
+            f"Expected {ROOM * work.flat_size} anchors or more for batches of {work.flat_size} "
+            f"triples without a common text, found {anchors}; raise --triples or lower --texts."
+        )
+    return work
+
+
+def ours(work: Work, precision: Precision, *, seed: int, max_steps: int | None = None) -> Outcome:
+    """Train with the loss over families."""
+    clock = Clock()
+    with tempfile.TemporaryDirectory() as folder, watched_gpu() as gpu:
+        trained = finetune(
+            Data(work.families), recipe=work.recipe(precision, max_steps=max_steps), seed=seed,
+            folder=Path(folder) / "run", progress=clock,
+        )  # fmt: skip
+        figures = work.held_out.figures(load_encoder(str(trained.folder)))
+    return Outcome(clock.ended - clock.begun, work.triples, clock.steps, figures, gpu.said)
+
+
+def theirs(work: Work, precision: Precision, *, seed: int, max_steps: int | None = None) -> Outcome:
+    """Train sentence-transformers' way on the flat triples."""
+    from transformers import set_seed
+
+    set_seed(seed)
+    let_gpu_be_fast()
+    model = load_encoder(DEFAULT_ENCODER)
+    limit = model.max_seq_length
+    model.max_seq_length = min(RECIPE.max_seq_length or limit, limit)
+    steps = max_steps or max(1, work.triples // work.flat_size)
+    with tempfile.TemporaryDirectory() as folder, watched_gpu() as gpu:
+        trainer = make_trainer(
+            model, work.flat_triples, recipe=work.recipe(precision), seed=seed, steps=steps,
+            batch_size=work.flat_size, folder=folder,
+        )  # fmt: skip
+        seconds, steps = timed(trainer)
+    model.max_seq_length = limit
+    figures = work.held_out.figures(model.eval())
+    return Outcome(seconds, steps * work.flat_size, steps, figures, gpu.said)
+
+
+def compare(work: Work, precision: Precision, *, rounds: int) -> bool:
+    """Train both in turn and print what came of it; whether ours is as much faster as it should."""
+    for train in (ours, theirs):
+        train(work, precision, seed=0, max_steps=WARM_UP_STEPS)
+    found: dict[str, list[Outcome]] = {"family": [], "sentence-transformers": []}
+    arms = [("family", ours), ("sentence-transformers", theirs)]
+    for number in range(1, rounds + 1):
+        for name, train in arms if number % 2 else arms[::-1]:
+            outcome = train(work, precision, seed=number)
+            found[name].append(outcome)
+            print(f"{precision}  round {number}  {name:21}  {_in_words(outcome)}", flush=True)
+    ratios = [a.pace / b.pace for a, b in zip(*found.values(), strict=True)]
+    ratio = statistics.median(ratios)
+    ranked = [statistics.fmean(o.figures[RANKED] for o in arm) for arm in found.values()]
+    print(
+        f"{precision}  triples/s, family to sentence-transformers: {ratio:.2f} "
+        f"(at least {LIMIT:g}); ranked {ranked[0]:.4f} to {ranked[1]:.4f}, "
+        f"from {work.held_out.before[RANKED]:.4f}"
+    )
+    return ratio >= LIMIT and ranked[0] >= ranked[1]
+
+
+def _in_words(outcome: Outcome) -> str:
+    figures = "  ".join(f"{n} {outcome.figures[n]:.4f}" for n in (RANKED, FAMILIES, QUESTIONS))
+    return (
+        f"{outcome.seconds:7.1f} s  {outcome.steps:5,} steps  {outcome.pace:8,.1f} triples/s  "
+        f"{figures}  {outcome.gpu}".rstrip()
+    )
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--triples", type=int, default=4_000)
+    parser.add_argument("--texts", type=int, default=128, help="of a batch")
+    parser.add_argument("--rounds", type=int, default=1)
+    parser.add_argument("--repeat", type=int, default=1)
+    parser.add_argument("--precision", nargs="+", choices=("fp32", "bf16"))
+    parser.add_argument("--device", choices=("cpu", "cuda"))
+    return parser.parse_args()
+
+
+def main() -> None:
+    """Measure and print."""
+    options = _options()
+    share_the_processor()  # as a run does
+    if options.device == "cpu":
+        os.environ["CUDA_VISIBLE_DEVICES"] = ""  # read when CUDA is first asked for
+    if options.device == "cuda" and not on_gpu():
+        raise SystemExit("There is no CUDA device that PyTorch can use here; take --device cpu.")
+    base = load_encoder(DEFAULT_ENCODER)
+    with tempfile.TemporaryDirectory() as home:
+        families, validation = starter_families(Path(home))
+    work = work_on(
+        families, HeldOut(base, validation), texts=options.texts, triples=options.triples,
+        repeat=options.repeat,
+    )  # fmt: skip
+    texts = sum(map(len, work.families))
+    print(
+        f"{work.triples:,} triples of {len(work.families):,} families with {texts:,} texts; "
+        f"batches of {work.size} families or {work.flat_size} triples; {len(validation):,} "
+        f"families held out; {base.device.type}, {torch_threads()} threads"
+    )
+    precisions = options.precision or ["fp32", *(["bf16"] if uses_bf16(base, "auto") else [])]
+    fine = [compare(work, precision, rounds=options.rounds) for precision in precisions]
+    raise SystemExit(0 if all(fine) else 1)
+
+
+def torch_threads() -> int:
+    """Threads that one operation of PyTorch uses."""
+    import torch
+
+    return torch.get_num_threads()
+
+
+if __name__ == "__main__":
+    main()

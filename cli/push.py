@@ -1,0 +1,48 @@
+"""Publishing a model or a release on the Hub."""
+
+from typing import Annotated
+
+import typer
+
+from cli.home import open_home, reviewer_id
+from cli.runs import MAX_RUN, carry_out_run
+from cli.terminal import AsJson, show
+from db.engine import writing
+from db.errors import HedgerowError
+from training.push import Subject, request_push
+
+
+def push_to_hub(
+    run: Annotated[
+        int | None,
+        typer.Argument(metavar="RUN", min=1, max=MAX_RUN, help="Whose model: a training's number."),
+    ] = None,
+    repo: Annotated[str, typer.Option(metavar="OWNER/NAME", help="Made if it is not there.")] = ...,  # type: ignore[assignment]
+    release: Annotated[
+        int | None,
+        typer.Option(metavar="N", min=1, max=MAX_RUN, help="A release as a data set, not a model."),
+    ] = None,
+    private: Annotated[
+        bool, typer.Option("--private/--public", help="Whether only you shall see it.")
+    ] = True,
+    as_json: AsJson = False,
+) -> None:
+    """Publish a trained model, or a release, on the Hugging Face Hub.
+    The access token is that of HF_TOKEN, or of 'hf auth login'; HF_ENDPOINT names another hub.
+    """
+    if (run is None) == (release is None):
+        found = "neither" if run is None else "both"
+        raise HedgerowError(f"Expected a run's number or --release, found {found}; name one.")
+    settings, engine = open_home()
+    with writing(engine) as session:
+        asked = request_push(
+            session, Subject(run, release), repo=repo, private=private,
+            requested_by=reviewer_id(session, settings, "") if settings.reviewer else None,
+        )  # fmt: skip
+    result = carry_out_run(settings, engine, asked.id or 0)
+    seen = "private" if result["private"] else "public"
+    show(
+        result, as_json,
+        f"{result['pushed'].capitalize()} is at {result['url']} ({seen}), commit "
+        f"{result['commit'][:12]}.",
+    )  # fmt: skip

@@ -1,0 +1,71 @@
+"""Studies: several trainings that differ in one thing, carried out in this process."""
+
+from typing import Annotated, Any
+
+import typer
+
+from cli.home import open_home, reviewer_id
+from cli.runs import carry_out_run
+from cli.tables import table_of
+from cli.terminal import AsJson, err, show, text_of
+from db.engine import reading, writing
+from training.composition import composition
+from training.runs import DEFAULT_SEED
+from training.studies import Trial, default_recipe, expected_seconds, request_study, trials
+from training.study_designs import Study
+from training.study_figures import NAMES, FigureRow, figure_rows
+
+
+def study(
+    name: Annotated[Study, typer.Argument(metavar="NAME", help=f"One of {', '.join(Study)}.")],
+    number: Annotated[
+        int | None, typer.Option("--release", metavar="N", help="Otherwise the newest.")
+    ] = None,
+    changes: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="Change the recipe; may be repeated."),
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Of all trainings.")] = DEFAULT_SEED,
+    as_json: AsJson = False,
+) -> None:
+    """Train several times, with parts of the data, and compare what each made of it."""
+    settings, engine = open_home()
+    with writing(engine) as session:
+        data = composition(session, number)
+        run = request_study(
+            session, name, data=data, seed=seed,
+            base=default_recipe(session, data).with_overrides(changes or []),
+            requested_by=reviewer_id(session, settings, "") if settings.reviewer else None,
+        )  # fmt: skip
+    told = f"Run {run.id}: {len(run.parameters['members'])} trainings"
+    err.print(text_of(f"{told}, about {expected_seconds(run) / 60:.0f} min."), soft_wrap=True)
+    carry_out_run(settings, engine, run.id or 0)
+    with reading(engine) as session:
+        members = trials(session, run)
+    values = {(row.run, row.figure): row for row in figure_rows(members)}
+    table = table_of(
+        "run", "training", "state", *NAMES.values(),
+        rows=(
+            (trial.run.id, trial.label, trial.run.state,
+             *(_shown(values.get((trial.run.id, figure))) for figure in NAMES))
+            for trial in members
+        ),
+    )  # fmt: skip
+    result = {
+        "run": run.id, "study": name.value, "release": data.release, "seed": seed,
+        "members": [_as_json(trial) for trial in members],
+    }  # fmt: skip
+    show(result, as_json, table, *run.parameters["told"])
+
+
+def _shown(row: FigureRow | None) -> str:
+    return "–" if row is None else f"{row.value:.3f}"
+
+
+def _as_json(trial: Trial) -> dict[str, Any]:
+    kept = ("triples", "steps", "held_out", "model")
+    return {
+        "run": trial.run.id, "label": trial.label, "state": trial.run.state.value,
+        "message": trial.run.message,
+        **{key: trial.run.result[key] for key in kept if key in trial.run.result},
+    }  # fmt: skip

@@ -1,0 +1,69 @@
+"""Trainings on the command line: asked for, and carried out or left for later."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from cli.home import open_home, reviewer_id
+from cli.runs import carry_out_run
+from cli.terminal import AsJson, show
+from cli.trained import lines_of
+from db.engine import writing
+from db.models import Run
+from training.plan import plan
+from training.recipe_text import read_recipe
+from training.runs import DEFAULT_SEED, request_training
+
+
+def train_encoder(
+    number: Annotated[
+        int | None,
+        typer.Option("--release", metavar="N", help="Otherwise the newest; made if there is none."),
+    ] = None,
+    recipe_file: Annotated[
+        Path | None, typer.Option("--recipe", metavar="FILE", help="YAML; otherwise the default.")
+    ] = None,
+    changes: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="Change the recipe; may be repeated."),
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Decides order and dropout.")] = DEFAULT_SEED,
+    queue: Annotated[
+        bool,
+        typer.Option("--queue", help="Store the training without starting it, for another host or "
+                     "for several processes."),
+    ] = False,
+    as_json: AsJson = False,
+) -> None:  # fmt: skip
+    """Finetune an encoder on a release and measure what it changed."""
+    settings, engine = open_home()
+    with writing(engine) as session:
+        base = read_recipe(recipe_file) if recipe_file else plan(session, number).recipe()
+        run = request_training(
+            session, release_number=number, recipe=base.with_overrides(changes or []), seed=seed,
+            requested_by=reviewer_id(session, settings, "") if settings.reviewer else None,
+            home=settings.home,
+        )  # fmt: skip
+    if queue:
+        show(_queued(run), as_json, *_how_to_start(run))
+        return
+    result = carry_out_run(settings, engine, run.id or 0)
+    result |= {"model": str(settings.data_folder / result["model"])}
+    show(result, as_json, *lines_of(result))
+
+
+def _queued(run: Run) -> dict[str, Any]:
+    return {"run": run.id, "state": run.state, "release": run.parameters["release"]}
+
+
+def _how_to_start(run: Run) -> list[str]:
+    return [
+        f"Run {run.id} is stored and waits. Start it, here or on any host that reaches the "
+        "database and the data folder:",
+        f"  hedgerow run {run.id}",
+        "or on several processes, one a GPU or a part of the cores:",
+        f"  torchrun --nproc-per-node 2 -m training {run.id}",
+    ]

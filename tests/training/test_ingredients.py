@@ -1,0 +1,26 @@
+"""What a training is made of."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.training.trainings import FAMILIES, Recorder
+from training.finetune import Data, finetune
+from training.losses import Family
+from training.recipe import Recipe
+
+
+def test_looks_are_at_whole_texts_however_short_the_trained_ones_are(
+    tmp_path: Path, recipe: Recipe
+) -> None:
+    end = " after all the years in the garden behind the old house"
+    held_out: list[Family] = [
+        [member._replace(text=member.text[:-1] + end) for member in family] for family in FAMILIES
+    ]
+    seen = Recorder()
+    trained = finetune(
+        Data(FAMILIES, held_out), recipe=recipe.with_overrides(["max_seq_length=8"]), seed=1,
+        folder=tmp_path / "run", progress=seen,
+    )  # fmt: skip
+    looks = seen.metrics["cosine:negation"]
+    assert looks[max(looks)] == pytest.approx(trained.after["cosine:negation"], abs=1e-6)

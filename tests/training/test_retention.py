@@ -1,0 +1,122 @@
+"""Against forgetting: distillation, the mean of two sets of weights, and files of sentences."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from curation.encoders import load_encoder
+from db.errors import HedgerowError
+from tests.training.vectors import Vectors
+from training import retention
+from training.retention import Distillation, interpolate, read_sentences
+
+TEXTS = [f"Sentence {number}." for number in range(12)]
+
+
+def base(seed: int = 0) -> Vectors:
+    rows = np.random.default_rng(seed).normal(size=(len(TEXTS), 6))
+    return Vectors(dict(zip(TEXTS, rows.tolist(), strict=True)))
+
+
+def distillation(model: Vectors, *, weight: float = 1.0, steps: int = 5, seed: int = 0):
+    return Distillation(
+        model, [*TEXTS, *TEXTS], weight=weight, texts_a_step=4, steps=steps, seed=seed  # type: ignore[arg-type]
+    )  # fmt: skip
+
+
+def test_an_unchanged_model_loses_nothing() -> None:
+    import torch
+
+    model = base()
+    loss = distillation(model)
+    drawn = loss.draw(1)
+    embeddings = torch.from_numpy(model.encode(drawn)).requires_grad_()
+    value = loss.loss(embeddings, drawn)
+    assert float(value.detach()) == pytest.approx(0.0, abs=1e-5)
+
+
+def test_it_is_how_far_embeddings_and_their_cosines_have_moved_times_the_weight() -> None:
+    import torch
+
+    model, other = base(), base(seed=1)
+    drawn = distillation(model).draw(2)
+    old, new = model.encode(drawn), other.encode(drawn)
+    expected = np.mean(1 - (old * new).sum(axis=1)) + np.sqrt(
+        np.square(old @ old.T - new @ new.T).mean()
+    )
+    for weight in (1.0, 3.0):
+        embeddings = torch.from_numpy(new).requires_grad_()
+        value = distillation(model, weight=weight).loss(embeddings, drawn)
+        value.backward()
+        assert (
+            float(value.detach()) == pytest.approx(weight * expected, rel=1e-5) and expected > 0.1
+        )
+        assert embeddings.grad is not None and bool((embeddings.grad != 0).any(dim=1).all())
+
+
+def test_turning_all_texts_together_leaves_the_cosines_and_moves_the_embeddings() -> None:
+    import torch
+
+    model = base()
+    loss = distillation(model)
+    drawn = loss.draw(1)
+    value = loss.loss(torch.from_numpy(-model.encode(drawn)), drawn)
+    assert float(value) == pytest.approx(2.0, abs=1e-5)  # 1 - cos, with the cosine -1
+
+
+def test_the_draw_of_a_step_depends_on_the_seed_and_the_step_alone() -> None:
+    first, again, other = distillation(base()), distillation(base()), distillation(base(), seed=1)
+    draws = {step: first.draw(step) for step in range(1, 6)}
+    assert {step: again.draw(step) for step in (5, 3, 1, 2, 4)} == draws
+    assert {step: other.draw(step) for step in range(1, 6)} != draws
+    assert len({tuple(draw) for draw in draws.values()}) == 5
+    assert all(len(set(draw)) == 4 for draw in draws.values())
+
+
+def test_only_texts_that_will_be_drawn_are_encoded_each_once() -> None:
+    model = base()
+    drawn = set(distillation(model, steps=1).draw(1))
+    assert sorted(model.encoded) == sorted(drawn)
+    many = base()
+    distillation(many, steps=10**9)
+    assert sorted(many.encoded) == sorted(TEXTS)
+
+
+@pytest.mark.parametrize("share", [0.0, 0.5, 1.0, 1.5])
+def test_weights_lie_on_the_line_between_base_and_finetuned(
+    tiny_encoder: Path, share: float
+) -> None:
+    import torch
+
+    model = load_encoder(str(tiny_encoder), device="cpu")
+    old = {name: value.clone() for name, value in model.state_dict().items()}
+    new = {
+        name: value + 0.25 if value.is_floating_point() else value for name, value in old.items()
+    }
+    interpolate(model, old, new, share)
+    for name, value in model.state_dict().items():
+        if share in (0.0, 1.0):
+            assert torch.equal(value, (old, new)[int(share)][name])
+        elif value.is_floating_point():
+            torch.testing.assert_close(value, old[name] + share * 0.25)
+
+
+def test_sentences_are_the_distinct_lines_of_a_file(tmp_path: Path) -> None:
+    path = tmp_path / "lines.txt"
+    path.write_text("\ufeffOne.\r\n\n  Two. \nOne.\nThree\u2028four.\n", encoding="utf-8")
+    assert read_sentences(path) == ["One.", "Two.", "Three\u2028four."]
+
+
+def test_a_file_without_sentences_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "lines.txt"
+    with pytest.raises(HedgerowError, match="Could not read"):
+        read_sentences(path)
+    path.write_text(" \n\n", encoding="utf-8")
+    with pytest.raises(HedgerowError, match="a sentence a line .* found none"):
+        read_sentences(path)
+    monkeypatch.setattr(retention, "LARGEST_FILE", 2)
+    with pytest.raises(HedgerowError, match="too large"):
+        read_sentences(path)

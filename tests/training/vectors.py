@@ -1,0 +1,31 @@
+"""An encoder whose embeddings a test decides."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+
+class Vectors:
+    """Stands for a SentenceTransformer: a vector for every text; notes what it encodes."""
+
+    tokenizer = None
+    max_seq_length = None
+    device = "cpu"
+
+    def __init__(self, rows: Mapping[str, Sequence[float]]) -> None:
+        self.rows = {text: np.array(row, dtype=np.float32) for text, row in rows.items()}
+        self.encoded: list[str] = []
+
+    def get_embedding_dimension(self) -> int:
+        return len(next(iter(self.rows.values())))
+
+    def encode(self, texts: Sequence[str], **_options: Any) -> np.ndarray:
+        self.encoded += texts
+        found = np.stack([self.rows[text] for text in texts])
+        return found / np.linalg.norm(found, axis=1, keepdims=True)
+
+
+def at(*degrees: float) -> list[list[float]]:
+    """Directions in the plane, whose cosines are those of the angles between them."""
+    return [[np.cos(np.radians(angle)), np.sin(np.radians(angle))] for angle in degrees]

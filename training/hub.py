@@ -1,0 +1,277 @@
+"""The Hugging Face Hub: names and access tokens, one folder as one commit, errors in a sentence.
+
+The hub's client is imported inside the functions that need it: it takes half a second.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future, wait
+from functools import partial
+from pathlib import Path
+from threading import Thread
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeVar
+
+from curation.markdown import one_line
+from db.errors import HedgerowError, RunCancelled
+from db.settings import HUB_TOKEN, without_login
+
+if TYPE_CHECKING:
+    from huggingface_hub import CommitOperationAdd, HfApi
+
+RepoType = Literal["model", "dataset"]
+
+REPO = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9_][\w.-]*", re.ASCII)
+LONGEST_REPO = 96
+MIN_SECRET = 8
+"""Characters; anything shorter in a message could be a word of it."""
+
+POLL_SECONDS = 0.2
+
+Result = TypeVar("Result")
+
+
+class Repo(NamedTuple):
+    """A repository on the Hub; it is made on the first push.
+
+    Attributes:
+        name: ``owner/name``.
+        private: whether nobody else shall see it.
+    """
+
+    name: str
+    kind: RepoType
+    private: bool
+
+
+class Pushed(NamedTuple):
+    """What a push has made.
+
+    Attributes:
+        url: of the repository.
+        commit: its hash, 40 hex digits; the newest one where nothing has changed since.
+        private: whether the repository is so; an existing one stays as it is.
+        size: bytes of all files.
+    """
+
+    url: str
+    commit: str
+    private: bool
+    files: int
+    size: int
+
+
+class Progress(Protocol):
+    """Told the kilobytes done, all of them, and what is going on; hears when to stop."""
+
+    def update(self, step: int, total: int, message: str) -> None:
+        """So much is done; may raise to stop."""
+
+    def check(self) -> None:
+        """Raise if the push shall stop."""
+
+
+def checked_repo(name: str) -> str:
+    """The name of a repository, without the spaces around it.
+
+    Raises:
+        HedgerowError: the Hub would not take it.
+    """
+    clean = name.strip()
+    last = clean[-1:]
+    if (
+        not REPO.fullmatch(clean)
+        or len(clean) > LONGEST_REPO
+        or ".." in clean
+        or "--" in clean
+        or last in ("-", ".")
+        or clean.endswith(".git")
+    ):
+        shown = one_line(clean)[:LONGEST_REPO]
+        raise HedgerowError(
+            "Expected a repository as owner/name, of letters, digits, '-', '_' and '.', at most "
+            f"{LONGEST_REPO} characters, found {shown!r}."
+        )
+    return clean
+
+
+def token_source() -> str:
+    """Where an access token would come from: ``environment``, ``login``, or '' where there is none.
+
+    No token is read into memory, and nobody is asked.
+    """
+    from huggingface_hub import constants  # noqa: PLC0415
+
+    names = (HUB_TOKEN, "HUGGING_FACE_HUB_TOKEN", "HF_OIDC_RESOURCE")
+    if any(os.environ.get(name, "").strip() for name in names):
+        return "environment"
+    return "login" if Path(constants.HF_TOKEN_PATH).is_file() else ""
+
+
+def push(
+    repo: Repo, files: Mapping[str, Path | bytes], *, message: str, progress: Progress
+) -> Pushed:
+    """Put files into a repository, as one commit; other files in it stay.
+
+    The access token is that of the environment (HF_TOKEN), else of the hub's own login. Broken off
+    before the commit, the repository is as it was, or empty where it is new.
+
+    Args:
+        files: content or place by path in the repository.
+        message: of the commit, in one line.
+
+    Raises:
+        HedgerowError: no token, no right, no network, or a repository that shall be private and is
+            public; no sentence quotes the token.
+    """
+    token = _token()
+    api = _client(token)
+    try:
+        url = str(
+            api.create_repo(repo.name, repo_type=repo.kind, private=repo.private, exist_ok=True)
+        )
+        private = bool(api.repo_info(repo.name, repo_type=repo.kind).private)
+        if repo.private and not private:
+            raise HedgerowError(
+                f"{repo.name!r} is there already and public; push it as public, or name another "
+                "repository."
+            )
+        additions = _upload(api, repo, files, progress)
+        progress.check()
+        made = api.create_commit(repo.name, additions, repo_type=repo.kind, commit_message=message)
+        size = sum(addition.upload_info.size for addition in additions)
+        return Pushed(url, made.oid, private, len(additions), size)
+    except (HedgerowError, RunCancelled):
+        raise
+    except Exception as error:
+        raise _explained(error, repo, token=token, address=api.endpoint) from error
+
+
+def _client(token: str) -> HfApi:
+    from huggingface_hub import HfApi  # noqa: PLC0415
+    from huggingface_hub.utils.tqdm import disable_progress_bars  # noqa: PLC0415
+
+    disable_progress_bars()  # they would fill the run's log
+    logging.getLogger("httpx2").setLevel(logging.WARNING)  # so would a line a request
+    return HfApi(token=token, library_name="hedgerow")
+
+
+def _token() -> str:
+    from huggingface_hub import get_token  # noqa: PLC0415
+
+    try:
+        token = get_token()
+    except Exception as error:  # an expired login is renewed on the way, which can fail in any way
+        raise HedgerowError(
+            "The login to the Hub could not be renewed; log in again with 'hf auth login', or set "
+            f"{HUB_TOKEN}."
+        ) from error
+    if not token:
+        raise HedgerowError(
+            f"Expected an access token for the Hub, found none; set {HUB_TOKEN}, log in with "
+            "'hf auth login', or type one in on the page."
+        )
+    if not (token.isascii() and token.isprintable() and " " not in token):
+        raise HedgerowError(
+            "Expected an access token of letters, digits and signs, found other characters in it; "
+            "copy it again."
+        )
+    return token
+
+
+def _upload(
+    api: HfApi, repo: Repo, files: Mapping[str, Path | bytes], progress: Progress
+) -> list[CommitOperationAdd]:
+    """Send what is too large for a commit ahead of it, file by file."""
+    from huggingface_hub import CommitOperationAdd  # noqa: PLC0415
+
+    additions = [CommitOperationAdd(path, source) for path, source in sorted(files.items())]
+    total = sum(_kilobytes(addition) for addition in additions)
+    done = 0
+    for number, addition in enumerate(additions, start=1):
+        message = f"Uploading {addition.path_in_repo}, file {number} of {len(additions)}."
+        progress.update(done, total, message)
+        send = partial(api.preupload_lfs_files, repo.name, [addition], repo_type=repo.kind)
+        _heeding(progress, send)
+        done += _kilobytes(addition)
+    progress.update(total, total, "Making the commit.")
+    return additions
+
+
+def _kilobytes(addition: CommitOperationAdd) -> int:
+    return -(-addition.upload_info.size // 1000)
+
+
+def _heeding(progress: Progress, task: Callable[[], Result]) -> Result:
+    """Do something that cannot be broken off, and yet stop waiting for it when asked to."""
+    outcome: Future[Result] = Future()
+
+    def carry_out() -> None:
+        try:
+            outcome.set_result(task())
+        except BaseException as error:
+            outcome.set_exception(error)
+
+    Thread(target=carry_out, name="upload", daemon=True).start()
+    while not outcome.done():
+        wait([outcome], timeout=POLL_SECONDS)
+        progress.check()
+    return outcome.result()
+
+
+def _explained(error: Exception, repo: Repo, *, token: str, address: str) -> HedgerowError:
+    """What went wrong between us and the Hub."""
+    import httpx2  # noqa: PLC0415
+    from huggingface_hub.errors import HfHubHTTPError, OfflineModeIsEnabled  # noqa: PLC0415
+
+    cause = error.__cause__ if isinstance(error, RuntimeError) else None
+    if isinstance(cause, (httpx2.HTTPError, OSError)):  # of one file's upload
+        error = cause
+    host = without_login(address)
+    if isinstance(error, OfflineModeIsEnabled):
+        return HedgerowError("HF_HUB_OFFLINE is set, so that no hub is asked; unset it to push.")
+    if isinstance(error, HfHubHTTPError):
+        return HedgerowError(_refused(error.response.status_code, _said(error, token), repo, host))
+    if isinstance(error, (httpx2.TransportError, ConnectionError)):
+        return HedgerowError(
+            f"The Hub at {host} cannot be reached ({_first_line(error, token)}); check the network "
+            "and push again."
+        )
+    return HedgerowError(
+        f"The push to {repo.name!r} failed ({_first_line(error, token)}); try again."
+    )
+
+
+def _refused(status: int, said: str, repo: Repo, host: str) -> str:
+    if status == 401:
+        return (
+            f"The Hub at {host} does not accept this access token; make one with write access at "
+            f"{host}/settings/tokens."
+        )
+    if status in (403, 404):
+        return (
+            f"This access token may not write to {repo.name!r}{said}; use one with write access to "
+            "it, or name a repository of your own."
+        )
+    advice = "try again later" if status == 429 or status >= 500 else "see what it asks for"
+    return f"The Hub at {host} refuses the push with status {status}{said}; {advice}."
+
+
+def _said(error: Any, token: str) -> str:
+    """The server's own words, in brackets."""
+    said = error.server_message or ""
+    return f" ({_clean(said, token)})" if said.strip() else ""
+
+
+def _first_line(error: Exception, token: str) -> str:
+    lines = str(error).strip().splitlines()
+    return _clean(lines[0] if lines else type(error).__name__, token)
+
+
+def _clean(text: str, token: str) -> str:
+    """What somebody said, on one line and without the token, which a server may send back."""
+    hidden = text.replace(token, "(token)") if len(token) >= MIN_SECRET else text
+    return one_line(hidden)[:200].rstrip(".")

@@ -1,0 +1,175 @@
+"""What a training is made of, by its data, recipe and seed: rows, batches, what is held out.
+
+Torch and sentence-transformers are imported inside the functions that need them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from curation.encoders import fingerprint
+from db.errors import HedgerowError
+from training.batches import Batches, FamilyBatches, InContext, TripleBatches, as_triples
+from training.devices import uses_bf16
+from training.family_data import drawn
+from training.held_out import HeldOut
+from training.inputs import content_hashes
+from training.loop import Course
+from training.losses import Family
+from training.recipe import Recipe
+from training.retention import Distillation, read_sentences
+from training.sts import read_sts
+from training.watching import EPOCH, Progress
+
+if TYPE_CHECKING:
+    from sentence_transformers import SentenceTransformer
+
+
+def rows_of(families: Sequence[Family], *, recipe: Recipe, seed: int) -> list[Family]:
+    """What is trained on, in an order that depends on its texts alone.
+
+    Raises:
+        HedgerowError: there are too few for a batch.
+    """
+    canonical = sorted((family[0], *sorted(set(family[1:]))) for family in families)
+    rows = as_triples(canonical) if recipe.loss == "triples" else canonical
+    chosen = drawn(rows, max_triples=recipe.max_triples, seed=seed)
+    if not chosen:
+        raise HedgerowError(
+            "There are no triples to train on; accept at least one hedge or paraphrase and one "
+            "negation of the same anchor."
+        )
+    anchors = len({anchor.text for anchor, *_ in chosen})
+    if anchors < recipe.batch_size:  # no two triples of a batch may share an anchor
+        raise HedgerowError(
+            f"A batch of {recipe.batch_size} needs as many anchors, found {anchors}; lower "
+            "batch_size or accept variants of more anchors."
+        )
+    return chosen
+
+
+def identity_of(
+    rows: Sequence[Family], held_out: Sequence[Family], recipe: Recipe, seed: int
+) -> str:
+    """A hash of all that determines a training: a checkpoint of another one is of no use to it."""
+    content = [
+        _texts(rows), _texts(held_out) if recipe.early_stopping else [], content_hashes(recipe),
+        fingerprint(recipe.base_encoder), seed,
+    ]  # fmt: skip
+    return hashlib.sha256(json.dumps(content).encode()).hexdigest()
+
+
+def _texts(families: Sequence[Family]) -> list[list[tuple[str, int]]]:
+    return [[(member.text, int(member.role)) for member in family] for family in families]
+
+
+def set_pooling(model: SentenceTransformer, recipe: Recipe) -> None:
+    """Give the model the pooling that the recipe asks for.
+
+    Raises:
+        HedgerowError: it has none.
+    """
+    if recipe.pooling == "as_base":
+        return
+    from sentence_transformers.sentence_transformer.modules import Pooling
+
+    places = [number for number, module in enumerate(model) if isinstance(module, Pooling)]
+    if not places:
+        raise HedgerowError(
+            f"The encoder {recipe.base_encoder!r} has no pooling that could be another; leave "
+            "pooling out of the recipe."
+        )
+    old = model[places[0]]
+    model[places[0]] = Pooling(old.embedding_dimension, recipe.pooling)
+
+
+def held_out_of(
+    model: SentenceTransformer, families: Sequence[Family], recipe: Recipe, progress: Progress
+) -> HeldOut | None:
+    """What is measured on the way; None where nothing is.
+
+    Raises:
+        HedgerowError: the training shall stop early by what is not measured.
+    """
+    if recipe.measure_every is None or not (families or recipe.sts_file):
+        found = None
+    else:
+        sts = read_sts(Path(recipe.sts_file)) if recipe.sts_file else ()
+        found = HeldOut(model, families, sts=sts, check=progress.check)
+    watched = recipe.early_stopping
+    if watched and (found is None or watched not in found.before):
+        raise HedgerowError(
+            f"The held-out part has nothing to measure the figure {watched!r} on; choose another "
+            "early_stopping in the recipe, or none."
+        )
+    return found
+
+
+def course_of(
+    model: SentenceTransformer,
+    rows: list[Family],
+    held_out: HeldOut | None,
+    recipe: Recipe,
+    seed: int,
+    progress: Progress,
+) -> Course:
+    """The steps of a training; the figures of the base encoder are told at once."""
+    steps_per_epoch = max(1, len(rows) // recipe.batch_size)
+    every, own_limit = recipe.measure_every, model.max_seq_length
+
+    def tell(step: int, figures: Mapping[str, float]) -> None:
+        progress.metric(step, EPOCH, step / steps_per_epoch)
+        for name, value in figures.items():
+            progress.metric(step, name, value)
+
+    def observe(step: int) -> float:
+        # Whole texts, as before the training and after it: it may be trained on shorter ones.
+        limit, model.max_seq_length = model.max_seq_length, own_limit
+        try:
+            figures = held_out.figures(model) if held_out else {}
+        finally:
+            model.max_seq_length = limit
+        tell(step, figures)
+        return figures[recipe.early_stopping] if recipe.early_stopping else 0.0
+
+    if held_out:
+        tell(0, held_out.before)
+    return Course(
+        _batches(rows, recipe, seed),
+        recipe.steps(len(rows)),
+        seed=seed,
+        bf16=uses_bf16(model, recipe.precision),
+        distillation=_distillation(model, rows, recipe, seed, progress),
+        in_context=_in_context(rows, recipe, seed),
+        observe=None if every is None else observe,
+        observe_every=max(1, round((every or 1) * steps_per_epoch)),
+    )
+
+
+def _batches(rows: list[Family], recipe: Recipe, seed: int) -> Batches:
+    kind = TripleBatches if recipe.loss == "triples" else FamilyBatches
+    return kind(rows, size=recipe.batch_size, seed=seed)
+
+
+def _in_context(rows: list[Family], recipe: Recipe, seed: int) -> InContext | None:
+    if not recipe.context:
+        return None
+    return InContext(rows, probability=recipe.context, seed=seed)
+
+
+def _distillation(
+    model: SentenceTransformer, rows: list[Family], recipe: Recipe, seed: int, progress: Progress
+) -> Distillation | None:
+    if not recipe.distillation:
+        return None
+    texts = [family[0].text for family in rows]
+    if recipe.distillation_file:
+        texts += read_sentences(Path(recipe.distillation_file))
+    return Distillation(
+        model, texts, weight=recipe.distillation, texts_a_step=recipe.unrelated_texts,
+        steps=recipe.steps(len(rows)), seed=seed, check=progress.check,
+    )  # fmt: skip

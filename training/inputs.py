@@ -1,0 +1,72 @@
+"""The files that a recipe names: hashed when a training is asked for, found when it begins.
+
+A recipe names them as its user does; a relative path lies in the working directory.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from db.errors import HedgerowError
+from training.recipe import Recipe
+from training.retention import read_sentences
+from training.sts import read_sts
+
+READERS: dict[str, Callable[[Path], Sequence[object]]] = {
+    "distillation_file": read_sentences,
+    "sts_file": read_sts,
+}
+"""What reads the file that a field of the recipe names."""
+
+
+def input_hashes(recipe: Recipe, *, home: Path) -> dict[str, str]:
+    """SHA-256 (64 hex digits) of each file's content, by the field that names it.
+
+    Raises:
+        HedgerowError: a file cannot be read as what it shall be.
+    """
+    paths = _paths(recipe, home)
+    for field, path in paths.items():
+        READERS[field](path)
+    return {field: _sha256(path) for field, path in paths.items()}
+
+
+def located(recipe: Recipe, *, home: Path, expected: Mapping[str, str]) -> Recipe:
+    """The recipe with full paths to its files.
+
+    Args:
+        expected: hashes of what was asked for; a file without one may be any.
+
+    Raises:
+        HedgerowError: a file has gone, or has changed since the training was asked for.
+    """
+    paths = _paths(recipe, home)
+    for field, path in paths.items():
+        if expected.get(field, _sha256(path)) != _sha256(path):
+            raise HedgerowError(
+                f"The file {str(path)!r} has changed since this training was asked for; put the "
+                "old one back, or ask for another training."
+            )
+    return recipe.model_copy(update={field: str(path) for field, path in paths.items()})
+
+
+def content_hashes(recipe: Recipe) -> dict[str, str]:
+    """The recipe's own values and the content of its files: what it comes to, wherever they lie."""
+    bare = recipe.model_copy(update=dict.fromkeys(READERS))
+    paths = _paths(recipe, Path())
+    return {"recipe": bare.hash} | {field: _sha256(path) for field, path in paths.items()}
+
+
+def _paths(recipe: Recipe, home: Path) -> dict[str, Path]:
+    named = {field: getattr(recipe, field) for field in READERS}
+    return {field: home / Path(name).expanduser() for field, name in named.items() if name}
+
+
+def _sha256(path: Path) -> str:
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise HedgerowError(f"Could not read {str(path)!r}: {error.strerror}.") from error

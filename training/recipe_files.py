@@ -1,0 +1,45 @@
+"""Files that a recipe names, stored in the data folder under the hash of their content."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from db.errors import HedgerowError
+from db.runs import make_folder
+
+FOLDER = "recipe_files"
+
+
+def keep_file(
+    data_folder: Path, content: bytes, *, read: Callable[[Path], Sequence[object]]
+) -> Path:
+    """Store a file that a recipe shall name; the same content is stored once.
+
+    Args:
+        data_folder: of the project.
+        read: reads it as a training will, so that a wrong file is refused at once.
+
+    Returns:
+        Its path, which a recipe on this machine can name.
+
+    Raises:
+        HedgerowError: it can't be read as what it shall be, or can't be stored; nothing is left.
+    """
+    folder = make_folder(data_folder / FOLDER)
+    path = folder / f"{hashlib.sha256(content).hexdigest()[:32]}.txt"
+    if path.exists():
+        return path
+    partial = path.with_suffix(".partial")
+    try:
+        partial.write_bytes(content)
+        read(partial)
+        partial.rename(path)
+    except HedgerowError as error:  # it speaks of a path that nobody has chosen
+        raise HedgerowError(str(error).replace(repr(str(partial)), "the file")) from error
+    except OSError as error:
+        raise HedgerowError(f"The file could not be stored: {error.strerror}.") from error
+    finally:
+        partial.unlink(missing_ok=True)
+    return path

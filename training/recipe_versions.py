@@ -1,0 +1,45 @@
+"""Recipes of an older format, brought up to date."""
+
+from __future__ import annotations
+
+import reprlib
+from collections.abc import Mapping
+from typing import Any
+
+from curation.encoders import DEFAULT_ENCODER
+from db.errors import HedgerowError
+
+RECIPE_VERSION = 2
+
+_VERSION_1: dict[str, Any] = {
+    "base_encoder": DEFAULT_ENCODER, "loss": "triples", "scale": 10.0, "epochs": 1.0,
+    "max_steps": 150, "max_triples": None, "batch_size": 32, "learning_rate": 5e-5,
+    "warmup_ratio": 0.1, "weight_decay": 0.01, "max_seq_length": 128, "precision": "fp32",
+}  # fmt: skip
+"""All that recipes of version 1 could say, and what they meant where they said nothing."""
+
+_SINCE_VERSION_1: dict[str, Any] = {
+    "pooling": "as_base", "data": "all", "without_types": (), "providers": (),
+    "max_distance": None, "hedge_weight": 1.0, "negation_weight": 1.0, "order_weight": 0.0,
+    "context": 0.0, "distillation": 0.0, "distillation_file": None, "interpolation": 1.0,
+    "lora_rank": None, "freeze_word_embeddings": False, "measure_every": None,
+    "early_stopping": None, "patience": 2, "sts_file": None, "checkpoint_every": None,
+}  # fmt: skip
+"""What came later, in the values by which a training goes as it did then."""
+
+
+def up_to_date(values: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A recipe's values in today's format; what an older one leaves out is as it was in its time.
+
+    Raises:
+        HedgerowError: it is of a newer format, or of none.
+    """
+    version = values.get("version", RECIPE_VERSION)
+    if str(version) == "1":
+        return {**_VERSION_1, **_SINCE_VERSION_1, **values, "version": RECIPE_VERSION}
+    if str(version) != str(RECIPE_VERSION):
+        raise HedgerowError(
+            f"The recipe has version {reprlib.repr(version)}, expected {RECIPE_VERSION}; "
+            "a newer version needs a newer Hedgerow."
+        )
+    return values
