@@ -592,3 +592,44 @@ class ProbeCosine(SQLModel, table=True):
     encoder_id: int = Field(primary_key=True, foreign_key="encoder.id")
     probe_id: int = Field(primary_key=True, foreign_key="probe.id")
     cosine: float
+
+
+class BenchmarkResult(SQLModel, table=True):
+    """What one model came to in one benchmark, or in one task of mteb.
+
+    What it depends on: ``model_hash`` is the fingerprint of the model's files ('' for TF-IDF,
+    random scores and chat models), ``data_hash`` that of the items (for mteb, its revision of the
+    data), the versions are those of the run. Results are comparable where ``benchmark`` and
+    ``data_hash`` are the same.
+
+    ``model`` is the name that was chosen, ``data`` says for people where the items came from.
+    ``kind`` is 'negation' or 'general', ``score`` in points. ``file`` (relative to the data folder)
+    has a row an item; '' for mteb's tasks. ``summary`` is all that is known beside the rows.
+    """
+
+    __tablename__ = "benchmark_result"
+    __table_args__ = (
+        UniqueConstraint(
+            "run_id", "model", "architecture", "benchmark", "data_hash",
+            name="uq_benchmark_result_measured",
+        ),
+        Index(None, "model", "architecture", "benchmark", "data_hash", "id"),
+    )  # fmt: skip
+
+    id: int | None = Field(default=None, primary_key=True)
+    run_id: int = Field(foreign_key="run.id")
+    kind: str = Field(max_length=20)
+    benchmark: str = Field(max_length=120)
+    model: str = Field(max_length=300)
+    model_hash: str = Field(default="", max_length=64)
+    architecture: str = Field(max_length=40)
+    data: str = Field(default="", max_length=300)
+    data_hash: str = Field(default="", max_length=64)
+    metric: str = Field(max_length=80)
+    score: float
+    n: int = 0
+    ties: int = 0
+    unanswered: int = 0
+    summary: dict[str, Any] = Field(default_factory=dict, sa_type=JsonColumn)
+    file: str = Field(default="", max_length=500)
+    created_at: datetime = _created_at()

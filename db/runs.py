@@ -38,7 +38,7 @@ STOPPED = (RunState.FAILED, RunState.CANCELLED, RunState.INTERRUPTED, RunState.P
 logger = logging.getLogger(__name__)
 
 _RECORDED_PACKAGES = (
-    "hedgerow", "torch", "transformers", "sentence-transformers", "datasets", "streamlit",
+    "hedgerow", "torch", "transformers", "sentence-transformers", "datasets", "mteb", "streamlit",
 )  # fmt: skip
 
 
