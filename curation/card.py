@@ -1,16 +1,18 @@
 """The data set card: a Markdown page with a YAML header that goes with every export.
 
-Everything in it comes from the release, so that the same release gives the same card. Names, notes
+Everything in it comes from the release and from the tests that it was compared with, so that the
+same of both give the same card. Names, notes
 and definitions are hostile: they reach YAML through ``safe_dump`` and Markdown through ``escape``.
 """
 
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import yaml
 
+from curation.card_overlap import overlap_section
 from curation.card_text import (
     CITATION,
     JSONL_USE,
@@ -20,6 +22,15 @@ from curation.card_text import (
     WEAK_SPOTS,
     hf_use,
 )
+from curation.card_writers import (
+    WRITERS,
+    Writer,
+    ordered_types,
+    review_statement,
+    weak_spots_of,
+    writers_table,
+)
+from curation.compared import Compared
 from curation.export_tables import TABLES, ExportFormat, Rows, Table, parquet_path
 from curation.markdown import escape, markdown_table, one_line, percent
 from curation.release_summary import OUTCOMES
@@ -36,16 +47,26 @@ _HUB_LICENCES = frozenset(
 _SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (10**6, "100K<n<1M"))
 
 
-def card(release: Release, *, format: ExportFormat, rows: Rows, place: str = PLACE) -> str:
+def card(
+    release: Release,
+    *,
+    format: ExportFormat,
+    rows: Rows,
+    writers: Sequence[Writer],
+    compared: Sequence[Compared] = (),
+    place: str = PLACE,
+) -> str:
     """The card of an export.
 
     Args:
         rows: table → split → number of rows written; a table or split without rows is left out.
+        writers: of the release's variants.
+        compared: the release with tests.
         place: what ``load_dataset`` opens; a name on the Hub where it is published under one.
     """
     title = one_line(release.name) or f"Hedgerow release {release.number}"
     header = yaml.safe_dump(
-        _header(release, title=title, format=format, rows=rows),
+        _header(release, title=title, format=format, rows=rows, writers=writers),
         sort_keys=False,
         allow_unicode=True,
         width=10**6,
@@ -54,10 +75,11 @@ def card(release: Release, *, format: ExportFormat, rows: Rows, place: str = PLA
         f"# {escape(title)}",
         f"{METHOD}\n\n{_identity(release)}",
         f"## What is in it\n\n{_contents(release, format=format, rows=rows, place=place)}",
-        f"## How it was made\n\n{_making(release)}",
+        f"## How it was made\n\n{_making(release, writers)}",
         f"## Taxonomy\n\n{_taxonomy(release)}",
         f"## Licence\n\n{_licences(release.summary)}",
-        f"## Known weak spots\n\n{_weak_spots(release.summary)}",
+        f"## Overlap with benchmarks\n\n{overlap_section([c.facts for c in compared])}",
+        f"## Known weak spots\n\n{_weak_spots(release.summary, writers)}",
         f"## Citation\n\n{_citation(release)}",
     ]
     return f"---\n{header}---\n\n" + "\n\n".join(sections) + "\n"
@@ -69,6 +91,7 @@ def _header(
     title: str,
     format: ExportFormat,
     rows: Rows,
+    writers: Sequence[Writer],
 ) -> dict[str, Any]:
     summary = release.summary
     total = max((sum(splits.values()) for splits in rows.values()), default=0)
@@ -79,7 +102,7 @@ def _header(
         **_licence_header(summary),
         "task_categories": ["sentence-similarity", "feature-extraction"],
         "size_categories": [next((name for size, name in _SIZES if total < size), "1M<n<10M")],
-        "language_creators": ["machine-generated"],
+        "language_creators": sorted({writer.creator for writer in writers}),
         "annotations_creators": sorted(deciders[k] for k in summary["decided_by"] if k in deciders),
         "tags": ["negation", "hedging", "contrastive-learning", "sentence-transformers"],
     }
@@ -164,21 +187,17 @@ def _type_counts(release: Release) -> str:
         ["type", *splits, "all"],
         [
             [type_id, *(counts[type_id].get(s, 0) for s in splits), sum(counts[type_id].values())]
-            for type_id in _ordered_types(release)
+            for type_id in ordered_types(release)
             if type_id in counts
         ],
     )
-
-
-def _ordered_types(release: Release) -> list[str]:
-    return sorted(release.taxonomy, key=lambda key: (release.taxonomy[key]["ordinal"], key))
 
 
 def _lengths(release: Release) -> str:
     words = release.summary["words"]
     kinds = {"anchors": words["anchors"]} | {
         type_id: words["types"][type_id]
-        for type_id in _ordered_types(release)
+        for type_id in ordered_types(release)
         if type_id in words["types"]
     }
     return "In words; the last two columns are shares.\n\n" + markdown_table(
@@ -196,19 +215,18 @@ def _lengths(release: Release) -> str:
     )
 
 
-def _making(release: Release) -> str:
+def _making(release: Release, writers: Sequence[Writer]) -> str:
     summary = release.summary
     edited = summary["edited_by"]
     outcomes = [
         [type_id, *(counts[outcome] for outcome in OUTCOMES), _acceptance(counts)]
-        for type_id in _ordered_types(release)
+        for type_id in ordered_types(release)
         if (counts := summary["review"].get(type_id))
     ]
     return "\n\n".join(
         [
-            "Who wrote the variants, by the provider and model that were recorded with them; "
-            "`person` is a reviewer, anything else a large language model:",
-            writers_table(summary),
+            f"Who wrote the variants of each type, by provider and model. {WRITERS}",
+            writers_table(release, writers),
             f"Of these texts, {edited.get('person', 0):,} were edited by a person and "
             f"{edited.get('model', 0):,} by a model.",
             review_statement(summary),
@@ -240,34 +258,11 @@ def _acceptance(counts: Mapping[str, int]) -> str:
     return percent(counts["as_written"] / decided) if decided else "–"
 
 
-def writers_table(summary: Mapping[str, Any]) -> str:
-    """Who wrote the variants of a release, by the provider and model recorded with them."""
-    writers = [[w["provider"], w["model"], w["variants"]] for w in summary["writers"]]
-    return markdown_table(["provider", "model", "variants"], writers)
-
-
-def review_statement(summary: Mapping[str, Any]) -> str:
-    """Who accepted what is in the release, said plainly."""
-    total, decided = summary["variants"], summary["decided_by"]
-    people, models = decided.get("person", 0), decided.get("model", 0)
-    if not people:
-        return (
-            f"**No person has reviewed this data.** {models:,} of the {total:,} accepted variants "
-            "were accepted by a model reviewer alone."
-        )
-    return (
-        f"Of the {total:,} accepted variants a person accepted {people:,} "
-        f"({percent(people / total)}); {models:,} ({percent(models / total)}) were accepted by a "
-        f"model reviewer alone and **were not reviewed by a person**. {summary['adjudicated']:,} "
-        "were settled by an adjudication."
-    )
-
-
 def _taxonomy(release: Release) -> str:
     parts = [_type_table(release)]
     for origin, said in _ORIGINS.items():
         names = [
-            f"`{name}`" for name in _ordered_types(release)
+            f"`{name}`" for name in ordered_types(release)
             if release.taxonomy[name].get("origin") == origin
         ]  # fmt: skip
         if names:
@@ -288,7 +283,7 @@ def _type_table(release: Release) -> str:
             [type_id, *(release.taxonomy[type_id][key] for key in (
                 "version", "polarity", "label", "definition", "example_anchor", "example"
             ))]
-            for type_id in _ordered_types(release)
+            for type_id in ordered_types(release)
         ],
     )  # fmt: skip
 
@@ -309,8 +304,8 @@ def _licences(summary: Mapping[str, Any]) -> str:
     )
 
 
-def _weak_spots(summary: Mapping[str, Any]) -> str:
-    spots = list(WEAK_SPOTS)
+def _weak_spots(summary: Mapping[str, Any], writers: Sequence[Writer]) -> str:
+    spots = [*weak_spots_of(writers), *WEAK_SPOTS]
     if summary["decided_by"].get("model", 0):
         spots.insert(
             0, "A part was accepted by language models alone, and models share blind spots."

@@ -1,8 +1,9 @@
 """Exports: a release as a folder of files, and that folder as a zip.
 
 An export is written beside its place and moved there when it is whole, so that a half one is never
-taken for one. Its manifest, ``hedgerow.json``, names every file with its SHA-256. The same release
-gives the same bytes with the same version of pyarrow, which writes its version into Parquet files.
+taken for one. Its manifest, ``hedgerow.json``, names every file with its SHA-256. The same release,
+compared with the same tests, gives the same bytes with the same version of pyarrow, which writes
+its version into Parquet files.
 """
 
 import hashlib
@@ -10,7 +11,7 @@ import json
 import shutil
 import uuid
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, get_args
@@ -19,6 +20,8 @@ from sqlmodel import Session
 
 from curation.card import card
 from curation.card_text import PLACE
+from curation.card_writers import writers_of
+from curation.compared import Compared, kept
 from curation.export_tables import (
     TABLES,
     TABLES_OF,
@@ -50,6 +53,7 @@ def export_release(
     *,
     format: ExportFormat = "hf",
     place: str = PLACE,
+    compared: Sequence[Compared] = (),
     progress: Progress | None = None,
 ) -> Path:
     """Write a release to ``folder``, in place of an earlier export there.
@@ -59,6 +63,7 @@ def export_release(
             ``variants`` in Parquet; ``jsonl``: both as JSON lines; ``pairs``: a CSV file of
             labelled pairs. Each with a card, ``README.md``.
         place: what the card says that it is opened from.
+        compared: with tests, for the card.
 
     Returns:
         The folder, absolute.
@@ -76,7 +81,10 @@ def export_release(
         try:
             draft.mkdir()
             rows = _write_tables(session, release, draft, format=format, progress=progress)
-            text = card(release, format=format, rows=rows, place=place)
+            text = card(
+                release, format=format, rows=rows, place=place, compared=compared,
+                writers=writers_of(session, release),
+            )  # fmt: skip
             (draft / "README.md").write_text(text, encoding="utf-8", newline="\n")
             _write_manifest(release, draft, format=format, rows=rows)
             _check_target(target)  # somebody may have used the place meanwhile
@@ -287,7 +295,10 @@ def work(context: RunContext) -> dict[str, Any]:
         chosen = context.parameters.get("folder")
         own = context.folder / f"hedgerow-release-{release.number}-{format}"
         folder = context.settings.home / chosen if chosen else own
-        place = export_release(session, release, folder, format=format, progress=context.update)
+        place = export_release(
+            session, release, folder, format=format, progress=context.update,
+            compared=kept(context.settings.data_folder, release.content_hash),
+        )  # fmt: skip
     context.check()
     packed = zip_export(place)
     return {
