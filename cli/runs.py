@@ -14,7 +14,7 @@ from cli.home import open_home
 from cli.tables import table_of
 from cli.terminal import AsJson, Report, err, progress_bar, show
 from cli.trained import lines_of
-from curation import counting, diagnostics, export, queue_keys
+from curation import counting, diagnostics, queue_keys
 from curation.encoders import DEFAULT_ENCODER, load_encoder
 from curation.generation import judge, judge_request
 from curation.generation import run as generation
@@ -26,7 +26,17 @@ from db.execution import Work, execute
 from db.models import Run, RunState
 from db.runs import create_run, get_run, list_runs
 from db.settings import Settings
-from training import compare, plan, push, studies, tradeoff, tradeoff_curve, tradeoff_save
+from training import (
+    benchmark_runs,
+    compare,
+    contamination,
+    plan,
+    push,
+    studies,
+    tradeoff,
+    tradeoff_curve,
+    tradeoff_save,
+)
 from training.probe_files import read_probes
 from training.probe_groups import Scores, find_groups, score
 from training.probe_sets import BUNDLED, FIGURE_1_SET, GROUPS_SET, SetKind, open_set
@@ -42,9 +52,10 @@ from training.similarity import (
 )
 
 WORK: dict[str, Work] = {
+    benchmark_runs.KIND: benchmark_runs.work,
     compare.KIND: compare.work,
     "diagnose": diagnostics.work,
-    "export": export.work,
+    "export": contamination.export_work,
     generation.KIND: generation.work,
     judge_request.KIND: judge.work,
     queue_keys.KIND: queue_keys.work,

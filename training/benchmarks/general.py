@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from db.errors import HedgerowError
+from db.errors import HedgerowError, RunCancelled
 from training.benchmarks.metrics import POINTS
 
 if TYPE_CHECKING:
@@ -78,6 +78,35 @@ class TaskScore(NamedTuple):
     task: str
     kind: str
     score: float
+
+
+class TaskFacts(NamedTuple):
+    """What a task is.
+
+    Attributes:
+        type: as in `TaskScore.kind`.
+        metric: its main score, in mteb's words.
+        data: name of its data set on the model hub.
+        revision: of the data set.
+        version: of the installed mteb.
+    """
+
+    name: str
+    type: str
+    metric: str
+    data: str
+    revision: str
+    version: str
+
+
+def facts(task: AbsTask) -> TaskFacts:
+    """What a task is, by the installed mteb."""
+    about = task.metadata
+    data = about.dataset
+    return TaskFacts(
+        about.name, str(about.type), about.main_score, str(data["path"]),
+        str(data.get("revision", "")), _mteb().__version__,
+    )  # fmt: skip
 
 
 def suite(name: str) -> list[AbsTask]:
@@ -153,7 +182,7 @@ def _result(mteb: Any, model: Any, task: AbsTask) -> Any:
         found = mteb.evaluate(
             model, task, cache=None, co2_tracker=False, show_progress_bar=False,
         )  # fmt: skip
-    except HedgerowError:
+    except (HedgerowError, RunCancelled):
         raise
     except Exception as error:  # data sets, the hub and a model can fail in any way
         reason = (str(error).strip().splitlines() or [type(error).__name__])[0][:200]

@@ -21,12 +21,17 @@ _SPECIAL = re.compile("|".join(map(re.escape, _ESCAPED)))
 
 @dataclass(frozen=True)
 class Line:
-    """A model's scores, in points, by benchmark; published ones are never ranked with measured."""
+    """A model's scores, in points, by benchmark; published ones are never ranked with measured.
+
+    Attributes:
+        base: the line of the model that this one was trained from; '' for none.
+    """
 
     model: str
     scores: Mapping[str, float]
     published: bool = False
     intervals: Mapping[str, Interval] = field(default_factory=dict)
+    base: str = ""
 
 
 @dataclass(frozen=True)
@@ -50,35 +55,41 @@ def cells(
     """The cells of each line, by column, where it has a score.
 
     Args:
-        base: the model that the others were trained from; '' for none.
+        base: the model that lines without a base of their own are compared with; '' for none.
 
     Raises:
-        HedgerowError: no measured line has the base model's name.
+        HedgerowError: no measured line has a base model's name.
     """
     measured = {number: line for number, line in enumerate(lines) if not line.published}
-    bases = [line for line in measured.values() if line.model == base]
-    if base and not bases:
-        raise HedgerowError(
-            f"Expected a measured line of the base model {base[:60]!r}, found none; measure it, or "
-            "leave the base model out."
-        )
+    bases = {line.model: line for line in measured.values()}
+    for name in (base, *(line.base for line in measured.values())):
+        if name and name not in bases:
+            raise HedgerowError(
+                f"Expected a measured line of the base model {name[:60]!r}, found none; measure "
+                "it, or leave the base model out."
+            )
     table: list[dict[str, Cell]] = [{} for _ in lines]
     for column in columns:
         ranked = {
             str(n): line.scores[column] for n, line in measured.items() if column in line.scores
         }
         marks = places(ranked, decimals=decimals)
-        start = bases[0].scores.get(column) if bases else None
         for number, line in enumerate(lines):
             if column in line.scores:
-                other = start is not None and line is not bases[0] and not line.published
+                start = None if line.published else bases.get(line.base or base)
                 table[number][column] = Cell(
                     score=line.scores[column],
                     place=marks.get(str(number), ""),
-                    delta=line.scores[column] - start if other and start is not None else None,
+                    delta=_delta(line, start, column),
                     interval=line.intervals.get(column),
                 )
     return table
+
+
+def _delta(line: Line, start: Line | None, column: str) -> float | None:
+    if start is None or start is line or column not in start.scores:
+        return None
+    return line.scores[column] - start.scores[column]
 
 
 def latex(

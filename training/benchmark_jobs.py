@@ -1,0 +1,164 @@
+"""What a run of benchmarks does with one model: one benchmark, or one task of mteb's."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from db.execution import RunContext
+from db.models import BenchmarkResult
+from training.benchmark_data import OpenData
+from training.benchmark_models import GENERAL, Found, inner_model
+from training.benchmarks import general
+from training.benchmarks.benchmark import Result
+from training.benchmarks.general import SUITES
+from training.benchmarks.measure import measure
+from training.benchmarks.scorers.encoders import Cross
+from training.benchmarks.scorers.scorer import Scorer
+from training.benchmarks.statistics import interval
+from training.benchmarks.stored import write_result
+
+NEGATION, GENERAL_ABILITY = "negation", "general"
+"""Kinds of results."""
+
+MTEB_FOLDER = "mteb"
+"""Below the data folder: results as mteb keeps them."""
+
+TASK_ITEMS = 2_000
+"""As how many items a task of mteb counts in the progress."""
+
+RERANKING = "Reranking"
+"""The kind of mteb's tasks that a cross-encoder can do."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """Passes the progress of one job on as a part of the run's."""
+
+    context: RunContext
+    before: int
+    items: int
+    total: int
+    name: str
+
+    def __call__(self, done: int, total: int) -> None:
+        """So much of the job's own work is done; stops the run where somebody asked for it."""
+        step = self.before + (self.items * done // total if total else 0)
+        said = f": {done:,} of {total:,}." if total > 1 else "."
+        self.context.update(step, self.total, f"{self.name}{said}")
+
+
+class Job(NamedTuple):
+    """One thing to measure with a model.
+
+    Attributes:
+        items: how much of the progress it is.
+        data_hash: of what it will be measured on.
+    """
+
+    benchmark: str
+    title: str
+    items: int
+    data_hash: str
+    run: Callable[[Scorer, Found, Step], BenchmarkResult]
+    general: bool = False
+    reranking: bool = False
+
+    def suits(self, architecture: str) -> bool:
+        """Whether models of this architecture can do it."""
+        if not self.general:
+            return True
+        return architecture in GENERAL and (architecture != Cross.architecture or self.reranking)
+
+
+@contextmanager
+def stopping(scorer: Scorer, check: Callable[[], None]) -> Iterator[None]:
+    """Have every batch of the model look whether to stop: mteb's tasks report nothing meanwhile."""
+    model = getattr(scorer, "model", None)
+    parts = list(model.children()) if model is not None and hasattr(model, "children") else []
+
+    def before_a_batch(*_: object) -> None:
+        check()
+
+    hooks = [part.register_forward_pre_hook(before_a_batch) for part in parts]
+    try:
+        yield
+    finally:
+        for hook in hooks:
+            hook.remove()
+
+
+def negation_job(opened: OpenData) -> Job:
+    """A benchmark, measured and its rows written."""
+    benchmark = opened.benchmark
+    data_hash = benchmark.data_hash()
+
+    def run(scorer: Scorer, found: Found, step: Step) -> BenchmarkResult:
+        result = measure(benchmark, scorer, on_progress=step)
+        context = step.context
+        name = f"{benchmark.id}-{data_hash[:16]}-{_digest(found)}.jsonl"
+        write_result(result, context.folder / name)
+        return _row(context, found, result, opened, file=f"{context.run.folder}/{name}")
+
+    return Job(benchmark.id, benchmark.title, len(benchmark.items), data_hash, run)
+
+
+def _row(
+    context: RunContext, found: Found, result: Result, opened: OpenData, *, file: str
+) -> BenchmarkResult:
+    summary = result.summary | {
+        "kind": result.kind,
+        "interval": interval(result)._asdict(),
+        "origin": opened.origin,
+    }
+    return BenchmarkResult(
+        run_id=context.run.id or 0, kind=NEGATION, benchmark=result.benchmark, model=found.name,
+        model_hash=found.hash, architecture=found.architecture, data=opened.where[:300],
+        data_hash=result.data_hash, metric=result.metric, score=result.score, n=result.n,
+        ties=result.ties, unanswered=result.unanswered, summary=summary, file=file,
+    )  # fmt: skip
+
+
+def general_jobs(suites: Sequence[str], tasks: Sequence[str]) -> list[Job]:
+    """mteb's tasks of these suites and these single ones, each once.
+
+    Raises:
+        HedgerowError: as in `general.tasks`.
+    """
+    names = [name for suite in suites for name in SUITES[suite]] + [*tasks]
+    if not names:
+        return []
+    return [_general_job(task) for task in general.tasks(list(dict.fromkeys(names)))]
+
+
+def _general_job(task: Any) -> Job:
+    """A task of mteb's, run by it and kept as it keeps results."""
+    facts = general.facts(task)
+    suites = [name for name, own in SUITES.items() if facts.name in own]
+
+    def run(scorer: Scorer, found: Found, step: Step) -> BenchmarkResult:
+        context = step.context
+        (score,) = general.run_tasks(
+            inner_model(scorer), [task], name=found.name, revision=found.hash,
+            folder=context.settings.data_folder / MTEB_FOLDER,
+        )  # fmt: skip
+        summary = facts._asdict() | {"suites": suites}
+        return BenchmarkResult(
+            run_id=context.run.id or 0, kind=GENERAL_ABILITY, benchmark=facts.name,
+            model=found.name, model_hash=found.hash, architecture=found.architecture,
+            data=f"{facts.data}, mteb {facts.version}", data_hash=facts.revision,
+            metric=facts.metric, score=score.score, summary=summary,
+        )  # fmt: skip
+
+    return Job(
+        facts.name, facts.name, TASK_ITEMS, facts.revision, run,
+        general=True, reranking=facts.type == RERANKING,
+    )  # fmt: skip
+
+
+def _digest(found: Found) -> str:
+    """What tells the files of several models in one folder apart."""
+    return hashlib.sha256(f"{found.name}\0{found.architecture}".encode()).hexdigest()[:8]
