@@ -13,6 +13,7 @@ from curation.export_tables import ExportFormat
 from curation.release import create_release, get_release, list_releases
 from db.engine import reading, writing
 from db.models import Release
+from training.contamination import compare
 
 release_app = typer.Typer(no_args_is_help=True, help="Freeze what is accepted.")
 
@@ -63,10 +64,13 @@ def export_release(
     as_json: AsJson = False,
 ) -> None:
     """Write a release to a folder."""
-    _, engine = open_home()
+    settings, engine = open_home()
     with reading(engine) as session, progress_bar() as report:
         release = get_release(session, number)
-        place = export.export_release(session, release, folder, format=form, progress=report)
+        compared = compare(session, settings.data_folder, release, report=report)
+        place = export.export_release(
+            session, release, folder, format=form, compared=compared, progress=report
+        )
     packed = export.zip_export(place) if as_zip else None
     result = {
         "release": release.number, "format": form, "folder": str(place),

@@ -7,6 +7,7 @@ from typing import Any
 from rich.table import Table
 
 from cli.tables import table_of
+from curation.compared import told
 from training.curves import GENERAL, SHARES
 from training.held_out import COSINE, STS
 from training.losses import Role
@@ -30,6 +31,7 @@ def lines_of(result: dict[str, Any]) -> list[str | Table]:
         lines.append(f"The state after step {result['kept_step']:,} was the best and is kept.")
     if table := _figures(result["held_out"]):
         lines.append(table)
+    lines += map(told, result.get("overlap") or ())
     return [*lines, f"The model lies in {result['model']}."]
 
 

@@ -14,8 +14,9 @@ from typing import Any
 import yaml
 from sqlmodel import Session
 
-from curation.card import review_statement, writers_table
+from curation.card_overlap import overlap_section
 from curation.card_text import CITATION
+from curation.card_writers import WRITERS, review_statement, writers_of, writers_table
 from curation.encoders import DEFAULT_ENCODER, HUB_ORGANISATION, resolve_encoder
 from curation.markdown import escape, markdown_table, one_line
 from curation.release import get_release
@@ -67,7 +68,7 @@ def card_of(session: Session, run: Run, result: Mapping[str, Any], *, note: str 
 
     Args:
         result: the run's result, as far as it has come: ``triples`` and ``steps``; ``held_out``
-            and the encoders' rows once they are measured.
+            and the encoders' rows once they are measured; ``overlap`` with benchmarks.
         note: a sentence of ours, in Markdown: what was done to the trained weights.
 
     Raises:
@@ -84,7 +85,8 @@ def card_of(session: Session, run: Run, result: Mapping[str, Any], *, note: str 
         "## Training",
         *([note] if note else []),
         _training(run, release, recipe, result),
-        f"## Data\n\n{_data(release)}",
+        f"## Data\n\n{_data(session, release)}",
+        f"## Overlap with benchmarks\n\n{overlap_section(result.get('overlap') or ())}",
         f"## Intended use\n\n{INTENDED}",
         f"## Limits\n\n{_limits(release, result)}",
         f"## Citation\n\n{CITATION}",
@@ -161,7 +163,7 @@ def public_recipe(recipe: Recipe) -> str:
     return yaml.safe_dump(values, sort_keys=False, allow_unicode=True, width=10**6)
 
 
-def _data(release: Release) -> str:
+def _data(session: Session, release: Release) -> str:
     summary = release.summary
     licences: dict[str, int] = {}
     for source in summary["sources"]:
@@ -170,10 +172,9 @@ def _data(release: Release) -> str:
     return "\n\n".join(
         [
             f"Release {release.number} of a Hedgerow project: {summary['variants']:,} accepted "
-            f"variants of {summary['anchors']:,} anchors, all splits together. Who wrote them: "
-            "`person` is a reviewer, `rules` a program, `starter` the corpus that comes with "
-            "Hedgerow, which language models wrote; any other is named as it was recorded.",
-            writers_table(summary),
+            f"variants of {summary['anchors']:,} anchors, all splits together. Who wrote the "
+            f"variants of each type: {WRITERS}",
+            writers_table(release, writers_of(session, release)),
             review_statement(summary),
             "The licences of the anchors' sources:",
             markdown_table(["licence", "variants"], list(licences.items())),

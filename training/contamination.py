@@ -7,7 +7,6 @@ sentences among them. A comparison is made once; ``curation.compared`` keeps it.
 from __future__ import annotations
 
 import logging
-import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -22,12 +21,9 @@ from db.engine import reading
 from db.errors import HedgerowError
 from db.execution import RunContext
 from db.models import Release
+from training.benchmark_data import kept_data
 from training.benchmarks.benchmark import Benchmark
-from training.benchmarks.catalogue import BENCHMARKS
-
-DATA_FOLDER = "benchmarks"
-
-_KEPT = re.compile(r"([0-9a-f]{16})-(.+)", re.DOTALL)
+from training.benchmarks.catalogue import benchmark
 
 Report = Callable[[int, int, str], None]
 """Called with the data compared, all of them, and what is going on; may raise to stop."""
@@ -36,7 +32,7 @@ logger = logging.getLogger(__name__)
 
 
 class Known(NamedTuple):
-    """The data of a benchmark that lie here.
+    """The data of a benchmark that are kept with the project.
 
     Attributes:
         data: what people call them.
@@ -51,14 +47,13 @@ class Known(NamedTuple):
 
 
 def known(data_folder: Path) -> list[Known]:
-    """The benchmarks' data in the data folder, in the catalogue's order and by name."""
+    """The benchmarks' data that are kept with the project, in the catalogue's order."""
     found = []
-    for benchmark in BENCHMARKS:
-        for path in (data_folder / DATA_FOLDER / benchmark.id).glob("*"):
-            if name := _KEPT.fullmatch(path.name):
-                found.append(Known(benchmark, name[2], name[1], path))
-    order = {benchmark.id: number for number, benchmark in enumerate(BENCHMARKS)}
-    return sorted(found, key=lambda k: (order[k.benchmark.id], k.data, k.key))
+    for data in kept_data(data_folder):
+        path = data_folder / data.file
+        key = path.name.partition("-")[0]
+        found.append(Known(benchmark(data.benchmark), data.name, key, path))
+    return found
 
 
 def missing(data_folder: Path, content_hash: str, *, n: int = SHORTEST) -> list[Known]:
@@ -123,7 +118,7 @@ def _compared(session: Session, release: Release, data: Known, runs: Runs) -> Co
 
 
 def compare_with(
-    session: Session, release: Release, benchmark: Benchmark[Any], *, n: int = SHORTEST
+    session: Session, release: Release, test: Benchmark[Any], *, n: int = SHORTEST
 ) -> Overlap:
     """A release compared with the items of a benchmark, wherever they come from.
 
@@ -132,7 +127,7 @@ def compare_with(
     """
     key = release.id or 0
     runs = Runs(texts_of(session, key), n=n)
-    return overlap(benchmark.samples(), runs, texts=texts_of(session, key))
+    return overlap(test.samples(), runs, texts=texts_of(session, key))
 
 
 def export_work(context: RunContext) -> dict[str, Any]:

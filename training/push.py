@@ -20,6 +20,7 @@ from db.execution import RunContext
 from db.models import Encoder, Run, RunState
 from db.runs import create_run, get_run
 from training.card import CARD, card_of, published
+from training.contamination import compare
 from training.hub import Repo, checked_repo, push
 from training.known_encoders import Place
 
@@ -167,7 +168,9 @@ def _release_files(context: RunContext, subject: Subject, repo: Repo) -> dict[st
     """The release as a Hugging Face data set, written to the run's folder."""
     with reading(context.engine) as session:
         release = get_release(session, subject.release)
+        compared = compare(session, context.settings.data_folder, release, report=context.update)
         folder = export_release(
-            session, release, context.folder / "dataset", place=repo.name, progress=context.update
-        )
+            session, release, context.folder / "dataset", place=repo.name, compared=compared,
+            progress=context.update,
+        )  # fmt: skip
     return {p.relative_to(folder).as_posix(): p for p in sorted(folder.rglob("*")) if p.is_file()}

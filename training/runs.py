@@ -23,6 +23,7 @@ from db.runs import create_run, get_run
 from db.settings import Settings, load_settings
 from training import checkpoints
 from training.card import card_of, write_card
+from training.contamination import compare
 from training.devices import device_to_oneself, share_the_processor
 from training.family_data import require_known_types, training_families
 from training.figures import Part, count_part, sample
@@ -150,6 +151,7 @@ def _work(context: RunContext, group: Group) -> dict[str, Any]:
     context.update(0, 0, "Reading the release.")
     with reading(context.engine) as session:
         task = _task(session, context.run, context.settings)
+        shared = compare(session, context.settings.data_folder, task.release, report=context.update)
     context.update(0, 0, "Looking for the encoder.")
     base_id = _base_encoder(context, task.recipe.base_encoder)
     progress = _Progress(context, measuring=task.measuring_steps)
@@ -158,7 +160,7 @@ def _work(context: RunContext, group: Group) -> dict[str, Any]:
         task.data, recipe=task.recipe, seed=task.seed, folder=context.folder, progress=progress,
         group=group, keep_checkpoint=True,
     )  # fmt: skip
-    result = _result(context, task, trained)
+    result = _result(context, task, trained) | {"overlap": [found.facts for found in shared]}
     _write_card(context, trained, result)  # measuring may fail, and the model shall have one
     encoder = _trained_encoder(context, task, base_id=base_id, hash_=fingerprint(trained.folder))
     encoder_id = measure_before_and_after(

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Literal, NamedTuple, Protocol
 
 import numpy as np
-from scipy.stats import spearmanr
 
 MetricKind = Literal["share", "spearman"]
 
@@ -38,6 +37,8 @@ def metric_of(kind: MetricKind, rows: Sequence[Judged]) -> float:
     """The score of these rows, in points; 0 where there are none, or nothing varies."""
     if kind == "share":
         return POINTS * float(np.mean([bool(row.right) for row in rows])) if rows else 0.0
+    from scipy.stats import spearmanr  # noqa: PLC0415  (loading it takes a second)
+
     gold, given = gold_and_given(rows)
     if len(gold) < 2 or np.ptp(gold) == 0 or np.ptp(given) == 0:
         return 0.0
