@@ -6,13 +6,18 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from sqlalchemy import Engine
 
 from cli.home import open_home, reviewer_id
 from cli.runs import carry_out_run
-from cli.terminal import AsJson, show
+from cli.terminal import AsJson, err, progress_bar, show, text_of
 from cli.trained import lines_of
-from db.engine import writing
+from curation.compared import told
+from curation.release import get_release
+from db.engine import reading, writing
 from db.models import Run
+from db.settings import Settings
+from training.contamination import compare
 from training.plan import plan
 from training.recipe_text import read_recipe
 from training.runs import DEFAULT_SEED, request_training
@@ -50,9 +55,20 @@ def train_encoder(
     if queue:
         show(_queued(run), as_json, *_how_to_start(run))
         return
+    if not as_json:
+        _warn(settings, engine, run.parameters["release"])
     result = carry_out_run(settings, engine, run.id or 0)
     result |= {"model": str(settings.data_folder / result["model"])}
     show(result, as_json, *lines_of(result))
+
+
+def _warn(settings: Settings, engine: Engine, number: int) -> None:
+    """Say which benchmarks the release shares texts with, while there is time to stop."""
+    with reading(engine) as session, progress_bar() as report:
+        found = compare(session, settings.data_folder, get_release(session, number), report=report)
+    for entry in found:
+        if entry.shares:
+            err.print(text_of(told(entry.facts)), soft_wrap=True)
 
 
 def _queued(run: Run) -> dict[str, Any]:

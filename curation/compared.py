@@ -50,6 +50,11 @@ class Compared:
     problem: str = ""
 
     @property
+    def shares(self) -> bool:
+        """Whether they have anything in common."""
+        return bool(self.overlap.overlapping or self.overlap.exact)
+
+    @property
     def facts(self) -> dict[str, Any]:
         """What the command line prints and a training keeps: all but the examples."""
         found = self.overlap

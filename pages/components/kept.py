@@ -88,6 +88,25 @@ class Counts:
             _until_counted()
 
 
+def made_beside(key: Hashable, make: Callable[[], T]) -> T | None:
+    """What ``make`` gives, made once by the thread beside the pages; None while it is at it.
+
+    Args:
+        key: what it depends on; never the first of another one's.
+    """
+    entry = _store().entry(key)
+    if entry is None:
+        _store().make_beside(key, None, make)
+        return None
+    value: T = entry.value
+    return value
+
+
+def follow_making() -> None:
+    """Draw the page again when the thread beside it has made what was asked for; call it last."""
+    _until_counted()
+
+
 def forget() -> None:
     """Count everything anew: this session has changed the data."""
     _store().forget()

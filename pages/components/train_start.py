@@ -15,6 +15,7 @@ from pages.components import (
     signin,
     train_data,
     train_files,
+    train_overlap,
     train_recipe,
 )
 from training.composition import composition_now
@@ -71,6 +72,7 @@ def box(*, busy: bool) -> None:
             )  # fmt: skip
             st.text(_promise(wanted, train_recipe.text(default), busy=busy), width="stretch")
         _newer(wanted, numbers)
+        train_overlap.draw(wanted.release)
         if problem := st.session_state.pop(_PROBLEM, ""):
             errors.show(problem, key="train-start")
         with st.expander(

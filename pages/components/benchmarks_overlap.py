@@ -1,0 +1,56 @@
+"""Contamination: how much of each benchmark's text a release has in it."""
+
+import streamlit as st
+
+from curation.overlap import SHORTEST
+from curation.release import get_release, list_releases
+from db.engine import reading
+from pages.components import overlap_found, project
+from pages.components.kept import follow_making
+from training.contamination import known
+
+LONGEST = 20
+"""Words of a run; longer ones are all but whole sentences."""
+
+
+def show() -> None:
+    """The release, how many words in a row count, the figures, and the texts."""
+    with reading(project.engine()) as session:
+        numbers = [release.number for release in list_releases(session)]
+    if not numbers:
+        st.text("There is no release yet whose texts could be compared with benchmarks.")
+        st.page_link("pages/release.py", label="Make a release", icon=":material/inventory_2:")
+        return
+    if not known(project.settings().data_folder):
+        st.text(
+            "No benchmark's texts are known here yet. Add a file under Run; it need not be run to "
+            "be compared."
+        )
+        return
+    _compare(numbers)
+
+
+def _compare(numbers: list[int]) -> None:
+    with st.container(horizontal=True, key="overlap-fields"):
+        number = st.selectbox("Release", numbers, key="overlap-release", bind="query-params")
+        n = st.number_input(
+            "Words in a row", SHORTEST, LONGEST, SHORTEST, key="overlap-n", bind="query-params",
+            help="An item overlaps if one of its texts shares so many words in a row with a text "
+            "of the release. Case and punctuation do not count. Fewer than five are phrases that "
+            "any two texts share.",
+        )  # fmt: skip
+    with reading(project.engine()) as session:
+        release = get_release(session, number)
+    found = overlap_found.compared(release, n=int(n))
+    if found is None:
+        st.text("Comparing. In a large release this takes some seconds.")
+        follow_making()
+        return
+    overlap_found.table(found)
+    st.caption(
+        "The texts of the release, anchors and variants of all splits, beside those of every "
+        "benchmark file that is kept with this project. Scores on items that a model was trained "
+        "on say little about it. The tasks of mteb are not compared."
+    )
+    overlap_found.examples(found, key="all")
+    overlap_found.download(release, found, n=int(n))

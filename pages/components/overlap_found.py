@@ -1,0 +1,126 @@
+"""What a release shares with benchmarks, found out beside the page, and how it is shown."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import streamlit as st
+
+from curation.compared import Compared, kept
+from curation.export_writers import csv_bytes
+from curation.overlap import EXAMPLES, SHORTEST
+from curation.release import get_release
+from db.engine import reading
+from db.models import Release
+from pages.components import project
+from pages.components.kept import made_beside
+from training.contamination import compare, missing
+
+Row = dict[str, Any]
+
+
+def compared(release: Release, *, n: int = SHORTEST) -> list[Compared] | None:
+    """A release compared with every benchmark whose texts are known here; None while that is made.
+
+    What is asked for a second time is read from the data folder.
+    """
+    folder = project.settings().data_folder
+    new = missing(folder, release.content_hash, n=n)
+    if not new:
+        return kept(folder, release.content_hash, n=n)
+    number = release.number
+
+    def make() -> list[Compared]:
+        with reading(project.engine()) as session:
+            return compare(session, folder, get_release(session, number), n=n)
+
+    keys = tuple(f"{data.benchmark.id}-{data.key}" for data in new)
+    return made_beside(("overlap", release.content_hash, n, keys), make)
+
+
+def table(found: Sequence[Compared]) -> None:
+    """How much each benchmark shares with the release."""
+    rows = [_row(entry) for entry in found]
+    problems = any(entry.problem for entry in found)
+    st.dataframe(
+        [row if problems else {k: row[k] for k in row if k != "Problem"} for row in rows],
+        hide_index=True, key="overlap-table", placeholder="–",
+        column_config={
+            "Items": st.column_config.NumberColumn(format="localized"),
+            "Overlapping": st.column_config.NumberColumn(
+                format="localized", help="Items of which a text shares so many words in a row with "
+                "a text of the release."
+            ),
+            "Share": st.column_config.NumberColumn(format="percent"),
+            "As a whole": st.column_config.NumberColumn(
+                format="localized", help="Items of which a whole text, however short, is a text of "
+                "the release."
+            ),
+        },
+    )  # fmt: skip
+
+
+def _row(entry: Compared) -> Row:
+    found = entry.overlap
+    row: Row = {"Benchmark": entry.title, "Data": entry.data}
+    if entry.problem:
+        figures: Row = dict.fromkeys(("Items", "Overlapping", "Share", "As a whole"))
+    else:
+        figures = {
+            "Items": found.samples, "Overlapping": found.overlapping, "Share": found.share,
+            "As a whole": found.exact,
+        }  # fmt: skip
+    return row | figures | {"Problem": entry.problem}
+
+
+def examples(found: Sequence[Compared], *, key: str) -> None:
+    """The texts that overlap, as a table; the first ones of each benchmark."""
+    rows = example_rows(found)
+    if not rows:
+        return
+    st.dataframe(
+        rows, hide_index=True, key=f"overlap-examples-{key}", placeholder="–",
+        column_config={
+            "Item": st.column_config.NumberColumn(format="localized", width=60),
+            "Its text": st.column_config.TextColumn(width=320),
+            "In the release": st.column_config.TextColumn(width=320),
+        },
+    )  # fmt: skip
+    if any(len(entry.overlap.examples) == EXAMPLES for entry in found):
+        st.caption(f"The first {EXAMPLES} texts of each benchmark, wholly shared ones first.")
+
+
+def example_rows(found: Sequence[Compared]) -> list[Row]:
+    """A row a text of a benchmark that shares words with the release."""
+    return [
+        {
+            "Benchmark": entry.title,
+            "Data": entry.data,
+            "Item": example.sample + 1,
+            "Shared": "the whole text" if example.exact else example.words,
+            "Its text": example.text,
+            "In the release": example.release_text,
+        }
+        for entry in found
+        for example in entry.overlap.examples
+    ]
+
+
+def download(release: Release, found: Sequence[Compared], *, n: int) -> None:
+    """The figures and the texts as CSV."""
+    parts = {
+        "Figures": ("overlap", [_row(entry) for entry in found]),
+        "Texts": ("overlap-texts", example_rows(found)),
+    }
+    with st.container(horizontal=True):
+        for label, (name, rows) in parts.items():
+            if rows:
+                st.download_button(
+                    f"{label} as CSV", _csv(rows),
+                    f"hedgerow-release-{release.number}-{name}-{n}.csv", "text/csv",
+                    key=f"overlap-csv-{name}", type="tertiary", icon=":material/download:",
+                    on_click="ignore",
+                )  # fmt: skip
+
+
+def _csv(rows: Sequence[Row]) -> bytes:
+    return csv_bytes(list(rows[0]), [list(row.values()) for row in rows])
