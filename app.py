@@ -25,6 +25,7 @@ PAGES = [
     st.Page("pages/release.py", title="Release & export", icon=":material/inventory_2:"),
     st.Page("pages/train.py", title="Train", icon=":material/model_training:"),
     st.Page("pages/compare.py", title="Compare", icon=":material/compare_arrows:"),
+    st.Page("pages/benchmarks.py", title="Benchmarks", icon=":material/leaderboard:"),
     st.Page("pages/taxonomy.py", title="Taxonomy", icon=":material/category:"),
     st.Page("pages/settings.py", title="Settings", icon=":material/settings:"),
 ]

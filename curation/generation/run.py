@@ -3,7 +3,7 @@
 import asyncio
 from typing import Any, TypeVar
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 from sqlmodel import Session
 
 from curation import diagnostics
@@ -28,7 +28,7 @@ from db.models import CallState, Run
 from db.runs import create_run
 from db.settings import Settings
 
-Request = TypeVar("Request", bound=ModelRequest)
+Request = TypeVar("Request", bound=BaseModel)
 
 
 def checked_request(values: dict[str, Any]) -> GenerationRequest:

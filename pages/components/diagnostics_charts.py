@@ -107,6 +107,7 @@ def heat_map(
     *,
     columns: Mapping[str, str],
     of: str,
+    counted: str = "Variants",
     dark: bool,
 ) -> alt.LayerChart:
     """Shares of each row that fall into each column; the darker, the greater the share.
@@ -115,6 +116,7 @@ def heat_map(
         cells: row by row from above, in each row from left to right, the empty ones, too.
         columns: keys of the columns, and what they are called.
         of: what the numbers are shares of, for the tooltip.
+        counted: what the numbers are of, likewise.
     """
     colours = palette(dark=dark)
     values = [
@@ -154,7 +156,7 @@ def heat_map(
         tooltip=[
             alt.Tooltip("row:N", title="Group"),
             alt.Tooltip("column:N", title="What"),
-            alt.Tooltip("number:Q", title="Variants", format=","),
+            alt.Tooltip("number:Q", title=counted, format=","),
             alt.Tooltip("of:Q", title=of, format=","),
             alt.Tooltip("share:Q", title="Share", format=".2%"),
         ],

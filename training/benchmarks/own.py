@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple, Self
@@ -129,9 +130,11 @@ def _by_type(variants: Sequence[Variant]) -> dict[str, list[int]]:
 
 
 def _named(variants: Sequence[Variant]) -> dict[str, Variant]:
-    """The variants by type; a further one of a type has its number behind it."""
-    return {
-        name if count == 1 else f"{name} {count}": variants[number]
-        for name, rows in _by_type(variants).items()
-        for count, number in enumerate(rows, start=1)
-    }
+    """The variants by type, in their order; a further one of a type has its number behind it."""
+    found: dict[str, Variant] = {}
+    counts: Counter[str] = Counter()
+    for variant in variants:
+        counts[variant.type_id] += 1
+        count = counts[variant.type_id]
+        found[variant.type_id if count == 1 else f"{variant.type_id} {count}"] = variant
+    return found

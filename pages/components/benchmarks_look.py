@@ -1,0 +1,95 @@
+"""The section Items: a benchmark, one or two models, where they err, and single items."""
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from db.engine import reading
+from db.errors import HedgerowError
+from pages.components import (
+    benchmarks_items,
+    benchmarks_outcomes,
+    benchmarks_scores,
+    errors,
+    project,
+)
+from pages.components.benchmarks_outcomes import Side
+from training.benchmark_export import titles
+from training.benchmark_results import NEGATION, Scored, bases, by_column, full_result, newest
+from training.benchmark_table import columns
+from training.benchmarks.catalogue import benchmark
+
+MOST_MODELS = 12
+"""Models in the chart of outcomes: those that are chosen, and the newest others."""
+
+OF, FIRST, SECOND = "of", "a", "b"
+"""Names in the address."""
+
+
+def draw() -> None:
+    """Everything of one benchmark."""
+    with reading(project.engine()) as session:
+        rows = [row for row in newest(session, kind=NEGATION) if row.file]
+    if not rows:
+        benchmarks_scores.nothing()
+        return
+    chosen = _choose(rows)
+    if not chosen:
+        return
+    kind = benchmark(chosen[0].benchmark)
+    others = [row for row in by_column(rows, chosen[0].column).values() if row not in chosen]
+    sides = _sides([*chosen, *others][:MOST_MODELS])
+    own = [side for side in sides if side.label in {row.title for row in chosen}]
+    if not own:
+        return
+    st.text(_in_words(chosen[0]))
+    benchmarks_outcomes.show(kind, sides, chosen=own)
+    benchmarks_items.draw(kind, own, key="-".join(str(row.id) for row in chosen))
+
+
+def _choose(rows: Sequence[Scored]) -> list[Scored]:
+    """The results of one or two models in a benchmark."""
+    names = {title: key for key, title in titles(columns(rows)).items()}
+    names = {title: key for title, key in names.items() if by_column(rows, key)}
+    with st.container(horizontal=True, vertical_alignment="bottom", key="bench-look"):
+        of = st.selectbox("Benchmark", list(names), key=OF, bind="query-params")
+        models = {row.title: row for row in by_column(rows, names[of]).values()}
+        first = st.selectbox("Model A", list(models), key=FIRST, bind="query-params")
+        others = [name for name in models if name != first]
+        second = st.selectbox(
+            "Model B", others, index=_base(rows, models[first], others), key=SECOND,
+            bind="query-params", placeholder="None",
+        )  # fmt: skip
+    return [models[name] for name in (first, second) if name in models]
+
+
+def _base(rows: Sequence[Scored], row: Scored, others: Sequence[str]) -> int | None:
+    """The place of the model that a trained one was trained from; None without one."""
+    with reading(project.engine()) as session:
+        key = bases(session, rows).get(row.model_key)
+    title = next((other.title for other in rows if other.model_key == key), "")
+    return others.index(title) if title in others else None
+
+
+def _sides(rows: Sequence[Scored]) -> list[Side]:
+    """The results with their items; what is gone or damaged is told, and left out."""
+    found = []
+    for row in rows:
+        try:
+            result = full_result(project.settings().data_folder, row)
+        except HedgerowError as error:
+            errors.show(f"{row.title}: {error}", key=f"bench-result-{row.id}")
+            continue
+        found.append(Side(row.title, result, row.model, row.architecture))
+    return found
+
+
+def _in_words(row: Scored) -> str:
+    """Whose benchmark it is, and what of the answers counted as wrong."""
+    kind = benchmark(row.benchmark)
+    parts = [f"{kind.measures} {kind.paper}.", f"{row.n:,} items of {row.data}."]
+    if row.ties:
+        parts.append(f"{row.title} has {row.ties:,} ties, which count as wrong.")
+    if row.unanswered:
+        parts.append(f"It gave no answer to {row.unanswered:,}.")
+    return " ".join(parts)

@@ -1,0 +1,82 @@
+"""Choosing the models that benchmarks are run with."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import streamlit as st
+
+from curation.encoders import DEFAULT_ENCODER
+from db.engine import reading
+from pages.components import generate_key, generate_model, project
+from training.benchmark_models import BASELINES, CHAT
+from training.benchmarks.scorers.loading import KINDS
+from training.known_encoders import list_encoders, newest_trained
+
+AS_ITS_FILES_SAY = "as its files say"
+
+_KEY = "bench"
+
+_HELP = (
+    "Models of this project, or any others: type the folder of a sentence-transformers model, or "
+    "its name on the model hub, and press Enter."
+)
+
+
+def choose() -> list[dict[str, Any]]:
+    """Draw the boxes; gives the values of a `ModelChoice` for each model that is chosen."""
+    with reading(project.engine()) as session:
+        names = list_encoders(session)
+        newest = newest_trained(session)
+    chosen = st.multiselect(
+        "Models", names, default=list(dict.fromkeys([newest or DEFAULT_ENCODER, DEFAULT_ENCODER])),
+        key=f"{_KEY}-models", accept_new_options=True, help=_HELP, persist_state="session",
+        placeholder="Choose models, or type a folder or a name on the model hub",
+    )  # fmt: skip
+    found = _with_architectures(chosen)
+    with st.container(horizontal=True, vertical_alignment="bottom", key="bench-others"):
+        baselines = st.pills(
+            "To compare with", list(BASELINES), format_func=lambda key: BASELINES[key],
+            selection_mode="multi", key=f"{_KEY}-baselines", persist_state="session",
+        )  # fmt: skip
+        with_chat = st.toggle(
+            "A chat model", key=f"{_KEY}-chat", persist_state="session",
+            help="Asked with the prompts of HedgeTriple; in mteb's tasks it takes no part.",
+        )  # fmt: skip
+    found += [{"architecture": name} for name in baselines]
+    return found + (_chat() if with_chat else [])
+
+
+def _with_architectures(names: Sequence[str]) -> list[dict[str, Any]]:
+    """The models; a row to say what one is built like, where its files do not say it."""
+    if not names:
+        return []
+    with st.expander("Architectures", icon=":material/account_tree:"):
+        st.text("Only for a plain transformer that shall be used as SPLADE, or to be sure.")
+        return [_with_architecture(name) for name in names]
+
+
+def _with_architecture(name: str) -> dict[str, Any]:
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.text(name, width="stretch")
+        chosen = st.selectbox(
+            "Architecture", [AS_ITS_FILES_SAY, *KINDS], key=f"{_KEY}-kind-{name}",
+            label_visibility="collapsed", width=230, persist_state="session",
+        )  # fmt: skip
+    return {"name": name, "architecture": "" if chosen == AS_ITS_FILES_SAY else chosen}
+
+
+def _chat() -> list[dict[str, Any]]:
+    with st.container(border=True, key="bench-chat-model"):
+        values = generate_model.model()
+        tokens = st.number_input(
+            "Longest answer (tokens)", 16, 32_000, 500, 100, key=f"{_KEY}-tokens",
+            persist_state="session", help="A model that thinks aloud first needs thousands.",
+        )  # fmt: skip
+        generate_key.draw(values["base_url"], place="-bench")
+    if not values["model"]:
+        st.text("Name the chat model, or leave it out.")
+        return []
+    return [
+        {"name": values["model"], "architecture": CHAT, "base_url": values["base_url"],
+         "max_tokens": int(tokens)}
+    ]  # fmt: skip

@@ -1,0 +1,196 @@
+"""Where models err in a benchmark: what became of its items, and how its parts came out."""
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any, NamedTuple
+
+import streamlit as st
+
+from pages.components import benchmarks_charts, diagnostics_charts, project, save_chart
+from pages.components.benchmarks_charts import Bar, Box
+from pages.components.benchmarks_words import BREAKDOWNS, RIGHT_OUTCOME, SAID, outcome
+from training.benchmarks.benchmark import Benchmark, Result
+from training.benchmarks.items import grades
+from training.benchmarks.own import NEGATIVE, PAIRS, POSITIVE
+
+MOST_PARTS = 12
+"""Parts of a breakdown that are drawn; the table has all."""
+
+COMPARED = 2
+"""Models that stand side by side where each has several bars."""
+
+
+class Side(NamedTuple):
+    """A model's result in the benchmark.
+
+    Attributes:
+        label: what the model is called in charts.
+        model, architecture: as results have them.
+    """
+
+    label: str
+    result: Result
+    model: str
+    architecture: str
+
+
+def show(benchmark: type[Benchmark[Any]], sides: Sequence[Side], *, chosen: Sequence[Side]) -> None:
+    """Draw the outcomes of all models, and the parts of those that are chosen.
+
+    Args:
+        sides: all results on the same items.
+        chosen: one or two of them.
+    """
+    if benchmark.kind == "share":
+        _outcomes(benchmark, sides)
+    else:
+        _grades(chosen)
+    if said := SAID.get(benchmark.id):
+        st.caption(said)
+    for name in chosen[0].result.breakdowns:
+        if name == PAIRS:
+            _pairs(chosen[0])
+        else:
+            _breakdown(name, chosen)
+    _figures(sides)
+
+
+def _outcomes(benchmark: type[Benchmark[Any]], sides: Sequence[Side]) -> None:
+    shares = [
+        share._replace(outcome=outcome(share.outcome))
+        for side in sides
+        for share in benchmarks_charts.shares_of(side.label, side.result.outcomes)
+    ]
+    right = RIGHT_OUTCOME.get(benchmark.id, benchmark.outcomes[0])
+    save_chart.chart(
+        partial(
+            benchmarks_charts.outcomes, shares, order=[outcome(o) for o in benchmark.outcomes],
+            right=outcome(right),
+        ),
+        name=f"outcomes-{benchmark.id}",
+        alt_text=f"What became of the items of {benchmark.title}, by model",
+    )  # fmt: skip
+
+
+def _grades(chosen: Sequence[Side]) -> None:
+    boxes = [
+        Box(grade.name, side.label, grade.n, *grade.quantiles)
+        for side in chosen[:COMPARED]
+        for grade in grades(side.result)
+    ]
+    if boxes:
+        save_chart.chart(
+            partial(benchmarks_charts.boxes, boxes, title="similarity under the model"),
+            name="grades", alt_text="Similarities by what people say of the pairs, by model",
+        )  # fmt: skip
+
+
+def _breakdown(name: str, chosen: Sequence[Side]) -> None:
+    """Scores by the parts of a breakdown: the largest parts as bars, all of them in a table."""
+    st.subheader(BREAKDOWNS.get(name, name), anchor=False)
+    names = _part_names(name)
+    largest = sorted(chosen[0].result.breakdowns[name].items(), key=lambda part: -part[1].n)
+    bars = [
+        Bar(names(value), side.label, part.score, part.n)
+        for value, _ in largest[:MOST_PARTS]
+        for side in chosen[:COMPARED]
+        if (part := side.result.breakdowns.get(name, {}).get(value)) is not None
+    ]
+    key = name.replace(" ", "-")
+    save_chart.chart(
+        partial(benchmarks_charts.parts, bars), name=f"parts-{key}",
+        alt_text="Scores by the parts of a breakdown, by model",
+    )  # fmt: skip
+    if len(largest) > MOST_PARTS:
+        st.caption(f"The {MOST_PARTS} with the most items, of {len(largest):,}.")
+        with st.expander("All of them", icon=":material/table:", key=f"all-{key}"):
+            rows = [value for value, _ in largest]
+            st.dataframe(_table(name, rows, chosen, names), hide_index=True, key=f"table-{key}")
+
+
+def _table(
+    name: str, values: Sequence[str], chosen: Sequence[Side], names: Callable[[str], str]
+) -> list[dict[str, object]]:
+    parts = {side.label: side.result.breakdowns.get(name, {}) for side in chosen}
+    first = parts[chosen[0].label]
+    return [
+        {"Part": names(value), "Items": first[value].n}
+        | {
+            label: round(found[value].score, 1) if value in found else None
+            for label, found in parts.items()
+        }
+        for value in values
+    ]
+
+
+def _part_names(breakdown: str) -> Callable[[str], str]:
+    """What the parts are called: types by their labels."""
+    if breakdown not in (POSITIVE, NEGATIVE):
+        return lambda value: value
+    labels = project.type_names()
+    return lambda value: labels.get(value, value)
+
+
+def _pairs(side: Side) -> None:
+    """Two types against each other, under the first model."""
+    st.subheader("Two types against each other", anchor=False)
+    labels = project.type_names()
+    found = {
+        tuple(value.split(">", 1)): part for value, part in side.result.breakdowns[PAIRS].items()
+    }
+    down, across = (sorted({pair[at] for pair in found}, key=_place(labels)) for at in (0, 1))
+    cells = [
+        diagnostics_charts.Cell(
+            labels.get(good, good), bad, *_of(found.get((good, bad))),
+        )
+        for good in down
+        for bad in across
+    ]  # fmt: skip
+    save_chart.chart(
+        partial(
+            diagnostics_charts.heat_map, cells,
+            columns={bad: labels.get(bad, bad) for bad in across}, of="Pairs", counted="Right",
+        ),
+        name="type-pairs",
+        alt_text="Share of pairs of a positive and a negative variant in the right order, by type",
+    )  # fmt: skip
+    st.text(
+        f"{side.label}: pairs of a positive (down) and a negative (across) of the same anchor of "
+        "which the positive is nearer."
+    )
+
+
+def _place(labels: Mapping[str, str]) -> Callable[[str], tuple[int, str]]:
+    """The order of the taxonomy; types that it lacks come last."""
+    places = {type_id: number for number, type_id in enumerate(labels)}
+    return lambda type_id: (places.get(type_id, len(places)), type_id)
+
+
+def _of(part: Any) -> tuple[int, int]:
+    return (0, 0) if part is None else (round(part.score * part.n / 100), part.n)
+
+
+def _figures(sides: Sequence[Side]) -> None:
+    """Further numbers of the papers' error analyses, a line a model."""
+    names = list(dict.fromkeys(name for side in sides for name in side.result.figures))
+    if not names:
+        return
+    st.subheader("Mean similarity, and standard deviation", anchor=False)
+    st.dataframe(
+        [
+            {"Model": side.label}
+            | {_figure(name): side.result.figures.get(name) for name in names}
+            for side in sides
+        ],
+        hide_index=True, key="benchmark-figures", placeholder="–",
+        column_config={
+            _figure(name): st.column_config.NumberColumn(format="%.3f") for name in names
+        },
+    )  # fmt: skip
+
+
+def _figure(name: str) -> str:
+    """A figure's name for people: of the documents of a pair, or of the pairs of a score."""
+    of, _, spread = name.partition(":")
+    said = "The two documents" if of == "documents" else of.replace("score ", "People say ")
+    return f"{said} (SD)" if spread else said

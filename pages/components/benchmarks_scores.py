@@ -1,0 +1,151 @@
+"""The scores of all models, like HedgeTriple's Table 1, and negation against general ability."""
+
+from collections.abc import Sequence
+from functools import partial
+
+import streamlit as st
+
+from curation.export_writers import csv_bytes
+from db.engine import reading
+from pages.components import benchmarks_charts, benchmarks_paired, benchmarks_table, project
+from pages.components import save_chart as saved
+from pages.components.benchmarks_charts import Dot
+from pages.components.benchmarks_table import Head
+from training.benchmark_export import as_table, titles
+from training.benchmark_results import Scored, bases, newest
+from training.benchmark_table import NEGATION_COLUMN, Column, columns, lines, points
+from training.benchmarks.catalogue import NEGATION_AVERAGE
+from training.benchmarks.tables import Line, latex
+
+MOST_MODELS = 25
+"""Models in the table unless others are chosen: the newest."""
+
+LONGEST_DATA = 28
+"""Characters of a data set's name in the head of a column."""
+
+
+def draw() -> None:
+    """The table, its files, a paired test, the scatter."""
+    with reading(project.engine()) as session:
+        rows = newest(session)
+        trained_from = bases(session, rows)
+    if not rows:
+        nothing()
+        return
+    models = list(dict.fromkeys(row.title for row in rows))
+    chosen, with_tasks, reference = _options(models, rows)
+    shown = [row for row in rows if row.title in chosen]
+    if not shown:
+        st.text("Choose the models to show.")
+        return
+    found = columns(shown, tasks=with_tasks)
+    made = lines(shown, trained_from=trained_from, reference=reference)
+    _table(made, found)
+    benchmarks_paired.draw(shown, titles(found))
+    _scatter(made, found)
+
+
+def nothing() -> None:
+    """What to do where nothing is measured yet."""
+    st.text("Nothing is measured yet; choose models and benchmarks under Run.")
+
+
+def _options(models: Sequence[str], rows: Sequence[Scored]) -> tuple[list[str], bool, bool]:
+    """The models to show; whether with mteb's single tasks, and with the papers' numbers."""
+    with st.container(horizontal=True, vertical_alignment="bottom", key="bench-options"):
+        chosen = st.multiselect(
+            "Models", models, default=models[:MOST_MODELS], placeholder="Choose models",
+            key=f"bench-shown-{len(models)}",
+        )  # fmt: skip
+        tasks = any(row.kind != "negation" for row in rows) and st.toggle(
+            "Every task of mteb", key="tasks", bind="query-params"
+        )
+        reference = st.toggle(
+            "Published numbers", value=True, key="published", bind="query-params",
+            help="What papers print, on their own full data; never ranked with what is measured.",
+        )  # fmt: skip
+    return chosen, tasks, reference
+
+
+def _table(made: Sequence[Line], found: Sequence[Column]) -> None:
+    names = titles(found)
+    heads = {column.key: Head(column.title, _below(column)) for column in found}
+    notes = {line.model: f"trained from {line.base}" for line in made if line.base}
+    benchmarks_table.show(made, heads, notes=notes)
+    said = benchmarks_table.LEGEND
+    if any(line.intervals for line in made):
+        said += " Below a score: its 95% bootstrap interval."
+    if any(line.base for line in made):
+        said += " Beside it: the difference to the model that it was trained from."
+    st.caption(said)
+    with st.container(horizontal=True):
+        st.download_button(
+            "CSV", lambda: csv_bytes(*as_table(made, found)), "hedgerow-benchmarks.csv",
+            "text/csv", key="bench-csv", type="tertiary", icon=":material/download:",
+            on_click="ignore", help="One row a score, with its interval, data and base model.",
+        )  # fmt: skip
+        st.download_button(
+            "LaTeX", lambda: latex(made, names).encode(), "hedgerow-benchmarks.tex",
+            "application/x-tex", key="bench-latex", type="tertiary", icon=":material/download:",
+            on_click="ignore", help="The table as above; needs the package booktabs.",
+        )  # fmt: skip
+
+
+def _below(column: Column) -> str:
+    """What a column is of, in small letters: metric, items, data."""
+    data = column.data
+    if len(data) > LONGEST_DATA:
+        data = f"{data[: LONGEST_DATA - 1]}…"
+    items = f"{column.n:,} items" if column.n else ""
+    return ", ".join(part for part in (column.metric, items, data) if part)
+
+
+def _scatter(made: Sequence[Line], found: Sequence[Column]) -> None:
+    """Negation against general ability, of the models that have both."""
+    st.header("What negation cost", anchor=False)
+    general = [column for column in found if column.kind == "general" and not column.benchmark]
+    if not general:
+        st.text(
+            "With a suite of mteb's tasks measured in full, this shows what a model understands of "
+            "negation against what it is good for elsewhere."
+        )
+        return
+    negation, title = _negation(found)
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        names = {column.title: column.key for column in general}
+        chosen = st.selectbox("General ability", list(names), key="bench-general-of", width=260)
+    dots = _dots(made, negation, names[chosen])
+    if not dots:
+        st.text(f"No model has both: {title}, and {chosen}.")
+        return
+    saved.chart(
+        partial(benchmarks_charts.scatter, dots, negation=title, general=chosen),
+        name="trade-off", alt_text="Negation against general ability, by model",
+    )  # fmt: skip
+    if any(dot.start for dot in dots):
+        st.caption("A dashed line leads from a model to what was trained from it.")
+
+
+def _negation(found: Sequence[Column]) -> tuple[list[str], str]:
+    """The negation average; where nobody has all four of it, the mean over what there is."""
+    if any(column.key == NEGATION_COLUMN for column in found):
+        return [NEGATION_COLUMN], "negation average"
+    names = {column.key: column for column in found if column.kind == "negation"}
+    labels = titles(found)
+    chosen = st.multiselect(
+        "Negation: the mean of", list(names), default=list(names)[:1],
+        format_func=lambda key: labels[key], key="bench-negation-of",
+        help=f"The average of {', '.join(NEGATION_AVERAGE)} needs all four.",
+    )  # fmt: skip
+    return chosen, "mean of " + ", ".join(names[key].title for key in chosen)
+
+
+def _dots(made: Sequence[Line], negation: Sequence[str], general: str) -> list[Dot]:
+    started = {line.model: line.base for line in made if not line.published}
+    return [
+        Dot(
+            point.model, point.negation, point.general,
+            "" if point.published else started.get(point.model, ""), point.published,
+        )
+        for point in points(made, negation=negation, general=general)
+    ]  # fmt: skip
