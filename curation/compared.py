@@ -75,11 +75,12 @@ def told(facts: Mapping[str, Any]) -> str:
     what = f"{facts['title']} ({facts['data']})"
     if problem := facts.get("problem"):
         return f"{what} was not compared: {problem}"
-    n, items, exact = facts["n"], facts["items"], facts["exact"]
-    some = f"{facts['overlapping']:,}" if facts["overlapping"] else "None"
+    n, items, some, exact = (facts[key] for key in ("n", "items", "overlapping", "exact"))
+    share = "shares" if some == 1 else "share"
     have = "has" if exact == 1 else "have"
+    said = f"{some:,} of {items:,}" if some else f"None of {items:,}"
     whole = f"; {exact:,} {have} a text that is in it as a whole" if exact else ""
-    return f"{some} of {items:,} items of {what} share {n} words in a row with the release{whole}."
+    return f"{said} items of {what} {share} {n} words in a row with the release{whole}."
 
 
 def texts_of(session: Session, release_id: int) -> Iterator[str]:

@@ -47,13 +47,17 @@ class Known(NamedTuple):
 
 
 def known(data_folder: Path) -> list[Known]:
-    """The benchmarks' data that are kept with the project, in the catalogue's order."""
-    found = []
+    """The benchmarks' data that are kept with the project, in the catalogue's order.
+
+    The same content under several names is known by the latest of them.
+    """
+    found: dict[tuple[str, str], Known] = {}
     for data in kept_data(data_folder):
         path = data_folder / data.file
         key = path.name.partition("-")[0]
-        found.append(Known(benchmark(data.benchmark), data.name, key, path))
-    return found
+        entry = Known(benchmark(data.benchmark), data.name, key, path)
+        found.setdefault((data.benchmark, key), entry)
+    return list(found.values())
 
 
 def missing(data_folder: Path, content_hash: str, *, n: int = SHORTEST) -> list[Known]:
