@@ -24,6 +24,8 @@ COMMANDS = {
     "study": "cli.study:study",
     "tradeoff": "cli.tradeoff:tradeoff",
     "similarity": "cli.runs:similarity",
+    "benchmark": "cli.benchmark:run_benchmark",
+    "benchmarks": "cli.benchmark:benchmarks_app",
     "app": "cli.browser:open_app",
     "anchors": "cli.anchor_changes:anchors_app",
     "prices": "cli.prices:prices_app",

@@ -34,6 +34,11 @@ RERANKING = "Reranking"
 """The kind of mteb's tasks that a cross-encoder can do."""
 
 
+MOST_PARTS = 40
+"""Of a breakdown that the database keeps; SemAntoNeg has a thousand antonym pairs. The file with
+the rows has them all."""
+
+
 @dataclass(frozen=True)
 class Step:
     """Passes the progress of one job on as a part of the run's."""
@@ -109,7 +114,10 @@ def negation_job(opened: OpenData) -> Job:
 def _row(
     context: RunContext, found: Found, result: Result, opened: OpenData, *, file: str
 ) -> BenchmarkResult:
-    summary = result.summary | {
+    summary = result.summary
+    parts = summary["breakdowns"].items()
+    summary |= {
+        "breakdowns": {name: part for name, part in parts if len(part) <= MOST_PARTS},
         "kind": result.kind,
         "interval": interval(result)._asdict(),
         "origin": opened.origin,

@@ -17,6 +17,21 @@ NEGATION, ANTONYM, BOTH = "verbal", "lexical", "negated_antonym"
 """The variant types that make the three other forms of an anchor."""
 
 
+class Forms(NamedTuple):
+    """The four forms of a sentence.
+
+    Attributes:
+        negation: the original with the negator removed, or with one put in.
+        antonym: the original with a word exchanged for its opposite.
+        both: both at once, which says the same as the original.
+    """
+
+    original: str
+    negation: str
+    antonym: str
+    both: str
+
+
 class Question(NamedTuple):
     """An input, its paraphrase, and the two candidates that say the opposite."""
 
@@ -25,18 +40,27 @@ class Question(NamedTuple):
     wrong: tuple[str, str]
 
 
-def questions(families: Iterable[Family]) -> list[Question]:
-    """Four questions for each family with all four forms; the first variant of a type counts."""
+def forms_of(families: Iterable[Family]) -> list[Forms]:
+    """The forms of each family that has four different ones; the first variant of a type counts."""
     found = []
     for anchor, *variants in families:
-        forms: dict[str, str] = {}
+        texts: dict[str, str] = {}
         for member in variants:
-            forms.setdefault(member.type_id, member.text)
-        if {NEGATION, ANTONYM, BOTH} <= forms.keys():
-            affirmed = (anchor.text, forms[BOTH])
-            denied = (forms[NEGATION], forms[ANTONYM])
-            for (first, second), wrong in ((affirmed, denied), (denied, affirmed)):
-                found += [Question(first, second, wrong), Question(second, first, wrong)]
+            texts.setdefault(member.type_id, member.text)
+        if {NEGATION, ANTONYM, BOTH} <= texts.keys():
+            forms = Forms(anchor.text, texts[NEGATION], texts[ANTONYM], texts[BOTH])
+            if len(set(forms)) == len(forms):
+                found.append(forms)
+    return found
+
+
+def questions(families: Iterable[Family]) -> list[Question]:
+    """Four questions for each family with all four forms."""
+    found = []
+    for original, negation, antonym, both in forms_of(families):
+        affirmed, denied = (original, both), (negation, antonym)
+        for (first, second), wrong in ((affirmed, denied), (denied, affirmed)):
+            found += [Question(first, second, wrong), Question(second, first, wrong)]
     return found
 
 

@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Literal, NamedTuple
 
 import numpy as np
-from scipy.stats import binomtest, bootstrap, permutation_test, rankdata
 
 from db.errors import HedgerowError
 from training.benchmarks.benchmark import Result, Row
@@ -74,6 +73,8 @@ def interval(
     units, statistic = _sampler(result)
     if units < 2:
         return Interval(result.score, result.score, confidence, units)
+    from scipy.stats import bootstrap  # noqa: PLC0415  (loading it takes a second)
+
     found = bootstrap(
         (np.arange(units),),
         lambda drawn, axis: statistic(drawn),
@@ -114,6 +115,8 @@ def compare(first: Result, second: Result, *, seed: int = 0) -> Comparison:
     units = _units(one)
     if len(units) == len(one):
         total = better + worse
+        from scipy.stats import binomtest  # noqa: PLC0415  (loading it takes a second)
+
         p = float(binomtest(better, total).pvalue) if total else 1.0
         return Comparison(difference, p, "McNemar", better, worse)
     sums = np.array([right[rows].sum(axis=0) for rows in units])
@@ -146,6 +149,8 @@ def _units(rows: Sequence[Row]) -> list[list[int]]:
 def _sampler(result: Result) -> tuple[int, Values]:
     """How many units there are to draw, and the score of those that are drawn."""
     if result.kind == "spearman":
+        from scipy.stats import rankdata  # noqa: PLC0415  (loading it takes a second)
+
         gold, given = gold_and_given(result.rows)
         return (
             len(gold),
@@ -187,6 +192,8 @@ def _swapped_sums(sums: np.ndarray, seed: int) -> float:
 
 def _swapped_ranks(first: Sequence[Row], second: Sequence[Row], seed: int) -> float:
     """p of a permutation test of two models' correlations with the same scores of people."""
+    from scipy.stats import rankdata  # noqa: PLC0415  (loading it takes a second)
+
     both = [(a, b) for a, b in zip(first, second, strict=True) if a.answered and b.answered]
     gold = rankdata([a.gold for a, _ in both])
     ranks = [rankdata([row.scores[0] for row in column]) for column in zip(*both, strict=True)]
@@ -205,6 +212,8 @@ def _permuted(
 ) -> float:  # fmt: skip
     if np.array_equal(first, second):
         return 1.0
+    from scipy.stats import permutation_test  # noqa: PLC0415  (loading it takes a second)
+
     found = permutation_test(
         (first, second),
         statistic,

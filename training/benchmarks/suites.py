@@ -9,30 +9,19 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
+from sqlmodel import Session
+
+from curation.release import get_release
 from db.errors import HedgerowError
+from db.models import Split
 from training.benchmarks.reading import Record, at_least_one, records
 from training.benchmarks.semantoneg import Entry, SemAntoNeg
-from training.losses import Family
-from training.questions import ANTONYM, BOTH, NEGATION
+from training.family_data import training_families
+from training.questions import Forms, forms_of
+from training.recipe import Recipe
 
 EXPECTS = "a table or JSON Lines with original, negation, antonym and both"
-
-
-class Forms(NamedTuple):
-    """The four forms of a sentence.
-
-    Attributes:
-        negation: the original with the negator removed, or with one put in.
-        antonym: the original with a word exchanged for its opposite.
-        both: both at once, which says the same as the original.
-    """
-
-    original: str
-    negation: str
-    antonym: str
-    both: str
 
 
 def entries(forms: Iterable[Forms]) -> list[Entry]:
@@ -81,22 +70,23 @@ def _forms(record: Record) -> Forms:
     return forms
 
 
-def forms_of(families: Iterable[Family]) -> list[Forms]:
-    """The forms of each family that has them all; the first variant of a type counts."""
-    found = []
-    for anchor, *variants in families:
-        texts: dict[str, str] = {}
-        for member in variants:
-            texts.setdefault(member.type_id, member.text)
-        if {NEGATION, ANTONYM, BOTH} <= texts.keys():
-            forms = Forms(anchor.text, texts[NEGATION], texts[ANTONYM], texts[BOTH])
-            if len(set(forms)) == len(forms):
-                found.append(forms)
-    return found
+def of_release(session: Session, number: int | None, *, split: Split = Split.TEST) -> SemAntoNeg:
+    """The suite of a release's sentences that have all four forms, by anchor uid.
+
+    Args:
+        number: of the release; None for the newest.
+        split: the test split holds what a model trained on the release has not seen.
+
+    Raises:
+        HedgerowError: no such release, or no such sentences in the split.
+    """
+    key = get_release(session, number).id or 0
+    families = training_families(session, key, split=split, recipe=Recipe())
+    return suite(forms_of(families))
 
 
-def write_suite(made: SemAntoNeg, path: Path) -> None:
-    """Write a suite in SemAntoNeg's own format, which `SemAntoNeg.read` reads."""
+def written(made: SemAntoNeg) -> bytes:
+    """A suite in SemAntoNeg's own format, which `SemAntoNeg.read` reads."""
     lines = [
         json.dumps(
             {"idx": number, "label": e.label, "input": e.input, "sentences": list(e.sentences)},
@@ -104,4 +94,4 @@ def write_suite(made: SemAntoNeg, path: Path) -> None:
         )
         for number, e in enumerate(made.items)
     ]
-    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return ("\n".join(lines) + "\n").encode()

@@ -12,16 +12,9 @@ from sklearn.metrics import accuracy_score
 from db.errors import HedgerowError
 from tests.training.benchmarks.samples import SENTENCES, semantoneg_rows, write_lines, write_table
 from training.benchmarks.semantoneg import Entry, SemAntoNeg, antonyms
-from training.benchmarks.suites import (
-    Forms,
-    entries,
-    forms_of,
-    read_forms,
-    suite,
-    write_suite,
-)
+from training.benchmarks.suites import entries, read_forms, suite, written
 from training.losses import Member, Role
-from training.questions import questions
+from training.questions import Forms, forms_of, questions
 
 FORMS = [Forms(original, removed, antonym, both) for original, removed, antonym, both in SENTENCES]
 
@@ -106,7 +99,7 @@ def test_each_form_in_turn_is_the_input() -> None:
 def test_a_suite_is_read_from_a_table_and_written_as_semantoneg(tmp_path: Path) -> None:
     path = write_table(tmp_path / "own.tsv", "original\tnegation\tantonym\tboth", list(FORMS))
     made = suite(read_forms(path))
-    write_suite(made, tmp_path / "suite.jsonl")
+    (tmp_path / "suite.jsonl").write_bytes(written(made))
     assert SemAntoNeg.read(tmp_path / "suite.jsonl").items == made.items
     assert len(made.items) == 4 * len(FORMS)
     first = json.loads((tmp_path / "suite.jsonl").read_text(encoding="utf-8").splitlines()[0])

@@ -1,0 +1,231 @@
+"""Benchmarks on the command line: run one, list the results, build a suite of one's own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from pydantic import ValidationError
+from sqlalchemy import Engine
+
+from cli.home import open_home, reviewer_id
+from cli.runs import carry_out_run
+from cli.tables import table_of
+from cli.terminal import AsJson, show
+from curation.compared import told
+from curation.release import get_release
+from db.engine import reading, writing
+from db.errors import HedgerowError
+from db.models import Split
+from db.settings import Settings
+from training.benchmark_data import DataChoice, keep_file_here, kept_data
+from training.benchmark_models import ModelChoice
+from training.benchmark_results import Scored, newest, of_run
+from training.benchmark_runs import BenchmarkRequest, request_benchmarks
+from training.benchmarks.catalogue import BENCHMARKS, benchmark
+from training.benchmarks.general import SUITES, TaskScore, average, by_kind
+from training.benchmarks.own import Hedgerow
+from training.benchmarks.scorers.loading import ARCHITECTURES
+from training.benchmarks.suites import of_release, read_forms, suite, written
+from training.contamination import compare
+
+MTEB = "mteb:"
+"""Before a suite of mteb's tasks, or a single one."""
+
+NAMES = f"One of {', '.join(entry.id for entry in BENCHMARKS)}; or {MTEB}SUITE ({', '.join(SUITES)}) or {MTEB}TASK for general ability."  # fmt: skip  # noqa: E501
+
+benchmarks_app = typer.Typer(
+    invoke_without_command=True, help="List the results, or build a suite of your own sentences."
+)
+
+
+def run_benchmark(
+    name: Annotated[str, typer.Argument(metavar="NAME", help=NAMES)],
+    model: Annotated[
+        str, typer.Option(metavar="PATH", help="A model's folder or name; a chat model's name.")
+    ] = "",
+    data: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="In the published format; otherwise the one named last, "
+                     "or the model hub's."),
+    ] = None,
+    architecture: Annotated[
+        str,
+        typer.Option(help=f"One of {', '.join(ARCHITECTURES)}; otherwise what the model's files "
+                     "say."),
+    ] = "",
+    release: Annotated[
+        int | None,
+        typer.Option(metavar="N", help=f"For '{Hedgerow.id}' and --overlap; otherwise the newest."),
+    ] = None,
+    split: Annotated[
+        Split, typer.Option(help=f"Of the release, for '{Hedgerow.id}'.")
+    ] = Split.TEST,
+    overlap: Annotated[
+        bool,
+        typer.Option("--overlap", help="Say, too, what the release has in common with the known "
+                     "benchmarks."),
+    ] = False,
+    base_url: Annotated[str, typer.Option(help="Address of a chat model's server.")] = "",
+    max_tokens: Annotated[
+        int, typer.Option(help="Of a chat model's answer; thousands if it thinks aloud.")
+    ] = 500,
+    as_json: AsJson = False,
+) -> None:  # fmt: skip
+    """Measure a model with a benchmark, or with mteb's tasks of general ability."""
+    settings, engine = open_home()
+    asked = _model(model, architecture, base_url, max_tokens)
+    request = _request(settings, name, asked, data, release, split)
+    if overlap:
+        with reading(engine) as session:
+            get_release(session, release)  # before a long run rather than after it
+    with writing(engine) as session:
+        run = request_benchmarks(
+            session, settings, request,
+            requested_by=reviewer_id(session, settings, "") if settings.reviewer else None,
+        )  # fmt: skip
+    carry_out_run(settings, engine, run.id or 0)
+    with reading(engine) as session:
+        rows = of_run(session, run.id or 0)
+    result = {"run": run.id} | (_general(name, rows) if name.startswith(MTEB) else _facts(rows[0]))
+    lines = []
+    if overlap:
+        result["overlap"] = _overlap(settings, engine, release)
+        lines = [told(facts) for facts in result["overlap"]]
+    show(result, as_json, _table(rows), *_average_line(result), *lines)
+
+
+def _model(name: str, architecture: str, base_url: str, max_tokens: int) -> ModelChoice:
+    try:
+        return ModelChoice(
+            name=name, architecture=architecture, base_url=base_url, max_tokens=max_tokens
+        )
+    except ValidationError as error:
+        problem = str(error.errors()[0]["msg"]).removeprefix("Value error, ")
+        raise HedgerowError(
+            f"The model cannot be used: {problem}; see 'hedgerow benchmark --help'."
+        ) from error
+
+
+def _request(
+    settings: Settings, name: str, model: ModelChoice, data: Path | None, release: int | None,
+    split: Split,
+) -> BenchmarkRequest:  # fmt: skip
+    if not name.startswith(MTEB):
+        chosen = _data(settings, name, data, release, split)
+        return BenchmarkRequest(models=(model,), benchmarks=(chosen,))
+    if data is not None:
+        raise HedgerowError("Expected no --data for mteb's tasks, found one; they bring their own.")
+    wanted = name.removeprefix(MTEB)
+    if wanted in SUITES:
+        return BenchmarkRequest(models=(model,), suites=(wanted,))
+    return BenchmarkRequest(models=(model,), tasks=(wanted,))
+
+
+def _data(
+    settings: Settings, name: str, data: Path | None, release: int | None, split: Split
+) -> DataChoice:
+    """What to measure on: the file that was named now, or last, or what needs none."""
+    kind = benchmark(name)
+    if data is not None:
+        return keep_file_here(settings.data_folder, name, data).choice
+    if kind is Hedgerow:
+        return DataChoice(benchmark=name, release=release, split=split)
+    kept = [] if kind.hub else kept_data(settings.data_folder, name)
+    return kept[0].choice if kept else DataChoice(benchmark=name)
+
+
+def _overlap(settings: Settings, engine: Engine, release: int | None) -> list[dict[str, Any]]:
+    with reading(engine) as session:
+        found = compare(session, settings.data_folder, get_release(session, release))
+    return [compared.facts for compared in found]
+
+
+def _facts(row: Scored) -> dict[str, Any]:
+    """A result for scripts: what it came to, and all that it depends on but the versions."""
+    interval = row.interval
+    return {
+        "benchmark": row.benchmark, "metric": row.metric, "score": row.score, "n": row.n,
+        "interval": [interval.low, interval.high] if interval else None,
+        "ties": row.ties, "unanswered": row.unanswered, "model": row.model,
+        "architecture": row.architecture, "model_hash": row.model_hash, "data": row.data,
+        "data_hash": row.data_hash, "run": row.run_id, "outcomes": row.summary.get("outcomes", {}),
+        "figures": row.summary.get("figures", {}),
+    }  # fmt: skip
+
+
+def _general(name: str, rows: list[Scored]) -> dict[str, Any]:
+    """The tasks of a suite and their mean, or the single task."""
+    if len(rows) == 1:
+        return _facts(rows[0]) | {"benchmark": name}
+    scores = [TaskScore(row.benchmark, str(row.summary["type"]), row.score) for row in rows]
+    return {
+        "benchmark": name, "metric": "mean over kinds of tasks", "score": average(scores),
+        "n": len(rows), "model": rows[0].model, "architecture": rows[0].architecture,
+        "model_hash": rows[0].model_hash, "kinds": by_kind(scores),
+        "tasks": {row.benchmark: row.score for row in reversed(rows)},
+    }  # fmt: skip
+
+
+def _average_line(result: dict[str, Any]) -> list[str]:
+    return [f"Mean over the kinds of tasks: {result['score']:.1f}."] if "kinds" in result else []
+
+
+def _table(rows: list[Scored]) -> Any:
+    return table_of(
+        "benchmark", "model", "score", "95% interval", "items", "metric", "data", "run",
+        rows=(
+            (row.benchmark, row.title, f"{row.score:.1f}", _interval(row), row.n or "", row.metric,
+             row.data, row.run_id)
+            for row in rows
+        ),
+    )  # fmt: skip
+
+
+def _interval(row: Scored) -> str:
+    return f"{row.interval.low:.1f} to {row.interval.high:.1f}" if row.interval else ""
+
+
+@benchmarks_app.callback()
+def benchmarks(
+    context: typer.Context,
+    name: Annotated[str, typer.Option("--benchmark", help="Only this one, or mteb's task.")] = "",
+    as_json: AsJson = False,
+) -> None:
+    """List the newest result of each model in each benchmark, or build a suite of your own."""
+    if context.invoked_subcommand is not None:
+        return
+    _, engine = open_home()
+    with reading(engine) as session:
+        rows = newest(session, benchmark=name)
+    result = {"results": [_facts(row) for row in rows]}
+    show(result, as_json, _table(rows) if rows else "There are no results yet.")
+
+
+@benchmarks_app.command("suite")
+def make_suite(
+    file: Annotated[Path, typer.Argument(metavar="OUT", help="The file to write, JSON Lines.")],
+    forms: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="A table or JSON Lines with the columns original, "
+                     "negation, antonym and both; otherwise a release."),
+    ] = None,
+    release: Annotated[
+        int | None, typer.Option(metavar="N", help="Otherwise the newest.")
+    ] = None,
+    split: Annotated[Split, typer.Option(help="Of the release.")] = Split.TEST,
+    as_json: AsJson = False,
+) -> None:  # fmt: skip
+    """Write a suite in SemAntoNeg's manner, of your own sentences in four forms each."""
+    if forms is not None and release is not None:
+        raise HedgerowError("Expected --forms or --release, found both; leave one out.")
+    if forms is not None:
+        made = suite(read_forms(forms))
+    else:
+        with reading(open_home()[1]) as session:
+            made = of_release(session, release, split=split)
+    file.write_bytes(written(made))
+    result = {"file": str(file), "items": len(made.items)}
+    how = f"hedgerow benchmark {made.id} --model PATH --data {file}"
+    show(result, as_json, f"Wrote {len(made.items):,} items to {file}; measure with: {how}")
