@@ -46,11 +46,12 @@ def _compare(numbers: list[int]) -> None:
         st.text("Comparing. In a large release this takes some seconds.")
         follow_making()
         return
-    overlap_found.table(found)
+    chosen = overlap_found.table(found)
     st.caption(
         "The texts of the release, anchors and variants of all splits, beside those of every "
         "benchmark file that is kept with this project. Scores on items that a model was trained "
-        "on say little about it. The tasks of mteb are not compared."
+        "on say little about it. The tasks of mteb are not compared. Select a row to see its texts "
+        "alone."
     )
-    overlap_found.examples(found, key="all")
+    overlap_found.examples(chosen, key="all")
     overlap_found.download(release, found, n=int(n))

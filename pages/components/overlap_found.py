@@ -17,6 +17,9 @@ from training.contamination import compare, missing
 
 Row = dict[str, Any]
 
+ROW_HEIGHT = 60
+"""Pixels: two lines of a text."""
+
 
 def compared(release: Release, *, n: int = SHORTEST) -> list[Compared] | None:
     """A release compared with every benchmark whose texts are known here; None while that is made.
@@ -37,13 +40,19 @@ def compared(release: Release, *, n: int = SHORTEST) -> list[Compared] | None:
     return made_beside(("overlap", release.content_hash, n, keys), make)
 
 
-def table(found: Sequence[Compared]) -> None:
-    """How much each benchmark shares with the release."""
-    rows = [_row(entry) for entry in found]
+def table(found: Sequence[Compared]) -> list[Compared]:
+    """How much each benchmark shares with the release.
+
+    Returns:
+        The one whose row is selected; all of them where none is.
+    """
     problems = any(entry.problem for entry in found)
-    st.dataframe(
-        [row if problems else {k: row[k] for k in row if k != "Problem"} for row in rows],
-        hide_index=True, key="overlap-table", placeholder="–",
+    rows = [(row := _row(entry)) | {"Benchmark": _name(row)} for entry in found]
+    left_out = {"Data"} if problems else {"Data", "Problem"}
+    chosen = st.dataframe(
+        [{name: row[name] for name in row if name not in left_out} for row in rows],
+        hide_index=True, key="overlap-table", placeholder="–", on_select="rerun",
+        selection_mode="single-row",
         column_config={
             "Items": st.column_config.NumberColumn(format="localized"),
             "Overlapping": st.column_config.NumberColumn(
@@ -51,23 +60,29 @@ def table(found: Sequence[Compared]) -> None:
                 "a text of the release."
             ),
             "Share": st.column_config.NumberColumn(format="percent"),
-            "As a whole": st.column_config.NumberColumn(
+            "Whole text": st.column_config.NumberColumn(
                 format="localized", help="Items of which a whole text, however short, is a text of "
                 "the release."
             ),
         },
     )  # fmt: skip
+    selected = [at for at in chosen["selection"]["rows"] if at < len(found)]
+    return [found[at] for at in selected] or list(found)
+
+
+def _name(row: Row) -> str:
+    return f"{row['Benchmark']} ({row['Data']})"
 
 
 def _row(entry: Compared) -> Row:
     found = entry.overlap
     row: Row = {"Benchmark": entry.title, "Data": entry.data}
     if entry.problem:
-        figures: Row = dict.fromkeys(("Items", "Overlapping", "Share", "As a whole"))
+        figures: Row = dict.fromkeys(("Items", "Overlapping", "Share", "Whole text"))
     else:
         figures = {
             "Items": found.samples, "Overlapping": found.overlapping, "Share": found.share,
-            "As a whole": found.exact,
+            "Whole text": found.exact,
         }  # fmt: skip
     return row | figures | {"Problem": entry.problem}
 
@@ -77,12 +92,15 @@ def examples(found: Sequence[Compared], *, key: str) -> None:
     rows = example_rows(found)
     if not rows:
         return
+    columns = ("Its text", "In the release", "Shared", "Benchmark", "Item")
     st.dataframe(
-        rows, hide_index=True, key=f"overlap-examples-{key}", placeholder="–",
+        [{name: (row | {"Benchmark": _name(row)})[name] for name in columns} for row in rows],
+        hide_index=True, key=f"overlap-examples-{key}", placeholder="–", row_height=ROW_HEIGHT,
         column_config={
+            "Its text": st.column_config.TextColumn(width=330),
+            "In the release": st.column_config.TextColumn(width=330),
+            "Shared": st.column_config.TextColumn(width=190),
             "Item": st.column_config.NumberColumn(format="localized", width=60),
-            "Its text": st.column_config.TextColumn(width=320),
-            "In the release": st.column_config.TextColumn(width=320),
         },
     )  # fmt: skip
     if any(len(entry.overlap.examples) == EXAMPLES for entry in found):
