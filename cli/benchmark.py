@@ -174,10 +174,10 @@ def _average_line(result: dict[str, Any]) -> list[str]:
 
 def _table(rows: list[Scored]) -> Any:
     return table_of(
-        "benchmark", "model", "score", "95% interval", "items", "metric", "data", "run",
+        "benchmark", "model", "score", "95% interval", "items", "data", "run",
         rows=(
-            (row.benchmark, row.title, f"{row.score:.1f}", _interval(row), row.n or "", row.metric,
-             row.data, row.run_id)
+            (row.benchmark, row.title, f"{row.score:.1f}", _interval(row), row.n or "", row.data,
+             row.run_id)
             for row in rows
         ),
     )  # fmt: skip

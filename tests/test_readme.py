@@ -24,8 +24,8 @@ import cli
 ROOT = Path(__file__).parent.parent
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 ONLY_HELP = {
-    "app", "benchmark", "diagnose", "generate", "push", "review judge", "similarity", "study",
-    "tradeoff", "train",
+    "app", "benchmark", "benchmarks suite", "diagnose", "generate", "push", "review judge",
+    "similarity", "study", "tradeoff", "train",
 }  # fmt: skip
 NOT_COMMANDS = {"text", "json", "python", "toml", "yaml"}
 

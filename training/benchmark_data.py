@@ -26,6 +26,8 @@ from training.benchmarks.catalogue import BENCHMARKS, benchmark
 from training.benchmarks.excluir import CORPUS, QUERIES, ExcluIR
 from training.benchmarks.own import Hedgerow
 from training.benchmarks.reading import HUB, local
+from training.benchmarks.semantoneg import SemAntoNeg
+from training.benchmarks.suites import from_forms, written
 
 FOLDER = "benchmarks"
 
@@ -89,6 +91,9 @@ class OpenData(NamedTuple):
 def keep_data(data_folder: Path, name: str, files: Mapping[str, bytes]) -> KeptData:
     """Store the file of a benchmark, or both of ExcluIR's; the same content is stored once.
 
+    One's own sentences in four forms a line are stored as the suite of SemAntoNeg's kind that they
+    make.
+
     Args:
         data_folder: of the project.
         name: id of the benchmark.
@@ -99,7 +104,7 @@ def keep_data(data_folder: Path, name: str, files: Mapping[str, bytes]) -> KeptD
     """
     kind = benchmark(name)
     named = _named(kind, files)
-    shown = _safe(next(iter(files)))
+    shown = next(iter(named)) if len(named) == 1 else _safe(next(iter(files)))
     target = make_folder(data_folder / FOLDER / name) / f"{_digest(named)}-{shown}"
     if not target.exists():
         _store(kind, named, shown, target)
@@ -211,7 +216,17 @@ def _named(kind: type[Benchmark[Any]], files: Mapping[str, bytes]) -> dict[str, 
         return {CORPUS if name in corpora else QUERIES: files[name] for name in sorted(files)}
     if len(files) != 1:
         raise HedgerowError(f"Expected one file of {kind.title}, found {len(files)}.")
-    return {_safe(name): content for name, content in files.items()}
+    ((name, content),) = files.items()
+    return _of_forms(_safe(name), content) if kind is SemAntoNeg else {_safe(name): content}
+
+
+def _of_forms(name: str, content: bytes) -> dict[str, bytes]:
+    """A file for SemAntoNeg; one with four forms a line becomes the suite of its sentences."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / name
+        path.write_bytes(content)
+        made = from_forms(path)
+    return {name: content} if made is None else {f"{Path(name).stem}.jsonl": written(made)}
 
 
 def _digest(named: Mapping[str, bytes]) -> str:

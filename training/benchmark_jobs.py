@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from db.execution import RunContext
@@ -33,6 +34,8 @@ TASK_ITEMS = 2_000
 RERANKING = "Reranking"
 """The kind of mteb's tasks that a cross-encoder can do."""
 
+
+LONGEST_NAME = 150
 
 MOST_PARTS = 40
 """Of a breakdown that the database keeps; SemAntoNeg has a thousand antonym pairs. The file with
@@ -150,7 +153,7 @@ def _general_job(task: Any) -> Job:
     def run(scorer: Scorer, found: Found, step: Step) -> BenchmarkResult:
         context = step.context
         (score,) = general.run_tasks(
-            inner_model(scorer), [task], name=found.name, revision=found.hash,
+            inner_model(scorer), [task], name=_mteb_name(found.name), revision=found.hash,
             folder=context.settings.data_folder / MTEB_FOLDER,
         )  # fmt: skip
         summary = facts._asdict() | {"suites": suites}
@@ -165,6 +168,11 @@ def _general_job(task: Any) -> Job:
         facts.name, facts.name, TASK_ITEMS, facts.revision, run,
         general=True, reranking=facts.type == RERANKING,
     )  # fmt: skip
+
+
+def _mteb_name(name: str) -> str:
+    """How mteb's files call a model, in a folder's name; the fingerprint tells models apart."""
+    return (Path(name).name if Path(name).is_absolute() else name)[-LONGEST_NAME:]
 
 
 def _digest(found: Found) -> str:

@@ -1,4 +1,4 @@
-"""Text files that a recipe names, or that hold one."""
+"""Text files that people name: a recipe, what it names, the data of a benchmark."""
 
 from __future__ import annotations
 

@@ -68,6 +68,17 @@ def test_excluir_is_two_files_whatever_they_are_called(tmp_path: Path) -> None:
     assert len({data.file.split("-")[0] for data in kept_data(tmp_path)}) == 1
 
 
+def test_ones_own_sentences_become_a_suite(tmp_path: Path) -> None:
+    header = "original,negation,antonym,both"
+    rows = ["It is hot.,It is not hot.,It is cold.,It is not cold.", "A,B,C,A"]
+    kept = keep_data(tmp_path, "semantoneg", {"own.csv": "\n".join([header, rows[0]]).encode()})
+    assert kept.name == "own.jsonl"
+    assert len(SemAntoNeg.read(tmp_path / kept.file).items) == 4
+    with pytest.raises(HedgerowError, match=r"four different forms on line 3 of 'own.csv'"):
+        keep_data(tmp_path, "semantoneg", {"own.csv": "\n".join([header, *rows]).encode()})
+    assert kept_data(tmp_path) == [kept]
+
+
 def test_what_the_hub_gave_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     given = write_lines(tmp_path / "test.jsonl", NEVIR)
     monkeypatch.setattr(benchmark_data, "local", lambda source: given)

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from curation.anchor_delimited import read_csv, read_tsv
 from db.errors import HedgerowError
+from training.text_files import read_text
 
 HUB = "hf:"
 """Before owner/name/file of a data set on the model hub."""
@@ -164,14 +165,7 @@ def decoded(path: Path) -> str:
     Raises:
         HedgerowError: it can't be read, is too large, or is something else.
     """
-    try:
-        if path.stat().st_size > LARGEST_FILE:
-            raise HedgerowError(f"{str(path)!r} is too large for a benchmark; check the path.")
-        return path.read_text(encoding="utf-8-sig")
-    except OSError as error:
-        raise HedgerowError(f"Could not read {str(path)!r}: {error.strerror}.") from error
-    except UnicodeDecodeError as error:
-        raise HedgerowError(f"Expected UTF-8 text in {str(path)!r}; save it as UTF-8.") from error
+    return read_text(path, kind="a benchmark", largest=LARGEST_FILE)
 
 
 def local(source: Path | str) -> Path:

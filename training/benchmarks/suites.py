@@ -63,6 +63,21 @@ def read_forms(path: Path) -> list[Forms]:
     return at_least_one(found, path, expects=EXPECTS)
 
 
+def from_forms(path: Path) -> SemAntoNeg | None:
+    """The suite of a file with four forms a line; None for any other file.
+
+    Raises:
+        HedgerowError: as `read_forms`, of a file with such columns.
+    """
+    try:
+        first = next(records(path, expects=EXPECTS), None)
+    except HedgerowError:
+        return None
+    if first is None or not {"original", "antonym"} <= first.values.keys():
+        return None
+    return suite(read_forms(path))
+
+
 def _forms(record: Record) -> Forms:
     forms = Forms(*(record.text(name) for name in Forms._fields))
     if len(set(forms)) < len(forms):

@@ -1,0 +1,79 @@
+"""Benchmarks on the command line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from curation.project import open_project
+from db.settings import load_settings
+from tests.cli.commands import ask, complaint, said
+from tests.training.benchmarks.samples import (
+    NEVIR,
+    SENTENCES,
+    semantoneg_rows,
+    write_lines,
+    write_table,
+)
+
+
+@pytest.fixture(autouse=True)
+def project(home: Path) -> None:
+    """An empty one."""
+    open_project(load_settings()).dispose()
+
+
+@pytest.fixture
+def sample(tmp_path: Path) -> str:
+    return str(write_lines(tmp_path / "sample.jsonl", semantoneg_rows()))
+
+
+def test_a_benchmark_answers_what_the_contract_says(tiny_encoder: Path, sample: str) -> None:
+    answer = ask("benchmark", "semantoneg", "--model", str(tiny_encoder), "--data", sample)
+    assert (answer["benchmark"], answer["metric"], answer["n"]) == ("semantoneg", "accuracy", 6)
+    low, high = answer["interval"]
+    assert 0 <= low <= answer["score"] <= high <= 100
+    assert len(answer["model_hash"]) == len(answer["data_hash"]) == 64
+    assert (answer["data"], answer["architecture"]) == ("sample.jsonl", "bi-encoder")
+    again = ask("benchmark", "semantoneg", "--architecture", "tf-idf")
+    assert again["data_hash"] == answer["data_hash"], "the file that was named last"
+    listed = ask("benchmarks")["results"]
+    assert [row["model"] for row in listed] == ["TF-IDF", str(tiny_encoder)]
+    assert ask("benchmarks", "--benchmark", "nevir") == {"results": []}
+    assert "TF-IDF" in said("benchmarks").splitlines()[1]
+
+
+def test_a_suite_of_ones_own_sentences_is_written_and_measured(tmp_path: Path) -> None:
+    forms = write_table(tmp_path / "own.tsv", "original\tnegation\tantonym\tboth", SENTENCES)
+    out = tmp_path / "suite.jsonl"
+    assert ask("benchmarks", "suite", str(out), "--forms", str(forms)) == {
+        "file": str(out), "items": 4 * len(SENTENCES),
+    }  # fmt: skip
+    answer = ask("benchmark", "semantoneg", "--architecture", "random", "--data", str(out))
+    assert answer["n"] == 4 * len(SENTENCES)
+    assert "There is no release yet" in complaint("benchmarks", "suite", str(out))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["glue", "--architecture", "random"], "Expected a benchmark, found 'glue'"),
+        (["nevir"], "The model cannot be used: name the model;"),
+        (["nevir", "--model", "x", "--architecture", "lstm"], "there are the architectures"),
+        (["semantoneg", "--architecture", "random"], "SemAntoNeg is not on the model hub"),
+        (["mteb:quick", "--architecture", "tf-idf"], "a model that embeds texts"),
+        (["mteb:quick", "--model", "x", "--data", "y"], "Expected no --data"),
+        (["hedgerow", "--architecture", "random"], "There is no release yet"),
+    ],
+)
+def test_what_cannot_be_measured(arguments: list[str], sentence: str) -> None:
+    assert sentence in complaint("benchmark", *arguments)
+
+
+def test_a_wrong_file_is_named_and_no_run_is_stored(tmp_path: Path) -> None:
+    path = write_lines(tmp_path / "nevir.jsonl", NEVIR)
+    arguments = ["benchmark", "semantoneg", "--architecture", "random", "--data", str(path)]
+    assert "line 1 of 'nevir.jsonl'" in complaint(*arguments)
+    assert json.dumps(ask("status")).count("benchmark") == 0
