@@ -121,19 +121,6 @@ def _compared(session: Session, release: Release, data: Known, runs: Runs) -> Co
     )  # fmt: skip
 
 
-def compare_with(
-    session: Session, release: Release, test: Benchmark[Any], *, n: int = SHORTEST
-) -> Overlap:
-    """A release compared with the items of a benchmark, wherever they come from.
-
-    Raises:
-        HedgerowError: n is below `SHORTEST`.
-    """
-    key = release.id or 0
-    runs = Runs(texts_of(session, key), n=n)
-    return overlap(test.samples(), runs, texts=texts_of(session, key))
-
-
 def export_work(context: RunContext) -> dict[str, Any]:
     """What a run of the kind 'export' does: its card says what the release has in common with the
     benchmarks, so that is found out first.

@@ -14,18 +14,18 @@ from curation.card_overlap import NOT_CHECKED
 from curation.compared import FOLDER, told
 from curation.release import create_release
 from db.engine import reading, writing
-from db.errors import HedgerowError, RunCancelled
+from db.errors import RunCancelled
 from db.execution import execute
 from db.models import Release
 from db.runs import create_run, get_run
 from db.settings import Settings
 from tests.curation.families import add_plain_family
-from tests.overlapping import SAID, doors, keep_doors
+from tests.overlapping import SAID, keep_doors
 from tests.training.benchmarks.samples import NEVIR, write_lines
 from tests.training.trainings import ask, train
 from training.benchmark_data import keep_file_here
 from training.benchmarks.semantoneg import SemAntoNeg
-from training.contamination import compare, compare_with, export_work, known, missing
+from training.contamination import compare, export_work, known, missing
 from training.recipe import Recipe
 
 pytestmark = pytest.mark.parametrize("backend", ["sqlite"])
@@ -112,17 +112,6 @@ def test_where_nothing_can_be_kept_it_is_found_all_the_same(
     for _ in range(2):
         (found,) = compare(session, settings.data_folder, release)
         assert told(found.facts) == SAID
-
-
-def test_a_benchmark_from_anywhere_can_be_compared(
-    session: Session, release: Release, tmp_path: Path
-) -> None:
-    path = tmp_path / "doors.jsonl"
-    path.write_bytes(doors())
-    found = compare_with(session, release, SemAntoNeg.read(path))
-    assert (found.samples, found.overlapping, found.exact, found.share) == (4, 2, 2, 0.5)
-    with pytest.raises(HedgerowError, match="at least 5 words"):
-        compare_with(session, release, SemAntoNeg.read(path), n=4)
 
 
 @pytest.mark.parametrize("knows", [True, False])
