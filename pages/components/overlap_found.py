@@ -17,8 +17,8 @@ from training.contamination import compare, missing
 
 Row = dict[str, Any]
 
-ROW_HEIGHT = 60
-"""Pixels: two lines of a text."""
+ROW_HEIGHT = 66
+"""Pixels: two lines of a text. Up to 64 Streamlit cuts it off instead of wrapping it."""
 
 
 def compared(release: Release, *, n: int = SHORTEST) -> list[Compared] | None:
@@ -54,6 +54,7 @@ def table(found: Sequence[Compared]) -> list[Compared]:
         hide_index=True, key="overlap-table", placeholder="–", on_select="rerun",
         selection_mode="single-row",
         column_config={
+            "Benchmark": st.column_config.TextColumn(width=220),
             "Items": st.column_config.NumberColumn(format="localized"),
             "Overlapping": st.column_config.NumberColumn(
                 format="localized", help="Items of which a text shares so many words in a row with "
@@ -78,10 +79,10 @@ def _row(entry: Compared) -> Row:
     found = entry.overlap
     row: Row = {"Benchmark": entry.title, "Data": entry.data}
     if entry.problem:
-        figures: Row = dict.fromkeys(("Items", "Overlapping", "Share", "Whole text"))
+        figures: Row = dict.fromkeys(("Overlapping", "Items", "Share", "Whole text"))
     else:
         figures = {
-            "Items": found.samples, "Overlapping": found.overlapping, "Share": found.share,
+            "Overlapping": found.overlapping, "Items": found.samples, "Share": found.share,
             "Whole text": found.exact,
         }  # fmt: skip
     return row | figures | {"Problem": entry.problem}
@@ -92,7 +93,8 @@ def examples(found: Sequence[Compared], *, key: str) -> None:
     rows = example_rows(found)
     if not rows:
         return
-    columns = ("Its text", "In the release", "Shared", "Benchmark", "Item")
+    columns = ["Its text", "In the release", "Shared", "Item"]
+    columns += ["Benchmark"] if len(found) > 1 else []
     st.dataframe(
         [{name: (row | {"Benchmark": _name(row)})[name] for name in columns} for row in rows],
         hide_index=True, key=f"overlap-examples-{key}", placeholder="–", row_height=ROW_HEIGHT,
