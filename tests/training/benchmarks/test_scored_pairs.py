@@ -25,6 +25,9 @@ def test_a_label_says_negated_and_a_score_says_alike(tmp_path: Path) -> None:
     assert [p.score for p in Cannot.read(scored, columns=columns).items] == [1.0, 0.0]
     turned = columns._replace(higher_is_alike=False)
     assert [p.score for p in Cannot.read(scored, columns=turned).items] == [-1.0, 0.0]
+    rows = [("wmt_2015", "A cat.", "A dog.", -0.34), ("cannot", "It rains.", "It is rainy.", 1.0)]
+    mixed = write_table(tmp_path / "m.tsv", "source\treference\tcandidate\tscore", rows)
+    assert [p[1:] for p in Cannot.read(mixed).items] == [row[1:] for row in rows]
 
 
 def test_a_model_that_sees_the_negation_is_rewarded(tmp_path: Path) -> None:
