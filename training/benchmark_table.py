@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 from training.benchmark_jobs import NEGATION as NEGATION_KIND
@@ -178,13 +179,37 @@ def _reference(shown: Sequence[Column]) -> list[Line]:
     places: dict[str, str] = {}
     for column in shown:
         places.setdefault(column.benchmark or column.key, column.key)
-    found: dict[tuple[str, str], dict[str, float]] = {}
+    found: dict[tuple[str, str], list[Line]] = {}
+    for (paper, name, title, model), scores in _by_table(places).items():
+        own = found.setdefault((paper, name), [])
+        at = next((n for n, line in enumerate(own) if _agree(line.scores, scores)), None)
+        if at is None:
+            source = f"{_short(paper)}, {title}"
+            own.append(Line(model, scores, published=True, source=source))
+        else:
+            own[at] = replace(own[at], scores={**scores, **own[at].scores})
+    return [line for own in found.values() for line in own]
+
+
+def _by_table(places: Mapping[str, str]) -> dict[tuple[str, str, str, str], dict[str, float]]:
+    """The scores of each paper, model, table and name by column."""
+    found: dict[tuple[str, str, str, str], dict[str, float]] = {}
     for number in published():
         if place := places.get(_benchmark_of(number)):
-            scores = found.setdefault((number.hub or number.model, number.paper), {})
-            scores.setdefault(place, number.score)
-    names = {(number.hub or number.model, number.paper): number.model for number in published()}
-    return [Line(names[key], scores, published=True) for key, scores in found.items()]
+            key = (number.paper, number.hub or number.model, number.title, number.model)
+            found.setdefault(key, {}).setdefault(place, number.score)
+    return found
+
+
+def _agree(one: Mapping[str, float], other: Mapping[str, float]) -> bool:
+    """Whether two tables may mean the same model: they call different ones alike."""
+    return all(one[key] == other[key] for key in one.keys() & other.keys())
+
+
+def _short(paper: str) -> str:
+    """What a paper is called for short: what its title begins or ends with."""
+    _, opened, last = paper.rstrip(")").rpartition("(")
+    return last if opened else paper.partition(":")[0]
 
 
 def _benchmark_of(number: Published) -> str:

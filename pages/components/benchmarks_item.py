@@ -8,8 +8,10 @@ from urllib.parse import quote
 
 from markupsafe import Markup
 
+from curation.surface import marks
 from pages.components import card, markup
 from pages.components.anchor_browser import PICKED
+from pages.components.benchmarks_words import outcome
 from pages.components.diff import diff, join
 from training.benchmarks.benchmark import Row
 from training.benchmarks.items import Compared, compared, right_candidates
@@ -55,7 +57,7 @@ def draw(sides: Sequence[Side], type_names: Mapping[str, str]) -> None:
 
 
 def _outcomes(sides: Sequence[Side]) -> Markup:
-    told = [f"{side.letter}: {side.row.outcome}" for side in sides]
+    told = [f"{side.letter}: {outcome(side.row.outcome)}" for side in sides]
     gold = sides[0].row.gold
     if gold is not None:
         told.append(f"people: {gold:g}")
@@ -115,12 +117,11 @@ def _link(address: str, label: str) -> Markup:
 
 
 def _sentence(row: Row, name: str) -> Markup:
-    """A text, with the words marked that it adds to the one it stands beside."""
+    """A text, with the words marked that it adds to the one it stands beside, and its negators."""
     first = next(iter(row.texts))
-    other = BESIDE.get(name, first)
-    if name == other or (other == first and name in BESIDE.values()):
-        return Markup('<span class="hg-text" dir="auto">{}</span>').format(row.texts[name])
-    return diff(row.texts[other], row.texts[name])[1]
+    alone = name == first or name in BESIDE.values()
+    text, other = row.texts[name], row.texts[name if alone else BESIDE.get(name, first)]
+    return diff(other, text, marks(anchor="" if alone else other, text=text, cue=None))[1]
 
 
 def _scores(sides: Sequence[Side], name: str) -> Markup:

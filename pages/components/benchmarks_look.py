@@ -15,6 +15,7 @@ from pages.components import (
 )
 from pages.components.benchmarks_outcomes import Side
 from training.benchmark_export import titles
+from training.benchmark_models import BASELINES
 from training.benchmark_results import NEGATION, Scored, bases, by_column, full_result, newest
 from training.benchmark_table import columns
 from training.benchmarks.catalogue import benchmark
@@ -30,6 +31,7 @@ def draw() -> None:
     """Everything of one benchmark."""
     with reading(project.engine()) as session:
         rows = [row for row in newest(session, kind=NEGATION) if row.file]
+    rows.sort(key=lambda row: row.architecture in BASELINES)  # they are there to compare with
     if not rows:
         benchmarks_scores.nothing()
         return
@@ -87,7 +89,8 @@ def _sides(rows: Sequence[Scored]) -> list[Side]:
 def _in_words(row: Scored) -> str:
     """Whose benchmark it is, and what of the answers counted as wrong."""
     kind = benchmark(row.benchmark)
-    parts = [f"{kind.measures} {kind.paper}.", f"{row.n:,} items of {row.data}."]
+    paper = kind.paper[0].upper() + kind.paper[1:]
+    parts = [f"{kind.measures} {paper}. {row.n:,} items of {row.data}."]
     if row.ties:
         parts.append(f"{row.title} has {row.ties:,} ties, which count as wrong.")
     if row.unanswered:

@@ -12,6 +12,7 @@ from pages.components import save_chart as saved
 from pages.components.benchmarks_charts import Dot
 from pages.components.benchmarks_table import Head
 from training.benchmark_export import as_table, titles
+from training.benchmark_models import BASELINES
 from training.benchmark_results import Scored, bases, newest
 from training.benchmark_table import NEGATION_COLUMN, Column, columns, lines, points
 from training.benchmarks.catalogue import NEGATION_AVERAGE
@@ -32,16 +33,17 @@ def draw() -> None:
     if not rows:
         nothing()
         return
+    rows.sort(key=lambda row: row.architecture in BASELINES)  # they are there to compare with
     models = list(dict.fromkeys(row.title for row in rows))
-    chosen, with_tasks, reference = _options(models, rows)
+    chosen, with_tasks = _options(models, rows)
     shown = [row for row in rows if row.title in chosen]
     if not shown:
         st.text("Choose the models to show.")
         return
     found = columns(shown, tasks=with_tasks)
-    made = lines(shown, trained_from=trained_from, reference=reference)
+    made = _with_published(lines(shown, trained_from=trained_from))
     _table(made, found)
-    benchmarks_paired.draw(shown, titles(found))
+    benchmarks_paired.draw(shown, titles(found), trained_from)
     _scatter(made, found)
 
 
@@ -50,8 +52,8 @@ def nothing() -> None:
     st.text("Nothing is measured yet; choose models and benchmarks under Run.")
 
 
-def _options(models: Sequence[str], rows: Sequence[Scored]) -> tuple[list[str], bool, bool]:
-    """The models to show; whether with mteb's single tasks, and with the papers' numbers."""
+def _options(models: Sequence[str], rows: Sequence[Scored]) -> tuple[list[str], bool]:
+    """The models to show, and whether with mteb's single tasks."""
     with st.container(horizontal=True, vertical_alignment="bottom", key="bench-options"):
         chosen = st.multiselect(
             "Models", models, default=models[:MOST_MODELS], placeholder="Choose models",
@@ -60,18 +62,27 @@ def _options(models: Sequence[str], rows: Sequence[Scored]) -> tuple[list[str], 
         tasks = any(row.kind != "negation" for row in rows) and st.toggle(
             "Every task of mteb", key="tasks", bind="query-params"
         )
-        reference = st.toggle(
-            "Published numbers", value=True, key="published", bind="query-params",
-            help="What papers print, on their own full data; never ranked with what is measured.",
-        )  # fmt: skip
-    return chosen, tasks, reference
+    return chosen, tasks
+
+
+def _with_published(made: Sequence[Line]) -> list[Line]:
+    """The measured lines, and those of the papers that are chosen."""
+    papers = list(dict.fromkeys(_paper(line) for line in made if line.published))
+    chosen = st.pills(
+        "Published numbers", papers, default=papers[:1], selection_mode="multi", key="bench-papers",
+        help="What papers print, on their own full data; never ranked with what is measured.",
+    ) if papers else []  # fmt: skip
+    return [line for line in made if not line.published or _paper(line) in chosen]
+
+
+def _paper(line: Line) -> str:
+    return line.source.partition(",")[0]
 
 
 def _table(made: Sequence[Line], found: Sequence[Column]) -> None:
     names = titles(found)
     heads = {column.key: Head(column.title, _below(column)) for column in found}
-    notes = {line.model: f"trained from {line.base}" for line in made if line.base}
-    benchmarks_table.show(made, heads, notes=notes)
+    benchmarks_table.show(made, heads)
     said = benchmarks_table.LEGEND
     if any(line.intervals for line in made):
         said += " Below a score: its 95% bootstrap interval."
@@ -91,13 +102,13 @@ def _table(made: Sequence[Line], found: Sequence[Column]) -> None:
         )  # fmt: skip
 
 
-def _below(column: Column) -> str:
-    """What a column is of, in small letters: metric, items, data."""
+def _below(column: Column) -> tuple[str, ...]:
+    """What a column is of, in small letters: metric, items, data; a line each."""
     data = column.data
     if len(data) > LONGEST_DATA:
         data = f"{data[: LONGEST_DATA - 1]}…"
     items = f"{column.n:,} items" if column.n else ""
-    return ", ".join(part for part in (column.metric, items, data) if part)
+    return tuple(part for part in (column.metric, items, data) if part)
 
 
 def _scatter(made: Sequence[Line], found: Sequence[Column]) -> None:

@@ -26,28 +26,22 @@ _MARKS = {
 
 
 class Head(NamedTuple):
-    """A column's title, and what stands below it in small letters."""
+    """A column's title, and what stands below it in small letters, a line each."""
 
     title: str
-    below: str = ""
+    below: tuple[str, ...] = ()
 
 
-def show(
-    lines: Sequence[Line],
-    heads: Mapping[str, Head],
-    *,
-    notes: Mapping[str, str] | None = None,
-) -> None:
+def show(lines: Sequence[Line], heads: Mapping[str, Head]) -> None:
     """Draw the table; published lines come last, below a line that says so.
 
     Args:
         heads: of the columns, by what the lines' scores are of.
-        notes: what stands below a model's name in small letters.
     """
     table = cells(lines, list(heads))
     rows = list(zip(lines, table, strict=True))
-    measured = [_row(line, found, heads, notes or {}) for line, found in rows if not line.published]
-    published = [_row(line, found, heads, notes or {}) for line, found in rows if line.published]
+    measured = [_row(line, found, heads) for line, found in rows if not line.published]
+    published = [_row(line, found, heads) for line, found in rows if line.published]
     markup.show(
         Markup(
             '<div class="hg-scores" tabindex="0" role="region" aria-label="Scores"><table>'
@@ -59,7 +53,7 @@ def show(
 def _heads(heads: Mapping[str, Head]) -> Markup:
     cells = [Markup('<th scope="col">Model</th>')]
     cells += [
-        Markup('<th scope="col">{}{}</th>').format(head.title, _small(head.below))
+        Markup('<th scope="col">{}{}</th>').format(head.title, join(map(_small, head.below)))
         for head in heads.values()
     ]
     return join(cells)
@@ -74,13 +68,11 @@ def _published(rows: Sequence[Markup], columns: int) -> Markup:
     ).format(columns + 1, join(rows))
 
 
-def _row(
-    line: Line, found: Mapping[str, Cell], heads: Mapping[str, Head], notes: Mapping[str, str]
-) -> Markup:
+def _row(line: Line, found: Mapping[str, Cell], heads: Mapping[str, Head]) -> Markup:
+    note = f"trained from {line.base}" if line.base else line.source
     return Markup('<tr><th scope="row"><span class="hg-text">{}</span>{}</th>{}</tr>').format(
-        line.model, _small(notes.get(line.model, "")),
-        join([_cell(found.get(column)) for column in heads]),
-    )  # fmt: skip
+        line.model, _small(note), join([_cell(found.get(column)) for column in heads])
+    )
 
 
 def _cell(cell: Cell | None) -> Markup:
@@ -101,7 +93,7 @@ def _delta(delta: float | None) -> Markup:
     if delta is None:
         return _NOTHING
     shown = f"{delta:+.{DECIMALS}f}".replace("-", "−")
-    way = "up" if delta > 0 else "down"
+    way = "same" if not shown.strip("+−0.") else "up" if delta > 0 else "down"
     return Markup(' <small class="hg-{}" title="against the base model">{}</small>').format(
         way, shown
     )

@@ -25,6 +25,7 @@ class Line:
 
     Attributes:
         base: the line of the model that this one was trained from; '' for none.
+        source: of a published one, the paper and its table, with a comma between them.
     """
 
     model: str
@@ -32,6 +33,7 @@ class Line:
     published: bool = False
     intervals: Mapping[str, Interval] = field(default_factory=dict)
     base: str = ""
+    source: str = ""
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,263 @@
+"""The benchmarks page in each of its states, from stored rows: no state needs a model here."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from sqlalchemy import Engine
+from streamlit.testing.v1 import AppTest
+
+from curation.release import create_release
+from db.engine import reading, writing
+from db.models import BenchmarkResult, Encoder, Run, RunState, Split
+from db.runs import create_run, list_runs
+from db.settings import load_settings
+from pages.components.benchmarks_words import ITEMS, OVERLAP, RUN, SCORES, SECTION
+from tests.curation.families import add_plain_family
+from tests.pages.conftest import ROOT, TIMEOUT
+from tests.training.benchmarks.samples import semantoneg_rows, write_lines
+from training.benchmark_data import kept_data
+from training.benchmark_runs import KIND
+from training.benchmarks.benchmark import Result
+from training.benchmarks.general import QUICK
+from training.benchmarks.own import Hedgerow
+from training.benchmarks.semantoneg import SemAntoNeg
+from training.benchmarks.statistics import interval
+from training.benchmarks.stored import write_result
+
+HOSTILE = '<img src=x onerror="alert(1)"> **bold** [link](javascript:alert(1)) $x^2$'
+BI = "bi-encoder"
+
+
+def page(section: str = RUN, **address: str) -> AppTest:
+    test = AppTest.from_file(str(ROOT / "app.py"), default_timeout=TIMEOUT).run()
+    test.session_state[SECTION] = section
+    for name, value in address.items():
+        test.query_params[name] = value
+    found: AppTest = test.switch_page("pages/benchmarks.py").run()
+    assert not found.exception
+    return found
+
+
+def told(test: AppTest) -> str:
+    return "\n".join(element.value for element in test.text)
+
+
+def html(test: AppTest) -> str:
+    return "\n".join(element.value for element in test.get("html"))
+
+
+def store(
+    engine: Engine, model: str, result: Result, *, architecture: str = BI, hash_: str = ""
+) -> None:
+    """A result as a run stores it."""
+    settings = load_settings()
+    with writing(engine) as session:
+        run = create_run(session, kind=KIND, parameters={})
+        run.state = RunState.DONE
+        run.result = {"measured": 1, "left_out": []}
+        folder = settings.data_folder / f"results-{run.id}"
+        folder.mkdir(parents=True)
+        write_result(result, folder / "rows.jsonl")
+        session.add(
+            BenchmarkResult(
+                run_id=run.id or 0, kind="negation", benchmark=result.benchmark, model=model,
+                model_hash=hash_, architecture=architecture, data="sample.jsonl",
+                data_hash=result.data_hash, metric=result.metric, score=result.score, n=result.n,
+                summary=result.summary | {"interval": interval(result)._asdict()},
+                file=f"results-{run.id}/rows.jsonl",
+            )
+        )  # fmt: skip
+        run.parameters = {"models": [{"name": model}], "benchmarks": [], "suites": ["quick"]}
+
+
+def semantoneg(tmp_path: Path, right: int) -> Result:
+    """A result with so many right of six."""
+    data = SemAntoNeg.read(write_lines(tmp_path / "sample.jsonl", semantoneg_rows()))
+    scores = [[0.1, 0.2, 0.9] if n < right else [0.1, 0.9, 0.2] for n in range(len(data.items))]
+    return data.evaluate([np.array(row) for row in scores])
+
+
+@pytest.fixture
+def measured(app_engine: Engine, tmp_path: Path) -> Engine:
+    """Three models, the second of which was trained from the first."""
+    with writing(app_engine) as session:
+        first = Encoder(name="base", fingerprint="b" * 64)
+        session.add(first)
+        session.flush()
+        session.add(Encoder(name="run 7: base", fingerprint="c" * 64, path="x", base_id=first.id))
+    store(app_engine, HOSTILE, semantoneg(tmp_path, 0))
+    store(app_engine, "base", semantoneg(tmp_path, 2), hash_="b" * 64)
+    store(app_engine, "run 7: base", semantoneg(tmp_path, 5), hash_="c" * 64)
+    return app_engine
+
+
+def test_where_nothing_is_measured_every_section_says_what_to_do(app_engine: Engine) -> None:
+    test = page()
+    assert "Tick at least one benchmark, or choose a suite." in told(test)
+    assert test.button("bench-start").disabled
+    for section in (SCORES, ITEMS):
+        assert "choose models and benchmarks under Run" in told(page(section))
+    assert "no release yet" in told(page(OVERLAP))
+
+
+def uploaded(test: AppTest, name: str, content: bytes) -> AppTest:
+    test.checkbox(f"bench-tick-{name}").check().run()
+    test.file_uploader(f"bench-file-{name}-0").set_value(("my.jsonl", content, "text/plain")).run()
+    assert not test.exception
+    return test
+
+
+def content() -> bytes:
+    return "\n".join(json.dumps(row) for row in semantoneg_rows()).encode()
+
+
+def test_a_file_is_kept_and_a_click_starts_a_run_on_it(
+    app_engine: Engine, started: list[int]
+) -> None:
+    test = uploaded(page(), "semantoneg", content())
+    (kept,) = kept_data(load_settings().data_folder)
+    assert kept.name == "my.jsonl"
+    test.pills("bench-baselines").set_value(["tf-idf"]).run()
+    test.multiselect("bench-suites").set_value(["quick"]).run()
+    assert f"2 models with 1 benchmark and {len(QUICK)} tasks of mteb" in told(test)
+    test.button("bench-start").click().run()
+    assert not test.exception
+    with reading(app_engine) as session:
+        (run,) = list_runs(session, kind=KIND)
+    assert started == [run.id]
+    assert [choice["data"] for choice in run.parameters["benchmarks"]] == [kept.file]
+    assert run.parameters["suites"] == ["quick"]
+    assert "Waiting for its process" in told(test)
+    test.button("bench-start").click().run()
+    assert f"Run {run.id} measures just that already" in told(test)
+    assert len(started) == 1
+
+
+def test_a_wrong_file_is_refused_in_one_sentence(app_engine: Engine) -> None:
+    test = uploaded(page(), "semantoneg", b'{"q1": "a", "doc1": "b"}\n')
+    assert "Expected 'sentences' on line 1" in told(test)
+    assert kept_data(load_settings().data_folder) == []
+    assert test.button("bench-start").disabled
+
+
+def test_a_release_is_measured_on_its_own_test_split(
+    app_engine: Engine, started: list[int]
+) -> None:
+    with writing(app_engine) as session:
+        add_plain_family(session, 1, split=Split.TEST)
+        create_release(session)
+    test = page()
+    test.button("bench-start").click().run()
+    with reading(app_engine) as session:
+        (run,) = list_runs(session, kind=KIND)
+    (choice,) = run.parameters["benchmarks"]
+    assert (choice["benchmark"], choice["release"], choice["split"]) == (Hedgerow.id, 1, "test")
+
+
+def test_a_run_that_failed_says_why_and_measures_what_is_missing(
+    measured: Engine, started: list[int]
+) -> None:
+    with writing(measured) as session:
+        run = list_runs(session, kind=KIND)[0]
+        run = session.merge(run)
+        run.state, run.message = RunState.FAILED, f"No model {HOSTILE}."
+        number = run.id or 0
+    test = page()
+    assert f"Run {number} failed: No model {HOSTILE}." in told(test)
+    test.button(f"again-{number}").click().run()
+    assert started == [number]
+
+
+def test_the_table_marks_the_best_and_tells_differences_to_the_base_model(
+    measured: Engine,
+) -> None:
+    test = page(SCORES)
+    table = html(test)
+    assert '<b title="best">83.3</b>' in table and '<u title="second best">33.3</u>' in table
+    assert "+50.0</small>" in table and "trained from base" in table
+    assert "<img" not in table and "&lt;img" in table
+    assert table.index("Published, not measured here") > table.index("83.3")
+    assert "sentence-t5-xl" in table
+    test.pills("bench-papers").set_value([]).run()
+    assert "sentence-t5-xl" not in html(test)
+
+
+def test_a_paired_test_says_whether_two_models_differ(measured: Engine) -> None:
+    test = page(SCORES)
+    assert "run 7: base: +50.0 points against base, no more than chance may give" in told(test)
+    assert "Only run 7: base is right on 3 items, only base on 0." in told(test)
+    key = next(box.key for box in test.selectbox if str(box.key).startswith("bench-paired-First"))
+    test.selectbox(key).set_value("run 7: base").run()
+    assert "Choose two different models." in told(test)
+
+
+def listed(test: AppTest) -> list[str]:
+    """The items in the list."""
+    (frame,) = [frame.value for frame in test.dataframe if "Item" in frame.value]
+    return [str(value) for value in frame["Item"]]
+
+
+def test_items_are_filtered_by_what_the_models_made_of_them(measured: Engine) -> None:
+    test = page(ITEMS)
+    assert (test.selectbox("a").value, test.selectbox("b").value) == ("run 7: base", "base")
+    assert len(listed(test)) == 6
+    test.selectbox("bench-agreement").set_value("only the first").run()
+    assert listed(test) == ["2", "3", "4"]
+    test.selectbox("bench-outcome").set_value("picks the negation").run()
+    assert "No item fits" in told(test)
+    test.selectbox("bench-agreement").set_value("neither").run()
+    assert listed(test) == ["5"]
+
+
+def test_an_item_of_the_address_is_shown_with_its_texts_and_scores(measured: Engine) -> None:
+    found = html(page(ITEMS, item="0"))
+    assert "The soup is not <ins>cold</ins>." in found
+    assert "A <b>0.900</b>" in found and "should be near" in found
+
+
+def test_an_item_of_ones_own_leads_to_its_records(app_engine: Engine) -> None:
+    with writing(app_engine) as session:
+        add_plain_family(session, 1, split=Split.TEST)
+        release = create_release(session).release
+        session.flush()
+        own = Hedgerow.of_release(session, release.id or 0)
+    size = len(own.items[0].positives) + len(own.items[0].negatives)
+    store(app_engine, "base", own.evaluate([np.arange(size, dtype=float)]))
+    found = html(page(ITEMS, item=own.items[0].uid))
+    for variant in (*own.items[0].positives, *own.items[0].negatives):
+        assert f'href="review?variant={variant.uid}"' in found
+    assert f'href="anchors?anchor={own.items[0].uid}"' in found
+
+
+def test_a_result_whose_file_is_gone_is_told_and_the_others_stay(measured: Engine) -> None:
+    newest = max(load_settings().data_folder.glob("results-*"), key=lambda path: int(path.name[8:]))
+    (newest / "rows.jsonl").unlink()
+    test = page(ITEMS)
+    assert "run 7: base: Could not read" in told(test)
+    assert len(listed(test)) == 6
+
+
+def test_hostile_texts_of_items_are_shown_as_they_are(app_engine: Engine, tmp_path: Path) -> None:
+    rows: list[dict[str, Any]] = [
+        {"idx": HOSTILE, "label": 2, "input": HOSTILE,
+         "sentences": [f"{HOSTILE} a", f"{HOSTILE} b", f"{HOSTILE} c"]}
+    ]  # fmt: skip
+    data = SemAntoNeg.read(write_lines(tmp_path / "hostile.jsonl", rows))
+    store(app_engine, HOSTILE, data.evaluate([np.array([0.3, 0.2, 0.1])]))
+    test = page(ITEMS, item=HOSTILE)
+    found = html(test)
+    assert found.count("&lt;img src=x") == 4 and "<img src=x" not in found
+    said = [element.value for kind in ("markdown", "caption") for element in test.get(kind)]
+    assert not any("<img" in str(value) for value in said)
+
+
+def test_runs_are_named_by_what_they_measure(measured: Engine) -> None:
+    with writing(measured) as session:
+        run = session.merge(list_runs(session, kind=KIND)[0])
+        assert isinstance(run, Run)
+    assert "mteb quick with run 7: base" in told(page())
