@@ -43,8 +43,7 @@ def _compare(numbers: list[int]) -> None:
         release = get_release(session, number)
     found = overlap_found.compared(release, n=int(n))
     if found is None:
-        st.text("Comparing. In a large release this takes some seconds.")
-        follow_making()
+        follow_making("Comparing. In a large release this takes some seconds …")
         return
     chosen = overlap_found.table(found)
     st.caption(

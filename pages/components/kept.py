@@ -85,7 +85,7 @@ class Counts:
     def follow(self) -> None:
         """Draw the page again when what is being counted is there; call it last."""
         if self.waiting:
-            _until_counted()
+            _until_made("Counting …")
 
 
 def made_beside(key: Hashable, make: Callable[[], T]) -> T | None:
@@ -102,9 +102,13 @@ def made_beside(key: Hashable, make: Callable[[], T]) -> T | None:
     return value
 
 
-def follow_making() -> None:
-    """Draw the page again when the thread beside it has made what was asked for; call it last."""
-    _until_counted()
+def follow_making(said: str) -> None:
+    """Draw the page again when the thread beside it has made what was asked for.
+
+    Args:
+        said: stands there meanwhile.
+    """
+    _until_made(said)
 
 
 def forget() -> None:
@@ -168,7 +172,7 @@ def _store() -> _Store:
 
 
 @errors.fragment(run_every=REFRESH_SECONDS)
-def _until_counted() -> None:
+def _until_made(said: str) -> None:
     if not _store().busy():
         st.rerun()
-    st.caption("Counting …")
+    st.caption(said)

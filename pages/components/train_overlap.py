@@ -21,8 +21,7 @@ def draw(number: int | None) -> None:
         release = get_release(session, number)
     found = overlap_found.compared(release)
     if found is None:
-        st.caption("Comparing the release with the benchmarks' texts …")
-        follow_making()
+        follow_making("Comparing the release with the benchmarks' texts …")
         return
     with st.container(key="train-overlap", gap="xxsmall"):
         for line in lines(found):
