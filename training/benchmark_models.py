@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 from functools import lru_cache
+from pathlib import Path
 from typing import Any, NamedTuple, Self
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
@@ -135,15 +137,24 @@ def find_model(session: Session, settings: Settings, choice: ModelChoice) -> Fou
     return Found(choice, choice.name, architecture, hash_, place.name)
 
 
-def scorer_of(found: Found, settings: Settings) -> Scorer:
+def scorer_of(found: Found, settings: Settings, *, folder: Path | None = None) -> Scorer:
     """Load the model.
+
+    Args:
+        folder: of a run; there a chat model's answers are kept, so that none is paid for twice.
 
     Raises:
         HedgerowError: it can't be loaded, or has another architecture.
     """
     if found.architecture == CHAT:
-        return Chat(chat_model(found.choice.request(), settings))
+        memory = folder / f"answers-{_digest(found.choice)}.txt" if folder else None
+        return Chat(chat_model(found.choice.request(), settings), memory=memory)
     return load_scorer(found.place, found.architecture)
+
+
+def _digest(choice: ModelChoice) -> str:
+    """What tells chat models apart."""
+    return hashlib.sha256(choice.model_dump_json().encode()).hexdigest()[:12]
 
 
 def inner_model(scorer: Scorer) -> Any:

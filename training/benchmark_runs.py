@@ -169,7 +169,7 @@ class _Work:
             return
         with self._device(number, choice):
             self._say(number, f"{found.title}: loading it.")
-            scorer = scorer_of(found, self.context.settings)
+            scorer = scorer_of(found, self.context.settings, folder=self.context.folder)
             with stopping(scorer, self.context.check):
                 for job in todo:
                     self._job(number, found, job, scorer)

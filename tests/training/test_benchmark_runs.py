@@ -69,9 +69,9 @@ def test_every_model_is_measured_with_every_benchmark(
     loaded: list[str] = []
     load = benchmark_runs.scorer_of
 
-    def counted(found: Any, settings: Settings) -> Any:
+    def counted(found: Any, settings: Settings, **more: Any) -> Any:
         loaded.append(found.name)
-        return load(found, settings)
+        return load(found, settings, **more)
 
     monkeypatch.setattr(benchmark_runs, "scorer_of", counted)
     data = semantoneg(settings), nevir(settings)
@@ -201,6 +201,24 @@ def test_a_chat_model_is_asked_without_its_key_being_stored(
     assert (row.title, row.ties, row.score) == ("some-llm (chat)", 6, 0.0)
     stored = run_of(engine, row.run_id)
     assert "secret" not in json.dumps([stored.parameters, stored.result, stored.message])
+
+
+def test_a_chat_models_answers_are_not_paid_for_twice(
+    engine: Engine, settings: Settings, serve_chat: Serve
+) -> None:
+    address, server = serve_chat(delay=0.05)
+    server.says = lambda prompt: f"0.{len(prompt)}"
+    chat = ModelChoice(name="some-llm", architecture="chat", base_url=address)
+    run = requested(engine, settings, chat, benchmarks=(semantoneg(settings),))
+    with pytest.raises(HedgerowError, match="was cancelled"):
+        carried_out(engine, settings, run, stopping(after=": 1 of 18"))
+    assert len(list((settings.data_folder / run.folder).glob("answers-*.txt"))) == 1
+    before = dict(server.answered)
+    assert len(before) < 18
+    assert carried_out(engine, settings, run)["measured"] == 1
+    assert len(server.answered) == 18
+    twice = [prompt for prompt, times in server.answered.items() if times > 1]
+    assert len(twice) <= 8, "at most those that were under way"
 
 
 def test_which_tokens_find_each_other(

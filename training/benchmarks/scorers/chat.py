@@ -6,8 +6,10 @@ import asyncio
 import math
 import re
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
+from pathlib import Path
 from typing import TypeVar
 
 import numpy as np
@@ -61,12 +63,15 @@ class Chat(Scorer):
     Attributes:
         model: should have temperature 0, and room in `max_tokens` if it thinks aloud first.
         at_once: prompts under way.
-        prompts, unanswered: how many distinct prompts were asked, and had no usable answer.
+        memory: a file to which every usable answer is added, and out of which those are taken that
+            an earlier attempt has paid for; None for none. It is of one model.
+        prompts, unanswered: how many distinct prompts there were, and had no usable answer.
     """
 
     model: ChatModel
     at_once: int = 8
     first_wait: float = FIRST_WAIT
+    memory: Path | None = None
     prompts: int = 0
     unanswered: int = 0
     _failures: int = field(default=0, init=False, repr=False)
@@ -119,12 +124,15 @@ class Chat(Scorer):
     ) -> list[float]:
         model = replace(self.model)  # a connection belongs to its event loop
         room = asyncio.Semaphore(self.at_once)
+        known = self._remembered()
         done = 0
 
         async def one(prompt: str) -> float:
             nonlocal done
-            async with room:
-                value = await self._one(model, prompt, read)
+            if (value := known.get(_digest(prompt))) is None:
+                async with room:
+                    value = await self._one(model, prompt, read)
+                self._remember(prompt, value)
             done += 1
             if on_progress:
                 on_progress(done, len(prompts))
@@ -134,6 +142,22 @@ class Chat(Scorer):
             return await _together([one(prompt) for prompt in prompts])
         finally:
             await model.close()
+
+    def _remembered(self) -> dict[str, float]:
+        """By prompt, the answers that are in the file; a line cut off by a crash is passed over."""
+        found: dict[str, float] = {}
+        if self.memory is not None and self.memory.is_file():
+            for line in self.memory.read_text(encoding="utf-8").splitlines():
+                prompt, value, *end = [*line.split("\t"), ""]
+                with suppress(ValueError):
+                    if end == ["", ""]:
+                        found[prompt] = float(value)
+        return found
+
+    def _remember(self, prompt: str, value: float) -> None:
+        if self.memory is not None and math.isfinite(value):
+            with self.memory.open("a", encoding="utf-8") as file:
+                file.write(f"{_digest(prompt)}\t{value!r}\t\n")
 
     async def _one(self, model: ChatModel, prompt: str, read: Read) -> float:
         """One prompt, asked again where that may help."""
@@ -167,6 +191,10 @@ class Chat(Scorer):
                 f"{self.model.where} gave no answer to {IN_A_ROW} prompts in a row "
                 f"({self._said[:200]}); check it, and run the benchmark again."
             )
+
+
+def _digest(prompt: str) -> str:
+    return sha256(prompt.encode()).hexdigest()
 
 
 async def _together(work: Sequence[Awaitable[Found]]) -> list[Found]:
