@@ -13,7 +13,7 @@ NOT_CHECKED = (
 
 HOW = """\
 Texts of the release, all splits, compared with those of benchmarks. An item overlaps if one of its
-texts shares so many words in a row with any of them; case and punctuation do not count. *In it as a
+texts shares so many words in a row with any of them; case and punctuation do not count. *As a
 whole*: items of which a text is one of the release's, however short."""
 
 
