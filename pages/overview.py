@@ -24,6 +24,7 @@ from pages.components import background, frame, project, run_view
 from pages.components.funnel_chart import funnel_chart
 
 KINDS = {
+    "benchmark": "Run benchmarks",
     "compare": "Compare models",
     "starter": "Load the starter corpus",
     "import": "Add anchors",
