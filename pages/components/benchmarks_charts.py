@@ -26,6 +26,9 @@ from training.benchmarks.scorers.late import TokenMatrix
 WIDE_BAR = 34
 """Pixels a bar with its gap, where there is a number in each of its parts."""
 
+LONGEST_LABEL = 320
+"""Pixels of a model's name in a legend."""
+
 LEAST_LABELLED = 0.07
 """Share of a bar from which a part has its number in it."""
 
@@ -62,7 +65,7 @@ class Bar(NamedTuple):
 
 
 class Box(NamedTuple):
-    """How a model's scores are distributed over the pairs of a grade: count and quantiles."""
+    """Where a model has the pairs of a grade, from 0 to 1: count and quantiles."""
 
     grade: str
     model: str
@@ -199,12 +202,9 @@ def parts(bars: Sequence[Bar], *, dark: bool, low: float = 0.0) -> alt.LayerChar
     return sized(alt.layer(drawn, values), labels=labels.values(), bars=len(models))
 
 
-def boxes(found: Sequence[Box], *, title: str, dark: bool) -> alt.LayerChart:
-    """A model's scores by what people say: median, middle half and middle four fifths.
-
-    Args:
-        title: of the axis: what the scores are.
-    """
+def boxes(found: Sequence[Box], *, dark: bool) -> alt.LayerChart:
+    """Where a model has the pairs, by what people say of them: median, middle half and middle four
+    fifths of their places."""
     colours = palette(dark=dark)
     models = list(dict.fromkeys(box.model for box in found))
     grades = list(dict.fromkeys(box.grade for box in found))
@@ -220,10 +220,13 @@ def boxes(found: Sequence[Box], *, title: str, dark: bool) -> alt.LayerChart:
             alt.Tooltip("grade:N", title="People say"),
             alt.Tooltip("model:N", title="Model"),
             alt.Tooltip("n:Q", title="Pairs", format=","),
-            *(alt.Tooltip(f"{name}:Q", title=told, format=".3f") for name, told in _QUANTILES),
+            *(alt.Tooltip(f"{name}:Q", title=told, format=".1%") for name, told in _QUANTILES),
         ],
     )
-    axis = alt.X("least:Q", title=title, scale=alt.Scale(zero=False))
+    axis = alt.X(
+        "least:Q", title="place among the pairs (0% the least similar)",
+        scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(format=".0%"),
+    )  # fmt: skip
     chart = alt.layer(
         base.mark_rule(strokeWidth=1.5).encode(x=axis, x2="most:Q"),
         base.mark_bar(height=WHOLE_BAND).encode(x=alt.X("lower:Q"), x2="upper:Q"),
@@ -245,7 +248,9 @@ def _models(names: list[str], colours: Palette) -> alt.Color:
     paints = [colours.before, colours.after][: len(names)]
     paints = [colours.after] if len(names) == 1 else paints
     scale = alt.Scale(domain=names, range=paints)
-    return alt.Color("series:N", scale=scale, legend=legend(colours.ink))
+    above = legend(colours.ink)
+    above.labelLimit = LONGEST_LABEL
+    return alt.Color("series:N", scale=scale, legend=above)
 
 
 def scatter(dots: Sequence[Dot], *, negation: str, general: str, dark: bool) -> alt.LayerChart:
@@ -256,10 +261,11 @@ def scatter(dots: Sequence[Dot], *, negation: str, general: str, dark: bool) -> 
     """
     colours = palette(dark=dark)
     labels = _labels(dots)
-    kinds = ["measured", "published"]
+    names = ("measured", "published")
+    kinds = [name for at, name in enumerate(names) if any(dot.published == at for dot in dots)]
     table = pd.DataFrame(
         [
-            {**dot._asdict(), "label": label, "kind": kinds[dot.published]}
+            {**dot._asdict(), "label": label, "kind": names[dot.published]}
             for dot, label in zip(dots, labels, strict=True)
         ]
     )  # fmt: skip
@@ -276,14 +282,16 @@ def scatter(dots: Sequence[Dot], *, negation: str, general: str, dark: bool) -> 
             alt.Tooltip("general:Q", title="General", format=".1f"),
         ],
     )
+    above = alt.Legend(title=None, orient="top", labelColor=colours.ink, values=kinds)
+
+    def by_kind(*values: str) -> dict[str, Any]:
+        return {"scale": alt.Scale(domain=names, range=values), "legend": above}
+
     points = base.mark_point(size=110, strokeWidth=2, opacity=1).encode(
-        stroke=alt.Stroke("kind:N", scale=alt.Scale(
-            domain=kinds, range=[colours.after, colours.before]), legend=_kinds(colours)),
-        fill=alt.Fill("kind:N", scale=alt.Scale(
-            domain=kinds, range=[colours.after, "transparent"]), legend=_kinds(colours)),
-        shape=alt.Shape("kind:N", scale=alt.Scale(
-            domain=kinds, range=["circle", "square"]), legend=_kinds(colours)),
-    )  # fmt: skip
+        stroke=alt.Stroke("kind:N", **by_kind(colours.after, colours.before)),
+        fill=alt.Fill("kind:N", **by_kind(colours.after, "transparent")),
+        shape=alt.Shape("kind:N", **by_kind("circle", "square")),
+    )
     words = base.mark_text(align="left", dx=10, dy=-8, fontSize=12, color=colours.ink).encode(
         text="label:N"
     )
@@ -299,10 +307,6 @@ def scatter(dots: Sequence[Dot], *, negation: str, general: str, dark: bool) -> 
 
 def _roomy() -> alt.Scale:
     return alt.Scale(zero=False, nice=False, padding=ROOM)
-
-
-def _kinds(colours: Palette) -> alt.Legend:
-    return alt.Legend(title=None, orient="top", labelColor=colours.ink)
 
 
 def _trails(dots: Sequence[Dot]) -> list[dict[str, Any]]:

@@ -76,6 +76,9 @@ def _chat() -> list[dict[str, Any]]:
     if not values["model"]:
         st.text("Name the chat model, or leave it out.")
         return []
+    if generate_key.lacks(values["base_url"]):
+        st.text("OpenAI answers nobody without a key: type one in, or name another address.")
+        return []
     return [
         {"name": values["model"], "architecture": CHAT, "base_url": values["base_url"],
          "max_tokens": int(tokens)}

@@ -80,8 +80,8 @@ def _grades(chosen: Sequence[Side]) -> None:
     ]
     if boxes:
         save_chart.chart(
-            partial(benchmarks_charts.boxes, boxes, title="similarity under the model"),
-            name="grades", alt_text="Similarities by what people say of the pairs, by model",
+            partial(benchmarks_charts.boxes, boxes),
+            name="grades", alt_text="Places of the pairs by what people say of them, by model",
         )  # fmt: skip
 
 

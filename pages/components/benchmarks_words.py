@@ -34,10 +34,10 @@ SAID: Mapping[str, str] = {
     "negation changed, or with both, which alone says the same as the input.",
     Hedgerow.id: "Right: every hedge and paraphrase of the anchor is nearer to it than every "
     "negation.",
-    Cannot.id: "Similarities under a model, by what people say of the pair. Where a sentence is "
-    "negated, they should be low.",
-    M3Counterfactual.id: "Similarities under a model: of originals with their negation (−1), with "
-    "“there is no evidence” (0), and with a hedge (1). They should rise.",
+    Cannot.id: "Where the model has the pairs among all of them, by what people say of them. Pairs "
+    "with a negated sentence should come last.",
+    M3Counterfactual.id: "Where the model has originals beside their negation (−1), “there is no "
+    "evidence” (0), and a hedge (1), among all pairs. They should rise in this order.",
 }
 
 BREAKDOWNS: Mapping[str, str] = {

@@ -16,10 +16,13 @@ from playwright.sync_api import Browser, Page, expect, sync_playwright
 from sqlalchemy import Engine
 
 from db.engine import create_engine, writing
+from db.settings import Settings
+from tests.benchmark_results import add_hostile_results
 from tests.browser.reviewing import card, settle, visit
 from tests.conftest import missing
 from tests.databases import Copies, opened
 from tests.factories import add_family, person
+from tests.hostile import stored
 from tests.hostile_project import fill
 
 CHROMIUM = os.environ.get("HEDGEROW_TEST_CHROMIUM") or shutil.which("chromium") or ""
@@ -100,6 +103,8 @@ def hostile_home(copies: Copies, tmp_path_factory: pytest.TempPathFactory) -> Pa
     home = tmp_path_factory.mktemp("hostile")
     with opened(copies.migrated(home / "hedgerow.db")) as engine, writing(engine) as session:
         fill(session)
+        folder = Settings(home=home, database_url="").data_folder
+        add_hostile_results(session, folder, list(stored().values()))
     return home
 
 

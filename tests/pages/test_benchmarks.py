@@ -13,10 +13,11 @@ from streamlit.testing.v1 import AppTest
 
 from curation.release import create_release
 from db.engine import reading, writing
-from db.models import BenchmarkResult, Encoder, Run, RunState, Split
-from db.runs import create_run, list_runs
+from db.models import Encoder, Run, RunState, Split
+from db.runs import list_runs
 from db.settings import load_settings
 from pages.components.benchmarks_words import ITEMS, OVERLAP, RUN, SCORES, SECTION
+from tests.benchmark_results import add_result, add_suite
 from tests.curation.families import add_plain_family
 from tests.pages.conftest import ROOT, TIMEOUT
 from tests.training.benchmarks.samples import semantoneg_rows, write_lines
@@ -26,11 +27,8 @@ from training.benchmarks.benchmark import Result
 from training.benchmarks.general import QUICK
 from training.benchmarks.own import Hedgerow
 from training.benchmarks.semantoneg import SemAntoNeg
-from training.benchmarks.statistics import interval
-from training.benchmarks.stored import write_result
 
 HOSTILE = '<img src=x onerror="alert(1)"> **bold** [link](javascript:alert(1)) $x^2$'
-BI = "bi-encoder"
 
 
 def page(section: str = RUN, **address: str) -> AppTest:
@@ -51,28 +49,10 @@ def html(test: AppTest) -> str:
     return "\n".join(element.value for element in test.get("html"))
 
 
-def store(
-    engine: Engine, model: str, result: Result, *, architecture: str = BI, hash_: str = ""
-) -> None:
+def store(engine: Engine, model: str, result: Result, *, hash_: str = "") -> None:
     """A result as a run stores it."""
-    settings = load_settings()
     with writing(engine) as session:
-        run = create_run(session, kind=KIND, parameters={})
-        run.state = RunState.DONE
-        run.result = {"measured": 1, "left_out": []}
-        folder = settings.data_folder / f"results-{run.id}"
-        folder.mkdir(parents=True)
-        write_result(result, folder / "rows.jsonl")
-        session.add(
-            BenchmarkResult(
-                run_id=run.id or 0, kind="negation", benchmark=result.benchmark, model=model,
-                model_hash=hash_, architecture=architecture, data="sample.jsonl",
-                data_hash=result.data_hash, metric=result.metric, score=result.score, n=result.n,
-                summary=result.summary | {"interval": interval(result)._asdict()},
-                file=f"results-{run.id}/rows.jsonl",
-            )
-        )  # fmt: skip
-        run.parameters = {"models": [{"name": model}], "benchmarks": [], "suites": ["quick"]}
+        add_result(session, load_settings().data_folder, model, result, hash_=hash_)
 
 
 def semantoneg(tmp_path: Path, right: int) -> Result:
@@ -194,6 +174,21 @@ def test_a_paired_test_says_whether_two_models_differ(measured: Engine) -> None:
     key = next(box.key for box in test.selectbox if str(box.key).startswith("bench-paired-First"))
     test.selectbox(key).set_value("run 7: base").run()
     assert "Choose two different models." in told(test)
+
+
+def test_negation_is_drawn_against_general_ability(measured: Engine) -> None:
+    test = page(SCORES)
+    assert "With a suite of mteb's tasks measured in full" in told(test)
+    with writing(measured) as session:
+        run = session.merge(list_runs(session, kind=KIND)[0])
+        for number, model in enumerate(("base", "run 7: base")):
+            add_suite(session, model, run, 50.0 + number)
+    test = page(SCORES)
+    specs = [json.loads(chart.proto.spec) for chart in test.get("vega_lite_chart")]
+    assert any("general, quick" in json.dumps(spec) for spec in specs)
+    assert "A dashed line" in "".join(str(said.value) for said in test.caption)
+    test.toggle("tasks").set_value(True).run()
+    assert "STSBenchmark" in html(test)
 
 
 def listed(test: AppTest) -> list[str]:

@@ -44,11 +44,13 @@ class Compared(NamedTuple):
 
 
 class Grade(NamedTuple):
-    """How a model's scores are distributed over the pairs that people gave the same score.
+    """Where a model has the pairs that people gave the same score.
 
     Attributes:
         name: the score, or from which to which.
-        quantiles: as in `QUANTILES`.
+        quantiles: as in `QUANTILES`, of the pairs' places among all that the model scored: from 0
+            for the least similar to 1. Places are what the correlation is of, and models that score
+            on different scales can be compared.
     """
 
     name: str
@@ -171,7 +173,7 @@ def grades(result: Result) -> list[Grade]:
     """
     rows = [row for row in result.rows if row.answered and row.gold is not None]
     gold = np.array([row.gold for row in rows], dtype=np.float64)
-    given = np.array([row.scores[0] for row in rows], dtype=np.float64)
+    given = (_ranks([row.scores[0] for row in rows]) - 1) / max(1, len(rows) - 1)
     values = np.unique(gold)
     if len(values) <= MOST_GRADES:
         groups = [(f"{value:g}", gold == value) for value in values]
