@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import select
+from sqlalchemy import func, select
 from sqlmodel import Session, col
 
 from curation.overlap import SHORTEST, Example, Overlap
@@ -38,6 +38,7 @@ class Compared:
         title: of the test.
         data: what people call its data, such as the name of a file.
         key: of the data; other data have another.
+        records: for each example the uid of a variant with the release's text, or of its anchor.
         problem: why they could not be compared, a sentence; then there is no overlap.
     """
 
@@ -47,6 +48,7 @@ class Compared:
     data: str
     key: str
     overlap: Overlap
+    records: tuple[str, ...] = ()
     problem: str = ""
 
     @property
@@ -90,6 +92,17 @@ def texts_of(session: Session, release_id: int) -> Iterator[str]:
         yield from session.execute(query.execution_options(yield_per=_BATCH)).scalars()
 
 
+def records_of(session: Session, release_id: int, texts: Sequence[str]) -> dict[str, str]:
+    """For texts of a release the uid of a variant: one with the text, else one of that anchor."""
+    found: dict[str, str] = {}
+    for column in (col(ReleaseItem.anchor), col(ReleaseItem.text)):
+        query = select(column, func.min(col(ReleaseItem.variant_uid))).where(
+            col(ReleaseItem.release_id) == release_id, column.in_(texts)
+        )
+        found |= dict(session.execute(query.group_by(column)).all())
+    return found
+
+
 def keep(data_folder: Path, found: Compared) -> None:
     """Keep what was found.
 
@@ -128,6 +141,7 @@ def _read(path: Path) -> Compared | None:
         values = json.loads(path.read_text(encoding="utf-8"))
         examples = tuple(Example(*example) for example in values["overlap"].pop("examples"))
         overlap = Overlap(**values.pop("overlap"), examples=examples)
-        return Compared(**values, overlap=overlap)
+        records = tuple(values.pop("records"))
+        return Compared(**values, overlap=overlap, records=records)
     except (OSError, ValueError, TypeError, KeyError, AttributeError):
         return None

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from sqlmodel import Session
 
 from curation import export
-from curation.compared import Compared, keep, kept, texts_of
+from curation.compared import Compared, keep, kept, records_of, texts_of
 from curation.overlap import SHORTEST, Overlap, Runs, overlap
 from curation.release import get_release
 from db.engine import reading
@@ -109,15 +109,17 @@ def _runs(session: Session, release: Release, n: int, report: Report | None) -> 
 
 
 def _compared(session: Session, release: Release, data: Known, runs: Runs) -> Compared:
-    found, problem = Overlap(runs.n, 0, 0, 0, ()), ""
+    found, problem, key = Overlap(runs.n, 0, 0, 0, ()), "", release.id or 0
     try:
         read = data.benchmark.read(data.path)
-        found = overlap(read.samples(), runs, texts=texts_of(session, release.id or 0))
+        found = overlap(read.samples(), runs, texts=texts_of(session, key))
     except HedgerowError as error:
         problem = str(error).replace(repr(str(data.path)), "its data")
+    texts = [example.release_text for example in found.examples]
+    records = records_of(session, key, texts) if texts else {}
     return Compared(
         release.content_hash, data.benchmark.id, data.benchmark.title, data.data, data.key, found,
-        problem,
+        tuple(records.get(text, "") for text in texts), problem,
     )  # fmt: skip
 
 

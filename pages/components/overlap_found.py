@@ -93,12 +93,16 @@ def examples(found: Sequence[Compared], *, key: str) -> None:
     rows = example_rows(found)
     if not rows:
         return
-    columns = ["Its text", "In the release", "Shared", "Item"]
+    columns = ["Card", "Its text", "In the release", "Shared", "Item"]
     columns += ["Benchmark"] if len(found) > 1 else []
     st.dataframe(
         [{name: (row | {"Benchmark": _name(row)})[name] for name in columns} for row in rows],
         hide_index=True, key=f"overlap-examples-{key}", placeholder="–", row_height=ROW_HEIGHT,
         column_config={
+            "Card": st.column_config.LinkColumn(
+                display_text="Open", help="The release's text, or a variant of that anchor, on its "
+                "card in Review, in another tab.", width=60,
+            ),
             "Its text": st.column_config.TextColumn(width=330),
             "In the release": st.column_config.TextColumn(width=330),
             "Shared": st.column_config.TextColumn(width=190),
@@ -119,9 +123,10 @@ def example_rows(found: Sequence[Compared]) -> list[Row]:
             "Shared": "the whole text" if example.exact else example.words,
             "Its text": example.text,
             "In the release": example.release_text,
+            "Card": f"/review?variant={uid}" if uid else None,
         }
         for entry in found
-        for example in entry.overlap.examples
+        for example, uid in zip(entry.overlap.examples, entry.records, strict=True)
     ]
 
 

@@ -3,12 +3,13 @@
 from pathlib import Path
 
 import pytest
-from sqlalchemy import Engine
+from sqlalchemy import Engine, select
 
-from curation.compared import FOLDER, Compared, keep, kept, texts_of, told
+from curation.compared import FOLDER, Compared, keep, kept, records_of, texts_of, told
 from curation.overlap import Example, Overlap
 from curation.release import create_release
 from db.engine import writing
+from db.models import Variant
 from tests.curation.families import add_plain_family
 
 HASH = "ab" * 32
@@ -20,7 +21,7 @@ def compared(
     problem: str = "",
 ) -> Compared:  # fmt: skip
     found = Overlap(n, 1234, exact, overlapping, (EXAMPLE,))
-    return Compared(release, "semantoneg", "SemAntoNeg", "a.jsonl", key, found, problem)
+    return Compared(release, "semantoneg", "SemAntoNeg", "a.jsonl", key, found, ("ab",), problem)
 
 
 def test_what_was_found_is_read_as_it_was(tmp_path: Path) -> None:
@@ -66,3 +67,15 @@ def test_the_texts_of_a_release_are_its_anchors_and_all_variants(engine: Engine)
         assert sorted(texts_of(session, first.id or 0)) == [
             "Door 1 is not open.", "Door 1 is open.", "Door 1 is probably open.", "Door 1 is shut.",
         ]  # fmt: skip
+
+
+def test_a_text_of_a_release_leads_to_its_variant_or_to_one_of_its_anchor(engine: Engine) -> None:
+    with writing(engine) as session:
+        anchor = add_plain_family(session, 1)
+        add_plain_family(session, 2)
+        release = create_release(session).release
+        texts = ["Door 1 is not open.", "Door 1 is open.", "Door 3 is open."]
+        found = records_of(session, release.id or 0, texts)
+        query = select(Variant.uid, Variant.text).where(Variant.anchor_id == anchor.id)  # type: ignore[call-overload]
+        uids = {text: uid for uid, text in session.execute(query)}
+    assert found == {texts[0]: uids[texts[0]], texts[1]: min(uids.values())}

@@ -72,6 +72,7 @@ def test_overlap_shows_how_much_and_which_texts(released: Engine) -> None:
         "Whole text": 2,
     }]  # fmt: skip
     assert list(texts["Its text"])[-1] == "She said that door 2 is probably open today."
+    assert all(link.startswith("/review?variant=") for link in texts["Card"])
     assert list(texts["Shared"])[-1] == "door 2 is probably open"
     test.number_input(key="overlap-n").set_value(6).run()
     finished(test)
