@@ -16,6 +16,8 @@ from training.benchmarks.catalogue import BENCHMARKS
 from training.benchmarks.excluir import ExcluIR
 from training.benchmarks.own import Hedgerow
 from training.benchmarks.reading import HUB, LARGEST_FILE
+from training.benchmarks.semantoneg import SemAntoNeg
+from training.benchmarks.suites import Forms, of_release, written
 
 FILE_TYPES = ["json", "jsonl", "tsv", "csv", "tab"]
 
@@ -82,6 +84,8 @@ def _public(kind: type[Benchmark[Any]]) -> list[DataChoice]:
         st.text(_where_to_get(kind))
     with st.expander("Add a file", icon=":material/upload_file:", expanded=not names):
         _uploader(kind)
+        if kind is SemAntoNeg:
+            _suite()
     if problem := st.session_state.pop(f"{_PROBLEM}-{kind.id}", ""):
         errors.show(problem, key=f"bench-{kind.id}")
     return choice
@@ -116,6 +120,28 @@ def _uploader(kind: type[Benchmark[Any]]) -> None:
         args=(kind.id, key, both), accept_multiple_files=both,
         max_upload_size=LARGEST_FILE >> 20, help=f"Expected: {kind.expects}.",
     )  # fmt: skip
+
+
+def _suite() -> None:
+    """The same questions about one's own sentences, where a release has all four forms of some."""
+    numbers = _releases()
+    if numbers:
+        st.button(
+            f"Make one of release {numbers[0]}", key="bench-suite", on_click=_keep_suite,
+            args=(numbers[0],), help="In SemAntoNeg's manner, of the test split: anchors with a "
+            "negation, an opposite, and both at once. A file with the columns "
+            f"{', '.join(Forms._fields)} makes one, too.",
+        )  # fmt: skip
+
+
+def _keep_suite(number: int) -> None:
+    try:
+        with reading(project.engine()) as session:
+            made = written(of_release(session, number))
+        files = {f"release-{number}-suite.jsonl": made}
+        keep_data(project.settings().data_folder, SemAntoNeg.id, files)
+    except HedgerowError as error:
+        st.session_state[f"{_PROBLEM}-{SemAntoNeg.id}"] = str(error)
 
 
 def _keep(name: str, key: str, both: bool) -> None:

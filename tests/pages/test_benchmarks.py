@@ -18,7 +18,7 @@ from db.runs import list_runs
 from db.settings import load_settings
 from pages.components.benchmarks_words import ITEMS, OVERLAP, RUN, SCORES, SECTION
 from tests.benchmark_results import add_result, add_suite
-from tests.curation.families import add_plain_family
+from tests.curation.families import add_family, add_plain_family
 from tests.pages.conftest import ROOT, TIMEOUT
 from tests.training.benchmarks.samples import semantoneg_rows, write_lines
 from training.benchmark_data import kept_data
@@ -123,6 +123,21 @@ def test_a_wrong_file_is_refused_in_one_sentence(app_engine: Engine) -> None:
     assert "Expected 'sentences' on line 1" in told(test)
     assert kept_data(load_settings().data_folder) == []
     assert test.button("bench-start").disabled
+
+
+def test_a_suite_is_made_of_a_release(app_engine: Engine) -> None:
+    forms = {"verbal": ["It is not cold."], "lexical": ["It is warm."],
+             "negated_antonym": ["It is not warm."]}  # fmt: skip
+    with writing(app_engine) as session:
+        add_family(session, "It is cold.", forms, split=Split.TEST)
+        create_release(session)
+    test = page()
+    test.checkbox("bench-tick-semantoneg").check().run()
+    test.button("bench-suite").click().run()
+    assert not test.exception
+    (kept,) = kept_data(load_settings().data_folder)
+    assert len(SemAntoNeg.read(load_settings().data_folder / kept.file).items) == 4
+    assert not test.button("bench-start").disabled
 
 
 def test_a_release_is_measured_on_its_own_test_split(
