@@ -81,6 +81,9 @@ class Scored:
         return int(number) if number is not None else None
 
 
+_FIELDS = tuple(Scored.__dataclass_fields__)
+
+
 def newest(session: Session, *, kind: str = "", benchmark: str = "") -> list[Scored]:
     """The newest result of each model, architecture, benchmark and data, the newest first.
 
@@ -119,7 +122,8 @@ def result_by_id(session: Session, result_id: int) -> Scored:
 
 def _scored(session: Session, condition: Any) -> list[Scored]:
     query = select(BenchmarkResult).where(condition).order_by(col(BenchmarkResult.id).desc())
-    return [Scored(**row.model_dump()) for row in session.execute(query).scalars()]
+    rows = session.execute(query).scalars()
+    return [Scored(**{field: getattr(row, field) for field in _FIELDS}) for row in rows]
 
 
 def bases(session: Session, rows: Iterable[Scored]) -> dict[ModelKey, ModelKey]:

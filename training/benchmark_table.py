@@ -81,9 +81,10 @@ def lines(
     """
     averages = _averages(rows)
     titles = {row.model_key: row.title for row in rows}
+    by_model = _by_model(rows)
     made = []
     for key, title in titles.items():
-        own = [row for row in reversed(rows) if row.model_key == key]
+        own = by_model[key][::-1]
         made.append(
             Line(
                 title,
@@ -145,9 +146,9 @@ _AVERAGES = (
 def _averages(rows: Sequence[Scored]) -> dict[ModelKey, dict[str, float]]:
     """Of each model: the negation average on the largest data, and those of whole suites."""
     largest = _largest(rows)
-    found: dict[ModelKey, dict[str, float]] = {row.model_key: {} for row in rows}
-    for key, averages in found.items():
-        own = [row for row in rows if row.model_key == key]
+    found: dict[ModelKey, dict[str, float]] = {}
+    for key, own in _by_model(rows).items():
+        averages = found[key] = {}
         four = [row.score for row in own if row.column in largest]
         if len(four) == len(NEGATION_AVERAGE):
             averages[NEGATION_COLUMN] = sum(four) / len(four)
@@ -156,6 +157,13 @@ def _averages(rows: Sequence[Scored]) -> dict[ModelKey, dict[str, float]]:
             if tasks.keys() >= set(suite):
                 scores = [_task_score(tasks[task]) for task in suite]
                 averages[general_column(name)] = average(scores) or 0.0
+    return found
+
+
+def _by_model(rows: Sequence[Scored]) -> dict[ModelKey, list[Scored]]:
+    found: dict[ModelKey, list[Scored]] = {}
+    for row in rows:
+        found.setdefault(row.model_key, []).append(row)
     return found
 
 
