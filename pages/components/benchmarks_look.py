@@ -13,7 +13,7 @@ from pages.components import (
     errors,
     project,
 )
-from pages.components.benchmarks_outcomes import Side
+from pages.components.benchmarks_outcomes import Side, Summary
 from training.benchmark_export import titles
 from training.benchmark_models import BASELINES
 from training.benchmark_results import NEGATION, Scored, bases, by_column, full_result, newest
@@ -40,13 +40,17 @@ def draw() -> None:
         return
     kind = benchmark(chosen[0].benchmark)
     others = [row for row in by_column(rows, chosen[0].column).values() if row not in chosen]
-    sides = _sides([*chosen, *others][:MOST_MODELS])
-    own = [side for side in sides if side.label in {row.title for row in chosen}]
-    if not own:
+    sides = _sides(chosen)
+    if not sides:
         return
     st.text(_in_words(chosen[0]))
-    benchmarks_outcomes.show(kind, sides, chosen=own)
-    benchmarks_items.draw(kind, own, key="-".join(str(row.id) for row in chosen))
+    every = [_summary(row) for row in [*chosen, *others][:MOST_MODELS]]
+    benchmarks_outcomes.show(kind, every, chosen=sides)
+    benchmarks_items.draw(kind, sides, key="-".join(str(row.id) for row in chosen))
+
+
+def _summary(row: Scored) -> Summary:
+    return Summary(row.title, row.summary["outcomes"], row.summary["figures"])
 
 
 def _choose(rows: Sequence[Scored]) -> list[Scored]:

@@ -20,6 +20,19 @@ COMPARED = 2
 """Models that stand side by side where each has several bars."""
 
 
+class Summary(NamedTuple):
+    """What is known of a model's result without its items.
+
+    Attributes:
+        label: what the model is called in charts.
+        outcomes, figures: as of a `Result`.
+    """
+
+    label: str
+    outcomes: Mapping[str, int]
+    figures: Mapping[str, float]
+
+
 class Side(NamedTuple):
     """A model's result in the benchmark.
 
@@ -34,15 +47,17 @@ class Side(NamedTuple):
     architecture: str
 
 
-def show(benchmark: type[Benchmark[Any]], sides: Sequence[Side], *, chosen: Sequence[Side]) -> None:
+def show(
+    benchmark: type[Benchmark[Any]], every: Sequence[Summary], *, chosen: Sequence[Side]
+) -> None:
     """Draw the outcomes of all models, and the parts of those that are chosen.
 
     Args:
-        sides: all results on the same items.
+        every: all results on the same items.
         chosen: one or two of them.
     """
     if benchmark.kind == "share":
-        _outcomes(benchmark, sides)
+        _outcomes(benchmark, every)
     else:
         _grades(chosen)
     if said := SAID.get(benchmark.id):
@@ -52,14 +67,14 @@ def show(benchmark: type[Benchmark[Any]], sides: Sequence[Side], *, chosen: Sequ
             _pairs(chosen[0])
         else:
             _breakdown(name, chosen)
-    _figures(sides)
+    _figures(every)
 
 
-def _outcomes(benchmark: type[Benchmark[Any]], sides: Sequence[Side]) -> None:
+def _outcomes(benchmark: type[Benchmark[Any]], every: Sequence[Summary]) -> None:
     shares = [
         share._replace(outcome=outcome(share.outcome))
-        for side in sides
-        for share in benchmarks_charts.shares_of(side.label, side.result.outcomes)
+        for one in every
+        for share in benchmarks_charts.shares_of(one.label, one.outcomes)
     ]
     right = RIGHT_OUTCOME.get(benchmark.id, benchmark.outcomes[0])
     save_chart.chart(
@@ -170,17 +185,16 @@ def _of(part: Any) -> tuple[int, int]:
     return (0, 0) if part is None else (round(part.score * part.n / 100), part.n)
 
 
-def _figures(sides: Sequence[Side]) -> None:
+def _figures(every: Sequence[Summary]) -> None:
     """Further numbers of the papers' error analyses, a line a model."""
-    names = list(dict.fromkeys(name for side in sides for name in side.result.figures))
+    names = list(dict.fromkeys(name for one in every for name in one.figures))
     if not names:
         return
     st.subheader("Mean similarity, and standard deviation", anchor=False)
     st.dataframe(
         [
-            {"Model": side.label}
-            | {_figure(name): side.result.figures.get(name) for name in names}
-            for side in sides
+            {"Model": one.label} | {_figure(name): one.figures.get(name) for name in names}
+            for one in every
         ],
         hide_index=True, key="benchmark-figures", placeholder="–",
         column_config={

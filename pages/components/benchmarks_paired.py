@@ -43,7 +43,8 @@ def draw(
         st.text("Choose two different models.")
         return
     try:
-        found = paired(project.settings().data_folder, models[first], models[second])
+        with st.spinner("Testing."):
+            found = paired(project.settings().data_folder, models[first], models[second])
     except HedgerowError as error:
         errors.show(str(error), key="bench-paired")
         return
