@@ -186,14 +186,15 @@ class _Work:
             row = job.run(scorer, found, step)
             with writing(self.context.engine) as session:
                 session.add(row)
-        except HedgerowError as error:
+        except (HedgerowError, RuntimeError) as error:  # PyTorch's: no memory left, and others
             self._failed(name, error)
             return
         self.stored.add(key)
 
-    def _failed(self, name: str, error: HedgerowError) -> None:
-        logger.error("%s: %s", name, error)
-        self.problems.append(f"{name}: {error}")
+    def _failed(self, name: str, error: Exception) -> None:
+        logger.error("%s: %s", name, error, exc_info=isinstance(error, RuntimeError))
+        said = (str(error).splitlines() or [type(error).__name__])[0]
+        self.problems.append(f"{name}: {said}")
 
     def _say(self, number: int, message: str) -> None:
         total = len(self.request.models) * self.items

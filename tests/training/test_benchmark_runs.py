@@ -41,7 +41,9 @@ from training.benchmark_results import Scored, full_result, newest, of_run
 from training.benchmark_runs import BenchmarkRequest, work
 from training.benchmarks import general
 from training.benchmarks.measure import measure
+from training.benchmarks.scorers.lexical import TfIdf
 from training.benchmarks.scorers.loading import load_scorer
+from training.devices import device_to_oneself
 
 TF_IDF, RANDOM = ModelChoice(architecture="tf-idf"), ModelChoice(architecture="random")
 
@@ -138,6 +140,33 @@ def test_a_cancelled_run_keeps_what_it_has(
     row = run_of(engine, run.id or 0)
     assert row.state is RunState.CANCELLED and 0 < row.step < row.total == 16
     assert carried_out(engine, settings, run)["measured"] == 4
+
+
+def test_a_model_that_runs_out_of_memory_leaves_the_others_alone(
+    engine: Engine, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def no_memory(*args: object, **more: object) -> None:
+        raise RuntimeError("CUDA out of memory.\nTried to allocate 2 GiB.")
+
+    monkeypatch.setattr(TfIdf, "score", no_memory)
+    run = requested(engine, settings, TF_IDF, RANDOM, benchmarks=(semantoneg(settings),))
+    with pytest.raises(HedgerowError, match=r"First: TF-IDF, SemAntoNeg: CUDA out of memory\.$"):
+        carried_out(engine, settings, run)
+    assert {model for model, _ in results(engine)} == {"random scores"}
+
+
+def test_what_computes_waits_for_its_turn(
+    engine: Engine, settings: Settings, tiny_encoder: Path
+) -> None:
+    run = requested(
+        engine, settings, TF_IDF, ModelChoice(name=str(tiny_encoder)),
+        benchmarks=(semantoneg(settings),),
+    )  # fmt: skip
+    with device_to_oneself(lambda: None, lock=settings.training_lock):
+        with pytest.raises(HedgerowError, match="was cancelled"):
+            carried_out(engine, settings, run, stopping(after="Waiting for other work"))
+        assert {model for model, _ in results(engine)} == {"TF-IDF"}, "it needs no device"
+    assert carried_out(engine, settings, run)["measured"] == 2
 
 
 def test_a_release_is_measured_by_its_families(engine: Engine, settings: Settings) -> None:
