@@ -17,6 +17,8 @@ from training.benchmarks.excluir import ExcluIR
 from training.benchmarks.own import Hedgerow
 from training.benchmarks.reading import HUB, LARGEST_FILE
 from training.benchmarks.semantoneg import SemAntoNeg
+from training.benchmarks.suites import EXPECTS
+from training.benchmarks.semantoneg import SemAntoNeg
 from training.benchmarks.suites import Forms, of_release, written
 
 FILE_TYPES = ["json", "jsonl", "tsv", "csv", "tab"]
@@ -118,7 +120,7 @@ def _uploader(kind: type[Benchmark[Any]]) -> None:
     st.file_uploader(
         "Both files" if both else "File", type=FILE_TYPES, key=key, on_change=_keep,
         args=(kind.id, key, both), accept_multiple_files=both,
-        max_upload_size=LARGEST_FILE >> 20, help=f"Expected: {kind.expects}.",
+        max_upload_size=LARGEST_FILE >> 20, help=_expected(kind),
     )  # fmt: skip
 
 
@@ -142,6 +144,11 @@ def _keep_suite(number: int) -> None:
         keep_data(project.settings().data_folder, SemAntoNeg.id, files)
     except HedgerowError as error:
         st.session_state[f"{_PROBLEM}-{SemAntoNeg.id}"] = str(error)
+
+
+def _expected(kind: type[Benchmark[Any]]) -> str:
+    own = f" Or your own sentences: {EXPECTS}." if kind is SemAntoNeg else ""
+    return f"Expected: {kind.expects}.{own}"
 
 
 def _keep(name: str, key: str, both: bool) -> None:
