@@ -102,7 +102,7 @@ def _grades(chosen: Sequence[Side]) -> None:
 
 def _breakdown(name: str, chosen: Sequence[Side]) -> None:
     """Scores by the parts of a breakdown: the largest parts as bars, all of them in a table."""
-    st.subheader(BREAKDOWNS.get(name, name), anchor=False)
+    st.header(BREAKDOWNS.get(name, name), anchor=False)
     names = _part_names(name)
     largest = sorted(chosen[0].result.breakdowns[name].items(), key=lambda part: -part[1].n)
     bars = [
@@ -148,7 +148,7 @@ def _part_names(breakdown: str) -> Callable[[str], str]:
 
 def _pairs(side: Side) -> None:
     """Two types against each other, under the first model."""
-    st.subheader("Two types against each other", anchor=False)
+    st.header("Two types against each other", anchor=False)
     labels = project.type_names()
     found = {
         tuple(value.split(">", 1)): part for value, part in side.result.breakdowns[PAIRS].items()
@@ -190,7 +190,7 @@ def _figures(every: Sequence[Summary]) -> None:
     names = list(dict.fromkeys(name for one in every for name in one.figures))
     if not names:
         return
-    st.subheader("Mean similarity, and standard deviation", anchor=False)
+    st.header("Mean similarity, and standard deviation", anchor=False)
     st.dataframe(
         [
             {"Model": one.label} | {_figure(name): one.figures.get(name) for name in names}
