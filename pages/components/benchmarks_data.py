@@ -17,9 +17,7 @@ from training.benchmarks.excluir import ExcluIR
 from training.benchmarks.own import Hedgerow
 from training.benchmarks.reading import HUB, LARGEST_FILE
 from training.benchmarks.semantoneg import SemAntoNeg
-from training.benchmarks.suites import EXPECTS
-from training.benchmarks.semantoneg import SemAntoNeg
-from training.benchmarks.suites import Forms, of_release, written
+from training.benchmarks.suites import EXPECTS, Forms, of_release, written
 
 FILE_TYPES = ["json", "jsonl", "tsv", "csv", "tab"]
 
