@@ -17,7 +17,8 @@ from training.benchmarks.excluir import ExcluIR
 from training.benchmarks.own import Hedgerow
 from training.benchmarks.reading import HUB, LARGEST_FILE
 from training.benchmarks.semantoneg import SemAntoNeg
-from training.benchmarks.suites import EXPECTS, Forms, of_release, written
+from training.benchmarks.suites import EXPECTS, of_release, written
+from training.questions import Forms
 
 FILE_TYPES = ["json", "jsonl", "tsv", "csv", "tab"]
 
