@@ -7,9 +7,9 @@ import streamlit as st
 
 from curation.export_writers import csv_bytes
 from db.engine import reading
-from pages.components import benchmarks_charts, benchmarks_paired, benchmarks_table, project
+from pages.components import benchmarks_paired, benchmarks_scatter, benchmarks_table, project
 from pages.components import save_chart as saved
-from pages.components.benchmarks_charts import Dot
+from pages.components.benchmarks_scatter import Dot
 from pages.components.benchmarks_table import Head
 from training.benchmark_export import as_table, titles
 from training.benchmark_models import BASELINES
@@ -130,7 +130,7 @@ def _scatter(made: Sequence[Line], found: Sequence[Column]) -> None:
         st.text(f"No model has both: {title}, and {chosen}.")
         return
     saved.chart(
-        partial(benchmarks_charts.scatter, dots, negation=title, general=chosen),
+        partial(benchmarks_scatter.scatter, dots, negation=title, general=chosen),
         name="trade-off", alt_text="Negation against general ability, by model",
     )  # fmt: skip
     if any(dot.start for dot in dots):

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from pages.components import benchmarks_charts as charts
-from pages.components.benchmarks_charts import Bar, Box, Dot, shares_of
+from pages.components.benchmarks_charts import Bar, Box, shares_of
+from pages.components.benchmarks_scatter import Dot, scatter
 from pages.components.palette import palette
 from training.benchmarks.scorers.late import TokenMatrix
 
@@ -52,7 +53,7 @@ def test_a_line_leads_from_a_base_model_to_what_was_trained_from_it() -> None:
         Dot("base", 30.0, 60.0), Dot("trained", 50.0, 58.0, "base"),
         Dot("lost", 40.0, 40.0, "not shown"), Dot("paper's", 50.0, 58.1, published=True),
     ]  # fmt: skip
-    _, rows = drawn(charts.scatter(dots, negation="negation", general="general", dark=False))
+    _, rows = drawn(scatter(dots, negation="negation", general="general", dark=False))
     ends = [(row["trail"], row["general"]) for row in rows if "trail" in row]
     assert ends == [("trained", 60.0), ("trained", 58.0)]
     # The published one lies on the trained one, whose label would be written over.
