@@ -157,7 +157,7 @@ def _fields(recipe: Recipe, *, disabled: bool) -> None:
         st.selectbox("Data", get_args(DataMode), format_func=_label, **shared("data"))
     with st.container(horizontal=True, key="train-fields-how"):
         st.number_input("Epochs", 0.0, 1000.0, step=1.0, format="%g", **shared("epochs"))
-        st.number_input("Batch size", 2, 8192, step=8, **shared("batch_size"))
+        st.number_input("Batch size", 2, 8192, step=2, **shared("batch_size"))
         st.number_input(
             "Learning rate", 0.0, 1.0, step=1e-5, format="%.1e", **shared("learning_rate")
         )
