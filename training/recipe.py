@@ -23,10 +23,9 @@ from pydantic import (
 )
 
 from curation.encoders import DEFAULT_ENCODER
+from curation.providers import RULES
 from db.errors import HedgerowError
 from training.recipe_versions import RECIPE_VERSION, up_to_date
-
-FEWEST_UNRELATED = 16
 
 Loss = Literal["family", "symmetric", "triples"]
 DataMode = Literal["all", "negation", "hedging"]
@@ -95,6 +94,14 @@ class Recipe(BaseModel):
     order_weight: float = Field(default=0.0, ge=0, le=100)
     """Of having an anchor's paraphrases nearer to it than its hedges; not in 'triples'."""
 
+    order_margin: float = Field(default=0.05, ge=0, le=2)
+    """By how much, as a difference of cosines."""
+
+    opposites: int = Field(default=0, ge=0, le=1000)
+    """Families a step that are made beside the data's: by rule, from the list of opposites that
+    Hedgerow brings (English), partly in the sentences that are trained on; not in 'triples', nor
+    where the recipe leaves out what rules write. 0: none."""
+
     context: float = Field(default=0.0, ge=0, le=1)
     """Probability that a family is set into the same few neutral sentences, so that the encoder
     sees a negation inside a passage."""
@@ -129,6 +136,13 @@ class Recipe(BaseModel):
     distillation: float = Field(default=1.0, ge=0, le=1000)
     """Against forgetting: weight of the distance between the embeddings of unrelated text and the
     base encoder's, and between the cosines among them; 0: none."""
+
+    distillation_texts: int = Field(default=48, ge=2, le=8192)
+    """Of such texts, for a step."""
+
+    distillation_edits: bool = True
+    """Half of these are copies of the other half with some words cut or exchanged, and the cosine
+    of each pair is kept, too: what is a little different shall stay as near as it was."""
 
     distillation_file: str | None = Field(default=None, min_length=1)
     """Text for it, one a line, beside the anchors that are trained on."""
@@ -227,9 +241,17 @@ class Recipe(BaseModel):
         return self.data != "all" or bool(self.without_types) or bool(self.providers)
 
     @property
+    def makes_opposites(self) -> bool:
+        """Whether families of opposites are made; by rule, so that they count as the rules'."""
+        by_rule = not self.providers or RULES in self.providers
+        return (
+            bool(self.opposites) and self.loss != "triples" and self.data != "hedging" and by_rule
+        )
+
+    @property
     def unrelated_texts(self) -> int:
-        """How many texts distillation draws for a step: enough to have cosines among them."""
-        return max(FEWEST_UNRELATED, self.batch_size) if self.distillation else 0
+        """How many texts distillation takes for a step."""
+        return self.distillation_texts if self.distillation else 0
 
     @property
     def rows(self) -> str:
