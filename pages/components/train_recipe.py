@@ -29,7 +29,7 @@ class _Shown(NamedTuple):
 
     key: str
     value: object
-    count: int
+    number: int
 
 
 LABELS = {
@@ -125,15 +125,15 @@ def _parsed(shown: str) -> tuple[Recipe, str]:
 def _key(name: str, value: object) -> str:
     """The key of a widget that shows a value; where it does, it stays: somebody may type in it."""
     state = st.session_state
-    count = 0
+    number = 0
     if shown := _shown().get(name):
         if shown.key in state and state[shown.key] == value:
             _shown()[name] = shown._replace(value=value)
             return shown.key
-        count = shown.count + (shown.key in state)
-    key = f"{name}-{count}" if count else name
+        number = shown.number + (shown.key in state)
+    key = f"{name}-{number}" if number else name
     state[key] = value
-    _shown()[name] = _Shown(key, value, count)
+    _shown()[name] = _Shown(key, value, number)
     return key
 
 

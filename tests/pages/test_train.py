@@ -271,7 +271,7 @@ def test_another_training_waits_for_its_turn_and_the_same_is_refused(
     test.number_input("train-seed-box").set_value(2)
     test.button("train-click").click().run()
     assert len(started) == 1
-    assert "the first that was asked for is next" in told(test)
+    assert "the others follow in the order they were asked for" in told(test)
     test.button(f"cancel-{started[0]}").click().run()
     assert not test.exception
     with reading(project) as session:
