@@ -10,8 +10,8 @@ from collections.abc import Sequence
 
 from curation.tokens import NEGATOR_WORDS
 
-SHARE = 0.25
-"""Of the words that are left out, or exchanged."""
+MOST = 0.3
+"""Of a text's words that are left out or exchanged, as a share; at least one word."""
 
 FEWEST_WORDS = 3
 """Of an edit; a shorter text is given back as it is."""
@@ -50,16 +50,22 @@ def _cut(words: list[str], other: list[str], chance: random.Random) -> list[str]
 
 
 def _thinned(words: list[str], other: list[str], chance: random.Random) -> list[str]:
-    return [word for word in words if _negates(word) or chance.random() >= SHARE]
+    chosen = _some(words, chance)
+    return [word for place, word in enumerate(words) if place not in chosen]
 
 
 def _exchanged(words: list[str], other: list[str], chance: random.Random) -> list[str]:
     if not other:
         return words
-    return [
-        word if _negates(word) or chance.random() >= SHARE else chance.choice(other)
-        for word in words
-    ]
+    chosen = _some(words, chance)
+    return [chance.choice(other) if place in chosen else word for place, word in enumerate(words)]
+
+
+def _some(words: list[str], chance: random.Random) -> set[int]:
+    """The places of a few words that are no negators, or of many."""
+    places = [place for place, word in enumerate(words) if not _negates(word)]
+    most = max(1, round(MOST * len(words)))
+    return set(chance.sample(places, min(chance.randint(1, most), len(places))))
 
 
 def _spliced(words: list[str], other: list[str], chance: random.Random) -> list[str]:

@@ -172,6 +172,7 @@ def _fields(recipe: Recipe, *, disabled: bool) -> None:
         st.number_input(
             "Interpolation", 0.0, 1.0, step=0.05, format="%g", **shared("interpolation")
         )
+        st.number_input("Opposites", 0, 1000, step=1, **shared("opposites"))
         st.number_input(
             "LoRA rank", 1, 1024, value=None, step=8, placeholder="all weights",
             **shared("lora_rank"),

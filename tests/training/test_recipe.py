@@ -85,7 +85,7 @@ OTHER: dict[str, Any] = {
     "epochs": 7.5, "max_steps": 9, "batch_size": 7, "learning_rate": 1e-6, "warmup_ratio": 0.35,
     "weight_decay": 0.2, "max_seq_length": 99, "precision": "bf16", "distillation": 0.37,
     "distillation_file": "x", "interpolation": 0.38, "lora_rank": 3, "measure_every": 0.39,
-    "freeze_word_embeddings": False, "order_margin": 0.36, "opposites": 9,
+    "freeze_word_embeddings": True, "order_margin": 0.36, "opposites": 9,
     "distillation_texts": 37, "distillation_edits": False,
     "early_stopping": "families", "patience": 7, "sts_file": "x", "checkpoint_every": 77,
 }  # fmt: skip
