@@ -14,10 +14,10 @@ from cli.tables import table_of
 from cli.terminal import AsJson, show
 from curation.generation.addresses import require_key
 from curation.generation.estimate import Estimate
-from curation.generation.judge import request_opinions
+from curation.generation.judge import broken_off, request_opinions
 from curation.generation.judge_calls import estimate_judging
 from curation.generation.judge_request import JudgeRequest
-from curation.generation.prices import price_of
+from curation.generation.prices import dollars, price_of
 from curation.generation.prompts import JUDGE, seed_prompts
 from curation.generation.request import MAX_CONCURRENCY
 from curation.generation.run import checked
@@ -62,8 +62,8 @@ def judge(
 ) -> None:
     """Ask a chat model for its opinion on variants; people see it only if they ask.
 
-    What it has judged already is left out, so that a run that was broken off is carried on by
-    'hedgerow run ID' or by the same command.
+    What it has judged already is left out. A run that was broken off is carried on by the same
+    command, or by 'hedgerow run ID'.
     """
     settings, engine = open_home()
     with writing(engine) as session:
@@ -84,12 +84,14 @@ def judge(
             show(_as_json(found), as_json, *_told(found))
             return
         require_key(request.base_url, settings)
-        run = request_opinions(session, request, requested_by=_asked_by(session, settings))
+        run = broken_off(session, request) or request_opinions(
+            session, request, requested_by=_asked_by(session, settings)
+        )
     result = carry_out_run(settings, engine, run.id or 0)
     show(
         result, as_json,
         f"{result['reviewer']} has judged {result['done']:,} variants; {result['failed']:,} calls "
-        f"failed. {result['calls']:,} calls, {result['cost']:.4f} $.",
+        f"failed. {result['calls']:,} calls, {dollars(result['cost'])}.",
     )  # fmt: skip
 
 
@@ -118,7 +120,7 @@ def _told(found: Estimate) -> list[str]:
         )
     else:
         lines.append(
-            f"By {found.based_on:,} earlier answers: {found.cost:.4f} $, about "
+            f"By {found.based_on:,} earlier answers: {dollars(found.cost)}, about "
             f"{found.seconds / 60:.1f} minutes."
         )
     return lines

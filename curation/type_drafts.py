@@ -131,7 +131,7 @@ def free_id(label: str, taken: Collection[str]) -> str:
     number, found = 1, words
     while found in taken:
         number += 1
-        found = f"{words}_{number}"
+        found = f"{words[: _LONGEST_ID - len(str(number)) - 1].rstrip('_')}_{number}"
     return found
 
 

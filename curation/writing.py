@@ -9,6 +9,7 @@ from sqlmodel import Session, col
 from curation.decisions import store_decisions
 from curation.diagnostics import measure_variants
 from curation.edits import checked_text, cue_for, find_text
+from curation.providers import PERSON
 from curation.showing import Shown, decision_on
 from curation.starter_corpus import RANDOM_SALT
 from curation.text import bucket, variant_uid
@@ -16,9 +17,6 @@ from curation.types import known_type, list_types
 from db.columns import now
 from db.errors import HedgerowError
 from db.models import Anchor, AnchorRevision, Decision, Status, Variant, Verdict
-
-PERSON = "person"
-"""The provider of what a reviewer wrote."""
 
 _WHAT_TO_DO = {
     Status.PENDING: "it is pending, accept it on its card",

@@ -67,6 +67,11 @@ def create_run(
     return run
 
 
+def parts_of(run: Run) -> str:
+    """The group of the runs that another one consists of and carries out, such as a study's."""
+    return f"{run.kind}-{run.id}"
+
+
 def package_versions() -> dict[str, str]:
     """The versions that results depend on, by name."""
     found = {"python": sys.version.split()[0]}
@@ -250,15 +255,18 @@ def metrics(session: Session, run_id: int, *, name: str) -> list[tuple[int, floa
 
 
 def request_cancel(session: Session, run_id: int) -> RunState:
-    """Ask a run to stop. A queued, paused or silent one is cancelled at once.
+    """Ask a run to stop. A queued, paused or silent one is cancelled at once, and with it those
+    of its parts that wait; one at work cancels them itself.
 
     Returns:
         The state afterwards; a finished run stays as it is.
     """
-    seen = get_run(session, run_id).state
+    run = get_run(session, run_id)
+    seen = run.state
     if seen in (RunState.QUEUED, RunState.INTERRUPTED, RunState.PAUSED):
         values = {"state": RunState.CANCELLED, "finished_at": now(), "message": "Cancelled."}
-        session.execute(update(Run).where(col(Run.id) == run_id).values(**values))
+        waiting = (col(Run.group) == parts_of(run)) & (col(Run.state) == RunState.QUEUED)
+        session.execute(update(Run).where((col(Run.id) == run_id) | waiting).values(**values))
         return RunState.CANCELLED
     if seen == RunState.RUNNING:
         session.execute(update(Run).where(col(Run.id) == run_id).values(cancel_requested=True))

@@ -37,7 +37,7 @@ LICENCES = {
     "sentence-transformers/all-mpnet-base-v2": "apache-2.0",
     "sentence-transformers/all-distilroberta-v1": "apache-2.0",
 }
-"""Of base models, as published on the Hub. Of any other the card names none."""
+"""Of base models, as published on the Hub. For any other the card says where to look."""
 
 LOCAL_MODEL, LOCAL_FILE = "a local model", "a local file"
 """What the card says in place of a path."""
@@ -130,12 +130,14 @@ def _header(base: str, release: Release) -> str:
 
 
 def _training(run: Run, release: Release, recipe: Recipe, result: Mapping[str, Any]) -> str:
+    base = public_base(recipe.base_encoder)
     named = f"{release.number} ({one_line(release.name)})" if release.name else str(release.number)
     versions = ", ".join(
         f"{name} {run.versions[name]}" for name in VERSIONS if name in run.versions
     )
     facts = {
-        "base": public_base(recipe.base_encoder) or LOCAL_MODEL,
+        "base": base or LOCAL_MODEL,
+        "licence of the base": LICENCES.get(base) or _whose_licence(base),
         "release": named,
         "its content hash (SHA-256)": release.content_hash,
         "triples": result["triples"],
@@ -152,6 +154,10 @@ def _training(run: Run, release: Release, recipe: Recipe, result: Mapping[str, A
         f"{markdown_table(['', ''], list(facts.items()))}\n\n"
         f"The recipe, as Hedgerow reads it:\n\n{fence}yaml\n{text}\n{fence}"
     )
+
+
+def _whose_licence(base: str) -> str:
+    return "see the base model's page on the Hub" if base else "that of the local model"
 
 
 def public_recipe(recipe: Recipe) -> str:

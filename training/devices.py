@@ -6,22 +6,22 @@ import os
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from filelock import FileLock, Timeout
 
+from db.columns import now
 from db.errors import HedgerowError
 from training.recipe import Precision
+from training.turns import EVERYBODYS, in_line
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
 
 WAIT_SECONDS = 0.5
 """Between two looks whether the device is free."""
-
-EVERYBODYS = 0o666
-"""Mode of the lock: trainings of all users of a machine take turns."""
 
 
 def share_the_processor() -> None:
@@ -87,34 +87,44 @@ def computing(model: SentenceTransformer, *, bf16: bool) -> AbstractContextManag
 
 
 @contextmanager
-def device_to_oneself(waiting: Callable[[], None], *, lock: str = "") -> Iterator[None]:
+def device_to_oneself(
+    waiting: Callable[[], None], *, lock: str = "", since: datetime | None = None
+) -> Iterator[None]:
     """Wait until no other training computes on this machine; the system frees a dead one's lock.
 
-    Two at once would fight for the memory of one GPU, and on a CPU take longer than in turn.
+    Two at once would fight for the memory of one GPU, and on a CPU take longer than in turn. Of
+    several that wait, the one with the earliest ``since`` is next.
 
     Args:
         waiting: called every half second meanwhile; may raise to stop.
         lock: path of the file that is held; those with the same one take turns. Without one, it
             is the same for all who see the same GPUs of this machine.
+        since: the moment that decides when it is this one's turn; the present one, unless given.
 
     Raises:
         HedgerowError: the file cannot be written.
     """
     held = FileLock(_lock_file(lock), mode=EVERYBODYS)
-    while True:
-        try:
-            held.acquire(timeout=WAIT_SECONDS)
-            break
-        except Timeout:
-            if not Path(held.lock_file).exists():  # to the library, it may still appear
-                raise _no_lock(held.lock_file, "no such file") from None
+    with in_line(Path(held.lock_file), since or now()) as is_next:
+        while not (is_next(WAIT_SECONDS) and _taken(held)):
             waiting()
-        except (OSError, NotImplementedError) as error:
-            raise _no_lock(held.lock_file, getattr(error, "strerror", None) or error) from error
     try:
         yield
     finally:
         held.release()
+
+
+def _taken(lock: FileLock) -> bool:
+    """Whether the lock could be had within half a second."""
+    try:
+        lock.acquire(timeout=WAIT_SECONDS)
+    except Timeout:
+        if not Path(lock.lock_file).exists():  # to the library, it may still appear
+            raise _no_lock(lock.lock_file, "no such file") from None
+        return False
+    except (OSError, NotImplementedError) as error:
+        raise _no_lock(lock.lock_file, getattr(error, "strerror", None) or error) from error
+    return True
 
 
 def _no_lock(path: str, reason: object) -> HedgerowError:

@@ -20,6 +20,7 @@ from training.held_out import HeldOut
 from training.inputs import content_hashes
 from training.loop import Course
 from training.losses import Family
+from training.opposites import HEDGED, Opposites
 from training.recipe import Recipe
 from training.retention import Distillation, read_sentences
 from training.sts import read_sts
@@ -145,6 +146,7 @@ def course_of(
         bf16=uses_bf16(model, recipe.precision),
         distillation=_distillation(model, rows, recipe, seed, progress),
         in_context=_in_context(rows, recipe, seed),
+        opposites=_opposites(rows, recipe, seed),
         observe=None if every is None else observe,
         observe_every=max(1, round((every or 1) * steps_per_epoch)),
     )
@@ -161,6 +163,13 @@ def _in_context(rows: list[Family], recipe: Recipe, seed: int) -> InContext | No
     return InContext(rows, probability=recipe.context, seed=seed)
 
 
+def _opposites(rows: list[Family], recipe: Recipe, seed: int) -> Opposites | None:
+    if not recipe.makes_opposites:
+        return None
+    without = {*recipe.without_types, *(() if recipe.data == "all" else (HEDGED,))}
+    return Opposites(rows, count=recipe.opposites, seed=seed, without=without)
+
+
 def _distillation(
     model: SentenceTransformer, rows: list[Family], recipe: Recipe, seed: int, progress: Progress
 ) -> Distillation | None:
@@ -171,5 +180,6 @@ def _distillation(
         texts += read_sentences(Path(recipe.distillation_file))
     return Distillation(
         model, texts, weight=recipe.distillation, texts_a_step=recipe.unrelated_texts,
-        steps=recipe.steps(len(rows)), seed=seed, check=progress.check,
+        steps=recipe.steps(len(rows)), seed=seed, edits=recipe.distillation_edits,
+        check=progress.check,
     )  # fmt: skip

@@ -20,6 +20,7 @@ from training.checkpoints import FOLDERS, Place
 from training.devices import computing
 from training.encoding import embed
 from training.losses import Batch, Objective, flatten, objective
+from training.opposites import Opposites
 from training.processes import ALONE, Group, add_gradients, agreed
 from training.recipe import Recipe
 from training.retention import Distillation
@@ -51,6 +52,7 @@ class Course(NamedTuple):
         bf16: whether to compute in bfloat16; the weights stay in float32.
         distillation: None without.
         in_context: sets rows into passages; None: leaves them as they are.
+        opposites: makes further families for each step; None: none.
         observe: looks at the held-out part; None: nobody does.
         observe_every: steps between two looks; there is one at the end, too.
     """
@@ -61,6 +63,7 @@ class Course(NamedTuple):
     bf16: bool = False
     distillation: Distillation | None = None
     in_context: InContext | None = None
+    opposites: Opposites | None = None
     observe: Observer | None = None
     observe_every: int = 0
 
@@ -187,6 +190,8 @@ class _Training:
             )
         if self.course.in_context:
             rows = self.course.in_context(rows, step)
+        if self.course.opposites:
+            rows = [*rows, *self.course.opposites.of(step)]
         batch = flatten(rows)
         distillation = self.course.distillation
         more = distillation.draw(step) if distillation else []

@@ -74,11 +74,13 @@ class Weights(NamedTuple):
 
     Attributes:
         pairs: (query's role, positive's role) → weight of the comparison.
-        order: of the comparison that an anchor's paraphrase is nearer to it than its hedges are.
+        order: of having an anchor's paraphrases nearer to it than its hedges.
+        margin: by how much, as a difference of cosines.
     """
 
     pairs: Mapping[tuple[Role, Role], float]
     order: float = 0.0
+    margin: float = 0.0
 
 
 EQUATION_1 = Weights({(Role.ANCHOR, Role.PARAPHRASE): 1.0, (Role.ANCHOR, Role.HEDGE): 1.0})
@@ -110,7 +112,7 @@ def weights_of(recipe: Recipe) -> Weights:
     for roles in pairs:
         if Role.HEDGE in roles:
             pairs[roles] *= recipe.hedge_weight
-    return Weights(pairs, recipe.order_weight)
+    return Weights(pairs, recipe.order_weight, recipe.order_margin)
 
 
 def _flat(model: SentenceTransformer, scale: float) -> Objective:
@@ -173,18 +175,26 @@ def contrastive(embeddings: Tensor, batch: Batch, *, scale: float, weights: Weig
     loss = torch.where(counts > 0, loss * counts, 0.0)  # softplus(-inf) is 0, as it should be
     total = loss.sum() / counts.sum().clamp(min=1e-9)
     if weights.order:
-        total = total + weights.order * _order(similarity, batch, same_family)
+        lacking = _disorder(cosines[batch.text][:, batch.text], batch, margin=weights.margin)
+        total = total + weights.order * scale * lacking
     return total
 
 
-def _order(similarity: Tensor, batch: Batch, same_family: Tensor) -> Tensor:
-    """The mean over anchors and their paraphrases p of -log(e^s(a,p) / (e^s(a,p) + Σ e^s(a,h)))."""
+def _disorder(cosines: Tensor, batch: Batch, *, margin: float) -> Tensor:
+    """By how much the farthest paraphrase of an anchor lacks the margin to the nearest hedge.
+
+    The mean over the anchors that have both. Paraphrases are drawn nearer and hedges stay: pushed
+    away, they came to lie among the negations (docs/recipe_search.md).
+
+    Args:
+        cosines: (rows, rows).
+    """
     import torch
 
-    queries = (batch.role == Role.ANCHOR)[:, None] & same_family
+    queries = (batch.role == Role.ANCHOR)[:, None] & (batch.family[:, None] == batch.family)
     paraphrases = queries & (batch.role == Role.PARAPHRASE)
     hedges = queries & (batch.role == Role.HEDGE)
-    against = similarity.masked_fill(~hedges, -torch.inf).logsumexp(dim=1, keepdim=True)
-    loss = torch.nn.functional.softplus(against - similarity)
-    count = paraphrases & hedges.any(dim=1, keepdim=True)
-    return torch.where(count, loss, 0.0).sum() / count.sum().clamp(min=1)
+    farthest = cosines.masked_fill(~paraphrases, torch.inf).amin(dim=1)
+    nearest = cosines.detach().masked_fill(~hedges, -torch.inf).amax(dim=1)
+    lacking = torch.relu(margin + nearest - farthest)  # relu(-inf) is 0
+    return lacking.sum() / (paraphrases.any(dim=1) & hedges.any(dim=1)).sum().clamp(min=1)

@@ -38,6 +38,10 @@ PREPARING = 10.0
 """Seconds until the first step: reading, loading the encoder."""
 
 
+TEXTS_OF_OPPOSITES = 4.8
+"""Of a family of `training.opposites`, about; they are short ones."""
+
+
 class Plan(NamedTuple):
     """What a training would work on.
 
@@ -65,7 +69,8 @@ class Plan(NamedTuple):
     def texts_a_step(self, recipe: Recipe) -> float:
         """How many texts a step passes forwards and backwards, about."""
         of_row = 3.0 if recipe.loss == "triples" else self.texts / max(1, self.anchors)
-        return recipe.batch_size * of_row + recipe.unrelated_texts
+        made = TEXTS_OF_OPPOSITES * recipe.opposites if recipe.makes_opposites else 0.0
+        return recipe.batch_size * of_row + made + recipe.unrelated_texts
 
     def recipe(self) -> Recipe:
         """The default recipe; where there are fewer anchors than a batch needs, smaller batches."""

@@ -23,10 +23,9 @@ from pydantic import (
 )
 
 from curation.encoders import DEFAULT_ENCODER
+from curation.providers import RULES
 from db.errors import HedgerowError
 from training.recipe_versions import RECIPE_VERSION, up_to_date
-
-FEWEST_UNRELATED = 16
 
 Loss = Literal["family", "symmetric", "triples"]
 DataMode = Literal["all", "negation", "hedging"]
@@ -82,18 +81,26 @@ class Recipe(BaseModel):
     variants at a time, each text encoded once. 'symmetric': beside them every positive and the
     negations are compared likewise (`training.losses`)."""
 
-    scale: float = Field(default=20.0, gt=0, le=1000)
+    scale: float = Field(default=50.0, gt=0, le=1000)
     """What cosines are multiplied by before the softmax; the reciprocal of the temperature."""
 
-    hedge_weight: float = Field(default=1.0, ge=0, le=100)
+    hedge_weight: float = Field(default=0.5, ge=0, le=100)
     """Of the comparisons that have a hedge on the positive side, beside 1 for the others; not in
     the loss 'triples'."""
 
     negation_weight: float = Field(default=1.0, ge=0, le=100)
     """Of those among an anchor's negations, which the loss 'symmetric' makes."""
 
-    order_weight: float = Field(default=0.0, ge=0, le=100)
+    order_weight: float = Field(default=1.5, ge=0, le=100)
     """Of having an anchor's paraphrases nearer to it than its hedges; not in 'triples'."""
+
+    order_margin: float = Field(default=0.05, ge=0, le=2)
+    """By how much, as a difference of cosines."""
+
+    opposites: int = Field(default=4, ge=0, le=1000)
+    """Families a step that are made beside the data's: by rule, from the list of opposites that
+    Hedgerow brings (English), partly in the sentences that are trained on; not in 'triples', nor
+    where the recipe leaves out what rules write. 0: none."""
 
     context: float = Field(default=0.0, ge=0, le=1)
     """Probability that a family is set into the same few neutral sentences, so that the encoder
@@ -108,7 +115,7 @@ class Recipe(BaseModel):
     batch_size: int = Field(default=8, ge=2, le=8192)
     """Families a step, or triples, of which no two share a text."""
 
-    learning_rate: float = Field(default=5e-5, gt=0, lt=1)
+    learning_rate: float = Field(default=3e-4, gt=0, lt=1)
     """Its peak: it rises from 0 during the warm-up and falls to 0 in a line."""
 
     warmup_ratio: float = Field(default=0.1, ge=0, lt=1)
@@ -126,9 +133,16 @@ class Recipe(BaseModel):
     """'bf16' computes in bfloat16 and keeps the weights in float32; 'auto' does so where the
     processor has instructions for it."""
 
-    distillation: float = Field(default=1.0, ge=0, le=1000)
+    distillation: float = Field(default=15.0, ge=0, le=1000)
     """Against forgetting: weight of the distance between the embeddings of unrelated text and the
     base encoder's, and between the cosines among them; 0: none."""
+
+    distillation_texts: int = Field(default=48, ge=2, le=8192)
+    """Of such texts, for a step."""
+
+    distillation_edits: bool = True
+    """Half of these are copies of the other half with some words cut or exchanged, and the cosine
+    of each pair is kept, too: what is a little different shall stay as near as it was."""
 
     distillation_file: str | None = Field(default=None, min_length=1)
     """Text for it, one a line, beside the anchors that are trained on."""
@@ -141,9 +155,9 @@ class Recipe(BaseModel):
     """Trains low-rank changes of the linear layers (LoRA) in place of all weights; the saved model
     holds their sum. None: all weights."""
 
-    freeze_word_embeddings: bool = True
-    """Leaves the table of word embeddings as it is: with MiniLM half of the weights, whose
-    gradients cost time and in trials brought nothing."""
+    freeze_word_embeddings: bool = False
+    """Leaves the table of word embeddings as it is: with MiniLM half of the weights. Saves a sixth
+    of the time; trained, they help to learn which words are opposites."""
 
     measure_every: float | None = Field(default=1.0, gt=0, le=1000)
     """Epochs between two measurings of the held-out part; None: none."""
@@ -227,9 +241,17 @@ class Recipe(BaseModel):
         return self.data != "all" or bool(self.without_types) or bool(self.providers)
 
     @property
+    def makes_opposites(self) -> bool:
+        """Whether families of opposites are made; by rule, so that they count as the rules'."""
+        by_rule = not self.providers or RULES in self.providers
+        return (
+            bool(self.opposites) and self.loss != "triples" and self.data != "hedging" and by_rule
+        )
+
+    @property
     def unrelated_texts(self) -> int:
-        """How many texts distillation draws for a step: enough to have cosines among them."""
-        return max(FEWEST_UNRELATED, self.batch_size) if self.distillation else 0
+        """How many texts distillation takes for a step."""
+        return self.distillation_texts if self.distillation else 0
 
     @property
     def rows(self) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 from curation.encoders import DEFAULT_ENCODER
 from db.errors import HedgerowError
 
-RECIPE_VERSION = 2
+RECIPE_VERSION = 3
 
 _VERSION_1: dict[str, Any] = {
     "base_encoder": DEFAULT_ENCODER, "loss": "triples", "scale": 10.0, "epochs": 1.0,
@@ -27,6 +27,18 @@ _SINCE_VERSION_1: dict[str, Any] = {
 }  # fmt: skip
 """What came later, in the values by which a training goes as it did then."""
 
+_VERSION_2: dict[str, Any] = {
+    **_VERSION_1, "loss": "symmetric", "scale": 20.0, "epochs": 3.0, "max_steps": None,
+    "batch_size": 8, "precision": "auto", **_SINCE_VERSION_1, "distillation": 1.0,
+    "freeze_word_embeddings": True, "measure_every": 1.0, "checkpoint_every": 100,
+}  # fmt: skip
+"""The same of version 2."""
+
+_SINCE_VERSION_2: dict[str, Any] = {
+    "order_margin": 0.0, "opposites": 0, "distillation_texts": 16, "distillation_edits": False,
+}  # fmt: skip
+"""`order_weight`, 0 by default, weighed a softmax then; that is no longer there."""
+
 
 def up_to_date(values: Mapping[str, Any]) -> Mapping[str, Any]:
     """A recipe's values in today's format; what an older one leaves out is as it was in its time.
@@ -36,7 +48,10 @@ def up_to_date(values: Mapping[str, Any]) -> Mapping[str, Any]:
     """
     version = values.get("version", RECIPE_VERSION)
     if str(version) == "1":
-        return {**_VERSION_1, **_SINCE_VERSION_1, **values, "version": RECIPE_VERSION}
+        older = {**_VERSION_1, **_SINCE_VERSION_1, **_SINCE_VERSION_2}
+        return {**older, **values, "version": RECIPE_VERSION}
+    if str(version) == "2":
+        return {**_VERSION_2, **_SINCE_VERSION_2, **values, "version": RECIPE_VERSION}
     if str(version) != str(RECIPE_VERSION):
         raise HedgerowError(
             f"The recipe has version {reprlib.repr(version)}, expected {RECIPE_VERSION}; "

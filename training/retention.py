@@ -1,8 +1,9 @@
 """Against forgetting: distillation towards the base model, and interpolation between the two.
 
 Distillation keeps embeddings of unrelated text, and the cosines among them, where the base model
-has them. Interpolation (Wortsman et al. 2022, *Robust fine-tuning of zero-shot models*, WiSE-FT)
-mixes the weights of the base and the finetuned model after the training.
+has them; of slightly edited copies, too, so that likeness stays graded. Interpolation (Wortsman et
+al. 2022, *Robust fine-tuning of zero-shot models*, WiSE-FT) mixes the weights of the base and the
+finetuned model after the training.
 """
 
 from __future__ import annotations
@@ -14,11 +15,16 @@ from typing import TYPE_CHECKING
 
 from curation.embeddings import encode_distinct
 from db.errors import HedgerowError
+from training.edits import edited
 from training.text_files import read_text
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
     from torch import Tensor
+
+
+EDITS = 4
+"""Edited copies of a text, of which a step takes one: each has to be encoded by the base model."""
 
 
 class Distillation:
@@ -33,6 +39,7 @@ class Distillation:
         texts_a_step: int,
         steps: int,
         seed: int,
+        edits: bool = False,
         check: Callable[[], None] = lambda: None,
     ) -> None:
         """Encode the texts that will be drawn under the base model.
@@ -44,28 +51,44 @@ class Distillation:
             texts_a_step: drawn for each step.
             steps: of the training; of many texts only few may be drawn in them.
             seed: of the draws.
+            edits: whether half of the texts of a step are edited copies of the other half.
             check: called several times meanwhile; may raise to stop.
         """
         import torch
 
-        self._texts = sorted(set(texts))
+        self._own = frozenset(texts)
+        self._texts = sorted(self._own)
         self._weight, self._count, self._seed = weight, texts_a_step, seed
+        self._edits = edits
+        self._original: dict[str, str] = {}
         drawn = self._drawn_in(steps)
         embeddings = encode_distinct(base, drawn, on_progress=lambda *_: check())
         self._embeddings = torch.from_numpy(embeddings).to(base.device)
         self._place = {text: number for number, text in enumerate(drawn)}
 
     def draw(self, step: int) -> list[str]:
-        """The texts of a step."""
-        count = min(self._count, len(self._texts))
-        return random.Random(f"{self._seed}:distil:{step}").sample(self._texts, count)
+        """The distinct texts of a step."""
+        chance = random.Random(f"{self._seed}:distil:{step}")
+        wanted = self._count // 2 if self._edits else self._count
+        drawn = chance.sample(self._texts, min(max(1, wanted), len(self._texts)))
+        if self._edits:
+            drawn += [self._edit(text, chance.randrange(EDITS)) for text in drawn]
+        return list(dict.fromkeys(drawn))
+
+    def _edit(self, text: str, number: int) -> str:
+        """An edited copy; the text itself where that came to nothing, or to another text."""
+        found = edited(text, self._texts, random.Random(f"{self._seed}:edit:{number}:{text}"))
+        if self._original.setdefault(found, text) != text or found in self._own:
+            return text
+        return found
 
     def _drawn_in(self, steps: int) -> list[str]:
         """The texts that are drawn in so many steps."""
         found: set[str] = set()
+        all_there_are = len(self._texts) * (1 + EDITS if self._edits else 1)
         for step in range(1, steps + 1):
             found.update(self.draw(step))
-            if len(found) == len(self._texts):
+            if len(found) == all_there_are:
                 break
         return sorted(found)
 
@@ -73,15 +96,26 @@ class Distillation:
         """How far embeddings and cosines have moved, times the weight.
 
         The mean of 1 - cos(new, old) over the texts, plus the root mean square difference of
-        their cosines to each other.
+        their cosines to each other, plus that of the cosines of the texts and their edited copies.
 
         Args:
             embeddings: (texts, dimensions), of length 1.
         """
         old = self._embeddings[[self._place[text] for text in texts]]
         moved = (1 - (embeddings * old).sum(dim=1)).mean()
-        turned = (embeddings @ embeddings.T - old @ old.T).square().mean()
-        return self._weight * (moved + (turned + 1e-12).sqrt())
+        total = moved + _root_mean_square(embeddings @ embeddings.T - old @ old.T)
+        place = {text: number for number, text in enumerate(texts)}
+        copies = [text for text in texts if text not in self._own]
+        if copies:
+            of = [place[self._original[text]] for text in copies]
+            at = [place[text] for text in copies]
+            new = (embeddings[of] * embeddings[at]).sum(dim=1)
+            total = total + _root_mean_square(new - (old[of] * old[at]).sum(dim=1))
+        return self._weight * total
+
+
+def _root_mean_square(differences: Tensor) -> Tensor:
+    return (differences.square().mean() + 1e-12).sqrt()
 
 
 def interpolate(

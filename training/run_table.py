@@ -122,6 +122,8 @@ def shown(value: Any) -> str:
     """A recipe's value in few characters."""
     if value is None:
         return "none"
+    if isinstance(value, bool):
+        return str(value).lower()
     if isinstance(value, (list, tuple)):
         return ", ".join(map(str, value)) or "none"
     return f"{value:g}" if isinstance(value, float) else str(value)

@@ -23,6 +23,7 @@ from db.runs import create_run, get_run
 from db.settings import Settings, load_settings
 from training import checkpoints
 from training.card import card_of, write_card
+from training.composition import composition
 from training.contamination import compare
 from training.devices import device_to_oneself, share_the_processor
 from training.family_data import require_known_types, training_families
@@ -59,9 +60,9 @@ def request_training(
             directory of the settings.
 
     Raises:
-        HedgerowError: no such release, nothing to make one of, no triples in its train split,
-            a seed out of range, a type that there is not, or a file that cannot be used. Roll the
-            session back then.
+        HedgerowError: no such release, nothing to make one of, nothing in its train split to
+            compare by this recipe, a seed out of range, a type that there is not, or a file that
+            cannot be used. Roll the session back then.
     """
     if not 0 <= seed <= LARGEST_SEED:
         raise HedgerowError(f"Expected a seed from 0 to {LARGEST_SEED}, found {seed}.")
@@ -71,11 +72,7 @@ def request_training(
         release = get_release(session, release_number)
     require_known_types(session, recipe)
     files = input_hashes(recipe, home=home or load_settings().home)
-    if not plan(session, release.number).triples:
-        raise HedgerowError(
-            f"Release {release.number} holds no triples to train on: accept a hedge or paraphrase "
-            "and a negation of the same anchor, then make a new release."
-        )
+    _require_comparisons(session, release.number, recipe)
     return create_run(
         session,
         kind=KIND,
@@ -86,6 +83,17 @@ def request_training(
         },
         inputs={"release": release.content_hash, "recipe": recipe.hash, **files},
         requested_by=requested_by,
+    )
+
+
+def _require_comparisons(session: Session, release: int, recipe: Recipe) -> None:
+    if plan(session, release).triples:
+        return
+    if recipe.data == "hedging" and composition(session, release).left_by(recipe).anchors:
+        return  # the negatives are other anchors
+    raise HedgerowError(
+        f"Release {release} holds no triples to train on: accept a hedge or paraphrase and a "
+        "negation of the same anchor, then make a new release."
     )
 
 
@@ -124,7 +132,9 @@ def work(context: RunContext, group: Group = ALONE) -> dict[str, Any]:
     def wait() -> None:
         context.update(0, 0, "Waiting for another training on this machine to end.")
 
-    with device_to_oneself(wait, lock=context.settings.training_lock):
+    # A study's own trainings take turns with others: each has waited since it was begun.
+    since = context.run.started_at if context.run.group else context.run.created_at
+    with device_to_oneself(wait, lock=context.settings.training_lock, since=since):
         return _work(context, group)
 
 

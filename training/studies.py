@@ -19,7 +19,7 @@ from db.engine import reading, writing
 from db.errors import HedgerowError
 from db.execution import HEARTBEAT_SECONDS, RunContext, execute
 from db.models import Run, RunState
-from db.runs import UNFINISHED, create_run, get_run, list_runs, request_cancel, requeue
+from db.runs import UNFINISHED, create_run, get_run, list_runs, parts_of, request_cancel, requeue
 from training import runs as trainings
 from training.composition import Composition
 from training.plan import KIND as TRAINING
@@ -28,8 +28,6 @@ from training.recipe import Recipe
 from training.study_designs import Arm, Design, Study, design
 
 KIND = "study"
-
-_GROUP = "study-"
 
 
 class Trial(NamedTuple):
@@ -106,13 +104,13 @@ def _member(session: Session, run: Run, arm: Arm, seconds: float, *, seed: int) 
         session, release_number=arm.plan.release, recipe=arm.recipe, seed=seed,
         requested_by=run.requested_by,
     )  # fmt: skip
-    child.group = f"{_GROUP}{run.id}"
+    child.group = parts_of(run)
     return {"run": child.id, "label": arm.label, "seconds": round(seconds)}
 
 
 def study_of(run: Run) -> int | None:
     """The number of the study that a training is part of, if it is of one."""
-    number = run.group.removeprefix(_GROUP)
+    number = run.group.removeprefix(f"{KIND}-")
     return int(number) if number != run.group and number.isdecimal() else None
 
 

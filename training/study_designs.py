@@ -8,9 +8,8 @@ from fractions import Fraction
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from curation.generation.rules.carry_out import PROVIDER as RULES
 from curation.original_types import CONTRADICTION, ENTAILMENT
-from curation.writing import PERSON
+from curation.providers import PERSON, RULES
 from training.composition import Composition
 from training.plan import Plan
 from training.recipe import Recipe
@@ -72,13 +71,22 @@ EPOCHS_ALIKE = (
     "less data also means fewer steps."
 )
 
+OF_THE_DATA = (
+    "Trained on the release alone: without the families of opposites that the recipe adds "
+    "otherwise."
+)
+
 
 def design(study: Study, data: Composition, base: Recipe) -> Design:
     """The trainings of a study on this data, each by the base recipe but for what the study varies.
 
-    What the data is too little for is left out, which `told` says.
+    What the data is too little for is left out, which `told` says. Families that a recipe makes
+    beside the data (`Recipe.opposites`) are left out too: they would hide what the data does.
     """
-    return _DESIGNS[study](data, base)
+    found = _DESIGNS[study](data, Recipe(**{**base.model_dump(), "opposites": 0}))
+    if not base.makes_opposites or not found.arms:
+        return found
+    return found._replace(told=[*found.told, OF_THE_DATA])
 
 
 def _arm(data: Composition, base: Recipe, label: str, /, **changes: Any) -> Arm:

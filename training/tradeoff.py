@@ -181,7 +181,8 @@ def work(context: RunContext) -> dict[str, Any]:
     def wait() -> None:
         context.update(0, 0, "Waiting for a training on this machine to end.")
 
-    with device_to_oneself(wait, lock=context.settings.training_lock):
+    since, lock = context.run.created_at, context.settings.training_lock
+    with device_to_oneself(wait, lock=lock, since=since):
         return _work(context)
 
 

@@ -10,6 +10,7 @@ from curation.generation.asking import Asker
 from curation.generation.calls import Call, count_calls, open_calls
 from curation.generation.completions import CallError, Reply
 from curation.generation.ledger import Ledger
+from curation.generation.prices import dollars
 from curation.generation.request import ModelRequest, Price
 from curation.generation.storing import Attempt, Origin, cost_of, store_attempts
 from db.engine import reading, writing
@@ -55,7 +56,7 @@ class BatchStore:
 
     def report(self, done: int, message: str) -> None:
         """Report how far the run is: what has ended, and ``done`` of what is under way."""
-        money = f" ${self.ledger.money:,.2f} so far." if self.ledger.money else ""
+        money = f" {dollars(self.ledger.money)} so far." if self.ledger.money else ""
         self.context.progress(self.ended + done, self.total, message + money)
 
     # -- places ---------------------------------------------------------------------------

@@ -22,6 +22,7 @@ from curation.generation.judge_calls import close_needless, open_judging, plan_j
 from curation.generation.judge_request import KIND, JudgeRequest, judge_of, prompt_of
 from curation.generation.judgement import judgement_model, question, read_judgement
 from curation.generation.ledger import read_ledger
+from curation.generation.overview import require_success
 from curation.generation.prompts import seed_prompts
 from curation.generation.run import chat_model
 from curation.generation.storing import Attempt, Origin, store_attempts
@@ -32,8 +33,11 @@ from curation.types import list_types
 from db.engine import reading, writing
 from db.errors import HedgerowError
 from db.execution import RunContext
-from db.models import Answer, CallState, Run
-from db.runs import create_run
+from db.models import Answer, CallState, Run, RunState
+from db.runs import create_run, list_runs
+
+RECENT = 50
+"""Runs among which one that was broken off is looked for."""
 
 TRIES = 3
 """How often a model is asked whose answers hold no verdict; each is paid for."""
@@ -159,6 +163,22 @@ def request_opinions(
     return run
 
 
+def broken_off(session: Session, request: JudgeRequest) -> Run | None:
+    """The last run of just this request, if it was cut off or failed with calls left to make.
+
+    A sample that is asked for anew would be drawn from what is not judged yet, and be another one.
+
+    Args:
+        request: with its prompt named.
+    """
+    asked = request.model_dump(mode="json")
+    same = (run for run in list_runs(session, kind=KIND, limit=RECENT) if run.parameters == asked)
+    last = next(same, None)
+    if last is None or last.state not in (RunState.INTERRUPTED, RunState.FAILED):
+        return None
+    return last if count_calls(session, last.id or 0)[CallState.OPEN] else None
+
+
 def work(context: RunContext) -> dict[str, Any]:
     """Make the calls of a run that are still open (run kind ``judge``).
 
@@ -178,6 +198,7 @@ def work(context: RunContext) -> dict[str, Any]:
     asyncio.run(JudgeWorker(context, request, asker, ledger, reviewer_id=reviewer_id).run())
     with reading(context.engine) as session:
         counts = count_calls(session, run_id)
+        require_success(session, run_id, counts)
     return {
         "done": counts[CallState.DONE],
         "failed": counts[CallState.FAILED],

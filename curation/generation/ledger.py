@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from sqlalchemy import Engine, func, select
 from sqlmodel import col
 
+from curation.generation.prices import dollars
 from curation.generation.request import Budget
 from db.engine import reading
 from db.models import Answer
@@ -64,8 +65,8 @@ class Ledger:
     def spent(self) -> str:
         """Why the run pauses, for a person."""
         return (
-            f"Paused at the budget: {self.calls:,} calls for ${self.money:,.2f} so far; raise the "
-            "budget to go on."
+            f"Paused at the budget: {self.calls:,} calls for {dollars(self.money)} so far; raise "
+            "the budget to go on."
         )
 
 

@@ -1,7 +1,7 @@
 """What models charge: a dated table that comes with the program, and the project's own prices."""
 
 import json
-from math import isfinite
+from math import floor, isfinite, log10
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,16 @@ _TABLE: dict[str, Any] = json.loads(_FILE.read_text(encoding="utf-8"))
 
 DATED: str = _TABLE["dated"]
 """Month of the prices that come with the program."""
+
+CENT = 0.01
+"""US dollars."""
+
+
+def dollars(amount: float) -> str:
+    """An amount as people write it; below a cent with what distinguishes it from nothing."""
+    if 0 < amount < CENT:
+        return f"${amount:.{max(4, 1 - floor(log10(amount)))}f}"
+    return f"${amount:,.2f}"
 
 
 def prices(session: Session) -> dict[str, Price]:

@@ -48,7 +48,13 @@ PLACES: dict[PromptName, dict[str, str]] = {
 }  # fmt: skip
 """By prompt, what each place that its template must have is for."""
 
+FURTHER_PLACES: dict[PromptName, tuple[str, ...]] = {JUDGE: ("{guideline}",)}
+"""By prompt, the places that its template may have besides."""
+
 _PLACE = re.compile(r"\{[a-z]+\}")
+_MEANT = re.compile(r"\{\s*[A-Za-z_]+\s*\}")
+"""What somebody takes for a place; braces with more in them, as in JSON, are text."""
+
 _CUE_SALT = "hedgerow/cue/1"
 
 
@@ -126,7 +132,7 @@ def save_copy(
     A template that is stored already is handed back as it is.
 
     Raises:
-        HedgerowError: the template is too long, or lacks a place for the text or the types.
+        HedgerowError: the template cannot be used (see `checked_template`).
     """
     checked = checked_template(template, _role(parent))
     for known in prompt_versions(session, _role(parent)):
@@ -163,7 +169,7 @@ def checked_template(template: str, role: PromptName = "negation") -> str:
     """The template without white space around it.
 
     Raises:
-        HedgerowError: it is too long, or lacks one of its places.
+        HedgerowError: it is too long, lacks one of its places, or has one that is not filled.
     """
     clean = template.strip()
     if len(clean) > MAX_TEMPLATE:
@@ -178,4 +184,10 @@ def checked_template(template: str, role: PromptName = "negation") -> str:
                 f"Expected {place} once in the prompt, found it {found} times; it is where "
                 f"{meaning} goes."
             )
+    known = [*PLACES[role], *FURTHER_PLACES.get(role, ())]
+    for unknown in (place for place in _MEANT.findall(clean) if place not in known):
+        raise HedgerowError(
+            f"Expected no places but {', '.join(known)} in the prompt, found {unknown}, which "
+            "nothing would fill; take it out."
+        )
     return clean

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from curation.generation.asking import Asker
 from curation.generation.calls import Call, count_calls, open_calls
 from curation.generation.ledger import Ledger
+from curation.generation.prices import dollars
 from curation.generation.request import ModelRequest
 from curation.generation.storing import Attempt, Origin, cost_of, store_attempts
 from curation.types import types_in_use
@@ -257,7 +258,7 @@ class Worker:
 
     def _report(self) -> None:
         failed = f", {self.failed:,} failed" if self.failed else ""
-        money = f", ${self.ledger.money:,.2f}" if self.ledger.money else ""
+        money = f", {dollars(self.ledger.money)}" if self.ledger.money else ""
         self.context.progress(
             self.done + self.failed, self.total, f"{self.done:,} answers stored{failed}{money}."
         )

@@ -50,10 +50,9 @@ def questions(name: str, *, key: str, has_genres: bool) -> About | None:
 def rows_to_add(shown: Preview, *, key: str) -> tuple[bool, int, int]:
     """Whether suspicious rows count, the size of the sample (0: all), and its seed."""
     new, suspicious = shown.fates[Fate.NEW], shown.fates[Fate.SUSPICIOUS]
-    include = st.checkbox(
-        f"Add the {suspicious:,} suspicious ones, too", key=f"anchors-include-{key}",
-        disabled=not suspicious,
-    )  # fmt: skip
+    include = bool(suspicious) and st.checkbox(
+        f"Add the {suspicious:,} suspicious ones, too", key=f"anchors-include-{key}"
+    )
     most = new + (suspicious if include else 0)
     sampling = st.container(horizontal=True)
     size = sampling.number_input(

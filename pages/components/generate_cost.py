@@ -5,7 +5,7 @@ from sqlalchemy import func, select
 from sqlmodel import col
 
 from curation.generation.estimate import Estimate, estimate
-from curation.generation.prices import DATED, own_prices, price_of, set_price
+from curation.generation.prices import DATED, dollars, own_prices, price_of, set_price
 from curation.generation.prompts import ROLES
 from curation.generation.request import BATCH_SHARE, Budget, GenerationRequest, Price
 from curation.generation.wanted import Wanted, count_wanted
@@ -13,11 +13,13 @@ from db.engine import reading, writing
 from db.models import Answer
 from pages.components import project, run_view
 from pages.components.generate_choice import CALLS, Choice
-from pages.components.generate_words import dollars as dollars
 from pages.components.kept import Counts
 
 MONEY_CAP = 10.0
 """US dollars, unless somebody sets another cap: a slip shall not cost a month's budget."""
+
+LEAST_CAP = 0.0001
+"""US dollars; the cheapest answers cost less than a cent."""
 
 
 def price(model: str) -> Price:
@@ -60,8 +62,8 @@ def budget() -> Budget:
     """Boxes with the caps at which a run pauses by itself."""
     row = st.container(horizontal=True)
     money = row.number_input(
-        "Pause at (US$)", 0.01, value=MONEY_CAP, step=1.0, key="generate-money",
-        placeholder="No cap", persist_state="session",
+        "Pause at (US$)", LEAST_CAP, value=MONEY_CAP, step=1.0, format="%g",
+        key="generate-money", placeholder="No cap", persist_state="session",
     )  # fmt: skip
     calls = row.number_input(
         "Pause at (calls)", 1, value=None, step=100, key="generate-calls", placeholder="No cap",

@@ -5,16 +5,18 @@ from collections.abc import Mapping
 import streamlit as st
 
 from curation.generation.answers import Problem
+from curation.generation.calls import count_calls
 from curation.generation.choices import change_budget
 from curation.generation.doubles import check_alone
 from curation.generation.overview import Progress, Spent, Trouble, last_troubles, progress
+from curation.generation.prices import dollars
 from curation.generation.request import KIND, Budget
 from db.engine import reading, writing
 from db.errors import HedgerowError
-from db.models import Run, RunState
+from db.models import CallState, Run, RunState
 from db.runs import UNFINISHED, list_runs, request_cancel
 from pages.components import background, errors, generate_key, kept, project, run_view
-from pages.components.generate_words import dollars
+from pages.components.generate_cost import LEAST_CAP
 from pages.components.generate_words import title as title
 
 LOOKED_AT = 50
@@ -95,32 +97,45 @@ def _trouble(trouble: Trouble) -> None:
 
 
 def stopped(run: Run) -> None:
-    """A run that stopped before its end: why, its budget, and how it goes on."""
-    other = at_work(run.kind)
+    """A run that stopped before its end, or failed: why, and how it goes on, if it can."""
     with st.container(border=True, key=f"generate-stopped-{run.id}"):
         st.text(f"Run {run.id}: {title(run)}")
-        st.text(_why(run))
         found = _progress(run)
-        _pace(run, found.spent)
-        budget = _budget(run)
-        if run.parameters["provider"] == "openai":
-            generate_key.draw(run.parameters["base_url"], f"-{run.id}")
-        with st.container(horizontal=True):
-            st.button(
-                "Resume", key=f"generate-resume-{run.id}", type="primary",
-                disabled=other is not None,
-                on_click=_resume, args=(run, budget), icon=":material/play_arrow:",
-            )  # fmt: skip
-            if run.state not in (RunState.CANCELLED, RunState.FAILED):  # they have ended
-                st.button(
-                    "Cancel", key=f"generate-cancel-{run.id}", on_click=_cancel, args=(run.id,)
-                )
-        if other is not None:
-            st.text(f"Run {other.id} is at work; this one can go on when it has ended.")
-        if problem := st.session_state.pop(_PROBLEM, ""):
-            errors.show(problem, key="generate-resume")
+        if run.state == RunState.FAILED and not _left(run):
+            st.text(f"Failed: {run.message}")
+            _pace(run, found.spent)
+        else:
+            st.text(_why(run))
+            _pace(run, found.spent)
+            _way_on(run)
         _troubles(run, found.problems)
         run_view.log(run, opened=run.state == RunState.FAILED)
+
+
+def _left(run: Run) -> int:
+    """How many of its calls are still to be made."""
+    with reading(project.engine()) as session:
+        return count_calls(session, run.id or 0)[CallState.OPEN]
+
+
+def _way_on(run: Run) -> None:
+    """The budget of a stopped run, and the buttons that resume or cancel it."""
+    other = at_work(run.kind)
+    budget = _budget(run)
+    if run.parameters["provider"] == "openai":
+        generate_key.draw(run.parameters["base_url"], f"-{run.id}")
+    with st.container(horizontal=True):
+        st.button(
+            "Resume", key=f"generate-resume-{run.id}", type="primary",
+            disabled=other is not None,
+            on_click=_resume, args=(run, budget), icon=":material/play_arrow:",
+        )  # fmt: skip
+        if run.state not in (RunState.CANCELLED, RunState.FAILED):  # they have ended
+            st.button("Cancel", key=f"generate-cancel-{run.id}", on_click=_cancel, args=(run.id,))
+    if other is not None:
+        st.text(f"Run {other.id} is at work; this one can go on when it has ended.")
+    if problem := st.session_state.pop(_PROBLEM, ""):
+        errors.show(problem, key="generate-resume")
 
 
 def at_work(kind: str) -> Run | None:
@@ -145,8 +160,8 @@ def _budget(run: Run) -> Budget:
     caps = Budget(**run.parameters["budget"])
     row = st.container(horizontal=True)
     money = row.number_input(
-        "Pause at (US$)", 0.01, value=caps.money, step=1.0, placeholder="No cap",
-        key=f"generate-money-{run.id}",
+        "Pause at (US$)", LEAST_CAP, value=caps.money, step=1.0, format="%g",
+        placeholder="No cap", key=f"generate-money-{run.id}",
     )  # fmt: skip
     calls = row.number_input(
         "Pause at (calls)", 1, value=caps.calls, step=100, placeholder="No cap",

@@ -17,10 +17,3 @@ def named(run: Run) -> str:
     """A run in a list to choose from: its number, what it asked, when, and how it ended."""
     moment = clock.local(run.created_at)
     return f"Run {run.id}: {title(run)}, {moment:%Y-%m-%d %H:%M}, {run_view.STATES[run.state]}"
-
-
-def dollars(amount: float) -> str:
-    """An amount as people write it; small ones with what distinguishes them from nothing."""
-    if 0 < amount < 0.01:
-        return f"${amount:.4f}"
-    return f"${amount:,.2f}"

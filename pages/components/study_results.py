@@ -144,6 +144,8 @@ def _table(run: Run, found: Sequence[Trial]) -> None:
         column_config={
             "Results": st.column_config.LinkColumn("Run", display_text=r"run=(\d+)", width=50,
                 help="The results of the run, in another tab."),
+            **{name: st.column_config.NumberColumn(format="localized")
+               for name in ("Triples", "Steps")},
             "Minutes": st.column_config.NumberColumn(format="%.1f"),
             **{SHORT[figure]: st.column_config.NumberColumn(format="%.3f", help=NAMES[figure])
                for figure in there},

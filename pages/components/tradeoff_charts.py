@@ -63,7 +63,7 @@ def curve(
             scale=alt.Scale(zero=False, nice=False, padding=ROOM),
         ),
         y=alt.Y(
-            "negation:Q", title=f"negation: {negation_name.lower()}", axis=alt.Axis(format=".0%"),
+            "negation:Q", title=f"negation: {negation_name.lower()}", axis=alt.Axis(format=".3~p"),
             scale=alt.Scale(zero=False, nice=False, padding=ROOM),
         ),
         tooltip=[

@@ -69,7 +69,7 @@ def figure(points: Sequence[Point], *, dark: bool, zero: bool) -> alt.LayerChart
     """
     return _lines(
         points, names=[], colours=[palette(dark=dark).after],
-        y=alt.Y("value:Q", title=None, scale=alt.Scale(zero=zero), axis=alt.Axis(format=".2f")),
+        y=alt.Y("value:Q", title=None, scale=alt.Scale(zero=zero)),
         format_=".3f",
     )  # fmt: skip
 

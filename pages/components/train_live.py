@@ -65,7 +65,10 @@ def _queue(begun: dict[int, bool]) -> None:
         runs = [get_run(session, run_id) for run_id in begun]
     if any(run.state not in UNFINISHED or bool(run.step) != begun[run.id or 0] for run in runs):
         st.rerun()
-    st.text("One training at a time computes on a machine; the others wait for their turn.")
+    st.text(
+        "One training at a time computes on a machine; the others follow in the order they were "
+        "asked for."
+    )
     for run in runs:
         with st.container(
             horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"

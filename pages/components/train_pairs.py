@@ -12,6 +12,9 @@ from training.probes import add_own_probe, own_probes, remove_own_probe
 _PROBLEM = "train_probe_problem"
 _ANCHOR, _TEXT = "train-probe-anchor", "train-probe-text"
 
+WIDTHS = [5, 5, 2]
+"""Of the two sentences and the button, which has to hold its word in a narrow window."""
+
 
 def box() -> None:
     """Own pairs: add, list, remove; each stored at once."""
@@ -27,7 +30,7 @@ def box() -> None:
         for pair in stored:
             _pair(pair)
         with st.form("train-probe", border=False):
-            first, second, add = st.columns([5, 5, 1], vertical_alignment="bottom")
+            first, second, add = st.columns(WIDTHS, vertical_alignment="bottom")
             first.text_input("First sentence", key=_ANCHOR, max_chars=MAX_TEXT)
             second.text_input("Second sentence", key=_TEXT, max_chars=MAX_TEXT)
             add.form_submit_button("Add", on_click=_add, width="stretch")
@@ -36,7 +39,7 @@ def box() -> None:
 
 
 def _pair(pair: StoredProbe) -> None:
-    first, second, remove = st.columns([5, 5, 1], vertical_alignment="center")
+    first, second, remove = st.columns(WIDTHS, vertical_alignment="center")
     first.text(pair.probe.anchor)
     second.text(pair.probe.text)
     remove.button(

@@ -3,11 +3,13 @@
 The YAML text is the one truth. A field that is changed writes it, and shows what it says; while it
 is no recipe, the fields rest. What was edited outlives its widgets, which forget it as soon as they
 are not drawn.
+
+A widget that shall show another value is a new one, under another key: a browser that has not been
+told yet still sends what the old one showed, with a click for instance, and nobody has typed that.
 """
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, get_args
 
@@ -19,20 +21,15 @@ from training.recipe import DataMode, Loss, Recipe, Watched
 from training.recipe_text import LARGEST, parse_recipe
 
 _TEXT, _SHOWN, _PROBLEM = "train_recipe", "train_shown", "train_recipe_problem"
-_BOX, _UPLOAD = "train-yaml", "train-upload"
-
-ECHO_SECONDS = 2.0
-"""For so long a browser may send what a widget showed before the page changed it."""
-
-_NOTHING = object()
+_BOX, _UPLOAD, _FIELD = "train-yaml", "train-upload", "train-field-"
 
 
 class _Shown(NamedTuple):
-    """What a widget was given to show, what it showed before, and since when (monotonic)."""
+    """The key of the widget that shows a field or the text now, and what it was given to show."""
 
+    key: str
     value: object
-    before: object
-    since: float
+    number: int
 
 
 LABELS = {
@@ -66,30 +63,22 @@ def take_up() -> None:
     button that starts a training, may do it in any order.
     """
     state = st.session_state
-    if _is_changed(_BOX):
-        use(state[_BOX])
-    shown = _shown().get(_BOX)
-    current = str(state.get(_TEXT) or (shown.value if shown else ""))
-    changes = {name: state[_key(name)] for name in Recipe.model_fields if _is_changed(_key(name))}
-    if changes:
+    typed = {
+        name: state[shown.key]
+        for name, shown in _shown().items()
+        if shown.key in state and state[shown.key] != shown.value
+    }
+    if _BOX in typed:
+        use(typed.pop(_BOX))
+    box = _shown().get(_BOX)
+    current = str(state.get(_TEXT) or (box.value if box else ""))
+    if changes := {name.removeprefix(_FIELD): value for name, value in typed.items()}:
         change(current, changes)
 
 
 def _shown() -> dict[str, _Shown]:
     found: dict[str, _Shown] = st.session_state.setdefault(_SHOWN, {})
     return found
-
-
-def _is_changed(key: str) -> bool:
-    """Whether somebody has changed what a widget was given to show.
-
-    A browser that has not been told yet sends what the widget showed before, with a click for
-    instance: that is nobody's change.
-    """
-    state, shown = st.session_state, _shown().get(key)
-    if shown is None or key not in state or state[key] == shown.value:
-        return False
-    return state[key] != shown.before or time.monotonic() - shown.since > ECHO_SECONDS
 
 
 def change(current: str, changes: Mapping[str, Any]) -> None:
@@ -116,9 +105,8 @@ def draw(default: str, files: Callable[[Recipe, str, bool], None]) -> None:
         errors.show(problem, key="train-recipe")
     if wrong:
         st.text(f"The fields above rest until the text below is a recipe again. {wrong}")
-    _show_value(_BOX, shown)
     st.text_area(
-        "Recipe (YAML)", height=340, max_chars=LARGEST, key=_BOX, on_change=take_up,
+        "Recipe (YAML)", height=340, max_chars=LARGEST, key=_key(_BOX, shown), on_change=take_up,
         help="All of it; the fields above write into it. Keys that are left out have their "
         "defaults.",
     )  # fmt: skip
@@ -134,18 +122,19 @@ def _parsed(shown: str) -> tuple[Recipe, str]:
         return Recipe(), str(error)
 
 
-def _key(name: str) -> str:
-    return f"train-field-{name}"
-
-
-def _show_value(key: str, value: object) -> None:
-    """Have a widget show a value; where it does, it is left alone: somebody may type in it."""
-    state, shown = st.session_state, _shown()
-    if key not in state or state[key] != value:
-        shown[key] = _Shown(value, state.get(key, _NOTHING), time.monotonic())
-        state[key] = value
-    elif key not in shown or shown[key].value != value:
-        shown[key] = _Shown(value, _NOTHING, 0.0)
+def _key(name: str, value: object) -> str:
+    """The key of a widget that shows a value; where it does, it stays: somebody may type in it."""
+    state = st.session_state
+    number = 0
+    if shown := _shown().get(name):
+        if shown.key in state and state[shown.key] == value:
+            _shown()[name] = shown._replace(value=value)
+            return shown.key
+        number = shown.number + (shown.key in state)
+    key = f"{name}-{number}" if number else name
+    state[key] = value
+    _shown()[name] = _Shown(key, value, number)
+    return key
 
 
 def _label(value: str) -> str:
@@ -159,10 +148,8 @@ def meaning(name: str) -> str:
 
 def _fields(recipe: Recipe, *, disabled: bool) -> None:
     def shared(name: str) -> dict[str, Any]:
-        _show_value(_key(name), getattr(recipe, name))
-        return {
-            "key": _key(name), "on_change": take_up, "disabled": disabled, "help": meaning(name),
-        }  # fmt: skip
+        key = _key(f"{_FIELD}{name}", getattr(recipe, name))
+        return {"key": key, "on_change": take_up, "disabled": disabled, "help": meaning(name)}
 
     with st.container(horizontal=True, key="train-fields-what"):
         st.text_input("Base encoder", **shared("base_encoder"))
@@ -170,7 +157,7 @@ def _fields(recipe: Recipe, *, disabled: bool) -> None:
         st.selectbox("Data", get_args(DataMode), format_func=_label, **shared("data"))
     with st.container(horizontal=True, key="train-fields-how"):
         st.number_input("Epochs", 0.0, 1000.0, step=1.0, format="%g", **shared("epochs"))
-        st.number_input("Batch size", 2, 8192, step=8, **shared("batch_size"))
+        st.number_input("Batch size", 2, 8192, step=2, **shared("batch_size"))
         st.number_input(
             "Learning rate", 0.0, 1.0, step=1e-5, format="%.1e", **shared("learning_rate")
         )
@@ -185,6 +172,7 @@ def _fields(recipe: Recipe, *, disabled: bool) -> None:
         st.number_input(
             "Interpolation", 0.0, 1.0, step=0.05, format="%g", **shared("interpolation")
         )
+        st.number_input("Opposites", 0, 1000, step=1, **shared("opposites"))
         st.number_input(
             "LoRA rank", 1, 1024, value=None, step=8, placeholder="all weights",
             **shared("lora_rank"),

@@ -102,6 +102,9 @@ def _columns() -> dict[str, Any]:
         "Recipe": st.column_config.TextColumn(
             width=260, help="What it has otherwise than the default recipe."
         ),
+        **{
+            name: st.column_config.NumberColumn(format="localized") for name in ("Triples", "Steps")
+        },
         "Minutes": st.column_config.NumberColumn(format="%.1f"),
         **{name: st.column_config.NumberColumn(format="%.3f") for name in numbers},
     }  # fmt: skip

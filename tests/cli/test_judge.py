@@ -3,13 +3,17 @@
 from pathlib import Path
 
 import pytest
+from sqlalchemy import select
+from sqlmodel import col
 
+from curation.generation.judge_request import KIND
 from curation.generation.prices import set_price
 from curation.generation.request import Price
 from curation.project import open_project
 from curation.text import variant_uid
-from db.engine import writing
-from db.models import Source
+from db.engine import reading, writing
+from db.models import ModelCall, Opinion, RunState, Source, Variant
+from db.runs import list_runs
 from db.settings import load_settings
 from tests.chat_server import opinion_on
 from tests.cli.commands import ask, complaint, said
@@ -48,6 +52,32 @@ def test_a_few_are_judged_then_the_rest_and_the_costs_are_known(serve_chat: Serv
     assert "has judged 5 variants" in said(*asked)
     assert "nothing to judge" in complaint(*asked)
     assert ask("status")["variants"]["verbal"]["pending"] == 1
+
+
+def test_a_sample_that_was_broken_off_is_carried_on_by_the_same_command(
+    serve_chat: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    address, _ = serve_chat()
+    asked = ["review", "judge", "--model", "fake", "--base-url", address, "--limit", "3"]
+    nothing = {"reviewer": NAME, "done": 0, "failed": 0, "calls": 0, "cost": 0.0}
+    with monkeypatch.context() as patched:
+        patched.setattr("cli.judge.carry_out_run", lambda *_: nothing)
+        ask(*asked)
+    engine = open_project(load_settings())
+    with writing(engine) as session:
+        (run,) = list_runs(session, kind=KIND)
+        run.state = RunState.INTERRUPTED
+        planned = set(session.execute(select(ModelCall.key)).scalars())
+        for variant in session.execute(select(Variant)).scalars():  # another sample would be drawn
+            variant.random_key = 1 - variant.random_key
+    assert ask(*asked)["done"] == 3
+    with reading(engine) as session:
+        judged = select(Variant.uid).join(Opinion, col(Opinion.variant_id) == Variant.id)
+        assert set(session.execute(judged).scalars()) == planned
+        assert [found.id for found in list_runs(session, kind=KIND)] == [run.id]
+    assert ask(*asked)["done"] == 3
+    with reading(engine) as session:
+        assert len(list_runs(session, kind=KIND)) == 2
 
 
 def test_agreement_is_told_by_type(serve_chat: Serve, variants: dict[str, str]) -> None:

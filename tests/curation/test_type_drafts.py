@@ -15,6 +15,7 @@ from curation.surface_check import SurfaceCheck
 from curation.taxonomy import TAXONOMY, variant_type
 from curation.type_drafts import OwnType, as_written, draft, free_id, read_check, sketch, try_out
 from db.errors import HedgerowError
+from db.models import RunMetric
 from tests.curation.own import HEDGE, NEGATION
 from tests.hostile import TEXTS
 
@@ -42,11 +43,19 @@ def test_the_id_follows_from_the_name(label: str, type_id: str) -> None:
     assert free_id(label, {entry.id for entry in TAXONOMY}) == type_id
 
 
+def test_two_ids_fit_into_the_name_of_a_figure() -> None:
+    longest = "x" * 36
+    second = free_id("x" * 80, {longest})
+    assert second == "x" * 34 + "_2"
+    room = RunMetric.__table__.c.name.type.length  # type: ignore[attr-defined]
+    assert len(f"ranked:{longest}>{second}") <= room
+
+
 @settings(max_examples=60, deadline=None)
 @given(label=st.text(max_size=60), taken=st.sets(st.sampled_from(["a", "type", "type_2", "all"])))
 def test_every_name_gives_an_id_that_an_answer_can_have(label: str, taken: set[str]) -> None:
     type_id = free_id(label, taken)
-    assert type_id not in taken and len(type_id) <= 40
+    assert type_id not in taken and len(type_id) <= 36
     entry = variant_type("verbal").model_copy(update={"id": type_id})
     assert type(entry)(**entry.model_dump()).id == type_id
     answer = answer_model([entry]).model_validate({type_id: "It is not."})

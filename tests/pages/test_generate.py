@@ -218,9 +218,9 @@ def test_a_copy_of_a_prompt_becomes_its_next_version(ten: Engine, open_page: Ope
     app.button("generate-another").click().run()
     assert app.code[0].value != first
     box = app.text_area[0]
-    draft = box.value + "\nKeep it short, {name}."
+    draft = box.value + '\nKeep it short, as {"a": "this"}.'
     box.set_value(draft).run()
-    assert "Keep it short, {name}." in app.code[0].value
+    assert 'Keep it short, as {"a": "this"}.' in app.code[0].value
     app.button("generate-save-prompt").click().run()
     assert "Saved as version 2." in told(app)
     with reading(ten) as session:

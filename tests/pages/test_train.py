@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 import streamlit as st
@@ -21,7 +23,7 @@ from db.migrate import upgrade
 from db.models import Encoder, Run, RunMetric, RunState, Split, Variant, VariantCosine
 from db.runs import get_run, list_runs, log_file
 from db.settings import load_settings
-from pages.components import charts, run_view, train_recipe
+from pages.components import charts, run_view
 from pages.components.palette import palette
 from pages.components.train_sections import RESULTS, SECTION, TRAIN
 from tests.curation.families import add_family, add_plain_family
@@ -125,7 +127,14 @@ def test_one_click_makes_a_release_and_starts_the_default_training(
 
 def box(test: AppTest) -> TextArea:
     """The recipe's text."""
-    return test.text_area("train-yaml")
+    return next(area for area in test.text_area if area.label == "Recipe (YAML)")
+
+
+def field(test: AppTest, name: str) -> Any:
+    """The widget that shows a key of the recipe now."""
+    widgets = [*test.number_input, *test.selectbox, *test.text_input]
+    key = f"train-field-{name}"
+    return next(w for w in widgets if re.fullmatch(rf"{key}(-\d+)?", w.key or ""))
 
 
 def test_a_wrong_recipe_is_told_in_one_sentence_and_not_lost(
@@ -135,7 +144,7 @@ def test_a_wrong_recipe_is_told_in_one_sentence_and_not_lost(
     box(test).set_value("epoch: 3").run()
     assert "The recipe has no key 'epoch'" in told(test)
     assert "fields above rest" in told(test)
-    assert test.number_input("train-field-epochs").disabled
+    assert field(test, "epochs").disabled
     test.button("train-click").click().run()
     # Beside the button, above the box, and in the error box.
     assert told(test).count("no key 'epoch'") == 3
@@ -148,56 +157,60 @@ def test_a_wrong_recipe_is_told_in_one_sentence_and_not_lost(
     assert run.parameters["recipe"] == Recipe(epochs=3, batch_size=4).model_dump(mode="json")
 
 
-def test_fields_and_yaml_are_one_recipe(project: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(train_recipe, "ECHO_SECONDS", 0.0)
+def test_fields_and_yaml_are_one_recipe(project: Engine) -> None:
     test = page()
     box(test).set_value("epochs: 3\nbatch_size: 4\nlora_rank: 8").run()
-    assert test.number_input("train-field-epochs").value == 3.0
-    assert test.number_input("train-field-lora_rank").value == 8
-    test.number_input("train-field-epochs").set_value(5.0).run()
-    test.selectbox("train-field-data").set_value("negation").run()
-    test.number_input("train-field-lora_rank").set_value(None).run()
-    test.selectbox("train-field-early_stopping").set_value("families").run()
+    assert field(test, "epochs").value == 3.0
+    assert field(test, "lora_rank").value == 8
+    field(test, "epochs").set_value(5.0).run()
+    field(test, "data").set_value("negation").run()
+    field(test, "lora_rank").set_value(None).run()
+    field(test, "early_stopping").set_value("families").run()
     wanted = Recipe(epochs=5, batch_size=4, data="negation", early_stopping="families")
     assert parse_recipe(box(test).value) == wanted
     assert not test.exception
 
 
-def test_what_a_browser_still_showed_is_nobodys_change(
-    project: Engine, started: list[int], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_a_browser_still_showed_is_nobodys_change(project: Engine, started: list[int]) -> None:
     """The button is clicked before the browser knows that the text has changed the fields."""
-    monkeypatch.setattr(train_recipe, "ECHO_SECONDS", 60.0)
     test = page()
-    old = test.number_input("train-field-epochs").value
-    box(test).set_value("epochs: 3\nbatch_size: 4").run()
-    test.number_input("train-field-epochs").set_value(old)
+    before = field(test, "epochs").key, field(test, "epochs").value
+    box(test).set_value("epochs: 4\nbatch_size: 4").run()
+    test.session_state[before[0]] = before[1]
     test.button("train-click").click().run()
     with reading(project) as session:
         (run,) = list_runs(session, kind=KIND)
-    assert run.parameters["recipe"] == Recipe(epochs=3, batch_size=4).model_dump(mode="json")
-    test.number_input("train-field-epochs").set_value(5.0).run()
-    assert parse_recipe(box(test).value) == Recipe(epochs=5, batch_size=4)
+    assert run.parameters["recipe"] == Recipe(epochs=4, batch_size=4).model_dump(mode="json")
+
+
+def test_a_field_is_set_back_at_once_to_what_it_was_before_the_text_was_edited(
+    project: Engine,
+) -> None:
+    test = page()
+    before = field(test, "epochs").value
+    box(test).set_value("epochs: 4\nbatch_size: 4").run()
+    field(test, "epochs").set_value(before).run()
+    assert parse_recipe(box(test).value) == Recipe(epochs=before, batch_size=4)
 
 
 def test_a_field_that_the_recipe_refuses_changes_nothing(project: Engine) -> None:
     test = page()
     box(test).set_value("batch_size: 4\nmax_triples: 6").run()
-    test.number_input("train-field-batch_size").set_value(9).run()
+    field(test, "batch_size").set_value(9).run()
     assert "max_triples (6) must be at least batch_size (9)" in told(test)
-    assert test.number_input("train-field-batch_size").value == 4
+    assert field(test, "batch_size").value == 4
     assert parse_recipe(box(test).value) == Recipe(batch_size=4, max_triples=6)
 
 
 def test_what_was_edited_outlives_a_look_at_another_section(project: Engine) -> None:
     test = page()
-    test.number_input("train-field-epochs").set_value(7.0).run()
+    field(test, "epochs").set_value(7.0).run()
     test.segmented_control(SECTION).set_value(RESULTS).run()
     assert "No training has ended yet" in told(test)
     test.segmented_control(SECTION).set_value(TRAIN).run()
-    assert test.number_input("train-field-epochs").value == 7.0
+    assert field(test, "epochs").value == 7.0
     next(button for button in test.button if button.label == "Back to the defaults").click().run()
-    assert test.number_input("train-field-epochs").value == Recipe().epochs
+    assert field(test, "epochs").value == Recipe().epochs
 
 
 def test_every_key_of_the_recipe_is_explained(project: Engine) -> None:
@@ -258,7 +271,7 @@ def test_another_training_waits_for_its_turn_and_the_same_is_refused(
     test.number_input("train-seed-box").set_value(2)
     test.button("train-click").click().run()
     assert len(started) == 1
-    assert "the others wait for their turn" in told(test)
+    assert "the others follow in the order they were asked for" in told(test)
     test.button(f"cancel-{started[0]}").click().run()
     assert not test.exception
     with reading(project) as session:

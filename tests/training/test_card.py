@@ -82,6 +82,15 @@ def test_the_header_is_what_the_hub_reads(engine: Engine, tiny_encoder: Path) ->
     assert "datasets" not in data
 
 
+def test_of_a_base_whose_licence_is_not_known_the_card_says_where_to_look(
+    engine: Engine, tiny_encoder: Path
+) -> None:
+    number = add_model(engine, tiny_encoder, Recipe(base_encoder="ada/own-encoder"))
+    card = card_with(engine, number)
+    assert "license" not in ModelCard(card).data.to_dict()
+    assert table(card)["licence of the base"] == ("see the base model's page on the Hub",)
+
+
 def test_hostile_names_break_neither_header_nor_markdown(
     engine: Engine, tiny_encoder: Path
 ) -> None:

@@ -65,14 +65,15 @@ def written_out(vectors: torch.Tensor, families: Families, scale: float, weights
                     value = e(query, positive)
                     losses -= weight * math.log(value / (value + below))
                     total += weight
-    orders = [
-        -math.log(e(members[0], good) / (e(members[0], good) + sum(e(members[0], m) for m in weak)))
-        for members in families
-        if (weak := [m for m in members if m.role == Role.HEDGE])
-        for good in members
-        if good.role == Role.PARAPHRASE
-    ]
-    order = weights.order * sum(orders) / len(orders) if orders else 0.0
+    lacking = []
+    for members in families:
+        near, weak = (
+            [math.log(e(members[0], m)) / scale for m in members if m.role == role]
+            for role in (Role.PARAPHRASE, Role.HEDGE)
+        )
+        if near and weak:
+            lacking.append(max(0.0, weights.margin + max(weak) - min(near)))
+    order = weights.order * scale * sum(lacking) / len(lacking) if lacking else 0.0
     return (losses / total if total else 0.0) + order
 
 
@@ -90,7 +91,7 @@ def batches(draw: st.DrawFn) -> Families:
 @settings(max_examples=60, deadline=None)
 @given(
     batches(),
-    st.sampled_from([EQUATION_1, SYMMETRIC, SYMMETRIC._replace(order=0.5)]),
+    st.sampled_from([EQUATION_1, SYMMETRIC, SYMMETRIC._replace(order=0.5, margin=0.1)]),
     st.sampled_from([1.0, 20.0]),
 )
 def test_every_comparison_counts_once(families: Families, weights: Weights, scale: float) -> None:
@@ -146,13 +147,27 @@ def test_the_order_of_the_families_changes_nothing() -> None:
     assert float(losses[0]) == pytest.approx(float(losses[1]))
 
 
-def test_order_pulls_paraphrases_before_hedges() -> None:
+def test_order_is_what_the_farthest_paraphrase_lacks_before_the_nearest_hedge() -> None:
+    weights = Weights({}, order=2.0, margin=0.1)
+    rows = [family(0, Role.PARAPHRASE, Role.PARAPHRASE, Role.HEDGE, Role.HEDGE, Role.NEGATION)]
+    rows.append(family(1, Role.PARAPHRASE, Role.NEGATION))  # without a hedge it has no order
+    cosines = [1.0, 0.9, 0.6, 0.5, 0.7, 0.99]
+    angles = torch.arccos(torch.tensor([*cosines, 1.0, 0.2, 0.3]))
+    vectors = torch.stack([angles.cos(), angles.sin()], dim=1)
+    value = contrastive(vectors, flatten(rows), scale=10.0, weights=weights)
+    assert float(value) == pytest.approx(2.0 * 10.0 * (0.1 + 0.7 - 0.6), abs=1e-4)
+    kept = Weights({}, order=2.0, margin=-0.2)
+    assert float(contrastive(vectors, flatten(rows), scale=10.0, weights=kept)) == pytest.approx(
+        0.0, abs=1e-4
+    )
+
+
+def test_order_draws_paraphrases_nearer_and_pushes_no_hedge_away() -> None:
     batch = flatten([family(0, Role.PARAPHRASE, Role.HEDGE)])
-    weights = Weights({}, order=1.0)
-    near = torch.tensor([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
-    right = contrastive(near, batch, scale=10.0, weights=weights)
-    swapped = contrastive(near[[0, 2, 1]], batch, scale=10.0, weights=weights)
-    assert float(right) < 0.01 < 9 < float(swapped)
+    vectors = torch.tensor([[1.0, 0.0], [0.6, 0.8], [0.8, 0.6]], requires_grad=True)
+    contrastive(vectors, batch, scale=1.0, weights=Weights({}, order=1.0, margin=0.05)).backward()
+    assert vectors.grad is not None
+    assert vectors.grad[1].tolist() == [-1.0, 0.0] and vectors.grad[2].tolist() == [0.0, 0.0]
 
 
 LIKE_TRIPLES = Recipe(loss="family", order_weight=0, hedge_weight=1)
@@ -226,16 +241,19 @@ def test_triples_and_pairs_in_one_batch_are_compared_with_all_there_is() -> None
 
 
 def test_the_recipe_says_what_comparisons_count() -> None:
-    recipe = Recipe(loss="symmetric", hedge_weight=0.5, negation_weight=3, order_weight=2)
+    recipe = Recipe(
+        loss="symmetric", hedge_weight=0.5, negation_weight=3, order_weight=2, order_margin=0.1
+    )
     weights = weights_of(recipe)
-    assert weights.order == 2
+    assert (weights.order, weights.margin) == (2, 0.1)
     assert weights.pairs[Role.NEGATION, Role.NEGATION] == 3
     for query in SIDES:
         for positive in SIDES:
             expected = 0.5 if Role.HEDGE in (query, positive) else 1
             assert weights.pairs[query, positive] == expected
     assert len(weights.pairs) == 10
-    assert weights_of(LIKE_TRIPLES) == EQUATION_1
+    equation = weights_of(LIKE_TRIPLES)
+    assert equation.pairs == EQUATION_1.pairs and equation.order == 0
     assert weights_of(recipe.with_overrides(["loss=family"])).pairs == {
         (Role.ANCHOR, Role.PARAPHRASE): 1, (Role.ANCHOR, Role.HEDGE): 0.5,
     }  # fmt: skip

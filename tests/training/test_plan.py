@@ -27,7 +27,7 @@ from training.recipe import Recipe
 from training.watching import PACE
 
 PLAN = Plan(release=1, variants=70, triples=120, anchors=10, texts=80)
-RECIPE = Recipe(loss="family", batch_size=5, epochs=3, distillation=0, max_steps=None)
+RECIPE = Recipe(loss="family", batch_size=5, epochs=3, distillation=0, opposites=0, max_steps=None)
 STEPS = 6
 OF_A_STEP = 5 * 8
 
@@ -47,7 +47,10 @@ def test_rows_and_texts_are_those_of_the_loss() -> None:
     flat = RECIPE.with_overrides(["loss=triples"])
     assert (PLAN.rows(RECIPE), PLAN.texts_a_step(RECIPE)) == (10, OF_A_STEP)
     assert (PLAN.rows(flat), PLAN.texts_a_step(flat)) == (120, 5 * 3)
-    assert PLAN.texts_a_step(RECIPE.with_overrides(["distillation=1"])) == OF_A_STEP + 16
+    distilled = RECIPE.with_overrides(["distillation=1", "distillation_texts=16"])
+    assert PLAN.texts_a_step(distilled) == OF_A_STEP + 16
+    more = RECIPE.with_overrides(["opposites=2"])
+    assert OF_A_STEP + 2 * 4 <= PLAN.texts_a_step(more) <= OF_A_STEP + 2 * 6
     half = ["max_triples=60"]
     assert PLAN.rows(RECIPE.with_overrides(half)) == 5
     assert PLAN.rows(flat.with_overrides(half)) == 60

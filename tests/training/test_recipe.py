@@ -12,7 +12,13 @@ from curation.encoders import DEFAULT_ENCODER
 from db.errors import HedgerowError
 from training.recipe import Recipe
 from training.recipe_text import parse_recipe
-from training.recipe_versions import _SINCE_VERSION_1, _VERSION_1, RECIPE_VERSION
+from training.recipe_versions import (
+    _SINCE_VERSION_1,
+    _SINCE_VERSION_2,
+    _VERSION_1,
+    _VERSION_2,
+    RECIPE_VERSION,
+)
 
 NAMES = st.lists(st.sampled_from(["word", "phrase", "verbal", "näme"]), max_size=3)
 
@@ -79,7 +85,8 @@ OTHER: dict[str, Any] = {
     "epochs": 7.5, "max_steps": 9, "batch_size": 7, "learning_rate": 1e-6, "warmup_ratio": 0.35,
     "weight_decay": 0.2, "max_seq_length": 99, "precision": "bf16", "distillation": 0.37,
     "distillation_file": "x", "interpolation": 0.38, "lora_rank": 3, "measure_every": 0.39,
-    "freeze_word_embeddings": False,
+    "freeze_word_embeddings": True, "order_margin": 0.36, "opposites": 9,
+    "distillation_texts": 37, "distillation_edits": False,
     "early_stopping": "families", "patience": 7, "sts_file": "x", "checkpoint_every": 77,
 }  # fmt: skip
 """A value for every field that is not its default."""
@@ -110,9 +117,40 @@ def test_a_recipe_of_version_1_means_what_it_meant(said: dict[str, Any]) -> None
     assert short.version == RECIPE_VERSION
 
 
-def test_no_default_of_today_reaches_a_recipe_of_version_1() -> None:
-    assert set(_VERSION_1) | set(_SINCE_VERSION_1) == set(Recipe.model_fields) - {"version"}
+def test_a_recipe_of_version_2_means_what_it_meant() -> None:
+    """Its defaults, and nothing that came later."""
+    for version in (2, "2"):
+        old = Recipe(version=version, epochs=5)
+        assert (old.loss, old.scale, old.batch_size, old.learning_rate) == (
+            "symmetric",
+            20,
+            8,
+            5e-5,
+        )
+        assert (old.epochs, old.distillation, old.interpolation) == (5, 1, 1)
+        assert (old.opposites, old.distillation_texts, old.distillation_edits) == (0, 16, False)
+        assert (old.precision, old.max_steps, old.checkpoint_every) == ("auto", None, 100)
+        assert old.version == RECIPE_VERSION
+
+
+def test_no_default_of_today_reaches_an_older_recipe() -> None:
+    fields = set(Recipe.model_fields) - {"version"}
+    assert set(_VERSION_1) | set(_SINCE_VERSION_1) | set(_SINCE_VERSION_2) == fields
+    assert set(_VERSION_2) | set(_SINCE_VERSION_2) == fields
     assert not set(_VERSION_1) & set(_SINCE_VERSION_1)
+    assert not set(_VERSION_2) & set(_SINCE_VERSION_2)
+
+
+@pytest.mark.parametrize(
+    ("changes", "made"),
+    [
+        ({}, True), ({"opposites": 0}, False), ({"loss": "triples"}, False),
+        ({"data": "hedging"}, False), ({"data": "negation"}, True),
+        ({"providers": ["rules"]}, True), ({"providers": ["openai"]}, False),
+    ],
+)  # fmt: skip
+def test_opposites_are_made_where_rules_may_write(changes: dict[str, Any], made: bool) -> None:
+    assert Recipe(**{"opposites": 2, **changes}).makes_opposites == made
 
 
 def test_a_recipe_does_not_change():
@@ -140,8 +178,8 @@ def test_a_recipe_does_not_change():
         ({"sts_file": ""}, "sts_file should have at least 1 character"),
         ({"without_types": 5}, "without_types should be a valid tuple"),
         ({"base_encoder": "  "}, "base_encoder should have at least 1 character"),
-        ({"version": 3}, "version 3, expected 2; a newer version needs a newer Hedgerow"),
-        ({"version": None}, "version None, expected 2"),
+        ({"version": 4}, "version 4, expected 3; a newer version needs a newer Hedgerow"),
+        ({"version": None}, "version None, expected 3"),
         ({"max_triples": 7, "batch_size": 8}, r"max_triples \(7\) must be at least batch_size"),
         ({"scale": -1, "warmup_ratio": 1}, "scale .*; warmup_ratio should be less than 1"),
         ({"epochs": "x" * 5000}, "epochs"),

@@ -1,6 +1,9 @@
 """Against forgetting: distillation, the mean of two sets of weights, and files of sentences."""
 
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
+from zlib import crc32
 
 import numpy as np
 import pytest
@@ -10,6 +13,8 @@ from db.errors import HedgerowError
 from tests.training.vectors import Vectors
 from training import retention
 from training.retention import Distillation, interpolate, read_sentences
+
+NAMES = ("baker", "judge", "sailor", "tailor", "widow", "miller", "porter")
 
 TEXTS = [f"Sentence {number}." for number in range(12)]
 
@@ -23,6 +28,60 @@ def distillation(model: Vectors, *, weight: float = 1.0, steps: int = 5, seed: i
     return Distillation(
         model, [*TEXTS, *TEXTS], weight=weight, texts_a_step=4, steps=steps, seed=seed  # type: ignore[arg-type]
     )  # fmt: skip
+
+
+class AnyText(Vectors):
+    """Gives every text a direction of its own."""
+
+    def __init__(self) -> None:
+        super().__init__({})
+
+    def get_embedding_dimension(self) -> int:
+        return 6
+
+    def encode(self, texts: Sequence[str], **options: Any) -> np.ndarray:
+        for text in texts:
+            self.rows[text] = np.random.default_rng(crc32(text.encode())).normal(size=6)
+        return super().encode(texts, **options).astype(np.float32)
+
+
+def with_edits(model: Any, *, steps: int = 5, seed: int = 0) -> Distillation:
+    texts = [f"The {name} walked slowly through the old town." for name in NAMES]
+    return Distillation(
+        model, texts, weight=1.0, texts_a_step=4, steps=steps, seed=seed, edits=True
+    )
+
+
+def test_half_of_the_texts_may_be_edited_copies_whose_cosines_count() -> None:
+    import torch
+
+    model = AnyText()
+    loss = with_edits(model)
+    # Where no edit came to nothing; then the copies stand in the order of their originals.
+    drawn = next(texts for step in range(1, 6) if len(texts := loss.draw(step)) == 4)
+    assert [text.endswith("walked slowly through the old town.") for text in drawn[:2]] == [
+        True
+    ] * 2
+    old = torch.from_numpy(model.encode(drawn))
+    assert float(loss.loss(old, drawn)) == pytest.approx(0.0, abs=1e-5)
+    # Turned all together, they keep every cosine; one pair moved apart loses its own.
+    assert float(loss.loss(-old, drawn)) == pytest.approx(2.0, abs=1e-5)
+    moved = old.clone()
+    moved[2] = -moved[2]  # the copy of the first
+    new = moved @ moved.T
+    expected = (
+        (1 - (moved * old).sum(dim=1)).mean()
+        + (new - old @ old.T).square().mean().sqrt()
+        + ((new - old @ old.T)[[0, 1], [2, 3]]).square().mean().sqrt()
+    )
+    assert float(loss.loss(moved, drawn)) == pytest.approx(float(expected), rel=1e-4)
+
+
+def test_edited_copies_are_the_same_whatever_is_drawn_first() -> None:
+    first, again = with_edits(AnyText()), with_edits(AnyText())
+    draws = {step: first.draw(step) for step in range(1, 6)}
+    assert {step: again.draw(step) for step in (5, 3, 1, 2, 4)} == draws
+    assert with_edits(AnyText(), seed=1).draw(1) != draws[1]
 
 
 def test_an_unchanged_model_loses_nothing() -> None:

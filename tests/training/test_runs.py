@@ -16,7 +16,7 @@ from db.execution import RunContext
 from db.models import Encoder, ProbeCosine, Run, RunMetric, RunState, Split, VariantCosine
 from db.runs import get_run, metrics, request_cancel, requeue
 from db.settings import Settings
-from tests.curation.families import add_plain_family
+from tests.curation.families import add_family, add_plain_family
 from tests.training.trainings import ask, count, train
 from training import devices, measuring
 from training.figures import distributions, figure_1, loss_curve, own_figure
@@ -66,6 +66,19 @@ def test_a_release_without_triples_cannot_be_trained_on(engine: Engine, recipe: 
     with reading(engine) as session:
         assert list_releases(session) == []
         assert count(session, Run) == 0
+
+
+def test_hedges_alone_are_enough_where_other_anchors_are_the_negatives(
+    engine: Engine, recipe: Recipe, settings: Settings
+) -> None:
+    with writing(engine) as session:
+        for number in range(4):
+            text = f"Door {number} is open."
+            add_family(session, text, {"word": [f"Maybe {text.lower()}"]}, split=Split.TRAIN)
+    with pytest.raises(HedgerowError, match="holds no triples to train on"):
+        ask(engine, recipe)
+    run = train(engine, settings, ask(engine, recipe.model_copy(update={"data": "hedging"})))
+    assert (run.result["triples"], run.result["anchors"]) == (4, 4)
 
 
 @pytest.mark.parametrize(

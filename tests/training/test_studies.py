@@ -227,6 +227,16 @@ def test_a_study_whose_process_was_killed_goes_on_with_what_is_not_done(
     assert states(project, run_id) == ["done"] * 4
 
 
+def test_cancelling_a_study_that_waits_cancels_its_trainings(project: Engine, base: Recipe) -> None:
+    run_id = asked(project, Study.DATA, base)
+    other = ask(project, base)
+    with writing(project) as session:
+        request_cancel(session, run_id)
+    assert set(states(project, run_id)) == {"cancelled"}
+    with reading(project) as session:
+        assert get_run(session, other).state == RunState.QUEUED
+
+
 def test_one_training_that_fails_or_is_cancelled_does_not_end_the_study(
     project: Engine, base: Recipe, settings: Settings, behaviour: dict[int, Behaviour]
 ) -> None:

@@ -14,13 +14,14 @@ from curation.generation.rules import RULE_TYPES, RULES_VERSION, Written, write_
 from curation.generation.rules.forecast import no_rules_sentence
 from curation.generation.rules.wordnet import folder
 from curation.generation.storing import Attempt, Origin, store_attempts
+from curation.providers import RULES
 from curation.taxonomy import VariantType
 from db.engine import reading, writing
 from db.errors import HedgerowError
 from db.execution import RunContext
 from db.models import CallState, ModelCall, PromptVersion
 
-PROVIDER = "rules"
+PROVIDER = RULES
 """Of such runs and their variants, and the name under which the rules stand among the prompts."""
 
 WORDNET = "with WordNet"

@@ -8,7 +8,7 @@ from sqlalchemy import Engine, func, select
 from curation import review
 from curation.generation.costs import cost_rows
 from curation.generation.estimate import estimate
-from curation.generation.prices import price_of, set_price
+from curation.generation.prices import dollars, price_of, set_price
 from curation.generation.request import Price, Selection
 from curation.generation.run import checked_request
 from db.engine import reading, writing
@@ -78,3 +78,12 @@ def test_a_dated_model_costs_what_its_family_does_unless_the_project_knows_bette
         assert price_of(session, "gpt-4o-mini") == family
         with pytest.raises(HedgerowError, match="name"):
             set_price(session, " ", Price())
+
+
+@pytest.mark.parametrize(
+    ("amount", "said"),
+    [(0, "$0.00"), (1234.5, "$1,234.50"), (0.01, "$0.01"), (0.005, "$0.0050"),
+     (0.0000412, "$0.000041")],
+)  # fmt: skip
+def test_an_amount_below_a_cent_does_not_read_as_nothing(amount: float, said: str) -> None:
+    assert dollars(amount) == said

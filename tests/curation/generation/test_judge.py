@@ -122,6 +122,18 @@ def test_nobody_is_judged_twice_until_the_anchor_is_corrected(
 
 
 @one_database
+def test_a_run_that_brought_no_opinion_has_failed(
+    families: Engine, home: Path, serve_chat: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tests.chat_server.opinion_on", lambda variant: {})
+    address, _ = serve_chat()
+    run_id = asked(families, base_url=address, selection={"limit": 2})
+    with pytest.raises(HedgerowError, match="Each of the 2 calls failed"):
+        carry_out(families, home, run_id)
+    with reading(families) as session:
+        assert get_run(session, run_id).state is RunState.FAILED
+
+
 def test_two_runs_at_once_store_one_opinion(
     families: Engine, home: Path, serve_chat: Serve
 ) -> None:

@@ -103,6 +103,17 @@ def test_a_wrong_key_ends_the_run_and_says_so_without_the_key(
         assert run.state is RunState.FAILED and "sk-secret" not in str(run.model_dump())
 
 
+def test_a_run_of_which_every_call_failed_has_failed(
+    anchors: Engine, home: Path, serve_chat: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tests.chat_server.answer_to", lambda prompt: {})
+    address, _ = serve_chat()
+    with pytest.raises(HedgerowError, match="Each of the 4 calls failed, most often"):
+        carry_out(anchors, home, base_url=address, attempts=1, selection={"limit": 2})
+    with reading(anchors) as session:
+        assert session.execute(select(Run)).scalar_one().state is RunState.FAILED
+
+
 def test_the_budget_pauses_the_run_which_goes_on_where_it_stopped(
     anchors: Engine, home: Path, serve_chat: Serve
 ) -> None:

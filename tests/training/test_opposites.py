@@ -1,0 +1,78 @@
+"""Families that are made by rule from the list of opposites."""
+
+from collections import Counter
+
+from curation.negators import find_negators
+from curation.tokens import analyse
+from training.losses import Member, Role
+from training.opposites import HEDGED, NEGATED, OPPOSITE, PARAPHRASE, Opposites, frames, pairs
+
+FAMILY = [
+    Member("The shop on the corner is open late.", Role.ANCHOR),
+    Member("The shop on the corner isn't open late.", Role.NEGATION, NEGATED),
+    Member("The shop on the corner is apparently open late.", Role.HEDGE, HEDGED),
+]
+
+
+def drawn(steps: int = 60, count: int = 4, **settings: object) -> list[list[Member]]:
+    made = Opposites([FAMILY], count=count, seed=1, **settings)  # type: ignore[arg-type]
+    return [list(family) for step in range(1, steps + 1) for family in made.of(step)]
+
+
+def test_the_list_has_two_sides_everywhere_and_no_word_on_both() -> None:
+    assert len(pairs()) > 1000
+    for pair in pairs():
+        assert pair.one and pair.other and not set(pair.one) & set(pair.other), pair
+        assert all(word == word.strip() and word for word in pair.one + pair.other), pair
+    assert len({frozenset((pair.kind, pair.one, pair.other)) for pair in pairs()}) == len(pairs())
+
+
+def test_a_family_has_its_opposite_negated_as_a_paraphrase() -> None:
+    told = {pair: set() for pair in ("types", "roles")}
+    for anchor, *variants in drawn():
+        assert anchor.role == Role.ANCHOR
+        by_type: dict[str, list[str]] = {}
+        for member in variants:
+            by_type.setdefault(member.type_id, []).append(member.text)
+        told["types"] |= set(by_type)
+        assert len(by_type[NEGATED]) == 1
+        assert len(by_type[OPPOSITE]) == len(by_type[PARAPHRASE]) in (1, 2)
+        for text in by_type[NEGATED] + by_type[PARAPHRASE]:
+            assert find_negators(analyse(text)), text
+        for text in [anchor.text, *by_type[OPPOSITE]]:
+            assert "not " not in text and "n't" not in text
+        texts = [anchor.text, *(member.text for member in variants)]
+        assert len(set(texts)) == len(texts)
+    assert told["types"] == {NEGATED, OPPOSITE, PARAPHRASE, HEDGED}
+
+
+def test_what_is_made_depends_on_seed_and_step_alone() -> None:
+    first, again = Opposites([FAMILY], count=3, seed=1), Opposites([FAMILY], count=3, seed=1)
+    made = {step: first.of(step) for step in range(1, 6)}
+    assert {step: again.of(step) for step in (4, 2, 5, 1, 3)} == made
+    assert Opposites([FAMILY], count=3, seed=2).of(1) != made[1]
+    assert all(len(families) == 3 for families in made.values())
+
+
+def test_words_are_put_into_sentences_of_the_data_and_into_plain_ones() -> None:
+    in_sentences = Counter("on the corner" in family[0].text for family in drawn())
+    assert min(in_sentences.values()) > 20
+    assert not any("on the corner" in f[0].text for step in (1, 2) for f in
+                   Opposites([], count=4, seed=1).of(step))  # fmt: skip
+
+
+def test_a_sentence_is_used_where_its_negation_has_the_same_quality() -> None:
+    (found,) = frames(FAMILY, {"open", "late"})
+    assert found.anchor == ("The shop on the corner is ", " late.")
+    assert found.negated == ("The shop on the corner isn't ", " late.")
+    assert found.hedged == ("The shop on the corner is apparently ", " late.")
+    other = [FAMILY[0], Member("The shop on the corner never opens late.", Role.NEGATION, NEGATED)]
+    assert not list(frames(other, {"open"}))
+    assert not list(frames(FAMILY, {"blue"}))
+
+
+def test_types_that_are_left_out_are_left_out_here_too() -> None:
+    made = drawn(without=[HEDGED, PARAPHRASE])
+    assert not made  # nothing would be left on the anchor's side
+    types = {member.type_id for family in drawn(without=[NEGATED]) for member in family[1:]}
+    assert types == {OPPOSITE, PARAPHRASE, HEDGED}

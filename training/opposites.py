@@ -1,0 +1,200 @@
+"""Families made by rule from a list of opposites, for words that the data have no variant of.
+
+An encoder that has learnt from a thousand families what 'not' does still errs where it doesn't know
+that two words are opposites (docs/recipe_search.md). The list says so for some thousands of pairs;
+what is made of it is plain, and often odd where a word is put into a sentence of the data, but what
+contradicts what is beyond doubt.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+from collections.abc import Collection, Iterator, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import curation
+from curation.generation.rules.forms import past
+from training.losses import Family, Member, Role
+
+_FILE = Path(curation.__file__).parent / "lexicon" / "opposites.json"
+
+NEGATED, OPPOSITE, PARAPHRASE, HEDGED = "verbal", "lexical", "negated_antonym", "word"
+"""The variant types that the members of a family are of."""
+
+SHARE_IN_SENTENCES = 0.5
+"""Of the families of qualities that are made in sentences of the data, where there are any."""
+
+SHARE_WITH_SECOND = 0.3
+SHARE_HEDGED = 0.3
+
+_QUALITY = re.compile(r"\b(?:is|are|was|were) (\w+)")
+
+
+class Pair(NamedTuple):
+    """Words of one meaning, and words of the opposite one.
+
+    Attributes:
+        kind: 'quality' (stands behind 'is'), 'transitive' or 'intransitive' (verbs, base form).
+    """
+
+    kind: str
+    one: tuple[str, ...]
+    other: tuple[str, ...]
+
+
+class Frame(NamedTuple):
+    """A sentence of the data and its variants, each before and after the quality it has."""
+
+    anchor: tuple[str, str]
+    negated: tuple[str, str]
+    hedged: tuple[str, str] | None
+
+
+@cache
+def _lists() -> dict[str, Any]:
+    content: dict[str, Any] = json.loads(_FILE.read_text(encoding="utf-8"))
+    return content
+
+
+@cache
+def pairs() -> tuple[Pair, ...]:
+    """The list, in its order. In its file '_' stands for a blank within a word."""
+    return tuple(
+        Pair(kind, *(tuple(word.replace("_", " ") for word in side.split()) for side in sides))
+        for kind, lines in _lists()["pairs"].items()
+        for line in lines
+        if len(sides := line.split("|")) == 2
+    )
+
+
+class Opposites:
+    """Draws families by the seed and the step alone."""
+
+    def __init__(
+        self,
+        families: Sequence[Family],
+        *,
+        count: int,
+        seed: int,
+        without: Collection[str] = (),
+    ) -> None:
+        """Take families of the data, whose sentences are used; in an order that is always the same.
+
+        Args:
+            count: families a step.
+            without: types that are left out, by id.
+        """
+        self._count, self._seed, self._without = count, seed, frozenset(without)
+        qualities = {
+            word for pair in pairs() if pair.kind == "quality" for word in pair.one + pair.other
+        }
+        self._frames = [frame for family in families for frame in frames(family, qualities)]
+        by_kind: dict[str, list[Pair]] = {}
+        for pair in pairs():
+            by_kind.setdefault(pair.kind, []).append(pair)
+        self._by_kind = by_kind
+
+    def of(self, step: int) -> list[Family]:
+        """Of the step with this number."""
+        chance = random.Random(f"{self._seed}:opposites:{step}")
+        made = (self._family(chance) for _ in range(self._count))
+        return [family for family in made if _compares(family)]
+
+    def _family(self, chance: random.Random) -> Family:
+        # The fewer verbs would hardly be drawn by their number alone.
+        kinds = list(self._by_kind)
+        (kind,) = chance.choices(kinds, [len(self._by_kind[kind]) ** 0.75 for kind in kinds])
+        pair = chance.choice(self._by_kind[kind])
+        sides = [pair.one, pair.other]
+        chance.shuffle(sides)
+        word = chance.choice(sides[0])
+        count = 2 if chance.random() < SHARE_WITH_SECOND else 1
+        others = chance.sample(sides[1], min(count, len(sides[1])))
+        members = _of_quality if kind == "quality" else _of_verb
+        return self._allowed(members(kind, word, others, self._frames, chance))
+
+    def _allowed(self, members: Iterator[Member]) -> Family:
+        return [member for member in members if member.type_id not in self._without]
+
+
+def _compares(family: Family) -> bool:
+    roles = {member.role for member in family}
+    return Role.NEGATION in roles and len(roles) > 2
+
+
+def frames(family: Family, qualities: Collection[str]) -> Iterator[Frame]:
+    """The sentences of a family with a place for a quality.
+
+    Those whose verbal negation has the same quality in it once, and differs elsewhere.
+    """
+    anchor, *variants = family
+    texts: dict[str, str] = {}
+    for member in variants:
+        texts.setdefault(member.type_id, member.text)
+    negated, hedged = texts.get(NEGATED, ""), texts.get(HEDGED, "")
+    for word in _QUALITY.findall(anchor.text):
+        around, other = _around(anchor.text, word), _around(negated, word)
+        if word in qualities and around and other and around != other:
+            yield Frame(around, other, _around(hedged, word))
+
+
+def _around(text: str, word: str) -> tuple[str, str] | None:
+    """What is before a word that the text has once, and after it."""
+    parts = re.split(rf"\b{re.escape(word)}\b", text)
+    return (parts[0], parts[1]) if len(parts) == 2 else None
+
+
+def _of_quality(
+    kind: str, word: str, others: Sequence[str], found: Sequence[Frame], chance: random.Random
+) -> Iterator[Member]:
+    frame = (
+        chance.choice(found)
+        if found and chance.random() < SHARE_IN_SENTENCES
+        else _plain_frame(chance)
+    )
+    yield Member(_filled(frame.anchor, word), Role.ANCHOR)
+    yield Member(_filled(frame.negated, word), Role.NEGATION, NEGATED)
+    for other in others:
+        yield Member(_filled(frame.anchor, other), Role.NEGATION, OPPOSITE)
+        yield Member(_filled(frame.negated, other), Role.PARAPHRASE, PARAPHRASE)
+    if frame.hedged and chance.random() < SHARE_HEDGED:
+        yield Member(_filled(frame.hedged, word), Role.HEDGE, HEDGED)
+
+
+def _filled(around: tuple[str, str], word: str) -> str:
+    return word.join(around)
+
+
+def _plain_frame(chance: random.Random) -> Frame:
+    """'It is …', "It isn't …", 'It is possibly …'."""
+    subject, verb = chance.choice(_lists()["subjects"]).rsplit(" ", 1)
+    negated = chance.choice((f"{verb} not", f"{verb}n't", f"{verb}n't"))
+    hedge = chance.choice(_lists()["hedges"])
+    return Frame(
+        (f"{subject} {verb} ", "."), (f"{subject} {negated} ", "."),
+        (f"{subject} {verb} {hedge} ", "."),
+    )  # fmt: skip
+
+
+def _of_verb(
+    kind: str, word: str, others: Sequence[str], found: Sequence[Frame], chance: random.Random
+) -> Iterator[Member]:
+    lists = _lists()
+    subject = chance.choice(lists["persons" if kind == "transitive" else "agents"])
+    rest = f" {chance.choice(lists['objects'])}." if kind == "transitive" else "."
+    negator = chance.choice(("did not", "didn't"))
+    yield Member(f"{subject} {_past(word)}{rest}", Role.ANCHOR)
+    yield Member(f"{subject} {negator} {word}{rest}", Role.NEGATION, NEGATED)
+    for other in others:
+        yield Member(f"{subject} {_past(other)}{rest}", Role.NEGATION, OPPOSITE)
+        yield Member(f"{subject} {negator} {other}{rest}", Role.PARAPHRASE, PARAPHRASE)
+
+
+def _past(verb: str) -> str:
+    """'gave in to' for 'give in to'."""
+    head, *particles = verb.split()
+    return " ".join((past(head), *particles))
