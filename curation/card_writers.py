@@ -11,7 +11,7 @@ from sqlmodel import Session, col
 
 from curation.markdown import markdown_table, percent
 from curation.original_import import PROVIDER as IMPORTED
-from curation.writing import PERSON
+from curation.providers import PERSON
 from db.models import Release, ReleaseItem
 
 RULES = "rules"
