@@ -11,10 +11,9 @@ from sqlmodel import Session, col
 
 from curation.markdown import markdown_table, percent
 from curation.original_import import PROVIDER as IMPORTED
-from curation.providers import PERSON
+from curation.providers import PERSON, RULES
 from db.models import Release, ReleaseItem
 
-RULES = "rules"
 
 WRITERS = (
     f"`{PERSON}` is a reviewer, `{RULES}` a program, no language model, `{IMPORTED}` the data "

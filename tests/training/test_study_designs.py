@@ -18,9 +18,9 @@ from training.batches import count_triples
 from training.composition import Composition, composition
 from training.family_data import training_families
 from training.recipe import Recipe
-from training.study_designs import Design, Study, design
+from training.study_designs import OF_THE_DATA, Design, Study, design
 
-BASE = Recipe(batch_size=4)
+BASE = Recipe(batch_size=4, opposites=0)
 
 
 def filled(session: Session, *, rules: int = 0, originals: int = 0, families: int = 24) -> None:
@@ -92,6 +92,15 @@ def test_the_data_study_is_table_2_and_says_what_stands_in_for_the_originals(
 
 
 @one_database
+def test_a_study_is_of_the_release_alone(engine: Engine) -> None:
+    """Families that the recipe makes beside the data would hide what the data do."""
+    found, data = a_design(engine, Study.DATA, BASE.with_overrides(["opposites=3"]))
+    plain = design(Study.DATA, data, BASE)
+    assert found.arms == plain.arms
+    assert found.told == [*plain.told, OF_THE_DATA]
+
+
+@one_database
 def test_originals_that_were_imported_are_counted(engine: Engine) -> None:
     found, data = a_design(engine, Study.DATA, originals=5)
     assert data.originals == {ENTAILMENT: 5, CONTRADICTION: 5}
@@ -100,7 +109,7 @@ def test_originals_that_were_imported_are_counted(engine: Engine) -> None:
 
 @one_database
 def test_the_number_of_triples_doubles_up_to_all(engine: Engine) -> None:
-    found, data = a_design(engine, Study.TRIPLES, Recipe(batch_size=2))
+    found, data = a_design(engine, Study.TRIPLES, Recipe(batch_size=2, opposites=0))
     whole = data.left_by(BASE).triples
     limits = [arm.recipe.max_triples for arm in found.arms]
     assert whole == 12 * 2 + 12 * 4
@@ -110,7 +119,7 @@ def test_the_number_of_triples_doubles_up_to_all(engine: Engine) -> None:
 
 @one_database
 def test_each_type_of_the_release_is_left_out_once(engine: Engine) -> None:
-    base = Recipe(batch_size=4, without_types=("lexical",))
+    base = Recipe(batch_size=4, without_types=("lexical",), opposites=0)
     found, _ = a_design(engine, Study.TYPES, base)
     assert [arm.recipe.without_types for arm in found.arms] == [
         ("lexical",), ("lexical", "word"), ("lexical", "negated_antonym"),
@@ -120,7 +129,7 @@ def test_each_type_of_the_release_is_left_out_once(engine: Engine) -> None:
 
 @one_database
 def test_rules_and_models_get_equally_many_triples(engine: Engine) -> None:
-    base = Recipe(batch_size=2)
+    base = Recipe(batch_size=2, opposites=0)
     found, data = a_design(engine, Study.WRITERS, base, rules=10)
     everyone, rules, models = found.arms
     assert (rules.recipe.providers, models.recipe.providers) == (("rules",), ("openai",))
