@@ -14,7 +14,6 @@ from curation.original_import import PROVIDER as IMPORTED
 from curation.providers import PERSON, RULES
 from db.models import Release, ReleaseItem
 
-
 WRITERS = (
     f"`{PERSON}` is a reviewer, `{RULES}` a program, no language model, `{IMPORTED}` the data "
     "set that the anchors came from, `starter` the corpus that comes with Hedgerow, which language "

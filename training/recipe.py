@@ -91,7 +91,7 @@ class Recipe(BaseModel):
     negation_weight: float = Field(default=1.0, ge=0, le=100)
     """Of those among an anchor's negations, which the loss 'symmetric' makes."""
 
-    order_weight: float = Field(default=1.5, ge=0, le=100)
+    order_weight: float = Field(default=0.4, ge=0, le=100)
     """Of having an anchor's paraphrases nearer to it than its hedges; not in 'triples'."""
 
     order_margin: float = Field(default=0.05, ge=0, le=2)
@@ -147,7 +147,7 @@ class Recipe(BaseModel):
     distillation_file: str | None = Field(default=None, min_length=1)
     """Text for it, one a line, beside the anchors that are trained on."""
 
-    interpolation: float = Field(default=1.0, gt=0, le=1)
+    interpolation: float = Field(default=0.9, gt=0, le=1)
     """Against forgetting: the share of the finetuned weights in the mean of them and the base
     encoder's (Wortsman et al. 2022, WiSE-FT); 1: they stay as they are."""
 
