@@ -83,7 +83,7 @@ def test_a_long_training_has_a_point_of_its_curves_every_few_steps(
     "changes",
     [
         ["loss=family"],
-        ["loss=symmetric", "distillation=1"],
+        ["loss=symmetric", "distillation=1", "opposites=2"],
         ["loss=triples"],
         ["context=0.5", "precision=bf16"],
         ["lora_rank=2", "interpolation=0.5"],

@@ -24,6 +24,7 @@ from sqlalchemy import Engine, select
 from tokenizers import Tokenizer, models, pre_tokenizers
 
 from db.engine import reading, writing
+from db.errors import HedgerowError
 from db.models import Answer, CallState, ModelCall, Variant
 from tests.curation.generation.test_run import carry_out, unmeasured  # noqa: F401
 from tests.databases import one_database
@@ -123,14 +124,15 @@ def test_nonsense_is_kept_and_told_and_becomes_no_variant(
         for kind in ("road", "wall"):
             add_anchor(session, f"The {kind} is safe.")
     address, name = served_model
-    _, result = carry_out(
-        engine, home, base_url=address, model=name, attempts=2, max_tokens=100, concurrency=2
-    )
-    assert (result["done"], result["failed"], result["calls"]) == (0, 4, 8)
+    with pytest.raises(HedgerowError, match="Each of the 4 calls failed"):
+        carry_out(
+            engine, home, base_url=address, model=name, attempts=2, max_tokens=100, concurrency=2
+        )
     with reading(engine) as session:
         assert session.execute(select(Variant.id)).first() is None
         assert set(session.execute(select(ModelCall.state)).scalars()) == {CallState.FAILED}
         answers = session.execute(select(Answer)).scalars().all()
+    assert len(answers) == 8
     assert {answer.error for answer in answers} <= {"unreadable", "cut off"}
     assert any(answer.error == "unreadable" for answer in answers)
     assert any(answer.raw for answer in answers)
