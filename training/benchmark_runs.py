@@ -29,8 +29,7 @@ from training.benchmark_models import (
 )
 from training.benchmarks.general import SUITES
 from training.benchmarks.scorers.scorer import Scorer
-from training.devices import device_to_oneself, share_the_processor
-from training.studies import free_memory
+from training.devices import device_to_oneself, free_memory, share_the_processor
 
 KIND = "benchmark"
 

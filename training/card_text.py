@@ -22,6 +22,10 @@ Cosine similarity of sentences where *not* counts: finding paraphrases and contr
 semantic search and clustering that should not mix a claim with its denial, and research on
 negation and hedging in embeddings."""
 
+OPPOSITES = """\
+Beside the release, it was trained on families made by rule from a list of English opposites that
+comes with Hedgerow and was written by a language model (`opposites` in the recipe)."""
+
 MEASURED_ON = """\
 *Held out* is the validation split of the release: anchors that were not trained on, with all their
 variants; of more than {most} anchors, an even draw. A *triple* is an anchor with a positive (hedge

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import os
+import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -146,3 +148,10 @@ def _lock_file(path: str) -> Path:
             "HEDGEROW_TRAINING_LOCK."
         ) from error
     return Path(folder) / f"hedgerow-training{'-' + gpus if gpus else ''}.lock"
+
+
+def free_memory() -> None:
+    """Give back what the last model has left, before the next one."""
+    gc.collect()
+    if (torch := sys.modules.get("torch")) is not None and torch.cuda.is_available():
+        torch.cuda.empty_cache()

@@ -114,8 +114,9 @@ class Opposites:
         word = chance.choice(sides[0])
         count = 2 if chance.random() < SHARE_WITH_SECOND else 1
         others = chance.sample(sides[1], min(count, len(sides[1])))
-        members = _of_quality if kind == "quality" else _of_verb
-        return self._allowed(members(kind, word, others, self._frames, chance))
+        if kind == "quality":
+            return self._allowed(_of_quality(word, others, self._frames, chance))
+        return self._allowed(_of_verb(kind, word, others, chance))
 
     def _allowed(self, members: Iterator[Member]) -> Family:
         return [member for member in members if member.type_id not in self._without]
@@ -149,7 +150,7 @@ def _around(text: str, word: str) -> tuple[str, str] | None:
 
 
 def _of_quality(
-    kind: str, word: str, others: Sequence[str], found: Sequence[Frame], chance: random.Random
+    word: str, others: Sequence[str], found: Sequence[Frame], chance: random.Random
 ) -> Iterator[Member]:
     frame = (
         chance.choice(found)
@@ -181,7 +182,7 @@ def _plain_frame(chance: random.Random) -> Frame:
 
 
 def _of_verb(
-    kind: str, word: str, others: Sequence[str], found: Sequence[Frame], chance: random.Random
+    kind: str, word: str, others: Sequence[str], chance: random.Random
 ) -> Iterator[Member]:
     lists = _lists()
     subject = chance.choice(lists["persons" if kind == "transitive" else "agents"])

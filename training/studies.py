@@ -6,8 +6,6 @@ like any other, with a number, a model and results of its own, and the study's n
 
 from __future__ import annotations
 
-import gc
-import sys
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -22,6 +20,7 @@ from db.models import Run, RunState
 from db.runs import UNFINISHED, create_run, get_run, list_runs, parts_of, request_cancel, requeue
 from training import runs as trainings
 from training.composition import Composition
+from training.devices import free_memory
 from training.plan import KIND as TRAINING
 from training.plan import estimate, plan
 from training.recipe import Recipe
@@ -192,13 +191,6 @@ def _carry_out(context: RunContext, members: Sequence[Mapping[str, Any]], place:
             execute(context.engine, context.settings, member["run"], {TRAINING: train}, context)
         free_memory()
     context.check()
-
-
-def free_memory() -> None:
-    """Give back what the training has left, before the next one."""
-    gc.collect()
-    if (torch := sys.modules.get("torch")) is not None and torch.cuda.is_available():
-        torch.cuda.empty_cache()
 
 
 class _Progress:

@@ -13,7 +13,7 @@ from sqlalchemy import Engine
 
 from db.engine import reading, writing
 from db.errors import HedgerowError
-from db.models import Split
+from db.models import Run, Split
 from db.runs import get_run
 from db.settings import Settings
 from tests.curation.families import add_plain_family
@@ -70,6 +70,12 @@ def test_a_model_has_a_card_before_it_is_measured_and_a_full_one_after(
     assert rows["seed"] == ("1",) and rows["base"] == (LOCAL_MODEL,)
     assert str(settings.home) not in card and recipe.base_encoder not in card
     assert not [path for path in folder.rglob("*") if path.suffix in (".bin", ".part", ".pt")]
+    told = "families made by rule from a list of English opposites"
+    assert told in card and run.parameters["recipe"]["opposites"]
+    plain = run.parameters | {"recipe": recipe.model_dump() | {"opposites": 0}}
+    with reading(project) as session:
+        other = Run(**run.model_dump() | {"parameters": plain})
+        assert told not in card_of(session, other, other.result)
 
 
 def test_the_header_is_what_the_hub_reads(engine: Engine, tiny_encoder: Path) -> None:

@@ -2,6 +2,9 @@
 
 from collections import Counter
 
+import pytest
+
+from curation.generation.rules.forms import past
 from curation.negators import find_negators
 from curation.tokens import analyse
 from training.losses import Member, Role
@@ -69,6 +72,19 @@ def test_a_sentence_is_used_where_its_negation_has_the_same_quality() -> None:
     other = [FAMILY[0], Member("The shop on the corner never opens late.", Role.NEGATION, NEGATED)]
     assert not list(frames(other, {"open"}))
     assert not list(frames(FAMILY, {"blue"}))
+
+
+@pytest.mark.parametrize(
+    ("verb", "form"),
+    [
+        ("acquit", "acquitted"), ("concur", "concurred"), ("fulfil", "fulfilled"),
+        ("panic", "panicked"), ("unwrap", "unwrapped"), ("uphold", "upheld"),
+        ("misunderstand", "misunderstood"), ("deny", "denied"), ("delay", "delayed"),
+    ],
+)  # fmt: skip
+def test_verbs_of_the_list_have_their_past(verb: str, form: str) -> None:
+    listed = {word for pair in pairs() for word in pair.one + pair.other}
+    assert verb in listed and past(verb) == form
 
 
 def test_types_that_are_left_out_are_left_out_here_too() -> None:
