@@ -1,7 +1,7 @@
 """Training with the loss `family`, against sentence-transformers' trainer on the same flat triples.
 
     python -m bench.training [--triples 4000] [--texts 128] [--rounds 1] [--precision fp32 bf16]
-                             [--repeat 1] [--device cuda]
+                             [--repeat 1] [--same-rate] [--device cuda]
 
 Ours is `training.finetune` as a run calls it. The baseline is SentenceTransformerTrainer with
 MultipleNegativesRankingLoss and batches without duplicates, on the triples that the same families
@@ -68,6 +68,7 @@ class Work(NamedTuple):
     families: list[Family]
     size: int
     held_out: HeldOut
+    same_rate: bool = False
 
     @property
     def triples(self) -> int:
@@ -85,8 +86,17 @@ class Work(NamedTuple):
 
     def recipe(self, precision: Precision, *, max_steps: int | None = None) -> Recipe:
         """That of our training."""
-        changes = {"batch_size": self.size, "precision": precision, "max_steps": max_steps}
-        return RECIPE.model_copy(update=changes)
+        return RECIPE.model_copy(
+            update={
+                "batch_size": self.size, "precision": precision, "max_steps": max_steps,
+                "learning_rate": RECIPE.learning_rate * (1 if self.same_rate else self.larger),
+            }
+        )  # fmt: skip
+
+    @property
+    def larger(self) -> float:
+        """How many times as many triples a step of ours has."""
+        return self.triples / len(self.families) * self.size / self.flat_size
 
     @property
     def flat_size(self) -> int:
@@ -141,7 +151,13 @@ def starter_families(home: Path) -> tuple[list[Family], list[Family]]:
 
 
 def work_on(
-    families: Sequence[Family], held_out: HeldOut, *, texts: int, triples: int, repeat: int
+    families: Sequence[Family],
+    held_out: HeldOut,
+    *,
+    texts: int,
+    triples: int,
+    repeat: int,
+    same_rate: bool,
 ) -> Work:
     """Whole batches of families with about so many texts each, about so many triples in all."""
     size = round(texts / statistics.fmean(map(len, families)))
@@ -149,7 +165,7 @@ def work_on(
     counts = list(itertools.accumulate(map(count_triples, everything)))
     wanted = sum(count <= triples for count in counts) if triples else len(everything)
     batches = max(1, wanted // size)
-    work = Work(everything[: batches * size], size, held_out)
+    work = Work(everything[: batches * size], size, held_out, same_rate)
     anchors = len({family[0].text for family in work.families})
     if anchors < ROOM * work.flat_size:
         raise SystemExit(
@@ -183,8 +199,8 @@ def theirs(work: Work, precision: Precision, *, seed: int, max_steps: int | None
     steps = max_steps or max(1, work.triples // work.flat_size)
     with tempfile.TemporaryDirectory() as folder, watched_gpu() as gpu:
         trainer = make_trainer(
-            model, work.flat_triples, recipe=work.recipe(precision), seed=seed, steps=steps,
-            batch_size=work.flat_size, folder=folder,
+            model, work.flat_triples, recipe=RECIPE.model_copy(update={"precision": precision}),
+            seed=seed, steps=steps, batch_size=work.flat_size, folder=folder,
         )  # fmt: skip
         seconds, steps = timed(trainer)
     model.max_seq_length = limit
@@ -230,6 +246,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--texts", type=int, default=128, help="of a batch")
     parser.add_argument("--rounds", type=int, default=1)
     parser.add_argument("--repeat", type=int, default=1)
+    parser.add_argument("--same-rate", action="store_true", help="the same peak for both")
     parser.add_argument("--precision", nargs="+", choices=("fp32", "bf16"))
     parser.add_argument("--device", choices=("cpu", "cuda"))
     return parser.parse_args()
@@ -248,13 +265,14 @@ def main() -> None:
         families, validation = starter_families(Path(home))
     work = work_on(
         families, HeldOut(base, validation), texts=options.texts, triples=options.triples,
-        repeat=options.repeat,
+        repeat=options.repeat, same_rate=options.same_rate,
     )  # fmt: skip
     texts = sum(map(len, work.families))
     print(
         f"{work.triples:,} triples of {len(work.families):,} families with {texts:,} texts; "
-        f"batches of {work.size} families or {work.flat_size} triples; {len(validation):,} "
-        f"families held out; {base.device.type}, {torch_threads()} threads"
+        f"batches of {work.size} families or {work.flat_size} triples; peak learning rates "
+        f"{work.recipe('auto').learning_rate:.1e} and {RECIPE.learning_rate:.1e}; "
+        f"{len(validation):,} families held out; {base.device.type}, {torch_threads()} threads"
     )
     precisions = options.precision or ["fp32", *(["bf16"] if uses_bf16(base, "auto") else [])]
     fine = [compare(work, precision, rounds=options.rounds) for precision in precisions]
