@@ -281,8 +281,9 @@ def _optimizer(
         {"params": [p for p in weights if p.ndim > 1], "weight_decay": recipe.weight_decay},
         {"params": [p for p in weights if p.ndim <= 1], "weight_decay": 0.0},
     ]
+    # Fused, since it would take a third of a step of MiniLM on a CPU otherwise.
     optimizer = torch.optim.AdamW(
-        [group for group in groups if group["params"]], lr=recipe.learning_rate
+        [group for group in groups if group["params"]], lr=recipe.learning_rate, fused=True
     )
     warmup = round(recipe.warmup_ratio * steps)
     return optimizer, get_linear_schedule_with_warmup(optimizer, warmup, steps)
