@@ -16,7 +16,14 @@ from training.adapters import add_adapter, merge_adapter
 from training.batches import count_triples
 from training.devices import repeatable
 from training.encoding import word_embeddings
-from training.ingredients import course_of, held_out_of, identity_of, rows_of, set_pooling
+from training.ingredients import (
+    course_of,
+    held_out_of,
+    identity_of,
+    rows_of,
+    set_dropout,
+    set_pooling,
+)
 from training.loop import Course, Outcome, train
 from training.losses import Family
 from training.processes import ALONE, Group
@@ -108,6 +115,7 @@ def finetune(
             require_disk_space(model, folder)
         base = _copy(model) if recipe.interpolation < 1 else {}
         set_pooling(model, recipe)
+        set_dropout(model, recipe)
         held_out = held_out_of(model, data.held_out, recipe, progress) if group.leads else None
         course = course_of(model, rows, held_out, recipe, seed, progress)
         identity = identity_of(rows, data.held_out, recipe, seed=seed)

@@ -88,6 +88,19 @@ def set_pooling(model: SentenceTransformer, recipe: Recipe) -> None:
     model[places[0]] = Pooling(old.embedding_dimension, recipe.pooling)
 
 
+def set_dropout(model: SentenceTransformer, recipe: Recipe) -> None:
+    """Give the model the dropout that the recipe asks for, wherever it has one."""
+    if recipe.dropout is None:
+        return
+    from torch.nn import Dropout
+
+    for module in model.modules():
+        if isinstance(module, Dropout):
+            module.p = recipe.dropout
+        elif isinstance(getattr(module, "attention_dropout", None), float):  # as in ModernBERT
+            module.attention_dropout = recipe.dropout
+
+
 def held_out_of(
     model: SentenceTransformer, families: Sequence[Family], recipe: Recipe, progress: Progress
 ) -> HeldOut | None:

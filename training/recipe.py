@@ -129,6 +129,11 @@ class Recipe(BaseModel):
     """Longest training text in tokens (the rest is cut), at most the encoder's own limit, which
     the trained encoder keeps; None: that limit."""
 
+    dropout: float | None = Field(default=0.0, ge=0, lt=1)
+    """Probability with which a value inside the encoder is left out while it trains. The cosines of
+    one text with itself differ by it as much as paraphrases and hedges shall. None: as the encoder
+    was published with (MiniLM: 0.1)."""
+
     precision: Precision = "auto"
     """'bf16' computes in bfloat16 and keeps the weights in float32; 'auto' does so where the
     processor has instructions for it."""

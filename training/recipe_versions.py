@@ -9,7 +9,7 @@ from typing import Any
 from curation.encoders import DEFAULT_ENCODER
 from db.errors import HedgerowError
 
-RECIPE_VERSION = 3
+RECIPE_VERSION = 4
 
 _VERSION_1: dict[str, Any] = {
     "base_encoder": DEFAULT_ENCODER, "loss": "triples", "scale": 10.0, "epochs": 1.0,
@@ -39,6 +39,21 @@ _SINCE_VERSION_2: dict[str, Any] = {
 }  # fmt: skip
 """`order_weight`, 0 by default, weighed a softmax then; that is no longer there."""
 
+_VERSION_3: dict[str, Any] = {
+    **_VERSION_2, "scale": 50.0, "learning_rate": 3e-4, "hedge_weight": 0.5, "order_weight": 0.4,
+    "distillation": 15.0, "interpolation": 0.9, "freeze_word_embeddings": False,
+    "order_margin": 0.05, "opposites": 4, "distillation_texts": 48, "distillation_edits": True,
+}  # fmt: skip
+
+_SINCE_VERSION_3: dict[str, Any] = {"dropout": None}
+
+OLDER: dict[str, dict[str, Any]] = {
+    "1": {**_VERSION_1, **_SINCE_VERSION_1, **_SINCE_VERSION_2, **_SINCE_VERSION_3},
+    "2": {**_VERSION_2, **_SINCE_VERSION_2, **_SINCE_VERSION_3},
+    "3": {**_VERSION_3, **_SINCE_VERSION_3},
+}
+"""What each older version means where it says nothing."""
+
 
 def up_to_date(values: Mapping[str, Any]) -> Mapping[str, Any]:
     """A recipe's values in today's format; what an older one leaves out is as it was in its time.
@@ -46,15 +61,12 @@ def up_to_date(values: Mapping[str, Any]) -> Mapping[str, Any]:
     Raises:
         HedgerowError: it is of a newer format, or of none.
     """
-    version = values.get("version", RECIPE_VERSION)
-    if str(version) == "1":
-        older = {**_VERSION_1, **_SINCE_VERSION_1, **_SINCE_VERSION_2}
-        return {**older, **values, "version": RECIPE_VERSION}
-    if str(version) == "2":
-        return {**_VERSION_2, **_SINCE_VERSION_2, **values, "version": RECIPE_VERSION}
-    if str(version) != str(RECIPE_VERSION):
+    version = str(values.get("version", RECIPE_VERSION))
+    if version in OLDER:
+        return {**OLDER[version], **values, "version": RECIPE_VERSION}
+    if version != str(RECIPE_VERSION):
         raise HedgerowError(
-            f"The recipe has version {reprlib.repr(version)}, expected {RECIPE_VERSION}; "
+            f"The recipe has version {reprlib.repr(values['version'])}, expected {RECIPE_VERSION}; "
             "a newer version needs a newer Hedgerow."
         )
     return values

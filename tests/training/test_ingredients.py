@@ -3,9 +3,12 @@
 from pathlib import Path
 
 import pytest
+from torch.nn import Dropout
 
+from curation.encoders import load_encoder
 from tests.training.trainings import FAMILIES, Recorder
 from training.finetune import Data, finetune
+from training.ingredients import set_dropout
 from training.losses import Family
 from training.recipe import Recipe
 
@@ -25,3 +28,14 @@ def test_looks_are_at_whole_texts_however_short_the_trained_ones_are(
     )
     looks = seen.metrics["cosine:negation"]
     assert looks[max(looks)] == pytest.approx(trained.after["cosine:negation"], abs=1e-6)
+
+
+@pytest.mark.parametrize(("asked", "expected"), [(0.0, 0.0), (0.3, 0.3), (None, 0.1)])
+def test_the_recipe_decides_the_dropout(
+    tiny_encoder: Path, asked: float | None, expected: float
+) -> None:
+    """The tiny encoder has 0.1, as its files say."""
+    model = load_encoder(str(tiny_encoder))
+    set_dropout(model, Recipe(dropout=asked))
+    found = {module.p for module in model.modules() if isinstance(module, Dropout)}
+    assert found == {expected}

@@ -12,13 +12,7 @@ from curation.encoders import DEFAULT_ENCODER
 from db.errors import HedgerowError
 from training.recipe import Recipe
 from training.recipe_text import parse_recipe
-from training.recipe_versions import (
-    _SINCE_VERSION_1,
-    _SINCE_VERSION_2,
-    _VERSION_1,
-    _VERSION_2,
-    RECIPE_VERSION,
-)
+from training.recipe_versions import OLDER, RECIPE_VERSION
 
 NAMES = st.lists(st.sampled_from(["word", "phrase", "verbal", "näme"]), max_size=3)
 
@@ -86,7 +80,7 @@ OTHER: dict[str, Any] = {
     "weight_decay": 0.2, "max_seq_length": 99, "precision": "bf16", "distillation": 0.37,
     "distillation_file": "x", "interpolation": 0.38, "lora_rank": 3, "measure_every": 0.39,
     "freeze_word_embeddings": True, "order_margin": 0.36, "opposites": 9,
-    "distillation_texts": 37, "distillation_edits": False,
+    "distillation_texts": 37, "distillation_edits": False, "dropout": 0.1,
     "early_stopping": "families", "patience": 7, "sts_file": "x", "checkpoint_every": 77,
 }  # fmt: skip
 """A value for every field that is not its default."""
@@ -133,12 +127,22 @@ def test_a_recipe_of_version_2_means_what_it_meant() -> None:
         assert old.version == RECIPE_VERSION
 
 
+def test_a_recipe_of_version_3_means_what_it_meant() -> None:
+    """It had the dropout of the encoder's own files."""
+    old = Recipe(version=3, epochs=5)
+    assert (old.scale, old.batch_size, old.learning_rate, old.epochs) == (50, 8, 3e-4, 5)
+    assert (old.distillation, old.distillation_texts, old.distillation_edits) == (15, 48, True)
+    assert (old.hedge_weight, old.order_weight, old.order_margin) == (0.5, 0.4, 0.05)
+    assert (old.opposites, old.interpolation, old.freeze_word_embeddings) == (4, 0.9, False)
+    assert old.dropout is None
+    assert old.version == RECIPE_VERSION
+
+
 def test_no_default_of_today_reaches_an_older_recipe() -> None:
     fields = set(Recipe.model_fields) - {"version"}
-    assert set(_VERSION_1) | set(_SINCE_VERSION_1) | set(_SINCE_VERSION_2) == fields
-    assert set(_VERSION_2) | set(_SINCE_VERSION_2) == fields
-    assert not set(_VERSION_1) & set(_SINCE_VERSION_1)
-    assert not set(_VERSION_2) & set(_SINCE_VERSION_2)
+    assert list(OLDER) == [str(version) for version in range(1, RECIPE_VERSION)]
+    for defaults in OLDER.values():
+        assert set(defaults) == fields
 
 
 @pytest.mark.parametrize(
@@ -178,8 +182,8 @@ def test_a_recipe_does_not_change():
         ({"sts_file": ""}, "sts_file should have at least 1 character"),
         ({"without_types": 5}, "without_types should be a valid tuple"),
         ({"base_encoder": "  "}, "base_encoder should have at least 1 character"),
-        ({"version": 4}, "version 4, expected 3; a newer version needs a newer Hedgerow"),
-        ({"version": None}, "version None, expected 3"),
+        ({"version": 5}, "version 5, expected 4; a newer version needs a newer Hedgerow"),
+        ({"version": None}, "version None, expected 4"),
         ({"max_triples": 7, "batch_size": 8}, r"max_triples \(7\) must be at least batch_size"),
         ({"scale": -1, "warmup_ratio": 1}, "scale .*; warmup_ratio should be less than 1"),
         ({"epochs": "x" * 5000}, "epochs"),
