@@ -31,6 +31,8 @@ SHARE_IN_SENTENCES = 0.5
 SHARE_WITH_SECOND = 0.3
 SHARE_HEDGED = 0.3
 
+SENTENCES = "sentences"
+
 _QUALITY = re.compile(r"\b(?:is|are|was|were) (\w+)")
 
 
@@ -44,6 +46,15 @@ class Pair(NamedTuple):
     kind: str
     one: tuple[str, ...]
     other: tuple[str, ...]
+
+
+class Sentence(NamedTuple):
+    """A sentence as it is, negated, with an opposite predicate, and with that one negated."""
+
+    anchor: str
+    negated: str
+    opposite: str
+    paraphrase: str
 
 
 class Frame(NamedTuple):
@@ -69,6 +80,16 @@ def pairs() -> tuple[Pair, ...]:
         for line in lines
         if len(sides := line.split("|")) == 2
     )
+
+
+@cache
+def sentences() -> tuple[Sentence, ...]:
+    """The sentences of the list: a subject and four predicates a line."""
+    found = []
+    for line in _lists()[SENTENCES]:
+        subject, *predicates = line.split(" | ")
+        found.append(Sentence(*(f"{subject} {predicate}." for predicate in predicates)))
+    return tuple(found)
 
 
 class Opposites:
@@ -97,6 +118,11 @@ class Opposites:
         for pair in pairs():
             by_kind.setdefault(pair.kind, []).append(pair)
         self._by_kind = by_kind
+        counts = {kind: len(found) for kind, found in by_kind.items()} | {
+            SENTENCES: len(sentences())
+        }
+        # The fewer verbs would hardly be drawn by their number alone.
+        self._weights = {kind: count**0.75 for kind, count in counts.items()}
 
     def of(self, step: int) -> list[Family]:
         """Of the step with this number."""
@@ -105,9 +131,9 @@ class Opposites:
         return [family for family in made if _compares(family)]
 
     def _family(self, chance: random.Random) -> Family:
-        # The fewer verbs would hardly be drawn by their number alone.
-        kinds = list(self._by_kind)
-        (kind,) = chance.choices(kinds, [len(self._by_kind[kind]) ** 0.75 for kind in kinds])
+        (kind,) = chance.choices(list(self._weights), list(self._weights.values()))
+        if kind == SENTENCES:
+            return self._allowed(_of_sentence(chance.choice(sentences()), chance))
         pair = chance.choice(self._by_kind[kind])
         sides = [pair.one, pair.other]
         chance.shuffle(sides)
@@ -179,6 +205,20 @@ def _plain_frame(chance: random.Random) -> Frame:
         (f"{subject} {verb} ", "."), (f"{subject} {negated} ", "."),
         (f"{subject} {verb} {hedge} ", "."),
     )  # fmt: skip
+
+
+def _of_sentence(sentence: Sentence, chance: random.Random) -> Iterator[Member]:
+    """Either of the two predicates that have no negator may be the anchor's."""
+    anchor, negated, opposite, paraphrase = sentence
+    if chance.random() < 0.5:
+        anchor, negated, opposite, paraphrase = opposite, paraphrase, anchor, negated
+    yield Member(anchor, Role.ANCHOR)
+    yield Member(negated, Role.NEGATION, NEGATED)
+    yield Member(opposite, Role.NEGATION, OPPOSITE)
+    yield Member(paraphrase, Role.PARAPHRASE, PARAPHRASE)
+    if chance.random() < SHARE_HEDGED:
+        hedge = chance.choice(_lists()["hedges_behind"])
+        yield Member(f"{anchor[:-1]}, {hedge}.", Role.HEDGE, HEDGED)
 
 
 def _of_verb(

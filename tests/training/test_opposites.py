@@ -8,7 +8,16 @@ from curation.generation.rules.forms import past
 from curation.negators import find_negators
 from curation.tokens import analyse
 from training.losses import Member, Role
-from training.opposites import HEDGED, NEGATED, OPPOSITE, PARAPHRASE, Opposites, frames, pairs
+from training.opposites import (
+    HEDGED,
+    NEGATED,
+    OPPOSITE,
+    PARAPHRASE,
+    Opposites,
+    frames,
+    pairs,
+    sentences,
+)
 
 FAMILY = [
     Member("The shop on the corner is open late.", Role.ANCHOR),
@@ -28,6 +37,16 @@ def test_the_list_has_two_sides_everywhere_and_no_word_on_both() -> None:
         assert pair.one and pair.other and not set(pair.one) & set(pair.other), pair
         assert all(word == word.strip() and word for word in pair.one + pair.other), pair
     assert len({frozenset((pair.kind, pair.one, pair.other)) for pair in pairs()}) == len(pairs())
+
+
+def test_a_sentence_of_the_list_has_two_forms_with_a_negator_and_two_without() -> None:
+    assert len(sentences()) > 2000
+    assert len(set(sentences())) == len(sentences())
+    for sentence in sentences():
+        assert len(set(sentence)) == 4
+        negated = [bool(find_negators(analyse(text))) for text in sentence]
+        assert negated[1] and negated[3], sentence
+        assert not any(sign in text for text in sentence[::2] for sign in (" not ", "n't ")), sentence
 
 
 def test_a_family_has_its_opposite_negated_as_a_paraphrase() -> None:
