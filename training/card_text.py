@@ -23,8 +23,9 @@ semantic search and clustering that should not mix a claim with its denial, and 
 negation and hedging in embeddings."""
 
 OPPOSITES = """\
-Beside the release, it was trained on families made by rule from a list of English opposites that
-comes with Hedgerow and was written by a language model (`opposites` in the recipe)."""
+Beside the release, it was trained on families from a list of English opposites: words put into
+sentences by rule, and whole sentences. The list comes with Hedgerow and was written by a language
+model (`opposites` in the recipe)."""
 
 MEASURED_ON = """\
 *Held out* is the validation split of the release: anchors that were not trained on, with all their

@@ -1,9 +1,9 @@
-"""Families made by rule from a list of opposites, for words that the data have no variant of.
+"""Families from a list of opposites, for words and phrases that the data have no variant of.
 
 An encoder that has learnt from a thousand families what 'not' does still errs where it doesn't know
-that two words are opposites (docs/recipe_search.md). The list says so for some thousands of pairs;
-what is made of it is plain, and often odd where a word is put into a sentence of the data, but what
-contradicts what is beyond doubt.
+that two predicates are opposites (docs/recipe_search.md). The list says so for some thousands, in
+whole sentences and as words. Of those, families are made by rule: plain ones, and often odd where a
+word is put into a sentence of the data, but what contradicts what is beyond doubt.
 """
 
 from __future__ import annotations

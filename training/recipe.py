@@ -98,9 +98,9 @@ class Recipe(BaseModel):
     """By how much, as a difference of cosines."""
 
     opposites: int = Field(default=4, ge=0, le=1000)
-    """Families a step that are made beside the data's: by rule, from the list of opposites that
-    Hedgerow brings (English), partly in the sentences that are trained on; not in 'triples', nor
-    where the recipe leaves out what rules write. 0: none."""
+    """Families a step beside the data's, from the list of opposites that Hedgerow brings (English):
+    whole sentences, and words that are put into sentences by rule, partly of the data; not in
+    'triples', nor where the recipe leaves out what rules write. 0: none."""
 
     context: float = Field(default=0.0, ge=0, le=1)
     """Probability that a family is set into the same few neutral sentences, so that the encoder
@@ -247,7 +247,7 @@ class Recipe(BaseModel):
 
     @property
     def makes_opposites(self) -> bool:
-        """Whether families of opposites are made; by rule, so that they count as the rules'."""
+        """Whether families of opposites are made; they count as the rules'."""
         by_rule = not self.providers or RULES in self.providers
         return (
             bool(self.opposites) and self.loss != "triples" and self.data != "hedging" and by_rule

@@ -70,7 +70,7 @@ def test_a_model_has_a_card_before_it_is_measured_and_a_full_one_after(
     assert rows["seed"] == ("1",) and rows["base"] == (LOCAL_MODEL,)
     assert str(settings.home) not in card and recipe.base_encoder not in card
     assert not [path for path in folder.rglob("*") if path.suffix in (".bin", ".part", ".pt")]
-    told = "families made by rule from a list of English opposites"
+    told = "families from a list of English opposites"
     assert told in card and run.parameters["recipe"]["opposites"]
     plain = run.parameters | {"recipe": recipe.model_dump() | {"opposites": 0}}
     with reading(project) as session:
