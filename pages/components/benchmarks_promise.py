@@ -50,7 +50,7 @@ def _takes(general: General) -> str:
     """Single tasks are of any size."""
     if not general.takes:
         return ""
-    return f" ({general.takes} a small encoder on two cores)"
+    return f" ({general.takes} with a small encoder on two cores)"
 
 
 def _unknown(titles: Sequence[str]) -> str:
@@ -83,14 +83,14 @@ def _time(plan: BenchmarkPlan) -> str:
 def _asked(model: ModelPlan, chats: Chats, budget: Budget) -> str:
     """What a chat model is asked and costs."""
     tokens = f"about {_round(chats.tokens_in):,} tokens in and {_round(chats.tokens_out):,} out"
-    said = f"{_short(model.name)} is asked {_count(chats.prompts, 'prompt')}, {tokens}"
+    said = f"{_short(model.name)} gets {_count(chats.prompts, 'prompt')}, {tokens}"
     if model.seconds:
-        said += f", {duration(model.seconds)}"
+        said += f", for {duration(model.seconds)}"
     if chats.cost is None:
         return f"{said}."
-    said += f", for about {dollars(chats.cost)}"
+    said += f", and costs about {dollars(chats.cost)}"
     if chats.most is not None:
-        said += f" if it answers in a word, {dollars(chats.most)} if at full length"
+        said += f" if it answers in a word, {dollars(chats.most)} with answers of full length"
     worst = chats.cost if chats.most is None else chats.most
     if budget.money is not None and worst > budget.money:
         sure = "pauses" if chats.cost > budget.money else "pauses if it comes"
