@@ -157,8 +157,8 @@ def _show_plan(
     (model,) = plan.models
     result = {
         "items": plan.items, "questions": plan.questions, "texts": plan.texts,
-        "unknown": list(plan.unknown), "seconds": model.seconds if data else None,
-        "chat": model.chats._asdict() if model.chats else None,
+        "unknown": list(plan.unknown), "seconds": model.seconds if plan.items else None,
+        "chat": model.chats._asdict() if model.chats and plan.items else None,
     }  # fmt: skip
     show(result, as_json, *(f"{name}: {value}" for name, value in _told(result).items()))
 

@@ -24,7 +24,8 @@ def promise(
     said = [f"Measures {_count(len(plan.models), 'model')} with {' and '.join(what)}."]
     if benchmarks:
         said += [_unknown(plan.unknown), _time(plan)]
-        said += [_asked(model, model.chats, budget) for model in plan.models if model.chats]
+        chats = [(model, model.chats) for model in plan.models if model.chats and plan.items]
+        said += [_asked(model, asked, budget) for model, asked in chats]
     said.append("Results are stored one by one; you can close the browser meanwhile.")
     if busy:
         said.append("Waits until the run under way has ended.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -37,10 +38,12 @@ def project(home: Path) -> None:
 
 
 def pick_first(page: Page) -> None:
-    """Tick the box before the first row of the list of items."""
-    canvas = page.get_by_test_id("stDataFrame").last.locator("canvas").first
-    canvas.scroll_into_view_if_needed()
-    canvas.click(position={"x": 16, "y": 52})
+    """Tick the box before the first row of the list of items, which is drawn on a canvas."""
+    table = page.get_by_test_id("stDataFrame").last
+    table.scroll_into_view_if_needed()
+    place = table.bounding_box()
+    assert place is not None
+    page.mouse.click(place["x"] + 16, place["y"] + 52)
     settle(page)
 
 
@@ -56,7 +59,8 @@ def test_from_a_run_over_its_scores_to_a_record_in_review(
     expect(page.get_by_text("with 2 benchmarks (9 items")).to_be_visible()
     settle(page)
     page.get_by_role("button", name="Run", exact=True).click()
-    done = page.get_by_text("Run 1 is done: 2 results; SemAntoNeg, Hedgerow with all-MiniLM-L6-v2")
+    said = r"^Run \d+ is done: 2 results; SemAntoNeg, Hedgerow with all-MiniLM-L6-v2\.$"
+    done = page.get_by_text(re.compile(said))
     expect(done).to_be_visible(timeout=RUN_MS)
     settle(page)
 
