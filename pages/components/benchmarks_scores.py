@@ -118,8 +118,8 @@ def _note(made: Sequence[Line], found: Sequence[Column]) -> str:
     if not others:
         return ""
     return (
-        "Published numbers are of the papers' own full data; those measured here for "
-        f"{' and '.join(others)} may be others, and their scores cannot be set side by side."
+        "Published numbers are of the papers' own full data; the data measured here for "
+        f"{' and '.join(others)} may be others: compare with care."
     )
 
 

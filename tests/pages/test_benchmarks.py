@@ -254,7 +254,7 @@ def test_the_table_marks_the_best_and_tells_differences_to_the_base_model(
     assert table.index("Published, not measured here") > table.index("83.3")
     assert "sentence-t5-xl" in table
     captions = "".join(str(said.value) for said in test.caption)
-    assert "those measured here for SemAntoNeg may be others" in captions
+    assert "the data measured here for SemAntoNeg may be others" in captions
     test.pills("bench-papers").set_value([]).run()
     assert "sentence-t5-xl" not in html(test)
 
