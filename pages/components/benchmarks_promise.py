@@ -23,7 +23,7 @@ def promise(
         what.append(_count(general.number, "task") + " of mteb" + _takes(general))
     said = [f"Measures {_count(len(plan.models), 'model')} with {' and '.join(what)}."]
     if benchmarks:
-        said += [_unknown(plan.unknown), _time(plan)]
+        said += [_unknown(plan.unknown), _time(plan, alone=not general.number)]
         chats = [(model, model.chats) for model in plan.models if model.chats and plan.items]
         said += [_asked(model, asked, budget) for model, asked in chats]
     said.append("Results are stored one by one; you can close the browser meanwhile.")
@@ -60,8 +60,12 @@ def _unknown(titles: Sequence[str]) -> str:
     return f"Not counted, since not downloaded yet: {names}." if names else ""
 
 
-def _time(plan: BenchmarkPlan) -> str:
-    """Of the models that compute here, each for itself where there are several."""
+def _time(plan: BenchmarkPlan, *, alone: bool) -> str:
+    """Of the models that compute here, each for itself where there are several.
+
+    Args:
+        alone: whether the benchmarks are all that is measured.
+    """
     if not plan.items:
         return ""
     known = [(model, model.seconds) for model in plan.models if model.seconds is not None]
@@ -69,7 +73,8 @@ def _time(plan: BenchmarkPlan) -> str:
     new = [_short(model.name) for model in plan.models if model.seconds is None and not model.chats]
     said = []
     total = sum(seconds for _, seconds in timed)
-    whole = "The benchmarks take" if len(plan.models) > 1 or plan.unknown else "That takes"
+    only = alone and len(plan.models) == 1 and not plan.unknown
+    whole = "That takes" if only else "The benchmarks take"
     if len(timed) == 1:
         whose = f" with {_short(timed[0][0].name)}" if len(plan.models) > 1 else ""
         said.append(f"{whole} {duration(total)}{whose}.")
