@@ -8,23 +8,30 @@ from typing import Annotated, Any
 import typer
 from pydantic import ValidationError
 from sqlalchemy import Engine
+from sqlmodel import Session
 
 from cli.home import open_home, reviewer_id
 from cli.runs import carry_out_run
 from cli.tables import table_of
 from cli.terminal import AsJson, show
 from curation.compared import told
+from curation.generation.addresses import require_key
+from curation.generation.prices import no_price, price_of
+from curation.generation.request import Budget, Price
+from curation.generation.run import checked
 from curation.release import get_release
 from db.engine import reading, writing
 from db.errors import HedgerowError
 from db.models import Split
 from db.settings import Settings
-from training.benchmark_data import DataChoice, keep_file_here, kept_data
-from training.benchmark_models import ModelChoice
+from training.benchmark_data import DataChoice, keep_file_here, kept_data, require_data
+from training.benchmark_models import CHAT, ModelChoice
+from training.benchmark_plan import plan_benchmarks
 from training.benchmark_results import Scored, newest, of_run
 from training.benchmark_runs import BenchmarkRequest, request_benchmarks
 from training.benchmarks.catalogue import BENCHMARKS, benchmark
 from training.benchmarks.general import SUITES, TaskScore, average, by_kind
+from training.benchmarks.general_names import require_tasks
 from training.benchmarks.own import Hedgerow
 from training.benchmarks.scorers.loading import ARCHITECTURES
 from training.benchmarks.suites import of_release, read_forms, suite, written
@@ -71,12 +78,30 @@ def run_benchmark(
     max_tokens: Annotated[
         int, typer.Option(help="Of a chat model's answer; thousands if it thinks aloud.")
     ] = 500,
+    budget: Annotated[
+        float | None,
+        typer.Option(metavar="USD", help="Pause when a chat model has cost so much."),
+    ] = None,
+    max_calls: Annotated[int | None, typer.Option(min=1, help="Pause after so many calls.")] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only say what it would take.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:  # fmt: skip
-    """Measure a model with a benchmark, or with mteb's tasks of general ability."""
+    """Measure a model with a benchmark, or with mteb's tasks; 'hedgerow run ID' resumes a run."""
     settings, engine = open_home()
     asked = _model(model, architecture, base_url, max_tokens)
+    with reading(engine) as session:
+        asked = _priced(session, asked, budget)
     request = _request(settings, name, asked, data, release, split)
+    caps = checked(Budget, {"money": budget, "calls": max_calls})
+    request = request.model_copy(update={"budget": caps})
+    require_tasks(request.tasks)  # may take seconds, in which nobody else could write
+    if dry_run:
+        _show_plan(settings, engine, request, as_json)
+        return
+    if asked.architecture == CHAT:
+        require_key(asked.base_url, settings)
     if overlap:
         with reading(engine) as session:
             get_release(session, release)  # before a long run rather than after it
@@ -106,6 +131,46 @@ def _model(name: str, architecture: str, base_url: str, max_tokens: int) -> Mode
         raise HedgerowError(
             f"The model cannot be used: {problem}; see 'hedgerow benchmark --help'."
         ) from error
+
+
+def _priced(session: Session, model: ModelChoice, budget: float | None) -> ModelChoice:
+    """The model with its price, where one is known."""
+    if model.architecture != CHAT:
+        if budget is not None:
+            raise HedgerowError("Expected --budget with --architecture chat only; leave it out.")
+        return model
+    price = price_of(session, model.name)
+    if price is None and budget is not None:
+        raise no_price(model.name)
+    return model.model_copy(update={"price": price or Price()})
+
+
+def _show_plan(
+    settings: Settings, engine: Engine, request: BenchmarkRequest, as_json: bool
+) -> None:  # fmt: skip
+    """What ``--dry-run`` says; what nobody knows is null."""
+    with reading(engine) as session:
+        data = [
+            require_data(session, settings.data_folder, choice) for choice in request.benchmarks
+        ]
+        plan = plan_benchmarks(session, settings, request.models, data)
+    (model,) = plan.models
+    result = {
+        "items": plan.items, "questions": plan.questions, "texts": plan.texts,
+        "unknown": list(plan.unknown), "seconds": model.seconds if plan.items else None,
+        "chat": model.chats._asdict() if model.chats and plan.items else None,
+    }  # fmt: skip
+    show(result, as_json, *(f"{name}: {value}" for name, value in _told(result).items()))
+
+
+def _told(result: dict[str, Any]) -> dict[str, Any]:
+    """The same for people: rounded, without what is not known."""
+    flat = result | (result["chat"] or {})
+    return {
+        name.replace("_", " "): f"{value:,.4g}" if isinstance(value, float) else value
+        for name, value in flat.items()
+        if name != "chat" and value not in (None, [])
+    }
 
 
 def _request(

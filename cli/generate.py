@@ -13,7 +13,7 @@ from cli.terminal import AsJson, show
 from curation.generation.addresses import require_key
 from curation.generation.estimate import Estimate, estimate
 from curation.generation.overview import source_ids
-from curation.generation.prices import price_of
+from curation.generation.prices import no_price, price_of
 from curation.generation.prompts import seed_prompts
 from curation.generation.request import (
     KIND,
@@ -109,10 +109,7 @@ def generate(
         seed_prompts(session)
         price = price_of(session, model)
         if price is None and budget is not None and provider == "openai":
-            raise HedgerowError(
-                f"A cap in money needs a price, and none is known for '{model}'; set it with "
-                "'hedgerow prices set', or cap the calls with --max-calls."
-            )
+            raise no_price(model)
         request = _chosen(
             session, checked_request(values | {"price": price or Price()}), source, prompts or []
         )

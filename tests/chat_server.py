@@ -188,6 +188,7 @@ class ChatServer:
             completion = _completion(request, prompt, texts, finish, fault)
             if not fault and (said := self.says(prompt)) is not None:
                 completion["choices"][0]["message"]["content"] = said
+                completion["usage"]["completion_tokens"] = len(said.split())
             await _json(send, 200, completion)
 
     @staticmethod

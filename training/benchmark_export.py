@@ -18,16 +18,20 @@ HEAD = [
 def as_table(
     lines: Sequence[Line], columns: Sequence[Column]
 ) -> tuple[list[str], list[tuple[Any, ...]]]:
-    """A head and rows; scores, intervals and differences in points to two decimals."""
+    """A head and rows; scores, intervals and differences in points to two decimals.
+
+    The data of a published score are its paper's, whatever those of the column are.
+    """
     by_key = {column.key: column for column in columns}
     found = []
     for line, row in zip(lines, cells(lines, list(by_key)), strict=True):
         for key, cell in row.items():
             column = by_key[key]
+            where, items = (line.source, "") if line.published else (column.data, column.n or "")
             low, high = (cell.interval.low, cell.interval.high) if cell.interval else (None, None)
             found.append(
                 (line.model, "published" if line.published else "measured", column.title,
-                 column.data, column.n or "", column.metric, _rounded(cell.score), _rounded(low),
+                 where, items, column.metric, _rounded(cell.score), _rounded(low),
                  _rounded(high), cell.place, line.base, _rounded(cell.delta))
             )  # fmt: skip
     return list(HEAD), found

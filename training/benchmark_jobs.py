@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Sequence
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from curation.encoders import encoder_folder
 from db.execution import RunContext
 from db.models import BenchmarkResult
 from training.benchmark_data import OpenData
 from training.benchmark_models import GENERAL, Found, inner_model
+from training.benchmark_paces import took, units, weight_of
+from training.benchmark_sizes import size_of
 from training.benchmarks import general
-from training.benchmarks.benchmark import Result
+from training.benchmarks.benchmark import Benchmark, Result
 from training.benchmarks.general import SUITES
 from training.benchmarks.measure import measure
+from training.benchmarks.scorers.chat import Chat
 from training.benchmarks.scorers.encoders import Cross
 from training.benchmarks.scorers.scorer import Scorer
 from training.benchmarks.statistics import interval
@@ -105,18 +110,47 @@ def negation_job(opened: OpenData) -> Job:
     data_hash = benchmark.data_hash()
 
     def run(scorer: Scorer, found: Found, step: Step) -> BenchmarkResult:
+        watch = _Watch(scorer)
         result = measure(benchmark, scorer, on_progress=step)
+        spent = watch.took(benchmark, found)
         context = step.context
         name = f"{benchmark.id}-{data_hash[:16]}-{_digest(found)}.jsonl"
         write_result(result, context.folder / name)
-        return _row(context, found, result, opened, file=f"{context.run.folder}/{name}")
+        file = f"{context.run.folder}/{name}"
+        return _row(context, found, result, opened, file=file, spent=spent)
 
     return Job(benchmark.id, benchmark.title, len(benchmark.items), data_hash, run)
 
 
+class _Watch:
+    """What measuring takes, from now on."""
+
+    def __init__(self, scorer: Scorer) -> None:
+        self._scorer = scorer
+        self._since = time.monotonic()
+        self._before = self._said()
+
+    def _said(self) -> tuple[int, int]:
+        """Prompts that a chat model was asked, and tokens of its answers."""
+        if not isinstance(self._scorer, Chat):
+            return 0, 0
+        account = self._scorer.account
+        return self._scorer.asked, account.tokens_out if account else 0
+
+    def took(self, benchmark: Benchmark[Any], found: Found) -> dict[str, float]:
+        seconds = time.monotonic() - self._since
+        asked, tokens = (now - then for now, then in zip(self._said(), self._before, strict=True))
+        if isinstance(self._scorer, Chat):
+            return took(asked, seconds, tokens_out=tokens)
+        work = units(size_of(benchmark), found.architecture)
+        weight = weight_of(encoder_folder(found.place)) if found.place else 0.0
+        return took(work, seconds, weight=weight)
+
+
 def _row(
-    context: RunContext, found: Found, result: Result, opened: OpenData, *, file: str
-) -> BenchmarkResult:
+    context: RunContext, found: Found, result: Result, opened: OpenData, *, file: str,
+    spent: Mapping[str, float],
+) -> BenchmarkResult:  # fmt: skip
     summary = result.summary
     parts = summary["breakdowns"].items()
     summary |= {
@@ -124,6 +158,7 @@ def _row(
         "kind": result.kind,
         "interval": interval(result)._asdict(),
         "origin": opened.origin,
+        "took": dict(spent),
     }
     return BenchmarkResult(
         run_id=context.run.id or 0, kind=NEGATION, benchmark=result.benchmark, model=found.name,

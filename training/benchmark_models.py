@@ -11,10 +11,11 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator, model_valida
 from sqlmodel import Session
 
 from curation.encoders import encoder_folder
-from curation.generation.request import ModelRequest
+from curation.generation.request import Budget, ModelRequest, Price
 from curation.generation.run import chat_model
 from db.errors import HedgerowError
 from db.settings import Settings
+from training.benchmarks.scorers.account import Account
 from training.benchmarks.scorers.chat import Chat
 from training.benchmarks.scorers.encoders import BiEncoder, Cross, Sparse
 from training.benchmarks.scorers.late import Late, TokenMatrix
@@ -46,6 +47,7 @@ class ModelChoice(BaseModel):
         architecture: one of `ARCHITECTURES`; '' for what the model's files say.
         base_url: of a chat model's server; '' for the environment's, else OpenAI's.
         max_tokens: of a chat model's answer; one that thinks aloud first needs thousands.
+        price: of a chat model, as it was when the run was requested.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -54,6 +56,7 @@ class ModelChoice(BaseModel):
     architecture: str = ""
     base_url: str = Field(default="", max_length=500)
     max_tokens: int = Field(default=500, ge=16, le=32_000)
+    price: Price = Price()
 
     @field_validator("architecture")
     @classmethod
@@ -137,24 +140,37 @@ def find_model(session: Session, settings: Settings, choice: ModelChoice) -> Fou
     return Found(choice, choice.name, architecture, hash_, place.name)
 
 
-def scorer_of(found: Found, settings: Settings, *, folder: Path | None = None) -> Scorer:
+ACCOUNT = "spent.txt"
+"""In the folder of a run."""
+
+
+def scorer_of(
+    found: Found, settings: Settings, *, folder: Path | None = None, budget: Budget | None = None
+) -> Scorer:
     """Load the model.
 
     Args:
-        folder: of a run; there a chat model's answers are kept, so that none is paid for twice.
+        folder: of a run; there a chat model's answers are kept, so that none is paid for twice,
+            and what they cost.
+        budget: at which the run pauses.
 
     Raises:
         HedgerowError: it can't be loaded, or has another architecture.
     """
     if found.architecture == CHAT:
-        memory = folder / f"answers-{_digest(found.choice)}.txt" if folder else None
-        return Chat(chat_model(found.choice.request(), settings), memory=memory)
+        model = chat_model(found.choice.request(), settings)
+        if folder is None:
+            return Chat(model)
+        account = Account(folder / ACCOUNT, found.choice.price, budget or Budget())
+        memory = folder / f"answers-{_digest(found.choice)}.txt"
+        return Chat(model, memory=memory, account=account)
     return load_scorer(found.place, found.architecture)
 
 
 def _digest(choice: ModelChoice) -> str:
-    """What tells chat models apart."""
-    return hashlib.sha256(choice.model_dump_json().encode()).hexdigest()[:12]
+    """What tells chat models apart; the same answers at another price are the same."""
+    asked = choice.model_dump_json(exclude={"price"})
+    return hashlib.sha256(asked.encode()).hexdigest()[:12]
 
 
 def inner_model(scorer: Scorer) -> Any:

@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict
 from sqlalchemy import select
 from sqlmodel import Session, col
 
+from curation.generation.request import Budget
 from db.engine import reading, writing
 from db.errors import HedgerowError
 from db.execution import RunContext
@@ -20,6 +21,7 @@ from db.settings import Settings
 from training.benchmark_data import DataChoice, open_data, require_data
 from training.benchmark_jobs import Job, Step, general_jobs, negation_job, stopping
 from training.benchmark_models import (
+    CHAT,
     GENERAL,
     Found,
     ModelChoice,
@@ -28,6 +30,7 @@ from training.benchmark_models import (
     scorer_of,
 )
 from training.benchmarks.general import SUITES
+from training.benchmarks.general_names import require_tasks
 from training.benchmarks.scorers.scorer import Scorer
 from training.devices import device_to_oneself, free_memory, share_the_processor
 
@@ -42,6 +45,7 @@ class BenchmarkRequest(BaseModel):
     Attributes:
         suites: of mteb's tasks, names in ``general.SUITES``.
         tasks: single ones, by mteb's names.
+        budget: for the chat models; where it is spent, the run pauses.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -50,6 +54,7 @@ class BenchmarkRequest(BaseModel):
     benchmarks: tuple[DataChoice, ...] = ()
     suites: tuple[str, ...] = ()
     tasks: tuple[str, ...] = ()
+    budget: Budget = Budget()
 
 
 def request_benchmarks(
@@ -59,7 +64,7 @@ def request_benchmarks(
 
     Raises:
         HedgerowError: no model or nothing to measure, no such model folder, benchmark, suite,
-            file or release, or none of the models can do mteb's tasks.
+            task, file or release, or none of the models can do mteb's tasks.
     """
     models = list(dict.fromkeys(clean_model(session, model) for model in request.models))
     data = [require_data(session, settings.data_folder, choice) for choice in request.benchmarks]
@@ -69,12 +74,14 @@ def request_benchmarks(
         raise HedgerowError("Expected at least one benchmark, found none; choose one.")
     for name in request.suites:
         _require_suite(name)
+    require_tasks(request.tasks)
     general_asked = bool(request.suites or request.tasks)
     if general_asked and not any(model.architecture in ("", *GENERAL) for model in models):
         raise HedgerowError(
             "Expected a model that embeds texts for mteb's tasks, found none; choose another "
             "model, or leave them out."
         )
+    models.sort(key=lambda model: model.architecture == CHAT)  # a spent budget stops no other
     whole = request.model_copy(
         update={"models": tuple(models), "benchmarks": tuple(dict.fromkeys(data))}
     )
@@ -105,6 +112,7 @@ def work(context: RunContext) -> dict[str, Any]:
 
     Raises:
         HedgerowError: something could not be measured.
+        RunPaused: the budget of the chat models is spent; what was answered is kept.
     """
     share_the_processor()
     request = BenchmarkRequest.model_validate(context.parameters)
@@ -168,7 +176,9 @@ class _Work:
             return
         with self._device(number, choice):
             self._say(number, f"{found.title}: loading it.")
-            scorer = scorer_of(found, self.context.settings, folder=self.context.folder)
+            scorer = scorer_of(
+                found, self.context.settings, folder=self.context.folder, budget=self.request.budget
+            )
             with stopping(scorer, self.context.check):
                 for job in todo:
                     self._job(number, found, job, scorer)

@@ -96,6 +96,23 @@ def lines(
     return made + (_reference(columns(rows)) if reference else [])
 
 
+def unlike_published(lines: Sequence[Line], columns: Sequence[Column]) -> list[str]:
+    """Titles of the columns that have published numbers, and data that may be others.
+
+    Data count as the published ones where there are as many items as papers report on.
+    """
+    filled = {key for line in lines if line.published for key in line.scores}
+    sizes = {entry.id: entry.published_items for entry in BENCHMARKS}
+    unlike = [
+        column.title
+        for column in columns
+        if column.key in filled
+        and column.benchmark in sizes
+        and column.n != (sizes[column.benchmark] or -1)
+    ]
+    return list(dict.fromkeys(unlike))
+
+
 class Point(NamedTuple):
     """A model in the scatter: what it understands of negation, and what it is good for elsewhere.
 

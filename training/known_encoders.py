@@ -132,6 +132,16 @@ def _folder_here(name: str) -> Path | None:
         return None
 
 
+def folder_of(session: Session, settings: Settings, name: str) -> Path | None:
+    """The folder with the files of a model, without asking the network; None if they are not here.
+
+    Raises:
+        HedgerowError: a folder that is missing.
+    """
+    place = place_of(session, settings, name)
+    return Path(place.name) if place.fingerprint else _folder_here(name)
+
+
 def folder_fingerprint(folder: Path) -> str:
     """The fingerprint of a model folder, computed anew only when one of its files has changed."""
     try:

@@ -5,8 +5,7 @@ from sqlalchemy import update
 from sqlmodel import Session, col
 
 from curation.generation.estimate import TRIAL
-from curation.generation.judge_request import KIND as JUDGE_KIND
-from curation.generation.request import KIND, Budget, GenerationRequest
+from curation.generation.request import Budget, GenerationRequest
 from db.errors import HedgerowError
 from db.models import Run
 from db.runs import STOPPED, get_run
@@ -57,7 +56,7 @@ def change_budget(session: Session, run_id: int, budget: Budget) -> None:
         HedgerowError: it is under way or done, or asks no model.
     """
     run = get_run(session, run_id)
-    if run.kind not in (KIND, JUDGE_KIND) or run.state not in STOPPED:
+    if "budget" not in run.parameters or run.state not in STOPPED:
         raise HedgerowError(
             f"Expected a run that asks a model and has stopped before its end, found run {run_id} "
             f"({run.kind}, {run.state}); pause it first."

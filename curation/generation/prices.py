@@ -52,6 +52,14 @@ def price_of(session: Session, model: str) -> Price | None:
     return known[max(names, key=len)]
 
 
+def no_price(model: str) -> HedgerowError:
+    """What to raise where money is capped and nobody knows what the model charges."""
+    return HedgerowError(
+        f"A cap in money needs a price, and none is known for '{model}'; set it with 'hedgerow "
+        "prices set', or cap the calls with --max-calls."
+    )
+
+
 def set_price(session: Session, model: str, price: Price | None) -> None:
     """Store the project's own price of a model; None takes it back.
 

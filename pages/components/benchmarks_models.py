@@ -1,13 +1,14 @@
 """Choosing the models that benchmarks are run with."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import streamlit as st
 
 from curation.encoders import DEFAULT_ENCODER
+from curation.generation.request import Budget, Price
 from db.engine import reading
-from pages.components import generate_key, generate_model, project
+from pages.components import generate_cost, generate_key, generate_model, project
 from training.benchmark_models import BASELINES, CHAT
 from training.benchmarks.scorers.loading import KINDS
 from training.known_encoders import list_encoders, newest_trained
@@ -22,8 +23,15 @@ _HELP = (
 )
 
 
-def choose() -> list[dict[str, Any]]:
-    """Draw the boxes; gives the values of a `ModelChoice` for each model that is chosen."""
+class Chosen(NamedTuple):
+    """The values of a `ModelChoice` for each model, and the caps of a chat model."""
+
+    models: list[dict[str, Any]]
+    budget: Budget
+
+
+def choose() -> Chosen:
+    """Draw the boxes."""
     with reading(project.engine()) as session:
         names = list_encoders(session)
         newest = newest_trained(session)
@@ -43,7 +51,10 @@ def choose() -> list[dict[str, Any]]:
             help="Asked with the prompts of HedgeTriple; in mteb's tasks it takes no part.",
         )  # fmt: skip
     found += [{"architecture": name} for name in baselines]
-    return found + (_chat() if with_chat else [])
+    if not with_chat:
+        return Chosen(found, Budget())
+    asked, budget = _chat()
+    return Chosen(found + asked, budget)
 
 
 def _with_architectures(names: Sequence[str]) -> list[dict[str, Any]]:
@@ -65,7 +76,7 @@ def _with_architecture(name: str) -> dict[str, Any]:
     return {"name": name, "architecture": "" if chosen == AS_ITS_FILES_SAY else chosen}
 
 
-def _chat() -> list[dict[str, Any]]:
+def _chat() -> Chosen:
     with st.container(border=True, key="bench-chat-model"):
         values = generate_model.model()
         tokens = st.number_input(
@@ -73,13 +84,16 @@ def _chat() -> list[dict[str, Any]]:
             persist_state="session", help="A model that thinks aloud first needs thousands.",
         )  # fmt: skip
         generate_key.draw(values["base_url"], place="-bench")
+        price = generate_cost.price(values["model"]) if values["model"] else Price()
+        budget = generate_cost.budget()
     if not values["model"]:
         st.text("Name the chat model, or leave it out.")
-        return []
+        return Chosen([], budget)
     if generate_key.lacks(values["base_url"]):
         st.text("OpenAI answers nobody without a key: type one in, or name another address.")
-        return []
-    return [
-        {"name": values["model"], "architecture": CHAT, "base_url": values["base_url"],
-         "max_tokens": int(tokens)}
-    ]  # fmt: skip
+        return Chosen([], budget)
+    model = {
+        "name": values["model"], "architecture": CHAT, "base_url": values["base_url"],
+        "max_tokens": int(tokens), "price": price.model_dump(),
+    }  # fmt: skip
+    return Chosen([model], budget)

@@ -14,7 +14,14 @@ from pages.components.benchmarks_table import Head
 from training.benchmark_export import as_table, titles
 from training.benchmark_models import BASELINES
 from training.benchmark_results import Scored, bases, newest
-from training.benchmark_table import NEGATION_COLUMN, Column, columns, lines, points
+from training.benchmark_table import (
+    NEGATION_COLUMN,
+    Column,
+    columns,
+    lines,
+    points,
+    unlike_published,
+)
 from training.benchmarks.catalogue import NEGATION_AVERAGE
 from training.benchmarks.tables import Line, latex
 
@@ -89,6 +96,9 @@ def _table(made: Sequence[Line], found: Sequence[Column]) -> None:
     if any(line.base for line in made):
         said += " Beside it: the difference to the model that it was trained from."
     st.caption(said)
+    note = _note(made, found)
+    if note:
+        st.caption(note)
     with st.container(horizontal=True):
         st.download_button(
             "CSV", lambda: csv_bytes(*as_table(made, found)), "hedgerow-benchmarks.csv",
@@ -96,10 +106,21 @@ def _table(made: Sequence[Line], found: Sequence[Column]) -> None:
             on_click="ignore", help="One row a score, with its interval, data and base model.",
         )  # fmt: skip
         st.download_button(
-            "LaTeX", lambda: latex(made, names).encode(), "hedgerow-benchmarks.tex",
+            "LaTeX", lambda: latex(made, names, caption=note).encode(), "hedgerow-benchmarks.tex",
             "application/x-tex", key="bench-latex", type="tertiary", icon=":material/download:",
             on_click="ignore", help="The table as above; needs the package booktabs.",
         )  # fmt: skip
+
+
+def _note(made: Sequence[Line], found: Sequence[Column]) -> str:
+    """A word where published numbers stand in the columns of other data."""
+    others = unlike_published(made, found)
+    if not others:
+        return ""
+    return (
+        "Published numbers are of the papers' own full data; the data measured here for "
+        f"{' and '.join(others)} may be others: compare with care."
+    )
 
 
 def _below(column: Column) -> tuple[str, ...]:

@@ -1,10 +1,11 @@
 """Running benchmarks: which models with which, what is under way, and what has ended."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import streamlit as st
 
+from curation.generation.request import Budget
 from curation.generation.run import checked
 from db.engine import reading, writing
 from db.errors import HedgerowError
@@ -13,26 +14,24 @@ from db.runs import UNFINISHED, list_runs
 from pages.components import (
     background,
     benchmarks_data,
+    benchmarks_general,
     benchmarks_models,
+    caps,
     errors,
     generate_key,
     project,
     run_view,
     signin,
 )
+from pages.components.benchmarks_general import General
+from pages.components.benchmarks_promise import promise
 from pages.components.benchmarks_words import SCORES, SECTION
 from training.benchmark_data import DataChoice
 from training.benchmark_models import CHAT, ModelChoice
+from training.benchmark_plan import plan_benchmarks
 from training.benchmark_runs import KIND, BenchmarkRequest, request_benchmarks
 from training.benchmarks.catalogue import benchmark
-from training.benchmarks.general import SUITES
-
-SUITE_NOTES: Mapping[str, str] = {
-    "quick": "minutes on two cores; the smallest of each kind",
-    "lite": "the 16 data sets of HedgeTriple's Table 2",
-    "nano": "retrieval with 50 queries each",
-    "full": "the 56 data sets of its Table 1; takes a GPU, or days",
-}
+from training.benchmarks.general_names import require_tasks
 
 SHOWN_RUNS = 20
 
@@ -68,6 +67,9 @@ def _few(names: Sequence[str]) -> str:
 
 def _ended(run: Run) -> None:
     """What the newest run came to; where it failed, why, and how it goes on."""
+    if run.state == RunState.PAUSED:
+        _paused(run)
+        return
     if run.state != RunState.DONE:
         run_view.stopped(run, again=lambda: _again(run), label="Measure what is missing")
         return
@@ -84,13 +86,31 @@ def _ended(run: Run) -> None:
         st.button("Show the scores", key=f"bench-show-{run.id}", on_click=_to_scores)
 
 
+def _paused(run: Run) -> None:
+    """A run whose caps are reached: what it has, and higher ones with which it goes on."""
+    with st.container(border=True, key=f"bench-paused-{run.id}"):
+        st.text(f"Run {run.id}: {title(run)}")
+        st.text(f"{run.message} Every answer is kept; resuming asks for the rest.")
+        budget = caps.boxes(run)
+        for model in BenchmarkRequest.model_validate(run.parameters).models:
+            if model.architecture == CHAT:
+                generate_key.draw(model.base_url, place=f"-{run.id}")
+        st.button(
+            "Resume", key=f"again-{run.id}", type="primary", icon=":material/play_arrow:",
+            on_click=_again, args=(run, budget),
+        )  # fmt: skip
+        run_view.log(run)
+
+
 def _to_scores() -> None:
     st.session_state[SECTION] = SCORES
 
 
-def _again(run: Run) -> None:
-    """Carry a stopped run out again; a chat model's key goes with it."""
+def _again(run: Run, budget: Budget | None = None) -> None:
+    """Carry a stopped run out again, with other caps perhaps; a chat model's key goes with it."""
     try:
+        if budget is not None:
+            caps.apply(run, budget)
         request = BenchmarkRequest.model_validate(run.parameters)
         background.start_again(run, _keys(request.models))
     except HedgerowError as error:
@@ -107,65 +127,56 @@ def _keys(models: Sequence[ModelChoice]) -> dict[str, str]:
 
 
 def _box(*, busy: bool) -> None:
-    """The choices, what they come to in one sentence, and the button."""
+    """The choices, what they come to, and the button."""
     with st.container(border=True, key="bench-who"):
         st.header("Models", anchor=False)
-        models = benchmarks_models.choose()
+        models, budget = benchmarks_models.choose()
     st.header("Negation", anchor=False)
     data = benchmarks_data.choose()
     with st.container(border=True, key="bench-general"):
         st.header("General ability", anchor=False)
-        suites = _suites()
+        general = benchmarks_general.choose()
     with st.container(border=True, key="bench-start-box"):
         with st.container(horizontal=True, vertical_alignment="center"):
             st.button(
                 "Run", key="bench-start", type="primary", icon=":material/play_arrow:",
-                disabled=not models or not (data or suites), on_click=_start,
-                args=(models, data, suites),
+                disabled=not models or not (data or general.number), on_click=_start,
+                args=(models, data, general, budget),
             )  # fmt: skip
-            st.text(_promise(len(models), data, suites, busy=busy), width="stretch")
+            st.text(_promise(models, data, general, budget, busy=busy), width="stretch")
         if problem := st.session_state.pop(_PROBLEM, ""):
             errors.show(problem, key="bench-start")
 
 
-def _suites() -> list[str]:
-    st.text(
-        "Tasks of the Massive Text Embedding Benchmark (English) by the mteb package; their data "
-        "come from the model hub, or from its cache."
-    )
-    chosen: list[str] = st.multiselect(
-        "Suites", list(SUITES), key="bench-suites", placeholder="None", persist_state="session"
-    )
-    for name in chosen:
-        st.text(f"{name}: {len(SUITES[name])} tasks, {SUITE_NOTES[name]}.")
-    return chosen
-
-
-def _promise(models: int, data: Sequence[DataChoice], suites: Sequence[str], *, busy: bool) -> str:
-    """What the click will do."""
-    tasks = len({task for name in suites for task in SUITES[name]})
+def _promise(
+    models: Sequence[dict[str, Any]], data: Sequence[DataChoice], general: General, budget: Budget,
+    *, busy: bool,
+) -> str:  # fmt: skip
+    """What the click will do and take, or what is missing."""
     if not models:
         return "Choose at least one model."
-    if not (data or tasks):
-        return "Tick at least one benchmark, or choose a suite."
-    parts = []
-    if data:
-        parts.append(f"{len(data)} benchmark{'' if len(data) == 1 else 's'}")
-    if tasks:
-        parts.append(f"{tasks} task{'' if tasks == 1 else 's'} of mteb")
-    wait = " Waits until the run under way has ended." if busy else ""
-    return (
-        f"Measures {models} model{'' if models == 1 else 's'} with {' and '.join(parts)}. Each "
-        "model is loaded once and every result is stored as soon as it is there; you can close the "
-        f"browser meanwhile.{wait}"
-    )
+    if not (data or general.number):
+        return "Tick at least one benchmark, or choose a suite or a task."
+    try:
+        chosen = [checked(ModelChoice, values) for values in models]
+    except HedgerowError as error:
+        return str(error)
+    with reading(project.engine()) as session:
+        plan = plan_benchmarks(session, project.settings(), chosen, data)
+    return promise(plan, benchmarks=len(data), general=general, budget=budget, busy=busy)
 
 
-def _start(models: list[dict[str, Any]], data: list[DataChoice], suites: list[str]) -> None:
+def _start(
+    models: list[dict[str, Any]], data: list[DataChoice], general: General, budget: Budget
+) -> None:
     """Store the run and start its process; a problem is told beside the button."""
     try:
         chosen = tuple(checked(ModelChoice, values) for values in models)
-        request = BenchmarkRequest(models=chosen, benchmarks=tuple(data), suites=tuple(suites))
+        request = BenchmarkRequest(
+            models=chosen, benchmarks=tuple(data), suites=general.suites, tasks=general.tasks,
+            budget=budget,
+        )  # fmt: skip
+        require_tasks(request.tasks)  # may take seconds, in which nobody else could write
         with writing(project.engine()) as session:
             run = request_benchmarks(
                 session, project.settings(), request, requested_by=signin.reviewer_id()

@@ -64,7 +64,7 @@ def _published(rows: Sequence[Markup], columns: int) -> Markup:
         return _NOTHING
     return Markup(
         '<tbody class="hg-published"><tr><th colspan="{}" scope="rowgroup">Published, not measured '
-        "here</th></tr>{}</tbody>"
+        "here: on the papers' own data</th></tr>{}</tbody>"
     ).format(columns + 1, join(rows))
 
 

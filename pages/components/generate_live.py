@@ -6,7 +6,6 @@ import streamlit as st
 
 from curation.generation.answers import Problem
 from curation.generation.calls import count_calls
-from curation.generation.choices import change_budget
 from curation.generation.doubles import check_alone
 from curation.generation.overview import Progress, Spent, Trouble, last_troubles, progress
 from curation.generation.prices import dollars
@@ -15,8 +14,7 @@ from db.engine import reading, writing
 from db.errors import HedgerowError
 from db.models import CallState, Run, RunState
 from db.runs import UNFINISHED, list_runs, request_cancel
-from pages.components import background, errors, generate_key, kept, project, run_view
-from pages.components.generate_cost import LEAST_CAP
+from pages.components import background, caps, errors, generate_key, kept, project, run_view
 from pages.components.generate_words import title as title
 
 LOOKED_AT = 50
@@ -121,7 +119,7 @@ def _left(run: Run) -> int:
 def _way_on(run: Run) -> None:
     """The budget of a stopped run, and the buttons that resume or cancel it."""
     other = at_work(run.kind)
-    budget = _budget(run)
+    budget = caps.boxes(run)
     if run.parameters["provider"] == "openai":
         generate_key.draw(run.parameters["base_url"], f"-{run.id}")
     with st.container(horizontal=True):
@@ -156,38 +154,17 @@ def _why(run: Run) -> str:
     return f"{run.message or 'Paused.'} {kept}"
 
 
-def _budget(run: Run) -> Budget:
-    caps = Budget(**run.parameters["budget"])
-    row = st.container(horizontal=True)
-    money = row.number_input(
-        "Pause at (US$)", LEAST_CAP, value=caps.money, step=1.0, format="%g",
-        placeholder="No cap", key=f"generate-money-{run.id}",
-    )  # fmt: skip
-    calls = row.number_input(
-        "Pause at (calls)", 1, value=caps.calls, step=100, placeholder="No cap",
-        key=f"generate-calls-{run.id}", help="Those made so far count.",
-    )  # fmt: skip
-    return Budget(money=money, calls=calls)
-
-
 def _resume(run: Run, budget: Budget) -> None:
     """Go on with a run. What was typed last is read from its boxes."""
-    state = st.session_state
-    budget = Budget(
-        money=state.get(f"generate-money-{run.id}", budget.money),
-        calls=state.get(f"generate-calls-{run.id}", budget.calls),
-    )
     try:
-        if budget != Budget(**run.parameters["budget"]):
-            with writing(project.engine()) as session:
-                change_budget(session, run.id or 0, budget)
+        caps.apply(run, budget)
         if run.kind == KIND:
             with reading(project.engine()) as session:
                 check_alone(session, run.id or 0)
         kept.forget()  # what is left to generate is another count afterwards
         background.start_again(run, generate_key.environment(run.parameters["base_url"]))
     except HedgerowError as error:
-        state[_PROBLEM] = str(error)
+        st.session_state[_PROBLEM] = str(error)
 
 
 def _cancel(run_id: int) -> None:

@@ -165,6 +165,8 @@ def why(run: Run) -> str:
         return f"Run {run.id} failed: {run.message}"
     if run.state == RunState.CANCELLED:
         return f"Run {run.id} was cancelled; it left no result."
+    if run.state == RunState.PAUSED:
+        return f"Run {run.id}: {run.message or 'Paused.'}"
     return (
         f"Run {run.id} was interrupted: its process{f' on {run.host}' if run.host else ''} ended "
         "before the run did."

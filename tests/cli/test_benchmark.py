@@ -45,6 +45,16 @@ def test_a_benchmark_answers_what_the_contract_says(tiny_encoder: Path, sample: 
     assert "TF-IDF" in said("benchmarks").splitlines()[1]
 
 
+def test_a_dry_run_says_what_it_takes_and_measures_nothing(sample: str) -> None:
+    chat = ["--architecture", "chat", "--model", "gpt-4o-mini", "--max-tokens", "100"]
+    answer = ask("benchmark", "semantoneg", "--data", sample, *chat, "--budget", "5", "--dry-run")
+    assert (answer["items"], answer["texts"], answer["chat"]["prompts"]) == (6, 12, 18)
+    assert 0 < answer["chat"]["cost"] < answer["chat"]["most"]
+    shown = said("benchmark", "semantoneg", "--architecture", "random", "--dry-run")
+    assert "items: 6" in shown and "prompts" not in shown
+    assert ask("benchmarks") == {"results": []}
+
+
 def test_a_suite_of_ones_own_sentences_is_written_and_measured(tmp_path: Path) -> None:
     forms = write_table(tmp_path / "own.tsv", "original\tnegation\tantonym\tboth", SENTENCES)
     out = tmp_path / "suite.jsonl"
@@ -64,6 +74,9 @@ def test_a_suite_of_ones_own_sentences_is_written_and_measured(tmp_path: Path) -
         (["nevir", "--model", "x", "--architecture", "lstm"], "there are the architectures"),
         (["semantoneg", "--architecture", "random"], "SemAntoNeg is not on the model hub"),
         (["mteb:quick", "--architecture", "tf-idf"], "a model that embeds texts"),
+        (["nevir", "--architecture", "random", "--budget", "1"], "--architecture chat only"),
+        (["nevir", "--architecture", "chat", "--model", "x", "--budget", "1"], "needs a price"),
+        (["nevir", "--architecture", "chat", "--model", "x"], "answers nobody without a key"),
         (["mteb:quick", "--model", "x", "--data", "y"], "Expected no --data"),
         (["hedgerow", "--architecture", "random"], "There is no release yet"),
     ],

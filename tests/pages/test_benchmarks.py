@@ -13,6 +13,7 @@ from streamlit.testing.v1 import AppTest
 
 from curation.release import create_release
 from db.engine import reading, writing
+from db.errors import HedgerowError
 from db.models import Encoder, Run, RunState, Split
 from db.runs import list_runs
 from db.settings import load_settings
@@ -23,6 +24,7 @@ from tests.pages.conftest import ROOT, TIMEOUT
 from tests.training.benchmarks.samples import semantoneg_rows, write_lines
 from training.benchmark_data import kept_data
 from training.benchmark_runs import KIND
+from training.benchmarks import general_names
 from training.benchmarks.benchmark import Result
 from training.benchmarks.general import QUICK
 from training.benchmarks.own import Hedgerow
@@ -78,7 +80,7 @@ def measured(app_engine: Engine, tmp_path: Path) -> Engine:
 
 def test_where_nothing_is_measured_every_section_says_what_to_do(app_engine: Engine) -> None:
     test = page()
-    assert "Tick at least one benchmark, or choose a suite." in told(test)
+    assert "Tick at least one benchmark, or choose a suite or a task." in told(test)
     assert test.button("bench-start").disabled
     for section in (SCORES, ITEMS):
         assert "choose models and benchmarks under Run" in told(page(section))
@@ -104,7 +106,11 @@ def test_a_file_is_kept_and_a_click_starts_a_run_on_it(
     assert kept.name == "my.jsonl"
     test.pills("bench-baselines").set_value(["tf-idf"]).run()
     test.multiselect("bench-suites").set_value(["quick"]).run()
-    assert f"2 models with 1 benchmark and {len(QUICK)} tasks of mteb" in told(test)
+    assert (
+        "2 models with 1 benchmark (6 items, 6 questions, 12 texts) and "
+        f"{len(QUICK)} tasks of mteb (minutes with a small encoder on two cores)." in told(test)
+    )
+    assert "The benchmarks take less than a minute with all-MiniLM-L6-v2." in told(test)
     test.button("bench-start").click().run()
     assert not test.exception
     with reading(app_engine) as session:
@@ -116,6 +122,75 @@ def test_a_file_is_kept_and_a_click_starts_a_run_on_it(
     test.button("bench-start").click().run()
     assert f"Run {run.id} measures just that already" in told(test)
     assert len(started) == 1
+
+
+def test_single_tasks_are_measured_once_and_an_unknown_one_is_refused(
+    app_engine: Engine, started: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    test = page()
+    test.multiselect("bench-suites").set_value(["quick"]).run()
+    tasks = test.multiselect("bench-tasks")
+    assert "ArguAna" in tasks.options and list(tasks.options) == sorted(tasks.options)
+    tasks.set_value(["ArguAna", "SummEval"]).run()
+    assert "SummEval: in a chosen suite already; measured once." in told(test)
+    assert f"{len(QUICK) + 1} tasks of mteb" in told(test)
+    test.button("bench-start").click().run()
+    with reading(app_engine) as session:
+        (run,) = list_runs(session, kind=KIND)
+    assert (run.parameters["suites"], run.parameters["tasks"]) == (["quick"], ["ArguAna"])
+
+    def refuse(name: str) -> None:
+        raise HedgerowError(f"Expected a task of mteb, found {name}.")
+
+    monkeypatch.setattr(general_names, "single_task", refuse)
+    test.multiselect("bench-tasks").set_value(["ArguAna", HOSTILE]).run()
+    test.button("bench-start").click().run()
+    assert f"Expected a task of mteb, found {HOSTILE}." in told(test)
+    assert len(started) == 1
+
+
+@pytest.fixture
+def chat(app_engine: Engine) -> AppTest:
+    """The page with six items and a chat model of a server of one's own, at a price."""
+    test = uploaded(page(), "semantoneg", content())
+    test.multiselect("bench-models").set_value([]).run()
+    test.toggle("bench-chat").set_value(True).run()
+    test.text_input("generate-address").set_value("http://127.0.0.1:9/v1").run()
+    test.selectbox("generate-model").set_value("gpt-4o-mini").run()
+    assert not test.exception
+    return test
+
+
+def test_what_a_chat_model_is_asked_and_costs_is_told_before(
+    chat: AppTest, app_engine: Engine, started: list[int]
+) -> None:
+    assert "gpt-4o-mini gets 18 prompts, about 890 tokens in and 90 out, and costs" in told(chat)
+    assert "if it answers in a word" in told(chat) and "pauses" not in told(chat)
+    chat.number_input("generate-money").set_value(0.001).run()
+    assert "the run pauses if it comes at $0.0010." in told(chat)
+    chat.number_input("generate-calls").set_value(5).run()
+    chat.button("bench-start").click().run()
+    with reading(app_engine) as session:
+        (run,) = list_runs(session, kind=KIND)
+    assert run.parameters["budget"] == {"calls": 5, "money": 0.001}
+    assert run.parameters["models"][0]["price"]["prompt"] > 0
+
+
+def test_a_run_at_its_cap_goes_on_with_a_higher_one(
+    chat: AppTest, app_engine: Engine, started: list[int]
+) -> None:
+    chat.button("bench-start").click().run()
+    with writing(app_engine) as session:
+        run = session.merge(list_runs(session, kind=KIND)[0])
+        run.state, run.message = RunState.PAUSED, "Paused at the budget: 5 calls."
+        number = run.id or 0
+    test = page()
+    assert "Paused at the budget: 5 calls. Every answer is kept" in told(test)
+    test.number_input(f"generate-money-{number}").set_value(25.0).run()
+    test.button(f"again-{number}").click().run()
+    assert not test.exception and started == [number, number]
+    with reading(app_engine) as session:
+        assert list_runs(session, kind=KIND)[0].parameters["budget"]["money"] == 25.0
 
 
 def test_a_wrong_file_is_refused_in_one_sentence(app_engine: Engine) -> None:
@@ -178,6 +253,8 @@ def test_the_table_marks_the_best_and_tells_differences_to_the_base_model(
     assert "<img" not in table and "&lt;img" in table
     assert table.index("Published, not measured here") > table.index("83.3")
     assert "sentence-t5-xl" in table
+    captions = "".join(str(said.value) for said in test.caption)
+    assert "the data measured here for SemAntoNeg may be others" in captions
     test.pills("bench-papers").set_value([]).run()
     assert "sentence-t5-xl" not in html(test)
 

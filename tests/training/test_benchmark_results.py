@@ -16,6 +16,7 @@ from db.runs import create_run
 from db.settings import Settings
 from tests.databases import one_database
 from tests.training.benchmarks.running import nevir, ran, semantoneg
+from training.benchmark_export import as_table
 from training.benchmark_models import ModelChoice
 from training.benchmark_results import (
     bases,
@@ -31,6 +32,7 @@ from training.benchmark_table import (
     general_column,
     lines,
     points,
+    unlike_published,
 )
 from training.benchmarks.catalogue import NEGATION_AVERAGE
 from training.benchmarks.general import SUITES
@@ -124,6 +126,24 @@ def test_published_lines_stand_apart_beside_the_largest_data(engine: Engine) -> 
     mine = {number.score for number in published() if number.benchmark == "nevir"}
     assert {line.scores[shown[0].key] for line in reference} <= mine and len(reference) > 20
     assert latex(made, {column.key: column.title for column in shown}).count("(published)") > 20
+
+
+@one_database
+def test_published_numbers_beside_other_data_are_told_and_keep_their_own(engine: Engine) -> None:
+    with writing(engine) as session:
+        add(session, benchmark="nevir", n=1383)
+        add(session, benchmark="semantoneg", n=1383)
+        add(session, benchmark="cannot", n=77_376, data="mine.tsv")
+    with reading(engine) as session:
+        rows = newest(session)
+    shown, made = columns(rows), lines(rows, trained_from={})
+    assert unlike_published(made, shown) == ["CANNOT", "SemAntoNeg"]
+    assert unlike_published([line for line in made if not line.published], shown) == []
+    head, table = as_table(made, shown)
+    cannot = [dict(zip(head, row, strict=True)) for row in table if row[2] == "CANNOT"]
+    assert {row["data"] for row in cannot if row["source"] == "measured"} == {"mine.tsv"}
+    papers = [row for row in cannot if row["source"] == "published"]
+    assert papers and all("Table" in row["data"] and row["items"] == "" for row in papers)
 
 
 @one_database

@@ -13,6 +13,8 @@ from sqlalchemy import Engine
 from sqlalchemy.engine import URL
 
 from curation.encoders import fingerprint
+from curation.generation.choices import raise_budget
+from curation.generation.request import Budget, Price
 from curation.release import create_release
 from db.engine import create_engine, reading, writing
 from db.errors import HedgerowError
@@ -197,7 +199,7 @@ def test_a_task_of_mteb(
     import mteb
 
     models = [ModelChoice(name=str(path)) for path in (tiny_encoder, tiny_cross)]
-    result = ran(engine, settings, *models, tasks=("anything",))
+    result = ran(engine, settings, *models, tasks=("STSBenchmark",))
     assert (result["measured"], result["left_out"]) == (1, [f"{tiny_cross} (cross-encoder)"])
     ((_, row),) = results(engine).items()
     assert (row.kind, row.benchmark, row.file) == ("general", mock.metadata.name, "")
@@ -211,7 +213,7 @@ def test_a_task_of_mteb(
 def test_a_task_of_mteb_is_stopped_between_two_batches(
     engine: Engine, settings: Settings, tiny_encoder: Path, mock: Any
 ) -> None:
-    run = requested(engine, settings, ModelChoice(name=str(tiny_encoder)), tasks=("anything",))
+    run = requested(engine, settings, ModelChoice(name=str(tiny_encoder)), tasks=("STSBenchmark",))
     with pytest.raises(HedgerowError, match="was cancelled"):
         carried_out(engine, settings, run, stopping(after=mock.metadata.name))
     assert results(engine) == {}
@@ -250,6 +252,52 @@ def test_a_chat_models_answers_are_not_paid_for_twice(
     assert len(twice) <= 8, "at most those that were under way"
 
 
+PRICE = Price(prompt=0.0, completion=1_000_000.0)
+"""A dollar a token of an answer, and the server's answers have one."""
+
+
+def test_a_run_pauses_at_its_cap_keeps_every_answer_and_goes_on_with_a_higher_one(
+    engine: Engine, settings: Settings, serve_chat: Serve
+) -> None:
+    address, server = serve_chat()
+    server.says = lambda prompt: "1" if "Document 1" in prompt else f"0.{len(prompt)}"
+    chat = ModelChoice(name="some-llm", architecture="chat", base_url=address, price=PRICE)
+    run = requested(
+        engine, settings, chat, RANDOM, benchmarks=(semantoneg(settings), nevir(settings)),
+        budget=Budget(money=5.0),
+    )  # fmt: skip
+    assert [model["name"] for model in run.parameters["models"]] == ["random scores", "some-llm"]
+    with pytest.raises(
+        HedgerowError, match=r"Paused at the budget: 5 calls for \$5.00 so far; raise"
+    ):
+        carried_out(engine, settings, run)
+    assert run_of(engine, run.id or 0).state is RunState.PAUSED
+    assert sum(server.answered.values()) == 5, "none beyond the cap"
+    assert {model for model, _ in results(engine)} == {"random scores"}, "it costs nothing"
+    with pytest.raises(HedgerowError, match="Paused at the budget: 5 calls"):
+        carried_out(engine, settings, run)
+    with writing(engine) as session:
+        raise_budget(session, run.id or 0, money=100.0)
+    assert carried_out(engine, settings, run)["measured"] == 4
+    assert set(server.answered.values()) == {1}, "nothing was asked twice"
+    row = results(engine)["some-llm", "semantoneg"]
+    assert row.summary["took"]["units"] == 18 - 5 and row.summary["took"]["tokens_out"] > 0
+    spent = (settings.data_folder / run.folder / "spent.txt").read_text().splitlines()
+    assert len(spent) == sum(server.answered.values())
+
+
+def test_calls_are_capped_too(engine: Engine, settings: Settings, serve_chat: Serve) -> None:
+    address, server = serve_chat()
+    server.says = lambda prompt: "0.5"
+    chat = ModelChoice(name="some-llm", architecture="chat", base_url=address)
+    run = requested(
+        engine, settings, chat, benchmarks=(semantoneg(settings),), budget=Budget(calls=7)
+    )
+    with pytest.raises(HedgerowError, match="7 calls"):
+        carried_out(engine, settings, run)
+    assert sum(server.asked.values()) == 7
+
+
 def test_which_tokens_find_each_other(
     engine: Engine, settings: Settings, tiny_colbert: Path, tiny_encoder: Path
 ) -> None:
@@ -267,6 +315,11 @@ def test_which_tokens_find_each_other(
         ({"models": (TF_IDF,)}, "Expected at least one benchmark"),
         ({"models": (TF_IDF,), "suites": ("huge",)}, "there are quick, lite, nano, full"),
         ({"models": (TF_IDF,), "suites": ("quick",)}, "a model that embeds texts"),
+        ({"models": (TF_IDF,), "tasks": ("STSBenchmrk",)}, "'STSBenchmrk' .is it 'STSBenchmark'"),
+        ({"models": (TF_IDF,), "tasks": (" ",)}, "found an empty one"),
+        ({"models": (TF_IDF,), "tasks": ("<img src=x>",)}, "Expected a task of mteb"),
+        ({"models": (TF_IDF,), "tasks": ("CIFAR10ZeroShot",)}, "a task of English texts"),
+        ({"models": (TF_IDF,), "tasks": ("ATEC",)}, "English texts, found 'ATEC'"),
         ({"models": (ModelChoice(name="/nowhere"),), "suites": ("quick",)}, "no model folder"),
         ({"models": (TF_IDF,), "benchmarks": (DataChoice(benchmark="hedgerow"),)}, "no release"),
     ],

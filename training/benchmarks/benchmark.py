@@ -146,6 +146,8 @@ class Benchmark(ABC, Generic[Item]):
     expects: ClassVar[str]
     hub: ClassVar[str] = ""
     """Where the data lie on the model hub, as ``reading.HUB`` + owner/name/file; '' if nowhere."""
+    published_items: ClassVar[int] = 0
+    """How many items the data have that papers report on; 0 where there are several sets."""
 
     def __init__(self, items: Sequence[Item]) -> None:
         self.items = tuple(items)

@@ -50,6 +50,7 @@ class ExcluIR(Benchmark[Exclusion]):
     chance = 50.0
     asks = "relevance"
     outcomes = (RIGHT, EXCLUDED, TIED, UNANSWERED)
+    published_items = 3452
     expects = f"ExcluIR's {QUERIES}, a list of entries with RQ_rewrite and corpus_sub_index"
 
     @classmethod

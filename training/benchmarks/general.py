@@ -7,7 +7,9 @@ happens in the functions that need it.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -125,21 +127,41 @@ def tasks(names: Sequence[str]) -> list[AbsTask]:
     """These tasks; those of `ENGLISH` with its splits.
 
     Raises:
-        HedgerowError: the installed mteb lacks one of them.
+        HedgerowError: the installed mteb lacks one of them, or it is not about English texts.
     """
     mteb = _mteb()
     english = {task.metadata.name: task for task in mteb.get_benchmark(ENGLISH).tasks}
-    found = []
-    for name in names:
+    return [english[name] if name in english else single_task(name) for name in names]
+
+
+def single_task(name: str) -> AbsTask:
+    """A task by mteb's name, its English data.
+
+    Raises:
+        HedgerowError: as `tasks`.
+    """
+    mteb = _mteb()
+    task: AbsTask | None = None
+    with suppress(ValueError):  # it has no English data
         try:
-            task = english[name] if name in english else mteb.get_task(name, languages=["eng"])
-        except KeyError:
+            task = mteb.get_task(name, languages=["eng"])
+        except KeyError as error:
             raise HedgerowError(
-                f"Expected the task {name[:60]!r} in mteb {mteb.__version__}, found none; install "
-                "the version that constraints.txt names."
+                f"Expected a task of mteb {mteb.__version__}, found {name[:60]!r}{_like(error)}; "
+                "write its name as mteb does."
             ) from None
-        found.append(task)
-    return found
+    if task is None or task.metadata.modalities != ["text"]:
+        raise HedgerowError(
+            f"Expected a task of English texts, found {name[:60]!r}, which is of others; choose "
+            "another."
+        )
+    return task
+
+
+def _like(error: Exception) -> str:
+    """The name that mteb suggests for one that it does not know."""
+    found = re.search(r"Did you mean: '([^']{1,80})'", str(error))
+    return f" (is it {found[1]!r}?)" if found else ""
 
 
 def run_tasks(

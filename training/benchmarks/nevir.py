@@ -48,6 +48,7 @@ class NevIR(Benchmark[Pair]):
     outcomes = (CORRECT, NEGATED, PLAIN, ONE, REVERSED, TIED, UNANSWERED)
     expects = "NevIR as JSON Lines with q1, q2, doc1 and doc2"
     hub = f"{HUB}orionweller/NevIR/test.jsonl"
+    published_items = 1383
 
     @classmethod
     def read(cls, source: Path | str = "") -> Self:

@@ -44,6 +44,7 @@ class SemAntoNeg(Benchmark[Entry]):
     metric = "accuracy"
     chance = 100.0 / CANDIDATES
     outcomes = (*CHANGES, TIED, UNANSWERED)
+    published_items = 3152
     expects = "SemAntoNeg as JSON Lines with input, sentences (three) and label"
 
     @classmethod

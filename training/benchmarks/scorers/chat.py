@@ -16,9 +16,10 @@ import numpy as np
 
 from curation.generation.asking import FIRST_WAIT, LONGEST_WAIT, PASSING
 from curation.generation.client import ChatModel
-from curation.generation.completions import CallError
+from curation.generation.completions import CallError, Reply
 from db.errors import HedgerowError
 from training.benchmarks.benchmark import Asks, Question
+from training.benchmarks.scorers.account import Account
 from training.benchmarks.scorers.scorer import Pair, Progress, Scorer
 
 RELEVANCE = """Document 1: {first}
@@ -65,6 +66,8 @@ class Chat(Scorer):
         at_once: prompts under way.
         memory: a file to which every usable answer is added, and out of which those are taken that
             an earlier attempt has paid for; None for none. It is of one model.
+        account: of what the answers cost; None where nobody counts.
+        asked: prompts that were sent, those out of the memory left out.
         prompts, unanswered: how many distinct prompts there were, and had no usable answer.
     """
 
@@ -72,6 +75,8 @@ class Chat(Scorer):
     at_once: int = 8
     first_wait: float = FIRST_WAIT
     memory: Path | None = None
+    account: Account | None = None
+    asked: int = 0
     prompts: int = 0
     unanswered: int = 0
     _failures: int = field(default=0, init=False, repr=False)
@@ -86,6 +91,7 @@ class Chat(Scorer):
 
         Raises:
             HedgerowError: the server refuses the key or the model, or is down.
+            RunPaused: the budget is spent.
         """
         prompts = [SIMILARITY.format(first=first, second=second) for first, second in pairs]
         return np.array(self._asked(prompts, read_score, on_progress), dtype=np.float64)
@@ -94,13 +100,10 @@ class Chat(Scorer):
         self, questions: Sequence[Question], *, asks: Asks, on_progress: Progress | None = None
     ) -> list[np.ndarray]:
         """Of two documents the chosen one has 1, the other 0; else as in `score`."""
-        if asks == "similarity" or any(len(q.candidates) != 2 for q in questions):
+        if not _chooses(questions, asks):
             return super().answer(questions, asks=asks, on_progress=on_progress)
         swapped = [_swapped(*question.candidates) for question in questions]
-        prompts = [
-            RELEVANCE.format(query=text, first=candidates[other], second=candidates[not other])
-            for (text, candidates), other in zip(questions, swapped, strict=True)
-        ]
+        prompts = [_relevance(*both) for both in zip(questions, swapped, strict=True)]
         found = self._asked(prompts, read_choice, on_progress)
         return [
             np.array([math.nan] * 2 if math.isnan(choice) else [1 - chosen, chosen], dtype=float)
@@ -126,12 +129,15 @@ class Chat(Scorer):
         room = asyncio.Semaphore(self.at_once)
         known = self._remembered()
         done = 0
+        if self.account:
+            self.account.begin()
 
         async def one(prompt: str) -> float:
             nonlocal done
             if (value := known.get(_digest(prompt))) is None:
                 async with room:
                     value = await self._one(model, prompt, read)
+                self.asked += 1
                 self._remember(prompt, value)
             done += 1
             if on_progress:
@@ -164,7 +170,7 @@ class Chat(Scorer):
         answers = 0
         for attempt in range(ATTEMPTS):
             try:
-                reply = await model.ask(prompt, None)
+                reply = await self._sent(model, prompt)
             except CallError as error:
                 self._said = self.model.without_key(str(error))
                 if error.problem not in PASSING:
@@ -184,6 +190,18 @@ class Chat(Scorer):
             self._count_failure()
         return math.nan
 
+    async def _sent(self, model: ChatModel, prompt: str) -> Reply:
+        """One attempt, as soon as the budget allows it, and booked whatever comes of it."""
+        if self.account is None:
+            return await model.ask(prompt, None)
+        await self.account.may_ask()
+        reply = None
+        try:
+            reply = await model.ask(prompt, None)
+        finally:
+            self.account.book(reply)
+        return reply
+
     def _count_failure(self) -> None:
         self._failures += 1
         if self._failures >= IN_A_ROW:
@@ -191,6 +209,28 @@ class Chat(Scorer):
                 f"{self.model.where} gave no answer to {IN_A_ROW} prompts in a row "
                 f"({self._said[:200]}); check it, and run the benchmark again."
             )
+
+
+def distinct_prompts(questions: Sequence[Question], *, asks: Asks) -> list[str]:
+    """What `Chat` asks to answer these questions, each prompt once."""
+    if _chooses(questions, asks):
+        prompts = [_relevance(question, _swapped(*question.candidates)) for question in questions]
+    else:
+        pairs = ((text, other) for text, candidates in questions for other in candidates)
+        prompts = [SIMILARITY.format(first=first, second=second) for first, second in pairs]
+    return list(dict.fromkeys(prompts))
+
+
+def _chooses(questions: Sequence[Question], asks: Asks) -> bool:
+    """Whether the model picks one of two documents, rather than saying how alike texts are."""
+    return asks == "relevance" and all(len(question.candidates) == 2 for question in questions)
+
+
+def _relevance(question: Question, swapped: bool) -> str:
+    text, candidates = question
+    return RELEVANCE.format(
+        query=text, first=candidates[swapped], second=candidates[not swapped]
+    )  # fmt: skip
 
 
 def _digest(prompt: str) -> str:

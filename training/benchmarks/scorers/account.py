@@ -1,0 +1,78 @@
+"""What a run's chat models cost, answer by answer, and whether its budget allows one more."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from curation.generation.completions import Reply
+from curation.generation.ledger import Ledger
+from curation.generation.request import Budget, Price
+from db.errors import RunPaused
+
+
+@dataclass
+class Account:
+    """The account of a run, kept in a file, so that a budget holds over all of its attempts.
+
+    Attributes:
+        file: a line an attempt that ended: 1 or 0 for whether it was answered, US dollars.
+        price: of the model that is asked now.
+        tokens_in, tokens_out: as the server reports them, since this account was opened.
+    """
+
+    file: Path
+    price: Price
+    budget: Budget
+    tokens_in: int = 0
+    tokens_out: int = 0
+    ledger: Ledger = field(init=False)
+    _booked: asyncio.Event = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        self.ledger = Ledger(self.budget)
+        for answered, cost in self._entries():
+            self.ledger.book(cost, answered=answered)
+        self.begin()
+
+    def _entries(self) -> list[tuple[bool, float]]:
+        """A line cut off by a crash is passed over."""
+        found = []
+        lines = self.file.read_text(encoding="utf-8").splitlines() if self.file.is_file() else []
+        for line in lines:
+            answered, _, cost = line.partition("\t")
+            with suppress(ValueError):
+                found.append((answered == "1", float(cost)))
+        return found
+
+    def begin(self) -> None:
+        """Nothing is under way, and this event loop is the one that waits."""
+        self.ledger.under_way = 0
+        self._booked = asyncio.Event()
+
+    async def may_ask(self) -> None:
+        """Wait until the budget allows an attempt, and count it as begun.
+
+        Raises:
+            RunPaused: it allows none, and nothing is under way that could make room.
+        """
+        while not self.ledger.allows():
+            if not self.ledger.under_way:
+                raise RunPaused(self.ledger.spent())
+            await self._booked.wait()
+        self.ledger.under_way += 1
+
+    def book(self, reply: Reply | None) -> None:
+        """Book an attempt that has ended, with its answer if there is one."""
+        spent, read = (reply.prompt_tokens, reply.completion_tokens) if reply else (0, 0)
+        self.tokens_in += spent or 0
+        self.tokens_out += read or 0
+        cost = self.price.cost(spent, read)
+        self.ledger.under_way -= 1
+        self.ledger.book(cost, answered=reply is not None)
+        with self.file.open("a", encoding="utf-8") as file:
+            file.write(f"{int(reply is not None)}\t{cost!r}\n")
+        self._booked.set()
+        self._booked = asyncio.Event()
