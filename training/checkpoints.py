@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from safetensors import SafetensorError
 
 from db.errors import HedgerowError
+from training.soup import Soup
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
@@ -62,6 +63,7 @@ def save(
     model: SentenceTransformer,
     optimizer: Optimizer,
     schedule: LRScheduler,
+    soup: Soup,
 ) -> None:
     """Write a checkpoint beside the one before, then put it in its place by a rename.
 
@@ -79,7 +81,7 @@ def save(
         partial.mkdir(parents=True)
         _save_weights(model, partial / _WEIGHTS)
         state = {"optimizer": optimizer.state_dict(), "schedule": schedule.state_dict()}
-        torch.save(state, partial / _STATE)
+        torch.save(state | {"soup": soup.state()}, partial / _STATE)
         files = {name: _sha256(partial / name) for name in (_WEIGHTS, _STATE)}
         if place.best:
             files[_best(place.best[1])] = _sha256(folder / _best(place.best[1]))
@@ -165,6 +167,7 @@ def load(
     model: SentenceTransformer,
     optimizer: Optimizer,
     schedule: LRScheduler,
+    soup: Soup,
 ) -> Place:
     """Bring a training back to where it was.
 
@@ -184,6 +187,7 @@ def load(
         ) from error
     optimizer.load_state_dict(state["optimizer"])
     schedule.load_state_dict(state["schedule"])
+    soup.go_on(state["soup"])
     return _place(stored)
 
 

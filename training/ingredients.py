@@ -193,6 +193,6 @@ def _distillation(
         texts += read_sentences(Path(recipe.distillation_file))
     return Distillation(
         model, texts, weight=recipe.distillation, texts_a_step=recipe.unrelated_texts,
-        steps=recipe.steps(len(rows)), seed=seed, edits=recipe.distillation_edits,
+        steps=recipe.total_steps(len(rows)), seed=seed, edits=recipe.distillation_edits,
         check=progress.check,
     )  # fmt: skip

@@ -24,6 +24,7 @@ from training.opposites import Opposites
 from training.processes import ALONE, Group, add_gradients, agreed
 from training.recipe import Recipe
 from training.retention import Distillation
+from training.soup import Soup
 from training.watching import LOGS_PER_RUN, LOSS, PACE, RATE, Progress, diverged
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ class Course(NamedTuple):
 
     Attributes:
         batches: the rows of each step.
-        steps: of the whole training.
+        steps: of each training; the recipe says of how many the weights are averaged.
         seed: of the dropout.
         bf16: whether to compute in bfloat16; the weights stay in float32.
         distillation: None without.
@@ -120,6 +121,8 @@ class _Training:
         self.folder, self.identity = folder, identity
         self.progress, self.group = progress, group
         self.loss: Objective = objective(recipe, model)
+        self.soup = Soup(model, recipe.trainings)
+        self.steps = course.steps * recipe.trainings
         self.optimizer, self.schedule = _optimizer(model, recipe, course.steps)
         self.place = Place()
         self.checkpoint: Place | None = None
@@ -127,7 +130,8 @@ class _Training:
 
     def run(self) -> Outcome:
         self._go_on()
-        while self.place.step < self.course.steps and not self._ended():
+        while self.place.step < self.steps and not self._ended():
+            self._begin()
             step = self.place.step + 1
             loss, texts = self._step(step)
             self.schedule.step()
@@ -142,6 +146,12 @@ class _Training:
             self._save(step)
         return self._keep()
 
+    def _begin(self) -> None:
+        """The next training, where one has ended."""
+        if self.place.step // self.course.steps > self.soup.added:
+            self.soup.add(self.model)
+            self.optimizer, self.schedule = _optimizer(self.model, self.recipe, self.course.steps)
+
     def _go_on(self) -> None:
         """From the newest checkpoint, or from the beginning."""
         number = -1
@@ -155,17 +165,17 @@ class _Training:
         if number >= 0:
             self.place = self.checkpoint = checkpoints.load(
                 self.folder / FOLDERS[number], model=self.model, optimizer=self.optimizer,
-                schedule=self.schedule,
+                schedule=self.schedule, soup=self.soup,
             )  # fmt: skip
             logger.info("going on after step %s", self.place.step)
         self.since = time.monotonic() - self.place.seconds
         self.progress.goes_on(self.place.step)
-        self.progress.update(self.place.step, self.course.steps, "training")
+        self.progress.update(self.place.step, self.steps, "training")
 
     def _save(self, step: int) -> None:
         """A checkpoint where one is due; at the end, too, for what comes after may be cut off."""
         every = self.recipe.checkpoint_every
-        last = step == self.course.steps and self.checkpoint is not None
+        last = step == self.steps and self.checkpoint is not None
         if not self.group.leads or not every or (step % every and not last):
             return
         begun = time.monotonic()
@@ -173,7 +183,7 @@ class _Training:
         self.progress.secure()
         checkpoints.save(
             self.folder, place=place, of=self.identity, model=self.model,
-            optimizer=self.optimizer, schedule=self.schedule,
+            optimizer=self.optimizer, schedule=self.schedule, soup=self.soup,
         )  # fmt: skip
         self.checkpoint = place
         self.since += time.monotonic() - begun
@@ -220,8 +230,8 @@ class _Training:
         if not self.group.leads:
             self.place = self.place._replace(losses=(), texts=0)
             return
-        self.progress.update(step, self.course.steps, "training")
-        if step % max(1, self.course.steps // LOGS_PER_RUN) and step < self.course.steps:
+        self.progress.update(step, self.steps, "training")
+        if step % max(1, self.steps // LOGS_PER_RUN) and step < self.steps:
             return
         now, place = time.monotonic(), self.place
         self.progress.metric(step, LOSS, sum(place.losses) / len(place.losses))
@@ -234,7 +244,7 @@ class _Training:
         """At the held-out part; the best state so far is set aside where it is to be kept."""
         observe, every = self.course.observe, self.course.observe_every
         due = bool(every) and step % every == 0
-        if observe is None or not (due or step == self.course.steps):
+        if observe is None or not (due or step == self.steps):
             return
         begun = time.monotonic()
         if self.group.leads:
@@ -257,6 +267,7 @@ class _Training:
         return bool(self.recipe.early_stopping) and self.place.misses >= self.recipe.patience
 
     def _keep(self) -> Outcome:
+        self.soup.stir(self.model)
         best = self.place.best
         if best is None or best[1] == self.place.step or not self.group.leads:
             return Outcome(self.place.step, self.place.step)

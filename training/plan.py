@@ -160,7 +160,7 @@ def estimate(session: Session, plan: Plan, recipe: Recipe) -> Estimate:
     """About how long a training takes here, by the pace of the last one like it."""
     variants = session.execute(select(func.count()).select_from(Variant)).scalar_one()
     measured = 2 * min(variants, SAMPLE * len(Part)) / FORWARD_ONLY
-    texts = recipe.steps(plan.rows(recipe)) * plan.texts_a_step(recipe) + measured
+    texts = recipe.total_steps(plan.rows(recipe)) * plan.texts_a_step(recipe) + measured
     pace, run = _pace(session, recipe)
     return Estimate(PREPARING + texts / pace, run)
 

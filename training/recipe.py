@@ -110,7 +110,7 @@ class Recipe(BaseModel):
     """Passes over the families, or over the triples; may be a fraction."""
 
     max_steps: int | None = Field(default=None, ge=1)
-    """Ends the training earlier than `epochs` would; None: it does not."""
+    """Ends each training earlier than `epochs` would; None: it does not."""
 
     batch_size: int = Field(default=8, ge=2, le=8192)
     """Families a step, or triples, of which no two share a text."""
@@ -155,6 +155,11 @@ class Recipe(BaseModel):
     interpolation: float = Field(default=0.9, gt=0, le=1)
     """Against forgetting: the share of the finetuned weights in the mean of them and the base
     encoder's (Wortsman et al. 2022, WiSE-FT); 1: they stay as they are."""
+
+    soup: int = Field(default=2, ge=1, le=100)
+    """Trainings, each with an order of its own, the mean of whose weights is saved (Wortsman et al.
+    2022, *Model soups*): it errs less than each of them. It is 1 with LoRA and with
+    early_stopping."""
 
     lora_rank: int | None = Field(default=None, ge=1, le=1024)
     """Trains low-rank changes of the linear layers (LoRA) in place of all weights; the saved model
@@ -254,6 +259,12 @@ class Recipe(BaseModel):
         )
 
     @property
+    def trainings(self) -> int:
+        """How many trainings' weights are averaged: factors of low-rank changes have no mean that
+        is of use, and the best state is one training's."""
+        return 1 if self.lora_rank is not None or self.early_stopping else self.soup
+
+    @property
     def unrelated_texts(self) -> int:
         """How many texts distillation takes for a step."""
         return self.distillation_texts if self.distillation else 0
@@ -264,12 +275,16 @@ class Recipe(BaseModel):
         return "triples" if self.loss == "triples" else "families"
 
     def steps(self, rows: int) -> int:
-        """Steps of a training on so many `rows` (after the draw of max_triples).
+        """Steps of each training on so many `rows` (after the draw of max_triples).
 
         A batch is always full: what remains of an epoch's rows is left out.
         """
         steps = max(1, math.ceil(self.epochs * (rows // self.batch_size)))
         return steps if self.max_steps is None else min(steps, self.max_steps)
+
+    def total_steps(self, rows: int) -> int:
+        """Steps of all trainings whose weights are averaged."""
+        return self.trainings * self.steps(rows)
 
     def to_yaml(self) -> str:
         """The recipe as YAML text with every key, in the order of the fields."""

@@ -45,7 +45,7 @@ _VERSION_3: dict[str, Any] = {
     "order_margin": 0.05, "opposites": 4, "distillation_texts": 48, "distillation_edits": True,
 }  # fmt: skip
 
-_SINCE_VERSION_3: dict[str, Any] = {"dropout": None}
+_SINCE_VERSION_3: dict[str, Any] = {"dropout": None, "soup": 1}
 
 OLDER: dict[str, dict[str, Any]] = {
     "1": {**_VERSION_1, **_SINCE_VERSION_1, **_SINCE_VERSION_2, **_SINCE_VERSION_3},

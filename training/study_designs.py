@@ -72,19 +72,20 @@ EPOCHS_ALIKE = (
 )
 
 OF_THE_DATA = (
-    "Trained on the release alone: without the families of opposites that the recipe adds "
-    "otherwise."
+    "Trained on the release alone, once each: without the families of opposites and the mean of "
+    "several trainings that the recipe has otherwise."
 )
 
 
 def design(study: Study, data: Composition, base: Recipe) -> Design:
     """The trainings of a study on this data, each by the base recipe but for what the study varies.
 
-    What the data is too little for is left out, which `told` says. Families that a recipe makes
-    beside the data (`Recipe.opposites`) are left out too: they would hide what the data does.
+    What the data is too little for is left out, which `told` says. Families that a recipe adds to
+    the data (`Recipe.opposites`) are left out too: they would hide what the data does; and so are
+    further trainings whose weights are averaged (`Recipe.soup`): a study has many as it is.
     """
-    found = _DESIGNS[study](data, Recipe(**{**base.model_dump(), "opposites": 0}))
-    if not base.makes_opposites or not found.arms:
+    found = _DESIGNS[study](data, Recipe(**{**base.model_dump(), "opposites": 0, "soup": 1}))
+    if not (base.makes_opposites or base.trainings > 1) or not found.arms:
         return found
     return found._replace(told=[*found.told, OF_THE_DATA])
 

@@ -134,8 +134,10 @@ def _source(wanted: Plan) -> str:
 def _amount(wanted: Plan, left: Plan, recipe: Recipe) -> str:
     """Steps and rows, and what the recipe leaves out of them."""
     rows = left.rows(recipe)
-    steps = recipe.steps(rows)
-    said = f"{steps:,} steps with {recipe.batch_size} of {rows:,} {recipe.rows} each"
+    steps = f"{recipe.steps(rows):,} steps"
+    if recipe.trainings > 1:
+        steps = f"{recipe.trainings} trainings of {steps}"
+    said = f"{steps} with {recipe.batch_size} of {rows:,} {recipe.rows} each"
     triples = f"{left.triples:,} triples"
     if recipe.leaves_out_kinds:
         what = "anchors with hedges" if recipe.data == "hedging" else "triples"

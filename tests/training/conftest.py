@@ -55,7 +55,12 @@ def settings() -> Settings:
 @pytest.fixture
 def recipe(tiny_encoder: Path) -> Recipe:
     return Recipe(
-        base_encoder=str(tiny_encoder), batch_size=4, max_steps=3, learning_rate=1e-3, dropout=None
+        base_encoder=str(tiny_encoder),
+        batch_size=4,
+        max_steps=3,
+        learning_rate=1e-3,
+        dropout=None,
+        soup=1,
     )
 
 

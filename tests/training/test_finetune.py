@@ -36,7 +36,7 @@ def recipe(tiny_encoder: Path) -> Recipe:
     return Recipe(
         base_encoder=str(tiny_encoder), batch_size=6, learning_rate=1e-3, max_steps=4, epochs=20,
         warmup_ratio=0, measure_every=None, distillation=0, freeze_word_embeddings=False,
-        scale=20, opposites=0, order_weight=0, interpolation=1, dropout=None,
+        scale=20, opposites=0, order_weight=0, interpolation=1, dropout=None, soup=1,
     )  # fmt: skip
 
 

@@ -21,7 +21,8 @@ from training.recipe import Recipe
 def recipe(tiny_encoder: Path) -> Recipe:
     return Recipe(
         base_encoder=str(tiny_encoder), batch_size=6, learning_rate=1e-3, max_steps=6, epochs=20,
-        warmup_ratio=0, measure_every=None, distillation=0, checkpoint_every=2,
+        warmup_ratio=0, measure_every=None, distillation=0, checkpoint_every=2, dropout=None,
+        soup=1,
     )  # fmt: skip
 
 
@@ -87,6 +88,7 @@ def test_a_long_training_has_a_point_of_its_curves_every_few_steps(
         ["loss=triples"],
         ["context=0.5", "precision=bf16"],
         ["lora_rank=2", "interpolation=0.5"],
+        ["soup=2", "max_steps=3", "distillation=1"],
         ["measure_every=0.5", "early_stopping=ranked", "patience=9"],
     ],
 )

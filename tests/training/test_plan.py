@@ -27,7 +27,9 @@ from training.recipe import Recipe
 from training.watching import PACE
 
 PLAN = Plan(release=1, variants=70, triples=120, anchors=10, texts=80)
-RECIPE = Recipe(loss="family", batch_size=5, epochs=3, distillation=0, opposites=0, max_steps=None)
+RECIPE = Recipe(
+    loss="family", batch_size=5, epochs=3, distillation=0, opposites=0, max_steps=None, soup=1
+)
 STEPS = 6
 OF_A_STEP = 5 * 8
 

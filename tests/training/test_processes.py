@@ -69,7 +69,7 @@ def long_recipe(tiny_encoder: Path) -> Recipe:
     return Recipe(
         base_encoder=str(tiny_encoder), batch_size=4, learning_rate=1e-3, epochs=1000,
         max_steps=60, checkpoint_every=4, measure_every=5, early_stopping="ranked", patience=99,
-        dropout=None,
+        dropout=None, soup=1,
     )  # fmt: skip
 
 

@@ -80,7 +80,7 @@ OTHER: dict[str, Any] = {
     "weight_decay": 0.2, "max_seq_length": 99, "precision": "bf16", "distillation": 0.37,
     "distillation_file": "x", "interpolation": 0.38, "lora_rank": 3, "measure_every": 0.39,
     "freeze_word_embeddings": True, "order_margin": 0.36, "opposites": 9,
-    "distillation_texts": 37, "distillation_edits": False, "dropout": 0.1,
+    "distillation_texts": 37, "distillation_edits": False, "dropout": 0.1, "soup": 7,
     "early_stopping": "families", "patience": 7, "sts_file": "x", "checkpoint_every": 77,
 }  # fmt: skip
 """A value for every field that is not its default."""
@@ -134,7 +134,7 @@ def test_a_recipe_of_version_3_means_what_it_meant() -> None:
     assert (old.distillation, old.distillation_texts, old.distillation_edits) == (15, 48, True)
     assert (old.hedge_weight, old.order_weight, old.order_margin) == (0.5, 0.4, 0.05)
     assert (old.opposites, old.interpolation, old.freeze_word_embeddings) == (4, 0.9, False)
-    assert old.dropout is None
+    assert (old.dropout, old.soup) == (None, 1)
     assert old.version == RECIPE_VERSION
 
 

@@ -20,7 +20,7 @@ from training.family_data import training_families
 from training.recipe import Recipe
 from training.study_designs import OF_THE_DATA, Design, Study, design
 
-BASE = Recipe(batch_size=4, opposites=0)
+BASE = Recipe(batch_size=4, opposites=0, soup=1)
 
 
 def filled(session: Session, *, rules: int = 0, originals: int = 0, families: int = 24) -> None:
@@ -92,9 +92,10 @@ def test_the_data_study_is_table_2_and_says_what_stands_in_for_the_originals(
 
 
 @one_database
-def test_a_study_is_of_the_release_alone(engine: Engine) -> None:
+@pytest.mark.parametrize("beside", ["opposites=3", "soup=2"])
+def test_a_study_is_of_the_release_alone(engine: Engine, beside: str) -> None:
     """Families that the recipe makes beside the data would hide what the data do."""
-    found, data = a_design(engine, Study.DATA, BASE.with_overrides(["opposites=3"]))
+    found, data = a_design(engine, Study.DATA, BASE.with_overrides([beside]))
     plain = design(Study.DATA, data, BASE)
     assert found.arms == plain.arms
     assert found.told == [*plain.told, OF_THE_DATA]
@@ -109,7 +110,7 @@ def test_originals_that_were_imported_are_counted(engine: Engine) -> None:
 
 @one_database
 def test_the_number_of_triples_doubles_up_to_all(engine: Engine) -> None:
-    found, data = a_design(engine, Study.TRIPLES, Recipe(batch_size=2, opposites=0))
+    found, data = a_design(engine, Study.TRIPLES, Recipe(batch_size=2, opposites=0, soup=1))
     whole = data.left_by(BASE).triples
     limits = [arm.recipe.max_triples for arm in found.arms]
     assert whole == 12 * 2 + 12 * 4
@@ -119,7 +120,7 @@ def test_the_number_of_triples_doubles_up_to_all(engine: Engine) -> None:
 
 @one_database
 def test_each_type_of_the_release_is_left_out_once(engine: Engine) -> None:
-    base = Recipe(batch_size=4, without_types=("lexical",), opposites=0)
+    base = Recipe(batch_size=4, without_types=("lexical",), opposites=0, soup=1)
     found, _ = a_design(engine, Study.TYPES, base)
     assert [arm.recipe.without_types for arm in found.arms] == [
         ("lexical",), ("lexical", "word"), ("lexical", "negated_antonym"),
@@ -129,7 +130,7 @@ def test_each_type_of_the_release_is_left_out_once(engine: Engine) -> None:
 
 @one_database
 def test_rules_and_models_get_equally_many_triples(engine: Engine) -> None:
-    base = Recipe(batch_size=2, opposites=0)
+    base = Recipe(batch_size=2, opposites=0, soup=1)
     found, data = a_design(engine, Study.WRITERS, base, rules=10)
     everyone, rules, models = found.arms
     assert (rules.recipe.providers, models.recipe.providers) == (("rules",), ("openai",))

@@ -50,7 +50,7 @@ def opened(folder: Path) -> Engine:
 def small_recipe(tiny_encoder: Path) -> Recipe:
     return Recipe(
         base_encoder=str(tiny_encoder), batch_size=4, max_steps=2, learning_rate=5e-3,
-        warmup_ratio=0.0, distillation=0.0, opposites=0, interpolation=1.0,
+        warmup_ratio=0.0, distillation=0.0, opposites=0, interpolation=1.0, soup=1,
     )  # fmt: skip
 
 
