@@ -110,7 +110,7 @@ class Recipe(BaseModel):
     """Passes over the families, or over the triples; may be a fraction."""
 
     max_steps: int | None = Field(default=None, ge=1)
-    """Ends each training earlier than `epochs` would; None: it does not."""
+    """Ends the training earlier than `epochs` would; None: it does not."""
 
     batch_size: int = Field(default=8, ge=2, le=8192)
     """Families a step, or triples, of which no two share a text."""
@@ -158,8 +158,8 @@ class Recipe(BaseModel):
 
     soup: int = Field(default=2, ge=1, le=100)
     """Trainings, each with an order of its own, the mean of whose weights is saved (Wortsman et al.
-    2022, *Model soups*): it errs less than each of them. It is 1 with LoRA and with
-    early_stopping."""
+    2022, *Model soups*): it errs less than each of them. With LoRA, early_stopping or max_steps
+    there is one."""
 
     lora_rank: int | None = Field(default=None, ge=1, le=1024)
     """Trains low-rank changes of the linear layers (LoRA) in place of all weights; the saved model
@@ -261,8 +261,9 @@ class Recipe(BaseModel):
     @property
     def trainings(self) -> int:
         """How many trainings' weights are averaged: factors of low-rank changes have no mean that
-        is of use, and the best state is one training's."""
-        return 1 if self.lora_rank is not None or self.early_stopping else self.soup
+        is of use, the best state is one training's, and a number of steps is one of all steps."""
+        single = self.lora_rank is not None or self.early_stopping or self.max_steps is not None
+        return 1 if single else self.soup
 
     @property
     def unrelated_texts(self) -> int:

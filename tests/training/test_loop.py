@@ -88,7 +88,7 @@ def test_a_long_training_has_a_point_of_its_curves_every_few_steps(
         ["loss=triples"],
         ["context=0.5", "precision=bf16"],
         ["lora_rank=2", "interpolation=0.5"],
-        ["soup=2", "max_steps=3", "distillation=1"],
+        ["soup=2", "max_steps=none", "epochs=1.5", "distillation=1"],
         ["measure_every=0.5", "early_stopping=ranked", "patience=9"],
     ],
 )

@@ -53,16 +53,18 @@ def test_the_rate_falls_in_each_training_and_the_saved_weights_are_others(
     tmp_path: Path, recipe: Recipe
 ) -> None:
     alone, both = Recorder(), Recorder()
-    short = recipe.with_overrides(["warmup_ratio=0", "interpolation=1", "measure_every=none"])
+    changes = ["max_steps=none", "epochs=1", "interpolation=1", "measure_every=none"]
+    short = recipe.with_overrides(changes)
     first = run(tmp_path / "a", short, progress=alone)
     mean = run(tmp_path / "b", short.with_overrides(["soup=2"]), progress=both)
     rates = list(both.metrics["learning_rate"].values())
-    assert rates[:3] == rates[3:] == list(alone.metrics["learning_rate"].values())
-    assert both.updates[-1] == (6, 6)
+    steps = alone.updates[-1][1]
+    assert rates[:steps] == rates[steps:] == list(alone.metrics["learning_rate"].values())
+    assert both.updates[-1] == (2 * steps, 2 * steps)
     assert weights(mean) != weights(first)
 
 
-@pytest.mark.parametrize("changes", [["lora_rank=2"], ["early_stopping=ranked"]])
+@pytest.mark.parametrize("changes", [["lora_rank=2"], ["early_stopping=ranked"], ["max_steps=3"]])
 def test_there_is_one_where_a_mean_is_of_no_use(changes: list[str]) -> None:
     recipe = Recipe(soup=3)
     assert (recipe.trainings, recipe.total_steps(80)) == (3, 3 * recipe.steps(80))
