@@ -97,7 +97,7 @@ class Recipe(BaseModel):
     order_margin: float = Field(default=0.05, ge=0, le=2)
     """By how much, as a difference of cosines."""
 
-    opposites: int = Field(default=4, ge=0, le=1000)
+    opposites: int = Field(default=8, ge=0, le=1000)
     """Families a step beside the data's, from the list of opposites that Hedgerow brings (English):
     whole sentences, and words that are put into sentences by rule, partly of the data; not in
     'triples', nor where the recipe leaves out what rules write. 0: none."""
@@ -106,7 +106,7 @@ class Recipe(BaseModel):
     """Probability that a family is set into the same few neutral sentences, so that the encoder
     sees a negation inside a passage."""
 
-    epochs: float = Field(default=3.0, gt=0, le=1000)
+    epochs: float = Field(default=5.0, gt=0, le=1000)
     """Passes over the families, or over the triples; may be a fraction."""
 
     max_steps: int | None = Field(default=None, ge=1)
@@ -152,22 +152,22 @@ class Recipe(BaseModel):
     distillation_file: str | None = Field(default=None, min_length=1)
     """Text for it, one a line, beside the anchors that are trained on."""
 
-    interpolation: float = Field(default=0.9, gt=0, le=1)
+    interpolation: float = Field(default=1.0, gt=0, le=1)
     """Against forgetting: the share of the finetuned weights in the mean of them and the base
     encoder's (Wortsman et al. 2022, WiSE-FT); 1: they stay as they are."""
 
-    soup: int = Field(default=2, ge=1, le=100)
+    soup: int = Field(default=1, ge=1, le=100)
     """Trainings, each with an order of its own, the mean of whose weights is saved (Wortsman et al.
-    2022, *Model soups*): it errs less than each of them. With LoRA, early_stopping or max_steps
-    there is one."""
+    2022, *Model soups*): on negation a little better than each of them, for as many times the time.
+    With LoRA, early_stopping or max_steps there is one."""
 
     lora_rank: int | None = Field(default=None, ge=1, le=1024)
     """Trains low-rank changes of the linear layers (LoRA) in place of all weights; the saved model
     holds their sum. None: all weights."""
 
     freeze_word_embeddings: bool = False
-    """Leaves the table of word embeddings as it is: with MiniLM half of the weights. Saves a sixth
-    of the time; trained, they help to learn which words are opposites."""
+    """Leaves the table of word embeddings as it is: with MiniLM half of the weights. Trained, they
+    help to learn which words are opposites."""
 
     measure_every: float | None = Field(default=1.0, gt=0, le=1000)
     """Epochs between two measurings of the held-out part; None: none."""

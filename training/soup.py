@@ -1,8 +1,8 @@
 """The mean of the weights of several trainings of one encoder.
 
 Trainings from the same weights end up near enough to each other that the mean of what they come to
-errs less than each of them (Wortsman et al. 2022, *Model soups*), at the cost of none of them when
-it is used.
+errs no more than each of them, often less (Wortsman et al. 2022, *Model soups*), and costs no more
+than one when it is used.
 """
 
 from __future__ import annotations
