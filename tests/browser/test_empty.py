@@ -18,7 +18,7 @@ NEXT = {
     "release": ("Nothing is accepted, so there is nothing to freeze yet.", "Review"),
     "train": ("Nothing is accepted yet", "Review variants"),
     "compare": ("train one to compare it with",),
-    "benchmarks": ("Tick at least one benchmark, or choose a suite.",),
+    "benchmarks": ("Tick at least one benchmark, or choose a suite or a task.",),
     "generate": ("There are no anchors yet", "Add anchors of your own"),
     "taxonomy": ("Show the type", "Add a type"),
     "settings": ("No model has reviewed yet.",),
