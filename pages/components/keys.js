@@ -144,14 +144,17 @@ if (!window.hedgerowKeys) {
   );
 
   // A panel that opens for typing gets the cursor (Streamlit has no way to ask for it), and what
-  // was written there before: a moment later, since a new box is first given its stored text.
-  const restore = (box) => {
+  // was written there before: some moments later, since a new box is first given its stored text,
+  // and on a busy machine late.
+  const RESTORE_AFTER = [100, 500, 1500, 4000];
+  const restore = (box, first) => {
     const draft = draftBox(box) && sessionStorage.getItem(draftKey(box) ?? "");
-    if (draft && draft !== box.value) {
+    const lost = draft && draft !== box.value;
+    if (lost) {
       Object.getOwnPropertyDescriptor(HTMLTextAreaElement.prototype, "value").set.call(box, draft);
       box.dispatchEvent(new Event("input", { bubbles: true }));
     }
-    box.setSelectionRange(box.value.length, box.value.length);
+    if (first || lost) box.setSelectionRange(box.value.length, box.value.length);
   };
   // What J asked for comes into sight, where the window ends above it.
   const show = () => {
@@ -168,7 +171,7 @@ if (!window.hedgerowKeys) {
     panel.dataset.hadCursor = "yes";
     openingUntil = 0;
     box.focus();
-    setTimeout(() => restore(box), 100);
+    RESTORE_AFTER.forEach((wait, number) => setTimeout(() => restore(box, number === 0), wait));
   };
   new MutationObserver(open).observe(document.body, { childList: true, subtree: true });
   open();
