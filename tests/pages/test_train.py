@@ -175,12 +175,12 @@ def test_what_a_browser_still_showed_is_nobodys_change(project: Engine, started:
     """The button is clicked before the browser knows that the text has changed the fields."""
     test = page()
     before = field(test, "epochs").key, field(test, "epochs").value
-    box(test).set_value("epochs: 4\nbatch_size: 4").run()
+    box(test).set_value("epochs: 6\nbatch_size: 4").run()
     test.session_state[before[0]] = before[1]
     test.button("train-click").click().run()
     with reading(project) as session:
         (run,) = list_runs(session, kind=KIND)
-    assert run.parameters["recipe"] == Recipe(epochs=4, batch_size=4).model_dump(mode="json")
+    assert run.parameters["recipe"] == Recipe(epochs=6, batch_size=4).model_dump(mode="json")
 
 
 def test_a_field_is_set_back_at_once_to_what_it_was_before_the_text_was_edited(
@@ -188,7 +188,7 @@ def test_a_field_is_set_back_at_once_to_what_it_was_before_the_text_was_edited(
 ) -> None:
     test = page()
     before = field(test, "epochs").value
-    box(test).set_value("epochs: 4\nbatch_size: 4").run()
+    box(test).set_value("epochs: 6\nbatch_size: 4").run()
     field(test, "epochs").set_value(before).run()
     assert parse_recipe(box(test).value) == Recipe(epochs=before, batch_size=4)
 
