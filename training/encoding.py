@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
     from torch import Tensor
     from torch.nn import Embedding
 
+    from training.threads import Threads
+
 PADDING = 0.1
 """Share of a chunk's tokens that may be padding."""
 
@@ -21,15 +24,19 @@ FEWEST, MOST = 8, 128
 """Texts of a chunk: fewer leave the processor idle, more need too much memory."""
 
 
-def chunks_of_one_length(lengths: Sequence[int]) -> list[slice]:
-    """Chunks of texts whose lengths in tokens are sorted, cut where padding exceeds its share."""
+def chunks_of_one_length(lengths: Sequence[int], most: int = MOST) -> list[slice]:
+    """Chunks of texts whose lengths in tokens are sorted, cut where padding exceeds its share.
+
+    Args:
+        most: texts of a chunk.
+    """
     chunks: list[slice] = []
     start = tokens = 0
     for place, length in enumerate(lengths):
         texts = place - start
         padded = length * (texts + 1)
         wasteful = texts >= FEWEST and tokens + length < (1 - PADDING) * padded
-        if texts == MOST or wasteful:
+        if texts == most or wasteful:
             chunks.append(slice(start, place))
             start, tokens = place, 0
         tokens += length
@@ -43,6 +50,7 @@ def embed(
     texts: Sequence[str],
     *,
     group: Group = ALONE,
+    threads: Threads | None = None,
     check: Callable[[], None] = lambda: None,
 ) -> Tensor:
     """Embeddings of length 1: (texts, dimensions), in the order of the texts.
@@ -51,6 +59,7 @@ def embed(
         model: in training mode or not; gradients reach its weights.
         texts: distinct ones.
         group: the processes that share the encoding; each calls this with the same texts.
+        threads: this model's, that share it within the process; None: it takes one.
         check: called before each chunk; may raise to stop.
     """
     import torch
@@ -58,21 +67,32 @@ def embed(
     lengths = token_counts(model, texts).tolist()
     order = sorted(range(len(texts)), key=lengths.__getitem__)
     own = share(order, group)
+    most = MOST if threads is None else max(FEWEST, math.ceil(len(own) / (2 * threads.count)))
     chunks = [
         _features(model, [texts[place] for place in own[chunk]])
-        for chunk in chunks_of_one_length([lengths[place] for place in own])
+        for chunk in chunks_of_one_length([lengths[place] for place in own], min(most, MOST))
     ]
-    parts = []
-    with _words_looked_up_once(model, chunks):
-        for features in chunks:
-            check()
-            parts.append(model(features)["sentence_embedding"])
+    if threads is None or len(chunks) < 2:
+        parts = _encoded(model, chunks, check)
+    else:
+        parts = threads.encode(chunks, _encoded, check)
     size = model.get_embedding_dimension() or 0
     encoded = torch.cat(parts) if parts else torch.zeros(0, size, device=model.device)
     sorted_ = gathered(encoded, count=len(texts), group=group)
     back = torch.empty(len(order), dtype=torch.long)
     back[torch.tensor(order, dtype=torch.long)] = torch.arange(len(order))
     return torch.nn.functional.normalize(sorted_[back.to(sorted_.device)].float(), dim=1)
+
+
+def _encoded(
+    model: SentenceTransformer, chunks: Sequence[Mapping[str, Any]], check: Callable[[], None]
+) -> list[Tensor]:
+    parts = []
+    with _words_looked_up_once(model, chunks):
+        for features in chunks:
+            check()
+            parts.append(model(features)["sentence_embedding"])
+    return parts
 
 
 @contextmanager

@@ -25,6 +25,7 @@ from training.processes import ALONE, Group, add_gradients, agreed
 from training.recipe import Recipe
 from training.retention import Distillation
 from training.soup import Soup
+from training.threads import threads_for
 from training.watching import LOGS_PER_RUN, LOSS, PACE, RATE, Progress, diverged
 
 if TYPE_CHECKING:
@@ -101,7 +102,10 @@ def train(
         RunCancelled: out of ``progress.check``.
     """
     training = _Training(model, course, recipe, folder, identity, progress, group)
-    return training.run()
+    try:
+        return training.run()
+    finally:
+        training.close()
 
 
 class _Training:
@@ -122,6 +126,7 @@ class _Training:
         self.progress, self.group = progress, group
         self.loss: Objective = objective(recipe, model)
         self.soup = Soup(model, recipe.trainings)
+        self.threads = threads_for(model, recipe)
         self.steps = course.steps * recipe.trainings
         self.optimizer, self.schedule = _optimizer(model, recipe, course.steps)
         self.place = Place()
@@ -145,6 +150,10 @@ class _Training:
             self._look(step)
             self._save(step)
         return self._keep()
+
+    def close(self) -> None:
+        if self.threads:
+            self.threads.close()
 
     def _begin(self) -> None:
         """The next training, where one has ended."""
@@ -211,7 +220,10 @@ class _Training:
         chance = random.Random(f"{self.course.seed}:dropout:{step}:{self.group.rank}")
         torch.manual_seed(chance.getrandbits(63))
         with computing(self.model, bf16=self.course.bf16):
-            embeddings = embed(self.model, texts, group=self.group, check=self.progress.check)
+            embeddings = embed(
+                self.model, texts, group=self.group, threads=self.threads,
+                check=self.progress.check,
+            )  # fmt: skip
         loss = self.loss(embeddings[: len(batch.texts)], _on(batch, embeddings))
         if distillation:
             place = {text: number for number, text in enumerate(texts)}
