@@ -31,6 +31,19 @@ SHARE_IN_SENTENCES = 0.5
 SHARE_WITH_SECOND = 0.3
 SHARE_HEDGED = 0.3
 
+SHARE_EMPHASISED = 0.3
+SHARE_RESERVED = 0.15
+SHARE_DENIED = 0.15
+"""Of the families, those with 'There is no doubt that …', 'It may be that …', 'It is not true
+that …'; so what negates an emphasis is not taken for what negates the sentence."""
+
+IN_LOWER_CASE = frozenset(
+    "The A An This That These Those My Our Your His Her Their It He She They We You Most Many "
+    "Everything".split()
+)
+"""First words of sentences that begin with a small letter where they don't begin one; of others
+it isn't known whether they are names."""
+
 SENTENCES = "sentences"
 
 _QUALITY = re.compile(r"\b(?:is|are|was|were) (\w+)")
@@ -132,8 +145,13 @@ class Opposites:
 
     def _family(self, chance: random.Random) -> Family:
         (kind,) = chance.choices(list(self._weights), list(self._weights.values()))
+        members = [*self._members(kind, chance)]
+        framed = [*members, *_framed(members[0].text, chance)]
+        return [member for member in framed if member.type_id not in self._without]
+
+    def _members(self, kind: str, chance: random.Random) -> Iterator[Member]:
         if kind == SENTENCES:
-            return self._allowed(_of_sentence(chance.choice(sentences()), chance))
+            return _of_sentence(chance.choice(sentences()), chance)
         pair = chance.choice(self._by_kind[kind])
         sides = [pair.one, pair.other]
         chance.shuffle(sides)
@@ -141,11 +159,8 @@ class Opposites:
         count = 2 if chance.random() < SHARE_WITH_SECOND else 1
         others = chance.sample(sides[1], min(count, len(sides[1])))
         if kind == "quality":
-            return self._allowed(_of_quality(word, others, self._frames, chance))
-        return self._allowed(_of_verb(kind, word, others, chance))
-
-    def _allowed(self, members: Iterator[Member]) -> Family:
-        return [member for member in members if member.type_id not in self._without]
+            return _of_quality(word, others, self._frames, chance)
+        return _of_verb(kind, word, others, chance)
 
 
 def _compares(family: Family) -> bool:
@@ -219,6 +234,20 @@ def _of_sentence(sentence: Sentence, chance: random.Random) -> Iterator[Member]:
     if chance.random() < SHARE_HEDGED:
         hedge = chance.choice(_lists()["hedges_behind"])
         yield Member(f"{anchor[:-1]}, {hedge}.", Role.HEDGE, HEDGED)
+
+
+def _framed(anchor: str, chance: random.Random) -> Iterator[Member]:
+    """The anchor affirmed, weakened or denied as a whole, each now and then."""
+    first = anchor.partition(" ")[0]
+    frames = (
+        (SHARE_EMPHASISED, "emphases", Role.PARAPHRASE, PARAPHRASE),
+        (SHARE_RESERVED, "reservations", Role.HEDGE, HEDGED),
+        (SHARE_DENIED, "denials", Role.NEGATION, NEGATED),
+    )
+    for share, name, role, type_id in frames:
+        if chance.random() < share and first in IN_LOWER_CASE:
+            frame = chance.choice(_lists()[name])
+            yield Member(frame.format(anchor[0].lower() + anchor[1:]), role, type_id)
 
 
 def _of_verb(

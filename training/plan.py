@@ -38,7 +38,7 @@ PREPARING = 10.0
 """Seconds until the first step: reading, loading the encoder."""
 
 
-TEXTS_OF_OPPOSITES = 4.3
+TEXTS_OF_OPPOSITES = 4.9
 """Of a family of `training.opposites`, about; they are short ones."""
 
 

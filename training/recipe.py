@@ -97,7 +97,7 @@ class Recipe(BaseModel):
     order_margin: float = Field(default=0.05, ge=0, le=2)
     """By how much, as a difference of cosines."""
 
-    opposites: int = Field(default=8, ge=0, le=1000)
+    opposites: int = Field(default=4, ge=0, le=1000)
     """Families a step beside the data's, from the list of opposites that Hedgerow brings (English):
     whole sentences, and words that are put into sentences by rule, partly of the data; not in
     'triples', nor where the recipe leaves out what rules write. 0: none."""
@@ -106,16 +106,16 @@ class Recipe(BaseModel):
     """Probability that a family is set into the same few neutral sentences, so that the encoder
     sees a negation inside a passage."""
 
-    epochs: float = Field(default=4.0, gt=0, le=1000)
+    epochs: float = Field(default=5.0, gt=0, le=1000)
     """Passes over the families, or over the triples; may be a fraction."""
 
     max_steps: int | None = Field(default=None, ge=1)
     """Ends the training earlier than `epochs` would; None: it does not."""
 
-    batch_size: int = Field(default=8, ge=2, le=8192)
+    batch_size: int = Field(default=4, ge=2, le=8192)
     """Families a step, or triples, of which no two share a text."""
 
-    learning_rate: float = Field(default=3e-4, gt=0, lt=1)
+    learning_rate: float = Field(default=2e-4, gt=0, lt=1)
     """Its peak: it rises from 0 during the warm-up and falls to 0 in a line."""
 
     warmup_ratio: float = Field(default=0.1, ge=0, lt=1)
@@ -142,7 +142,7 @@ class Recipe(BaseModel):
     """Against forgetting: weight of the distance between the embeddings of unrelated text and the
     base encoder's, and between the cosines among them; 0: none."""
 
-    distillation_texts: int = Field(default=48, ge=2, le=8192)
+    distillation_texts: int = Field(default=24, ge=2, le=8192)
     """Of such texts, for a step."""
 
     distillation_edits: bool = True

@@ -66,7 +66,7 @@ class Threads:
     def encode(
         self, chunks: Sequence[Chunk], encode: Encode, check: Callable[[], None]
     ) -> list[Tensor]:
-        """Embeddings of each chunk, in the order of the chunks; gradients reach the model's weights.
+        """Embeddings of each chunk, in the order of the chunks; gradients reach the weights.
 
         The way back is that of all chunks together, once the gradients of all have arrived.
 
@@ -103,7 +103,7 @@ class Threads:
         return [in_order[place] for place in range(len(chunks))]
 
     def _back(self, parts: Sequence[list[Tensor]], gradients: Sequence[list[Tensor]]) -> None:
-        """To the weights: each thread to those of its replica, and these added up in their order."""
+        """Each thread to the weights of its replica; these are added up, always in one order."""
         import torch
 
         def back(number: int) -> None:
