@@ -23,7 +23,8 @@ from training.losses import Family, Member, Role
 _FILE = Path(curation.__file__).parent / "lexicon" / "opposites.json"
 
 NEGATED, OPPOSITE, PARAPHRASE, HEDGED = "verbal", "lexical", "negated_antonym", "word"
-"""The variant types that the members of a family are of."""
+"""The variant types that the members of a family are of, or come nearest to: what affirms, weakens
+or denies a sentence as a whole counts as a paraphrase, a hedge and a negation."""
 
 SHARE_IN_SENTENCES = 0.5
 """Of the families of qualities that are made in sentences of the data, where there are any."""

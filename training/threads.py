@@ -119,9 +119,7 @@ class Threads:
                     own.grad += other.grad
                 other.grad = None
 
-    def _together(
-        self, work: Callable[[int], _Found], check: Callable[[], None]
-    ) -> list[_Found]:
+    def _together(self, work: Callable[[int], _Found], check: Callable[[], None]) -> list[_Found]:
         """What each thread makes of its number."""
         import torch
 

@@ -10,6 +10,7 @@ from curation.tokens import analyse
 from training.losses import Member, Role
 from training.opposites import (
     HEDGED,
+    IN_LOWER_CASE,
     NEGATED,
     OPPOSITE,
     PARAPHRASE,
@@ -29,6 +30,11 @@ FAMILY = [
 def drawn(steps: int = 60, count: int = 4, **settings: object) -> list[list[Member]]:
     made = Opposites([FAMILY], count=count, seed=1, **settings)  # type: ignore[arg-type]
     return [list(family) for step in range(1, steps + 1) for family in made.of(step)]
+
+
+def frames_whole(anchor: Member, member: Member) -> bool:
+    """Whether it has the anchor in it as it is, but for the first letter."""
+    return anchor.text[1:] in member.text
 
 
 def test_the_list_has_two_sides_everywhere_and_no_word_on_both() -> None:
@@ -56,7 +62,8 @@ def test_a_family_has_its_opposite_negated_as_a_paraphrase() -> None:
         assert anchor.role == Role.ANCHOR
         by_type: dict[str, list[str]] = {}
         for member in variants:
-            by_type.setdefault(member.type_id, []).append(member.text)
+            if not frames_whole(anchor, member):
+                by_type.setdefault(member.type_id, []).append(member.text)
         told["types"] |= set(by_type)
         assert len(by_type[NEGATED]) == 1
         assert len(by_type[OPPOSITE]) == len(by_type[PARAPHRASE]) in (1, 2)
@@ -67,6 +74,31 @@ def test_a_family_has_its_opposite_negated_as_a_paraphrase() -> None:
         texts = [anchor.text, *(member.text for member in variants)]
         assert len(set(texts)) == len(texts)
     assert told["types"] == {NEGATED, OPPOSITE, PARAPHRASE, HEDGED}
+
+
+def test_now_and_then_an_anchor_is_affirmed_weakened_or_denied_as_a_whole() -> None:
+    made = drawn(steps=200)
+    found: dict[tuple[Role, str], set[str]] = {}
+    for anchor, *variants in made:
+        for member in variants:
+            if frames_whole(anchor, member):
+                frame, _, rest = member.text.partition(anchor.text[1:])
+                assert frame[-1] == anchor.text[0].lower() and rest == ""
+                found.setdefault((member.role, member.type_id), set()).add(frame[:-1])
+    assert set(found) == {
+        (Role.PARAPHRASE, PARAPHRASE), (Role.HEDGE, HEDGED), (Role.NEGATION, NEGATED)
+    }  # fmt: skip
+    paraphrases, hedges, negations = found.values()
+    assert not paraphrases & hedges and not paraphrases & negations and not hedges & negations
+    assert "There is no doubt that " in set().union(*found.values())
+    framed = [any(frames_whole(anchor, member) for member in rest) for anchor, *rest in made]
+    assert 0.2 < sum(framed) / len(made) < 0.6
+
+
+def test_a_first_word_that_may_be_a_name_stays_as_it_is() -> None:
+    for anchor, *variants in drawn(steps=400):
+        if anchor.text.split()[0] not in IN_LOWER_CASE:
+            assert not [member for member in variants if frames_whole(anchor, member)]
 
 
 def test_what_is_made_depends_on_seed_and_step_alone() -> None:

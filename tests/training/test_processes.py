@@ -68,7 +68,7 @@ def long_recipe(tiny_encoder: Path) -> Recipe:
     """Of a training that lasts some seconds."""
     return Recipe(
         base_encoder=str(tiny_encoder), batch_size=4, learning_rate=1e-3, epochs=1000,
-        max_steps=60, checkpoint_every=4, measure_every=5, early_stopping="ranked", patience=99,
+        max_steps=40, checkpoint_every=4, measure_every=5, early_stopping="ranked", patience=99,
         dropout=None, soup=1,
     )  # fmt: skip
 
@@ -110,7 +110,7 @@ def test_a_training_killed_at_any_time_ends_as_an_undisturbed_one(
     assert expected.state == RunState.DONE, said(home)
     folder = settings.data_folder / found(project, broken).folder
     drawn, reached = random.Random(3), 0
-    for _ in range(4):
+    for _ in range(3):
         process = forker.start(project.url, home, broken, QUICK)
         wait_until(lambda: checkpoints.step_reached(folder) > reached, home)  # noqa: B023
         time.sleep(drawn.uniform(0.0, 0.3))
