@@ -25,6 +25,7 @@ from training.recipe import Recipe
 from training.retention import Distillation, read_sentences
 from training.sts import read_sts
 from training.watching import EPOCH, Progress
+from training.wordings import matters
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
@@ -192,7 +193,8 @@ def _distillation(
     if recipe.distillation_file:
         texts += read_sentences(Path(recipe.distillation_file))
     return Distillation(
-        model, texts, weight=recipe.distillation, texts_a_step=recipe.unrelated_texts,
+        model, texts, weight=recipe.distillation, texts_a_step=recipe.distillation_texts,
+        matters=matters(), matters_a_step=recipe.distillation_wordings,
         steps=recipe.total_steps(len(rows)), seed=seed, edits=recipe.distillation_edits,
         check=progress.check,
     )  # fmt: skip

@@ -26,6 +26,7 @@ from curation.encoders import DEFAULT_ENCODER
 from curation.providers import RULES
 from db.errors import HedgerowError
 from training.recipe_versions import RECIPE_VERSION, up_to_date
+from training.wordings import OF_A_MATTER
 
 Loss = Literal["family", "symmetric", "triples"]
 DataMode = Literal["all", "negation", "hedging"]
@@ -106,7 +107,7 @@ class Recipe(BaseModel):
     """Probability that a family is set into the same few neutral sentences, so that the encoder
     sees a negation inside a passage."""
 
-    epochs: float = Field(default=5.0, gt=0, le=1000)
+    epochs: float = Field(default=4.5, gt=0, le=1000)
     """Passes over the families, or over the triples; may be a fraction."""
 
     max_steps: int | None = Field(default=None, ge=1)
@@ -142,8 +143,13 @@ class Recipe(BaseModel):
     """Against forgetting: weight of the distance between the embeddings of unrelated text and the
     base encoder's, and between the cosines among them; 0: none."""
 
-    distillation_texts: int = Field(default=24, ge=2, le=8192)
+    distillation_texts: int = Field(default=16, ge=2, le=8192)
     """Of such texts, for a step."""
+
+    distillation_wordings: int = Field(default=2, ge=0, le=1000)
+    """Matters, for a step, of which Hedgerow brings four sentences each (English): said, said again
+    in other words, said of other details, and another statement on it. Their cosines are kept, too.
+    0: none."""
 
     distillation_edits: bool = True
     """Half of these are copies of the other half with some words cut or exchanged, and the cosine
@@ -268,7 +274,8 @@ class Recipe(BaseModel):
     @property
     def unrelated_texts(self) -> int:
         """How many texts distillation takes for a step."""
-        return self.distillation_texts if self.distillation else 0
+        texts = self.distillation_texts + OF_A_MATTER * self.distillation_wordings
+        return texts if self.distillation else 0
 
     @property
     def rows(self) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 from curation.encoders import DEFAULT_ENCODER
 from db.errors import HedgerowError
 
-RECIPE_VERSION = 4
+RECIPE_VERSION = 5
 
 _VERSION_1: dict[str, Any] = {
     "base_encoder": DEFAULT_ENCODER, "loss": "triples", "scale": 10.0, "epochs": 1.0,
@@ -47,10 +47,23 @@ _VERSION_3: dict[str, Any] = {
 
 _SINCE_VERSION_3: dict[str, Any] = {"dropout": None, "soup": 1}
 
+_VERSION_4: dict[str, Any] = {
+    **_VERSION_3, "epochs": 5.0, "interpolation": 1.0, "opposites": 8, "dropout": 0.0, "soup": 1,
+}  # fmt: skip
+
+_SINCE_VERSION_4: dict[str, Any] = {"distillation_wordings": 0}
+
 OLDER: dict[str, dict[str, Any]] = {
-    "1": {**_VERSION_1, **_SINCE_VERSION_1, **_SINCE_VERSION_2, **_SINCE_VERSION_3},
-    "2": {**_VERSION_2, **_SINCE_VERSION_2, **_SINCE_VERSION_3},
-    "3": {**_VERSION_3, **_SINCE_VERSION_3},
+    "1": {
+        **_VERSION_1,
+        **_SINCE_VERSION_1,
+        **_SINCE_VERSION_2,
+        **_SINCE_VERSION_3,
+        **_SINCE_VERSION_4,
+    },
+    "2": {**_VERSION_2, **_SINCE_VERSION_2, **_SINCE_VERSION_3, **_SINCE_VERSION_4},
+    "3": {**_VERSION_3, **_SINCE_VERSION_3, **_SINCE_VERSION_4},
+    "4": {**_VERSION_4, **_SINCE_VERSION_4},
 }
 """What each older version means where it says nothing."""
 

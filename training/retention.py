@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Mapping, Sequence
+from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -40,6 +41,8 @@ class Distillation:
         steps: int,
         seed: int,
         edits: bool = False,
+        matters: Sequence[Sequence[str]] = (),
+        matters_a_step: int = 0,
         check: Callable[[], None] = lambda: None,
     ) -> None:
         """Encode the texts that will be drawn under the base model.
@@ -52,6 +55,8 @@ class Distillation:
             steps: of the training; of many texts only few may be drawn in them.
             seed: of the draws.
             edits: whether half of the texts of a step are edited copies of the other half.
+            matters: texts that are about one thing each, to a different degree.
+            matters_a_step: how many of them are drawn, whole, for each step.
             check: called several times meanwhile; may raise to stop.
         """
         import torch
@@ -60,6 +65,11 @@ class Distillation:
         self._texts = sorted(self._own)
         self._weight, self._count, self._seed = weight, texts_a_step, seed
         self._edits = edits
+        self._matters = [tuple(dict.fromkeys(matter)) for matter in matters]
+        self._matters_a_step = min(matters_a_step, len(matters))
+        self._matter = {
+            text: number for number, matter in enumerate(self._matters) for text in matter
+        }
         self._original: dict[str, str] = {}
         drawn = self._drawn_in(steps)
         embeddings = encode_distinct(base, drawn, on_progress=lambda *_: check())
@@ -73,19 +83,22 @@ class Distillation:
         drawn = chance.sample(self._texts, min(max(1, wanted), len(self._texts)))
         if self._edits:
             drawn += [self._edit(text, chance.randrange(EDITS)) for text in drawn]
+        for matter in chance.sample(self._matters, self._matters_a_step):
+            drawn += matter
         return list(dict.fromkeys(drawn))
 
     def _edit(self, text: str, number: int) -> str:
         """An edited copy; the text itself where that came to nothing, or to another text."""
         found = edited(text, self._texts, random.Random(f"{self._seed}:edit:{number}:{text}"))
-        if self._original.setdefault(found, text) != text or found in self._own:
+        taken = found in self._own or found in self._matter
+        if taken or self._original.setdefault(found, text) != text:
             return text
         return found
 
     def _drawn_in(self, steps: int) -> list[str]:
         """The texts that are drawn in so many steps."""
         found: set[str] = set()
-        all_there_are = len(self._texts) * (1 + EDITS if self._edits else 1)
+        all_there_are = len(self._texts) * (1 + EDITS if self._edits else 1) + len(self._matter)
         for step in range(1, steps + 1):
             found.update(self.draw(step))
             if len(found) == all_there_are:
@@ -96,7 +109,8 @@ class Distillation:
         """How far embeddings and cosines have moved, times the weight.
 
         The mean of 1 - cos(new, old) over the texts, plus the root mean square difference of
-        their cosines to each other, plus that of the cosines of the texts and their edited copies.
+        their cosines to each other, plus that of the cosines of the texts and their edited copies,
+        plus that of the cosines among texts about one matter.
 
         Args:
             embeddings: (texts, dimensions), of length 1.
@@ -105,13 +119,28 @@ class Distillation:
         moved = (1 - (embeddings * old).sum(dim=1)).mean()
         total = moved + _root_mean_square(embeddings @ embeddings.T - old @ old.T)
         place = {text: number for number, text in enumerate(texts)}
-        copies = [text for text in texts if text not in self._own]
+        alike = self._of_one_matter(texts)
+        if alike:
+            one, other = zip(*alike, strict=True)
+            new = (embeddings[list(one)] * embeddings[list(other)]).sum(dim=1)
+            before = (old[list(one)] * old[list(other)]).sum(dim=1)
+            total = total + _root_mean_square(new - before)
+        copies = [text for text in texts if text in self._original]
         if copies:
             of = [place[self._original[text]] for text in copies]
             at = [place[text] for text in copies]
             new = (embeddings[of] * embeddings[at]).sum(dim=1)
             total = total + _root_mean_square(new - (old[of] * old[at]).sum(dim=1))
         return self._weight * total
+
+    def _of_one_matter(self, texts: Sequence[str]) -> list[tuple[int, int]]:
+        """The places of any two texts that are about the same thing."""
+        places = [place for place, text in enumerate(texts) if text in self._matter]
+        return [
+            (one, other)
+            for one, other in combinations(places, 2)
+            if self._matter[texts[one]] == self._matter[texts[other]]
+        ]
 
 
 def _root_mean_square(differences: Tensor) -> Tensor:

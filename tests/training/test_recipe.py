@@ -80,7 +80,8 @@ OTHER: dict[str, Any] = {
     "weight_decay": 0.2, "max_seq_length": 99, "precision": "bf16", "distillation": 0.37,
     "distillation_file": "x", "interpolation": 0.38, "lora_rank": 3, "measure_every": 0.39,
     "freeze_word_embeddings": True, "order_margin": 0.36, "opposites": 9,
-    "distillation_texts": 37, "distillation_edits": False, "dropout": 0.1, "soup": 7,
+    "distillation_texts": 37, "distillation_edits": False, "distillation_wordings": 5,
+    "dropout": 0.1, "soup": 7,
     "early_stopping": "families", "patience": 7, "sts_file": "x", "checkpoint_every": 77,
 }  # fmt: skip
 """A value for every field that is not its default."""
@@ -138,6 +139,15 @@ def test_a_recipe_of_version_3_means_what_it_meant() -> None:
     assert old.version == RECIPE_VERSION
 
 
+def test_a_recipe_of_version_4_means_what_it_meant() -> None:
+    """It knew no wordings, and took larger batches."""
+    old = Recipe(version=4)
+    assert (old.batch_size, old.learning_rate, old.epochs) == (8, 3e-4, 5)
+    assert (old.distillation_texts, old.distillation_wordings, old.opposites) == (48, 0, 8)
+    assert (old.dropout, old.soup, old.interpolation) == (0, 1, 1)
+    assert old.version == RECIPE_VERSION
+
+
 def test_no_default_of_today_reaches_an_older_recipe() -> None:
     fields = set(Recipe.model_fields) - {"version"}
     assert list(OLDER) == [str(version) for version in range(1, RECIPE_VERSION)]
@@ -182,8 +192,8 @@ def test_a_recipe_does_not_change():
         ({"sts_file": ""}, "sts_file should have at least 1 character"),
         ({"without_types": 5}, "without_types should be a valid tuple"),
         ({"base_encoder": "  "}, "base_encoder should have at least 1 character"),
-        ({"version": 5}, "version 5, expected 4; a newer version needs a newer Hedgerow"),
-        ({"version": None}, "version None, expected 4"),
+        ({"version": 6}, "version 6, expected 5; a newer version needs a newer Hedgerow"),
+        ({"version": None}, "version None, expected 5"),
         ({"max_triples": 7, "batch_size": 8}, r"max_triples \(7\) must be at least batch_size"),
         ({"scale": -1, "warmup_ratio": 1}, "scale .*; warmup_ratio should be less than 1"),
         ({"epochs": "x" * 5000}, "epochs"),

@@ -114,6 +114,45 @@ def test_it_is_how_far_embeddings_and_their_cosines_have_moved_times_the_weight(
         assert embeddings.grad is not None and bool((embeddings.grad != 0).any(dim=1).all())
 
 
+MATTERS = [
+    (f"It rained in {place}.", f"Rain fell on {place}.") for place in ("Lima", "Oslo", "Fez")
+]
+
+
+def with_matters(model: Any, *, a_step: int = 2) -> Distillation:
+    return Distillation(
+        model, [f"The {name} slept." for name in NAMES], weight=1.0, texts_a_step=2, steps=9,
+        seed=0, matters=MATTERS, matters_a_step=a_step,
+    )  # fmt: skip
+
+
+def test_cosines_among_texts_about_one_matter_count_once_more() -> None:
+    import torch
+
+    model = AnyText()
+    loss = with_matters(model)
+    drawn = loss.draw(1)
+    told = [matter for matter in MATTERS if matter[0] in drawn]
+    assert len(told) == 2 and drawn[2:] and all(text in drawn for one in told for text in one)
+    places = [(drawn.index(one), drawn.index(other)) for one, other in told]
+    old = model.encode(drawn, normalize_embeddings=True)
+    new = np.roll(old, 1, axis=0)
+    apart = np.array([new[i] @ new[j] - old[i] @ old[j] for i, j in places])
+    rest = np.mean(1 - (old * new).sum(axis=1)) + np.sqrt(
+        np.square(old @ old.T - new @ new.T).mean()
+    )
+    value = float(loss.loss(torch.from_numpy(new), drawn))
+    assert value == pytest.approx(rest + np.sqrt(np.square(apart).mean()), rel=1e-4)
+
+
+def test_matters_are_drawn_whole_and_no_more_than_there_are() -> None:
+    everything = with_matters(AnyText(), a_step=9).draw(1)
+    assert {text for matter in MATTERS for text in matter} <= set(everything)
+    seen = {text for step in range(1, 10) for text in with_matters(AnyText()).draw(step)}
+    assert {text for matter in MATTERS for text in matter} <= seen
+    assert with_matters(AnyText(), a_step=0).draw(1) == with_matters(AnyText()).draw(1)[:2]
+
+
 def test_turning_all_texts_together_leaves_the_cosines_and_moves_the_embeddings() -> None:
     import torch
 
