@@ -21,6 +21,7 @@ from db.engine import reading, writing
 from db.models import Run
 from db.runs import UNFINISHED, list_runs
 from pages.components import background, frame, project, run_view
+from pages.components.amounts import amount
 from pages.components.funnel_chart import funnel_chart
 
 KINDS = {
@@ -107,7 +108,7 @@ def _sentence(step: NextStep, pending: Sequence[NextStep], labels: dict[str, str
 
 
 def _variants(count: int) -> str:
-    return f"{count:,} variant{'' if count == 1 else 's'}"
+    return amount(count, "variant")
 
 
 def _action(step: NextStep) -> None:

@@ -18,6 +18,7 @@ from db.errors import HedgerowError
 from db.models import Release, Reviewer, Run, RunState, Split
 from db.runs import UNFINISHED, list_runs
 from pages.components import background, errors, frame, project, push_box, run_view, signin
+from pages.components.amounts import amount
 from training.push import Subject
 
 # Format → its name, and what it is for. No string below it: Streamlit might take it for output.
@@ -40,14 +41,6 @@ SPLITS = {Split.TRAIN: "Training", Split.VALIDATION: "Validation", Split.TEST: "
 HASH_SHOWN = 12
 EXPORTS_LOOKED_AT = 200
 _SAID, _CHOSEN = "release-said", "release-chosen"
-
-
-def _variants(count: int) -> str:
-    return f"{count:,} variant{'' if count == 1 else 's'}"
-
-
-def _triples(count: int) -> str:
-    return f"{count:,} triple{'' if count == 1 else 's'}"
 
 
 def _counts(
@@ -93,8 +86,8 @@ def _freeze(session: Session, newest: Release | None) -> None:
         return
     changes = changes_since(session, newest) if newest else None
     st.write(
-        f"Accepted now: {_variants(now.variants)} of {now.anchors:,} anchors, which give "
-        f"{_triples(now.triples)}. {_since(newest, changes)}"
+        f"Accepted now: {amount(now.variants, 'variant')} of {now.anchors:,} anchors, which give "
+        f"{amount(now.triples, 'triple')}. {_since(newest, changes)}"
     )
     if not now.triples:
         st.write(
@@ -174,8 +167,8 @@ def _contents(release: Release) -> None:
     summary = release.summary
     st.text(
         f"Release {release.number}{f', “{release.name}”' if release.name else ''}: "
-        f"{_variants(summary['variants'])} of {summary['anchors']:,} anchors, "
-        f"{_triples(summary['triples'])}. Accepted: {_deciders(summary['decided_by'])}."
+        f"{amount(summary['variants'], 'variant')} of {summary['anchors']:,} anchors, "
+        f"{amount(summary['triples'], 'triple')}. Accepted: {_deciders(summary['decided_by'])}."
     )
     with st.expander("Contents by type and split"):
         labels = {

@@ -27,6 +27,11 @@ Beside the release, it was trained on families from a list of English opposites:
 sentences by rule, and whole sentences. The list comes with Hedgerow and was written by a language
 model (`opposites` in the recipe)."""
 
+WORDINGS = """\
+Against forgetting, sentences were held where the base model has them: anchors of the release, and
+news, headlines, definitions and everyday texts that come with Hedgerow and were written by a
+language model (`distillation_wordings` in the recipe)."""
+
 MEASURED_ON = """\
 *Held out* is the validation split of the release: anchors that were not trained on, with all their
 variants; of more than {most} anchors, an even draw. A *triple* is an anchor with a positive (hedge

@@ -22,6 +22,7 @@ from curation.original_texts import Originals, newest_variant, read_originals
 from db.engine import reading, writing
 from db.errors import HedgerowError
 from pages.components import anchor_questions, anchor_rows, background, errors, project
+from pages.components.amounts import amount
 
 FORMATS = {
     Format.CSV: "CSV",
@@ -232,7 +233,7 @@ def _button(plan: Plan | None, count: int, texts: int, reviewer_id: int | None) 
 
 def _amount(count: int, texts: int) -> str:
     anchors = anchor_rows.anchors(count)
-    return f"{anchors} and {texts:,} variant{'' if texts == 1 else 's'}" if texts else anchors
+    return f"{anchors} and {amount(texts, 'variant')}" if texts else anchors
 
 
 def _add(plan: Plan | None, reviewer_id: int | None) -> None:

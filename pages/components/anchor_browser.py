@@ -15,6 +15,7 @@ from curation.anchor_search import (
 from db.engine import reading
 from db.models import Split
 from pages.components import anchor_detail, project
+from pages.components.amounts import amount
 
 PAGE = 100
 """Anchors listed at a time."""
@@ -112,7 +113,7 @@ def _pages(found: AnchorPage) -> int:
 
 def _range(found: AnchorPage, number: int) -> str:
     first = (number - 1) * PAGE + 1
-    total = f"{found.total:,} anchor{'' if found.total == 1 else 's'}"
+    total = amount(found.total, "anchor")
     if found.total <= PAGE:
         return f"{total}."
     return f"{total}; here are {first:,} to {first + len(found.anchors) - 1:,}."

@@ -10,6 +10,7 @@ from curation.anchor_preview import Fate, Preview, Row
 from curation.anchor_sample import LONG, PAPER_LONG, PAPER_SHORT, SHORT, Lengths, lengths
 from curation.anchor_table import Table
 from pages.components import plot
+from pages.components.amounts import amount
 from pages.components.palette import palette
 
 FATES = {
@@ -30,7 +31,7 @@ _HEIGHT = 260
 
 
 def anchors(count: int) -> str:
-    return f"{count:,} anchor{'' if count == 1 else 's'}"
+    return amount(count, "anchor")
 
 
 def draw(shown: Preview, table: Table, *, key: str) -> None:

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import altair as alt
 import pandas as pd
 
+from pages.components.amounts import amount
 from pages.components.charts import (
     AROUND,
     LEGEND_ROW,
@@ -158,7 +159,7 @@ def parts(bars: Sequence[Bar], *, dark: bool, low: float = 0.0) -> alt.LayerChar
     """
     colours = palette(dark=dark)
     models = list(dict.fromkeys(bar.model for bar in bars))
-    labels = {bar.part: f"{bar.part}\n{bar.n:,} items" for bar in bars}
+    labels = {bar.part: f"{bar.part}\n{amount(bar.n, 'item')}" for bar in bars}
     table = pd.DataFrame(
         [{**bar._asdict(), "label": labels[bar.part], "series": bar.model} for bar in bars]
     )

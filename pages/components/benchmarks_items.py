@@ -16,6 +16,7 @@ from pages.components import (
     project,
     save_chart,
 )
+from pages.components.amounts import amount
 from pages.components.benchmarks_item import LABELS
 from pages.components.benchmarks_outcomes import Side
 from pages.components.benchmarks_words import BREAKDOWNS, outcome
@@ -113,7 +114,7 @@ def _list(found: Sequence[Item], sides: Sequence[Side], *, key: str) -> None:
         horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"
     ):
         shown = f"; here are the first {SHOWN}" if len(found) > SHOWN else ""
-        st.text(f"{len(found):,} item{'' if len(found) == 1 else 's'}{shown}.", width="content")
+        st.text(f"{amount(len(found), 'item')}{shown}.", width="content")
         st.download_button(
             "CSV", lambda: csv_bytes(*as_table(found)), "hedgerow-items.csv", "text/csv",
             key="bench-items-csv", type="tertiary", icon=":material/download:",

@@ -13,6 +13,7 @@ from pages.components import (
     errors,
     project,
 )
+from pages.components.amounts import amount
 from pages.components.benchmarks_outcomes import Side, Summary
 from training.benchmark_export import titles
 from training.benchmark_models import BASELINES
@@ -94,7 +95,7 @@ def _in_words(row: Scored) -> str:
     """Whose benchmark it is, and what of the answers counted as wrong."""
     kind = benchmark(row.benchmark)
     paper = kind.paper[0].upper() + kind.paper[1:]
-    parts = [f"{kind.measures} {paper}. {row.n:,} items of {row.data}."]
+    parts = [f"{kind.measures} {paper}. {amount(row.n, 'item')} of {row.data}."]
     if row.ties:
         parts.append(f"{row.title} has {row.ties:,} ties, which count as wrong.")
     if row.unanswered:

@@ -6,6 +6,7 @@ import streamlit as st
 
 from db.errors import HedgerowError
 from pages.components import errors, project
+from pages.components.amounts import amount
 from training.benchmark_results import ModelKey, Scored, by_column, paired
 from training.benchmarks.statistics import Comparison
 
@@ -76,7 +77,6 @@ def _in_words(found: Comparison, first: str, second: str) -> str:
         f"{_TESTS[found.test]})."
     )
     if found.better is not None and found.worse is not None:
-        said += (
-            f" Only {second} is right on {found.better:,} items, only {first} on {found.worse:,}."
-        )
+        better = amount(found.better, "item")
+        said += f" Only {second} is right on {better}, only {first} on {found.worse:,}."
     return said

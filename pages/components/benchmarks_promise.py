@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from curation.generation.prices import dollars
 from curation.generation.request import Budget
+from pages.components.amounts import amount
 from pages.components.benchmarks_general import General
 from pages.components.run_view import duration
 from training.benchmark_plan import BenchmarkPlan, Chats, ModelPlan
@@ -18,10 +19,10 @@ def promise(
     """What it measures, how long that takes, what it costs."""
     what = []
     if benchmarks:
-        what.append(_count(benchmarks, "benchmark") + _sizes(plan))
+        what.append(amount(benchmarks, "benchmark") + _sizes(plan))
     if general.number:
-        what.append(_count(general.number, "task") + " of mteb" + _takes(general))
-    said = [f"Measures {_count(len(plan.models), 'model')} with {' and '.join(what)}."]
+        what.append(amount(general.number, "task") + " of mteb" + _takes(general))
+    said = [f"Measures {amount(len(plan.models), 'model')} with {' and '.join(what)}."]
     if benchmarks:
         said += [_unknown(plan.unknown), _time(plan, alone=not general.number)]
         chats = [(model, model.chats) for model in plan.models if model.chats and plan.items]
@@ -32,17 +33,13 @@ def promise(
     return " ".join(filter(None, said))
 
 
-def _count(number: int, what: str) -> str:
-    return f"{number:,} {what}{'' if number == 1 else 's'}"
-
-
 def _sizes(plan: BenchmarkPlan) -> str:
     if not plan.items:
         return ""
     parts = (
-        _count(plan.items, "item"),
-        _count(plan.questions, "question"),
-        _count(plan.texts, "text"),
+        amount(plan.items, "item"),
+        amount(plan.questions, "question"),
+        amount(plan.texts, "text"),
     )
     return f" ({', '.join(parts)})"
 
@@ -55,9 +52,9 @@ def _takes(general: General) -> str:
 
 
 def _unknown(titles: Sequence[str]) -> str:
-    """Benchmarks whose data are not here yet."""
+    """Benchmarks whose data are not here yet, or not as they should be: the run will say it."""
     names = " and ".join(titles)
-    return f"Not counted, since not downloaded yet: {names}." if names else ""
+    return f"Not counted, since the data are not here or can't be read: {names}." if names else ""
 
 
 def _time(plan: BenchmarkPlan, *, alone: bool) -> str:
@@ -89,7 +86,7 @@ def _time(plan: BenchmarkPlan, *, alone: bool) -> str:
 def _asked(model: ModelPlan, chats: Chats, budget: Budget) -> str:
     """What a chat model is asked and costs."""
     tokens = f"about {_round(chats.tokens_in):,} tokens in and {_round(chats.tokens_out):,} out"
-    said = f"{_short(model.name)} gets {_count(chats.prompts, 'prompt')}, {tokens}"
+    said = f"{_short(model.name)} gets {amount(chats.prompts, 'prompt')}, {tokens}"
     if model.seconds:
         said += f", for {duration(model.seconds)}"
     if chats.cost is None:

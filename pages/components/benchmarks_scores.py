@@ -9,6 +9,7 @@ from curation.export_writers import csv_bytes
 from db.engine import reading
 from pages.components import benchmarks_paired, benchmarks_scatter, benchmarks_table, project
 from pages.components import save_chart as saved
+from pages.components.amounts import amount
 from pages.components.benchmarks_scatter import Dot
 from pages.components.benchmarks_table import Head
 from training.benchmark_export import as_table, titles
@@ -128,7 +129,7 @@ def _below(column: Column) -> tuple[str, ...]:
     data = column.data
     if len(data) > LONGEST_DATA:
         data = f"{data[: LONGEST_DATA - 1]}…"
-    items = f"{column.n:,} items" if column.n else ""
+    items = amount(column.n, "item") if column.n else ""
     return tuple(part for part in (column.metric, items, data) if part)
 
 

@@ -23,6 +23,7 @@ from pages.components import (
     run_view,
     signin,
 )
+from pages.components.amounts import amount
 from pages.components.benchmarks_general import General
 from pages.components.benchmarks_promise import promise
 from pages.components.benchmarks_words import SCORES, SECTION
@@ -78,7 +79,7 @@ def _ended(run: Run) -> None:
     with st.container(
         horizontal=True, vertical_alignment="center", border=True, key=f"bench-ended-{run.id}"
     ):
-        results = f"{measured:,} result{'' if measured == 1 else 's'}"
+        results = amount(measured, "result")
         said = f"Run {run.id} is done: {results}; {title(run)}."
         if left_out:
             said += f" In mteb's tasks {_few(left_out)} took no part."

@@ -13,6 +13,7 @@ from curation.queue import status_counts
 from db.engine import reading
 from db.models import Status
 from pages.components import background, project
+from pages.components.amounts import amount
 from pages.components.kept import Counts
 from pages.components.review_selection import open_in_review
 
@@ -120,7 +121,7 @@ def found_table(view: View, wanted: Wanted, *, told: str, key: str) -> None:
 
 def _found_in_words(found: Found, told: str) -> str:
     shown = "" if found.total <= SHOWN else f"; the table has the first {SHOWN}"
-    return f"{found.total:,} variant{'' if found.total == 1 else 's'}: {told}{shown}."
+    return f"{amount(found.total, 'variant')}: {told}{shown}."
 
 
 def _review_label(found: Found) -> str:

@@ -12,6 +12,7 @@ from curation.cue_use import Diversity, NegatorSample, diversity
 from curation.cues import listed_cues
 from curation.taxonomy import VariantType
 from pages.components import diagnostics_charts, project, save_chart
+from pages.components.amounts import amount
 from pages.components.diagnostics_view import View, counting
 from pages.components.palette import palette
 
@@ -114,7 +115,7 @@ def _in_words(found: Diversity, what: str) -> str:
     if not found.total:
         return f"no {what} in this choice."
     evenness = "" if found.evenness is None else f", evenness {found.evenness:.2f}"
-    kinds = f"{found.distinct:,} different {what}{'' if found.distinct == 1 else 's'}"
+    kinds = amount(found.distinct, f"different {what}")
     return f"{kinds}, entropy {found.entropy:.2f} bits{evenness}."
 
 

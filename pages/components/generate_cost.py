@@ -12,6 +12,7 @@ from curation.generation.wanted import Wanted, count_wanted
 from db.engine import reading, writing
 from db.models import Answer
 from pages.components import project, run_view
+from pages.components.amounts import amount
 from pages.components.generate_choice import CALLS, Choice
 from pages.components.kept import Counts
 
@@ -96,7 +97,7 @@ def counted(wanted: Wanted) -> str:
         return "Nothing to generate: every anchor of this choice has what these calls would bring."
     found = [(role, wanted.calls.get(role, 0)) for role in ROLES]
     calls = [f"{number:,} for {CALLS[role].lower()}" for role, number in found if number]
-    anchors, number = _count(wanted.anchors, "anchor"), _count(wanted.total, "call")
+    anchors, number = amount(wanted.anchors, "anchor"), amount(wanted.total, "call")
     return f"{anchors}, {number}: {', '.join(calls)}."
 
 
@@ -116,7 +117,7 @@ def in_words(found: Estimate, request: GenerationRequest) -> list[str]:
             _time(found, request),
         ]
     tokens = f"About {found.prompt_tokens:,.0f} tokens in and {found.completion_tokens:,.0f} out"
-    lines.append(f"{tokens}, going by {_count(found.based_on, 'answered call')}.")
+    lines.append(f"{tokens}, going by {amount(found.based_on, 'answered call')}.")
     lines.append(" ".join([_money(found.cost, request), _time(found, request)]))
     return lines + _beyond(found, request)
 
@@ -129,10 +130,6 @@ def _beyond(found: Estimate, request: GenerationRequest) -> list[str]:
     if caps.calls is not None and found.total_calls > caps.calls:
         return [f"That is beyond the cap: the run will pause at {caps.calls:,} calls."]
     return []
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
 def _money(cost: float, request: GenerationRequest) -> str:

@@ -70,12 +70,16 @@ def test_a_model_has_a_card_before_it_is_measured_and_a_full_one_after(
     assert rows["seed"] == ("1",) and rows["base"] == (LOCAL_MODEL,)
     assert str(settings.home) not in card and recipe.base_encoder not in card
     assert not [path for path in folder.rglob("*") if path.suffix in (".bin", ".part", ".pt")]
-    told = "families from a list of English opposites"
-    assert told in card and run.parameters["recipe"]["opposites"]
-    plain = run.parameters | {"recipe": recipe.model_dump() | {"opposites": 0}}
+    told = {"opposites": "families from a list of English opposites"}
+    told["distillation_wordings"] = "everyday texts that come with Hedgerow"
+    without = dict.fromkeys(told, 0)
+    for key, sentence in told.items():
+        assert sentence in card and run.parameters["recipe"][key]
+    plain = run.parameters | {"recipe": recipe.model_dump() | without}
     with reading(project) as session:
         other = Run(**run.model_dump() | {"parameters": plain})
-        assert told not in card_of(session, other, other.result)
+        poorer = card_of(session, other, other.result)
+    assert not [sentence for sentence in told.values() if sentence in poorer]
 
 
 def test_the_header_is_what_the_hub_reads(engine: Engine, tiny_encoder: Path) -> None:
