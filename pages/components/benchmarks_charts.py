@@ -4,7 +4,6 @@ Texts (names of models, tokens, types) reach Vega as data only. Data frames, and
 values, since Altair would check each of many values against its schema.
 """
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -90,7 +89,7 @@ def outcomes(
     table = pd.DataFrame([part for model in models for part in _stacked(shares, model, shown)])
     scale = alt.Scale(domain=shown, range=_paints(names, shown, colours))
     above = alt.Legend(
-        title=None, orient="top", symbolType="square", columns=4, labelLimit=200,
+        title=None, orient="top", symbolType="square", columns=1, labelLimit=200,
         labelColor=colours.ink, symbolStrokeWidth=1, symbolStrokeColor=colours.quiet,
     )  # fmt: skip
     base = alt.Chart(table).encode(
@@ -113,7 +112,7 @@ def outcomes(
     words = base.transform_filter(f"datum.share >= {LEAST_LABELLED}").mark_text(
         color=colours.ink, fontSize=12
     ).encode(x=alt.X("middle:Q"), text=alt.Text("share:Q", format=".0%"))  # fmt: skip
-    height = len(models) * WIDE_BAR + AROUND + LEGEND_ROW * math.ceil(len(shown) / 4)
+    height = len(models) * WIDE_BAR + AROUND + LEGEND_ROW * len(shown)
     chart: Any = alt.layer(bars, words).properties(height=height)
     return chart
 

@@ -15,6 +15,9 @@ SCATTER_HEIGHT = 400
 ROOM = 30
 """Pixels, and those between the points and the frame, for labels."""
 
+LONGEST_LABEL = 180
+"""Pixels; a longer name would leave no room for the points in a narrow window."""
+
 NEAR = (0.12, 0.06)
 """How near two labels may come, across and up, as parts of the chart's own width and height."""
 
@@ -72,9 +75,9 @@ def scatter(dots: Sequence[Dot], *, negation: str, general: str, dark: bool) -> 
         fill=alt.Fill("kind:N", **by_kind(colours.after, "transparent")),
         shape=alt.Shape("kind:N", **by_kind("circle", "square")),
     )
-    words = base.mark_text(align="left", dx=10, dy=-8, fontSize=12, color=colours.ink).encode(
-        text="label:N"
-    )
+    words = base.mark_text(
+        align="left", dx=10, dy=-8, fontSize=12, limit=LONGEST_LABEL, color=colours.ink
+    ).encode(text="label:N")
     layers: list[Any] = [points, words]
     if trails := _trails(dots):
         line = alt.Chart(pd.DataFrame(trails)).mark_line(
