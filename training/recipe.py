@@ -143,10 +143,10 @@ class Recipe(BaseModel):
     """Against forgetting: weight of the distance between the embeddings of unrelated text and the
     base encoder's, and between the cosines among them; 0: none."""
 
-    distillation_texts: int = Field(default=16, ge=2, le=8192)
+    distillation_texts: int = Field(default=8, ge=2, le=8192)
     """Of such texts, for a step."""
 
-    distillation_wordings: int = Field(default=2, ge=0, le=1000)
+    distillation_wordings: int = Field(default=4, ge=0, le=1000)
     """Matters, for a step, of which Hedgerow brings four sentences each (English): said, said again
     in other words, said of other details, and another statement on it. Their cosines are kept, too.
     0: none."""
