@@ -84,7 +84,10 @@ class Threads:
             torch.set_autocast_enabled(device, autocast[0])
             torch.set_autocast_dtype(device, autocast[1])
             own = [chunks[place] for place in shares[number]]
-            return encode(self._models[number], own, self._going_on)
+            try:
+                return encode(self._models[number], own, self._going_on)
+            finally:  # not on the way back, which any of the threads may take
+                torch.set_autocast_enabled(device, False)
 
         found = self._together(there, check)
         places = [place for share in shares for place in share]

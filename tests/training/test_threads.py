@@ -83,7 +83,9 @@ def test_bfloat16_is_the_callers_and_stays_within(
     plain, half = gradients(model, three), gradients(model, three, bf16=True)
     name = next(iter(plain))
     assert not torch.equal(plain[name], half[name])
-    assert torch.equal(gradients(model, three)[name], plain[name])
+    for _ in range(5):  # whichever thread takes which part of the way back
+        assert torch.equal(gradients(model, three)[name], plain[name])
+        gradients(model, three, bf16=True)
 
 
 def test_replicas_follow_the_weights_and_frozen_ones_get_no_gradient(
