@@ -60,7 +60,7 @@ def embed(
         texts: distinct ones.
         group: the processes that share the encoding; each calls this with the same texts.
         threads: this model's, that share it within the process; None: it takes one.
-        check: called before each chunk; may raise to stop.
+        check: called before each chunk, with threads about once a second; may raise to stop.
     """
     import torch
 

@@ -65,8 +65,9 @@ class Distillation:
         self._texts = sorted(self._own)
         self._weight, self._count, self._seed = weight, texts_a_step, seed
         self._edits = edits
-        self._matters = [tuple(dict.fromkeys(matter)) for matter in matters]
-        self._matters_a_step = min(matters_a_step, len(matters))
+        # None where none are drawn: otherwise it would never be known that all have been.
+        self._matters = [tuple(dict.fromkeys(matter)) for matter in matters if matters_a_step]
+        self._matters_a_step = min(matters_a_step, len(self._matters))
         self._matter = {
             text: number for number, matter in enumerate(self._matters) for text in matter
         }
