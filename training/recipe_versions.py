@@ -11,61 +11,57 @@ from db.errors import HedgerowError
 
 RECIPE_VERSION = 5
 
-_VERSION_1: dict[str, Any] = {
+_FIRST: dict[str, Any] = {
     "base_encoder": DEFAULT_ENCODER, "loss": "triples", "scale": 10.0, "epochs": 1.0,
     "max_steps": 150, "max_triples": None, "batch_size": 32, "learning_rate": 5e-5,
     "warmup_ratio": 0.1, "weight_decay": 0.01, "max_seq_length": 128, "precision": "fp32",
 }  # fmt: skip
 """All that recipes of version 1 could say, and what they meant where they said nothing."""
 
-_SINCE_VERSION_1: dict[str, Any] = {
-    "pooling": "as_base", "data": "all", "without_types": (), "providers": (),
-    "max_distance": None, "hedge_weight": 1.0, "negation_weight": 1.0, "order_weight": 0.0,
-    "context": 0.0, "distillation": 0.0, "distillation_file": None, "interpolation": 1.0,
-    "lora_rank": None, "freeze_word_embeddings": False, "measure_every": None,
-    "early_stopping": None, "patience": 2, "sts_file": None, "checkpoint_every": None,
-}  # fmt: skip
-"""What came later, in the values by which a training goes as it did then."""
-
-_VERSION_2: dict[str, Any] = {
-    **_VERSION_1, "loss": "symmetric", "scale": 20.0, "epochs": 3.0, "max_steps": None,
-    "batch_size": 8, "precision": "auto", **_SINCE_VERSION_1, "distillation": 1.0,
-    "freeze_word_embeddings": True, "measure_every": 1.0, "checkpoint_every": 100,
-}  # fmt: skip
-"""The same of version 2."""
-
-_SINCE_VERSION_2: dict[str, Any] = {
-    "order_margin": 0.0, "opposites": 0, "distillation_texts": 16, "distillation_edits": False,
-}  # fmt: skip
-"""`order_weight`, 0 by default, weighed a softmax then; that is no longer there."""
-
-_VERSION_3: dict[str, Any] = {
-    **_VERSION_2, "scale": 50.0, "learning_rate": 3e-4, "hedge_weight": 0.5, "order_weight": 0.4,
-    "distillation": 15.0, "interpolation": 0.9, "freeze_word_embeddings": False,
-    "order_margin": 0.05, "opposites": 4, "distillation_texts": 48, "distillation_edits": True,
-}  # fmt: skip
-
-_SINCE_VERSION_3: dict[str, Any] = {"dropout": None, "soup": 1}
-
-_VERSION_4: dict[str, Any] = {
-    **_VERSION_3, "epochs": 5.0, "interpolation": 1.0, "opposites": 8, "dropout": 0.0, "soup": 1,
-}  # fmt: skip
-
-_SINCE_VERSION_4: dict[str, Any] = {"distillation_wordings": 0}
-
-OLDER: dict[str, dict[str, Any]] = {
-    "1": {
-        **_VERSION_1,
-        **_SINCE_VERSION_1,
-        **_SINCE_VERSION_2,
-        **_SINCE_VERSION_3,
-        **_SINCE_VERSION_4,
+_ADDED: dict[int, dict[str, Any]] = {
+    2: {
+        "pooling": "as_base", "data": "all", "without_types": (), "providers": (),
+        "max_distance": None, "hedge_weight": 1.0, "negation_weight": 1.0, "order_weight": 0.0,
+        "context": 0.0, "distillation": 0.0, "distillation_file": None, "interpolation": 1.0,
+        "lora_rank": None, "freeze_word_embeddings": False, "measure_every": None,
+        "early_stopping": None, "patience": 2, "sts_file": None, "checkpoint_every": None,
     },
-    "2": {**_VERSION_2, **_SINCE_VERSION_2, **_SINCE_VERSION_3, **_SINCE_VERSION_4},
-    "3": {**_VERSION_3, **_SINCE_VERSION_3, **_SINCE_VERSION_4},
-    "4": {**_VERSION_4, **_SINCE_VERSION_4},
-}
-"""What each older version means where it says nothing."""
+    3: {
+        "order_margin": 0.0, "opposites": 0, "distillation_texts": 16, "distillation_edits": False,
+    },
+    4: {"dropout": None, "soup": 1},
+    5: {"distillation_wordings": 0},
+}  # fmt: skip
+"""What each version added, in the values by which a training goes as it did before. Version 2's
+`order_weight`, 0 by default, weighed a softmax that is no longer there."""
+
+_CHANGED: dict[int, dict[str, Any]] = {
+    2: {
+        "loss": "symmetric", "scale": 20.0, "epochs": 3.0, "max_steps": None, "batch_size": 8,
+        "precision": "auto", "distillation": 1.0, "freeze_word_embeddings": True,
+        "measure_every": 1.0, "checkpoint_every": 100,
+    },
+    3: {
+        "scale": 50.0, "learning_rate": 3e-4, "hedge_weight": 0.5, "order_weight": 0.4,
+        "distillation": 15.0, "interpolation": 0.9, "freeze_word_embeddings": False,
+        "order_margin": 0.05, "opposites": 4, "distillation_texts": 48, "distillation_edits": True,
+    },
+    4: {"epochs": 5.0, "interpolation": 1.0, "opposites": 8, "dropout": 0.0},
+}  # fmt: skip
+"""The defaults that each version set, its own and older ones'."""
+
+
+def defaults_of(version: int) -> dict[str, Any]:
+    """What a recipe of an older version (from 1) means where it says nothing, in today's fields."""
+    values = dict(_FIRST)
+    for later in range(2, RECIPE_VERSION + 1):
+        values |= _ADDED[later]
+        if later <= version:
+            values |= _CHANGED[later]
+    return values
+
+
+OLDER = {str(version): defaults_of(version) for version in range(1, RECIPE_VERSION)}
 
 
 def up_to_date(values: Mapping[str, Any]) -> Mapping[str, Any]:
