@@ -46,6 +46,7 @@ from training.devices import share_the_processor, uses_bf16
 from training.family_data import training_families
 from training.finetune import Data, finetune
 from training.held_out import FAMILIES, QUESTIONS, RANKED, HeldOut
+from training.ingredients import set_dropout
 from training.losses import Family
 from training.recipe import Precision, Recipe
 from training.watching import Silent
@@ -57,8 +58,8 @@ ROOM = 2
 
 RECIPE = Recipe(
     loss="family", scale=20.0, learning_rate=5e-5, warmup_ratio=0.1, weight_decay=0.01,
-    max_seq_length=128, epochs=1.0, distillation=0.0, measure_every=None, checkpoint_every=None,
-    freeze_word_embeddings=False,
+    max_seq_length=128, epochs=1.0, dropout=0.0, distillation=0.0, opposites=0, hedge_weight=1.0,
+    order_weight=0.0, measure_every=None, checkpoint_every=None, freeze_word_embeddings=False,
 )  # fmt: skip
 
 
@@ -194,6 +195,7 @@ def theirs(work: Work, precision: Precision, *, seed: int, max_steps: int | None
     set_seed(seed)
     let_gpu_be_fast()
     model = load_encoder(DEFAULT_ENCODER)
+    set_dropout(model, RECIPE)
     limit = model.max_seq_length
     model.max_seq_length = min(RECIPE.max_seq_length or limit, limit)
     steps = max_steps or max(1, work.triples // work.flat_size)

@@ -18,6 +18,7 @@ from sqlalchemy.orm import aliased
 from sqlmodel import Session, col
 
 from curation.decisions import counts_still
+from curation.release_contents import LAST_DECISION, last_decision
 from curation.release_summary import Tally, release_summary, taxonomy_snapshot
 from curation.status import Vote, live
 from curation.text import canonical
@@ -130,7 +131,7 @@ def _write(connection: Connection, head: dict[str, Any]) -> int:
         )
     values = {
         "content_hash": digest,
-        "summary": release_summary(connection, tally),
+        "summary": release_summary(connection, tally) | {LAST_DECISION: last_decision(connection)},
         "taxonomy": taxonomy_snapshot(connection),
     }
     connection.execute(update(Release).where(col(Release.id) == release_id).values(**values))

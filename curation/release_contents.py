@@ -6,13 +6,24 @@ since then is looked at, so that a change shows at once in large projects, too.
 
 from collections import Counter
 from collections.abc import Mapping
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, CompoundSelect, Subquery, and_, case, func, select, union
+from sqlalchemy import (
+    ColumnElement,
+    CompoundSelect,
+    Connection,
+    Subquery,
+    and_,
+    case,
+    func,
+    select,
+    union,
+)
 from sqlmodel import Session, col
 
 from curation.wording import current_wording
+from db.columns import now
 from db.models import (
     Anchor,
     AnchorRevision,
@@ -25,7 +36,10 @@ from db.models import (
 )
 
 MARGIN = timedelta(minutes=1)
-"""Decisions this much older than a release are looked at too: longer than a writer waits."""
+"""Decisions this much older than a release may be looked at too: longer than a writer waits."""
+
+LAST_DECISION = "last_decision"
+"""Key in a release's summary: its `last_decision`, which releases of the first Hedgerow lack."""
 
 Counts = Mapping[str, int]
 """Type → number."""
@@ -105,13 +119,9 @@ def changes_since(session: Session, release: Release, *, accepted: Counts | None
 def touched_since(session: Session, release: Release) -> Subquery:
     """SQL: ids of variants that decisions, corrections and retirements since then are about."""
     moment = release.created_at - MARGIN
-    boundary = (
-        select(col(Decision.id))
-        .where(col(Decision.decided_at) < moment)
-        .order_by(col(Decision.id).desc())
-        .limit(1)
-    )
-    after = session.execute(boundary).scalar() or 0
+    after = release.summary.get(LAST_DECISION)
+    if after is None:
+        after = _last_before(session.connection(), moment)
     anchors: CompoundSelect[Any] = union(
         select(col(AnchorRevision.anchor_id)).where(
             col(AnchorRevision.revision) > 1, col(AnchorRevision.created_at) >= moment
@@ -125,6 +135,27 @@ def touched_since(session: Session, release: Release) -> Subquery:
         ),
         select(col(Variant.id)).where(col(Variant.anchor_id).in_(anchors)),
     ).subquery()
+
+
+def last_decision(connection: Connection) -> int:
+    """The newest decision that a release made in this transaction is sure to have seen; 0: none.
+
+    SQLite has one writer, so it is the newest of all. On PostgreSQL, others may store decisions
+    with smaller ids later.
+    """
+    if connection.dialect.name == "sqlite":
+        return connection.execute(select(func.max(col(Decision.id)))).scalar() or 0
+    return _last_before(connection, now() - MARGIN)
+
+
+def _last_before(connection: Connection, moment: datetime) -> int:
+    query = (
+        select(col(Decision.id))
+        .where(col(Decision.decided_at) < moment)
+        .order_by(col(Decision.id).desc())
+        .limit(1)
+    )
+    return connection.execute(query).scalar() or 0
 
 
 def in_release(release: Release, *conditions: ColumnElement[bool]) -> ColumnElement[bool]:

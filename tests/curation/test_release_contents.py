@@ -2,12 +2,13 @@
 
 from datetime import timedelta
 
+from sqlalchemy import select
 from sqlmodel import Session
 
 from curation import review
 from curation.anchors import correct_anchor, restore_anchor, retire_anchor
 from curation.release import create_release
-from curation.release_contents import changes_since
+from curation.release_contents import LAST_DECISION, changes_since, touched_since
 from db.engine import writing
 from db.models import Release, Variant
 from tests.curation.deciding import Released, accept, edit, reject
@@ -15,10 +16,11 @@ from tests.factories import TEXTS, person
 
 
 def aged(session: Session, release: Release) -> Release:
-    """The release as if it had been made an hour later, long after every decision."""
+    """The release as an earlier Hedgerow would have made it an hour later."""
     found = session.get_one(Release, release.id)
     session.expunge(found)
     found.created_at += timedelta(hours=1)
+    found.summary = {key: of for key, of in found.summary.items() if key != LAST_DECISION}
     return found
 
 
@@ -55,6 +57,20 @@ def test_decisions_long_before_the_release_are_not_looked_at(released: Released)
         reject(session, families[0]["verbal"], ada)
         assert changes_since(session, aged(session, release)) == ({}, {})
         assert changes_since(session, release) == ({"verbal": 1}, {"verbal": 1})
+
+
+def test_decisions_that_a_release_has_seen_are_not_looked_at(released: Released) -> None:
+    engine, families, _ = released
+    with writing(engine) as session:
+        ada = person(session)
+        accept(session, families[1]["verbal"], ada)
+        newer, _ = create_release(session)
+        seen = session.execute(select(touched_since(session, newer))).scalars().all()
+        accept(session, families[2]["verbal"], ada)
+        after = session.execute(select(touched_since(session, newer))).scalars().all()
+    # On PostgreSQL those of the last minute are: some may have been stored by others meanwhile.
+    assert bool(seen) == (engine.name == "postgresql")
+    assert families[2]["verbal"].id in after
 
 
 def test_a_corrected_anchor_takes_its_variants_out_until_they_are_accepted_again(
