@@ -12,14 +12,13 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from curation.threads import products_shared_by, sharing, threads_of
+
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
     from torch import Tensor
 
     from training.recipe import Recipe
-
-MOST = 4
-"""Threads: each has gradients of its own, as large as the weights that are trained."""
 
 LOOK_SECONDS = 1.0
 """Between two looks whether to stop."""
@@ -37,10 +36,8 @@ def threads_for(model: SentenceTransformer, recipe: Recipe) -> Threads | None:
     Dropout is drawn from one place, in the order in which threads happen to come by: with it, only
     one thread gives equal weights for equal recipes.
     """
-    import torch
-
-    count = min(torch.get_num_threads(), MOST)
-    if model.device.type != "cpu" or recipe.dropout != 0 or count < 2:
+    count = threads_of(model)
+    if recipe.dropout != 0 or count < 2:
         return None
     return Threads(model, count)
 
@@ -53,9 +50,9 @@ class Threads:
 
         self.count = count
         self._models = [model, *(_replica(model) for _ in range(count - 1))]
-        self._each = max(1, torch.get_num_threads() // count)
+        self._products = products_shared_by(count)
         self._pool = ThreadPoolExecutor(
-            count, initializer=torch.set_num_threads, initargs=(self._each,)
+            count, initializer=torch.set_num_threads, initargs=(self._products,)
         )
         self._stopped = False
 
@@ -124,20 +121,16 @@ class Threads:
 
     def _together(self, work: Callable[[int], _Found], check: Callable[[], None]) -> list[_Found]:
         """What each thread makes of its number."""
-        import torch
-
-        before = torch.get_num_threads()
-        torch.set_num_threads(self._each)  # what products of matrices go by is one for all threads
         self._stopped = False
-        tasks = [self._pool.submit(work, number) for number in range(self.count)]
-        try:
-            while wait(tasks, timeout=LOOK_SECONDS).not_done:
-                check()
-            return [task.result() for task in tasks]
-        finally:
-            self._stopped = True
-            wait(tasks)
-            torch.set_num_threads(before)
+        with sharing(self._products):
+            tasks = [self._pool.submit(work, number) for number in range(self.count)]
+            try:
+                while wait(tasks, timeout=LOOK_SECONDS).not_done:
+                    check()
+                return [task.result() for task in tasks]
+            finally:
+                self._stopped = True
+                wait(tasks)
 
     def _going_on(self) -> None:
         if self._stopped:
