@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import torch
 
 
 class Vectors:
@@ -11,7 +12,7 @@ class Vectors:
 
     tokenizer = None
     max_seq_length = None
-    device = "cpu"
+    device = torch.device("cpu")
 
     def __init__(self, rows: Mapping[str, Sequence[float]]) -> None:
         self.rows = {text: np.array(row, dtype=np.float32) for text, row in rows.items()}
