@@ -148,15 +148,17 @@ def _priced(session: Session, model: ModelChoice, budget: float | None) -> Model
 def _show_plan(
     settings: Settings, engine: Engine, request: BenchmarkRequest, as_json: bool
 ) -> None:  # fmt: skip
-    """What ``--dry-run`` says; what nobody knows is null."""
+    """What ``--dry-run`` says; what nobody knows is null: of mteb's tasks, all but their names."""
     with reading(engine) as session:
         data = [
             require_data(session, settings.data_folder, choice) for choice in request.benchmarks
         ]
         plan = plan_benchmarks(session, settings, request.models, data)
     (model,) = plan.models
+    tasks = [task for suite in request.suites for task in SUITES[suite]]
     result = {
-        "items": plan.items, "questions": plan.questions, "texts": plan.texts,
+        "tasks": [*tasks, *request.tasks], "items": plan.items or None,
+        "questions": plan.questions or None, "texts": plan.texts or None,
         "unknown": list(plan.unknown), "seconds": model.seconds if plan.items else None,
         "chat": model.chats._asdict() if model.chats and plan.items else None,
     }  # fmt: skip
@@ -167,10 +169,16 @@ def _told(result: dict[str, Any]) -> dict[str, Any]:
     """The same for people: rounded, without what is not known."""
     flat = result | (result["chat"] or {})
     return {
-        name.replace("_", " "): f"{value:,.4g}" if isinstance(value, float) else value
+        name.replace("_", " "): _in_words(value)
         for name, value in flat.items()
         if name != "chat" and value not in (None, [])
     }
+
+
+def _in_words(value: object) -> str:
+    if isinstance(value, list):
+        return ", ".join(value)
+    return f"{value:,.4g}" if isinstance(value, float) else str(value)
 
 
 def _request(

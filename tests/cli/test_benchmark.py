@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from curation.encoders import DEFAULT_ENCODER
 from curation.project import open_project
 from db.settings import load_settings
 from tests.cli.commands import ask, complaint, said
@@ -52,6 +53,8 @@ def test_a_dry_run_says_what_it_takes_and_measures_nothing(sample: str) -> None:
     assert 0 < answer["chat"]["cost"] < answer["chat"]["most"]
     shown = said("benchmark", "semantoneg", "--architecture", "random", "--dry-run")
     assert "items: 6" in shown and "prompts" not in shown
+    of_mteb = said("benchmark", "mteb:quick", "--model", DEFAULT_ENCODER, "--dry-run")
+    assert of_mteb.startswith("tasks: ") and "items" not in of_mteb
     assert ask("benchmarks") == {"results": []}
 
 
