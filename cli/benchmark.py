@@ -31,7 +31,7 @@ from training.benchmark_results import Scored, newest, of_run
 from training.benchmark_runs import BenchmarkRequest, request_benchmarks
 from training.benchmarks.catalogue import BENCHMARKS, benchmark
 from training.benchmarks.general import SUITES, TaskScore, average, by_kind
-from training.benchmarks.general_names import require_tasks
+from training.benchmarks.general_names import names_of, require_tasks
 from training.benchmarks.own import Hedgerow
 from training.benchmarks.scorers.loading import ARCHITECTURES
 from training.benchmarks.suites import of_release, read_forms, suite, written
@@ -155,9 +155,8 @@ def _show_plan(
         ]
         plan = plan_benchmarks(session, settings, request.models, data)
     (model,) = plan.models
-    tasks = [task for suite in request.suites for task in SUITES[suite]]
     result = {
-        "tasks": [*tasks, *request.tasks], "items": plan.items or None,
+        "tasks": names_of(request.suites, request.tasks), "items": plan.items or None,
         "questions": plan.questions or None, "texts": plan.texts or None,
         "unknown": list(plan.unknown), "seconds": model.seconds if plan.items else None,
         "chat": model.chats._asdict() if model.chats and plan.items else None,

@@ -123,6 +123,7 @@ def _write(connection: Connection, head: dict[str, Any]) -> int:
         insert(Release).values(**head, content_hash="").returning(col(Release.id))
     ).scalar_one()
     assert release_id is not None
+    seen = last_decision(connection)  # before freezing, which may take a while
     digest, tally = _freeze(connection, release_id)
     if not tally.variants:
         raise HedgerowError(
@@ -131,7 +132,7 @@ def _write(connection: Connection, head: dict[str, Any]) -> int:
         )
     values = {
         "content_hash": digest,
-        "summary": release_summary(connection, tally) | {LAST_DECISION: last_decision(connection)},
+        "summary": release_summary(connection, tally) | {LAST_DECISION: seen},
         "taxonomy": taxonomy_snapshot(connection),
     }
     connection.execute(update(Release).where(col(Release.id) == release_id).values(**values))

@@ -20,6 +20,7 @@ from training.benchmark_sizes import size_of
 from training.benchmarks import general
 from training.benchmarks.benchmark import Benchmark, Result
 from training.benchmarks.general import SUITES
+from training.benchmarks.general_names import names_of
 from training.benchmarks.measure import measure
 from training.benchmarks.scorers.chat import Chat
 from training.benchmarks.scorers.encoders import Cross
@@ -174,10 +175,8 @@ def general_jobs(suites: Sequence[str], tasks: Sequence[str]) -> list[Job]:
     Raises:
         HedgerowError: as in `general.tasks`.
     """
-    names = [name for suite in suites for name in SUITES[suite]] + [*tasks]
-    if not names:
-        return []
-    return [_general_job(task) for task in general.tasks(list(dict.fromkeys(names)))]
+    names = names_of(suites, tasks)
+    return [_general_job(task) for task in general.tasks(names)] if names else []
 
 
 def _general_job(task: Any) -> Job:

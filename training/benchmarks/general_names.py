@@ -30,3 +30,8 @@ def _require_task(name: str) -> None:
             "Expected the name of a task of mteb, found an empty one; leave it out."
         )
     single_task(name)
+
+
+def names_of(suites: Sequence[str], tasks: Sequence[str]) -> list[str]:
+    """The tasks of these suites and these single ones, each once."""
+    return list(dict.fromkeys([*(name for suite in suites for name in SUITES[suite]), *tasks]))
