@@ -1,4 +1,4 @@
-"""Encoding a step's texts with gradients, in chunks of about one length, with little padding."""
+"""Encoding a step's texts with gradients: end to end, or in chunks of about one length."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from curation.embeddings import token_counts
+from training import packing
 from training.processes import ALONE, Group, gathered, share
 
 if TYPE_CHECKING:
@@ -45,10 +46,43 @@ def chunks_of_one_length(lengths: Sequence[int], most: int = MOST) -> list[slice
     return chunks
 
 
+SAMPLE = (
+    "It is open.", "Nobody in the village had ever seen it open before noon.", "It is not open.",
+    "Is it?", "The door at the far end of the corridor was left ajar, or so I heard.", "Very open.",
+    "I doubt that it is.",
+)  # fmt: skip
+"""Texts of several lengths, more than are in a group whatever its padding."""
+
+LARGEST_DIFFERENCE = 1e-4
+"""In a value of an embedding of length 1, by which a text may differ from itself end to end."""
+
+
+def can_pack(model: SentenceTransformer) -> bool:
+    """Whether the model gives texts end to end the embeddings it gives each by itself.
+
+    Not so with attention or positions of a kind that it leaves to be computed in no other way.
+    """
+    import torch
+
+    if not packing.enable(model):
+        return False
+    training = model.training
+    model.eval()
+    try:
+        with torch.no_grad():
+            difference = embed(model, SAMPLE, packed=True) - embed(model, SAMPLE)
+    except (AttributeError, LookupError, RuntimeError, TypeError, ValueError):
+        return False  # each kind of model has its own way to refuse
+    finally:
+        model.train(training)
+    return bool(difference.abs().max() < LARGEST_DIFFERENCE)
+
+
 def embed(
     model: SentenceTransformer,
     texts: Sequence[str],
     *,
+    packed: bool = False,
     group: Group = ALONE,
     threads: Threads | None = None,
     check: Callable[[], None] = lambda: None,
@@ -58,6 +92,7 @@ def embed(
     Args:
         model: in training mode or not; gradients reach its weights.
         texts: distinct ones.
+        packed: whether to encode them end to end, where the model can (`can_pack`).
         group: the processes that share the encoding; each calls this with the same texts.
         threads: this model's, that share it within the process; None: it takes one.
         check: called before each chunk, with threads about once a second; may raise to stop.
@@ -67,21 +102,33 @@ def embed(
     lengths = token_counts(model, texts).tolist()
     order = sorted(range(len(texts)), key=lengths.__getitem__)
     own = share(order, group)
-    most = MOST if threads is None else max(FEWEST, math.ceil(len(own) / (2 * threads.count)))
-    chunks = [
-        _features(model, [texts[place] for place in own[chunk]])
-        for chunk in chunks_of_one_length([lengths[place] for place in own], min(most, MOST))
-    ]
+    own_lengths = [lengths[place] for place in own]
+    if packed:
+        rows = packing.parts(own_lengths, threads.count if threads else 1)
+        chunks = [packing.features(model, [texts[own[at]] for at in row]) for row in rows]
+    else:
+        most = MOST if threads is None else max(FEWEST, math.ceil(len(own) / (2 * threads.count)))
+        slices = chunks_of_one_length(own_lengths, min(most, MOST))
+        rows = [range(len(own))[chunk] for chunk in slices]
+        chunks = [_features(model, [texts[own[at]] for at in row]) for row in rows]
     if threads is None or len(chunks) < 2:
         parts = _encoded(model, chunks, check)
     else:
         parts = threads.encode(chunks, _encoded, check)
     size = model.get_embedding_dimension() or 0
     encoded = torch.cat(parts) if parts else torch.zeros(0, size, device=model.device)
+    encoded = encoded[_inverse([at for row in rows for at in row]).to(encoded.device)]
     sorted_ = gathered(encoded, count=len(texts), group=group)
+    return torch.nn.functional.normalize(sorted_[_inverse(order).to(sorted_.device)].float(), dim=1)
+
+
+def _inverse(order: Sequence[int]) -> Tensor:
+    """Where each of the numbers from 0 on stands in an order of them."""
+    import torch
+
     back = torch.empty(len(order), dtype=torch.long)
     back[torch.tensor(order, dtype=torch.long)] = torch.arange(len(order))
-    return torch.nn.functional.normalize(sorted_[back.to(sorted_.device)].float(), dim=1)
+    return back
 
 
 def _encoded(
@@ -91,7 +138,8 @@ def _encoded(
     with _words_looked_up_once(model, chunks):
         for features in chunks:
             check()
-            parts.append(model(features)["sentence_embedding"])
+            with packing.attention_for(model, features):
+                parts.append(model(features)["sentence_embedding"])
     return parts
 
 

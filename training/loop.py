@@ -18,7 +18,7 @@ from training import checkpoints
 from training.batches import Batches, InContext
 from training.checkpoints import FOLDERS, Place
 from training.devices import computing
-from training.encoding import embed
+from training.encoding import can_pack, embed
 from training.losses import Batch, Objective, flatten, objective
 from training.opposites import Opposites
 from training.processes import ALONE, Group, add_gradients, agreed
@@ -126,6 +126,7 @@ class _Training:
         self.progress, self.group = progress, group
         self.loss: Objective = objective(recipe, model)
         self.soup = Soup(model, recipe.trainings)
+        self.packed = can_pack(model)  # before there are replicas of it
         self.threads = threads_for(model, recipe)
         self.steps = course.steps * recipe.trainings
         self.optimizer, self.schedule = _optimizer(model, recipe, course.steps)
@@ -221,7 +222,7 @@ class _Training:
         torch.manual_seed(chance.getrandbits(63))
         with computing(self.model, bf16=self.course.bf16):
             embeddings = embed(
-                self.model, texts, group=self.group, threads=self.threads,
+                self.model, texts, packed=self.packed, group=self.group, threads=self.threads,
                 check=self.progress.check,
             )  # fmt: skip
         loss = self.loss(embeddings[: len(batch.texts)], _on(batch, embeddings))

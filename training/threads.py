@@ -149,7 +149,7 @@ def _replica(model: SentenceTransformer) -> SentenceTransformer:
 
 
 def _tokens(chunk: Chunk) -> int:
-    return int(chunk["attention_mask"].numel())
+    return int(chunk["input_ids"].numel())
 
 
 def _shares(sizes: Sequence[int], count: int) -> list[list[int]]:
