@@ -20,7 +20,7 @@ from training.held_out import HeldOut
 from training.inputs import content_hashes
 from training.loop import Course
 from training.losses import Family
-from training.opposites import HEDGED, Opposites
+from training.opposites import HEDGED, PHRASE, Opposites
 from training.recipe import Recipe
 from training.retention import Distillation, read_sentences
 from training.sts import read_sts
@@ -180,7 +180,7 @@ def _in_context(rows: list[Family], recipe: Recipe, seed: int) -> InContext | No
 def _opposites(rows: list[Family], recipe: Recipe, seed: int) -> Opposites | None:
     if not recipe.makes_opposites:
         return None
-    without = {*recipe.without_types, *(() if recipe.data == "all" else (HEDGED,))}
+    without = {*recipe.without_types, *(() if recipe.data == "all" else (HEDGED, PHRASE))}
     return Opposites(rows, count=recipe.opposites, seed=seed, without=without)
 
 

@@ -3,7 +3,8 @@
 An encoder that has learnt from a thousand families what 'not' does still errs where it doesn't know
 that two predicates are opposites (docs/recipe_search.md). The list says so for some thousands, in
 whole sentences and as words. Of those, families are made by rule: plain ones, and often odd where a
-word is put into a sentence of the data, but what contradicts what is beyond doubt.
+word is put into a sentence of the data, but what contradicts what is beyond doubt. Hedges and
+absolute negations of whole sentences are what the provider 'rules' would write.
 """
 
 from __future__ import annotations
@@ -17,14 +18,23 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import curation
+from curation.generation.rules import write_by_rule
+from curation.generation.rules.clause import Skipped
 from curation.generation.rules.forms import past
+from curation.generation.rules.hedges import placeable
+from curation.generation.rules.opening import lowered_opening
+from curation.generation.rules.reading import read_statement
+from curation.taxonomy import variant_type
 from training.losses import Family, Member, Role
 
-_FILE = Path(curation.__file__).parent / "lexicon" / "opposites.json"
+_LEXICON = Path(curation.__file__).parent / "lexicon"
+_WORDS, _SENTENCES = _LEXICON / "opposites.json", _LEXICON / "opposite_sentences.txt"
 
 NEGATED, OPPOSITE, PARAPHRASE, HEDGED = "verbal", "lexical", "negated_antonym", "word"
 """The variant types that the members of a family are of, or come nearest to: what affirms, weakens
 or denies a sentence as a whole counts as a paraphrase, a hedge and a negation."""
+
+ABSOLUTE, PHRASE = "absolute", "phrase"
 
 SHARE_IN_SENTENCES = 0.5
 """Of the families of qualities that are made in sentences of the data, where there are any."""
@@ -32,18 +42,19 @@ SHARE_IN_SENTENCES = 0.5
 SHARE_WITH_SECOND = 0.3
 SHARE_HEDGED = 0.3
 
-SHARE_EMPHASISED = 0.3
-SHARE_RESERVED = 0.15
-SHARE_DENIED = 0.15
+SHARES_BY_RULE = {HEDGED: 0.5, PHRASE: 0.25, ABSOLUTE: 0.25}
+"""Of the families of sentences, those with a hedge that uses a cue of the paper's lists, and with
+an absolute negation, where the rules can write them."""
+
+SHARES_FRAMED = {"emphases": 0.35, "reservations": 0.2, "denials": 0.2}
 """Of the families, those with 'There is no doubt that …', 'It may be that …', 'It is not true
 that …'; so what negates an emphasis is not taken for what negates the sentence."""
 
-IN_LOWER_CASE = frozenset(
-    "The A An This That These Those My Our Your His Her Their It He She They We You Most Many "
-    "Everything".split()
-)
-"""First words of sentences that begin with a small letter where they don't begin one; of others
-it isn't known whether they are names."""
+_FRAMED = {
+    "emphases": (Role.PARAPHRASE, PARAPHRASE),
+    "reservations": (Role.HEDGE, HEDGED),
+    "denials": (Role.NEGATION, NEGATED),
+}
 
 SENTENCES = "sentences"
 
@@ -81,7 +92,7 @@ class Frame(NamedTuple):
 
 @cache
 def _lists() -> dict[str, Any]:
-    content: dict[str, Any] = json.loads(_FILE.read_text(encoding="utf-8"))
+    content: dict[str, Any] = json.loads(_WORDS.read_text(encoding="utf-8"))
     return content
 
 
@@ -100,7 +111,7 @@ def pairs() -> tuple[Pair, ...]:
 def sentences() -> tuple[Sentence, ...]:
     """The sentences of the list: a subject and four predicates a line."""
     found = []
-    for line in _lists()[SENTENCES]:
+    for line in _SENTENCES.read_text(encoding="utf-8").splitlines():
         subject, *predicates = line.split(" | ")
         found.append(Sentence(*(f"{subject} {predicate}." for predicate in predicates)))
     return tuple(found)
@@ -232,23 +243,35 @@ def _of_sentence(sentence: Sentence, chance: random.Random) -> Iterator[Member]:
     yield Member(negated, Role.NEGATION, NEGATED)
     yield Member(opposite, Role.NEGATION, OPPOSITE)
     yield Member(paraphrase, Role.PARAPHRASE, PARAPHRASE)
-    if chance.random() < SHARE_HEDGED:
-        hedge = chance.choice(_lists()["hedges_behind"])
-        yield Member(f"{anchor[:-1]}, {hedge}.", Role.HEDGE, HEDGED)
+    yield from _by_rule(anchor, chance)
+
+
+def _by_rule(anchor: str, chance: random.Random) -> Iterator[Member]:
+    wanted = [type_id for type_id, share in SHARES_BY_RULE.items() if chance.random() < share]
+    cues = {type_id: chance.choice(placeable(type_id)) for type_id in wanted if type_id != ABSOLUTE}
+    written = write_by_rule(anchor, types=[variant_type(name) for name in wanted], cues=cues)
+    for type_id, text in written.texts.items():
+        yield Member(text, Role.NEGATION if type_id == ABSOLUTE else Role.HEDGE, type_id)
 
 
 def _framed(anchor: str, chance: random.Random) -> Iterator[Member]:
     """The anchor affirmed, weakened or denied as a whole, each now and then."""
-    first = anchor.partition(" ")[0]
-    frames = (
-        (SHARE_EMPHASISED, "emphases", Role.PARAPHRASE, PARAPHRASE),
-        (SHARE_RESERVED, "reservations", Role.HEDGE, HEDGED),
-        (SHARE_DENIED, "denials", Role.NEGATION, NEGATED),
-    )
-    for share, name, role, type_id in frames:
-        if chance.random() < share and first in IN_LOWER_CASE:
+    for name, share in SHARES_FRAMED.items():
+        if chance.random() < share:
             frame = chance.choice(_lists()[name])
-            yield Member(frame.format(anchor[0].lower() + anchor[1:]), role, type_id)
+            statement = anchor[:-1] if frame.startswith("{}") else _inside(anchor)
+            if statement:
+                text = frame.format(statement)
+                yield Member(text if text.endswith("?") else f"{text}.", *_FRAMED[name])
+
+
+def _inside(anchor: str) -> str | None:
+    """A statement as it stands inside a sentence; None where its first word may be a name."""
+    try:
+        first = lowered_opening(read_statement(anchor))
+    except Skipped:
+        return None
+    return first and f"{first}{anchor[len(first) : -1]}"
 
 
 def _of_verb(

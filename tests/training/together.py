@@ -62,7 +62,7 @@ def one_step(encoder: Path, changes: list[str], group: Group = ALONE) -> dict[st
     from curation.encoders import load_encoder
     from training.adapters import add_adapter
     from training.batches import as_triples
-    from training.encoding import embed
+    from training.encoding import can_pack, embed
     from training.losses import flatten, objective
     from training.retention import Distillation
 
@@ -76,7 +76,7 @@ def one_step(encoder: Path, changes: list[str], group: Group = ALONE) -> dict[st
     model.eval()
     batch = flatten(rows)
     more = [text for text in distillation.draw(1) if text not in batch.texts]
-    embeddings = embed(model, [*batch.texts, *more], group=group)
+    embeddings = embed(model, [*batch.texts, *more], packed=can_pack(model), group=group)
     loss = objective(recipe, model)(embeddings[: len(batch.texts)], batch)
     if recipe.distillation:
         loss = loss + distillation.loss(embeddings[len(batch.texts) :], more)
