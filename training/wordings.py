@@ -20,7 +20,8 @@ def matters() -> tuple[tuple[str, ...], ...]:
     """Four sentences each, in the order of the file.
 
     They were written for this project by a large language model that had seen neither the corpus
-    nor any benchmark, by genre: reports, headlines, opinions, definitions, everyday texts.
+    nor any benchmark, by genre: reports, commentary, speeches, headlines, opinions, definitions,
+    everyday texts; some say it again as a clumsy translation would.
     """
     lines = _FILE.read_text(encoding="utf-8").splitlines()
     return tuple(tuple(line.split(" | ")) for line in lines if line)
