@@ -74,13 +74,18 @@ class Weights(NamedTuple):
 
     Attributes:
         pairs: (query's role, positive's role) → weight of the comparison.
+        room: what is added to the cosines of the family's other side, which are to be so much
+            lower (Wang et al. 2018, *Additive margin softmax*).
         order: of having an anchor's paraphrases nearer to it than its hedges.
         margin: by how much, as a difference of cosines.
+        push: whether hedges are pushed away for it, or only paraphrases drawn nearer.
     """
 
     pairs: Mapping[tuple[Role, Role], float]
+    room: float = 0.0
     order: float = 0.0
     margin: float = 0.0
+    push: bool = False
 
 
 EQUATION_1 = Weights({(Role.ANCHOR, Role.PARAPHRASE): 1.0, (Role.ANCHOR, Role.HEDGE): 1.0})
@@ -112,7 +117,10 @@ def weights_of(recipe: Recipe) -> Weights:
     for roles in pairs:
         if Role.HEDGE in roles:
             pairs[roles] *= recipe.hedge_weight
-    return Weights(pairs, recipe.order_weight, recipe.order_margin)
+    return Weights(
+        pairs, room=recipe.negation_margin, order=recipe.order_weight, margin=recipe.order_margin,
+        push=recipe.order_pushes_hedges,
+    )  # fmt: skip
 
 
 def _flat(model: SentenceTransformer, scale: float) -> Objective:
@@ -142,8 +150,9 @@ def contrastive(embeddings: Tensor, batch: Batch, *, scale: float, weights: Weig
     """The mean over all (query, positive) of -log(e^s(q,p) / (e^s(q,p) + Σ e^s(q,n))).
 
     s is ``scale`` times the cosine. The negatives n of a query are the texts of the other side of
-    its family (negations for the affirmative side, and the other way round) and the variants of
-    all other families, but for texts that its own side of the family has, too.
+    its family (negations for the affirmative side, and the other way round; their cosines plus
+    `room`) and the variants of all other families, but for texts that its own side of the family
+    has, too.
 
     Args:
         embeddings: (distinct texts, dimensions), of length 1.
@@ -165,8 +174,10 @@ def contrastive(embeddings: Tensor, batch: Batch, *, scale: float, weights: Weig
     # Whether the query's side of its family has the text of the other row (its own is among them).
     own_texts = same_side.float() @ same_text.float() > 0
     elsewhere = ~same_family & (batch.role != Role.ANCHOR)
-    negatives = ((same_family & ~same_side) | elsewhere) & ~own_texts
-    against = similarity.masked_fill(~negatives, -torch.inf).logsumexp(dim=1, keepdim=True)
+    other_side = same_family & ~same_side
+    negatives = (other_side | elsewhere) & ~own_texts
+    nearer = similarity + scale * weights.room * other_side
+    against = nearer.masked_fill(~negatives, -torch.inf).logsumexp(dim=1, keepdim=True)
     table = torch.zeros(len(Role), len(Role), device=cosines.device)
     for (query, positive), weight in weights.pairs.items():
         table[query, positive] = weight
@@ -175,16 +186,16 @@ def contrastive(embeddings: Tensor, batch: Batch, *, scale: float, weights: Weig
     loss = torch.where(counts > 0, loss * counts, 0.0)  # softplus(-inf) is 0, as it should be
     total = loss.sum() / counts.sum().clamp(min=1e-9)
     if weights.order:
-        lacking = _disorder(cosines[batch.text][:, batch.text], batch, margin=weights.margin)
+        lacking = _disorder(cosines[batch.text][:, batch.text], batch, weights)
         total = total + weights.order * scale * lacking
     return total
 
 
-def _disorder(cosines: Tensor, batch: Batch, *, margin: float) -> Tensor:
+def _disorder(cosines: Tensor, batch: Batch, weights: Weights) -> Tensor:
     """By how much the farthest paraphrase of an anchor lacks the margin to the nearest hedge.
 
-    The mean over the anchors that have both. Paraphrases are drawn nearer and hedges stay: pushed
-    away, they came to lie among the negations (docs/recipe_search.md).
+    The mean over the anchors that have both. Where the negations are given no room, hedges that
+    are pushed away come to lie among them (docs/recipe_search.md).
 
     Args:
         cosines: (rows, rows).
@@ -195,6 +206,7 @@ def _disorder(cosines: Tensor, batch: Batch, *, margin: float) -> Tensor:
     paraphrases = queries & (batch.role == Role.PARAPHRASE)
     hedges = queries & (batch.role == Role.HEDGE)
     farthest = cosines.masked_fill(~paraphrases, torch.inf).amin(dim=1)
-    nearest = cosines.detach().masked_fill(~hedges, -torch.inf).amax(dim=1)
-    lacking = torch.relu(margin + nearest - farthest)  # relu(-inf) is 0
+    of_hedges = cosines if weights.push else cosines.detach()
+    nearest = of_hedges.masked_fill(~hedges, -torch.inf).amax(dim=1)
+    lacking = torch.relu(weights.margin + nearest - farthest)  # relu(-inf) is 0
     return lacking.sum() / (paraphrases.any(dim=1) & hedges.any(dim=1)).sum().clamp(min=1)

@@ -85,20 +85,27 @@ class Recipe(BaseModel):
     scale: float = Field(default=50.0, gt=0, le=1000)
     """What cosines are multiplied by before the softmax; the reciprocal of the temperature."""
 
-    hedge_weight: float = Field(default=0.5, ge=0, le=100)
+    hedge_weight: float = Field(default=1.5, ge=0, le=100)
     """Of the comparisons that have a hedge on the positive side, beside 1 for the others; not in
     the loss 'triples'."""
 
     negation_weight: float = Field(default=1.0, ge=0, le=100)
     """Of those among an anchor's negations, which the loss 'symmetric' makes."""
 
-    order_weight: float = Field(default=0.4, ge=0, le=100)
+    negation_margin: float = Field(default=0.1, ge=0, le=1)
+    """By how much, as a difference of cosines, negations are to be farther than what they are
+    compared with, beyond what the softmax asks for; not in 'triples'. It makes room for hedges."""
+
+    order_weight: float = Field(default=0.3, ge=0, le=100)
     """Of having an anchor's paraphrases nearer to it than its hedges; not in 'triples'."""
 
-    order_margin: float = Field(default=0.05, ge=0, le=2)
+    order_margin: float = Field(default=0.02, ge=0, le=2)
     """By how much, as a difference of cosines."""
 
-    opposites: int = Field(default=4, ge=0, le=1000)
+    order_pushes_hedges: bool = True
+    """For that, hedges are pushed away, too; otherwise only paraphrases are drawn nearer."""
+
+    opposites: int = Field(default=8, ge=0, le=1000)
     """Families a step beside the data's, from the list of opposites that Hedgerow brings (English):
     whole sentences, and words that are put into sentences by rule, partly of the data; not in
     'triples', nor where the recipe leaves out what rules write. 0: none."""
@@ -139,14 +146,14 @@ class Recipe(BaseModel):
     """'bf16' computes in bfloat16 and keeps the weights in float32; 'auto' does so where the
     processor has instructions for it."""
 
-    distillation: float = Field(default=15.0, ge=0, le=1000)
+    distillation: float = Field(default=25.0, ge=0, le=1000)
     """Against forgetting: weight of the distance between the embeddings of unrelated text and the
     base encoder's, and between the cosines among them; 0: none."""
 
     distillation_texts: int = Field(default=8, ge=2, le=8192)
     """Of such texts, for a step."""
 
-    distillation_wordings: int = Field(default=4, ge=0, le=1000)
+    distillation_wordings: int = Field(default=10, ge=0, le=1000)
     """Matters, for a step, of which Hedgerow brings four sentences each (English): said, said again
     in other words, said of other details, and another statement on it. Their cosines are kept, too.
     0: none."""

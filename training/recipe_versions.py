@@ -9,7 +9,7 @@ from typing import Any
 from curation.encoders import DEFAULT_ENCODER
 from db.errors import HedgerowError
 
-RECIPE_VERSION = 5
+RECIPE_VERSION = 6
 
 _FIRST: dict[str, Any] = {
     "base_encoder": DEFAULT_ENCODER, "loss": "triples", "scale": 10.0, "epochs": 1.0,
@@ -31,6 +31,7 @@ _ADDED: dict[int, dict[str, Any]] = {
     },
     4: {"dropout": None, "soup": 1},
     5: {"distillation_wordings": 0},
+    6: {"negation_margin": 0.0, "order_pushes_hedges": False},
 }  # fmt: skip
 """What each version added, in the values by which a training goes as it did before. Version 2's
 `order_weight`, 0 by default, weighed a softmax that is no longer there."""
@@ -47,6 +48,10 @@ _CHANGED: dict[int, dict[str, Any]] = {
         "order_margin": 0.05, "opposites": 4, "distillation_texts": 48, "distillation_edits": True,
     },
     4: {"epochs": 5.0, "interpolation": 1.0, "opposites": 8, "dropout": 0.0},
+    5: {
+        "batch_size": 4, "epochs": 4.5, "learning_rate": 2e-4, "opposites": 4,
+        "distillation_texts": 8, "distillation_wordings": 4,
+    },
 }  # fmt: skip
 """The defaults that each version set, its own and older ones'."""
 

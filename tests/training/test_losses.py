@@ -162,15 +162,34 @@ def test_order_is_what_the_farthest_paraphrase_lacks_before_the_nearest_hedge() 
     )
 
 
-def test_order_draws_paraphrases_nearer_and_pushes_no_hedge_away() -> None:
+@pytest.mark.parametrize("push", [False, True])
+def test_order_draws_paraphrases_nearer_and_pushes_hedges_where_it_is_to(push: bool) -> None:
     batch = flatten([family(0, Role.PARAPHRASE, Role.HEDGE)])
     vectors = torch.tensor([[1.0, 0.0], [0.6, 0.8], [0.8, 0.6]], requires_grad=True)
-    contrastive(vectors, batch, scale=1.0, weights=Weights({}, order=1.0, margin=0.05)).backward()
+    weights = Weights({}, order=1.0, margin=0.05, push=push)
+    contrastive(vectors, batch, scale=1.0, weights=weights).backward()
     assert vectors.grad is not None
-    assert vectors.grad[1].tolist() == [-1.0, 0.0] and vectors.grad[2].tolist() == [0.0, 0.0]
+    assert vectors.grad[1].tolist() == [-1.0, 0.0]
+    assert vectors.grad[2].tolist() == [1.0 if push else 0.0, 0.0]
 
 
-LIKE_TRIPLES = Recipe(loss="family", order_weight=0, hedge_weight=1)
+def test_room_counts_an_anchors_own_negations_as_nearer_than_they_are() -> None:
+    """As if their cosines were greater by it, and those of other families as they are."""
+    rows = [family(n, Role.PARAPHRASE, Role.NEGATION) for n in range(2)]
+    batch = flatten(rows)
+    vectors = embeddings_of(len(batch.texts))
+    pairs = {(Role.ANCHOR, Role.PARAPHRASE): 1.0}
+    found = contrastive(vectors, batch, scale=10.0, weights=Weights(pairs, room=0.3))
+    cosine = (vectors @ vectors.T).tolist()
+    losses = []
+    for anchor, own, other in ((0, 2, (4, 5)), (3, 5, (1, 2))):
+        negatives = [cosine[anchor][own] + 0.3, *(cosine[anchor][place] for place in other)]
+        against = sum(math.exp(10 * value) for value in negatives)
+        losses.append(math.log(1 + against / math.exp(10 * cosine[anchor][anchor + 1])))
+    assert float(found) == pytest.approx(sum(losses) / 2, rel=1e-5)
+
+
+LIKE_TRIPLES = Recipe(loss="family", order_weight=0, hedge_weight=1, negation_margin=0)
 
 
 def with_gradient(
@@ -242,10 +261,12 @@ def test_triples_and_pairs_in_one_batch_are_compared_with_all_there_is() -> None
 
 def test_the_recipe_says_what_comparisons_count() -> None:
     recipe = Recipe(
-        loss="symmetric", hedge_weight=0.5, negation_weight=3, order_weight=2, order_margin=0.1
-    )
+        loss="symmetric", hedge_weight=0.5, negation_weight=3, order_weight=2, order_margin=0.1,
+        negation_margin=0.07, order_pushes_hedges=False,
+    )  # fmt: skip
     weights = weights_of(recipe)
-    assert (weights.order, weights.margin) == (2, 0.1)
+    assert (weights.room, weights.order, weights.margin, weights.push) == (0.07, 2, 0.1, False)
+    assert weights_of(recipe.with_overrides(["order_pushes_hedges=true"])).push
     assert weights.pairs[Role.NEGATION, Role.NEGATION] == 3
     for query in SIDES:
         for positive in SIDES:

@@ -35,6 +35,8 @@ def recipes(draw: st.DrawFn) -> Recipe:
         hedge_weight=draw(st.floats(0, 100)),
         negation_weight=draw(st.floats(0, 100)),
         order_weight=draw(st.floats(0, 100)),
+        negation_margin=draw(st.floats(0, 1)),
+        order_pushes_hedges=draw(st.booleans()),
         context=draw(st.floats(0, 1)),
         epochs=draw(st.floats(1e-6, 1000)),
         max_steps=draw(st.none() | st.integers(1, 10**9)),
@@ -81,7 +83,7 @@ OTHER: dict[str, Any] = {
     "distillation_file": "x", "interpolation": 0.38, "lora_rank": 3, "measure_every": 0.39,
     "freeze_word_embeddings": True, "order_margin": 0.36, "opposites": 9,
     "distillation_texts": 37, "distillation_edits": False, "distillation_wordings": 5,
-    "dropout": 0.1, "soup": 7,
+    "dropout": 0.1, "soup": 7, "negation_margin": 0.21, "order_pushes_hedges": False,
     "early_stopping": "families", "patience": 7, "sts_file": "x", "checkpoint_every": 77,
 }  # fmt: skip
 """A value for every field that is not its default."""
@@ -148,6 +150,16 @@ def test_a_recipe_of_version_4_means_what_it_meant() -> None:
     assert old.version == RECIPE_VERSION
 
 
+def test_a_recipe_of_version_5_means_what_it_meant() -> None:
+    """It gave negations no room, and left hedges where they were."""
+    old = Recipe(version=5)
+    assert (old.batch_size, old.learning_rate, old.epochs, old.opposites) == (4, 2e-4, 4.5, 4)
+    assert (old.distillation, old.distillation_texts, old.distillation_wordings) == (15, 8, 4)
+    assert (old.hedge_weight, old.order_weight, old.order_margin) == (0.5, 0.4, 0.05)
+    assert (old.negation_margin, old.order_pushes_hedges) == (0, False)
+    assert old.version == RECIPE_VERSION
+
+
 def test_no_default_of_today_reaches_an_older_recipe() -> None:
     fields = set(Recipe.model_fields) - {"version"}
     assert list(OLDER) == [str(version) for version in range(1, RECIPE_VERSION)]
@@ -192,8 +204,8 @@ def test_a_recipe_does_not_change():
         ({"sts_file": ""}, "sts_file should have at least 1 character"),
         ({"without_types": 5}, "without_types should be a valid tuple"),
         ({"base_encoder": "  "}, "base_encoder should have at least 1 character"),
-        ({"version": 6}, "version 6, expected 5; a newer version needs a newer Hedgerow"),
-        ({"version": None}, "version None, expected 5"),
+        ({"version": 7}, "version 7, expected 6; a newer version needs a newer Hedgerow"),
+        ({"version": None}, "version None, expected 6"),
         ({"max_triples": 7, "batch_size": 8}, r"max_triples \(7\) must be at least batch_size"),
         ({"scale": -1, "warmup_ratio": 1}, "scale .*; warmup_ratio should be less than 1"),
         ({"epochs": "x" * 5000}, "epochs"),
