@@ -214,5 +214,8 @@ def serving_hub() -> Iterator[tuple[str, HubServer]]:
     while not server.started:
         time.sleep(0.01)
     yield f"http://127.0.0.1:{listener.getsockname()[1]}", hub
+    # An upload that was given up goes on; where it fails, it closes the next test's connections.
+    for upload in [one for one in threading.enumerate() if one.name == "upload"]:
+        upload.join(timeout=10)
     server.should_exit = server.force_exit = True
     thread.join(timeout=10)
