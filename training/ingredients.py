@@ -20,7 +20,7 @@ from training.held_out import HeldOut
 from training.inputs import content_hashes
 from training.loop import Course
 from training.losses import Family
-from training.opposites import HEDGED, PHRASE, Opposites
+from training.opposites import HEDGED, PHRASE, Opposites, sentences
 from training.recipe import Recipe
 from training.retention import Distillation, read_sentences
 from training.sts import read_sts
@@ -29,6 +29,11 @@ from training.wordings import matters
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
+
+
+KEPT_OF_OPPOSITES = 6
+"""Every how many sentences of the list of opposites one is among the unrelated texts: before a long
+training, the base encoder encodes all of them and their edited copies."""
 
 
 def rows_of(families: Sequence[Family], *, recipe: Recipe, seed: int) -> list[Family]:
@@ -190,6 +195,8 @@ def _distillation(
     if not recipe.distillation:
         return None
     texts = [family[0].text for family in rows]
+    if recipe.makes_opposites:  # made families move their sentences
+        texts += [sentence.anchor for sentence in sentences()[::KEPT_OF_OPPOSITES]]
     if recipe.distillation_file:
         texts += read_sentences(Path(recipe.distillation_file))
     return Distillation(

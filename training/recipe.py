@@ -92,7 +92,7 @@ class Recipe(BaseModel):
     negation_weight: float = Field(default=1.0, ge=0, le=100)
     """Of those among an anchor's negations, which the loss 'symmetric' makes."""
 
-    negation_margin: float = Field(default=0.1, ge=0, le=1)
+    negation_margin: float = Field(default=0.12, ge=0, le=1)
     """By how much, as a difference of cosines, negations are to be farther than what they are
     compared with, beyond what the softmax asks for; not in 'triples'. It makes room for hedges."""
 
@@ -146,14 +146,14 @@ class Recipe(BaseModel):
     """'bf16' computes in bfloat16 and keeps the weights in float32; 'auto' does so where the
     processor has instructions for it."""
 
-    distillation: float = Field(default=25.0, ge=0, le=1000)
+    distillation: float = Field(default=20.0, ge=0, le=1000)
     """Against forgetting: weight of the distance between the embeddings of unrelated text and the
     base encoder's, and between the cosines among them; 0: none."""
 
-    distillation_texts: int = Field(default=8, ge=2, le=8192)
+    distillation_texts: int = Field(default=12, ge=2, le=8192)
     """Of such texts, for a step."""
 
-    distillation_wordings: int = Field(default=10, ge=0, le=1000)
+    distillation_wordings: int = Field(default=8, ge=0, le=1000)
     """Matters, for a step, of which Hedgerow brings four sentences each (English): said, said again
     in other words, said of other details, and another statement on it. Their cosines are kept, too.
     0: none."""
@@ -163,9 +163,10 @@ class Recipe(BaseModel):
     of each pair is kept, too: what is a little different shall stay as near as it was."""
 
     distillation_file: str | None = Field(default=None, min_length=1)
-    """Text for it, one a line, beside the anchors that are trained on."""
+    """Text for it, one a line, beside the anchors that are trained on and, where opposites are
+    made, some sentences of their list."""
 
-    interpolation: float = Field(default=1.0, gt=0, le=1)
+    interpolation: float = Field(default=0.9, gt=0, le=1)
     """Against forgetting: the share of the finetuned weights in the mean of them and the base
     encoder's (Wortsman et al. 2022, WiSE-FT); 1: they stay as they are."""
 
