@@ -60,7 +60,7 @@ RECIPE = Recipe(
     loss="family", scale=20.0, learning_rate=5e-5, warmup_ratio=0.1, weight_decay=0.01,
     max_seq_length=128, epochs=1.0, dropout=0.0, distillation=0.0, opposites=0, hedge_weight=1.0,
     negation_margin=0.0, order_weight=0.0, measure_every=None, checkpoint_every=None,
-    freeze_word_embeddings=False,
+    freeze_word_embeddings=False, lazy_word_embeddings=False,
 )  # fmt: skip
 
 

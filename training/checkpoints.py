@@ -21,8 +21,8 @@ from training.soup import Soup
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
-    from torch.optim import Optimizer
-    from torch.optim.lr_scheduler import LRScheduler
+
+    from training.descent import Descent
 
 FOLDER = "checkpoint"
 _PARTIAL = "checkpoint.partial"
@@ -61,8 +61,7 @@ def save(
     place: Place,
     of: str,
     model: SentenceTransformer,
-    optimizer: Optimizer,
-    schedule: LRScheduler,
+    descent: Descent,
     soup: Soup,
 ) -> None:
     """Write a checkpoint beside the one before, then put it in its place by a rename.
@@ -80,8 +79,8 @@ def save(
         shutil.rmtree(partial, ignore_errors=True)
         partial.mkdir(parents=True)
         _save_weights(model, partial / _WEIGHTS)
-        state = {"optimizer": optimizer.state_dict(), "schedule": schedule.state_dict()}
-        torch.save(state | {"soup": soup.state()}, partial / _STATE)
+        state = {"descent": descent.state(), "soup": soup.state()}
+        torch.save(state, partial / _STATE)
         files = {name: _sha256(partial / name) for name in (_WEIGHTS, _STATE)}
         if place.best:
             files[_best(place.best[1])] = _sha256(folder / _best(place.best[1]))
@@ -165,8 +164,7 @@ def load(
     checkpoint: Path,
     *,
     model: SentenceTransformer,
-    optimizer: Optimizer,
-    schedule: LRScheduler,
+    descent: Descent,
     soup: Soup,
 ) -> Place:
     """Bring a training back to where it was.
@@ -185,8 +183,7 @@ def load(
             f"Could not read the checkpoint {str(checkpoint)!r} ({error.strerror}); all processes "
             "of a training need the same data folder."
         ) from error
-    optimizer.load_state_dict(state["optimizer"])
-    schedule.load_state_dict(state["schedule"])
+    descent.go_on(state["descent"])
     soup.go_on(state["soup"])
     return _place(stored)
 

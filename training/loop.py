@@ -17,6 +17,7 @@ from db.errors import HedgerowError
 from training import checkpoints
 from training.batches import Batches, InContext
 from training.checkpoints import FOLDERS, Place
+from training.descent import Descent, lazy_words
 from training.devices import computing
 from training.encoding import can_pack, embed
 from training.losses import Batch, Objective, flatten, objective
@@ -31,11 +32,6 @@ from training.watching import LOGS_PER_RUN, LOSS, PACE, RATE, Progress, diverged
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
     from torch import Tensor
-    from torch.optim import Optimizer
-    from torch.optim.lr_scheduler import LRScheduler
-
-MAX_GRADIENT = 1.0
-"""Length that a step's gradient is cut to, as in the trainer of transformers."""
 
 logger = logging.getLogger(__name__)
 
@@ -127,9 +123,10 @@ class _Training:
         self.loss: Objective = objective(recipe, model)
         self.soup = Soup(model, recipe.trainings)
         self.packed = can_pack(model)  # before there are replicas of it
+        self.words = lazy_words(model, recipe)
         self.threads = threads_for(model, recipe)
         self.steps = course.steps * recipe.trainings
-        self.optimizer, self.schedule = _optimizer(model, recipe, course.steps)
+        self.descent = self._descent()
         self.place = Place()
         self.checkpoint: Place | None = None
         self.since = time.monotonic()
@@ -140,7 +137,6 @@ class _Training:
             self._begin()
             step = self.place.step + 1
             loss, texts = self._step(step)
-            self.schedule.step()
             if not math.isfinite(loss):
                 raise diverged(step, self.recipe)
             place = self.place
@@ -156,11 +152,14 @@ class _Training:
         if self.threads:
             self.threads.close()
 
+    def _descent(self) -> Descent:
+        return Descent(self.model, self.recipe, steps=self.course.steps, words=self.words)
+
     def _begin(self) -> None:
         """The next training, where one has ended."""
         if self.place.step // self.course.steps > self.soup.added:
             self.soup.add(self.model)
-            self.optimizer, self.schedule = _optimizer(self.model, self.recipe, self.course.steps)
+            self.descent = self._descent()
 
     def _go_on(self) -> None:
         """From the newest checkpoint, or from the beginning."""
@@ -174,8 +173,8 @@ class _Training:
         number = agreed(number, self.group)
         if number >= 0:
             self.place = self.checkpoint = checkpoints.load(
-                self.folder / FOLDERS[number], model=self.model, optimizer=self.optimizer,
-                schedule=self.schedule, soup=self.soup,
+                self.folder / FOLDERS[number], model=self.model, descent=self.descent,
+                soup=self.soup,
             )  # fmt: skip
             logger.info("going on after step %s", self.place.step)
         self.since = time.monotonic() - self.place.seconds
@@ -192,8 +191,8 @@ class _Training:
         place = self.place._replace(seconds=begun - self.since)
         self.progress.secure()
         checkpoints.save(
-            self.folder, place=place, of=self.identity, model=self.model,
-            optimizer=self.optimizer, schedule=self.schedule, soup=self.soup,
+            self.folder, place=place, of=self.identity, model=self.model, descent=self.descent,
+            soup=self.soup,
         )  # fmt: skip
         self.checkpoint = place
         self.since += time.monotonic() - begun
@@ -226,7 +225,7 @@ class _Training:
                 check=self.progress.check,
             )  # fmt: skip
         loss = self.loss(embeddings[: len(batch.texts)], _on(batch, embeddings))
-        if distillation:
+        if distillation and more:
             place = {text: number for number, text in enumerate(texts)}
             loss = loss + distillation.loss(embeddings[[place[text] for text in more]], more)
         self.progress.check()
@@ -234,9 +233,7 @@ class _Training:
             loss.backward()
         self.progress.check()
         add_gradients(self.model.parameters(), self.group)
-        torch.nn.utils.clip_grad_norm_(self.model.parameters(), MAX_GRADIENT)
-        self.optimizer.step()
-        self.optimizer.zero_grad(set_to_none=True)
+        self.descent.step()
         return float(loss.detach()), len(texts)
 
     def _report(self, step: int) -> None:
@@ -248,7 +245,7 @@ class _Training:
             return
         now, place = time.monotonic(), self.place
         self.progress.metric(step, LOSS, sum(place.losses) / len(place.losses))
-        self.progress.metric(step, RATE, self.optimizer.param_groups[0]["lr"])
+        self.progress.metric(step, RATE, self.descent.rate)
         self.progress.metric(step, PACE, place.texts / max(now - self.since, 1e-9))
         self.place = place._replace(losses=(), texts=0)
         self.since = now
@@ -291,23 +288,3 @@ class _Training:
 def _on(batch: Batch, like: Tensor) -> Batch:
     rows = (column.to(like.device) for column in (batch.text, batch.family, batch.role))
     return Batch(batch.texts, *rows)
-
-
-def _optimizer(
-    model: SentenceTransformer, recipe: Recipe, steps: int
-) -> tuple[Optimizer, LRScheduler]:
-    """AdamW with a linear schedule; biases and normalisations do not decay, as usual."""
-    import torch
-    from transformers import get_linear_schedule_with_warmup
-
-    weights = [p for p in model.parameters() if p.requires_grad]
-    groups = [
-        {"params": [p for p in weights if p.ndim > 1], "weight_decay": recipe.weight_decay},
-        {"params": [p for p in weights if p.ndim <= 1], "weight_decay": 0.0},
-    ]
-    # Fused, since it would take a third of a step of MiniLM on a CPU otherwise.
-    optimizer = torch.optim.AdamW(
-        [group for group in groups if group["params"]], lr=recipe.learning_rate, fused=True
-    )
-    warmup = round(recipe.warmup_ratio * steps)
-    return optimizer, get_linear_schedule_with_warmup(optimizer, warmup, steps)

@@ -127,7 +127,7 @@ def add_gradients(parameters: Iterable[Parameter], group: Group) -> None:
     """Make every process's gradients the sum of all: each had those of its own texts only.
 
     A weight that no process's texts went through stays without one, so that it does not decay
-    either, as on one process.
+    either, as on one process. Sparse ones become dense.
 
     Raises:
         HedgerowError: another process is gone.
@@ -146,6 +146,7 @@ def add_gradients(parameters: Iterable[Parameter], group: Group) -> None:
         if count and parameter.grad is None:
             parameter.grad = torch.zeros_like(parameter)
         if parameter.grad is not None:
+            parameter.grad = parameter.grad.to_dense()
             gradients.append(parameter.grad)
     if not gradients:
         return

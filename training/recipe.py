@@ -151,12 +151,16 @@ class Recipe(BaseModel):
     base encoder's, and between the cosines among them; 0: none."""
 
     distillation_texts: int = Field(default=12, ge=2, le=8192)
-    """Of such texts, for a step."""
+    """Of such texts, for a step that has any."""
+
+    distillation_every: int = Field(default=2, ge=1, le=1000)
+    """Steps from one with such texts to the next, whose weight is as many times as great; more
+    steps so fit into the same time."""
 
     distillation_wordings: int = Field(default=8, ge=0, le=1000)
-    """Matters, for a step, of which Hedgerow brings four sentences each (English): said, said again
-    in other words, said of other details, and another statement on it. Their cosines are kept, too.
-    0: none."""
+    """Matters, for such a step, of which Hedgerow brings four sentences each (English): said, said
+    again in other words, said of other details, and another statement on it. Their cosines are
+    kept, too. 0: none."""
 
     distillation_edits: bool = True
     """Half of these are copies of the other half with some words cut or exchanged, and the cosine
@@ -182,6 +186,10 @@ class Recipe(BaseModel):
     freeze_word_embeddings: bool = False
     """Leaves the table of word embeddings as it is: with MiniLM half of the weights. Trained, they
     help to learn which words are opposites."""
+
+    lazy_word_embeddings: bool = True
+    """A step moves the embeddings of its own words alone (Adam made lazy, without weight decay),
+    not of all words it ever had: a fifth less time for a step of MiniLM on a CPU."""
 
     measure_every: float | None = Field(default=1.0, gt=0, le=1000)
     """Epochs between two measurings of the held-out part; None: none."""
@@ -280,10 +288,10 @@ class Recipe(BaseModel):
         return 1 if single else self.soup
 
     @property
-    def unrelated_texts(self) -> int:
-        """How many texts distillation takes for a step."""
+    def unrelated_texts(self) -> float:
+        """How many texts distillation takes for a step, on average."""
         texts = self.distillation_texts + OF_A_MATTER * self.distillation_wordings
-        return texts if self.distillation else 0
+        return texts / self.distillation_every if self.distillation else 0.0
 
     @property
     def rows(self) -> str:

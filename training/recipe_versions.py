@@ -9,7 +9,7 @@ from typing import Any
 from curation.encoders import DEFAULT_ENCODER
 from db.errors import HedgerowError
 
-RECIPE_VERSION = 6
+RECIPE_VERSION = 7
 
 _FIRST: dict[str, Any] = {
     "base_encoder": DEFAULT_ENCODER, "loss": "triples", "scale": 10.0, "epochs": 1.0,
@@ -32,6 +32,7 @@ _ADDED: dict[int, dict[str, Any]] = {
     4: {"dropout": None, "soup": 1},
     5: {"distillation_wordings": 0},
     6: {"negation_margin": 0.0, "order_pushes_hedges": False},
+    7: {"distillation_every": 1, "lazy_word_embeddings": False},
 }  # fmt: skip
 """What each version added, in the values by which a training goes as it did before. Version 2's
 `order_weight`, 0 by default, weighed a softmax that is no longer there."""
@@ -51,6 +52,11 @@ _CHANGED: dict[int, dict[str, Any]] = {
     5: {
         "batch_size": 4, "epochs": 4.5, "learning_rate": 2e-4, "opposites": 4,
         "distillation_texts": 8, "distillation_wordings": 4,
+    },
+    6: {
+        "hedge_weight": 1.5, "negation_margin": 0.12, "order_weight": 0.3, "order_margin": 0.02,
+        "order_pushes_hedges": True, "opposites": 8, "distillation": 20.0,
+        "distillation_texts": 12, "distillation_wordings": 8, "interpolation": 0.9,
     },
 }  # fmt: skip
 """The defaults that each version set, its own and older ones'."""

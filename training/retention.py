@@ -43,6 +43,7 @@ class Distillation:
         edits: bool = False,
         matters: Sequence[Sequence[str]] = (),
         matters_a_step: int = 0,
+        every: int = 1,
         check: Callable[[], None] = lambda: None,
     ) -> None:
         """Encode the texts that will be drawn under the base model.
@@ -51,19 +52,22 @@ class Distillation:
             base: the model before its training.
             texts: some; each counts once.
             weight: of this loss beside the contrastive one.
-            texts_a_step: drawn for each step.
+            texts_a_step: drawn for a step.
             steps: of the training; of many texts only few may be drawn in them.
             seed: of the draws.
             edits: whether half of the texts of a step are edited copies of the other half.
             matters: texts that are about one thing each, to a different degree.
-            matters_a_step: how many of them are drawn, whole, for each step.
+            matters_a_step: how many of them are drawn, whole, for a step.
+            every: steps from one that draws any to the next; the weight is that many times as
+                great.
             check: called several times meanwhile; may raise to stop.
         """
         import torch
 
         self._own = frozenset(texts)
         self._texts = sorted(self._own)
-        self._weight, self._count, self._seed = weight, texts_a_step, seed
+        self._weight, self._count, self._seed = weight * every, texts_a_step, seed
+        self._every = every
         self._edits = edits
         # None where none are drawn: otherwise it would never be known that all have been.
         self._matters = [tuple(dict.fromkeys(matter)) for matter in matters if matters_a_step]
@@ -78,7 +82,9 @@ class Distillation:
         self._place = {text: number for number, text in enumerate(drawn)}
 
     def draw(self, step: int) -> list[str]:
-        """The distinct texts of a step."""
+        """The distinct texts of a step; none of one that is not due."""
+        if step % self._every:
+            return []
         chance = random.Random(f"{self._seed}:distil:{step}")
         wanted = self._count // 2 if self._edits else self._count
         drawn = chance.sample(self._texts, min(max(1, wanted), len(self._texts)))
@@ -107,7 +113,7 @@ class Distillation:
         return sorted(found)
 
     def loss(self, embeddings: Tensor, texts: Sequence[str]) -> Tensor:
-        """How far embeddings and cosines have moved, times the weight.
+        """How far embeddings and cosines of texts that were drawn have moved, times the weight.
 
         The mean of 1 - cos(new, old) over the texts, plus the root mean square difference of
         their cosines to each other, plus that of the cosines of the texts and their edited copies,

@@ -49,10 +49,9 @@ def test_rows_and_texts_are_those_of_the_loss() -> None:
     flat = RECIPE.with_overrides(["loss=triples"])
     assert (PLAN.rows(RECIPE), PLAN.texts_a_step(RECIPE)) == (10, OF_A_STEP)
     assert (PLAN.rows(flat), PLAN.texts_a_step(flat)) == (120, 5 * 3)
-    distilled = RECIPE.with_overrides(
-        ["distillation=1", "distillation_texts=16", "distillation_wordings=2"]
-    )
-    assert PLAN.texts_a_step(distilled) == OF_A_STEP + 16 + 2 * 4
+    changes = "distillation=1 distillation_texts=16 distillation_wordings=2 distillation_every=4"
+    distilled = RECIPE.with_overrides(changes.split())
+    assert PLAN.texts_a_step(distilled) == OF_A_STEP + (16 + 2 * 4) / 4
     more = RECIPE.with_overrides(["opposites=2"])
     assert OF_A_STEP + 2 * 4 <= PLAN.texts_a_step(more) <= OF_A_STEP + 2 * 6
     half = ["max_triples=60"]

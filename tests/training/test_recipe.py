@@ -47,10 +47,12 @@ def recipes(draw: st.DrawFn) -> Recipe:
         max_seq_length=draw(st.none() | st.integers(8, 10**6)),
         precision=draw(st.sampled_from(["auto", "fp32", "bf16"])),
         distillation=draw(st.floats(-0.0, 1000)),
+        distillation_every=draw(st.integers(1, 9)),
         distillation_file=file,
         interpolation=draw(st.floats(0.01, 1)),
         lora_rank=draw(st.none() | st.integers(1, 64)),
         freeze_word_embeddings=draw(st.booleans()),
+        lazy_word_embeddings=draw(st.booleans()),
         measure_every=draw(st.floats(0.1, 10)),
         early_stopping=watched,
         patience=draw(st.integers(1, 9)),
@@ -84,6 +86,7 @@ OTHER: dict[str, Any] = {
     "freeze_word_embeddings": True, "order_margin": 0.36, "opposites": 9,
     "distillation_texts": 37, "distillation_edits": False, "distillation_wordings": 5,
     "dropout": 0.1, "soup": 7, "negation_margin": 0.21, "order_pushes_hedges": False,
+    "distillation_every": 3, "lazy_word_embeddings": False,
     "early_stopping": "families", "patience": 7, "sts_file": "x", "checkpoint_every": 77,
 }  # fmt: skip
 """A value for every field that is not its default."""
@@ -160,6 +163,16 @@ def test_a_recipe_of_version_5_means_what_it_meant() -> None:
     assert old.version == RECIPE_VERSION
 
 
+def test_a_recipe_of_version_6_means_what_it_meant() -> None:
+    """It distilled at every step, and moved all word embeddings."""
+    old = Recipe(version=6)
+    assert (old.epochs, old.opposites, old.interpolation) == (4.5, 8, 0.9)
+    assert (old.distillation, old.distillation_texts, old.distillation_wordings) == (20, 12, 8)
+    assert (old.negation_margin, old.order_weight, old.order_margin) == (0.12, 0.3, 0.02)
+    assert (old.distillation_every, old.lazy_word_embeddings) == (1, False)
+    assert old.version == RECIPE_VERSION
+
+
 def test_no_default_of_today_reaches_an_older_recipe() -> None:
     fields = set(Recipe.model_fields) - {"version"}
     assert list(OLDER) == [str(version) for version in range(1, RECIPE_VERSION)]
@@ -204,8 +217,8 @@ def test_a_recipe_does_not_change():
         ({"sts_file": ""}, "sts_file should have at least 1 character"),
         ({"without_types": 5}, "without_types should be a valid tuple"),
         ({"base_encoder": "  "}, "base_encoder should have at least 1 character"),
-        ({"version": 7}, "version 7, expected 6; a newer version needs a newer Hedgerow"),
-        ({"version": None}, "version None, expected 6"),
+        ({"version": 8}, "version 8, expected 7; a newer version needs a newer Hedgerow"),
+        ({"version": None}, "version None, expected 7"),
         ({"max_triples": 7, "batch_size": 8}, r"max_triples \(7\) must be at least batch_size"),
         ({"scale": -1, "warmup_ratio": 1}, "scale .*; warmup_ratio should be less than 1"),
         ({"epochs": "x" * 5000}, "epochs"),

@@ -84,6 +84,21 @@ def test_edited_copies_are_the_same_whatever_is_drawn_first() -> None:
     assert with_edits(AnyText(), seed=1).draw(1) != draws[1]
 
 
+def test_steps_without_it_are_made_up_for_by_the_others() -> None:
+    import torch
+
+    model, every = base(), distillation(base())
+    third = Distillation(
+        model, TEXTS, weight=1.0, texts_a_step=4, steps=9, seed=0, every=3  # type: ignore[arg-type]
+    )  # fmt: skip
+    assert [bool(third.draw(step)) for step in range(1, 7)] == [False, False, True] * 2
+    assert third.draw(3) == every.draw(3)
+    moved = torch.from_numpy(base(seed=1).encode(every.draw(3)))
+    assert float(third.loss(moved, third.draw(3))) == pytest.approx(
+        3 * float(every.loss(moved, every.draw(3)))
+    )
+
+
 def test_an_unchanged_model_loses_nothing() -> None:
     import torch
 
