@@ -57,7 +57,7 @@ run: setup
 
 .PHONY: test
 test: setup-test
-	$(BIN)/pytest -n 3 --dist loadfile
+	$(BIN)/pytest -n 3 --dist loadfile --no-loadscope-reorder
 
 .PHONY: check
 check: setup-test

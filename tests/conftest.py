@@ -27,6 +27,20 @@ def missing(what: str) -> None:
     pytest.skip(f"needs {what}")
 
 
+@pytest.hookimpl(trylast=True)  # once the files below have said what they need
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Files with what takes long come first: at the end, all but one process would wait for them.
+
+    Each file's tests are run by one process, in this order.
+    """
+    long = {
+        item.path
+        for item in items
+        if item.get_closest_marker("slow") or item.get_closest_marker("browser")
+    }
+    items.sort(key=lambda item: item.path not in long)
+
+
 @pytest.fixture(autouse=True)
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The test's own working directory, free of the developer's settings."""
