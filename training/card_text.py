@@ -24,8 +24,8 @@ negation and hedging in embeddings."""
 
 OPPOSITES = """\
 Beside the release, it was trained on families from a list of English opposites: words put into
-sentences by rule, and whole sentences; and on its anchors affirmed, weakened and denied by rule.
-The list comes with Hedgerow and was written by a language model (`opposites` in the recipe)."""
+sentences by rule, and whole sentences. The list comes with Hedgerow and was written by a language
+model (`opposites` in the recipe)."""
 
 WORDINGS = """\
 Against forgetting, sentences were held where the base model has them: anchors of the release, and

@@ -12,7 +12,6 @@ from curation.release import get_release, list_releases
 from db.models import Anchor, Polarity, Run, Split, Status, TypeRow, Variant
 from db.runs import list_runs, metrics
 from training.figures import SAMPLE, Part
-from training.opposites import SHARES_FRAMED
 from training.recipe import Recipe
 from training.watching import PACE
 
@@ -70,10 +69,7 @@ class Plan(NamedTuple):
     def texts_a_step(self, recipe: Recipe) -> float:
         """How many texts a step passes forwards and backwards, about."""
         of_row = 3.0 if recipe.loss == "triples" else self.texts / max(1, self.anchors)
-        made = 0.0
-        if recipe.makes_opposites:
-            of_row += sum(SHARES_FRAMED.values())
-            made = TEXTS_OF_OPPOSITES * recipe.opposites
+        made = TEXTS_OF_OPPOSITES * recipe.opposites if recipe.makes_opposites else 0.0
         return recipe.batch_size * of_row + made + recipe.unrelated_texts
 
     def recipe(self) -> Recipe:
