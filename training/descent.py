@@ -13,6 +13,7 @@ from training.encoding import word_embeddings
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
+    from torch import Tensor
     from torch.nn import Parameter
 
     from training.recipe import Recipe
@@ -108,7 +109,7 @@ class Descent:
             schedule.load_state_dict(held)
 
 
-def _of_rows(words: Parameter) -> Any:
+def _of_rows(words: Parameter) -> Tensor:
     """The gradient with each row once; it comes dense where several processes have added theirs."""
     gradient = words.grad
     assert gradient is not None

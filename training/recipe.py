@@ -114,7 +114,7 @@ class Recipe(BaseModel):
     """Probability that a family is set into the same few neutral sentences, so that the encoder
     sees a negation inside a passage."""
 
-    epochs: float = Field(default=4.5, gt=0, le=1000)
+    epochs: float = Field(default=7.0, gt=0, le=1000)
     """Passes over the families, or over the triples; may be a fraction."""
 
     max_steps: int | None = Field(default=None, ge=1)
@@ -170,7 +170,7 @@ class Recipe(BaseModel):
     """Text for it, one a line, beside the anchors that are trained on and, where opposites are
     made, some sentences of their list."""
 
-    interpolation: float = Field(default=0.9, gt=0, le=1)
+    interpolation: float = Field(default=1.0, gt=0, le=1)
     """Against forgetting: the share of the finetuned weights in the mean of them and the base
     encoder's (Wortsman et al. 2022, WiSE-FT); 1: they stay as they are."""
 
