@@ -85,12 +85,12 @@ def test_finished_trainings_are_read_with_figures_and_study(engine: Engine) -> N
 def test_only_keys_that_differ_are_compared(engine: Engine) -> None:
     with writing(engine) as session:
         add_run(session, epochs=9.0, batch_size=16, seed=3)
-        add_run(session, epochs=7.0, batch_size=16)
+        add_run(session, epochs=6.0, batch_size=16)
     with reading(engine) as session:
         rows = finished(session)
     seed, epochs = differing(rows, DEFAULT)
     assert (seed.key, seed.values, seed.apart) == ("seed", ["1", "3"], [False, True])
-    assert (epochs.key, epochs.values, epochs.apart) == ("epochs", ["7", "9"], [True, True])
+    assert (epochs.key, epochs.values, epochs.apart) == ("epochs", ["6", "9"], [True, True])
     assert epochs.reference == f"{DEFAULT['epochs']:g}"
     assert in_words(alike(rows, DEFAULT)) == "batch_size: 16"
     against_first = differing(rows, told(rows[0]))
