@@ -138,8 +138,7 @@ def _encoded(
     with _words_looked_up_once(model, chunks):
         for features in chunks:
             check()
-            with packing.attention_for(model, features):
-                parts.append(model(features)["sentence_embedding"])
+            parts.append(packing.encoded(model, features))
     return parts
 
 

@@ -8,11 +8,10 @@ It is transformers' form for flash attention's variable lengths, which sentence-
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from functools import cache
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
@@ -23,6 +22,10 @@ TOKENS = 4096
 
 PADDING = 0.35
 """Share of a group's places that may be padding; that is in attention only."""
+
+MULTIPLE = 64
+"""Of which a row has tokens: for each new number oneDNN first has to write code for each product,
+which took a twentieth of a step."""
 
 FEWEST = 6
 """Texts of a group, however much padding it has then."""
@@ -39,7 +42,7 @@ class Span(NamedTuple):
         start, end: of its tokens in the row.
         texts: how many there are.
         places: (texts, longest) of each text's tokens within the span, the rest its first one.
-        bias: (texts, 1, 1, longest): 0, or minus infinity where there is no token.
+        bias: (texts, 1, longest): 0, or minus infinity where there is no token.
         tokens: where the tokens are among `texts` times `longest` places.
         The last three are None where all texts are equally long.
     """
@@ -72,12 +75,16 @@ def features(model: SentenceTransformer, texts: Sequence[str]) -> dict[str, Any]
         return_attention_mask=False, return_token_type_ids=False,
     )["input_ids"]  # fmt: skip
     lengths = [len(own) for own in ids]
-    ends = torch.tensor([0, *accumulate(lengths)], dtype=torch.int32)
+    rest = -sum(lengths) % MULTIPLE  # tokens that nothing attends to, as if of one more text
+    filler = [ids[0][0]] * rest
+    ends = torch.tensor([0, *accumulate([*lengths, rest] if rest else lengths)], dtype=torch.int32)
+    places = [*(torch.arange(length) for length in lengths), torch.zeros(rest, dtype=torch.long)]
+    longest = max(*lengths, rest)
     return {
-        "input_ids": torch.tensor([[token for own in ids for token in own]]),
-        "position_ids": torch.cat([torch.arange(length) for length in lengths])[None],
+        "input_ids": torch.tensor([[token for own in (*ids, filler) for token in own]]),
+        "position_ids": torch.cat(places)[None],
         "cu_seq_lens_q": ends, "cu_seq_lens_k": ends,
-        "max_length_q": max(lengths), "max_length_k": max(lengths),
+        "max_length_q": longest, "max_length_k": longest,
         _SPANS: _spans(lengths),
     }  # fmt: skip
 
@@ -95,19 +102,18 @@ def enable(model: SentenceTransformer) -> bool:
     return True
 
 
-@contextmanager
-def attention_for(model: SentenceTransformer, given: Mapping[str, Any]) -> Iterator[None]:
-    """The attention that such features need, as long as the model computes them."""
+def encoded(model: SentenceTransformer, given: Mapping[str, Any]) -> Tensor:
+    """What the model makes of each text of such features, or of its own: (texts, dimensions)."""
     if _SPANS not in given:
-        yield
-        return
-    inner = model[0].auto_model
-    before = inner.config._attn_implementation
-    inner.set_attn_implementation(_ATTENTION)
+        return cast("Tensor", model(given)["sentence_embedding"])
+    config = model[0].auto_model.config
+    before = config._attn_implementation
+    model[0].auto_model.set_attn_implementation(_ATTENTION)
     try:
-        yield
+        found = cast("Tensor", model(given)["sentence_embedding"])
     finally:
-        inner.set_attn_implementation(before)
+        model[0].auto_model.set_attn_implementation(before)
+    return found[: sum(span.texts for span in given[_SPANS])]
 
 
 @cache
@@ -140,26 +146,32 @@ def _attention(
     """
     import torch
 
-    rows = [
-        one[0].transpose(0, 1) for one in (query * (scaling or query.shape[-1] ** -0.5), key, value)
-    ]
+    heads = query.shape[1]
+    sizes = [span.end - span.start for span in spans]
+    sizes.append(query.shape[2] - sum(sizes))
+    # Split, not cut out one by one: each cut would have a gradient as large as the row.
+    scaled = query * (scaling or query.shape[-1] ** -0.5)
+    split = [one.squeeze(0).split(sizes, dim=1) for one in (scaled, key, value)]
+    *rows, rest = zip(*split, strict=True)
     found = []
-    for span in spans:
-        q, k, v = (_texts(row[span.start : span.end], span).transpose(1, 2) for row in rows)
-        scores = q @ k.transpose(2, 3)
+    for span, row in zip(spans, rows, strict=True):
+        q, k, v = (_texts(one, span) for one in row)
+        scores = q @ k.transpose(1, 2)
         if span.bias is not None:
-            scores = scores + span.bias.to(scores.dtype)
+            scores = (scores.unflatten(0, (heads, -1)) + span.bias.to(scores.dtype)).flatten(0, 1)
         weights = torch.nn.functional.dropout(scores.softmax(dim=-1), dropout)
-        tokens = (weights.to(v.dtype) @ v).transpose(1, 2).flatten(0, 1)
-        found.append(tokens if span.tokens is None else tokens.index_select(0, span.tokens))
-    return torch.cat(found)[None], None
+        tokens = (weights.to(v.dtype) @ v).view(heads, -1, v.shape[-1])
+        if span.tokens is not None:
+            tokens = tokens.index_select(1, span.tokens)
+        found.append(tokens.transpose(0, 1))
+    return torch.cat([*found, rest[-1].transpose(0, 1)])[None], None
 
 
 def _texts(row: Tensor, span: Span) -> Tensor:
-    """(texts, longest, heads, size of a head) of a span's tokens."""
-    if span.places is None:
-        return row.unflatten(0, (span.texts, -1))
-    return row.index_select(0, span.places.flatten()).unflatten(0, span.places.shape)
+    """(heads * texts, longest, size of a head) of a span's tokens."""
+    if span.places is not None:
+        row = row.index_select(1, span.places.flatten())
+    return row.reshape(row.shape[0] * span.texts, -1, row.shape[2])
 
 
 def _spans(lengths: Sequence[int]) -> list[Span]:
@@ -187,6 +199,6 @@ def _span(start: int, lengths: Sequence[int]) -> Span:
     first = own.cumsum(0) - own
     place = torch.arange(max(lengths))
     there = place < own[:, None]
-    bias = torch.zeros(there.shape).masked_fill(~there, -torch.inf)[:, None, None]
+    bias = torch.zeros(there.shape).masked_fill(~there, -torch.inf)[:, None]
     places = first[:, None] + torch.where(there, place, 0)
     return Span(start, end, texts, places, bias, there.flatten().nonzero()[:, 0])

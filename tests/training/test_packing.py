@@ -83,6 +83,15 @@ def test_rows_are_cut_where_they_would_be_too_long(
     assert len(looks) > 3
 
 
+@pytest.mark.parametrize("count", [1, 7, 60])
+def test_rows_have_one_of_few_lengths(model: SentenceTransformer, count: int) -> None:
+    assert can_pack(model)
+    row = packing.features(model, TEXTS[:count])
+    assert row["input_ids"].numel() == row["position_ids"].numel() == row["cu_seq_lens_q"][-1]
+    assert row["input_ids"].numel() % packing.MULTIPLE == 0
+    assert len(packing.encoded(model, row)) == count
+
+
 def test_texts_are_cut_at_the_longest_input(model: SentenceTransformer) -> None:
     assert can_pack(model)
     model.max_seq_length = 8
