@@ -23,7 +23,7 @@ from curation.release import get_release
 from db.errors import HedgerowError
 from db.models import Release, Run
 from training.card_figures import NO_FIGURE, figures
-from training.card_text import INTENDED, LIMITS, OPPOSITES, PLACE, SUMMARY, USE, WORDINGS
+from training.card_text import INTENDED, LIKENESS, LIMITS, OPPOSITES, PLACE, SUMMARY, USE, WORDINGS
 from training.held_out import DRIFT, STS
 from training.recipe import Recipe
 
@@ -77,6 +77,7 @@ def card_of(session: Session, run: Run, result: Mapping[str, Any], *, note: str 
     release = get_release(session, int(run.parameters["release"]))
     recipe = Recipe.model_validate(run.parameters["recipe"])
     base = public_base(recipe.base_encoder)
+    matters = recipe.distillation and recipe.distillation_wordings
     sections = [
         f"# {escape(base or 'Encoder')}, finetuned on negation and hedging",
         SUMMARY,
@@ -85,7 +86,8 @@ def card_of(session: Session, run: Run, result: Mapping[str, Any], *, note: str 
         "## Training",
         *([note] if note else []),
         *([OPPOSITES] if recipe.makes_opposites else []),
-        *([WORDINGS] if recipe.distillation and recipe.distillation_wordings else []),
+        *([WORDINGS] if matters else []),
+        *([LIKENESS] if matters and recipe.likeness else []),
         _training(run, release, recipe, result),
         f"## Data\n\n{_data(session, release)}",
         f"## Overlap with benchmarks\n\n{overlap_section(result.get('overlap') or ())}",

@@ -24,13 +24,19 @@ negation and hedging in embeddings."""
 
 OPPOSITES = """\
 Beside the release, it was trained on families from a list of English opposites: words put into
-sentences by rule, and whole sentences. The list comes with Hedgerow and was written by a language
-model (`opposites` in the recipe)."""
+sentences by rule, and whole sentences; with `framed_anchors` in the recipe also on the release's
+anchors affirmed, weakened and denied by rule. The list comes with Hedgerow and was written by a
+language model (`opposites`)."""
 
 WORDINGS = """\
 Against forgetting, sentences were held where the base model has them: anchors of the release, and
 news, headlines, definitions and everyday texts that come with Hedgerow and were written by a
 language model (`distillation_wordings` in the recipe)."""
+
+LIKENESS = """\
+Of those that come with Hedgerow, sentences that say the same in other words were also to be nearer
+to each other than others (`likeness`). That trains some of what STS measures: an STS score that is
+kept says less about what else was forgotten than it would without."""
 
 MEASURED_ON = """\
 *Held out* is the validation split of the release: anchors that were not trained on, with all their

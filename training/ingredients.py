@@ -203,5 +203,5 @@ def _distillation(
         model, texts, weight=recipe.distillation, texts_a_step=recipe.distillation_texts,
         matters=matters(), matters_a_step=recipe.distillation_wordings,
         steps=recipe.total_steps(len(rows)), seed=seed, edits=recipe.distillation_edits,
-        every=recipe.distillation_every, check=progress.check,
+        likeness=recipe.likeness, every=recipe.distillation_every, check=progress.check,
     )  # fmt: skip

@@ -207,10 +207,13 @@ class _Training:
                 f"No batch of {self.recipe.batch_size} {self.recipe.rows} without a common text "
                 "could be made; lower batch_size."
             )
+        opposites = self.course.opposites
+        if opposites and self.recipe.framed_anchors:
+            rows = opposites.framed(rows, step)
         if self.course.in_context:
             rows = self.course.in_context(rows, step)
-        if self.course.opposites:
-            rows = [*rows, *self.course.opposites.of(step)]
+        if opposites:
+            rows = [*rows, *opposites.of(step)]
         batch = flatten(rows)
         distillation = self.course.distillation
         more = distillation.draw(step) if distillation else []

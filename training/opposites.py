@@ -155,11 +155,25 @@ class Opposites:
         made = (self._family(chance) for _ in range(self._count))
         return [family for family in made if _compares(family)]
 
+    def framed(self, families: Sequence[Family], step: int) -> list[Family]:
+        """The data's families of this step, their anchors affirmed, weakened or denied likewise."""
+        chance = random.Random(f"{self._seed}:framed:{step}")
+        return [
+            [*family, *(m for m in _framed(family[0].text, chance) if self._wanted(m))]
+            for family in families
+        ]
+
+    def _wanted(self, member: Member) -> bool:
+        return member.type_id not in self._without
+
     def _family(self, chance: random.Random) -> Family:
         (kind,) = chance.choices(list(self._weights), list(self._weights.values()))
         members = [*self._members(kind, chance)]
-        framed = [*members, *_framed(members[0].text, chance)]
-        return [member for member in framed if member.type_id not in self._without]
+        return [
+            member
+            for member in (*members, *_framed(members[0].text, chance))
+            if self._wanted(member)
+        ]
 
     def _members(self, kind: str, chance: random.Random) -> Iterator[Member]:
         if kind == SENTENCES:
@@ -260,7 +274,7 @@ def _framed(anchor: str, chance: random.Random) -> Iterator[Member]:
         if chance.random() < share:
             frame = chance.choice(_lists()[name])
             statement = anchor[:-1] if frame.startswith("{}") else _inside(anchor)
-            if statement:
+            if statement and anchor.endswith("."):
                 text = frame.format(statement)
                 yield Member(text if text.endswith("?") else f"{text}.", *_FRAMED[name])
 

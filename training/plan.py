@@ -12,6 +12,7 @@ from curation.release import get_release, list_releases
 from db.models import Anchor, Polarity, Run, Split, Status, TypeRow, Variant
 from db.runs import list_runs, metrics
 from training.figures import SAMPLE, Part
+from training.opposites import SHARES_FRAMED
 from training.recipe import Recipe
 from training.watching import PACE
 
@@ -69,7 +70,10 @@ class Plan(NamedTuple):
     def texts_a_step(self, recipe: Recipe) -> float:
         """How many texts a step passes forwards and backwards, about."""
         of_row = 3.0 if recipe.loss == "triples" else self.texts / max(1, self.anchors)
-        made = TEXTS_OF_OPPOSITES * recipe.opposites if recipe.makes_opposites else 0.0
+        made = 0.0
+        if recipe.makes_opposites:
+            of_row += sum(SHARES_FRAMED.values()) if recipe.framed_anchors else 0.0
+            made = TEXTS_OF_OPPOSITES * recipe.opposites
         return recipe.batch_size * of_row + made + recipe.unrelated_texts
 
     def recipe(self) -> Recipe:

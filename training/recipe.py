@@ -110,6 +110,10 @@ class Recipe(BaseModel):
     whole sentences, and words that are put into sentences by rule, partly of the data; not in
     'triples', nor where the recipe leaves out what rules write. 0: none."""
 
+    framed_anchors: bool = True
+    """With opposites, the data's anchors are affirmed, weakened or denied as wholes, too: 'There is
+    no doubt that …'."""
+
     context: float = Field(default=0.0, ge=0, le=1)
     """Probability that a family is set into the same few neutral sentences, so that the encoder
     sees a negation inside a passage."""
@@ -161,6 +165,11 @@ class Recipe(BaseModel):
     """Matters, for such a step, of which Hedgerow brings four sentences each (English): said, said
     again in other words, said of other details, and another statement on it. Their cosines are
     kept, too. 0: none."""
+
+    likeness: float = Field(default=0.5, ge=0, le=1000)
+    """Weight of having those of such sentences that say the same, in any words, nearer to each
+    other than ones on a matter that do not, of whichever matter (Huang et al. 2024, CoSENT); 0:
+    none."""
 
     distillation_edits: bool = True
     """Half of these are copies of the other half with some words cut or exchanged, and the cosine

@@ -32,7 +32,10 @@ _ADDED: dict[int, dict[str, Any]] = {
     4: {"dropout": None, "soup": 1},
     5: {"distillation_wordings": 0},
     6: {"negation_margin": 0.0, "order_pushes_hedges": False},
-    7: {"distillation_every": 1, "lazy_word_embeddings": False},
+    7: {
+        "distillation_every": 1, "lazy_word_embeddings": False, "framed_anchors": False,
+        "likeness": 0.0,
+    },
 }  # fmt: skip
 """What each version added, in the values by which a training goes as it did before. Version 2's
 `order_weight`, 0 by default, weighed a softmax that is no longer there."""

@@ -1,7 +1,8 @@
 """Against forgetting: distillation towards the base model, and interpolation between the two.
 
 Distillation keeps embeddings of unrelated text, and the cosines among them, where the base model
-has them; of slightly edited copies, too, so that likeness stays graded. Interpolation (Wortsman et
+has them; of slightly edited copies, too, so that likeness stays graded. Where it is known which
+sentences say the same, likeness itself can be trained. Interpolation (Wortsman et
 al. 2022, *Robust fine-tuning of zero-shot models*, WiSE-FT) mixes the weights of the base and the
 finetuned model after the training.
 """
@@ -9,7 +10,7 @@ finetuned model after the training.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,6 +19,7 @@ from curation.embeddings import encode_distinct
 from db.errors import HedgerowError
 from training.edits import edited
 from training.text_files import read_text
+from training.wordings import Matter
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
@@ -41,8 +43,9 @@ class Distillation:
         steps: int,
         seed: int,
         edits: bool = False,
-        matters: Sequence[Sequence[str]] = (),
+        matters: Sequence[Matter] = (),
         matters_a_step: int = 0,
+        likeness: float = 0.0,
         every: int = 1,
         check: Callable[[], None] = lambda: None,
     ) -> None:
@@ -58,11 +61,14 @@ class Distillation:
             edits: whether half of the texts of a step are edited copies of the other half.
             matters: texts that are about one thing each, to a different degree.
             matters_a_step: how many of them are drawn, whole, for a step.
-            every: steps from one that draws any to the next; the weight is that many times as
+            likeness: weight of having those of a matter that say the same nearer to each other
+                than any two of a matter that do not.
+            every: steps from one that draws any to the next; the weights are that many times as
                 great.
             check: called several times meanwhile; may raise to stop.
         """
         import torch
+        from sentence_transformers.sentence_transformer.losses import CoSENTLoss
 
         self._own = frozenset(texts)
         self._texts = sorted(self._own)
@@ -70,11 +76,12 @@ class Distillation:
         self._every = every
         self._edits = edits
         # None where none are drawn: otherwise it would never be known that all have been.
-        self._matters = [tuple(dict.fromkeys(matter)) for matter in matters if matters_a_step]
+        self._matters = list(matters) if matters_a_step else []
         self._matters_a_step = min(matters_a_step, len(self._matters))
         self._matter = {
-            text: number for number, matter in enumerate(self._matters) for text in matter
+            text: number for number, matter in enumerate(self._matters) for text in matter.texts
         }
+        self._likeness, self._ranking = likeness * every, CoSENTLoss(base)
         self._original: dict[str, str] = {}
         drawn = self._drawn_in(steps)
         embeddings = encode_distinct(base, drawn, on_progress=lambda *_: check())
@@ -91,7 +98,7 @@ class Distillation:
         if self._edits:
             drawn += [self._edit(text, chance.randrange(EDITS)) for text in drawn]
         for matter in chance.sample(self._matters, self._matters_a_step):
-            drawn += matter
+            drawn += matter.texts
         return list(dict.fromkeys(drawn))
 
     def _edit(self, text: str, number: int) -> str:
@@ -113,7 +120,8 @@ class Distillation:
         return sorted(found)
 
     def loss(self, embeddings: Tensor, texts: Sequence[str]) -> Tensor:
-        """How far embeddings and cosines of texts that were drawn have moved, times the weight.
+        """How far embeddings and cosines of texts that were drawn have moved, times the weight; and
+        what likeness lacks (`_unlike`), times its own.
 
         The mean of 1 - cos(new, old) over the texts, plus the root mean square difference of
         their cosines to each other, plus that of the cosines of the texts and their edited copies,
@@ -138,7 +146,28 @@ class Distillation:
             at = [place[text] for text in copies]
             new = (embeddings[of] * embeddings[at]).sum(dim=1)
             total = total + _root_mean_square(new - (old[of] * old[at]).sum(dim=1))
-        return self._weight * total
+        total = self._weight * total
+        return total + self._likeness * self._unlike(embeddings, place) if self._likeness else total
+
+    def _unlike(self, embeddings: Tensor, place: Mapping[str, int]) -> Tensor:
+        """By how much texts that say the same lack being nearer than ones on a matter that do not.
+
+        log(1 + Σ e^(20 (cos(c, d) - cos(a, b)))) over all pairs a, b that say the same and c, d
+        that do not (Huang et al. 2024, CoSENT), of any of the matters drawn.
+
+        Args:
+            place: of each text among the embeddings.
+        """
+        import torch
+
+        told = {self._matter[text]: None for text in place if text in self._matter}
+        pairs = [pair for number in told for pair in _graded(self._matters[number])]
+        if not pairs:
+            return embeddings.new_zeros(())
+        one = embeddings[[place[text] for text, _, _ in pairs]]
+        other = embeddings[[place[text] for _, text, _ in pairs]]
+        same = torch.tensor([same for _, _, same in pairs], device=embeddings.device)
+        return self._ranking.compute_loss_from_embeddings([one, other], same)
 
     def _of_one_matter(self, texts: Sequence[str]) -> list[tuple[int, int]]:
         """The places of any two texts that are about the same thing."""
@@ -148,6 +177,15 @@ class Distillation:
             for one, other in combinations(places, 2)
             if self._matter[texts[one]] == self._matter[texts[other]]
         ]
+
+
+def _graded(matter: Matter) -> Iterator[tuple[str, str, bool]]:
+    """Two texts, and whether they say the same. What a distorted rendering is to the other two of
+    its kind is left open."""
+    yield matter.same[0], matter.same[1], True
+    for other in matter.other:
+        yield from ((text, other, False) for text in matter.same)
+    yield from ((one, other, False) for one, other in combinations(matter.other, 2))
 
 
 def _root_mean_square(differences: Tensor) -> Tensor:

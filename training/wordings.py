@@ -8,20 +8,40 @@ from __future__ import annotations
 
 from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 _FILE = Path(__file__).parent / "reference" / "wordings.txt"
 
 OF_A_MATTER = 4
-"""A sentence, the same in other words, with other details, and another statement on the topic."""
+"""Sentences: one, the same in other words, and others on the topic or a distorted rendering."""
+
+
+class Matter(NamedTuple):
+    """Sentences on one matter.
+
+    Attributes:
+        same: they say one thing: the first two in different words; a third distorts it, as a bad
+            translation does.
+        other: they say something else about it.
+    """
+
+    same: tuple[str, ...]
+    other: tuple[str, ...]
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """All of them."""
+        return self.same + self.other
 
 
 @cache
-def matters() -> tuple[tuple[str, ...], ...]:
-    """Four sentences each, in the order of the file.
+def matters() -> tuple[Matter, ...]:
+    """Those that ship, in the order of the file.
 
     They were written for this project by a large language model that had seen neither the corpus
     nor any benchmark, by genre: reports, commentary, speeches, headlines, opinions, definitions,
     everyday texts; some say it again as a clumsy translation would.
     """
     lines = _FILE.read_text(encoding="utf-8").splitlines()
-    return tuple(tuple(line.split(" | ")) for line in lines if line)
+    sides = (line.split(" || ") for line in lines if line)
+    return tuple(Matter(tuple(a.split(" | ")), tuple(b.split(" | "))) for a, b in sides)

@@ -72,6 +72,7 @@ def test_a_model_has_a_card_before_it_is_measured_and_a_full_one_after(
     assert not [path for path in folder.rglob("*") if path.suffix in (".bin", ".part", ".pt")]
     told = {"opposites": "families from a list of English opposites"}
     told["distillation_wordings"] = "everyday texts that come with Hedgerow"
+    told["likeness"] = "That trains some of what STS measures"
     without = dict.fromkeys(told, 0)
     for key, sentence in told.items():
         assert sentence in card and run.parameters["recipe"][key]

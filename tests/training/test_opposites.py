@@ -104,6 +104,23 @@ def test_now_and_then_an_anchor_is_affirmed_weakened_or_denied_as_a_whole() -> N
     assert 0.3 < sum(framed) / len(made) < 0.9
 
 
+def test_so_are_anchors_of_the_data_but_for_questions() -> None:
+    opposites = Opposites([FAMILY], count=1, seed=1)
+    question = [Member("Is the shop open?", Role.ANCHOR), *FAMILY[1:]]
+    roles: Counter[Role] = Counter()
+    for step in range(1, 200):
+        framed, same = opposites.framed([FAMILY, question], step)
+        assert [framed, same] == opposites.framed([FAMILY, question], step)
+        assert list(framed[: len(FAMILY)]) == FAMILY and list(same) == question
+        for member in framed[len(FAMILY) :]:
+            assert around(FAMILY[0], member), member
+            roles[member.role] += 1
+    assert set(roles) == {Role.PARAPHRASE, Role.HEDGE, Role.NEGATION}
+    assert all(20 < count < 120 for count in roles.values())
+    without = Opposites([FAMILY], count=1, seed=1, without=[PARAPHRASE, HEDGED, NEGATED])
+    assert [list(without.framed([FAMILY], step)[0]) for step in range(1, 50)] == [FAMILY] * 49
+
+
 def test_inside_a_sentence_the_first_word_is_small_unless_it_is_a_name() -> None:
     inside: dict[str, set[str]] = {}
     for anchor, *variants in drawn(steps=400):

@@ -48,6 +48,8 @@ def recipes(draw: st.DrawFn) -> Recipe:
         precision=draw(st.sampled_from(["auto", "fp32", "bf16"])),
         distillation=draw(st.floats(-0.0, 1000)),
         distillation_every=draw(st.integers(1, 9)),
+        likeness=draw(st.floats(0, 1000)),
+        framed_anchors=draw(st.booleans()),
         distillation_file=file,
         interpolation=draw(st.floats(0.01, 1)),
         lora_rank=draw(st.none() | st.integers(1, 64)),
@@ -86,8 +88,9 @@ OTHER: dict[str, Any] = {
     "freeze_word_embeddings": True, "order_margin": 0.36, "opposites": 9,
     "distillation_texts": 37, "distillation_edits": False, "distillation_wordings": 5,
     "dropout": 0.1, "soup": 7, "negation_margin": 0.21, "order_pushes_hedges": False,
-    "distillation_every": 3, "lazy_word_embeddings": False,
-    "early_stopping": "families", "patience": 7, "sts_file": "x", "checkpoint_every": 77,
+    "distillation_every": 3, "likeness": 0.38, "framed_anchors": False,
+    "lazy_word_embeddings": False, "early_stopping": "families", "patience": 7, "sts_file": "x",
+    "checkpoint_every": 77,
 }  # fmt: skip
 """A value for every field that is not its default."""
 
@@ -164,12 +167,13 @@ def test_a_recipe_of_version_5_means_what_it_meant() -> None:
 
 
 def test_a_recipe_of_version_6_means_what_it_meant() -> None:
-    """It distilled at every step, and moved all word embeddings."""
+    """It distilled at every step, moved all word embeddings, and left the data's anchors alone."""
     old = Recipe(version=6)
     assert (old.epochs, old.opposites, old.interpolation) == (4.5, 8, 0.9)
     assert (old.distillation, old.distillation_texts, old.distillation_wordings) == (20, 12, 8)
     assert (old.negation_margin, old.order_weight, old.order_margin) == (0.12, 0.3, 0.02)
     assert (old.distillation_every, old.lazy_word_embeddings) == (1, False)
+    assert (old.framed_anchors, old.likeness) == (False, 0)
     assert old.version == RECIPE_VERSION
 
 

@@ -1,6 +1,7 @@
 """Against forgetting: distillation, the mean of two sets of weights, and files of sentences."""
 
 from collections.abc import Sequence
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 from zlib import crc32
@@ -13,6 +14,7 @@ from db.errors import HedgerowError
 from tests.training.vectors import Vectors
 from training import retention
 from training.retention import Distillation, interpolate, read_sentences
+from training.wordings import Matter
 
 NAMES = ("baker", "judge", "sailor", "tailor", "widow", "miller", "porter")
 
@@ -130,14 +132,16 @@ def test_it_is_how_far_embeddings_and_their_cosines_have_moved_times_the_weight(
 
 
 MATTERS = [
-    (f"It rained in {place}.", f"Rain fell on {place}.") for place in ("Lima", "Oslo", "Fez")
+    Matter((f"It rained in {place}.", f"Rain fell on {place}."), (f"{place} lies in the sun.",))
+    for place in ("Lima", "Oslo", "Fez")
 ]
+ABOUT_THEM = {text for matter in MATTERS for text in matter.texts}
 
 
-def with_matters(model: Any, *, a_step: int = 2) -> Distillation:
+def with_matters(model: Any, *, a_step: int = 2, likeness: float = 0, every: int = 1):
     return Distillation(
         model, [f"The {name} slept." for name in NAMES], weight=1.0, texts_a_step=2, steps=9,
-        seed=0, matters=MATTERS, matters_a_step=a_step,
+        seed=0, matters=MATTERS, matters_a_step=a_step, likeness=likeness, every=every,
     )  # fmt: skip
 
 
@@ -147,9 +151,10 @@ def test_cosines_among_texts_about_one_matter_count_once_more() -> None:
     model = AnyText()
     loss = with_matters(model)
     drawn = loss.draw(1)
-    told = [matter for matter in MATTERS if matter[0] in drawn]
+    told = [matter.texts for matter in MATTERS if matter.same[0] in drawn]
     assert len(told) == 2 and drawn[2:] and all(text in drawn for one in told for text in one)
-    places = [(drawn.index(one), drawn.index(other)) for one, other in told]
+    pairs = [pair for texts in told for pair in combinations(texts, 2)]
+    places = [(drawn.index(one), drawn.index(other)) for one, other in pairs]
     old = model.encode(drawn, normalize_embeddings=True)
     new = np.roll(old, 1, axis=0)
     apart = np.array([new[i] @ new[j] - old[i] @ old[j] for i, j in places])
@@ -160,11 +165,43 @@ def test_cosines_among_texts_about_one_matter_count_once_more() -> None:
     assert value == pytest.approx(rest + np.sqrt(np.square(apart).mean()), rel=1e-4)
 
 
+def test_likeness_wants_what_says_the_same_nearer_than_anything_that_does_not() -> None:
+    """CoSENT's formula, over the pairs of all matters drawn; of a distorted rendering, what it is
+    to the sentences it distorts counts neither way."""
+    import torch
+
+    distorted = Matter((*MATTERS[0].same, "In Lima it is rains."), MATTERS[0].other)
+    model = AnyText()
+    matters = [distorted, *MATTERS[1:]]
+    settings: dict[str, Any] = {"texts_a_step": 2, "steps": 9, "seed": 0, "every": 3}
+    plain, loss = (
+        Distillation(
+            model, TEXTS, weight=1.0, matters=matters, matters_a_step=3, likeness=likeness,
+            **settings,
+        )  # type: ignore[arg-type]
+        for likeness in (0.0, 0.25)
+    )  # fmt: skip
+    drawn = loss.draw(3)
+    assert drawn == plain.draw(3) and {*distorted.texts} <= {*drawn}
+    rows = model.encode(drawn, normalize_embeddings=True)
+    row = dict(zip(drawn, rows, strict=True))
+    near = [row[m.same[0]] @ row[m.same[1]] for m in matters]
+    far = [row[text] @ row[m.other[0]] for m in matters for text in m.same]
+    assert (len(near), len(far)) == (3, 7)
+    expected = np.log(1 + np.exp(20 * np.subtract.outer(far, near)).sum())
+    embeddings = torch.from_numpy(rows)
+    more = loss.loss(embeddings, drawn) - plain.loss(embeddings, drawn)
+    assert float(more) == pytest.approx(3 * 0.25 * expected, rel=1e-4)
+    without = [text for text in drawn if text in TEXTS]
+    of_texts = torch.from_numpy(rows[[drawn.index(text) for text in without]])
+    assert float(loss.loss(of_texts, without)) == float(plain.loss(of_texts, without))
+
+
 def test_matters_are_drawn_whole_and_no_more_than_there_are() -> None:
     everything = with_matters(AnyText(), a_step=9).draw(1)
-    assert {text for matter in MATTERS for text in matter} <= set(everything)
+    assert set(everything) >= ABOUT_THEM
     seen = {text for step in range(1, 10) for text in with_matters(AnyText()).draw(step)}
-    assert {text for matter in MATTERS for text in matter} <= seen
+    assert seen >= ABOUT_THEM
     assert with_matters(AnyText(), a_step=0).draw(1) == with_matters(AnyText()).draw(1)[:2]
 
 
