@@ -29,16 +29,22 @@ def missing(what: str) -> None:
 
 @pytest.hookimpl(trylast=True)  # once the files below have said what they need
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Files with what takes long come first: at the end, all but one process would wait for them.
+    """Files with long tests come first, and those with a browser every now and then.
 
-    Each file's tests are run by one process, in this order.
+    Each file's tests are run by one process, in this order. At the end, all but one would wait for
+    a long file; and of several browsers at once each takes several times as long.
     """
-    long = {
-        item.path
-        for item in items
-        if item.get_closest_marker("slow") or item.get_closest_marker("browser")
-    }
-    items.sort(key=lambda item: item.path not in long)
+    browser = dict.fromkeys(item.path for item in items if item.get_closest_marker("browser"))
+    slow = dict.fromkeys(item.path for item in items if item.get_closest_marker("slow"))
+    others = [
+        path
+        for path in dict.fromkeys([*slow, *(item.path for item in items)])
+        if path not in browser
+    ]
+    apart = len(others) / (len(browser) + 2)
+    place: dict[Path, float] = {path: number for number, path in enumerate(others)}
+    place |= {path: number * apart for number, path in enumerate(browser)}
+    items.sort(key=lambda item: (place[item.path], item.path))
 
 
 @pytest.fixture(autouse=True)
