@@ -23,7 +23,17 @@ from curation.release import get_release
 from db.errors import HedgerowError
 from db.models import Release, Run
 from training.card_figures import NO_FIGURE, figures
-from training.card_text import INTENDED, LIKENESS, LIMITS, OPPOSITES, PLACE, SUMMARY, USE, WORDINGS
+from training.card_text import (
+    INTENDED,
+    LIKENESS,
+    LIMITS,
+    OPPOSITES,
+    PLACE,
+    STANCES,
+    SUMMARY,
+    USE,
+    WORDINGS,
+)
 from training.held_out import DRIFT, STS
 from training.recipe import Recipe
 
@@ -86,6 +96,7 @@ def card_of(session: Session, run: Run, result: Mapping[str, Any], *, note: str 
         "## Training",
         *([note] if note else []),
         *([OPPOSITES] if recipe.makes_opposites else []),
+        *([STANCES] if recipe.makes_opposites and recipe.stances else []),
         *([WORDINGS] if matters else []),
         *([LIKENESS] if matters and recipe.likeness else []),
         _training(run, release, recipe, result),

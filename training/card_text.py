@@ -28,6 +28,10 @@ sentences by rule, and whole sentences; with `framed_anchors` in the recipe also
 anchors affirmed, weakened and denied by rule. The list comes with Hedgerow and was written by a
 language model (`opposites`)."""
 
+STANCES = """\
+Others were statements that come with Hedgerow, affirmed, weakened and contradicted in free words by
+a language model (`stances`)."""
+
 WORDINGS = """\
 Against forgetting, sentences were held where the base model has them: anchors of the release, and
 news, headlines, definitions and everyday texts that come with Hedgerow and were written by a

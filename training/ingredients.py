@@ -186,7 +186,9 @@ def _opposites(rows: list[Family], recipe: Recipe, seed: int) -> Opposites | Non
     if not recipe.makes_opposites:
         return None
     without = {*recipe.without_types, *(() if recipe.data == "all" else (HEDGED, PHRASE))}
-    return Opposites(rows, count=recipe.opposites, seed=seed, without=without)
+    return Opposites(
+        rows, count=recipe.opposites, stances=recipe.stances, seed=seed, without=without
+    )
 
 
 def _distillation(

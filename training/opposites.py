@@ -4,7 +4,8 @@ An encoder that has learnt from a thousand families what 'not' does still errs w
 that two predicates are opposites (docs/recipe_search.md). The list says so for some thousands, in
 whole sentences and as words. Of those, families are made by rule: plain ones, and often odd where a
 word is put into a sentence of the data, but what contradicts what is beyond doubt. Hedges and
-absolute negations of whole sentences are what the provider 'rules' would write.
+absolute negations of whole sentences are what the provider 'rules' would write. Beside them are
+families of statements that were affirmed, weakened and contradicted in free words.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from curation.generation.rules.opening import lowered_opening
 from curation.generation.rules.reading import read_statement
 from curation.taxonomy import variant_type
 from training.losses import Family, Member, Role
+from training.stances import Stance, stances
 
 _LEXICON = Path(curation.__file__).parent / "lexicon"
 _WORDS, _SENTENCES = _LEXICON / "opposites.json", _LEXICON / "opposite_sentences.txt"
@@ -55,6 +57,9 @@ _FRAMED = {
     "reservations": (Role.HEDGE, HEDGED),
     "denials": (Role.NEGATION, NEGATED),
 }
+
+TEXTS_OF_A_STANCE = 5
+"""That are drawn of its seven."""
 
 SENTENCES = "sentences"
 
@@ -126,15 +131,18 @@ class Opposites:
         *,
         count: int,
         seed: int,
+        stances: int = 0,
         without: Collection[str] = (),
     ) -> None:
         """Take families of the data, whose sentences are used; in an order that is always the same.
 
         Args:
             count: families a step.
+            stances: further ones, of statements affirmed, weakened and contradicted.
             without: types that are left out, by id.
         """
         self._count, self._seed, self._without = count, seed, frozenset(without)
+        self._stances = stances
         qualities = {
             word for pair in pairs() if pair.kind == "quality" for word in pair.one + pair.other
         }
@@ -152,7 +160,10 @@ class Opposites:
     def of(self, step: int) -> list[Family]:
         """Of the step with this number."""
         chance = random.Random(f"{self._seed}:opposites:{step}")
-        made = (self._family(chance) for _ in range(self._count))
+        made = [self._family(chance) for _ in range(self._count)]
+        if self._stances:
+            drawn = chance.sample(stances(), min(self._stances, len(stances())))
+            made += [[m for m in _of_stance(s, chance) if self._wanted(m)] for s in drawn]
         return [family for family in made if _compares(family)]
 
     def framed(self, families: Sequence[Family], step: int) -> list[Family]:
@@ -258,6 +269,15 @@ def _of_sentence(sentence: Sentence, chance: random.Random) -> Iterator[Member]:
     yield Member(opposite, Role.NEGATION, OPPOSITE)
     yield Member(paraphrase, Role.PARAPHRASE, PARAPHRASE)
     yield from _by_rule(anchor, chance)
+
+
+def _of_stance(stance: Stance, chance: random.Random) -> Iterator[Member]:
+    denied, opposite = stance.contradicted
+    yield Member(stance.statement, Role.ANCHOR)
+    yield Member(chance.choice(stance.affirmed), Role.PARAPHRASE, PARAPHRASE)
+    yield Member(chance.choice(stance.weakened), Role.HEDGE, HEDGED)
+    yield Member(denied, Role.NEGATION, NEGATED)
+    yield Member(opposite, Role.NEGATION, OPPOSITE)
 
 
 def _by_rule(anchor: str, chance: random.Random) -> Iterator[Member]:

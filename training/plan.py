@@ -12,7 +12,7 @@ from curation.release import get_release, list_releases
 from db.models import Anchor, Polarity, Run, Split, Status, TypeRow, Variant
 from db.runs import list_runs, metrics
 from training.figures import SAMPLE, Part
-from training.opposites import SHARES_FRAMED
+from training.opposites import SHARES_FRAMED, TEXTS_OF_A_STANCE
 from training.recipe import Recipe
 from training.watching import PACE
 
@@ -73,7 +73,7 @@ class Plan(NamedTuple):
         made = 0.0
         if recipe.makes_opposites:
             of_row += sum(SHARES_FRAMED.values()) if recipe.framed_anchors else 0.0
-            made = TEXTS_OF_OPPOSITES * recipe.opposites
+            made = TEXTS_OF_OPPOSITES * recipe.opposites + TEXTS_OF_A_STANCE * recipe.stances
         return recipe.batch_size * of_row + made + recipe.unrelated_texts
 
     def recipe(self) -> Recipe:

@@ -110,6 +110,10 @@ class Recipe(BaseModel):
     whole sentences, and words that are put into sentences by rule, partly of the data; not in
     'triples', nor where the recipe leaves out what rules write. 0: none."""
 
+    stances: int = Field(default=6, ge=0, le=1000)
+    """With opposites, further families a step, from statements that Hedgerow brings (English), each
+    affirmed, weakened and contradicted in free words; 0: none."""
+
     framed_anchors: bool = True
     """With opposites, the data's anchors are affirmed, weakened or denied as wholes, too: 'There is
     no doubt that …'."""

@@ -9,7 +9,7 @@ from typing import Any
 from curation.encoders import DEFAULT_ENCODER
 from db.errors import HedgerowError
 
-RECIPE_VERSION = 7
+RECIPE_VERSION = 8
 
 _FIRST: dict[str, Any] = {
     "base_encoder": DEFAULT_ENCODER, "loss": "triples", "scale": 10.0, "epochs": 1.0,
@@ -36,6 +36,7 @@ _ADDED: dict[int, dict[str, Any]] = {
         "distillation_every": 1, "lazy_word_embeddings": False, "framed_anchors": False,
         "likeness": 0.0,
     },
+    8: {"stances": 0},
 }  # fmt: skip
 """What each version added, in the values by which a training goes as it did before. Version 2's
 `order_weight`, 0 by default, weighed a softmax that is no longer there."""
@@ -60,6 +61,10 @@ _CHANGED: dict[int, dict[str, Any]] = {
         "hedge_weight": 1.5, "negation_margin": 0.12, "order_weight": 0.3, "order_margin": 0.02,
         "order_pushes_hedges": True, "opposites": 8, "distillation": 20.0,
         "distillation_texts": 12, "distillation_wordings": 8, "interpolation": 0.9,
+    },
+    7: {
+        "epochs": 8.0, "distillation": 10.0, "interpolation": 1.0, "distillation_every": 2,
+        "lazy_word_embeddings": True, "framed_anchors": True, "likeness": 1.5,
     },
 }  # fmt: skip
 """The defaults that each version set, its own and older ones'."""

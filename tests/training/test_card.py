@@ -71,6 +71,7 @@ def test_a_model_has_a_card_before_it_is_measured_and_a_full_one_after(
     assert str(settings.home) not in card and recipe.base_encoder not in card
     assert not [path for path in folder.rglob("*") if path.suffix in (".bin", ".part", ".pt")]
     told = {"opposites": "families from a list of English opposites"}
+    told["stances"] = "affirmed, weakened and contradicted in free words"
     told["distillation_wordings"] = "everyday texts that come with Hedgerow"
     told["likeness"] = "That trains some of what STS measures"
     without = dict.fromkeys(told, 0)

@@ -20,6 +20,7 @@ from training.opposites import (
     pairs,
     sentences,
 )
+from training.stances import stances
 
 FAMILY = [
     Member("The shop on the corner is open late.", Role.ANCHOR),
@@ -119,6 +120,24 @@ def test_so_are_anchors_of_the_data_but_for_questions() -> None:
     assert all(20 < count < 120 for count in roles.values())
     without = Opposites([FAMILY], count=1, seed=1, without=[PARAPHRASE, HEDGED, NEGATED])
     assert [list(without.framed([FAMILY], step)[0]) for step in range(1, 50)] == [FAMILY] * 49
+
+
+def test_stances_are_families_beside_the_others() -> None:
+    without = Opposites([FAMILY], count=2, seed=1)
+    known = {stance.statement: stance for stance in stances()}
+    for step in range(1, 50):
+        families = Opposites([FAMILY], count=2, stances=3, seed=1).of(step)
+        assert families[:-3] == without.of(step)
+        for anchor, affirmed, weakened, denied, opposite in families[-3:]:
+            stance = known[anchor.text]
+            assert affirmed.text in stance.affirmed and affirmed.role == Role.PARAPHRASE
+            assert weakened.text in stance.weakened and weakened.role == Role.HEDGE
+            assert (denied.text, opposite.text) == stance.contradicted
+            assert denied.role == opposite.role == Role.NEGATION
+    left_out = Opposites([FAMILY], count=0, stances=2, seed=1, without=[HEDGED]).of(1)
+    assert [[member.role for member in family] for family in left_out] == [
+        [Role.ANCHOR, Role.PARAPHRASE, Role.NEGATION, Role.NEGATION]
+    ] * 2
 
 
 def test_inside_a_sentence_the_first_word_is_small_unless_it_is_a_name() -> None:

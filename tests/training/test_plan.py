@@ -53,9 +53,10 @@ def test_rows_and_texts_are_those_of_the_loss() -> None:
     changes = "distillation=1 distillation_texts=16 distillation_wordings=2 distillation_every=4"
     distilled = RECIPE.with_overrides(changes.split())
     assert PLAN.texts_a_step(distilled) == OF_A_STEP + (16 + 2 * 4) / 4
-    more = RECIPE.with_overrides(["opposites=2"])
+    more = RECIPE.with_overrides(["opposites=2", "stances=0"])
     framed = PLAN.texts_a_step(more) - 2 * TEXTS_OF_OPPOSITES - OF_A_STEP
     assert 0.5 * 5 < framed < 1 * 5  # of five families a step
+    assert PLAN.texts_a_step(more.with_overrides(["stances=3"])) == PLAN.texts_a_step(more) + 3 * 5
     half = ["max_triples=60"]
     assert PLAN.rows(RECIPE.with_overrides(half)) == 5
     assert PLAN.rows(flat.with_overrides(half)) == 60

@@ -88,7 +88,7 @@ OTHER: dict[str, Any] = {
     "freeze_word_embeddings": True, "order_margin": 0.36, "opposites": 9,
     "distillation_texts": 37, "distillation_edits": False, "distillation_wordings": 5,
     "dropout": 0.1, "soup": 7, "negation_margin": 0.21, "order_pushes_hedges": False,
-    "distillation_every": 3, "likeness": 0.38, "framed_anchors": False,
+    "distillation_every": 3, "likeness": 0.38, "framed_anchors": False, "stances": 9,
     "lazy_word_embeddings": False, "early_stopping": "families", "patience": 7, "sts_file": "x",
     "checkpoint_every": 77,
 }  # fmt: skip
@@ -177,6 +177,15 @@ def test_a_recipe_of_version_6_means_what_it_meant() -> None:
     assert old.version == RECIPE_VERSION
 
 
+def test_a_recipe_of_version_7_means_what_it_meant() -> None:
+    """It knew no stances."""
+    old = Recipe(version=7)
+    assert (old.epochs, old.distillation, old.likeness, old.interpolation) == (8, 10, 1.5, 1)
+    assert (old.distillation_every, old.lazy_word_embeddings) == (2, True)
+    assert (old.framed_anchors, old.stances) == (True, 0)
+    assert old.version == RECIPE_VERSION
+
+
 def test_no_default_of_today_reaches_an_older_recipe() -> None:
     fields = set(Recipe.model_fields) - {"version"}
     assert list(OLDER) == [str(version) for version in range(1, RECIPE_VERSION)]
@@ -221,8 +230,12 @@ def test_a_recipe_does_not_change():
         ({"sts_file": ""}, "sts_file should have at least 1 character"),
         ({"without_types": 5}, "without_types should be a valid tuple"),
         ({"base_encoder": "  "}, "base_encoder should have at least 1 character"),
-        ({"version": 8}, "version 8, expected 7; a newer version needs a newer Hedgerow"),
-        ({"version": None}, "version None, expected 7"),
+        (
+            {"version": RECIPE_VERSION + 1},
+            f"version {RECIPE_VERSION + 1}, expected {RECIPE_VERSION}; a newer version needs a "
+            "newer Hedgerow",
+        ),
+        ({"version": None}, f"version None, expected {RECIPE_VERSION}"),
         ({"max_triples": 7, "batch_size": 8}, r"max_triples \(7\) must be at least batch_size"),
         ({"scale": -1, "warmup_ratio": 1}, "scale .*; warmup_ratio should be less than 1"),
         ({"epochs": "x" * 5000}, "epochs"),
