@@ -99,7 +99,7 @@ class Recipe(BaseModel):
     order_weight: float = Field(default=0.3, ge=0, le=100)
     """Of having an anchor's paraphrases nearer to it than its hedges; not in 'triples'."""
 
-    order_margin: float = Field(default=0.02, ge=0, le=2)
+    order_margin: float = Field(default=0.03, ge=0, le=2)
     """By how much, as a difference of cosines."""
 
     order_pushes_hedges: bool = True
@@ -122,7 +122,7 @@ class Recipe(BaseModel):
     """Probability that a family is set into the same few neutral sentences, so that the encoder
     sees a negation inside a passage."""
 
-    epochs: float = Field(default=8.0, gt=0, le=1000)
+    epochs: float = Field(default=7.0, gt=0, le=1000)
     """Passes over the families, or over the triples; may be a fraction."""
 
     max_steps: int | None = Field(default=None, ge=1)
@@ -154,7 +154,7 @@ class Recipe(BaseModel):
     """'bf16' computes in bfloat16 and keeps the weights in float32; 'auto' does so where the
     processor has instructions for it."""
 
-    distillation: float = Field(default=10.0, ge=0, le=1000)
+    distillation: float = Field(default=7.0, ge=0, le=1000)
     """Against forgetting: weight of the distance between the embeddings of unrelated text and the
     base encoder's, and between the cosines among them; 0: none."""
 
@@ -170,7 +170,7 @@ class Recipe(BaseModel):
     again in other words, said of other details, and another statement on it. Their cosines are
     kept, too. 0: none."""
 
-    likeness: float = Field(default=1.5, ge=0, le=1000)
+    likeness: float = Field(default=2.5, ge=0, le=1000)
     """Weight of having those of such sentences that say the same, in any words, nearer to each
     other than ones on a matter that do not, of whichever matter (Huang et al. 2024, CoSENT); 0:
     none."""
