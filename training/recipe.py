@@ -183,7 +183,7 @@ class Recipe(BaseModel):
     """Text for it, one a line, beside the anchors that are trained on and, where opposites are
     made, some sentences of their list."""
 
-    interpolation: float = Field(default=1.0, gt=0, le=1)
+    interpolation: float = Field(default=0.97, gt=0, le=1)
     """Against forgetting: the share of the finetuned weights in the mean of them and the base
     encoder's (Wortsman et al. 2022, WiSE-FT); 1: they stay as they are."""
 
