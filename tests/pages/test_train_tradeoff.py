@@ -38,7 +38,11 @@ def training(app_engine: Engine) -> int:
         for number in range(6):
             add_plain_family(session, number, split=Split.TRAIN if number < 3 else Split.VALIDATION)
         run = request_training(
-            session, release_number=None, recipe=Recipe(batch_size=2), seed=1, requested_by=None
+            session,
+            release_number=None,
+            recipe=Recipe(batch_size=2, interpolation=1),
+            seed=1,
+            requested_by=None,
         )
         rows = [Encoder(name=f"{side} {HOSTILE}"[:300], fingerprint=side) for side in ("a", "b")]
         session.add_all(rows)
