@@ -180,11 +180,11 @@ class Opposites:
     def _family(self, chance: random.Random) -> Family:
         (kind,) = chance.choices(list(self._weights), list(self._weights.values()))
         members = [*self._members(kind, chance)]
-        return [
-            member
-            for member in (*members, *_framed(members[0].text, chance))
-            if self._wanted(member)
-        ]
+        members += _framed(members[0].text, chance)
+        distinct: dict[str, Member] = {}  # a hedge by rule may be worded as a framed one is
+        for member in members:
+            distinct.setdefault(member.text, member)
+        return [member for member in distinct.values() if self._wanted(member)]
 
     def _members(self, kind: str, chance: random.Random) -> Iterator[Member]:
         if kind == SENTENCES:

@@ -81,6 +81,13 @@ def test_a_family_has_its_opposite_negated_as_a_paraphrase() -> None:
     assert types == {NEGATED, OPPOSITE, PARAPHRASE, HEDGED, ABSOLUTE}
 
 
+def test_a_hedge_that_rules_and_frames_word_alike_stands_in_a_family_once() -> None:
+    """By chance, once in some thousands of families; in this step 'It looks like …'."""
+    for family in Opposites([], count=40, seed=3).of(14):
+        texts = [member.text for member in family]
+        assert len(set(texts)) == len(texts)
+
+
 def test_now_and_then_an_anchor_is_affirmed_weakened_or_denied_as_a_whole() -> None:
     made = drawn(steps=300)
     found: dict[Role, set[tuple[str, str]]] = {}
