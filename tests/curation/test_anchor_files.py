@@ -2,7 +2,6 @@
 
 import csv
 import io
-import time
 import tracemalloc
 from collections.abc import Callable
 from typing import Any
@@ -240,15 +239,13 @@ class TestRefusals:
             (lambda: b"text\n" + b"y" * 200_000, "a.csv", "Line 2 of a.csv has a field of more"),
         ],
     )
-    def test_huge_lines_and_files_at_once(
+    def test_huge_lines_and_files_are_not_read_whole(
         self, make: Callable[[], bytes], name: str, expected: str
     ) -> None:
         data = make()
         tracemalloc.start()
         try:
-            began = time.perf_counter()
             assert expected in complaint(data, name)
-            assert time.perf_counter() - began < 1
             assert tracemalloc.get_traced_memory()[1] < 20 * MB
         finally:
             tracemalloc.stop()

@@ -95,7 +95,7 @@ def test_the_checks_pass_what_the_review_let_stand(reviewed: list[Row]) -> None:
     assert min(passed[t] / total[t] for t in TYPES) >= 0.97
 
 
-def test_flags_on_the_reviewed_corpus_are_rare_and_quick(
+def test_flags_on_the_reviewed_corpus_are_rare(
     families: dict[str, dict[str, Row]],
 ) -> None:
     start = time.process_time()
@@ -110,7 +110,6 @@ def test_flags_on_the_reviewed_corpus_are_rare_and_quick(
     rows = [(f"{t}: {flag.label}", n, total[t]) for (t, flag), n in sorted(raised.items())]
     show(f"flags raised ({len(flags)} variants in {seconds:.2f} s)", rows)
     assert all(n / total[t] < 0.03 for (t, _), n in raised.items())
-    assert seconds < 3
 
 
 def test_swapped_types_are_caught(families: dict[str, dict[str, Row]]) -> None:
