@@ -1,5 +1,6 @@
 """Fixtures for all tests: every test has its own database and working directory."""
 
+import gc
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -45,6 +46,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     place: dict[Path, float] = {path: number for number, path in enumerate(others)}
     place |= {path: number * apart for number, path in enumerate(browser)}
     items.sort(key=lambda item: (place[item.path], item.path))
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _little_to_search_for_garbage() -> None:
+    """A process of tests soon has millions of objects, and going over them took a tenth of it."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(autouse=True)
@@ -134,6 +142,13 @@ def starter_home(copies: Copies, tmp_path_factory: pytest.TempPathFactory) -> Pa
     folder = tmp_path_factory.mktemp("starter")
     copies.starter(folder / "hedgerow.db")
     return folder
+
+
+@pytest.fixture
+def opened_home(home: Path, copies: Copies) -> Path:
+    """The test's own working directory, with an empty project that was opened before."""
+    copies.project(home / "hedgerow.db")
+    return home
 
 
 @pytest.fixture

@@ -12,9 +12,11 @@ from sqlalchemy import Connection, Engine, text
 from sqlalchemy.engine import URL
 from sqlmodel import SQLModel
 
+from curation.project import open_project
 from curation.starter_corpus import load_starter_corpus
 from db.engine import create_engine, writing
 from db.migrate import upgrade
+from db.settings import Settings
 
 one_database = pytest.mark.parametrize("backend", ["sqlite"])
 """For a test whose outcome the kind of database has no part in: on SQLite only."""
@@ -68,6 +70,14 @@ class Copies:
             with opened(sqlite(template)) as engine:
                 upgrade(engine)
         shutil.copyfile(template, target)
+        return sqlite(target)
+
+    def project(self, target: Path) -> URL:
+        """The same as opening a project leaves it."""
+        home = self._folder / "project"
+        if not home.exists():
+            open_project(Settings(home=home, database_url="")).dispose()
+        shutil.copyfile(home / "hedgerow.db", target)
         return sqlite(target)
 
     def starter(self, target: Path) -> URL:

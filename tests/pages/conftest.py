@@ -1,11 +1,13 @@
 """Pages opened without a browser, through app.py, on the test's own project."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache
 from pathlib import Path
 
 import pytest
 import streamlit as st
 from sqlalchemy import Engine
+from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
 
 from curation.types import list_types
@@ -24,8 +26,17 @@ TIMEOUT = 60.0
 OpenPage = Callable[[str], AppTest]
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _packages_read_once() -> Iterator[None]:
+    """Each `AppTest` looks for components in what all installed packages say of themselves."""
+    with pytest.MonkeyPatch.context() as patch:
+        found = cache(manifest_scanner.scan_component_manifests)
+        patch.setattr(manifest_scanner, "scan_component_manifests", found)
+        yield
+
+
 @pytest.fixture(autouse=True)
-def fresh_caches(home: Path) -> None:
+def fresh_caches(opened_home: Path) -> None:
     """What the app keeps for all its sessions belongs to the test's own project."""
     st.cache_resource.clear()
     st.cache_data.clear()

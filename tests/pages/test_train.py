@@ -9,17 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import streamlit as st
 from sqlalchemy import Engine, select, update
-from sqlalchemy.engine import URL
 from sqlmodel import col
 from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import TextArea
 
 from curation.release import create_release, list_releases
 from db.columns import now
-from db.engine import create_engine, reading, writing
-from db.migrate import upgrade
+from db.engine import reading, writing
 from db.models import Encoder, Run, RunMetric, RunState, Split, Variant, VariantCosine
 from db.runs import get_run, list_runs, log_file
 from db.settings import load_settings
@@ -41,17 +38,10 @@ DEFAULT = Recipe()
 HOSTILE = '<img src=x onerror="alert(1)"> **bold** $x^2$ :red[text] [link](javascript:alert(1))'
 
 
-@pytest.fixture(autouse=True)
-def _no_cached_project() -> None:
-    st.cache_resource.clear()
-    st.cache_data.clear()
-
-
 @pytest.fixture
-def engine(home: Path) -> Engine:
-    engine = create_engine(URL.create("sqlite", database=str(home / "hedgerow.db")))
-    upgrade(engine)
-    return engine
+def engine(app_engine: Engine) -> Engine:
+    """The one that the page has, too."""
+    return app_engine
 
 
 @pytest.fixture

@@ -8,16 +8,15 @@ from pathlib import Path
 
 import pytest
 from sqlalchemy import Engine
-from sqlalchemy.engine import URL
 
 from curation.encoders import DEFAULT_ENCODER
 from curation.generation.request import Price
 from curation.release import create_release
 from db.engine import create_engine, reading, writing
-from db.migrate import upgrade
 from db.models import BenchmarkResult, Run, Split
 from db.settings import Settings
 from tests.curation.families import add_plain_family
+from tests.databases import Copies
 from tests.generating import Serve
 from tests.generating import serve_chat as serve_chat
 from tests.training.benchmarks.running import nevir, ran, semantoneg
@@ -44,10 +43,8 @@ PRICED = ModelChoice(
 
 
 @pytest.fixture
-def engine(home: Path) -> Engine:
-    engine = create_engine(URL.create("sqlite", database=str(home / "hedgerow.db")))
-    upgrade(engine)
-    return engine
+def engine(home: Path, copies: Copies) -> Engine:
+    return create_engine(copies.migrated(home / "hedgerow.db"))
 
 
 def planned(

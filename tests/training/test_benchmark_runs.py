@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 from sqlalchemy import Engine
-from sqlalchemy.engine import URL
 
 from curation.encoders import fingerprint
 from curation.generation.choices import raise_budget
@@ -19,11 +18,11 @@ from curation.release import create_release
 from db.engine import create_engine, reading, writing
 from db.errors import HedgerowError
 from db.execution import RunContext
-from db.migrate import upgrade
 from db.models import Run, RunState, Split
 from db.runs import get_run
 from db.settings import Settings
 from tests.curation.families import add_plain_family
+from tests.databases import Copies
 from tests.generating import Serve
 from tests.generating import serve_chat as serve_chat
 from tests.training.benchmarks.conftest import tiny_colbert as tiny_colbert
@@ -51,10 +50,8 @@ TF_IDF, RANDOM = ModelChoice(architecture="tf-idf"), ModelChoice(architecture="r
 
 
 @pytest.fixture
-def engine(home: Path) -> Engine:
-    engine = create_engine(URL.create("sqlite", database=str(home / "hedgerow.db")))
-    upgrade(engine)
-    return engine
+def engine(home: Path, copies: Copies) -> Engine:
+    return create_engine(copies.migrated(home / "hedgerow.db"))
 
 
 def results(engine: Engine) -> dict[tuple[str, str], Scored]:

@@ -8,15 +8,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 from sqlalchemy import Engine
-from sqlalchemy.engine import URL
 
 from curation.encoders import DEFAULT_ENCODER, fingerprint
 from db.engine import create_engine, reading, writing
 from db.errors import HedgerowError
 from db.execution import execute
-from db.migrate import upgrade
 from db.models import Encoder
 from db.settings import Settings, load_settings
+from tests.databases import Copies
 from training import compare
 from training.compare import (
     request_comparison,
@@ -39,10 +38,8 @@ SENTENCES = ["The door is open.", "The door is shut.", "The door is not open."]
 
 
 @pytest.fixture
-def engine(home: Path) -> Engine:
-    engine = create_engine(URL.create("sqlite", database=str(home / "hedgerow.db")))
-    upgrade(engine)
-    return engine
+def engine(home: Path, copies: Copies) -> Engine:
+    return create_engine(copies.migrated(home / "hedgerow.db"))
 
 
 @pytest.fixture

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from threading import Event
 from typing import TYPE_CHECKING
 
 import pytest
@@ -113,10 +114,17 @@ def test_who_stops_meanwhile_stops_all_threads(
 ) -> None:
     monkeypatch.setattr(threads, "LOOK_SECONDS", 0.0)
     before = torch.get_num_threads()
+    forward, asked = type(model).forward, Event()
+
+    def patient(self: SentenceTransformer, features: dict[str, torch.Tensor]) -> object:
+        assert asked.wait(60)  # else all may be done before anybody asks
+        return forward(self, features)
 
     def stop() -> None:
+        asked.set()
         raise RunCancelled
 
+    monkeypatch.setattr(type(model), "forward", patient)
     with pytest.raises(RunCancelled):
         embed(model, TEXTS, threads=three, check=stop)
     assert torch.get_num_threads() == before
