@@ -53,6 +53,7 @@ def _little_to_search_for_garbage() -> None:
     """A process of tests soon has millions of objects, and going over them took a tenth of it."""
     gc.collect()
     gc.freeze()
+    gc.set_threshold(10_000)
 
 
 @pytest.fixture(autouse=True)
