@@ -236,12 +236,15 @@ def siblings(others: Sequence[tuple[Card, str]], hidden: Collection[int] = ()) -
     return Markup('<div class="hg-card hg-siblings">{}</div>').format(join(rows))
 
 
-def message(text: str, *, warn: bool = False, pace: str = "") -> Markup:
-    """What the last key did, and at the right how much was done today."""
+def message(text: str, *, warn: bool = False, pace: str = "", early: str = "") -> Markup:
+    """What the last key did, and at the right how much was done today.
+
+    ``early`` follows it as soon as the browser passes over a key that came too early (see keys.js).
+    """
     return Markup(
-        '<div class="hg-said"><div class="hg-message{}" role="status">{}</div>'
+        '<div class="hg-said"><div class="hg-message{}" role="status" data-early="{}">{}</div>'
         '<div class="hg-pace">{}</div></div>'
-    ).format(" hg-warn" if warn else "", text, pace)
+    ).format(" hg-warn" if warn else "", early, text, pace)
 
 
 def told(text: str) -> Markup:

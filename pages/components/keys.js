@@ -18,6 +18,44 @@ if (!window.hedgerowKeys) {
     true,
   );
 
+  // What decides (accept, skip, reject) counts only on a card that has been on the screen for 200 ms.
+  // The server holds to that too, but its clock begins before a slow line or a busy browser shows
+  // the card: a second press for the card before would decide on one that nobody has seen.
+  const MIN_SHOWN_MS = 200;
+  const shownSince = new Map();
+  const cards = () => [...document.querySelectorAll("article[data-variant]")];
+  const noteCards = () => {
+    const there = new Set(cards().map((card) => card.dataset.variant));
+    for (const variant of shownSince.keys()) if (!there.has(variant)) shownSince.delete(variant);
+    for (const variant of there) if (!shownSince.has(variant)) shownSince.set(variant, performance.now());
+  };
+  const passOver = (event, card) => {
+    if (!card) return;
+    const early = !(performance.now() - shownSince.get(card.dataset.variant) >= MIN_SHOWN_MS);
+    cards()[0].toggleAttribute("data-early", early); // the style sheet has the message say so
+    if (!early) return;
+    event.stopImmediatePropagation();
+    event.preventDefault();
+  };
+  window.addEventListener(
+    "keydown",
+    (event) => {
+      if (!/^[asf1-9]$/.test(event.key) || event.ctrlKey || event.metaKey || event.altKey) return;
+      if (!isTextBox(event.target) && !typingPanel()) passOver(event, cards()[0]);
+    },
+    true,
+  );
+  const DECIDING = ["a-", "s-", "reasons", "row-accept-"].map((key) => `[class*="st-key-${key}"] button`).join();
+  window.addEventListener(
+    "click",
+    (event) => {
+      const button = event.target instanceof Element && event.target.closest(DECIDING);
+      const row = button && button.closest('[class*="st-key-one-line-"]');
+      if (button) passOver(event, row?.querySelector("article") ?? cards()[0]);
+    },
+    true,
+  );
+
   // A key that opens an editor makes the letters after it text, though the editor takes a moment to
   // come: they are dropped until then (for three seconds at most), so that none of them decides.
   const opensEditor = (key) => {
@@ -164,6 +202,7 @@ if (!window.hedgerowKeys) {
     setTimeout(() => opinions.scrollIntoView({ block: "nearest" }), 100);
   };
   const open = () => {
+    noteCards();
     show();
     const panel = typingPanel();
     const box = panel?.querySelector("textarea, input[type=text]");

@@ -77,7 +77,9 @@ def _card(state: ReviewState, view: View, entries: dict[str, VariantType]) -> No
             notice=_notice(state, focus, hidden=hidden),
         )
     )
-    markup.show(card.message(state.message, warn=state.warn, pace=state.pace.told()))
+    early = "" if review_words.TOO_EARLY in state.message else review_words.TOO_EARLY
+    pace = state.pace.told()
+    markup.show(card.message(state.message, warn=state.warn, pace=pace, early=early))
 
 
 def _notice(state: ReviewState, focus: Card, *, hidden: bool) -> Markup:

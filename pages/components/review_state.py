@@ -23,7 +23,10 @@ from pages.components import review_words
 from pages.components.review_place import Panel, Place
 
 MIN_SHOWN_SECONDS = 0.2
-"""A key counts only if its card has been there this long: nobody has read it before."""
+"""A key counts only if its card has been there this long: nobody has read it before.
+
+Since it was drawn here; keys.js holds to the same for the time since it appeared in the browser.
+"""
 
 _TYPING = (Panel.EDIT, Panel.REJECT, Panel.NOTE, Panel.WRITE)
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from playwright.sync_api import Page, expect
 from sqlalchemy import Engine
 
-from tests.browser.reviewing import card, editor, eventually, press, rows, settle, shown
+from tests.browser.reviewing import card, editor, eventually, press, rows, settle, shown, visit
 
 VERDICTS = "SELECT verdict, reason, note FROM decision ORDER BY id"
 
@@ -36,6 +36,63 @@ def test_keys_faster_than_a_card_can_be_read_are_ignored(desk: Page, home: Path)
     # Whatever was decided had been on the screen for 200 ms, by the server's clock.
     times = rows(home, "SELECT (julianday(decided_at) - julianday(shown_at)) * 86400 FROM decision")
     assert all(float(str(seconds)) >= 0.199 for (seconds,) in times)
+
+
+SLOW_LINE = """
+const Socket = window.WebSocket;
+window.WebSocket = class extends Socket {
+  addEventListener(type, listener, ...more) {
+    const late = type === "message" ? (event) => setTimeout(() => listener(event), 600) : listener;
+    super.addEventListener(type, late, ...more);
+  }
+};"""
+"""All that the server sends arrives 600 ms later."""
+AT_ONCE = """([act, first]) => new Promise((resolve) => {
+  const shown = () => document.querySelector("article").dataset.variant;
+  const button = () => document.querySelector('[class*="st-key-f-"] button'); // the last one
+  const before = button();
+  let since = null;
+  const go = () => {
+    if (act === "click") document.querySelector(".st-key-decide button").click();
+    const code = (act < "a" ? "Digit" : "Key") + act.toUpperCase();
+    const press = new KeyboardEvent("keydown", {key: act, code, bubbles: true});
+    if (act !== "click") document.body.dispatchEvent(press);
+    resolve([shown(), performance.now() - since]);
+  };
+  const observer = new MutationObserver(() => {
+    if (shown() !== first) since ??= performance.now();
+    if (since === null || button() === before || !button()) return;
+    observer.disconnect();
+    setTimeout(go, 20); // until its buttons listen
+  });
+  observer.observe(document.body, {childList: true, subtree: true});
+  document.querySelector(".st-key-decide button").click();
+})"""
+"""Accept, and press a key or click on Accept again just after the next card's buttons have come:
+that card, and for how many milliseconds it had been there.
+"""
+
+
+def test_on_a_slow_line_too_a_card_takes_nothing_before_it_could_be_read(
+    project: Engine, home: Path, share: Callable[[Path], str], page: Page
+) -> None:
+    """The server has drawn the card long ago then: only the browser can know."""
+    page.add_init_script(SLOW_LINE)
+    visit(page, share(home), "/review")
+    expect(card(page)).to_be_visible()
+    accepted = 0
+    for act in ("a", "1", "s", "f", "click"):
+        after = 200.0
+        while after > 170:  # the machine was busy, and the card there long enough
+            settle(page)
+            before = shown(page)
+            second, after = page.evaluate(AT_ONCE, [act, before])
+            accepted = rows(home, "SELECT count(*) FROM decision")[0][0]
+            page.wait_for_timeout(1500)
+        assert shown(page) == second != before
+        assert rows(home, "SELECT count(*) FROM decision") == [(accepted,)]
+        said = "getComputedStyle(document.querySelector('.hg-message'), '::after').content"
+        assert "passed over" in page.evaluate(said)
 
 
 def test_no_key_decides_while_a_text_box_has_the_focus(desk: Page, home: Path) -> None:
