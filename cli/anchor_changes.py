@@ -8,7 +8,7 @@ from rich.table import Table
 from cli.anchors import anchors_app
 from cli.home import open_home, reviewer_id
 from cli.tables import table_of
-from cli.terminal import AsJson, show
+from cli.terminal import LARGEST_NUMBER, AsJson, show
 from curation.anchor_search import AnchorFilter, FoundAnchor, find_anchors
 from curation.anchors import correct_anchor, get_anchor, restore_anchor, retire_anchor
 from db.engine import reading, writing
@@ -29,8 +29,10 @@ def list_anchors(
     without_variants: Annotated[
         bool, typer.Option("--without-variants", help="Only those nothing was written for.")
     ] = False,
-    limit: Annotated[int, typer.Option(min=1, help="At most so many.")] = 50,
-    offset: Annotated[int, typer.Option(min=0, help="Without the first so many.")] = 0,
+    limit: Annotated[int, typer.Option(min=1, max=LARGEST_NUMBER, help="At most so many.")] = 50,
+    offset: Annotated[
+        int, typer.Option(min=0, max=LARGEST_NUMBER, help="Without the first so many.")
+    ] = 0,
     as_json: AsJson = False,
 ) -> None:
     """List anchors in use, or retired ones, in the order in which they were added."""

@@ -12,7 +12,7 @@ from sqlmodel import Session
 
 from cli.home import open_home, reviewer_id
 from cli.tables import table_of
-from cli.terminal import AsJson, show
+from cli.terminal import LARGEST_NUMBER, AsJson, show
 from curation.anchor_bytes import MAX_BYTES
 from curation.anchor_checks import LABELS
 from curation.anchor_files import read_file
@@ -63,7 +63,11 @@ def anchors_add(
     ] = False,
     sample: Annotated[
         int | None,
-        typer.Option(min=1, help="Add so many only, with the lengths and genres of all of them."),
+        typer.Option(
+            min=1,
+            max=LARGEST_NUMBER,
+            help="Add so many only, with the lengths and genres of all of them.",
+        ),
     ] = None,
     seed: Annotated[int, typer.Option(help="Another one draws another sample.")] = 0,
     source: Annotated[

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -13,7 +15,7 @@ from sqlmodel import Session
 from cli.home import open_home, reviewer_id
 from cli.runs import carry_out_run
 from cli.tables import table_of
-from cli.terminal import AsJson, show
+from cli.terminal import LARGEST_NUMBER, AsJson, ReleaseNumber, show
 from curation.compared import told
 from curation.generation.addresses import require_key
 from curation.generation.prices import no_price, price_of
@@ -24,7 +26,14 @@ from db.engine import reading, writing
 from db.errors import HedgerowError
 from db.models import Split
 from db.settings import Settings
-from training.benchmark_data import DataChoice, keep_file_here, kept_data, require_data
+from training.benchmark_data import (
+    DataChoice,
+    KeptData,
+    data_for_now,
+    keep_file_here,
+    kept_data,
+    require_data,
+)
 from training.benchmark_models import CHAT, ModelChoice
 from training.benchmark_plan import plan_benchmarks
 from training.benchmark_results import Scored, newest, of_run
@@ -64,7 +73,8 @@ def run_benchmark(
     ] = "",
     release: Annotated[
         int | None,
-        typer.Option(metavar="N", help=f"For '{Hedgerow.id}' and --overlap; otherwise the newest."),
+        typer.Option(metavar="N", min=1, max=LARGEST_NUMBER,
+                     help=f"For '{Hedgerow.id}' and --overlap; otherwise the newest."),
     ] = None,
     split: Annotated[
         Split, typer.Option(help=f"Of the release, for '{Hedgerow.id}'.")
@@ -93,13 +103,14 @@ def run_benchmark(
     asked = _model(model, architecture, base_url, max_tokens)
     with reading(engine) as session:
         asked = _priced(session, asked, budget)
-    request = _request(settings, name, asked, data, release, split)
     caps = checked(Budget, {"money": budget, "calls": max_calls})
-    request = request.model_copy(update={"budget": caps})
-    require_tasks(request.tasks)  # may take seconds, in which nobody else could write
-    if dry_run:
-        _show_plan(settings, engine, request, as_json)
-        return
+    with _named(settings, name, data, dry_run=dry_run) as kept:
+        request = _request(settings, name, asked, kept, release, split)
+        request = request.model_copy(update={"budget": caps})
+        require_tasks(request.tasks)  # may take seconds, in which nobody else could write
+        if dry_run:
+            _show_plan(settings, engine, request, as_json)
+            return
     if asked.architecture == CHAT:
         require_key(asked.base_url, settings)
     if overlap:
@@ -180,15 +191,29 @@ def _in_words(value: object) -> str:
     return f"{value:,.4g}" if isinstance(value, float) else str(value)
 
 
+@contextmanager
+def _named(
+    settings: Settings, name: str, data: Path | None, *, dry_run: bool
+) -> Iterator[KeptData | None]:
+    """The file that was named, kept with the project; for a dry run only while it lasts."""
+    if data is None:
+        yield None
+    elif name.startswith(MTEB):
+        raise HedgerowError("Expected no --data for mteb's tasks, found one; they bring their own.")
+    elif dry_run:
+        with data_for_now(settings.data_folder, name, data) as kept:
+            yield kept
+    else:
+        yield keep_file_here(settings.data_folder, name, data)
+
+
 def _request(
-    settings: Settings, name: str, model: ModelChoice, data: Path | None, release: int | None,
-    split: Split,
+    settings: Settings, name: str, model: ModelChoice, kept: KeptData | None,
+    release: int | None, split: Split,
 ) -> BenchmarkRequest:  # fmt: skip
     if not name.startswith(MTEB):
-        chosen = _data(settings, name, data, release, split)
+        chosen = _data(settings, name, kept, release, split)
         return BenchmarkRequest(models=(model,), benchmarks=(chosen,))
-    if data is not None:
-        raise HedgerowError("Expected no --data for mteb's tasks, found one; they bring their own.")
     wanted = name.removeprefix(MTEB)
     if wanted in SUITES:
         return BenchmarkRequest(models=(model,), suites=(wanted,))
@@ -196,12 +221,12 @@ def _request(
 
 
 def _data(
-    settings: Settings, name: str, data: Path | None, release: int | None, split: Split
+    settings: Settings, name: str, named: KeptData | None, release: int | None, split: Split
 ) -> DataChoice:
     """What to measure on: the file that was named now, or last, or what needs none."""
     kind = benchmark(name)
-    if data is not None:
-        return keep_file_here(settings.data_folder, name, data).choice
+    if named is not None:
+        return named.choice
     if kind is Hedgerow:
         return DataChoice(benchmark=name, release=release, split=split)
     kept = [] if kind.hub else kept_data(settings.data_folder, name)
@@ -283,9 +308,7 @@ def make_suite(
         typer.Option(metavar="FILE", help="A table or JSON Lines with the columns original, "
                      "negation, antonym and both; otherwise a release."),
     ] = None,
-    release: Annotated[
-        int | None, typer.Option(metavar="N", help="Otherwise the newest.")
-    ] = None,
+    release: ReleaseNumber = None,
     split: Annotated[Split, typer.Option(help="Of the release.")] = Split.TEST,
     as_json: AsJson = False,
 ) -> None:  # fmt: skip
@@ -297,7 +320,28 @@ def make_suite(
     else:
         with reading(open_home()[1]) as session:
             made = of_release(session, release, split=split)
-    file.write_bytes(written(made))
+    _write_new(file, written(made))
     result = {"file": str(file), "items": len(made.items)}
     how = f"hedgerow benchmark {made.id} --model PATH --data {file}"
     show(result, as_json, f"Wrote {len(made.items):,} items to {file}; measure with: {how}")
+
+
+def _write_new(file: Path, content: bytes) -> None:
+    """Write a file that is not there yet, whole or not at all.
+
+    Raises:
+        HedgerowError: it is there; whatever it holds, it is somebody's.
+    """
+    try:
+        with file.open("xb") as out:
+            try:
+                out.write(content)
+                out.flush()
+            except BaseException:
+                file.unlink(missing_ok=True)
+                raise
+    except FileExistsError as error:
+        raise HedgerowError(
+            f"Expected a new file to write, but {str(file)!r} is there already; name another, or "
+            "move it away."
+        ) from error

@@ -9,7 +9,7 @@ from sqlmodel import Session
 from cli.home import open_home, reviewer_id
 from cli.prompts import find_version
 from cli.runs import carry_out_run
-from cli.terminal import AsJson, show
+from cli.terminal import LARGEST_NUMBER, MAX_DIGITS, AsJson, show
 from curation.generation.addresses import require_key
 from curation.generation.estimate import Estimate, estimate
 from curation.generation.overview import source_ids
@@ -48,11 +48,20 @@ def generate(
         typer.Option(help="Anchors without variants, types without a usable one, or what failed."),
     ] = Which.WITHOUT,
     run_id: Annotated[
-        int | None, typer.Option("--run", metavar="N", help="The run whose failures are retried.")
+        int | None,
+        typer.Option(
+            "--run",
+            metavar="N",
+            min=1,
+            max=LARGEST_NUMBER,
+            help="The run whose failures are retried.",
+        ),
     ] = None,
     search: Annotated[str, typer.Option(help="Only anchors that hold this.")] = "",
     source: Annotated[str, typer.Option(help="Only anchors of this source.")] = "",
-    limit: Annotated[int | None, typer.Option(min=1, help="A sample of so many anchors.")] = None,
+    limit: Annotated[
+        int | None, typer.Option(min=1, max=LARGEST_NUMBER, help="A sample of so many anchors.")
+    ] = None,
     roles: Annotated[
         str, typer.Option(help="Calls an anchor: of negation,hedge,paraphrase.")
     ] = "negation,hedge",
@@ -159,9 +168,10 @@ def _version(session: Session, roles: Sequence[Role], item: str) -> tuple[Role, 
     """The call and the number of the prompt version that an option such as 'hedge=2' names."""
     name, _, number = item.partition("=")
     role = next((role for role in roles if role == name), None)
-    if role is None or not number.isdecimal():
+    if role is None or not number.isdecimal() or len(number) > MAX_DIGITS:
         raise HedgerowError(
-            f"Expected --prompt {roles[0]}=2 or the like for a call that is made, found {item}."
+            f"Expected --prompt {roles[0]}=2 or the like for a call that is made, found "
+            f"{item[:80]}."
         )
     return role, find_version(session, role, int(number)).id or 0
 

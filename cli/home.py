@@ -24,7 +24,7 @@ def open_home(*, create: bool = False) -> tuple[Settings, Engine]:
             f"There is no project in {settings.home}; make one there with 'hedgerow init', or name "
             "its folder with HEDGEROW_HOME."
         )
-    return settings, open_project(settings)
+    return settings, open_project(settings, create=create)
 
 
 def reviewer_id(session: Session, settings: Settings, name: str) -> int:

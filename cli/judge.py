@@ -11,7 +11,7 @@ from cli.prompts import find_version
 from cli.review import review_app
 from cli.runs import carry_out_run
 from cli.tables import table_of
-from cli.terminal import AsJson, show
+from cli.terminal import LARGEST_NUMBER, AsJson, show
 from curation.generation.addresses import require_key
 from curation.generation.estimate import Estimate
 from curation.generation.judge import broken_off, request_opinions
@@ -44,9 +44,17 @@ def judge(
         str, typer.Option(help=f"Of the variants; '{ANY}' for all but replaced wordings.")
     ] = Status.PENDING.value,
     flagged: Annotated[bool, typer.Option("--flagged", help="Only what is flagged.")] = False,
-    limit: Annotated[int | None, typer.Option(min=1, help="A sample of so many.")] = None,
+    limit: Annotated[
+        int | None, typer.Option(min=1, max=LARGEST_NUMBER, help="A sample of so many.")
+    ] = None,
     prompt: Annotated[
-        int | None, typer.Option(metavar="N", help="Version of the prompt; otherwise the newest.")
+        int | None,
+        typer.Option(
+            metavar="N",
+            min=1,
+            max=LARGEST_NUMBER,
+            help="Version of the prompt; otherwise the newest.",
+        ),
     ] = None,
     concurrency: Annotated[
         int, typer.Option(min=1, max=MAX_CONCURRENCY, help="Calls at once.")

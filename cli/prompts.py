@@ -8,16 +8,20 @@ from sqlmodel import Session
 
 from cli.home import open_home, reviewer_id
 from cli.tables import table_of
-from cli.terminal import AsJson, show
+from cli.terminal import LARGEST_NUMBER, AsJson, show
 from curation.generation.prompts import PROMPTS, prompt_versions, save_copy, seed_prompts
 from db.engine import writing
 from db.errors import HedgerowError
+from db.files import LARGEST_WRITTEN, read_text
 from db.models import PromptVersion
 
 prompts_app = typer.Typer(no_args_is_help=True, help="See the prompts, and add versions of them.")
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help=f"One of {', '.join(PROMPTS)}.")]
-Number = Annotated[int | None, typer.Option("--version", metavar="N", help="Otherwise the newest.")]
+Number = Annotated[
+    int | None,
+    typer.Option("--version", metavar="N", min=1, max=LARGEST_NUMBER, help="Otherwise the newest."),
+]
 
 
 @prompts_app.command("list")
@@ -60,10 +64,7 @@ def prompts_add(
 ) -> None:
     """Add a file as the next version of a prompt."""
     settings, engine = open_home()
-    try:
-        template = file.read_text(encoding="utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise HedgerowError(f"Expected UTF-8 text in {file}; save it as UTF-8.") from error
+    template = read_text(file, kind="a prompt", largest=LARGEST_WRITTEN)
     with writing(engine) as session:
         seed_prompts(session)
         author = reviewer_id(session, settings, "") if settings.reviewer else None

@@ -5,8 +5,8 @@ from typing import Annotated
 import typer
 
 from cli.home import open_home, reviewer_id
-from cli.runs import MAX_RUN, carry_out_run
-from cli.terminal import AsJson, show
+from cli.runs import carry_out_run
+from cli.terminal import LARGEST_NUMBER, AsJson, show
 from db.engine import writing
 from db.errors import HedgerowError
 from training.push import Subject, request_push
@@ -15,12 +15,16 @@ from training.push import Subject, request_push
 def push_to_hub(
     run: Annotated[
         int | None,
-        typer.Argument(metavar="RUN", min=1, max=MAX_RUN, help="Whose model: a training's number."),
+        typer.Argument(
+            metavar="RUN", min=1, max=LARGEST_NUMBER, help="Whose model: a training's number."
+        ),
     ] = None,
     repo: Annotated[str, typer.Option(metavar="OWNER/NAME", help="Made if it is not there.")] = ...,  # type: ignore[assignment]
     release: Annotated[
         int | None,
-        typer.Option(metavar="N", min=1, max=MAX_RUN, help="A release as a data set, not a model."),
+        typer.Option(
+            metavar="N", min=1, max=LARGEST_NUMBER, help="A release as a data set, not a model."
+        ),
     ] = None,
     private: Annotated[
         bool, typer.Option("--private/--public", help="Whether only you shall see it.")

@@ -7,7 +7,7 @@ import typer
 
 from cli.home import open_home, reviewer_id
 from cli.tables import table_of
-from cli.terminal import AsJson, progress_bar, show
+from cli.terminal import AsJson, ReleaseNumber, progress_bar, show
 from curation import export
 from curation.export_tables import ExportFormat
 from curation.release import create_release, get_release, list_releases
@@ -37,7 +37,8 @@ def release_create(
         release, created = create_release(session, name=name, author_id=author)
         result = release_facts(release) | {"created": created}
     said = "is made" if created else "says the same already"
-    show(result, as_json, f"Release {release.number} {said}.")
+    kept = f" It is still called {release.name!r}." if name not in ("", release.name) else ""
+    show(result, as_json, f"Release {release.number} {said}.{kept}")
 
 
 @release_app.command("list")
@@ -53,9 +54,7 @@ def release_list(as_json: AsJson = False) -> None:
 
 def export_release(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="New, or an earlier export.")],
-    number: Annotated[
-        int | None, typer.Option("--release", metavar="N", help="Otherwise the newest.")
-    ] = None,
+    number: ReleaseNumber = None,
     form: Annotated[
         ExportFormat,
         typer.Option("--format", help="Hugging Face data set, JSON lines, or CSV of pairs."),
@@ -65,6 +64,8 @@ def export_release(
 ) -> None:
     """Write a release to a folder."""
     settings, engine = open_home()
+    if as_zip:
+        export.check_zip_place(folder)  # before anything is changed
     with reading(engine) as session, progress_bar() as report:
         release = get_release(session, number)
         compared = compare(session, settings.data_folder, release, report=report)

@@ -14,7 +14,7 @@ from curation import review
 from curation.anchors import get_anchor
 from curation.bulk import FLAG_NAMES, apply_rule, find_matches, parse_rule
 from curation.notes import add_note, count_notes
-from curation.taxonomy import REJECT_REASONS
+from curation.taxonomy import REJECT_REASONS, reject_reason
 from curation.writing import write_variant
 from db.engine import reading, writing
 from db.models import Variant, Verdict
@@ -57,6 +57,8 @@ def review_apply(
     if accept == (reject is not None):
         raise typer.BadParameter("give either --accept or --reject REASON")
     parsed = parse_rule(rule)
+    if reject is not None:
+        reject_reason(reject)  # a dry run, too, refuses what there is none of
     settings, engine = open_home()
     action_id = None
     if dry_run:

@@ -12,7 +12,7 @@ from sqlalchemy import Engine
 
 from cli.home import open_home
 from cli.tables import table_of
-from cli.terminal import AsJson, Report, err, progress_bar, show
+from cli.terminal import LARGEST_NUMBER, AsJson, Report, err, progress_bar, show
 from cli.trained import lines_of
 from curation import counting, diagnostics, queue_keys
 from curation.encoders import DEFAULT_ENCODER, load_encoder
@@ -70,20 +70,17 @@ WORK: dict[str, Work] = {
 
 FOLLOW_SECONDS = 0.5
 
-MAX_RUN = 2**31 - 1
-"""PostgreSQL's largest run number."""
-
 
 def carry_out(
     run_id: Annotated[
-        int, typer.Argument(metavar="ID", min=1, max=MAX_RUN, help="The run's number.")
+        int, typer.Argument(metavar="ID", min=1, max=LARGEST_NUMBER, help="The run's number.")
     ],
     budget: Annotated[
         float | None,
         typer.Option(metavar="USD", help="Another cap in money, for a run that asks a model."),
     ] = None,
     max_calls: Annotated[
-        int | None, typer.Option(min=1, help="Another cap in calls, likewise.")
+        int | None, typer.Option(min=1, max=LARGEST_NUMBER, help="Another cap in calls, likewise.")
     ] = None,
     as_json: AsJson = False,
 ) -> None:

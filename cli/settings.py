@@ -9,7 +9,7 @@ from sqlmodel import Session
 from cli.home import open_home
 from cli.runs import carry_out_run, new_run
 from cli.tables import table_of
-from cli.terminal import AsJson, show
+from cli.terminal import MAX_DIGITS, AsJson, show
 from curation import counting, project_settings, queue_keys
 from curation.diagnostics import count_without_cosine
 from curation.project import ACTIVE_ENCODER, THRESHOLD, active_encoder_id, get_setting
@@ -124,8 +124,8 @@ def set_setting(
 
 def _change(session: Session, machine: Settings, key: str, value: str) -> bool:
     if key == THRESHOLD:
-        if not value.strip().isdecimal():
-            raise HedgerowError(f"Expected a number of characters for {key}, found {value!r}.")
+        if not value.strip().isdecimal() or len(value) > MAX_DIGITS:
+            raise HedgerowError(f"Expected a number of characters for {key}, found {value[:80]!r}.")
         return project_settings.change_threshold(session, int(value))
     if key == ACTIVE_ENCODER:
         return project_settings.change_encoder(session, machine, value)

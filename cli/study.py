@@ -7,7 +7,7 @@ import typer
 from cli.home import open_home, reviewer_id
 from cli.runs import carry_out_run
 from cli.tables import table_of
-from cli.terminal import AsJson, err, show, text_of
+from cli.terminal import AsJson, ReleaseNumber, err, show, text_of
 from db.engine import reading, writing
 from training.composition import composition
 from training.runs import DEFAULT_SEED
@@ -18,9 +18,7 @@ from training.study_figures import NAMES, FigureRow, figure_rows
 
 def study(
     name: Annotated[Study, typer.Argument(metavar="NAME", help=f"One of {', '.join(Study)}.")],
-    number: Annotated[
-        int | None, typer.Option("--release", metavar="N", help="Otherwise the newest.")
-    ] = None,
+    number: ReleaseNumber = None,
     changes: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="KEY=VALUE", help="Change the recipe; may be repeated."),

@@ -15,7 +15,18 @@ from typer.core import TyperGroup
 
 from db.errors import HedgerowError
 
+LARGEST_NUMBER = 2**31 - 1
+"""PostgreSQL's largest, of a run, a release, a version; a limit of more rows is none."""
+
+MAX_DIGITS = 9
+"""Of a number that is read out of a text; all such are at most `LARGEST_NUMBER` then."""
+
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+
+ReleaseNumber = Annotated[
+    int | None,
+    typer.Option("--release", metavar="N", min=1, max=LARGEST_NUMBER, help="Otherwise the newest."),
+]
 
 Report = Callable[[int, int, str], None]
 """Called with (steps done, steps in all, what is going on)."""
@@ -26,6 +37,13 @@ err = Console(markup=False, emoji=False, highlight=False, stderr=True)
 
 class Commands(TyperGroup):
     """The one place where an error becomes a sentence and an exit code."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Refuse what no database and no terminal could take, before anything is done."""
+        for argument in args:
+            if not _is_text(argument):
+                raise typer.BadParameter(f"expected UTF-8 text, found {argument[:80]!r}", ctx)
+        return super().parse_args(ctx, args)
 
     def invoke(self, ctx: Any) -> Any:
         try:
@@ -40,6 +58,15 @@ class Commands(TyperGroup):
             )
         err.print(text_of(sentence), soft_wrap=True)
         raise typer.Exit(1)
+
+
+def _is_text(argument: str) -> bool:
+    """Whether it is UTF-8: Python keeps a byte that is not as half a character."""
+    try:
+        argument.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def text_of(text: str) -> Text:

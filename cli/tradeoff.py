@@ -7,9 +7,9 @@ import typer
 from sqlalchemy import Engine
 
 from cli.home import open_home, reviewer_id
-from cli.runs import MAX_RUN, carry_out_run
+from cli.runs import carry_out_run
 from cli.tables import table_of
-from cli.terminal import AsJson, show
+from cli.terminal import LARGEST_NUMBER, AsJson, show
 from db.engine import reading, writing
 from db.errors import HedgerowError
 from db.settings import Settings
@@ -20,7 +20,7 @@ from training.tradeoff_save import request_save
 
 def tradeoff(
     run: Annotated[
-        int, typer.Argument(metavar="RUN", min=1, max=MAX_RUN, help="A training's number.")
+        int, typer.Argument(metavar="RUN", min=1, max=LARGEST_NUMBER, help="A training's number.")
     ],
     share: Annotated[
         float | None,

@@ -10,7 +10,7 @@ from sqlalchemy import Engine
 
 from cli.home import open_home, reviewer_id
 from cli.runs import carry_out_run
-from cli.terminal import AsJson, err, progress_bar, show, text_of
+from cli.terminal import LARGEST_NUMBER, AsJson, err, progress_bar, show, text_of
 from cli.trained import lines_of
 from curation.compared import told
 from curation.release import get_release
@@ -26,7 +26,8 @@ from training.runs import DEFAULT_SEED, request_training
 def train_encoder(
     number: Annotated[
         int | None,
-        typer.Option("--release", metavar="N", help="Otherwise the newest; made if there is none."),
+        typer.Option("--release", metavar="N", min=1, max=LARGEST_NUMBER,
+                     help="Otherwise the newest; made if there is none."),
     ] = None,
     recipe_file: Annotated[
         Path | None, typer.Option("--recipe", metavar="FILE", help="YAML; otherwise the default.")

@@ -1,6 +1,5 @@
 """The variant types: listed, and those of one's own added, changed, retired and restored."""
 
-import json
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -11,12 +10,14 @@ from cli.tables import table_of
 from cli.terminal import AsJson, show
 from curation.own_types import add_type, change_type, find_type, restore_type, retire_type
 from curation.queue import status_counts
+from curation.strict_json import JsonError, read_json
 from curation.surface_check import SurfaceCheck
 from curation.taxonomy import Role, VariantType
 from curation.type_drafts import OwnType, as_written, read_check
 from curation.types import list_types
 from db.engine import reading, writing
 from db.errors import HedgerowError
+from db.files import LARGEST_WRITTEN, read_text
 
 types_app = typer.Typer(no_args_is_help=True, help="See the variant types, and add your own.")
 
@@ -147,8 +148,8 @@ def _check(given: str | None) -> SurfaceCheck | None:
         return None
     text = (_read(Path(given[1:])) or "") if given.startswith("@") else given
     try:
-        values = json.loads(text)
-    except ValueError as error:
+        values = read_json(text)
+    except JsonError as error:
         raise HedgerowError(f"Expected the surface check as JSON, found none: {error}.") from None
     if not isinstance(values, dict):
         raise HedgerowError("Expected the surface check as a JSON object, found something else.")
@@ -158,7 +159,4 @@ def _check(given: str | None) -> SurfaceCheck | None:
 def _read(file: Path | None) -> str | None:
     if file is None:
         return None
-    try:
-        return file.read_text(encoding="utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise HedgerowError(f"Expected UTF-8 text in {file}; save it as UTF-8.") from error
+    return read_text(file, kind="a guideline or a check", largest=LARGEST_WRITTEN)

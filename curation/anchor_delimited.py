@@ -15,6 +15,8 @@ from curation.anchor_table import (
     listed,
     quoted,
 )
+from curation.export_tables import TABLES
+from curation.export_writers import original
 from db.errors import HedgerowError
 
 DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "vertical bar"}
@@ -25,6 +27,8 @@ _RECORD_LOOKED_AT = 4 * 1024 * 1024
 
 _QUOTED = re.compile(r'"(?:[^"]++|"")*+"')
 _SENTENCE = re.compile(r"\S+\s+\S+\s+.*[.!?][\"'”’)]*\s*$", re.DOTALL)
+_OUR_PAIRS = tuple(column.name for column in TABLES["pairs"])
+_AS_WRITTEN = "Apostrophes that the export had put before formulas were taken off again."
 _QUOTES_KEPT = "Quotation marks were read as part of the texts, since they do not enclose fields."
 
 
@@ -38,11 +42,16 @@ class _Rows(NamedTuple):
 def read_csv(text: str, *, name: str) -> Table:
     """The table of a CSV file with a header; the delimiter is the commonest one in the header.
 
+    Of our own export of pairs every text is what it was before the export.
+
     Raises:
         HedgerowError: no header, no rows, broken quoting, a row with too few or too many fields.
     """
-    delimiter = csv_delimiter(text)
-    return _table(_rows(text, delimiter=delimiter, name=name), name=name, kind=Format.CSV)
+    found = _rows(text, delimiter=csv_delimiter(text), name=name)
+    if tuple(found.header) == _OUR_PAIRS:
+        whole = [[original(cell) for cell in row] for row in found.rows]
+        return _table(found._replace(rows=whole), name=name, kind=Format.CSV, notes=(_AS_WRITTEN,))
+    return _table(found, name=name, kind=Format.CSV)
 
 
 def read_tsv(text: str, *, name: str) -> Table:

@@ -1,6 +1,5 @@
 """JSON lines, Parquet and plain text files of anchors."""
 
-import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -12,6 +11,7 @@ from curation.anchor_table import (
     listed,
     quoted,
 )
+from curation.strict_json import JsonError, RepeatedKey, read_json
 from db.errors import HedgerowError
 
 _KINDS = {
@@ -75,14 +75,14 @@ def read_jsonl(text: str, *, name: str) -> Table:
 
 def _record(line: str, where: str) -> dict[str, Any]:
     try:
-        record = json.loads(line, object_pairs_hook=_object)
-    except _Repeated as error:
+        record = read_json(line)
+    except RepeatedKey as error:
         raise HedgerowError(
-            f"Expected every key once, found {quoted(str(error))} twice on {where}; rename one."
+            f"Expected every key once, found {quoted(error.key)} twice on {where}; rename one."
         ) from None
-    except (ValueError, RecursionError) as error:
+    except JsonError as error:
         raise HedgerowError(
-            f"Expected one JSON object on {where}, found something else ({_reason(error)}); put "
+            f"Expected one JSON object on {where}, found something else ({error}); put "
             "one object on each line."
         ) from None
     if not isinstance(record, dict):
@@ -90,27 +90,6 @@ def _record(line: str, where: str) -> dict[str, Any]:
         raise HedgerowError(
             f'Expected one JSON object on {where}, found {kind}; write {{"text": "…"}}.'
         )
-    return record
-
-
-def _reason(error: Exception) -> str:
-    match error:
-        case json.JSONDecodeError():
-            return error.msg
-        case RecursionError():
-            return "nested too deep"
-    return "a number of too many digits"
-
-
-class _Repeated(Exception):
-    """A key that stands twice in one object."""
-
-
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    record = dict(pairs)
-    if len(record) != len(pairs):
-        keys = [key for key, _ in pairs]
-        raise _Repeated(next(key for key in keys if keys.count(key) > 1))
     return record
 
 

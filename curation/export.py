@@ -36,6 +36,7 @@ from curation.release import get_release
 from db.engine import reading
 from db.errors import HedgerowError
 from db.execution import RunContext
+from db.files import resolved
 from db.models import Release, Split
 
 MANIFEST = "hedgerow.json"
@@ -73,7 +74,7 @@ def export_release(
             than an export in it; or it cannot be written. The place is left as it was.
     """
     format = export_format(format)
-    target = folder.expanduser().resolve()
+    target = resolved(folder)
     with _explained(target):
         _check_target(target)
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -127,7 +128,7 @@ def _check_target(target: Path) -> None:
             f"Expected a folder to export to, but {target} is a file; name another."
         )
     manifest = _read_manifest(target)
-    ours = {MANIFEST, *manifest.get("files", ())}
+    ours = {MANIFEST, *manifest["files"]} if manifest else set()
     found = (path for path in sorted(target.rglob("*")) if path.is_symlink() or not path.is_dir())
     names = (path.relative_to(target).as_posix() for path in found)
     foreign = next((name for name in names if name not in ours), None)
@@ -136,15 +137,25 @@ def _check_target(target: Path) -> None:
             f"Expected a new or empty folder, or an earlier export, but {target} holds "
             f"'{foreign}'; name another folder."
         )
+    hashes = manifest.get("files", {})
+    paths = ((name, target / name) for name in hashes)
+    changed = (name for name, path in paths if path.exists() and _sha256(path) != hashes[name])
+    if name := next(changed, None):
+        raise HedgerowError(
+            f"Expected an earlier export as it was written, but '{name}' in {target} has been "
+            "changed since; name another folder, or move that file away."
+        )
 
 
 def _read_manifest(folder: Path) -> dict[str, Any]:
     """The manifest of an export; empty where there is none."""
     try:
         manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
-    except (FileNotFoundError, ValueError):
+    except (FileNotFoundError, ValueError, RecursionError):
         return {}
-    return manifest if isinstance(manifest, dict) and "hedgerow_export" in manifest else {}
+    files = manifest.get("files") if isinstance(manifest, dict) else None
+    ours = isinstance(files, dict) and "hedgerow_export" in manifest
+    return manifest if ours else {}
 
 
 def _write_tables(
@@ -245,14 +256,13 @@ def zip_export(folder: Path) -> Path:
         HedgerowError: the folder is not an export, a file that is not the zip of one is in the
             way, or the place cannot be written.
     """
-    folder = folder.expanduser().resolve()
-    target = folder.with_name(f"{folder.name}.zip")
+    folder = resolved(folder)
+    target = _zip_of(folder)
     with _explained(target):
         names = sorted(_read_manifest(folder).get("files", ()))
         if not names:
             raise HedgerowError(f"Expected an export, but {folder} has no {MANIFEST} of one.")
-        if target.exists() and not _is_zipped_export(target):
-            raise HedgerowError(f"{target} is not the zip of an export; move it out of the way.")
+        check_zip_place(folder)
         draft = target.with_name(f".{target.name}.{uuid.uuid4().hex[:8]}.part")
         try:
             with zipfile.ZipFile(draft, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -262,6 +272,22 @@ def zip_export(folder: Path) -> Path:
         finally:
             draft.unlink(missing_ok=True)
     return target
+
+
+def check_zip_place(folder: Path) -> None:
+    """Whether `zip_export` could put the zip of this folder in its place.
+
+    Raises:
+        HedgerowError: a file that is not the zip of an export is in the way.
+    """
+    target = _zip_of(resolved(folder))
+    with _explained(target):
+        if target.exists() and not _is_zipped_export(target):
+            raise HedgerowError(f"{target} is not the zip of an export; move it out of the way.")
+
+
+def _zip_of(folder: Path) -> Path:
+    return folder.with_name(f"{folder.name}.zip")
 
 
 def _is_zipped_export(path: Path) -> bool:

@@ -61,6 +61,11 @@ def _write_table(file: TextIO, header: Sequence[str], rows: Iterable[Sequence[An
     writer.writerows([_cell(value) for value in row] for row in rows)
 
 
+def original(cell: str) -> str:
+    """The text that a cell was written for."""
+    return cell[1:] if cell.startswith("'") and _FORMULA.match(cell[1:]) else cell
+
+
 def _cell(value: Any) -> Any:
     """The value, so that no spreadsheet takes it for a formula; the card says how to undo it."""
     return f"'{value}" if isinstance(value, str) and _FORMULA.match(value) else value

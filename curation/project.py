@@ -11,7 +11,7 @@ from curation.encoders import DEFAULT_ENCODER
 from curation.measures import LEVENSHTEIN_THRESHOLD
 from curation.types import needs_seeding, seed_taxonomy
 from db.engine import create_engine, one_at_a_time, reading, writing
-from db.migrate import upgrade
+from db.migrate import require_tables, upgrade
 from db.models import Encoder, Setting
 from db.runs import make_folder
 from db.settings import Settings
@@ -54,17 +54,23 @@ _opening = threading.Lock()
 """Alembic keeps what it is doing in globals, and two threads would both find a database old."""
 
 
-def open_project(settings: Settings) -> Engine:
+def open_project(settings: Settings, *, create: bool = True) -> Engine:
     """Open the project's database: made if it is not there, upgraded if it is older.
 
+    Args:
+        create: also where the database is there, but empty.
+
     Raises:
-        HedgerowError: the database cannot be made, read or upgraded; nothing was changed then.
+        HedgerowError: the database cannot be made, read or upgraded, or is empty and shall not be
+            filled; nothing was changed then.
     """
     with _opening:
         if settings.url.get_backend_name() == "sqlite" and settings.url.database:
             make_folder(Path(settings.url.database).parent)
         engine = create_engine(settings.url)
         with one_at_a_time(engine):
+            if not create:
+                require_tables(engine)
             upgrade(engine)
             with reading(engine) as session:
                 outdated = needs_seeding(session)

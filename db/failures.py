@@ -17,6 +17,7 @@ _BY_SQLITE_NAME = {
     "SQLITE_READONLY": "unwritable",
     "SQLITE_CANTOPEN": "unwritable",
     "SQLITE_PERM": "unwritable",
+    "SQLITE_IOERR_SHMSIZE": "full",  # its first file beside the database finds no room
     "SQLITE_IOERR": "broken",
     "SQLITE_CORRUPT": "damaged",
     "SQLITE_NOTADB": "no database",
@@ -40,8 +41,8 @@ _BY_POSTGRESQL_CODE = {"42501": "forbidden", "42P01": "foreign", "42703": "forei
 _SENTENCES = {
     "busy": "The database was busy for {seconds} seconds; nothing was changed, please retry.",
     "full": "The disk is full: the database {where} cannot grow ({reason}); make room, then retry.",
-    "unwritable": "The database {where} cannot be written ({reason}); make room or check the "
-    "folder's rights, then retry.",
+    "unwritable": "The database {where} cannot be written ({reason}); make room, or check the "
+    "rights of its folder, its file and the two beside it (-wal, -shm), then retry.",
     "broken": "The disk under the database {where} fails ({reason}); copy the database to another "
     "disk.",
     "damaged": "The database {where} is damaged ({reason}); stop Hedgerow, move the file and its "

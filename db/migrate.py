@@ -38,6 +38,20 @@ def current_revision(engine: Engine) -> str | None:
         return connection.execute(query).scalar_one_or_none()
 
 
+def require_tables(engine: Engine) -> None:
+    """Whether anything is in the database.
+
+    Raises:
+        HedgerowError: it is empty, or cannot be read.
+    """
+    with explained(engine):
+        if not inspect(engine).get_table_names():
+            raise HedgerowError(
+                f"{_where(engine)} is empty; put a backup in its place, name another one, or make "
+                "a project in it with 'hedgerow init'."
+            )
+
+
 def upgrade(engine: Engine) -> Path | None:
     """Bring the database to the newest schema, in one transaction.
 

@@ -60,9 +60,13 @@ class Settings(BaseSettings):
     @classmethod
     def _absolute(cls, value: Path) -> Path:
         try:
-            return value.expanduser().resolve()
+            folder = value.expanduser().resolve()
+            str(folder).encode()
+        except UnicodeEncodeError as error:
+            raise ValueError("expected a path in UTF-8") from error
         except RuntimeError as error:
             raise ValueError("there is no such user's folder") from error
+        return folder
 
     @field_validator("openai_base_url")
     @classmethod

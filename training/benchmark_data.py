@@ -7,10 +7,12 @@ that a run finds it on any host that sees the folder, and the same one is stored
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 import shutil
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -19,13 +21,14 @@ from sqlmodel import Session
 
 from curation.release import get_release
 from db.errors import HedgerowError
+from db.files import expanded, read_bytes
 from db.models import Split
 from db.runs import make_folder
 from training.benchmarks.benchmark import Benchmark
 from training.benchmarks.catalogue import BENCHMARKS, benchmark
 from training.benchmarks.excluir import CORPUS, QUERIES, ExcluIR
 from training.benchmarks.own import Hedgerow
-from training.benchmarks.reading import HUB, local
+from training.benchmarks.reading import HUB, LARGEST_FILE, local
 from training.benchmarks.semantoneg import SemAntoNeg
 from training.benchmarks.suites import from_forms, written
 
@@ -106,7 +109,9 @@ def keep_data(data_folder: Path, name: str, files: Mapping[str, bytes]) -> KeptD
     named = _named(kind, files)
     shown = next(iter(named)) if len(named) == 1 else _safe(next(iter(files)))
     target = make_folder(data_folder / FOLDER / name) / f"{_digest(named)}-{shown}"
-    if not target.exists():
+    if target.exists():
+        os.utime(target)  # it is the one named last
+    else:
         _store(kind, named, shown, target)
     return KeptData(name, target.relative_to(data_folder).as_posix(), shown)
 
@@ -118,20 +123,26 @@ def keep_file_here(data_folder: Path, name: str, path: Path) -> KeptData:
         HedgerowError: as `keep_data`, or it can't be read.
     """
     kind = benchmark(name)
-    path = path.expanduser()
+    path = expanded(path)
     paths = [path]
     if kind is ExcluIR:
         queries = path / QUERIES if path.is_dir() else path
         paths = [queries, queries.with_name(CORPUS)]
-    try:
-        files = {entry.name: entry.read_bytes() for entry in paths}
-    except OSError as error:
-        raise HedgerowError(f"Could not read {error.filename!r}: {error.strerror}.") from error
+    largest = LARGEST_FILE
+    files = {path.name: read_bytes(path, kind="a benchmark", largest=largest) for path in paths}
     return keep_data(data_folder, name, files)
 
 
+@contextmanager
+def data_for_now(data_folder: Path, name: str, path: Path) -> Iterator[KeptData]:
+    """A file of this machine, read and stored as by `keep_file_here`, but gone afterwards."""
+    with tempfile.TemporaryDirectory(dir=make_folder(data_folder / FOLDER), prefix=".now-") as now:
+        kept = keep_file_here(Path(now), name, path)
+        yield kept._replace(file=(Path(now) / kept.file).relative_to(data_folder).as_posix())
+
+
 def kept_data(data_folder: Path, name: str = "") -> list[KeptData]:
-    """What is kept, benchmark by benchmark, the newest first; of one, or of all."""
+    """What is kept, benchmark by benchmark, what was named last first; of one, or of all."""
     found = []
     for kind in BENCHMARKS:
         folder = data_folder / FOLDER / kind.id

@@ -16,6 +16,7 @@ from filelock import FileLock, Timeout
 
 from db.columns import now
 from db.errors import HedgerowError
+from db.files import expanded
 from training.recipe import Precision
 from training.turns import EVERYBODYS, in_line
 
@@ -146,7 +147,7 @@ def _no_lock(path: str, reason: object) -> HedgerowError:
 
 def _lock_file(path: str) -> Path:
     if path:
-        return Path(path).expanduser()
+        return expanded(path)
     visible = os.environ.get("CUDA_VISIBLE_DEVICES", "")[:200]
     gpus = "".join(c if c.isalnum() else "-" for c in visible)
     try:

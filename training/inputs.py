@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from db.errors import HedgerowError
+from db.files import expanded
 from training.recipe import Recipe
 from training.retention import read_sentences
 from training.sts import read_sts
@@ -61,7 +62,7 @@ def content_hashes(recipe: Recipe) -> dict[str, str]:
 
 def _paths(recipe: Recipe, home: Path) -> dict[str, Path]:
     named = {field: getattr(recipe, field) for field in READERS}
-    return {field: home / Path(name).expanduser() for field, name in named.items() if name}
+    return {field: home / expanded(name) for field, name in named.items() if name}
 
 
 def _sha256(path: Path) -> str:

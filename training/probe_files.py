@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from curation.review import MAX_TEXT
+from curation.strict_json import JsonError, read_json
 from curation.text import canonical
 from db.errors import HedgerowError
+from db.files import read_bytes
 from training.similarity import ROLES, Probe
 
 MAX_LABEL = 80
 """Characters that the database has room for."""
+
+LARGEST_FILE = 64 * 1024 * 1024
+"""Bytes."""
 
 FILE_TYPES = ("csv", "tsv", "jsonl", "txt")
 
@@ -39,10 +43,7 @@ def read_probes(path: Path) -> list[Probe]:
             without an anchor or a text (the message has its number).
     """
     _reader(path.name)
-    try:
-        return parse_probes(path.name, path.read_bytes())
-    except OSError as error:
-        raise HedgerowError(f"Could not read {str(path)!r}: {error.strerror}.") from error
+    return parse_probes(path.name, read_bytes(path, kind="sentence pairs", largest=LARGEST_FILE))
 
 
 def parse_probes(name: str, content: bytes) -> list[Probe]:
@@ -159,6 +160,11 @@ def _table_records(reader: csv.DictReader[str], name: str) -> Records:
                 f"Expected the columns anchor and text in the first line of {name!r}, "
                 f"{' and '.join(missing)} not found; name them there."
             )
+        if repeated := next((name for name in header if header.count(name) > 1), None):
+            raise HedgerowError(
+                f"Expected every column once in {name!r}, found {repeated[:80]!r} twice; rename "
+                "one."
+            )
         for record in reader:
             if None in record or None in record.values():
                 raise HedgerowError(
@@ -181,9 +187,9 @@ def _jsonl_records(file: io.StringIO, name: str) -> Records:
         if not line.strip():
             continue
         try:
-            record = json.loads(line)
-        except (ValueError, RecursionError) as error:
-            raise HedgerowError(f"{name!r}, line {number}: expected JSON.") from error
+            record = read_json(line)
+        except JsonError as error:
+            raise HedgerowError(f"{name!r}, line {number}: expected JSON ({error}).") from error
         if not isinstance(record, dict):
             raise HedgerowError(
                 f"{name!r}, line {number}: expected an object with anchor and text."

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import yaml
 
 from db.errors import HedgerowError
+from db.files import read_text
 from training.recipe import Recipe
-from training.text_files import read_text
 
 LARGEST = 64 * 1024
 """Bytes of a file, or characters; a recipe is some lines, so more is something else."""
@@ -36,7 +37,9 @@ def parse_recipe(text: str, *, name: str = "the recipe") -> Recipe:
     if len(text) > LARGEST:
         raise HedgerowError(f"{_first_up(name)} is too long; expected some lines of 'key: value'.")
     try:
-        values = yaml.safe_load(text)
+        values = yaml.load(text, Loader=_OnceEach)
+    except _Repeated as error:
+        raise HedgerowError(f"{_first_up(name)} {error}; leave one of them out.") from None
     # A number or date that Python refuses is a ValueError; brackets may be nested without end.
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         mark = getattr(error, "problem_mark", None)
@@ -46,7 +49,29 @@ def parse_recipe(text: str, *, name: str = "the recipe") -> Recipe:
         ) from error
     if not isinstance(values, dict) or not all(isinstance(key, str) for key in values):
         raise HedgerowError(f"Expected 'key: value' lines in {name}, such as 'epochs: 1'.")
+    if odd := next((key for key, value in values.items() if "\0" in f"{key}{value}"), None):
+        raise HedgerowError(f"Expected text in {name}, found a null character in {odd[:80]!r}.")
     return Recipe.model_validate(values)
+
+
+class _Repeated(Exception):
+    """A key that stands twice."""
+
+    def __init__(self, key: yaml.ScalarNode) -> None:
+        super().__init__(f"has the key {key.value[:80]!r} twice, on line {key.start_mark.line + 1}")
+
+
+class _OnceEach(yaml.SafeLoader):
+    """YAML of plain values, in which no key stands twice: nobody knows which one is meant."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        seen = set()
+        for key, _ in node.value:
+            if isinstance(key, yaml.ScalarNode):
+                if key.value in seen:
+                    raise _Repeated(key)
+                seen.add(key.value)
+        return super().construct_mapping(node, deep=deep)
 
 
 def _first_up(name: str) -> str:

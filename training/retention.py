@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING
 
 from curation.embeddings import encode_distinct
 from db.errors import HedgerowError
+from db.files import read_text
 from training.edits import edited
-from training.text_files import read_text
 from training.wordings import Matter
 
 if TYPE_CHECKING:

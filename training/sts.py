@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from db.errors import HedgerowError
-from training.text_files import read_text
+from db.files import read_text
 
 LARGEST_FILE = 20 * 1024 * 1024
 """Bytes; the whole STS benchmark is a twentieth of it."""

@@ -18,6 +18,7 @@ from curation.release import get_release
 from db.engine import reading
 from db.errors import HedgerowError
 from db.execution import RunContext
+from db.files import read_bytes
 from db.models import Run, RunState, Split
 from db.runs import UNFINISHED, create_run, get_run, metrics
 from db.settings import Settings
@@ -29,7 +30,7 @@ from training.losses import Family
 from training.mixture import Mixture, ends_of, load
 from training.recipe import Recipe
 from training.recipe_files import keep_file
-from training.sts import ScoredPair, read_sts
+from training.sts import LARGEST_FILE, ScoredPair, read_sts
 from training.tradeoff_curve import KIND, Point, group_of, measured_run, newest
 from training.watching import PACE
 
@@ -54,7 +55,7 @@ def read_sts_file(path: Path) -> StsFile:
         HedgerowError: it can't be read, is too large, or is no STS file.
     """
     read_sts(path)
-    return StsFile(path.name, path.read_bytes())
+    return StsFile(path.name, read_bytes(path, kind="an STS file", largest=LARGEST_FILE))
 
 
 def training_sts(run: Run) -> Path | None:

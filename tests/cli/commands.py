@@ -47,7 +47,7 @@ def complaint(*arguments: str) -> str:
     assert exit_code == 1, complained
     assert printed == ""
     lines = complained.splitlines()
-    assert len(lines) == 1
+    assert len(lines) == 1, complained
     return lines[0]
 
 

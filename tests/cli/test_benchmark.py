@@ -51,11 +51,24 @@ def test_a_dry_run_says_what_it_takes_and_measures_nothing(sample: str) -> None:
     answer = ask("benchmark", "semantoneg", "--data", sample, *chat, "--budget", "5", "--dry-run")
     assert (answer["items"], answer["texts"], answer["chat"]["prompts"]) == (6, 12, 18)
     assert 0 < answer["chat"]["cost"] < answer["chat"]["most"]
-    shown = said("benchmark", "semantoneg", "--architecture", "random", "--dry-run")
+    random = ["benchmark", "semantoneg", "--architecture", "random", "--dry-run"]
+    shown = said(*random, "--data", sample)
     assert "items: 6" in shown and "prompts" not in shown
     of_mteb = said("benchmark", "mteb:quick", "--model", DEFAULT_ENCODER, "--dry-run")
     assert of_mteb.startswith("tasks: ") and "items" not in of_mteb
     assert ask("benchmarks") == {"results": []}
+    assert "SemAntoNeg is not on the model hub" in complaint(*random), "no file was named for good"
+
+
+def test_the_file_that_was_named_last_is_measured(sample: str, tmp_path: Path) -> None:
+    lines = Path(sample).read_text().splitlines(keepends=True)
+    other = tmp_path / "other.jsonl"
+    other.write_text("".join(lines[:4]))
+    random = ["benchmark", "semantoneg", "--architecture", "random"]
+    for path in (sample, str(other), sample):
+        ask(*random, "--data", path)
+    ask(*random, "--data", str(other), "--dry-run")
+    assert ask(*random)["data"] == Path(sample).name
 
 
 def test_a_suite_of_ones_own_sentences_is_written_and_measured(tmp_path: Path) -> None:
@@ -66,7 +79,17 @@ def test_a_suite_of_ones_own_sentences_is_written_and_measured(tmp_path: Path) -
     }  # fmt: skip
     answer = ask("benchmark", "semantoneg", "--architecture", "random", "--data", str(out))
     assert answer["n"] == 4 * len(SENTENCES)
-    assert "There is no release yet" in complaint("benchmarks", "suite", str(out))
+    assert "There is no release yet" in complaint("benchmarks", "suite", str(tmp_path / "new"))
+
+
+def test_a_suite_never_takes_the_place_of_a_file(home: Path, tmp_path: Path) -> None:
+    forms = write_table(tmp_path / "own.tsv", "original\tnegation\tantonym\tboth", SENTENCES)
+    ask("init")
+    for file in (home / "hedgerow.db", forms):
+        before = file.read_bytes()
+        told = complaint("benchmarks", "suite", str(file), "--forms", str(forms))
+        assert f"Expected a new file to write, but '{file}' is there already" in told
+        assert file.read_bytes() == before
 
 
 @pytest.mark.parametrize(

@@ -50,6 +50,9 @@ def test_every_command_offers_json_and_says_what_it_does(names: tuple[str, ...])
         ["review", "edit", "0" * 16],
         ["export", "folder", "--format", "xml"],
         ["app", "--port", "0"],
+        ["anchors", "list", "--search", "\udcff"],
+        ["anchors", "list", "--limit", "9" * 20],
+        ["export", "folder", "--release", "3000000000"],
     ],
     ids=" ".join,
 )

@@ -10,6 +10,7 @@ def test_a_release_is_made_once_listed_and_exported(loaded_home: Path, tmp_path:
     again = ask("release", "create")
     assert (first["release"], first["created"]) == (1, True)
     assert (again["release"], again["created"]) == (1, False)
+    assert "It is still called '[red]first[/red]'." in said("release", "create", "--name", "second")
     assert "[red]first[/red]" in said("release", "list")
     assert [row["hash"] for row in ask("release", "list")["releases"]] == [first["hash"]]
     place = tmp_path / "export"
@@ -19,6 +20,10 @@ def test_a_release_is_made_once_listed_and_exported(loaded_home: Path, tmp_path:
     }  # fmt: skip
     assert {"README.md", "hedgerow.json", "pairs.csv"} == {p.name for p in place.iterdir()}
     assert Path(answer["zip"]).stat().st_size > 0
+    Path(answer["zip"]).write_text("mine")
+    before = (place / "hedgerow.json").read_bytes()
+    assert "is not the zip of an export" in complaint("export", str(place), "--zip")
+    assert (place / "hedgerow.json").read_bytes() == before
 
 
 def test_without_a_release_nothing_is_exported(tmp_path: Path) -> None:

@@ -139,4 +139,6 @@ def test_what_a_rule_cannot_judge_is_said(loaded_home: Path) -> None:
 @pytest.mark.parametrize("rule", ["levenshtein >> 3", "cosine < 50", "", "no flags; drop"])
 def test_a_rule_that_does_not_read_is_one_sentence(rule: str, home: Path) -> None:
     assert "Expected" in complaint("review", "apply", "--rule", rule, "--accept")
+    dry = ("review", "apply", "--rule", "no flags", "--reject", "zzz", "--dry-run")
+    assert "Expected a reject reason" in complaint(*dry)
     assert list(home.iterdir()) == []

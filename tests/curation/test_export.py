@@ -12,6 +12,7 @@ from datasets import get_dataset_config_names
 from sqlalchemy import Engine, select
 from sqlmodel import Session, col
 
+from curation.anchor_files import read_file
 from curation.export import MANIFEST, export_release, work, zip_export
 from curation.release import create_release, get_release
 from curation.taxonomy import TAXONOMY_VERSION
@@ -118,6 +119,9 @@ def test_no_cell_of_the_csv_file_is_a_formula(engine: Engine, tmp_path: Path) ->
     # Undone as the card says, every text is what it was.
     undone = {re.sub("^'(?='*[=+@＝＋－＠-])", "", row["sentence1"]) for row in rows}
     assert undone == set(HOSTILE)
+    again = read_file((folder / "pairs.csv").read_bytes(), name="pairs.csv")
+    assert set(again.cells["sentence1"]) == set(HOSTILE)
+    assert again.notes
     assert {row["sentence1"] for row in rows} >= {"''=already quoted", "'Tis the season", "'-2"}
     assert {(row["polarity"], row["label"]) for row in rows} == {
         ("positive", "1"),
@@ -168,7 +172,11 @@ def test_an_earlier_export_is_replaced(engine: Engine, tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir() if "out" in path.name] == ["out"]
 
 
-@pytest.mark.parametrize("kind", ["file", "foreign folder", "note in an export"])
+@pytest.mark.parametrize(
+    "kind",
+    ["file", "foreign folder", "note in an export", "changed card", "another program's settings",
+     "damaged manifest"],
+)  # fmt: skip
 def test_what_is_not_an_export_is_left_alone(engine: Engine, tmp_path: Path, kind: str) -> None:
     place = tmp_path / "exports" / "mine"
     place.parent.mkdir()
@@ -179,6 +187,15 @@ def test_what_is_not_an_export_is_left_alone(engine: Engine, tmp_path: Path, kin
         elif kind == "foreign folder":
             (place / "inside").mkdir(parents=True)
             (place / "inside" / "thesis.txt").write_text("mine")
+        elif kind == "another program's settings":
+            place.mkdir()
+            (place / MANIFEST).write_text('{"my": "settings"}')
+        elif kind == "damaged manifest":
+            place.mkdir()
+            (place / MANIFEST).write_text('{"hedgerow_export": 1, "files": [["a"]]}')
+        elif kind == "changed card":
+            with (export_release(session, release, place) / "README.md").open("a") as card:
+                card.write("mine")
         else:
             export_release(session, release, place)
             (place / "notes.txt").write_text("mine")

@@ -22,6 +22,8 @@ WRONG = [
     ("epochs: 2026-99-99", "not YAML"),
     ("epochs: " + 5000 * "9", "not YAML"),
     ("[" * 600, "not YAML"),
+    ("epochs: 1\nscale: 20\nepochs: 2", "has the key 'epochs' twice, on line 3"),
+    ('base_encoder: "a\\0b"', "a null character in 'base_encoder'"),
 ]
 
 

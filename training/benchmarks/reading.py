@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 from curation.anchor_delimited import read_csv, read_tsv
+from curation.strict_json import JsonError, read_json
 from db.errors import HedgerowError
-from training.text_files import read_text
+from db.files import expanded, read_text
 
 HUB = "hf:"
 """Before owner/name/file of a data set on the model hub."""
@@ -139,24 +140,37 @@ def _json(text: str, name: str, expects: str) -> Iterator[tuple[str, Any]]:
     """The values of a list or of lines, each with where it stands."""
     if text.lstrip()[:1] == "[":
         try:
-            values = json.loads(text)
-        except (ValueError, RecursionError) as error:
-            line = getattr(error, "lineno", 1)
+            values = read_json(text)
+        except JsonError as error:
             raise HedgerowError(
-                f"Expected {expects}, found no JSON on line {line:,} of {name}."
+                f"Expected {expects}, found no JSON on line {error.line:,} of {name} ({error})."
             ) from None
         for number, value in enumerate(values, start=1):
-            yield f"entry {number:,} of {name}", value
+            yield _whole(f"entry {number:,} of {name}", value, text, expects)
         return
     for number, line in enumerate(text.split("\n"), start=1):
         if line.strip():
             where = f"line {number:,} of {name}"
             try:
-                yield where, json.loads(line)
-            except (ValueError, RecursionError):
+                value = read_json(line)
+            except JsonError as error:
                 raise HedgerowError(
-                    f"Expected {expects}, found no JSON but {described(line.strip())} on {where}."
+                    f"Expected {expects}, found no JSON but {described(line.strip())} on {where} "
+                    f"({error})."
                 ) from None
+            yield _whole(where, value, line, expects)
+
+
+def _whole(where: str, value: Any, text: str, expects: str) -> tuple[str, Any]:
+    """The value, if all of it can be stored: an escape can name half a character."""
+    if "\\ud" in text.lower():
+        try:
+            json.dumps(value, ensure_ascii=False).encode()
+        except UnicodeEncodeError:
+            raise HedgerowError(
+                f"Expected {expects}, found half a character (a lone surrogate) on {where}."
+            ) from None
+    return where, value
 
 
 def decoded(path: Path) -> str:
@@ -175,7 +189,7 @@ def local(source: Path | str) -> Path:
         HedgerowError: the hub can't be reached, or there is no such file.
     """
     if not str(source).startswith(HUB):
-        return Path(source).expanduser()
+        return expanded(source)
     # Loading the hub's client takes half a second, and a local file does not need it.
     from huggingface_hub import hf_hub_download  # noqa: PLC0415
 

@@ -1,0 +1,35 @@
+"""JSON that is handed in: read as it is, or refused with a reason."""
+
+import pytest
+
+from curation.strict_json import JsonError, RepeatedKey, read_json
+
+
+def test_plain_json_is_read() -> None:
+    assert read_json('{"a": [1, null, {"b": "ü"}], "b": "c"}') == {
+        "a": [1, None, {"b": "ü"}], "b": "c",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("text", "reason", "line"),
+    [
+        ("", "Expecting value", 1),
+        ('{"a": 1,\n"b"}', "Expecting ':' delimiter", 2),
+        ("[" * 100_000, "nested too deep", 1),
+        ("9" * 5000, "a number of too many digits", 1),
+        ('{"x": {"a": 1, "a": 1}}', "the key 'a' stands twice in one object", 1),
+    ],
+    ids=["empty", "broken", "deep", "long number", "repeated"],
+)
+def test_what_is_refused_has_a_reason(text: str, reason: str, line: int) -> None:
+    with pytest.raises(JsonError) as caught:
+        read_json(text)
+    assert (str(caught.value), caught.value.line) == (reason, line)
+
+
+def test_a_repeated_key_is_named_in_short() -> None:
+    key = "k" * 5000
+    with pytest.raises(RepeatedKey) as caught:
+        read_json(f'{{"{key}": 1, "{key}": 2}}')
+    assert caught.value.key == key and len(str(caught.value)) < 150
