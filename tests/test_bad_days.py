@@ -1,5 +1,6 @@
 """Bad days: each gives one sentence and exit code 1, and changes nothing."""
 
+import contextlib
 import functools
 import os
 import shutil
@@ -10,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from sqlalchemy import Engine, text
+from sqlalchemy import Engine, inspect, text
 from sqlalchemy.engine import URL, make_url
 
 from curation.project import open_project
@@ -22,10 +23,12 @@ from db.models import Setting
 from db.settings import Settings, load_settings
 from tests.cli.commands import complaint
 from tests.conftest import POSTGRES, missing
+from tests.disks import disk_of
 
 COMMANDS = (["status"], ["init", "--empty"])
 """One that reads and one that writes."""
-APP = ["app", "--port", "1"]
+APP = ["app", "--port", "3"]
+"""Where nothing else of the tests listens, and nothing asks: 1 and 9 are servers that are away."""
 
 
 @functools.cache
@@ -40,6 +43,34 @@ def project(home: Path) -> Path:
     path = home / "hedgerow.db"
     path.write_bytes(_empty_project())
     return path
+
+
+def test_an_empty_database_is_not_filled_by_a_command_that_reads(
+    url: URL, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of a mistyped name, or what a broken disk has left of a project."""
+    if url.database and url.get_backend_name() == "sqlite":
+        Path(url.database).touch()
+    monkeypatch.setenv("HEDGEROW_DATABASE_URL", url.render_as_string(hide_password=False))
+    assert "is empty; put a backup in its place" in complaint("status")
+    engine = create_engine(url)
+    assert inspect(engine).get_table_names() == []
+    engine.dispose()
+
+
+def test_a_disk_without_any_room_is_called_full(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not even for the file beside the database that SQLite begins with: 'disk I/O error'."""
+    with disk_of("1m", tmp_path / "disk") as folder:
+        path = project(folder)
+        with contextlib.suppress(OSError), (folder / "film").open("wb", buffering=0) as film:
+            while film.write(b"x" * 4096):
+                pass
+        monkeypatch.setenv("HEDGEROW_HOME", str(folder))
+        before = path.read_bytes()
+        assert "The disk is full" in complaint("status")
+        assert path.read_bytes() == before
 
 
 # -- the working directory ---------------------------------------------------------------
