@@ -22,7 +22,7 @@ from curation.taxonomy import VariantType
 from curation.text import bucket, canonical, variant_uid
 from curation.types import all_types, known_type, list_types
 from db.errors import HedgerowError
-from db.models import Anchor, Decision, Variant, Verdict
+from db.models import Anchor, AnchorRevision, Decision, Variant, Verdict
 
 MAX_TEXT = 2000
 """Longest variant that a person may write, in characters."""
@@ -52,8 +52,8 @@ def edit(
         cue: the hedge cue; None keeps it, where the type takes one.
 
     Raises:
-        HedgerowError: nothing would change, a cue is missing, or the text is empty, too long or
-            not plain text.
+        HedgerowError: nothing would change, a cue is missing, or the text is the anchor's own,
+            empty, too long or not plain text.
     """
     if reason:
         check_reason(reason, note)
@@ -64,6 +64,8 @@ def edit(
     entry = _type(session, original, type_id)
     new_text = checked_text(original.text if text is None else text)
     known = find_text(session, original.anchor_id, entry.id, new_text)
+    if known is None:
+        check_differs(session, session.get_one(Anchor, original.anchor_id), new_text)
     new_cue = _cue(entry, original, known, new_text, asked=cue)
     if known is original:
         _check_news(card, original, entry, asked=cue, cue=new_cue)
@@ -106,6 +108,16 @@ def checked_text(text: str) -> str:
             "write one, or reject the variant."
         )
     return clean
+
+
+def check_differs(session: Session, anchor: Anchor, text: str) -> None:
+    """Whether a canonical text says anything but the anchor's present wording.
+
+    Raises:
+        HedgerowError: it is that wording; as a negation it would contradict itself.
+    """
+    if text == session.get_one(AnchorRevision, (anchor.id, anchor.revision)).text:
+        raise HedgerowError("The text is the anchor's own; write what the type changes in it.")
 
 
 def find_text(session: Session, anchor_id: int, type_id: str, text: str) -> Variant | None:

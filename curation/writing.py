@@ -8,7 +8,7 @@ from sqlmodel import Session, col
 
 from curation.decisions import store_decisions
 from curation.diagnostics import measure_variants
-from curation.edits import checked_text, cue_for, find_text
+from curation.edits import check_differs, checked_text, cue_for, find_text
 from curation.providers import PERSON
 from curation.showing import Shown, decision_on
 from curation.starter_corpus import RANDOM_SALT
@@ -16,7 +16,7 @@ from curation.text import bucket, variant_uid
 from curation.types import known_type, list_types
 from db.columns import now
 from db.errors import HedgerowError
-from db.models import Anchor, AnchorRevision, Decision, Status, Variant, Verdict
+from db.models import Anchor, Decision, Status, Variant, Verdict
 
 _WHAT_TO_DO = {
     Status.PENDING: "it is pending, accept it on its card",
@@ -99,8 +99,7 @@ def _done_before(session: Session, action_id: str) -> Variant | None:
 def _check(session: Session, anchor: Anchor, type_id: str, text: str) -> None:
     if anchor.retired_at is not None:
         raise HedgerowError("The anchor is retired; restore it, then write a variant of it.")
-    if text == session.get_one(AnchorRevision, (anchor.id, anchor.revision)).text:
-        raise HedgerowError("The text is the anchor's own; write what the type changes in it.")
+    check_differs(session, anchor, text)
     known = find_text(session, anchor.id or 0, type_id, text)
     if known is not None:
         raise HedgerowError(

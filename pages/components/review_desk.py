@@ -132,8 +132,7 @@ def _buttons(state: ReviewState, shown: Shown) -> None:
 
     While a panel is open for typing, letters are text: no button takes anything then.
     """
-    typing = state.typing
-    choosing = state.panel in (Panel.RETYPE, Panel.REASON)
+    typing, choosing = state.typing, state.choosing
     opener = {Panel.RETYPE: "t", Panel.REASON: "x"}.get(state.panel)
 
     def button(

@@ -48,6 +48,11 @@ class ReviewState(Place):
         """Whether an editor is open, so that keys are text; a late key may still come in."""
         return self.panel in _TYPING
 
+    @property
+    def choosing(self) -> bool:
+        """Whether T or X waits for a digit: one that was pressed before its row came means that."""
+        return self.panel in (Panel.RETYPE, Panel.REASON)
+
     def _is_on_screen(self, shown: Shown) -> bool:
         """Whether a key can be meant for this card: it is there, and long enough to be read."""
         at = self.drawn.get(shown.action_id)
@@ -116,7 +121,7 @@ class ReviewState(Place):
 
     def reject_at_once(self, shown: Shown, reason: str) -> None:
         """A digit: the variant is bad for this reason."""
-        if not self.typing:
+        if not (self.typing or self.choosing):
             self.reject(shown, reason)
 
     def choose_reason(self, reason: str) -> None:
@@ -137,7 +142,7 @@ class ReviewState(Place):
 
     def reject_family(self, shown: Shown) -> None:
         """F: the anchor is unsuitable, and so is all that was made from it."""
-        if self.typing:
+        if self.typing or self.choosing:
             return
         self._act(
             shown,

@@ -110,6 +110,18 @@ def test_a_cue_correction_that_is_none_changes_nothing(
 
 
 @one_database
+@pytest.mark.parametrize("type_id", ["verbal", "word"])
+def test_no_variant_becomes_the_anchor_itself(engine: Engine, ada: int, type_id: str) -> None:
+    """As a negation it would be trained on as its own opposite."""
+    text = " The bridge  is safe. "
+    with pytest.raises(HedgerowError, match="the anchor's own"), writing(engine) as session:
+        review.edit(
+            session, shown(hedge(session, type_id)), reviewer_id=ada, text=text, cue="maybe"
+        )
+    with reading(engine) as session:
+        assert session.execute(select(func.count()).select_from(Decision)).scalar() == 0
+
+
 def test_retyping_to_a_hedge_finds_its_cue_or_asks_for_it(engine: Engine, ada: int) -> None:
     with writing(engine) as session:
         anchor = add_anchor(session, "Trains run.")

@@ -161,6 +161,17 @@ def test_rejecting_a_family_goes_on_with_another_anchor(state: ReviewState) -> N
     assert one != other
 
 
+@pytest.mark.parametrize("panel", [Panel.RETYPE, Panel.REASON])
+def test_a_digit_before_its_row_has_come_rejects_nothing(state: ReviewState, panel: Panel) -> None:
+    """T or X and a digit in quick succession: the digit still belongs to the row before."""
+    card = draw(state)
+    state.toggle(panel)
+    state.reject_at_once(card, "not_contradictory")
+    state.reject_family(card)
+    assert status(state, card.variant_id) == Status.PENDING
+    assert state.panel is panel
+
+
 def test_a_key_that_came_too_early_gives_a_quiet_sign(
     state: ReviewState, monkeypatch: pytest.MonkeyPatch
 ) -> None:
