@@ -58,12 +58,12 @@ def review_apply(
         raise typer.BadParameter("give either --accept or --reject REASON")
     parsed = parse_rule(rule)
     if reject is not None:
-        reject_reason(reject)  # a dry run, too, refuses what there is none of
+        reject_reason(reject)  # before a project is opened for it
     settings, engine = open_home()
     action_id = None
     if dry_run:
         with reading(engine) as session:
-            matches = find_matches(session, parsed, type_id=type_id)
+            matches = find_matches(session, parsed, type_id=type_id, reason=reject)
     else:
         with writing(engine) as session:
             matches, action_id = apply_rule(

@@ -9,7 +9,7 @@ import operator
 import re
 import uuid
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -19,8 +19,8 @@ from sqlmodel import Session, col
 from curation.decisions import bulk_store_decisions
 from curation.measures import Flag
 from curation.project import active_encoder_id
-from curation.taxonomy import GUIDELINE_VERSION, reject_reason
-from curation.types import known_type, list_types
+from curation.taxonomy import GUIDELINE_VERSION, applicable_reason, reject_reason
+from curation.types import all_types, known_type, list_types
 from db.columns import now
 from db.errors import HedgerowError
 from db.models import Diagnostic, Status, Variant, VariantCosine, Verdict
@@ -176,12 +176,23 @@ class Applied(NamedTuple):
     action_id: str | None
 
 
-def find_matches(session: Session, rule: Rule, *, type_id: str | None = None) -> Matches:
-    """Count what the rule matches, of one type or of all, and change nothing."""
+def find_matches(
+    session: Session, rule: Rule, *, type_id: str | None = None, reason: str | None = None
+) -> Matches:
+    """Count what the rule matches, of one type or of all, and change nothing.
+
+    Args:
+        reason: that of the rejection this is to become.
+
+    Raises:
+        HedgerowError: as ``apply_rule``.
+    """
     _check_type(session, type_id)
     query = _matching(session, rule, type_id, Variant.type_id, func.count())
-    rows = session.execute(query.group_by(col(Variant.type_id)))
-    return Matches(dict(rows.all()), _count_unmeasured(session, rule, type_id))
+    by_type = dict(session.execute(query.group_by(col(Variant.type_id))).all())
+    if reason is not None:
+        _check_reason(session, reason, by_type)
+    return Matches(by_type, _count_unmeasured(session, rule, type_id))
 
 
 def apply_rule(
@@ -199,16 +210,17 @@ def apply_rule(
     takes all of them back.
 
     Raises:
-        HedgerowError: the type is unknown, or the reason of a rejection is.
+        HedgerowError: the type is unknown, or the reason of a rejection is, or is not one for all
+            types that match.
     """
     if verdict not in (Verdict.ACCEPT, Verdict.REJECT):
         raise ValueError(f"a rule accepts or rejects, found {verdict}")
-    if verdict == Verdict.REJECT:
-        reject_reason(reason)
     _check_type(session, type_id)
     unmeasured = _count_unmeasured(session, rule, type_id)
     query = _matching(session, rule, type_id, Variant.id, Variant.version, Variant.type_id)
     found = session.execute(query.order_by(col(Variant.id))).all()
+    if verdict == Verdict.REJECT:
+        _check_reason(session, reason, {row[2] for row in found})
     if not found:
         return Applied(Matches({}, unmeasured), None)
     action_id = str(uuid.uuid4())
@@ -233,6 +245,13 @@ def apply_rule(
 def _check_type(session: Session, type_id: str | None) -> None:
     if type_id is not None:
         known_type(list_types(session), type_id)
+
+
+def _check_reason(session: Session, reason: str, type_ids: Collection[str]) -> None:
+    reject_reason(reason)
+    types = all_types(session)
+    for type_id in sorted(type_ids):
+        applicable_reason(reason, types[type_id])
 
 
 def _pending(query: Select[Any], type_id: str | None) -> Select[Any]:

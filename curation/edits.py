@@ -56,7 +56,7 @@ def edit(
             empty, too long or not plain text.
     """
     if reason:
-        check_reason(reason, note)
+        check_reason(session, shown_variant(session, card), reason=reason, note=note)
     if done_before(session, card.action_id):
         return Outcome(recorded=False)
     original = shown_variant(session, card, keep_wording=True)

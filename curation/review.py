@@ -52,9 +52,10 @@ def reject(
     """Reject the variant for one of the taxonomy's reasons.
 
     Raises:
-        HedgerowError: the reason is unknown, or is 'other' without a note.
+        HedgerowError: the reason is unknown, not one for the variant's type, or 'other' without a
+            note.
     """
-    check_reason(reason, note)
+    check_reason(session, shown_variant(session, card), reason=reason, note=note)
     return _decide(
         session, card, reviewer_id=reviewer_id, verdict=Verdict.REJECT, reason=reason, note=note
     )

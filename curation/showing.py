@@ -12,7 +12,8 @@ from sqlalchemy import or_, select
 from sqlmodel import Session, col
 
 from curation.decisions import StatusChange
-from curation.taxonomy import GUIDELINE_VERSION, reject_reason
+from curation.taxonomy import GUIDELINE_VERSION, applicable_reason
+from curation.types import all_types
 from db.errors import HedgerowError
 from db.models import Anchor, Decision, Reviewer, ReviewerKind, Variant, Verdict
 
@@ -99,13 +100,14 @@ def done_before(session: Session, action_id: str) -> bool:
     return session.execute(query).first() is not None
 
 
-def check_reason(reason: str, note: str) -> None:
-    """Refuse an unknown reason, and 'other' without a note that says what it is.
+def check_reason(session: Session, variant: Variant, *, reason: str, note: str) -> None:
+    """Refuse a reason that is unknown or not for the variant's type, and 'other' without a note.
 
     Raises:
         HedgerowError: it is one of these.
     """
-    if reject_reason(reason).id == "other" and not note.strip():
+    entry = all_types(session)[variant.type_id]
+    if applicable_reason(reason, entry).id == "other" and not note.strip():
         raise HedgerowError("Expected a note with the reason 'other', found none; say what it is.")
 
 

@@ -22,11 +22,16 @@ from db.errors import HedgerowError
 TAXONOMY_VERSION = 2
 """Raised with every change to a type: its definition, prompt line, surface check or guideline."""
 
-GUIDELINE_VERSION = 2
+GUIDELINE_VERSION = 3
 """Raised with every change to a guideline or a reject reason; stored with each decision."""
 
 Polarity = Literal["negative", "positive"]
 Role = Literal["negation", "hedge", "paraphrase"]
+ROLE_NAMES: dict[Role, str] = {
+    "negation": "negations", "hedge": "hedges", "paraphrase": "paraphrases",
+}  # fmt: skip
+"""What the types of a role are called in a sentence."""
+
 _GUIDELINES = Path(__file__).with_name("guidelines")
 
 
@@ -62,7 +67,10 @@ class VariantType(BaseModel):
 
 
 class RejectReason(BaseModel):
-    """Why a reviewer turns a variant down; `digit` is its key on the review page."""
+    """Why a reviewer turns a variant down.
+
+    `digit` is its key on the review page, `roles` are those of the types it can be said of.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -70,6 +78,11 @@ class RejectReason(BaseModel):
     label: str
     explanation: str
     digit: str = Field(pattern=r"^[0-9]$")
+    roles: tuple[Role, ...] = ("negation", "hedge", "paraphrase")
+
+    def applies_to(self, entry: VariantType) -> bool:
+        """Whether it can be said of a variant of this type."""
+        return entry.role in self.roles
 
 
 def guideline_of(type_id: str) -> str:
@@ -220,56 +233,51 @@ TAXONOMY: tuple[VariantType, ...] = (
     ),
 )
 
-REJECT_REASONS: tuple[RejectReason, ...] = tuple(
-    RejectReason(id=id_, label=label, explanation=explanation, digit=digit)
-    for digit, id_, label, explanation in (
-        ("1", "wrong_type", "Wrong type", "A fair sentence, but of another type than asked."),
-        (
-            "2",
-            "not_contradictory",
-            "Not contradictory",
-            "Asked to contradict the anchor, but both can be true together.",
+REJECT_REASONS: tuple[RejectReason, ...] = (
+    RejectReason(
+        digit="1", id="wrong_type", label="Wrong type",
+        explanation="A fair sentence, but of another type than asked.",
+    ),
+    RejectReason(
+        digit="2", id="not_contradictory", label="Not contradictory", roles=("negation",),
+        explanation="Asked to contradict the anchor, but both can be true together.",
+    ),
+    RejectReason(
+        digit="3", id="meaning_changed", label="Meaning changed",
+        explanation="Says something else than the anchor, beyond the change asked for.",
+    ),
+    RejectReason(
+        digit="4", id="wrong_scope", label="Wrong scope",
+        explanation=(
+            "The negation or hedge falls on another part of the sentence than the main claim."
         ),
-        (
-            "3",
-            "meaning_changed",
-            "Meaning changed",
-            "Says something else than the anchor, beyond the change asked for.",
+    ),
+    RejectReason(
+        digit="5", id="double_negation", label="Double negation",
+        explanation="Two negations cancel out, or pile up beyond what can be read.",
+    ),
+    RejectReason(
+        digit="6", id="content_dropped", label="Content dropped",
+        explanation="Part of what the anchor says is missing.",
+    ),
+    RejectReason(
+        digit="7", id="ungrammatical", label="Ungrammatical",
+        explanation="Not a sentence a careful writer would write.",
+    ),
+    RejectReason(
+        digit="8", id="not_a_hedge", label="Not a hedge", roles=("hedge",),
+        explanation=(
+            "The claim stands as firm as before, or firmer; or the cue has another sense."
         ),
-        (
-            "4",
-            "wrong_scope",
-            "Wrong scope",
-            "The negation or hedge falls on another part of the sentence than the main claim.",
-        ),
-        (
-            "5",
-            "double_negation",
-            "Double negation",
-            "Two negations cancel out, or pile up beyond what can be read.",
-        ),
-        (
-            "6",
-            "content_dropped",
-            "Content dropped",
-            "Part of what the anchor says is missing.",
-        ),
-        ("7", "ungrammatical", "Ungrammatical", "Not a sentence a careful writer would write."),
-        (
-            "8",
-            "not_a_hedge",
-            "Not a hedge",
-            "The claim stands as firm as before, or firmer; or the cue has another sense.",
-        ),
-        (
-            "9",
-            "anchor_unsuitable",
-            "Anchor unsuitable",
-            "The anchor is not a plain affirmative claim: negated, hedged or disputed.",
-        ),
-        ("0", "other", "Other", "Something else; say what in the note."),
-    )
-)
+    ),
+    RejectReason(
+        digit="9", id="anchor_unsuitable", label="Anchor unsuitable",
+        explanation="The anchor is not a plain affirmative claim: negated, hedged or disputed.",
+    ),
+    RejectReason(
+        digit="0", id="other", label="Other", explanation="Something else; say what in the note."
+    ),
+)  # fmt: skip
 
 _TYPES = {variant_type.id: variant_type for variant_type in TAXONOMY}
 _REASONS = {reason.id: reason for reason in REJECT_REASONS}
@@ -301,3 +309,19 @@ def reject_reason(reason_id: str) -> RejectReason:
         raise HedgerowError(
             f"Expected a reject reason ({', '.join(_REASONS)}), but found {reason_id!r}."
         ) from None
+
+
+def applicable_reason(reason_id: str, entry: VariantType) -> RejectReason:
+    """Return the reject reason with this id, which must be one for variants of the type.
+
+    Raises:
+        HedgerowError: if there is none, or it is one for types of other roles.
+    """
+    reason = reject_reason(reason_id)
+    if not reason.applies_to(entry):
+        meant = " and ".join(ROLE_NAMES[role] for role in reason.roles)
+        raise HedgerowError(
+            f"The reason '{reason.label}' is for {meant}, and '{entry.label}' is one of the"
+            f" {ROLE_NAMES[entry.role]}; choose another reason."
+        )
+    return reason

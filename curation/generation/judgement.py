@@ -74,7 +74,11 @@ def question(
             "{variant}": variant,
             "{type}": _described(entry, cue),
             "{guideline}": entry.guideline,
-            "{reasons}": "\n".join(f"{r.id}: {r.explanation}" for r in REJECT_REASONS),
+            "{reasons}": "\n".join(
+                f"{reason.id}: {reason.explanation}"
+                for reason in REJECT_REASONS
+                if reason.applies_to(entry)
+            ),
         },
     )
 

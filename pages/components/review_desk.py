@@ -45,7 +45,7 @@ def desk(state: ReviewState) -> None:
     with st.container(horizontal=True, key="desk"):
         with st.container(key="desk-card"):
             _card(state, view, entries)
-            _buttons(state, shown)
+            _buttons(state, shown, entries[view.focus.variant.type_id])
             review_panels.draw(state, view.focus, shown)
             if state.panel is Panel.OPINION:
                 review_opinion.draw(state, view.focus, shown)
@@ -126,7 +126,7 @@ def _family(state: ReviewState, view: View, entries: dict[str, VariantType]) -> 
                       help="Let the keys and the buttons above mean this one.")  # fmt: skip
 
 
-def _buttons(state: ReviewState, shown: Shown) -> None:
+def _buttons(state: ReviewState, shown: Shown, entry: VariantType) -> None:
     """The keys as buttons. The identity of those that decide carries the showing, so that a late
     key is known; the others stay the same ones from card to card, which is quicker to draw.
 
@@ -159,11 +159,14 @@ def _buttons(state: ReviewState, shown: Shown) -> None:
             button("Previous", "up", state.step, shown, -1)
             button("Next", "down", state.step, shown, 1)
     if state.panel in (Panel.NONE, Panel.KEYS, Panel.LAST, Panel.OPINION, Panel.REASON):
-        _reasons(state, shown)
+        _reasons(state, shown, entry)
 
 
-def _reasons(state: ReviewState, shown: Shown) -> None:
-    """Reject with one key: a digit a reason. After X, or for 'other', a note is asked for first."""
+def _reasons(state: ReviewState, shown: Shown, entry: VariantType) -> None:
+    """Reject with one key: a digit a reason. After X, or for 'other', a note is asked for first.
+
+    A reason that is not for this type keeps its digit, which says so; its button is hidden.
+    """
     key = shown.action_id
     with_note = state.panel is Panel.REASON
     row = "reasons-note" if with_note else "reasons"
@@ -173,11 +176,12 @@ def _reasons(state: ReviewState, shown: Shown) -> None:
             if reason.id == "anchor_unsuitable":
                 continue
             at_once = not with_note and reason.id != "other"
+            hidden = "" if reason.applies_to(entry) else "not-for-this-"
             st.button(
-                reason.label, key=f"{reason.digit}-{key if at_once else 'note'}",
+                reason.label, key=f"{hidden}{reason.digit}-{key if at_once else 'note'}",
                 shortcut=reason.digit, type="tertiary", help=reason.explanation,
                 on_click=state.reject_at_once if at_once else state.choose_reason,
-                args=(shown, reason.id) if at_once else (reason.id,),
+                args=(shown, reason.id) if at_once else (entry, reason.id),
             )  # fmt: skip
         if not with_note:
             st.button("Anchor unsuitable (whole family)", key=f"f-{key}", shortcut="f",

@@ -22,12 +22,12 @@ LAST = 10
 
 KEYS = (
     ("A", "accept"),
-    ("1 … 8", "reject for that reason"),
+    ("1 … 8", "reject for that reason; 2 is for negations only, 8 for hedges only"),
     ("X, then a digit", "reject for that reason, with a note; Ctrl+Enter stores it"),
     ("0", "reject for another reason, told in a note"),
     ("F", "reject the whole family: the anchor is unsuitable"),
     ("E", "edit the text, its type or its cue; Ctrl+Enter saves"),
-    ("T, then a digit", "retype: keep the text, change its type"),
+    ("T, then a digit", "retype: keep the text, change its type; 0 shows more types"),
     ("W", "write a variant of your own for this anchor"),
     ("N", "add a note without deciding"),
     ("S", "skip"),
@@ -180,20 +180,29 @@ def _writing(state: ReviewState, focus: Card, shown: Shown) -> None:
     _finish(state, pressed)
 
 
+TYPES_A_PAGE = 9
+"""Types that T offers at a time, each with a digit of its own; 0 shows the next ones."""
+
+
 def _retype(state: ReviewState, focus: Card, shown: Shown) -> None:
     st.caption("A good sentence, but of another type. It is of the type:")
+    pages = -(-len(state.types) // TYPES_A_PAGE)
+    first = state.retype_page % pages * TYPES_A_PAGE
     with st.container(horizontal=True, gap="small", key="retype"):
-        for number, entry in enumerate(state.types, start=1):
+        for number, entry in enumerate(state.types[first : first + TYPES_A_PAGE], start=1):
             st.button(
                 plain(entry.label),
                 key=f"retype-{entry.id}-{shown.action_id}",
-                shortcut=str(number) if number < 10 else None,
+                shortcut=str(number),
                 help=plain(entry.definition),
                 disabled=entry.id == focus.variant.type_id,
                 on_click=state.edit,
                 args=(shown,),
                 kwargs={"type_id": entry.id},
             )
+        if pages > 1:
+            st.button("More types", key="retype-more", shortcut="0", type="tertiary",
+                      on_click=state.next_types)  # fmt: skip
 
 
 def _last(state: ReviewState) -> None:

@@ -252,14 +252,18 @@ class Place:
         if not self.by_family:
             return
         with reading(self.engine) as session:
+            anchor_id = session.get_one(Variant, shown.variant_id).anchor_id
             rest = [
-                c.variant.id
-                for c in family(session, session.get_one(Variant, shown.variant_id).anchor_id)
+                c.variant.id or 0
+                for c in family(session, anchor_id)
                 if not c.variant.retired
                 and c.variant.status == Status.PENDING
                 and c.variant.id not in self.skipped
             ]
-        self.focus_id = rest[0] if rest else None
+        ids = list(self.showings)  # as they are on the screen
+        here = ids.index(shown.variant_id) if shown.variant_id in ids else 0
+        onwards = dict.fromkeys([*ids[here + 1 :], *ids[:here], *rest])
+        self.focus_id = next((number for number in onwards if number in rest), None)
 
     def _count(self, changes: tuple[StatusChange, ...]) -> None:
         for change in changes:

@@ -14,7 +14,7 @@ from curation.notes import add_note
 from curation.opinions import GivenOpinion
 from curation.queue import count_second_looks
 from curation.review import Outcome, Shown, Undone
-from curation.taxonomy import reject_reason
+from curation.taxonomy import VariantType, applicable_reason, reject_reason
 from curation.writing import write_variant
 from db.engine import reading, writing
 from db.errors import HedgerowError
@@ -38,10 +38,12 @@ class ReviewState(Place):
     Attributes:
         reason: the reject reason chosen for a rejection with a note.
         form_id: made anew whenever a panel opens; what it writes is written once.
+        retype_page: which of the types T offers, nine a page; any number, taken modulo the pages.
     """
 
     reason: str = "other"
     form_id: str = ""
+    retype_page: int = 0
 
     @property
     def typing(self) -> bool:
@@ -124,10 +126,15 @@ class ReviewState(Place):
         if not (self.typing or self.choosing):
             self.reject(shown, reason)
 
-    def choose_reason(self, reason: str) -> None:
-        """X and a digit: write a note to a rejection for this reason."""
-        if not self.typing:
-            self.reason = reason
+    def choose_reason(self, entry: VariantType, reason: str) -> None:
+        """X and a digit: write a note to a rejection of this type for this reason."""
+        if self.typing:
+            return
+        try:
+            self.reason = applicable_reason(reason, entry).id
+        except HedgerowError as error:
+            self.say(str(error), warn=True)
+        else:
             self.panel = Panel.REJECT
 
     def reject(self, shown: Shown, reason: str, note: str = "") -> None:
@@ -261,8 +268,13 @@ class ReviewState(Place):
         """Open a panel, or close it if it is open."""
         self.panel = Panel.NONE if self.panel == panel else panel
         self.suggested = None
+        self.retype_page = 0
         self.form_id = str(uuid.uuid4())
         self.message = ""
+
+    def next_types(self) -> None:
+        """T and 0: offer the types beyond those that have a digit now."""
+        self.retype_page += 1
 
     def edit_from(self, opinion: GivenOpinion) -> None:
         """Open the editor with what an opinion suggests."""

@@ -157,7 +157,13 @@ def _reject_form(scope: Scope, threshold: int, pending: int) -> None:
     if len(scope.types) > 1:
         st.write("One action rejects one type or all: choose so above.")
         return
-    reasons = {reason.id: reason.label for reason in REJECT_REASONS if reason.id != "other"}
+    types = project.every_type()
+    wanted = [types[type_id] for type_id in scope.types or types]
+    reasons = {
+        reason.id: reason.label
+        for reason in REJECT_REASONS
+        if reason.id != "other" and all(reason.applies_to(entry) for entry in wanted)
+    }
     reason = st.selectbox(
         "Reason", list(reasons), index=None, format_func=lambda key: reasons[key],
         placeholder="Why are they rejected", key="threshold-reason",

@@ -37,7 +37,7 @@ def decide_ten(page: Page) -> None:
     page.keyboard.press("z")
     expect(page.locator(".hg-message")).to_contain_text("Took back: accept")
     settle(page)
-    press(page, "8")
+    press(page, "4")
 
 
 def _save(page: Page) -> None:
@@ -87,7 +87,7 @@ def test_from_pending_variants_to_figure_1_and_a_data_set(
         ("accept", "", ""),
         ("accept", "", ""),
         ("retract", "", ""),
-        ("reject", "not_a_hedge", ""),
+        ("reject", "wrong_scope", ""),
     ]
     edited = f"SELECT type_id, status FROM variant WHERE text = '{NEW_WORDING}'"
     assert rows(home, edited) == [("verbal", "accepted")]

@@ -69,6 +69,7 @@ def test_a_rejection_without_a_reason_says_so(loaded_home: Path) -> None:
     [
         (["--reason", "ugly"], "wrong_type.*'ugly'"),
         (["--reason", "other"], "note"),
+        (["--reason", "not_a_hedge"], "'Not a hedge' is for hedges"),
         (["--reviewer", "starter-llm", "--reason", "wrong_type"], "model reviewer"),
     ],
 )

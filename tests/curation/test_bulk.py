@@ -218,6 +218,28 @@ class TestApplying:
                 )  # fmt: skip
             assert session.execute(select(func.count()).select_from(Decision)).scalar() == 0
 
+    def test_a_reason_that_is_not_for_every_type_that_matches_changes_nothing(
+        self, engine: Engine
+    ) -> None:
+        rule = parse_rule("no flags")
+        with writing(engine) as session:
+            measure(session, add_variants(session, 4))
+            reviewer_id = ensure_reviewer(session, "Ann").id or 0
+            with pytest.raises(HedgerowError, match="for hedges"):
+                find_matches(session, rule, reason="not_a_hedge")
+            for type_id in (None, "verbal"):
+                with pytest.raises(HedgerowError, match="for hedges"):
+                    apply_rule(
+                        session, rule, verdict=Verdict.REJECT, reason="not_a_hedge",
+                        type_id=type_id, reviewer_id=reviewer_id,
+                    )  # fmt: skip
+            assert session.execute(select(func.count()).select_from(Decision)).scalar() == 0
+            done = apply_rule(
+                session, rule, verdict=Verdict.REJECT, reason="not_a_hedge",
+                type_id="word", reviewer_id=reviewer_id,
+            )  # fmt: skip
+        assert done.matches.by_type == {"word": 2}
+
     def test_many_thousands_are_decided_and_taken_back_at_once(self, engine: Engine) -> None:
         count = 12_000  # several times what one statement takes
         with writing(engine) as session:

@@ -14,6 +14,7 @@ from curation.taxonomy import (
     TAXONOMY,
     SurfaceCheck,
     VariantType,
+    applicable_reason,
     reject_reason,
     variant_type,
 )
@@ -90,3 +91,16 @@ def test_a_contradictory_or_unknown_check_is_refused(bad: dict[str, object]) -> 
 def test_a_type_cannot_be_changed_in_place() -> None:
     with pytest.raises(ValidationError):
         variant_type("verbal").label = "other"  # type: ignore[misc]
+
+
+def test_a_reason_says_which_types_it_is_for() -> None:
+    hedges = {entry.id for entry in TAXONOMY if reject_reason("not_a_hedge").applies_to(entry)}
+    assert hedges == {"word", "phrase"}
+    denials = [e.role for e in TAXONOMY if reject_reason("not_contradictory").applies_to(e)]
+    assert denials == ["negation"] * 4
+    for reason in REJECT_REASONS:
+        narrow = reason.id in ("not_a_hedge", "not_contradictory")
+        assert narrow or all(reason.applies_to(entry) for entry in TAXONOMY), reason.id
+    assert applicable_reason("not_a_hedge", variant_type("word")).digit == "8"
+    with pytest.raises(HedgerowError, match="for hedges, and 'Verbal negation' is one of the neg"):
+        applicable_reason("not_a_hedge", variant_type("verbal"))

@@ -2,6 +2,7 @@
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 from sqlalchemy import Engine, func, select
@@ -10,10 +11,12 @@ from streamlit.testing.v1 import AppTest
 
 from curation import review
 from curation.anchors import correct_anchor
-from db.engine import writing
+from curation.own_types import add_type
+from db.engine import reading, writing
 from db.models import Variant
-from pages.components import review_selection
+from pages.components import review_selection, review_state
 from pages.components.review_selection import Selection
+from tests.curation.own import NEGATION
 from tests.factories import add_family, person
 from tests.pages.conftest import ROOT, TIMEOUT, OpenPage, unsafe_texts
 
@@ -22,7 +25,8 @@ HOSTILE = "**a brush** <img src=x onerror=alert(1)> $x$"
 
 @pytest.fixture
 def signed_in(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ada, by the settings."""
+    """Ada, by the settings; a key counts at once."""
+    monkeypatch.setattr(review_state, "MIN_SHOWN_SECONDS", 0.0)
     monkeypatch.setenv("HEDGEROW_REVIEWER", "Ada")
 
 
@@ -148,3 +152,42 @@ def test_what_was_added_meanwhile_is_there_at_the_next_look(
     app.run()
     assert "hg-card" in html(app)
     assert "1 left of 1" in html(app)
+
+
+def pressed(app: AppTest, key: str) -> Any:
+    """The button whose key begins like this."""
+    return next(button for button in app.button if (button.key or "").startswith(key))
+
+
+def offered(app: AppTest) -> list[str]:
+    """The reasons that have a button to be seen."""
+    return [b.label for b in app.button if re.match(r"[0-8]-", b.key or "")]
+
+
+def test_a_reason_is_offered_only_where_it_can_be_said(ids: list[int]) -> None:
+    app = opened(type="Verbal negation")
+    assert "Not contradictory" in offered(app) and "Not a hedge" not in offered(app)
+    pressed(app, "not-for-this-8-").click().run()
+    assert "is for hedges" in html(app)
+    app = opened(type="Hedge: single word")
+    assert "Not a hedge" in offered(app) and "Not contradictory" not in offered(app)
+
+
+def test_types_beyond_the_ninth_have_a_digit_on_the_next_page(
+    ids: list[int], app_engine: Engine
+) -> None:
+    with writing(app_engine) as session:
+        for number in range(4):
+            add_type(session, NEGATION.model_copy(update={"label": f"Own type {number}"}))
+    app = opened(type="Verbal negation")
+    pressed(app, "t-").click().run()
+    retype = [b for b in app.button if (b.key or "").startswith("retype-")]
+    assert len(retype) == 10 and retype[-1].label == "More types"
+    retype[-1].click().run()
+    retype = [b for b in app.button if (b.key or "").startswith("retype-")]
+    assert [b.label for b in retype] == ["Own type 2", "Own type 3", "More types"]
+    assert [b.proto.shortcut for b in retype] == ["1", "2", "0"]
+    retype[1].click().run()
+    with reading(app_engine) as session:
+        query = select(col(Variant.type_id)).where(col(Variant.parent_id) == ids[0])
+        assert session.execute(query).scalar() == "own_type_3"

@@ -138,7 +138,42 @@ def test_any_card_of_a_family_can_be_decided(state: ReviewState) -> None:
     third = list(state.showings.values())[2]
     state.accept(third)
     assert status(state, third.variant_id) == Status.ACCEPTED
-    assert draw(state).variant_id == first.variant_id
+    assert status(state, first.variant_id) == Status.PENDING
+
+
+def test_in_a_family_the_next_undecided_card_follows_and_the_first_after_the_last(
+    state: ReviewState,
+) -> None:
+    state.by_family = True
+    draw(state)
+    ids = list(state.showings)
+    for current, follows in ((2, 3), (3, 4), (5, 6), (6, 0), (4, 0), (0, 1)):
+        state.focus(ids[current])
+        if current == 3:
+            state.skip(draw(state))
+        elif current == 5:
+            state.edit(draw(state), text="The bridge isn't at all safe.", cue="at all")
+        else:
+            state.accept(draw(state))
+        assert draw(state).variant_id == ids[follows], current
+
+
+def test_a_reason_that_is_not_for_the_type_rejects_nothing_and_says_so(state: ReviewState) -> None:
+    card = draw(state)
+    state.reject_at_once(card, "not_a_hedge")
+    assert status(state, card.variant_id) == Status.PENDING
+    assert "The reason 'Not a hedge' is for hedges" in state.message and state.warn
+    state.toggle(Panel.REASON)
+    state.choose_reason(state.types[0], "not_a_hedge")
+    assert "is for hedges" in state.message and state.panel is Panel.REASON
+    state.toggle(Panel.NONE)
+    state.type_id = "word"
+    state.restart()
+    hedge = draw(state)
+    state.reject_at_once(hedge, "not_contradictory")
+    assert "is for negations" in state.message
+    state.reject_at_once(hedge, "not_a_hedge")
+    assert status(state, hedge.variant_id) == Status.REJECTED
 
 
 def test_the_keys_move_through_a_family(state: ReviewState) -> None:
@@ -200,7 +235,7 @@ def test_a_reason_is_chosen_before_its_note(state: ReviewState) -> None:
     card = draw(state)
     state.toggle(Panel.REASON)
     assert not state.typing
-    state.choose_reason("wrong_scope")
+    state.choose_reason(state.types[0], "wrong_scope")
     assert state.typing
     state.reject(card, state.reason, "on the date")
     with reading(state.engine) as session:
