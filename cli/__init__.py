@@ -1,7 +1,7 @@
 """The command line: the steps of the pages, for the terminal and for scripts.
 
-Every command prints tables for people or, with ``--json``, one JSON object. Errors are one
-sentence on standard error: exit code 1, or 2 for wrong usage.
+Every command prints sentences and tables for people or, with ``--json``, exactly one JSON object,
+also when it fails. Errors are one sentence on standard error: exit code 1, or 2 for wrong usage.
 """
 
 import importlib

@@ -121,10 +121,11 @@ def run_benchmark(
             session, settings, request,
             requested_by=reviewer_id(session, settings, "") if settings.reviewer else None,
         )  # fmt: skip
-    carry_out_run(settings, engine, run.id or 0)
+    ended = carry_out_run(settings, engine, run.id or 0)
     with reading(engine) as session:
         rows = of_run(session, run.id or 0)
-    result = {"run": run.id} | (_general(name, rows) if name.startswith(MTEB) else _facts(rows[0]))
+    result = {"run": run.id, "state": ended["state"]}
+    result |= _general(name, rows) if name.startswith(MTEB) else _facts(rows[0])
     lines = []
     if overlap:
         result["overlap"] = _overlap(settings, engine, release)

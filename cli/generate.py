@@ -8,6 +8,7 @@ from sqlmodel import Session
 
 from cli.home import open_home, reviewer_id
 from cli.prompts import find_version
+from cli.run_facts import sentences
 from cli.runs import carry_out_run
 from cli.terminal import LARGEST_NUMBER, MAX_DIGITS, AsJson, show
 from curation.generation.addresses import require_key
@@ -134,8 +135,7 @@ def generate(
         author = reviewer_id(session, settings, "") if settings.reviewer else None
         run = request_generation(session, request, requested_by=author)
     result = carry_out_run(settings, engine, run.id or 0)
-    lines = (f"{name}: {value}" for name, value in result.items())
-    show(result, as_json, *lines)
+    show(result, as_json, *sentences(KIND, result))
 
 
 def _chosen(

@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from cli.home import open_home, reviewer_id
+from cli.run_facts import pushed_sentence
 from cli.runs import carry_out_run
 from cli.terminal import LARGEST_NUMBER, AsJson, show
 from db.engine import writing
@@ -44,9 +45,4 @@ def push_to_hub(
             requested_by=reviewer_id(session, settings, "") if settings.reviewer else None,
         )  # fmt: skip
     result = carry_out_run(settings, engine, asked.id or 0)
-    seen = "private" if result["private"] else "public"
-    show(
-        result, as_json,
-        f"{result['pushed'].capitalize()} is at {result['url']} ({seen}), commit "
-        f"{result['commit'][:12]}.",
-    )  # fmt: skip
+    show(result, as_json, pushed_sentence(result))

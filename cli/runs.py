@@ -11,9 +11,9 @@ import typer
 from sqlalchemy import Engine
 
 from cli.home import open_home
+from cli.run_facts import DIAGNOSE, EXPORT, figures_so_far, located, sentences
 from cli.tables import table_of
 from cli.terminal import LARGEST_NUMBER, AsJson, Report, err, progress_bar, show
-from cli.trained import lines_of
 from curation import counting, diagnostics, queue_keys
 from curation.encoders import DEFAULT_ENCODER, load_encoder
 from curation.generation import judge, judge_request
@@ -21,7 +21,7 @@ from curation.generation import run as generation
 from curation.generation.choices import raise_budget
 from curation.generation.doubles import check_alone
 from db.engine import reading, writing
-from db.errors import HedgerowError
+from db.errors import HedgerowError, RunEnded
 from db.execution import Work, execute
 from db.models import Run, RunState
 from db.runs import create_run, get_run, list_runs
@@ -54,8 +54,8 @@ from training.similarity import (
 WORK: dict[str, Work] = {
     benchmark_runs.KIND: benchmark_runs.work,
     compare.KIND: compare.work,
-    "diagnose": diagnostics.work,
-    "export": contamination.export_work,
+    DIAGNOSE: diagnostics.work,
+    EXPORT: contamination.export_work,
     generation.KIND: generation.work,
     judge_request.KIND: judge.work,
     queue_keys.KIND: queue_keys.work,
@@ -94,10 +94,7 @@ def carry_out(
         if kind == generation.KIND:
             check_alone(session, run_id)
     result = carry_out_run(settings, engine, run_id)
-    if kind == plan.KIND:
-        show(result, as_json, *lines_of(result))
-    else:
-        _show_result(result, as_json)
+    show(result, as_json, *sentences(kind, result))
 
 
 def diagnose(
@@ -109,15 +106,16 @@ def diagnose(
     """Measure every variant that is not measured yet."""
     settings, engine = open_home()
     with reading(engine) as session:
-        at_work = [r for r in list_runs(session, kind="diagnose") if r.state == RunState.RUNNING]
+        at_work = [r for r in list_runs(session, kind=DIAGNOSE) if r.state == RunState.RUNNING]
     parameters = {"encoder": encoder} if encoder else {}
     if other := next((run for run in at_work if run.parameters == parameters), None):
         raise HedgerowError(
             f"Run {other.id} is measuring at present (process {other.pid} on {other.host}); wait "
             "for it, or cancel it in the app."
         )
-    run = new_run(engine, "diagnose", parameters)
-    _show_result(carry_out_run(settings, engine, run.id or 0), as_json)
+    run = new_run(engine, DIAGNOSE, parameters)
+    result = carry_out_run(settings, engine, run.id or 0)
+    show(result, as_json, *sentences(DIAGNOSE, result))
 
 
 def similarity(
@@ -192,13 +190,23 @@ def new_run(engine: Engine, kind: str, parameters: dict[str, Any]) -> Run:
 
 
 def carry_out_run(settings: Settings, engine: Engine, run_id: int) -> dict[str, Any]:
-    """Carry out a stored run in this process, its progress shown; its result and number."""
-    with progress_bar() as report, _following(engine, run_id, report):
-        return {"run": run_id} | execute(engine, settings, run_id, WORK)
+    """Carry out a stored run in this process, its progress shown.
 
+    Returns:
+        Its number, its state and its result, with absolute paths.
 
-def _show_result(result: dict[str, Any], as_json: bool) -> None:
-    show(result, as_json, *(f"{name}: {value}" for name, value in result.items()))
+    Raises:
+        RunEnded: it ended before its work was done; with its figures so far.
+    """
+    try:
+        with progress_bar() as report, _following(engine, run_id, report):
+            result = execute(engine, settings, run_id, WORK)
+    except RunEnded as ended:
+        with suppress(HedgerowError), reading(engine) as session:  # a busy database
+            run = get_run(session, run_id)
+            ended.facts |= {"step": run.step, "total": run.total} | figures_so_far(session, run)
+        raise
+    return located(settings, result) | {"run": run_id, "state": RunState.DONE.value}
 
 
 @contextmanager

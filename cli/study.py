@@ -5,10 +5,12 @@ from typing import Annotated, Any
 import typer
 
 from cli.home import open_home, reviewer_id
+from cli.run_facts import located
 from cli.runs import carry_out_run
 from cli.tables import table_of
 from cli.terminal import AsJson, ReleaseNumber, err, show, text_of
 from db.engine import reading, writing
+from db.settings import Settings
 from training.composition import composition
 from training.runs import DEFAULT_SEED
 from training.studies import Trial, default_recipe, expected_seconds, request_study, trials
@@ -37,7 +39,7 @@ def study(
         )  # fmt: skip
     told = f"Run {run.id}: {len(run.parameters['members'])} trainings"
     err.print(text_of(f"{told}, about {expected_seconds(run) / 60:.0f} min."), soft_wrap=True)
-    carry_out_run(settings, engine, run.id or 0)
+    ended = carry_out_run(settings, engine, run.id or 0)
     with reading(engine) as session:
         members = trials(session, run)
     values = {(row.run, row.figure): row for row in figure_rows(members)}
@@ -50,8 +52,8 @@ def study(
         ),
     )  # fmt: skip
     result = {
-        "run": run.id, "study": name.value, "release": data.release, "seed": seed,
-        "members": [_as_json(trial) for trial in members],
+        "run": run.id, "state": ended["state"], "study": name.value, "release": data.release,
+        "seed": seed, "members": [_as_json(settings, trial) for trial in members],
     }  # fmt: skip
     show(result, as_json, table, *run.parameters["told"])
 
@@ -60,10 +62,11 @@ def _shown(row: FigureRow | None) -> str:
     return "–" if row is None else f"{row.value:.3f}"
 
 
-def _as_json(trial: Trial) -> dict[str, Any]:
+def _as_json(settings: Settings, trial: Trial) -> dict[str, Any]:
     kept = ("triples", "steps", "held_out", "model")
+    result = located(settings, trial.run.result)
     return {
         "run": trial.run.id, "label": trial.label, "state": trial.run.state.value,
         "message": trial.run.message,
-        **{key: trial.run.result[key] for key in kept if key in trial.run.result},
+        **{key: result[key] for key in kept if key in result},
     }  # fmt: skip

@@ -2,9 +2,11 @@
 
 import errno
 import json
+import math
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Annotated, Any
+from typing import Annotated, Any, NoReturn
 
 import typer
 from rich.console import Console
@@ -13,7 +15,7 @@ from rich.table import Table
 from rich.text import Text
 from typer.core import TyperGroup
 
-from db.errors import HedgerowError
+from db.errors import HedgerowError, NothingToDo, RunEnded
 
 LARGEST_NUMBER = 2**31 - 1
 """PostgreSQL's largest, of a run, a release, a version; a limit of more rows is none."""
@@ -31,33 +33,72 @@ ReleaseNumber = Annotated[
 Report = Callable[[int, int, str], None]
 """Called with (steps done, steps in all, what is going on)."""
 
+UNBOUNDED = 1_000_000
+"""Characters; wider than any table."""
+
 out = Console(markup=False, emoji=False, highlight=False)
 err = Console(markup=False, emoji=False, highlight=False, stderr=True)
 
 
 class Commands(TyperGroup):
-    """The one place where an error becomes a sentence and an exit code."""
+    """The one place where an error becomes a sentence, a JSON object and an exit code."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Refuse what no database and no terminal could take, before anything is done."""
-        for argument in args:
-            if not _is_text(argument):
-                raise typer.BadParameter(f"expected UTF-8 text, found {argument[:80]!r}", ctx)
-        return super().parse_args(ctx, args)
+        ctx.meta[_AS_JSON] = "--json" in args
+        with _errors_said(ctx):
+            for argument in args:
+                if not _is_text(argument):
+                    raise typer.BadParameter(f"expected UTF-8 text, found {argument[:80]!r}", ctx)
+            return super().parse_args(ctx, args)
 
     def invoke(self, ctx: Any) -> Any:
-        try:
+        with _errors_said(ctx):
             return super().invoke(ctx)
-        except HedgerowError as error:
-            sentence = str(error)
-        except OSError as error:
-            if error.errno == errno.EPIPE:  # the reader of our output has gone
-                raise
-            sentence = (
-                f"{error.strerror or error}{f': {error.filename}' if error.filename else ''}."
-            )
-        err.print(text_of(sentence), soft_wrap=True)
-        raise typer.Exit(1)
+
+
+_AS_JSON = "hedgerow.as_json"
+
+INTERRUPTED = 130
+"""The exit code of a command that Ctrl+C ended, as shells have it."""
+
+
+@contextmanager
+def _errors_said(ctx: Any) -> Iterator[None]:
+    """Say what went wrong: for people on standard error, for scripts on standard output, too."""
+    as_json = ctx.meta[_AS_JSON]
+    try:
+        yield
+    except NothingToDo as done:
+        show({"message": str(done)}, as_json, str(done))
+    except RunEnded as ended:
+        show_json(ended.facts, as_json)
+        _fail(str(ended))
+    except HedgerowError as error:
+        show_json({"error": str(error)}, as_json)
+        _fail(str(error))
+    except OSError as error:
+        if error.errno == errno.EPIPE:  # the reader of our output has gone
+            raise
+        where = f": {error.filename}" if error.filename else ""
+        sentence = f"{error.strerror or error}{where}."
+        show_json({"error": sentence}, as_json)
+        _fail(sentence)
+    except KeyboardInterrupt:
+        show_json({"error": "Interrupted."}, as_json)
+        _fail("Interrupted.", INTERRUPTED)
+    except (typer.Exit, typer.Abort):
+        raise
+    except Exception as error:  # wrong usage, which Typer says; or a fault of ours
+        in_words = getattr(error, "format_message", None)
+        sentence = in_words() if in_words else f"{type(error).__name__}: {error}"
+        show_json({"error": sentence}, as_json)
+        raise
+
+
+def _fail(sentence: str, code: int = 1) -> NoReturn:
+    err.print(text_of(sentence), soft_wrap=True)
+    raise typer.Exit(code)
 
 
 def _is_text(argument: str) -> bool:
@@ -76,11 +117,33 @@ def text_of(text: str) -> Text:
 
 def show(result: dict[str, Any], as_json: bool, *lines: str | Table) -> None:
     """Print the result as one JSON object for scripts, or else the lines for people."""
+    show_json(result, as_json)
     if as_json:
-        typer.echo(json.dumps(result))
         return
+    console = out if sys.stdout.isatty() else _unbounded()
     for line in lines:
-        out.print(text_of(line) if isinstance(line, str) else line, soft_wrap=isinstance(line, str))
+        text = text_of(line) if isinstance(line, str) else line
+        console.print(text, soft_wrap=isinstance(line, str))
+
+
+def _unbounded() -> Console:
+    """A console for a pipe or a file: it wraps no cell of a table."""
+    return Console(markup=False, emoji=False, highlight=False, width=UNBOUNDED)
+
+
+def show_json(result: dict[str, Any], as_json: bool) -> None:
+    """Print the result as one JSON object, if that was asked for."""
+    if as_json:
+        typer.echo(json.dumps(_finite(result), allow_nan=False))
+
+
+def _finite(value: Any) -> Any:
+    """The value with None for what JSON has no number for."""
+    if isinstance(value, dict):
+        return {key: _finite(part) for key, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(part) for part in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 @contextmanager

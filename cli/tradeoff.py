@@ -80,7 +80,7 @@ def _saved(settings: Settings, engine: Engine, training: int, share: float) -> d
             requested_by=reviewer_id(session, settings, "") if settings.reviewer else None,
         )  # fmt: skip
     result = carry_out_run(settings, engine, asked.id or 0)
-    return {"model": str(settings.data_folder / result["model"]), "encoder": result["name"]}
+    return {"model": result["model"], "encoder": result["name"]}
 
 
 def _facts(curve: Curve, share: float | None) -> dict[str, Any]:

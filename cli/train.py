@@ -59,7 +59,6 @@ def train_encoder(
     if not as_json:
         _warn(settings, engine, run.parameters["release"])
     result = carry_out_run(settings, engine, run.id or 0)
-    result |= {"model": str(settings.data_folder / result["model"])}
     show(result, as_json, *lines_of(result))
 
 

@@ -1,12 +1,31 @@
 """The exceptions that Hedgerow raises on purpose.
 
-Both carry one sentence meant for a person: what was expected, what was found, what to do.
+Each carries one sentence meant for a person: what was expected, what was found, what to do.
 The command line turns them into exit code 1, the pages into an error box, each at one place.
 """
+
+from typing import Any
 
 
 class HedgerowError(Exception):
     """Something a person can put right: a wrong file, an unknown name, an impossible request."""
+
+
+class NothingToDo(HedgerowError):
+    """What was asked for is done already: a sentence to show, but nothing went wrong."""
+
+
+class RunEnded(HedgerowError):
+    """A run ended before its work was done; its row says the same.
+
+    Attributes:
+        facts: ``run`` (its number), ``state`` and ``message`` as the row has them; who catches it
+            on the way may add figures.
+    """
+
+    def __init__(self, sentence: str, *, run: int, state: str, message: str) -> None:
+        super().__init__(sentence)
+        self.facts: dict[str, Any] = {"run": run, "state": state, "message": message}
 
 
 class RunCancelled(Exception):

@@ -17,7 +17,7 @@ from sqlmodel import col
 
 from db.columns import db_now
 from db.engine import reading, writing
-from db.errors import HedgerowError, RunCancelled, RunPaused
+from db.errors import HedgerowError, RunCancelled, RunEnded, RunPaused
 from db.models import Run, RunMetric, RunState
 from db.runs import LEASE, claim, get_run, log_file, run_folder
 from db.settings import Settings
@@ -162,7 +162,8 @@ def execute(
         The stored result.
 
     Raises:
-        HedgerowError: the run cannot be claimed, was cancelled, or failed; the row says the same.
+        HedgerowError: the run cannot be claimed.
+        RunEnded: it paused, was cancelled or interrupted, or failed; the row says the same.
     """
     with reading(engine) as session:
         asked = get_run(session, run_id)
@@ -184,22 +185,35 @@ def _carry_out(context: RunContext, work: Mapping[str, Work]) -> Result:
             logger.info("run %s is done", run.id)
             return result
         except RunPaused as stopped:
-            context.finish(RunState.PAUSED, str(stopped))
             logger.info("%s", stopped)
-            raise HedgerowError(f"Run {run.id}: {stopped}") from stopped
+            sentence = f"Run {run.id}: {stopped} {_how_to_resume(run)}"
+            raise _ended(context, RunState.PAUSED, str(stopped), sentence) from stopped
         except RunCancelled as stopped:
-            context.finish(context.stop_reason, f"{context.stop_reason.capitalize()}.")
-            logger.info("run %s is %s", run.id, context.stop_reason)
-            raise HedgerowError(f"Run {run.id} was {context.stop_reason}.") from stopped
+            state = context.stop_reason
+            logger.info("run %s is %s", run.id, state)
+            sentence = f"Run {run.id} was {state}. {_how_to_resume(run)}"
+            raise _ended(context, state, f"{state.capitalize()}.", sentence) from stopped
         except HedgerowError as error:
             logger.error("%s", error)
-            context.finish(RunState.FAILED, str(error))
-            raise
+            raise _ended(context, RunState.FAILED, str(error), str(error)) from error
         except Exception as error:
             logger.exception("run %s failed", run.id)
-            sentence = _sentence(error)
-            context.finish(RunState.FAILED, sentence)
-            raise HedgerowError(f"Run {run.id} failed: {sentence}") from error
+            message = _sentence(error)
+            sentence = f"Run {run.id} failed: {message}"
+            raise _ended(context, RunState.FAILED, message, sentence) from error
+
+
+def _ended(context: RunContext, state: RunState, message: str, sentence: str) -> RunEnded:
+    """Store how the run ended; the exception that says it to who carried it out."""
+    context.finish(state, message)
+    ended = RunEnded(sentence, run=context.run.id or 0, state=state.value, message=message)
+    if state is RunState.FAILED:
+        ended.facts["error"] = sentence
+    return ended
+
+
+def _how_to_resume(run: Run) -> str:
+    return f"'hedgerow run {run.id}' resumes it."
 
 
 def _sentence(error: Exception) -> str:

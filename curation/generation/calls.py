@@ -18,7 +18,7 @@ from curation.generation.request import GenerationRequest
 from curation.generation.wanted import WantedAnchor, wanted_anchors
 from curation.taxonomy import Role, VariantType
 from curation.types import list_types
-from db.errors import HedgerowError
+from db.errors import NothingToDo
 from db.models import (
     Anchor,
     AnchorRevision,
@@ -75,7 +75,7 @@ def plan_calls(session: Session, run_id: int, request: GenerationRequest) -> int
         How many there are.
 
     Raises:
-        HedgerowError: there is nothing to ask for.
+        NothingToDo: there is nothing to ask for.
     """
     types = list_types(session)
     total = 0
@@ -90,7 +90,7 @@ def plan_calls(session: Session, run_id: int, request: GenerationRequest) -> int
             session.execute(insert(ModelCall), rows)
             total += len(rows)
     if not total:
-        raise HedgerowError(
+        raise NothingToDo(
             "There is nothing to generate: every anchor of this selection has variants of these "
             "types; add anchors, or choose others."
         )

@@ -32,7 +32,7 @@ from curation.generation.prompts import JUDGE
 from curation.taxonomy import VariantType
 from curation.wording import current_wording
 from db.columns import JsonColumn
-from db.errors import HedgerowError
+from db.errors import NothingToDo
 from db.models import (
     Anchor,
     AnchorRevision,
@@ -57,7 +57,7 @@ def plan_judging(session: Session, run_id: int, request: JudgeRequest) -> int:
         How many there are.
 
     Raises:
-        HedgerowError: there is nothing to judge.
+        NothingToDo: there is nothing to judge.
     """
     wanted = _wanted(session, request).subquery()
     session.connection().execute(_insert(run_id, request, wanted))
@@ -65,7 +65,7 @@ def plan_judging(session: Session, run_id: int, request: JudgeRequest) -> int:
         select(func.count()).select_from(ModelCall).where(col(ModelCall.run_id) == run_id)
     ).scalar_one()
     if not total:
-        raise HedgerowError(
+        raise NothingToDo(
             "There is nothing to judge: this model has given its opinion on every variant of this "
             "selection; choose other variants."
         )

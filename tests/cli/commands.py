@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
 from sqlalchemy import Engine
 from typer.testing import CliRunner
 
@@ -27,6 +28,16 @@ def ask(*arguments: str) -> dict[str, Any]:
     assert result.stdout.count("\n") == 1
     answer: dict[str, Any] = json.loads(result.stdout)
     return answer
+
+
+def ended(*arguments: str) -> tuple[int, dict[str, Any]]:
+    """Run a command in this process with ``--json``: its exit code and its one JSON object."""
+    result = CliRunner().invoke(cli.app, [*arguments, "--json"])
+    lines = result.stdout.splitlines()
+    assert len(lines) == 1, (arguments, result.output)
+    answer = json.loads(lines[0], parse_constant=pytest.fail)
+    assert isinstance(answer, dict)
+    return result.exit_code, answer
 
 
 def said(*arguments: str) -> str:

@@ -1,9 +1,13 @@
 """What every command keeps to, for people and for scripts."""
 
+import json
+import math
 import re
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
+from enum import Enum
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +17,12 @@ from typer.core import TyperGroup
 from typer.testing import CliRunner
 
 import cli
-from tests.cli.commands import ask, complaint, process, said
+from cli.terminal import show
+from curation.project import open_project
+from db.engine import writing
+from db.settings import load_settings
+from tests.cli.commands import ask, complaint, ended, process, said
+from tests.factories import add_anchor
 
 ROOT = Path(__file__).parents[2]
 
@@ -69,10 +78,104 @@ def test_a_folder_without_a_project_is_left_empty(names: list[str], home: Path) 
     assert list(home.iterdir()) == []
 
 
-def test_the_process_tells_errors_by_exit_code_without_a_traceback() -> None:
+def test_the_process_says_errors_by_exit_code_without_a_traceback() -> None:
     result = process("status", "--json")
-    assert (result.returncode, result.stdout) == (1, "")
+    assert result.returncode == 1
+    assert json.loads(result.stdout) == {"error": result.stderr.strip()}
     assert result.stderr.count("\n") == 1
+
+
+def made_up(names: tuple[str, ...]) -> list[str]:
+    """The command with a value for all that it requires, most of which leads nowhere."""
+    group: Any = typer.main.get_command(cli.app)
+    context = typer.Context(group)
+    for name in names:
+        group = group.get_command(context, name)
+    arguments: list[str] = []
+    for parameter in group.params:
+        if not parameter.required:
+            continue
+        kind = parameter.type_descriptor.annotation
+        choices = list(kind) if isinstance(kind, type(Enum)) else []
+        value = str(choices[0]) if choices else VALUES.get(kind, "./nowhere")
+        is_option = parameter.param_type_name == "option"
+        arguments += [parameter.opts[0], value] if is_option else [value]
+    return [*names, *arguments]
+
+
+VALUES = {int: "7", float: "7"}
+
+SERVED = ("app",)
+"""Started as a process of its own: it would serve until it is ended."""
+
+WALKED = [names for names in commands() if names != SERVED]
+
+
+@pytest.mark.parametrize("names", WALKED, ids=" ".join)
+def test_every_command_prints_one_json_object_when_it_is_used_wrongly(
+    names: tuple[str, ...], home: Path
+) -> None:
+    code, answer = ended(*names, "--no-such-option")
+    assert code == 2 and answer["error"]
+    assert list(home.iterdir()) == []
+
+
+@pytest.mark.parametrize("names", WALKED, ids=" ".join)
+def test_every_command_prints_one_json_object_when_it_fails(
+    names: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HEDGEROW_DATABASE_URL", "postgresql://ann@127.0.0.1:1/none")
+    code, answer = ended(*made_up(names))
+    assert code in (1, 2) and answer["error"], answer
+
+
+@pytest.mark.parametrize("names", [n for n in WALKED if n != ("init",)], ids=" ".join)
+def test_every_command_prints_one_json_object_in_an_empty_project(
+    names: tuple[str, ...], opened_home: Path
+) -> None:
+    code, answer = ended(*made_up(names))
+    assert ("error" in answer) == (code != 0), answer
+
+
+def test_the_app_prints_one_json_object_when_its_port_is_taken() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = str(listener.getsockname()[1])
+        result = process("app", "--port", port, "--json")
+    assert result.returncode == 1
+    assert json.loads(result.stdout) == {"error": result.stderr.strip()}
+
+
+@pytest.mark.parametrize(
+    ("wrong", "code", "found"),
+    [
+        (KeyboardInterrupt(), 130, "Interrupted."),
+        (PermissionError(13, "Permission denied", "x.csv"), 1, "Permission denied: x.csv."),
+        (ZeroDivisionError("division by zero"), 1, "ZeroDivisionError: division by zero"),
+    ],
+)
+def test_whatever_goes_wrong_is_one_json_object(
+    wrong: BaseException, code: int, found: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(**how: bool) -> None:
+        raise wrong
+
+    monkeypatch.setattr("cli.project.open_home", fail)
+    assert ended("status") == (code, {"error": found})
+
+
+def test_a_figure_that_is_no_number_is_null_in_json(capsys: pytest.CaptureFixture[str]) -> None:
+    show({"cosines": [math.nan, {"score": -math.inf}], "n": 2}, True)
+    assert json.loads(capsys.readouterr().out, parse_constant=pytest.fail) == {
+        "cosines": [None, {"score": None}], "n": 2,
+    }  # fmt: skip
+
+
+def test_tables_in_a_pipe_do_not_wrap(opened_home: Path) -> None:
+    text = "The quick brown fox jumps over the lazy dog. " * 12
+    with writing(open_project(load_settings())) as session:
+        add_anchor(session, text.strip())
+    result = process("anchors", "list")
+    assert text.strip() in result.stdout
 
 
 def test_the_module_does_what_the_installed_command_does() -> None:

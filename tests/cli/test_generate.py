@@ -1,9 +1,13 @@
 """Generating on the command line: the estimate, a trial, the run, its resumption, the prompts."""
 
+import json
+import signal
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
+import cli
 from curation.generation.prices import set_price
 from curation.generation.request import Price
 from curation.generation.run import checked_request, request_generation
@@ -11,7 +15,7 @@ from curation.project import open_project
 from db.engine import writing
 from db.models import RunState, Source
 from db.settings import load_settings
-from tests.cli.commands import ask, complaint, said, stored_run
+from tests.cli.commands import ask, complaint, ended, said, stored_run
 from tests.factories import add_anchor
 from tests.generating import Serve
 
@@ -47,7 +51,41 @@ def test_a_trial_makes_the_dry_run_know_tokens_and_cost(serve_chat: Serve) -> No
     done = ask(*asked)
     assert done["calls"] == 12
     assert done["cost"] == pytest.approx(after["cost"], rel=0.1)
-    assert "nothing to generate" in complaint(*asked)
+
+
+def test_generating_when_nothing_is_left_to_do_succeeds(serve_chat: Serve) -> None:
+    address, server = serve_chat()
+    asked = ["generate", "--model", "fake", "--base-url", address]
+    ask(*asked)
+    calls, runs = len(server.asked), ask("status")["runs"]
+    assert "nothing to generate" in said(*asked)
+    assert "nothing to generate" in ask(*asked)["message"]
+    assert (len(server.asked), ask("status")["runs"]) == (calls, runs)
+
+
+def test_a_paused_run_prints_its_state_and_what_it_has_spent(serve_chat: Serve) -> None:
+    address, _ = serve_chat()
+    code, answer = ended(
+        "generate", "--model", "fake", "--base-url", address, "--max-calls", "4",
+        "--roles", "negation", "--concurrency", "2",
+    )  # fmt: skip
+    assert code == 1
+    assert (answer["run"], answer["state"]) == (1, "paused")
+    assert "Paused at the budget" in answer["message"] and "error" not in answer
+    assert (answer["done"], answer["open"], answer["calls"]) == (4, 5, 4) and answer["cost"] > 0
+
+
+def test_an_interrupted_run_says_how_it_is_resumed(serve_chat: Serve) -> None:
+    address, server = serve_chat(delay=0.05)
+    server.hear = lambda prompt: signal.raise_signal(signal.SIGINT)
+    generate = ["generate", "--model", "fake", "--base-url", address, "--concurrency", "1"]
+    result = CliRunner().invoke(cli.app, [*generate, "--json"])
+    answer = json.loads(result.stdout)
+    assert result.exit_code == 1
+    assert (answer["run"], answer["state"]) == (1, "interrupted")
+    assert "'hedgerow run 1' resumes it" in result.stderr
+    server.hear = lambda prompt: None
+    assert ask("run", "1")["state"] == "done"
 
 
 def test_a_run_that_paused_at_its_budget_is_resumed_by_its_number(serve_chat: Serve) -> None:

@@ -50,7 +50,7 @@ def test_a_few_are_judged_then_the_rest_and_the_costs_are_known(serve_chat: Serv
     after = ask(*asked, "--dry-run")
     assert after["variants"] == 5 and after["cost"] > 0
     assert "has judged 5 variants" in said(*asked)
-    assert "nothing to judge" in complaint(*asked)
+    assert "nothing to judge" in said(*asked)
     assert ask("status")["variants"]["verbal"]["pending"] == 1
 
 
