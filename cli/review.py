@@ -188,9 +188,14 @@ def _decide(
 
 @review_app.command("undo")
 def review_undo(reviewer: ReviewerName = "", as_json: AsJson = False) -> None:
-    """Take back a reviewer's latest action, bulk decisions included."""
+    """Take back the last thing a reviewer did: a decision, a bulk decision, an edit or a note."""
     settings, engine = open_home()
     with writing(engine) as session:
         undone = review.undo(session, reviewer_id=reviewer_id(session, settings, reviewer))
-    count = undone.decisions if undone else 0
-    show({"undone": count}, as_json, f"Took back {count} decisions.")
+        variant = session.get_one(Variant, undone.variant_id) if undone else None
+        result = {
+            "undone": undone.decisions or 1 if undone else 0,  # a note is one thing
+            "what": undone.done.value if undone else None,
+            "variant": variant.uid if variant else None,
+        }
+    show(result, as_json, str(undone) if undone else "There is nothing left to take back.")

@@ -1,15 +1,21 @@
-"""Notes on a variant: remarks of reviewers that decide nothing."""
+"""Notes on a variant: remarks of reviewers that decide nothing.
+
+A note that its writer has taken back stays stored, with a further row that says so; nothing here
+shows it but the history.
+"""
 
 from datetime import datetime
 from typing import NamedTuple
 
-from sqlalchemy import func, select
+from sqlalchemy import ColumnElement, func, select
 from sqlmodel import Session, col
 
 from curation.showing import MAX_NOTE
 from curation.text import canonical
+from db.columns import now
+from db.engine import insert_new
 from db.errors import HedgerowError
-from db.models import Note, Reviewer
+from db.models import Note, NoteRetraction, Reviewer
 
 
 class WrittenNote(NamedTuple):
@@ -18,6 +24,19 @@ class WrittenNote(NamedTuple):
     reviewer: str
     text: str
     created_at: datetime
+
+
+class OwnNote(NamedTuple):
+    """A note of the reviewer who asks."""
+
+    id: int
+    variant_id: int
+    at: datetime
+
+
+def is_kept() -> ColumnElement[bool]:
+    """SQL: the note has not been taken back."""
+    return ~select(NoteRetraction.note_id).where(col(NoteRetraction.note_id) == Note.id).exists()  # type: ignore[call-overload]
 
 
 def add_note(session: Session, variant_id: int, *, reviewer_id: int, text: str) -> Note:
@@ -43,10 +62,21 @@ def add_note(session: Session, variant_id: int, *, reviewer_id: int, text: str) 
 
 def notes(session: Session, variant_id: int) -> list[WrittenNote]:
     """The notes on a variant, the oldest first."""
+    return _written(session, variant_id, is_kept())
+
+
+def removed_notes(session: Session, variant_id: int) -> list[WrittenNote]:
+    """The notes on a variant that their writers have taken back, the oldest first."""
+    return _written(session, variant_id, ~is_kept())
+
+
+def _written(
+    session: Session, variant_id: int, condition: ColumnElement[bool]
+) -> list[WrittenNote]:
     query = (
         select(col(Reviewer.name), col(Note.text), col(Note.created_at))
         .join(Reviewer, col(Reviewer.id) == col(Note.reviewer_id))
-        .where(col(Note.variant_id) == variant_id)
+        .where(col(Note.variant_id) == variant_id, condition)
         .order_by(col(Note.id))
     )
     return [WrittenNote(*row) for row in session.execute(query)]
@@ -54,5 +84,22 @@ def notes(session: Session, variant_id: int) -> list[WrittenNote]:
 
 def count_notes(session: Session, variant_id: int) -> int:
     """How many notes a variant has."""
-    query = select(func.count()).select_from(Note).where(col(Note.variant_id) == variant_id)
-    return session.execute(query).scalar_one()
+    query = select(func.count()).select_from(Note)
+    return session.execute(query.where(col(Note.variant_id) == variant_id, is_kept())).scalar_one()
+
+
+def latest_note(session: Session, reviewer_id: int) -> OwnNote | None:
+    """The latest note of a reviewer that has not been taken back; None for none."""
+    query = (
+        select(col(Note.id), col(Note.variant_id), col(Note.created_at))
+        .where(col(Note.reviewer_id) == reviewer_id, is_kept())
+        .order_by(col(Note.id).desc())
+        .limit(1)
+    )
+    row = session.execute(query).first()
+    return None if row is None else OwnNote(*row)
+
+
+def retract_note(session: Session, note_id: int) -> None:
+    """Take a note back; one that another window has just taken back stays so."""
+    insert_new(session, NoteRetraction, [{"note_id": note_id, "retracted_at": now()}])

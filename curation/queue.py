@@ -16,6 +16,7 @@ from sqlmodel import Session, col
 from curation.decisions import chunks, counts_still
 from curation.history import stands
 from curation.measures import Flag
+from curation.notes import is_kept
 from curation.project import active_encoder_id
 from curation.wording import current_wording
 from db.models import (
@@ -189,7 +190,7 @@ def _card_query(session: Session) -> Select[Any]:
     notes = (
         select(func.count())
         .select_from(Note)
-        .where(col(Note.variant_id) == col(Variant.id))
+        .where(col(Note.variant_id) == col(Variant.id), is_kept())
         .scalar_subquery()
     )
     return (

@@ -1,8 +1,8 @@
 """The tables. What each row means is fixed in the vocabulary of docs/data_model.md.
 
-Decisions, opinions, notes, cue corrections and release items are append-only: triggers made by the
-migrations refuse to change or delete them. Texts are stored once; kept (derived) columns are named
-as such.
+Decisions, opinions, notes and what takes them back, cue corrections and release items are
+append-only: triggers made by the migrations refuse to change or delete them. Texts are stored once;
+kept (derived) columns are named as such.
 """
 
 from datetime import datetime
@@ -457,13 +457,22 @@ class OpinionLook(SQLModel, table=True):
 class Note(SQLModel, table=True):
     """A reviewer's remark on a variant that decides nothing; never changed afterwards."""
 
-    __table_args__ = (Index(None, "variant_id", "id"),)
+    __table_args__ = (Index(None, "variant_id", "id"), Index(None, "reviewer_id", "id"))
 
     id: int | None = Field(default=None, primary_key=True)
     variant_id: int = Field(foreign_key="variant.id")
     reviewer_id: int = Field(foreign_key="reviewer.id")
     text: str = Field(sa_type=Text)
     created_at: datetime = _created_at()
+
+
+class NoteRetraction(SQLModel, table=True):
+    """A note that its writer has taken back: it counts no longer, and only the history shows it."""
+
+    __tablename__ = "note_retraction"
+
+    note_id: int = Field(primary_key=True, foreign_key="note.id")
+    retracted_at: datetime = _created_at()
 
 
 class CueCorrection(SQLModel, table=True):

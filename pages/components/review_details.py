@@ -5,7 +5,7 @@ from sqlmodel import Session
 
 from curation.generation.overview import written_by
 from curation.history import PastDecision, history
-from curation.notes import WrittenNote, notes
+from curation.notes import WrittenNote, notes, removed_notes
 from curation.opinions import counting_judges
 from curation.queue import Card, family
 from db.engine import reading
@@ -24,6 +24,7 @@ def details(state: ReviewState, view: View) -> None:
     with reading(state.engine) as session:
         past = history(session, focus.variant.id or 0)
         written = notes(session, focus.variant.id or 0)
+        removed = removed_notes(session, focus.variant.id or 0)
         origin = _origin(session, focus, hidden=hidden)
         others = _siblings(session, focus)
         models = counting_judges(session, focus.variant.id or 0)
@@ -38,7 +39,7 @@ def details(state: ReviewState, view: View) -> None:
             _notes(state, written, hidden=hidden)
         with right:
             st.markdown("**History**")
-            _history(past, models, hidden=hidden)
+            _history(past, removed, models, hidden=hidden)
     if not state.by_family and others:
         markup.show(card.siblings(others, veiled))
 
@@ -67,16 +68,23 @@ def _notes(state: ReviewState, written: list[WrittenNote], *, hidden: bool) -> N
         st.text("Hidden until you have decided." if hidden else "No note yet; N adds one.")
 
 
-def _history(past: list[PastDecision], models: list[str], *, hidden: bool) -> None:
-    """What was decided; of a second opinion that counts, only that there is one."""
+def _history(
+    past: list[PastDecision], removed: list[WrittenNote], models: list[str], *, hidden: bool
+) -> None:
+    """What was decided, and that a note was taken back, but not what it said.
+
+    Of a second opinion that counts, only that there is one.
+    """
     if hidden:
         st.text("Hidden until you have decided.")
         return
-    for decision in past:
-        st.text(review_words.line(decision))
+    lines = [(decision.decided_at, review_words.line(decision)) for decision in past]
+    lines += [(note.created_at, review_words.removed_note(note)) for note in removed]
+    for _, line in sorted(lines, key=lambda entry: entry[0]):
+        st.text(line)
     for name in models:
         st.text(f"{name} counts, and has judged it; J shows how.")
-    if not past and not models:
+    if not lines and not models:
         st.text("No decision yet.")
 
 

@@ -3,7 +3,9 @@
 import time
 import uuid
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import NamedTuple
 
 from sqlmodel import Session
 
@@ -16,6 +18,7 @@ from curation.queue import count_second_looks
 from curation.review import Outcome, Shown, Undone
 from curation.taxonomy import VariantType, applicable_reason, reject_reason
 from curation.writing import write_variant
+from db.columns import now
 from db.engine import reading, writing
 from db.errors import HedgerowError
 from db.models import Status, Variant
@@ -28,6 +31,14 @@ MIN_SHOWN_SECONDS = 0.2
 Since it was drawn here; keys.js holds to the same for the time since it appeared in the browser.
 """
 
+
+class Skip(NamedTuple):
+    """A card that was left undecided, and when."""
+
+    variant_id: int
+    at: datetime
+
+
 _TYPING = (Panel.EDIT, Panel.REJECT, Panel.NOTE, Panel.WRITE)
 
 
@@ -38,11 +49,13 @@ class ReviewState(Place):
     Attributes:
         reason: the reject reason chosen for a rejection with a note.
         form_id: made anew whenever a panel opens; what it writes is written once.
+        skips: in the order of time; one taken into a selection since then is no longer skipped.
         retype_page: which of the types T offers, nine a page; any number, taken modulo the pages.
     """
 
     reason: str = "other"
     form_id: str = ""
+    skips: list[Skip] = field(default_factory=list)
     retype_page: int = 0
 
     @property
@@ -186,15 +199,33 @@ class ReviewState(Place):
             self._refuse(shown)
             return
         self.skipped.add(shown.variant_id)
+        self.skips.append(Skip(shown.variant_id, now()))
         self._move_on(shown)
-        self.say("Skipped; it stays as it was.")
+        self.say("Skipped; it stays as it was. Z takes it back.")
 
     # -- taking back -------------------------------------------------------------------
 
     def undo(self) -> None:
-        """Z: take back this reviewer's latest action, however long ago, and show its card."""
-        if not self.typing:
-            self._take_back(lambda session: review.undo(session, reviewer_id=self.reviewer_id))
+        """Z: take back the last thing this reviewer did, however long ago, and show its card.
+
+        What is stored may come from another window or an earlier day; skips are this window's.
+        """
+        if self.typing:
+            return
+        skip = next((s for s in reversed(self.skips) if s.variant_id in self.skipped), None)
+        after = skip and skip.at
+        undone = self._take_back(
+            lambda session: review.undo(session, reviewer_id=self.reviewer_id, after=after)
+        )
+        if undone or self.warn:
+            return
+        if skip is None:
+            self.say("There is nothing left to take back.")
+            return
+        self.skips.remove(skip)
+        self.skipped.discard(skip.variant_id)
+        self.pin(skip.variant_id)
+        self.say("Took back: skip.")
 
     def take_back(self, action_id: str) -> None:
         """Take back one of the last decisions, not the latest alone, and show its card."""
@@ -202,7 +233,9 @@ class ReviewState(Place):
             lambda session: review.retract_action(session, action_id, reviewer_id=self.reviewer_id)
         )
 
-    def _take_back(self, do: Callable[[Session], Undone | None]) -> None:
+    def _take_back(self, do: Callable[[Session], Undone | None]) -> bool:
+        """Whether anything was taken back; what went wrong is said."""
+        self.warn = False
         try:
             with writing(self.engine) as session:
                 undone = do(session)
@@ -211,16 +244,15 @@ class ReviewState(Place):
                 self.second_look_count = count_second_looks(session)
         except HedgerowError as error:
             self.say(str(error), warn=True)
-            return
+            return False
         if undone is None:
-            self.say("There is nothing left to take back.")
-            return
+            return False
         self.pace.undid(undone.action_id)
         self._stored(undone.changes)
         self.pin(undone.variant_id)
         self.skipped.discard(undone.variant_id)
-        more = f" and {undone.decisions - 1} more" if undone.decisions > 1 else ""
-        self.say(f"Took back: {undone.verdict}{more}.")
+        self.say(str(undone))
+        return True
 
     # -- writing -----------------------------------------------------------------------
 
@@ -233,7 +265,7 @@ class ReviewState(Place):
             self.say(str(error), warn=True)
             return
         self.panel = Panel.NONE
-        self.say("Noted; the variant is still to be decided.")
+        self.say("Noted; the variant is still to be decided. Z takes it back.")
 
     def write(self, shown: Shown, *, type_id: str, text: str, cue: str | None) -> None:
         """W: add a variant of one's own to the card's anchor."""

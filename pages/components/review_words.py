@@ -6,6 +6,7 @@ from sqlalchemy import Engine
 
 from curation.history import PastDecision, latest_of_each
 from curation.measures import Flag
+from curation.notes import WrittenNote
 from curation.review import Shown
 from curation.taxonomy import REJECT_REASONS
 from db.engine import reading
@@ -85,3 +86,8 @@ def line(decision: PastDecision) -> str:
     elif not decision.counts:
         parts.append("(on the anchor's earlier wording)")
     return " · ".join(part for part in parts if part)
+
+
+def removed_note(note: WrittenNote) -> str:
+    """A line of the history for a note that is gone."""
+    return f"{local(note.created_at):%Y-%m-%d %H:%M} · {note.reviewer} · note · (taken back)"

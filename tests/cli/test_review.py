@@ -91,9 +91,27 @@ def test_an_edit_is_taken_back_as_one(loaded_home: Path) -> None:
     answer = ask("review", "edit", uid, "--text", "It is not so.", "--reviewer", "Ann")
     assert answer["status"] == "superseded"
     assert len(answer["child"]) == 16
-    assert ask("review", "undo", "--reviewer", "Ann") == {"undone": 2}
+    undone = ask("review", "undo", "--reviewer", "Ann")
+    assert undone == {"undone": 2, "what": "edit", "variant": uid}
     assert uid in pending(loaded_home)
-    assert ask("review", "undo", "--reviewer", "Ann") == {"undone": 0}
+    nothing = {"undone": 0, "what": None, "variant": None}
+    assert ask("review", "undo", "--reviewer", "Ann") == nothing
+
+
+def test_undo_takes_back_the_last_thing_be_it_a_note(loaded_home: Path) -> None:
+    uid = pending(loaded_home)[0]
+    ask("review", "accept", uid, "--reviewer", "Ann")
+    assert ask("review", "note", uid, "By the way.", "--reviewer", "Ann")["notes"] == 1
+    assert re.fullmatch(
+        r"Note on “.+” removed\.", said("review", "undo", "--reviewer", "Ann").strip()
+    )
+    assert ask("review", "note", uid, "Again.", "--reviewer", "Ann")["notes"] == 1
+    undone = ask("review", "undo", "--reviewer", "Ann")
+    assert undone == {"undone": 1, "what": "note", "variant": uid}
+    assert uid not in pending(loaded_home)
+    assert said("review", "undo", "--reviewer", "Ann").strip() == "Took back: accept."
+    assert uid in pending(loaded_home)
+    assert "nothing left" in said("review", "undo", "--reviewer", "Ann")
 
 
 def test_a_variant_can_be_given_its_right_type(loaded_home: Path) -> None:
@@ -115,7 +133,7 @@ def test_a_dry_run_counts_what_the_real_one_decides(loaded_home: Path) -> None:
     after = ask("status")["variants"]
     moved = {name: row["accepted"] - before[name]["accepted"] for name, row in after.items()}
     assert {name: number for name, number in moved.items() if number} == done["types"]
-    assert ask("review", "undo", "--reviewer", "Ann") == {"undone": done["variants"]}
+    assert ask("review", "undo", "--reviewer", "Ann")["undone"] == done["variants"]
     assert ask("status")["variants"] == before
 
 

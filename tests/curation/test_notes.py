@@ -5,8 +5,13 @@ from sqlalchemy import Engine, text
 from sqlalchemy.exc import DBAPIError
 from sqlmodel import Session
 
-from curation.notes import add_note, count_notes, notes
+from curation import review
+from curation.notes import add_note, count_notes, notes, removed_notes
+from curation.queue import card
 from curation.showing import MAX_NOTE
+from curation.undo import Done
+from curation.writing import write_variant
+from db.columns import now
 from db.engine import reading, writing
 from db.errors import HedgerowError
 from db.models import Status, Variant
@@ -53,3 +58,80 @@ def test_notes_are_append_only(engine: Engine, ada: int, statement: str) -> None
         Session(engine.execution_options(writes=True)) as session,
     ):
         session.execute(text(statement))
+
+
+@pytest.mark.parametrize(
+    "statement", ["UPDATE note_retraction SET note_id = 1", "DELETE FROM note_retraction"]
+)
+def test_a_note_once_taken_back_stays_so(engine: Engine, ada: int, statement: str) -> None:
+    with writing(engine) as session:
+        add_note(session, 1, reviewer_id=ada, text="Gone.")
+        review.undo(session, reviewer_id=ada)
+    with (
+        pytest.raises(DBAPIError, match="append-only"),
+        Session(engine.execution_options(writes=True)) as session,
+    ):
+        session.execute(text(statement))
+
+
+def test_a_note_taken_back_is_gone_from_card_and_count_but_not_from_the_history(
+    engine: Engine, ada: int
+) -> None:
+    with writing(engine) as session:
+        bert = person(session, "Bert")
+        add_note(session, 1, reviewer_id=ada, text="Stays.")
+        add_note(session, 1, reviewer_id=ada, text="Goes.")
+        add_note(session, 1, reviewer_id=bert, text="Another's.")
+        undone = review.undo(session, reviewer_id=ada)
+        assert undone is not None and (undone.variant_id, undone.done) == (1, Done.NOTE)
+        assert str(undone) == f"Note on “{session.get_one(Variant, 1).text}” removed."
+    with reading(engine) as session:
+        assert [note.text for note in notes(session, 1)] == ["Stays.", "Another's."]
+        assert count_notes(session, 1) == card(session, 1).notes == 2
+        assert [(note.reviewer, note.text) for note in removed_notes(session, 1)] == [
+            ("Ada", "Goes.")
+        ]
+
+
+def test_undo_goes_back_through_notes_and_decisions_by_time(engine: Engine, ada: int) -> None:
+    done: list[str] = []
+    with writing(engine) as session:
+        review.accept(session, review.shown(session.get_one(Variant, 1)), reviewer_id=ada)
+        add_note(session, 2, reviewer_id=ada, text="First.")
+        review.edit(
+            session,
+            review.shown(session.get_one(Variant, 3)),
+            reviewer_id=ada,
+            text="It is unwell.",
+        )
+        add_note(session, 3, reviewer_id=ada, text="Second.")
+        card_ = review.shown(session.get_one(Variant, 4))
+        review.edit(session, card_, reviewer_id=ada, type_id="affixal")
+        hedge = review.shown(session.get_one(Variant, 5))
+        review.edit(session, hedge, reviewer_id=ada, cue="safe")
+        write_variant(
+            session, anchor_id=1, type_id="verbal", text="The bridge isn't safe.", reviewer_id=ada
+        )
+        review.reject_family(session, review.shown(session.get_one(Variant, 1)), reviewer_id=ada)
+    with writing(engine) as session:
+        while (undone := review.undo(session, reviewer_id=ada)) is not None:
+            done.append(str(undone))
+    assert done[0].startswith("Took back: reject and ")
+    assert done[1:] == [
+        "Took back: own variant.", "Took back: cue correction.", "Took back: retype.",
+        "Note on “The bridge is unsafe.” removed.", "Took back: edit.",
+        "Note on “No part of the bridge is safe.” removed.", "Took back: accept.",
+    ]  # fmt: skip
+    with reading(engine) as session:
+        assert session.get_one(Variant, 1).status == Status.PENDING
+
+
+def test_undo_leaves_what_was_done_before_a_moment(engine: Engine, ada: int) -> None:
+    with writing(engine) as session:
+        add_note(session, 1, reviewer_id=ada, text="Early.")
+        early = now()
+        assert review.undo(session, reviewer_id=ada, after=early) is None
+        review.accept(session, review.shown(session.get_one(Variant, 1)), reviewer_id=ada)
+        undone = review.undo(session, reviewer_id=ada, after=early)
+        assert undone is not None and undone.done is Done.ACCEPT
+        assert count_notes(session, 1) == 1

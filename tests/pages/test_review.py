@@ -11,6 +11,7 @@ from streamlit.testing.v1 import AppTest
 
 from curation import review
 from curation.anchors import correct_anchor
+from curation.notes import add_note
 from curation.own_types import add_type
 from db.engine import reading, writing
 from db.models import Variant
@@ -191,3 +192,17 @@ def test_types_beyond_the_ninth_have_a_digit_on_the_next_page(
     with reading(app_engine) as session:
         query = select(col(Variant.type_id)).where(col(Variant.parent_id) == ids[0])
         assert session.execute(query).scalar() == "own_type_3"
+
+
+def test_a_note_taken_back_is_told_in_the_history_without_its_text(
+    ids: list[int], app_engine: Engine
+) -> None:
+    with writing(app_engine) as session:
+        ada = person(session)
+        add_note(session, ids[0], reviewer_id=ada, text="A slip of the pen.")
+        review.undo(session, reviewer_id=ada)
+    app = opened(type="Verbal negation")
+    pressed(app, "g-").click().run()
+    texts = [text.value for text in app.text]
+    assert any(text.endswith("· Ada · note · (taken back)") for text in texts)
+    assert not any("slip" in text for text in texts)

@@ -11,7 +11,7 @@ from pages.components.review_place import Panel
 from pages.components.review_state import ReviewState
 from pages.components.review_words import TOO_EARLY
 from tests.databases import one_database
-from tests.pages.reviewing import draw, status
+from tests.pages.reviewing import colleague, draw, status
 
 pytestmark = one_database
 
@@ -277,3 +277,64 @@ def test_undoing_a_rejected_family_comes_back_to_its_card(state: ReviewState) ->
     draw(state)
     state.undo()
     assert draw(state).variant_id == card.variant_id
+
+
+def test_undo_after_a_note_takes_the_note_back_and_not_the_decision(state: ReviewState) -> None:
+    first = draw(state)
+    state.accept(first)
+    second = draw(state)
+    state.note(second, "Ask Bert.")
+    state.accept(draw(state))
+    state.undo()
+    state.undo()
+    assert state.message == "Note on “The bridge is not safe.” removed."
+    assert status(state, first.variant_id) == Status.ACCEPTED
+    assert draw(state).variant_id == second.variant_id
+    with reading(state.engine) as session:
+        assert notes(session, second.variant_id) == []
+    state.undo()
+    assert status(state, first.variant_id) == Status.PENDING
+
+
+def test_undo_after_a_skip_brings_the_card_back_and_not_the_decision(state: ReviewState) -> None:
+    first = draw(state)
+    state.accept(first)
+    second, third = (skip(state) for _ in range(2))
+    state.undo()
+    assert (draw(state).variant_id, state.message) == (third, "Took back: skip.")
+    state.undo()
+    assert draw(state).variant_id == second
+    assert not state.skipped
+    assert status(state, first.variant_id) == Status.ACCEPTED
+    state.undo()
+    assert state.message == "Took back: accept."
+    state.undo()
+    assert state.message == "There is nothing left to take back."
+
+
+def skip(state: ReviewState) -> int:
+    card = draw(state)
+    state.skip(card)
+    return card.variant_id
+
+
+def test_a_decision_in_another_window_is_undone_before_an_earlier_skip(state: ReviewState) -> None:
+    skipped = skip(state)
+    other = colleague(state, "Ada")
+    card = draw(other)
+    other.accept(card)
+    state.undo()
+    assert state.message == "Took back: accept."
+    state.undo()
+    assert draw(state).variant_id == skipped
+
+
+def test_undo_after_a_reload_takes_back_what_was_stored_last(state: ReviewState) -> None:
+    """A skip is not stored: a new window knows nothing of it."""
+    card = draw(state)
+    state.accept(card)
+    skip(state)
+    reloaded = colleague(state, "Ada")
+    reloaded.undo()
+    assert reloaded.message == "Took back: accept."
+    assert draw(reloaded).variant_id == card.variant_id
