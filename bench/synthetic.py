@@ -98,6 +98,7 @@ def _variants(source_id: int, *, decided: float) -> Iterator[tuple[dict[str, Any
                 "text": wording, "cue": entry["cue"] if isinstance(entry, dict) else None,
                 "random_key": bucket(own, salt=RANDOM_SALT), "hardness": bucket(own, salt="h"),
                 "suspicion": bucket(own, salt="s"), "status": status,
+                "model_only": status is Status.ACCEPTED,
                 "run_id": 1 + position % RUNS, "provider": "openai",
                 "model": f"model-{position % 2}",
             }  # fmt: skip

@@ -133,9 +133,9 @@ def apply_switch(session: Session, plan: Plan) -> int:
         session.connection().execute(
             update(Variant)
             .where(col(Variant.id) == bindparam("variant"))
-            .values(status=bindparam("new_status"), second_look=bindparam("new_second_look")),
+            .values({name: bindparam(f"new_{name}") for name in Standing._fields}),
             [
-                {"variant": key, "new_status": now.status, "new_second_look": now.second_look}
+                {"variant": key} | {f"new_{name}": value for name, value in now._asdict().items()}
                 for key, now in sorted(changes.items())
             ],
         )
@@ -180,7 +180,7 @@ def _versions(session: Session, reviewer_id: int, *, lock: bool = False) -> dict
 
 
 def _kept(session: Session, ids: list[int]) -> dict[int, Standing]:
-    query = select(col(Variant.id), col(Variant.status), col(Variant.second_look)).where(
-        col(Variant.id).in_(ids)
-    )
+    query = select(
+        col(Variant.id), col(Variant.status), col(Variant.second_look), col(Variant.model_only)
+    ).where(col(Variant.id).in_(ids))
     return {key or 0: Standing(*rest) for key, *rest in session.execute(query)}

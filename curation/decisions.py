@@ -17,12 +17,19 @@ _Id = TypeVar("_Id", int, str)
 
 
 class StatusChange(NamedTuple):
-    """A variant whose kept status was brought up to date; ``before`` is None for a new one."""
+    """A variant whose kept status was brought up to date; ``before`` is None for a new one.
+
+    Attributes:
+        second_look: 1 if it needs a second look now, -1 if it no longer does, else 0.
+        model_only: the same for being accepted by models alone.
+    """
 
     variant_id: int
     type_id: str
     before: Status | None
     after: Status
+    second_look: int = 0
+    model_only: int = 0
 
 
 def counts_still() -> ColumnElement[bool]:
@@ -68,23 +75,31 @@ def bulk_store_decisions(session: Session, rows: Sequence[dict[str, Any]]) -> li
 def refresh_status(session: Session, variant_ids: Iterable[int]) -> list[StatusChange]:
     """Recompute what these variants' decisions add up to; their version grows by one.
 
-    Kept on the variant are its status and whether it needs a second look. The rows are locked
-    first, so that of two writers the later one counts both decisions.
+    Kept on the variant is its whole ``Standing``. The rows are locked first, so that of two writers
+    the later one counts both decisions.
     """
     changes: list[StatusChange] = []
     for ids in chunks(variant_ids):
         before = {
-            variant_id: (type_id, status)
-            for variant_id, type_id, status in session.execute(
-                select(col(Variant.id), col(Variant.type_id), col(Variant.status))
+            variant_id or 0: (type_id, Standing(*standing))
+            for variant_id, type_id, *standing in session.execute(
+                select(
+                    col(Variant.id), col(Variant.type_id), col(Variant.status),
+                    col(Variant.second_look), col(Variant.model_only),
+                )
                 .where(col(Variant.id).in_(ids))
                 .order_by(col(Variant.id))
                 .with_for_update(key_share=True)
             )
-        }
+        }  # fmt: skip
         standings = compute_standing(session, list(before))
-        for variant_id, (type_id, status) in before.items():
-            changes.append(StatusChange(variant_id, type_id, status, standings[variant_id].status))
+        for variant_id, (type_id, old) in before.items():
+            new = standings[variant_id]
+            second_look = new.second_look - old.second_look
+            model_only = new.model_only - old.model_only
+            changes.append(
+                StatusChange(variant_id, type_id, old.status, new.status, second_look, model_only)
+            )
         _keep(session, standings)
     forget_kept(session)
     return changes
@@ -100,8 +115,7 @@ def _keep(session: Session, standings: Mapping[int, Standing]) -> None:
             update(Variant)
             .where(col(Variant.id).in_(ids))
             .values(
-                status=standing.status,
-                second_look=standing.second_look,
+                **standing._asdict(),
                 version=Variant.version + 1,
             )
         )
@@ -111,7 +125,7 @@ def forget_kept(session: Session) -> None:
     """Have what the session holds of variants read again; it was changed past it."""
     for row in list(session.identity_map.values()):
         if isinstance(row, Variant):
-            session.expire(row, ["status", "second_look", "version", "since_version"])
+            session.expire(row, [*Standing._fields, "version", "since_version"])
 
 
 def compute_standing(

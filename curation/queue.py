@@ -1,7 +1,8 @@
 """Which variant comes next, and everything that its card shows.
 
-Every order is served by an index over the pending variants of a type: the database is asked for one
-row.
+An index over the variants of a type serves every order of what is pending and of what only models
+have accepted: the database is asked for one row. Conflicts and second looks are few; those of a
+type are sorted.
 """
 
 from collections.abc import Collection, Iterable, Sequence
@@ -33,6 +34,15 @@ from db.models import (
     Variant,
     VariantCosine,
 )
+
+
+class Queue(StrEnum):
+    """What is to be reviewed; each can be narrowed to a type."""
+
+    PENDING = "pending"
+    CONFLICT = "conflict"
+    MODEL_ONLY = "model-only"
+    SECOND_LOOK = "second-look"
 
 
 class Order(StrEnum):
@@ -78,8 +88,18 @@ class Card:
         return variant.id != focus.variant.id and variant.status != Status.SUPERSEDED and is_seen
 
 
-# Written out, not bound: a partial index serves only a query that is seen to ask for its rows.
-_PENDING = and_(col(Variant.status) == literal_column("'pending'"), col(Variant.retired).is_(False))
+def _in_queue(session: Session, queue: Queue) -> ColumnElement[bool]:
+    """SQL: the variant is in this queue, whatever its type.
+
+    Written out, not bound, and as the indexes are: a partial index serves only a query that is
+    seen to ask for its rows.
+    """
+    in_use = col(Variant.retired).is_(False)
+    if queue in (Queue.PENDING, Queue.CONFLICT):
+        return and_(col(Variant.status) == literal_column(f"'{queue.value}'"), in_use)
+    marked = col(Variant.model_only if queue is Queue.MODEL_ONLY else Variant.second_look)
+    is_postgresql = session.get_bind().dialect.name == "postgresql"
+    return and_(marked.is_(True) if is_postgresql else marked.is_not(False), in_use)
 
 
 def _keys(order: Order) -> tuple[ColumnElement[Any], ...]:
@@ -111,10 +131,11 @@ def next_variant(
     session: Session,
     *,
     type_ids: Sequence[str],
+    queue: Queue = Queue.PENDING,
     order: Order = Order.OLDEST,
     skipped: Collection[int] = (),
 ) -> Variant | None:
-    """The first pending variant of the queue, or None when it is empty.
+    """The first variant of the queue, or None when it is empty.
 
     Args:
         type_ids: the types to review; the queue of several is merged from theirs.
@@ -122,38 +143,37 @@ def next_variant(
     """
     heads: list[Variant] = []
     for type_id in type_ids:
-        query = select(Variant).where(_PENDING, col(Variant.type_id) == type_id)
+        query = _head(session, type_id, queue, order)
         if skipped:
             query = query.where(col(Variant.id).not_in(list(skipped)))
-        head = session.execute(query.order_by(*_keys(order)).limit(1)).scalar()
+        head = session.execute(query).scalar()
         if head is not None:
             heads.append(head)
     return min(heads, key=lambda variant: _sort_key(variant, order), default=None)
 
 
-def _second_looks(session: Session) -> ColumnElement[bool]:
-    """SQL: pending since its anchor was corrected; written as the index of these is."""
-    is_postgresql = session.get_bind().dialect.name == "postgresql"
-    marked = col(Variant.second_look)
-    return and_(
-        marked.is_(True) if is_postgresql else marked.is_not(False), col(Variant.retired).is_(False)
-    )
+def _head(session: Session, type_id: str, queue: Queue, order: Order) -> Select[Any]:
+    query = select(Variant).where(_in_queue(session, queue), col(Variant.type_id) == type_id)
+    return query.order_by(*_keys(order)).limit(1)
 
 
-def count_second_looks(session: Session) -> int:
-    """Variants that are pending because their anchor was corrected."""
-    query = select(func.count()).select_from(Variant).where(_second_looks(session))
-    return session.execute(query).scalar_one()
+def count_left(session: Session, queue: Queue) -> dict[str, int]:
+    """Variants in a queue by type; a type without any may be missing."""
+    query = select(col(Variant.type_id), func.count()).where(_in_queue(session, queue))
+    return dict(session.execute(query.group_by(col(Variant.type_id))).all())
 
 
-def next_second_look(session: Session, *, skipped: Collection[int] = ()) -> int | None:
-    """The first variant, type by type, that is pending because its anchor was corrected."""
-    query = select(col(Variant.id)).where(_second_looks(session))
-    if skipped:
-        query = query.where(col(Variant.id).not_in(list(skipped)))
-    return session.execute(
-        query.order_by(col(Variant.type_id), col(Variant.id)).limit(1)
-    ).scalar_one_or_none()
+def count_among(
+    session: Session, variant_ids: Iterable[int], queue: Queue, *, type_ids: Sequence[str]
+) -> int:
+    """How many of these variants are in a queue of these types."""
+    found = 0
+    for ids in chunks(variant_ids):
+        query = select(func.count()).where(
+            col(Variant.id).in_(ids), col(Variant.type_id).in_(type_ids), _in_queue(session, queue)
+        )
+        found += session.execute(query).scalar_one()
+    return found
 
 
 def awaiting_a_person(session: Session, variant_ids: Iterable[int]) -> set[int]:

@@ -35,10 +35,12 @@ class Standing(NamedTuple):
 
     Attributes:
         second_look: it is pending only because its anchor was corrected after it was decided.
+        model_only: it is accepted, and no person's verdict stands on it.
     """
 
     status: Status
     second_look: bool
+    model_only: bool = False
 
 
 _STATUS_OF = {
@@ -79,9 +81,11 @@ def standing_of(
         births: as in ``status_of``.
         since_version: the version that the latest correction of the anchor gave the variant.
     """
-    now = status_of(fresh(votes, since_version))
+    counted = fresh(votes, since_version)
+    now = status_of(counted)
     if now is not Status.PENDING:
-        return Standing(now, False)
+        by_a_person = any(vote.is_person for vote in live(counted))
+        return Standing(now, False, now is Status.ACCEPTED and not by_a_person)
     ever = status_of(votes, births=births)
     if ever in (Status.PENDING, Status.SUPERSEDED):
         return Standing(ever, False)

@@ -99,6 +99,17 @@ def _queue_index(order: str) -> Index:
     )
 
 
+def _model_only_index(*order: str) -> Index:
+    """Serves the queue of what only models have accepted of a type, in one order."""
+    return Index(
+        f"ix_variant_model_only_{order[0]}",
+        "type_id",
+        *order,
+        sqlite_where=text("model_only IS NOT 0 AND retired IS 0"),
+        postgresql_where=text("model_only IS true AND retired IS false"),
+    )
+
+
 def _index_where_set(table: str, column: str) -> Index:
     """An index of a column that is empty in most rows, over the others."""
     where = text(f"{column} IS NOT NULL")
@@ -337,10 +348,11 @@ class Answer(SQLModel, table=True):
 class Variant(SQLModel, table=True):
     """One sentence of one type for one anchor, and where it came from.
 
-    ``status``, ``retired``, ``second_look``, ``hardness``, ``suspicion`` and ``doubt`` are kept for
-    the queues; ``version`` grows by one with every change of its decisions. ``hardness`` is 0 until
-    the cosine is known, ``doubt`` until a model has given its opinion; ``random_key`` lies in
-    [0, 1).
+    ``status``, ``retired``, ``second_look``, ``model_only``, ``hardness``, ``suspicion`` and
+    ``doubt`` are kept for the queues; ``version`` grows by one with every change of its decisions.
+    ``model_only`` is true while it is accepted and no person's verdict stands on it. ``hardness``
+    is 0 until the cosine is known, ``doubt`` until a model has given its opinion; ``random_key`` is
+    in [0, 1).
 
     ``anchor_revision`` says which wording of the anchor it was made for; it is always shown,
     measured and released beside the anchor's current wording. When the anchor is corrected,
@@ -358,6 +370,11 @@ class Variant(SQLModel, table=True):
         _queue_index("hardness"),
         _queue_index("random_key"),
         _queue_index("doubt"),
+        _model_only_index("id"),
+        _model_only_index("suspicion", "id"),
+        _model_only_index("hardness", "id"),
+        _model_only_index("random_key", "id"),
+        _model_only_index("doubt", "id"),
         _SECOND_LOOKS,
         Index(None, "anchor_id", "type_id"),
         Index(None, "parent_id"),
@@ -384,6 +401,7 @@ class Variant(SQLModel, table=True):
     status: Status = Field(default=Status.PENDING, sa_type=enum_column(Status))
     retired: bool = False
     second_look: bool = Field(default=False, sa_column_kwargs=_FALSE)
+    model_only: bool = Field(default=False, sa_column_kwargs=_FALSE)
     hardness: float = 0.0
     suspicion: float = 0.0
     random_key: float = 0.0

@@ -5,6 +5,7 @@ from collections.abc import Callable
 import streamlit as st
 
 from curation.history import actions_since
+from curation.queue import Queue
 from db.engine import reading
 from pages.components import frame, markup, project, review_queue, signin
 from pages.components.clock import midnight
@@ -22,14 +23,14 @@ def _state(reviewer_id: int) -> ReviewState:
     if state is None or state.reviewer_id != reviewer_id:
         state = ReviewState(engine=project.engine(), reviewer_id=reviewer_id, types=project.types())
         state.recount()
-        state.type_id = state.first_pending_type()
+        state.type_id = state.first_type(Queue.PENDING)
         state.guide = st.context.cookies.get(_GUIDE_COOKIE) != "hidden"
         with reading(state.engine) as session:
             state.pace.actions = actions_since(session, reviewer_id, midnight())
         st.session_state["review"] = state
     elif not state.counts:  # nothing was there; by now something may be
         state.recount()
-        state.type_id = state.first_pending_type()
+        state.type_id = state.first_type(Queue.PENDING)
     _follow_taxonomy(state)
     return state
 
@@ -41,7 +42,7 @@ def _follow_taxonomy(state: ReviewState) -> None:
     if ids != {entry.id for entry in before}:
         state.recount()
     if state.type_id not in {None, *ids}:
-        state.type_id = state.first_pending_type()
+        state.type_id = state.first_type(Queue.PENDING)
         state.restart()
 
 
@@ -84,7 +85,7 @@ if (me := signin.reviewer_id()) is None:
 current = _state(me)
 _follow(SELECTION, lambda name: _pick(current, name))
 _keep_blind(current)
-review_queue.follow_next_type()
+review_queue.follow_choice()
 review_queue.controls(current)
 _follow("variant", current.open_link)  # last: another queue begins at its head
 above = st.container()  # filled when the desk is drawn, and it is known what its tools say

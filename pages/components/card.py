@@ -252,19 +252,35 @@ def told(text: str) -> Markup:
     return Markup('<div class="hg-told">{}</div>').format(text)
 
 
-def progress(rows: Sequence[tuple[str, int, int, bool]]) -> Markup:
-    """A thin bar a type: (label, pending, total, whether it is the one under review)."""
-    bars = [
-        Markup(
-            '<div class="{}"><div>{}</div><div>{:,} left of {:,}</div>'
-            '<div class="hg-bar"><i style="width:{:.1f}%"></i></div></div>'
-        ).format(
+def progress(rows: Sequence[tuple[str, int, int | None, bool]]) -> Markup:
+    """What is left of each type: (label, left, of how many, whether it is under review).
+
+    A thin bar shows the share that is done, where it is known of how many.
+    """
+    parts = [
+        Markup('<div class="{}"><div>{}</div><div>{:,} left{}</div>{}</div>').format(
             "hg-current" if current else "",
             label,
             left,
-            total,
-            100 * (total - left) / max(total, 1),
+            "" if total is None else f" of {total:,}",
+            _NOTHING if total is None else _bar((total - left) / max(total, 1)),
         )
         for label, left, total, current in rows
     ]
-    return Markup('<div class="hg-progress">{}</div>').format(join(bars))
+    return Markup('<div class="hg-progress">{}</div>').format(join(parts))
+
+
+def _bar(share: float) -> Markup:
+    return Markup('<div class="hg-bar"><i style="width:{:.1f}%"></i></div>').format(100 * share)
+
+
+def left(numbers: Sequence[int]) -> Markup:
+    """What is left in each queue, for the style sheet to put behind the labels of the choice.
+
+    The choice itself is not drawn with every card; the numbers are.
+    """
+    values = join(
+        Markup('--hg-left-{}:"{:,}";').format(position, number)
+        for position, number in enumerate(numbers, start=1)
+    )
+    return Markup("<style>:root{{{}}}</style>").format(values)

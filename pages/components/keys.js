@@ -100,13 +100,13 @@ if (!window.hedgerowKeys) {
     else if (document.querySelector(".st-key-reasons-note")) press('[class*="st-key-x-"]');
   });
 
-  // Q, O and V choose the next type, order or view, with Shift the one before: no mouse is needed.
-  const choices = { q: "type", o: "order", v: "view" };
+  // U, Q, O and V choose the next queue, type, order or view, with Shift the one before.
+  const choices = { u: "queue", q: "type", o: "order", v: "view" };
   window.addEventListener("keydown", (event) => {
     const row = choices[event.key.toLowerCase()];
     if (!row || event.ctrlKey || event.metaKey || event.altKey) return;
     if (isTextBox(event.target) || typingPanel()) return;
-    const buttons = [...document.querySelectorAll(`.st-key-queue .st-key-${row} button`)];
+    const buttons = [...document.querySelectorAll(`.st-key-controls .st-key-${row} button`)];
     const now = buttons.findIndex((button) => button.dataset.selected === "true");
     if (now < 0) return;
     const step = event.shiftKey ? -1 : 1;
@@ -115,7 +115,7 @@ if (!window.hedgerowKeys) {
 
   // A choice made with the mouse keeps no focus, so that arrows and letters go to the card again.
   window.addEventListener("click", (event) => {
-    const queue = event.target instanceof Element && event.target.closest(".st-key-queue");
+    const queue = event.target instanceof Element && event.target.closest(".st-key-controls");
     if (queue && event.detail > 0) setTimeout(() => document.activeElement?.blur(), 0);
   });
 

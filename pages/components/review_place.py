@@ -4,6 +4,7 @@ No widgets here, and nothing is stored: what the keys do is in ``review_state``.
 """
 
 import time
+from collections import Counter
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -20,10 +21,12 @@ from curation.project import THRESHOLD, get_setting
 from curation.queue import (
     Card,
     Order,
+    Queue,
+    awaiting_a_person,
     card,
-    count_second_looks,
+    count_among,
+    count_left,
     family,
-    next_second_look,
     next_variant,
     status_counts,
 )
@@ -72,8 +75,8 @@ class Place:
     """Where a reviewer is, between two key presses.
 
     Attributes:
-        type_id: the type whose queue it is; None for all.
-        second_looks: go through what is pending because its anchor was corrected.
+        queue: what is gone through.
+        type_id: the type that it is narrowed to; None for all.
         selection: go through these instead of a queue.
         blind: hide diagnostics and other people's verdicts until one has decided oneself.
         guide: show the guideline beside the card.
@@ -92,7 +95,7 @@ class Place:
     reviewer_id: int
     types: list[VariantType]
     type_id: str | None = None
-    second_looks: bool = False
+    queue: Queue = Queue.PENDING
     selection: Selection | None = None
     order: Order = Order.OLDEST
     by_family: bool = False
@@ -108,7 +111,7 @@ class Place:
     message: str = ""
     warn: bool = False
     counts: dict[str, dict[Status, int]] = field(default_factory=dict)
-    second_look_count: int = 0
+    left: dict[Queue, Counter[str]] = field(default_factory=dict)
     threshold: int = LEVENSHTEIN_THRESHOLD
     reviewer_name: str = ""
     pace: Pace = field(default_factory=Pace)
@@ -123,22 +126,39 @@ class Place:
         """Read the counts from the database; between two key presses they are kept in step."""
         with reading(self.engine) as session:
             self.counts = status_counts(session)
-            self.second_look_count = count_second_looks(session)
+            self.left = {queue: Counter(count_left(session, queue)) for queue in Queue}
             self.threshold = int(get_setting(session, THRESHOLD))
             self.reviewer_name = session.get_one(Reviewer, self.reviewer_id).name
 
     def pending(self, type_id: str) -> int:
         """Pending variants of a type."""
-        return self.counts.get(type_id, {}).get(Status.PENDING, 0)
+        return self.left_in(Queue.PENDING, type_id)
+
+    def left_in(self, queue: Queue, type_id: str | None = None) -> int:
+        """Variants in a queue, of one type or of all that are in use."""
+        left = self.left.get(queue, Counter())
+        return sum(left[entry.id] for entry in self.types if type_id in (None, entry.id))
 
     @property
     def in_queue(self) -> bool:
-        """Whether what comes next follows the order of a type's queue."""
-        return self.selection is None and not self.second_looks
+        """Whether what comes next follows the order of a queue."""
+        return self.selection is None
 
-    def first_pending_type(self) -> str | None:
-        """The first type, in the taxonomy's order, with something to review."""
-        return next((entry.id for entry in self.types if self.pending(entry.id)), None)
+    @property
+    def type_ids(self) -> list[str]:
+        """The types under review."""
+        return [self.type_id] if self.type_id else [entry.id for entry in self.types]
+
+    def count_skipped(self) -> int:
+        """How many of the skipped variants are what is left here."""
+        with reading(self.engine) as session:
+            if self.selection is not None:
+                return len(awaiting_a_person(session, self.skipped & set(self.selection.ids)))
+            return count_among(session, self.skipped, self.queue, type_ids=self.type_ids)
+
+    def first_type(self, queue: Queue) -> str | None:
+        """The first type, in the taxonomy's order, with something in this queue."""
+        return next((e.id for e in self.types if self.left_in(queue, e.id)), None)
 
     # -- what to draw ------------------------------------------------------------------
 
@@ -173,11 +193,10 @@ class Place:
     def _next(self, session: Session) -> int | None:
         if self.selection is not None:
             return self.selection.next(session, self.skipped)
-        if self.second_looks:
-            return next_second_look(session, skipped=self.skipped)
-        type_ids = [self.type_id] if self.type_id else [entry.id for entry in self.types]
         order = self.order if not self.blind or self.order in BLIND_ORDERS else Order.RANDOM
-        variant = next_variant(session, type_ids=type_ids, order=order, skipped=self.skipped)
+        variant = next_variant(
+            session, type_ids=self.type_ids, queue=self.queue, order=order, skipped=self.skipped
+        )
         return None if variant is None else variant.id
 
     def _show(self, variants: tuple[Variant, ...], hidden: frozenset[int]) -> None:
@@ -201,11 +220,11 @@ class Place:
 
     # -- going somewhere ---------------------------------------------------------------
 
-    def go_to(self, *, type_id: str | None, second_looks: bool, order: Order, family: bool) -> None:
+    def go_to(self, *, queue: Queue, type_id: str | None, order: Order, family: bool) -> None:
         """Take this queue; where it is another one than before, begin at its head."""
-        wanted = (type_id, second_looks, order, family)
-        if wanted != (self.type_id, self.second_looks, self.order, self.by_family):
-            self.type_id, self.second_looks, self.order, self.by_family = wanted
+        wanted = (queue, type_id, order, family)
+        if wanted != (self.queue, self.type_id, self.order, self.by_family):
+            self.queue, self.type_id, self.order, self.by_family = wanted
             if self.focus_id is not None:  # else nothing was shown yet, and what is said stays
                 self.restart()
 
@@ -266,9 +285,15 @@ class Place:
         self.focus_id = next((number for number in onwards if number in rest), None)
 
     def _count(self, changes: tuple[StatusChange, ...]) -> None:
+        """Keep the counts in step."""
         for change in changes:
+            self.left[Queue.SECOND_LOOK][change.type_id] += change.second_look
+            self.left[Queue.MODEL_ONLY][change.type_id] += change.model_only
             if change.before is change.after:
                 continue
+            for queue in (Queue.PENDING, Queue.CONFLICT):
+                entered = (change.after.value == queue) - (change.before == Status(queue.value))
+                self.left[queue][change.type_id] += entered
             numbers = self.counts.setdefault(change.type_id, dict.fromkeys(Status, 0))
             if change.before is not None:
                 numbers[change.before] = max(0, numbers.get(change.before, 0) - 1)

@@ -1,11 +1,11 @@
-"""What the review page goes through: type, order and view, or a selection made elsewhere."""
+"""What the review page goes through: queue, type, order and view, or a selection made elsewhere."""
 
 from typing import Any
 
 import streamlit as st
 
 from curation.opinions import has_opinions
-from curation.queue import Order
+from curation.queue import Order, Queue
 from db.engine import reading
 from pages.components import card, markup, no_variants
 from pages.components.label import plain
@@ -13,6 +13,18 @@ from pages.components.review_place import BLIND_ORDERS
 from pages.components.review_selection import SELECTION
 from pages.components.review_state import ReviewState
 
+QUEUES = {
+    Queue.PENDING: "Pending",
+    Queue.CONFLICT: "In conflict",
+    Queue.MODEL_ONLY: "Accepted by a model only",
+    Queue.SECOND_LOOK: "Second look",
+}
+_NOTHING_LEFT = {
+    Queue.PENDING: "Nothing is pending: every variant has been decided",
+    Queue.CONFLICT: "No variant is in conflict",
+    Queue.MODEL_ONLY: "A person has decided on everything that models accepted",
+    Queue.SECOND_LOOK: "No variant needs a second look",
+}
 ORDERS = {
     Order.OLDEST: "Oldest",
     Order.SUSPICIOUS: "Most suspicious",
@@ -22,43 +34,68 @@ ORDERS = {
 }
 CARD, FAMILY = "card", "family"
 VIEWS = {CARD: "One card", FAMILY: "Family"}
-ALL, SECOND_LOOK = "all", "second-look"
-_SECOND_LOOK = "Second look"
+ALL = "all"
+_ALL_TYPES = "All types"
+
+
+def page_link(queue: Queue, label: str, **more: Any) -> None:
+    """A link to the review page that opens this queue with all types."""
+    address = {"queue": QUEUES[queue], "type": _ALL_TYPES}
+    st.page_link("pages/review.py", label=label, query_params=address, **more)
 
 
 def controls(state: ReviewState) -> None:
-    """What is in the queue, and in which order. No text boxes: they would swallow the keys.
+    """What is gone through, and in which order. No text boxes: they would swallow the keys.
 
-    The keys Q, O and V choose the next entry of each row (see keys.js). The address keeps what is
-    chosen, so that a reload comes back to it.
+    The keys U, Q, O and V choose the next entry of each row (see keys.js). The address keeps what
+    is chosen, so that a reload comes back to it.
     """
     with reading(state.engine) as session:
         state.has_opinions = has_opinions(session)
-    asked = st.query_params.get("type", "") if "type" not in st.session_state else ""
-    with st.container(horizontal=True, vertical_alignment="center", key="queue"):
+    _complete_address()
+    with st.container(horizontal=True, vertical_alignment="center", key="controls"):
         if state.selection is None:
-            chosen, order = _type(state), _order(state)
+            queue, chosen, order = _queue(state), _type(state), _order(state)
         else:
-            chosen, order = state.type_id or ALL, state.order
+            queue, chosen, order = state.queue, state.type_id or ALL, state.order
             _selection(state)
         view = _choice("View", VIEWS, key="view", value=CARD,
                        help="Family: an anchor with all its variants together. (V)")  # fmt: skip
-    if asked.startswith(_SECOND_LOOK) and chosen != SECOND_LOOK and state.second_look_count:
-        # The address has the label, whose number was another one when it was written.
-        _choose_type(SECOND_LOOK)
     state.go_to(
-        type_id=None if chosen in (ALL, SECOND_LOOK) else chosen,
-        second_looks=chosen == SECOND_LOOK,
+        queue=Queue(queue),
+        type_id=None if chosen == ALL else chosen,
         order=Order(order),
         family=view == FAMILY,
     )
 
 
+def _complete_address() -> None:
+    """Second looks used to be a type, with their number in its name; a queue has all types."""
+    if "queue" in st.session_state:
+        return
+    asked = st.query_params.get("type", "")
+    if asked.startswith(QUEUES[Queue.SECOND_LOOK]):
+        st.session_state["queue"] = Queue.SECOND_LOOK
+        st.query_params["queue"] = QUEUES[Queue.SECOND_LOOK]
+    elif asked or "queue" not in st.query_params:
+        return
+    st.session_state["type"] = ALL
+    st.query_params["type"] = _ALL_TYPES
+
+
+def _queue(state: ReviewState) -> str:
+    """The numbers behind the labels are drawn with each card (see ``card.left``)."""
+    return _choice(
+        "Queue", QUEUES, key="queue", value=state.queue,
+        help="In conflict: reviewers disagree, and your decision settles it. Accepted by a model "
+        "only: no person has looked at it. Second look: its anchor was corrected after it had been "
+        "decided. (U)",
+    )  # fmt: skip
+
+
 def _type(state: ReviewState) -> str:
-    labels = {entry.id: plain(entry.label) for entry in state.types} | {ALL: "All types"}
-    if state.second_look_count or state.second_looks:
-        labels[SECOND_LOOK] = f"{_SECOND_LOOK} ({state.second_look_count:,})"
-    value = SECOND_LOOK if state.second_looks else state.type_id or ALL
+    labels = {entry.id: plain(entry.label) for entry in state.types} | {ALL: _ALL_TYPES}
+    value = state.type_id or ALL
     if st.session_state.get("type", value) not in labels:  # retired since it was chosen
         st.session_state["type"] = value
     return _choice("Type", labels, key="type", value=value, help=None)
@@ -103,18 +140,21 @@ def _selection(state: ReviewState) -> None:
 
 
 def progress(state: ReviewState) -> None:
-    """A thin bar a type."""
-    rows = []
+    """How much is left of each type; of what is pending, as a thin bar. And of each queue."""
+    rows: list[tuple[str, int, int | None, bool]] = []
     for entry in state.types:
-        counts = state.counts.get(entry.id, {})
-        total = sum(n for status, n in counts.items() if status != "superseded")
-        current = state.type_id in (entry.id, None)
-        rows.append((entry.label, state.pending(entry.id), total, current))
-    markup.show(card.progress(rows))
+        left, total = state.left_in(state.queue, entry.id), None
+        if state.queue is Queue.PENDING:
+            counts = state.counts.get(entry.id, {})
+            total = sum(n for status, n in counts.items() if status != "superseded")
+        if total is not None or left:
+            rows.append((entry.label, left, total, state.type_id in (entry.id, None)))
+    markup.show(card.progress(rows) + card.left([state.left_in(queue) for queue in QUEUES]))
 
 
 def empty(state: ReviewState) -> None:
     """Nothing left here: say where there is more."""
+    state.recount()  # what others did meanwhile decides where there is more
     if not any(any(counts.values()) for counts in state.counts.values()):
         no_variants.box()
     else:
@@ -124,30 +164,43 @@ def empty(state: ReviewState) -> None:
 
 def _done(state: ReviewState) -> None:
     with st.container(border=True, key="empty"):
-        if state.skipped:
-            st.write(f"Nothing left in this queue but the {len(state.skipped):,} you skipped.")
+        if skipped := state.count_skipped():
+            st.write(f"Nothing left in this queue but the {skipped:,} you skipped.")
             st.button("Go through the skipped ones", on_click=state.skipped.clear)
         elif state.selection is not None:
             st.write("Every variant of this selection has been decided.")
-        elif state.first_pending_type() is None:
-            st.write("Nothing is pending: every variant has been decided.")
-            st.page_link("pages/release.py", label="Freeze what is accepted in a release")
         else:
-            st.write("Nothing is pending in this queue; the bars below show where there is more.")
-            if st.button("Go on with the next type"):
-                _choose_type(state.first_pending_type())
+            _elsewhere(state)
 
 
-_NEXT_TYPE = "review_next_type"
+def _elsewhere(state: ReviewState) -> None:
+    """The queue is empty: go on with another type, or with another queue."""
+    if (more := state.first_type(state.queue)) is not None:
+        label = plain(next(entry.label for entry in state.types if entry.id == more))
+        number = state.left_in(state.queue)
+        st.write(f"Nothing left of this type in this queue. Other types have {number:,}.")
+        if st.button("Go on with the next type", help=label):
+            _choose(type=more)
+        return
+    st.write(f"{_NOTHING_LEFT[state.queue]}.")
+    for queue, label in QUEUES.items():
+        number = state.left_in(queue)
+        if number and st.button(f"Go to: {label} ({number:,})", key=f"go-{queue}"):
+            _choose(queue=queue, type=ALL)
+    if not state.left_in(Queue.PENDING):
+        st.page_link("pages/release.py", label="Freeze what is accepted in a release")
 
 
-def _choose_type(type_id: str | None) -> None:
-    """Draw the page again with this type chosen: a widget that is drawn cannot be changed."""
-    st.session_state[_NEXT_TYPE] = type_id
+_CHOICE = "review_choice"
+
+
+def _choose(**values: str) -> None:
+    """Draw the page again with this chosen: a widget that is drawn cannot be changed."""
+    st.session_state[_CHOICE] = values
     st.rerun()
 
 
-def follow_next_type() -> None:
-    """Choose what ``_choose_type`` asked for; before the controls are drawn."""
-    if chosen := st.session_state.pop(_NEXT_TYPE, None):
-        st.session_state["type"] = chosen
+def follow_choice() -> None:
+    """Choose what ``_choose`` asked for; before the controls are drawn."""
+    for key, value in st.session_state.pop(_CHOICE, {}).items():
+        st.session_state[key] = value

@@ -14,7 +14,6 @@ from curation.decisions import StatusChange
 from curation.history import history
 from curation.notes import add_note
 from curation.opinions import GivenOpinion
-from curation.queue import count_second_looks
 from curation.review import Outcome, Shown, Undone
 from curation.taxonomy import VariantType, applicable_reason, reject_reason
 from curation.writing import write_variant
@@ -92,20 +91,12 @@ class ReviewState(Place):
         if not outcome.recorded:
             return False
         self.pace.did(shown.action_id)
-        self._stored(outcome.changes)
+        self._count(outcome.changes)
         if self.selection is not None:
             self.selection.decided(change.variant_id for change in outcome.changes)
         self._move_on(shown)
         self._tell(shown, said, outcome)
         return True
-
-    def _stored(self, changes: tuple[StatusChange, ...]) -> None:
-        """Keep the counts in step."""
-        self._count(changes)
-        if self.second_look_count:
-            with reading(self.engine) as session:
-                self.second_look_count = count_second_looks(session)
-            self.redraw = True
 
     def _tell(self, shown: Shown, said: str, outcome: Outcome) -> None:
         """Say what was stored; what others did is told now, when it can no longer sway."""
@@ -241,14 +232,13 @@ class ReviewState(Place):
                 undone = do(session)
                 if undone is not None and self.selection is not None:
                     self.selection.reopened(session, undone.changes)
-                self.second_look_count = count_second_looks(session)
         except HedgerowError as error:
             self.say(str(error), warn=True)
             return False
         if undone is None:
             return False
         self.pace.undid(undone.action_id)
-        self._stored(undone.changes)
+        self._count(undone.changes)
         self.pin(undone.variant_id)
         self.skipped.discard(undone.variant_id)
         self.say(str(undone))
@@ -285,7 +275,7 @@ class ReviewState(Place):
             return
         self.edited += 1
         self.pace.did(self.form_id)
-        self._stored((StatusChange(variant_id, type_id, None, Status.ACCEPTED),))
+        self._count((StatusChange(variant_id, type_id, None, Status.ACCEPTED),))
         self.say("Added your variant to this anchor, accepted. Z takes that back.")
 
     # -- what is open ------------------------------------------------------------------

@@ -336,7 +336,7 @@ def test_a_decision_that_waits_for_a_correction_is_on_the_old_wording(
         assert late.result(timeout=30)
     with reading(engine) as session:
         assert standings(session)["word"] == (Status.PENDING, True)
-        kept = {v.id or 0: Standing(v.status, v.second_look) for v in every(session)}
+        kept = {v.id or 0: Standing(v.status, v.second_look, v.model_only) for v in every(session)}
         assert kept == compute_standing(session, list(kept))
 
 

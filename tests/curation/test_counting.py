@@ -24,7 +24,7 @@ from tests.factories import add_family, model, person
 
 def kept(session: Session) -> dict[int, Standing]:
     rows = session.execute(select(Variant)).scalars()
-    return {v.id or 0: Standing(v.status, v.second_look) for v in rows}
+    return {v.id or 0: Standing(v.status, v.second_look, v.model_only) for v in rows}
 
 
 def decide(engine: Engine, variant_id: int, who: int, *, good: bool = True) -> None:

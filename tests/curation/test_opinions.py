@@ -41,7 +41,7 @@ from tests.factories import add_family, add_opinion, judge, person
 
 def kept(session: Session) -> dict[int, Standing]:
     rows = session.execute(select(Variant)).scalars()
-    return {v.id or 0: Standing(v.status, v.second_look) for v in rows}
+    return {v.id or 0: Standing(v.status, v.second_look, v.model_only) for v in rows}
 
 
 def switch(engine: Engine, reviewer_id: int, *, counts: bool) -> None:

@@ -121,7 +121,8 @@ def test_what_was_decided_under_the_first_schema_still_counts(url: URL) -> None:
     with reading(engine) as session:
         variant = session.get_one(Variant, 1)
         assert (variant.status, variant.version, variant.since_version) == ("accepted", 2, 1)
-        assert compute_standing(session, [1]) == {1: (variant.status, variant.second_look)}
+        kept = (variant.status, variant.second_look, variant.model_only)
+        assert compute_standing(session, [1]) == {1: kept}
         decision = session.get_one(Decision, 1)
         assert (decision.note, decision.blind) == ("fine", False)
     with writing(engine) as session:
@@ -129,6 +130,53 @@ def test_what_was_decided_under_the_first_schema_still_counts(url: URL) -> None:
         correct_anchor(session, 1, "It pours.", reviewer_id=1, expected_revision=1)
         session.refresh(variant := session.get_one(Variant, 1))
         assert (variant.status, variant.second_look) == ("pending", True)
+    engine.dispose()
+
+
+def test_what_only_models_accepted_is_found_in_an_older_database(url: URL) -> None:
+    engine = create_engine(url)
+    migrate.run_migrations(engine, "0006")
+    variant = (
+        "INSERT INTO variant (id, uid, anchor_id, anchor_revision, type_id, text, provider, model,"
+        " created_at, version, since_version, status, second_look, retired, hardness, suspicion,"
+        " random_key) VALUES (:id, :uid, 1, 1, 'verbal', 'No.', '', '', :now, 4, :since,"
+        " 'accepted', false, false, 0, 0, 0)"
+    )
+    decision = (
+        "INSERT INTO decision (id, variant_id, variant_version, reviewer_id, verdict, reason, note,"
+        " action_id, adjudicates, blind, guideline_version, decided_at, retracts_id)"
+        " VALUES (:id, :variant, :version, :reviewer, :verdict, '', '', :action, false, false, 1,"
+        " :now, :retracts)"
+    )
+    moment = {"now": "2026-01-02 03:04:05+00:00"}
+    model_reviewer = (
+        "INSERT INTO reviewer (id, name, kind, counts, created_at)"
+        " VALUES (2, 'llm', 'model', true, :now)"
+    )
+    # A model alone; a person, too; a person who took it back; a person before a correction.
+    made = [(2, 1, 2, None)], [(3, 1, 2, None), (3, 1, 1, None)]
+    made += [(4, 1, 2, None), (4, 1, 1, None), (4, 2, 1, 6)], [(5, 1, 1, None), (5, 3, 2, None)]
+    with engine.execution_options(writes=True).begin() as connection:
+        for statement in (*OLD_ROWS, model_reviewer):
+            connection.execute(text(statement), moment)
+        number = 1
+        for key, rows in enumerate(made, start=2):
+            since = 3 if key == 5 else 1
+            row = {"id": key, "uid": f"v{key}", "since": since} | moment
+            connection.execute(text(variant), row)
+            for variant_id, version, reviewer, retracts in rows:
+                number += 1
+                verdict = "retract" if retracts else "accept"
+                connection.execute(
+                    text(decision),
+                    {"id": number, "variant": variant_id, "version": version, "verdict": verdict,
+                     "reviewer": reviewer, "action": f"a{number}", "retracts": retracts} | moment,
+                )  # fmt: skip
+    migrate.upgrade(engine)
+    with reading(engine) as session:
+        kept = {key: session.get_one(Variant, key).model_only for key in range(1, 6)}
+        assert kept == {1: False, 2: True, 3: False, 4: True, 5: True}
+        assert kept == {k: s.model_only for k, s in compute_standing(session, list(kept)).items()}
     engine.dispose()
 
 

@@ -18,7 +18,7 @@ from db.models import Variant
 from pages.components import review_selection, review_state
 from pages.components.review_selection import Selection
 from tests.curation.own import NEGATION
-from tests.factories import add_family, person
+from tests.factories import add_family, model, person
 from tests.pages.conftest import ROOT, TIMEOUT, OpenPage, unsafe_texts
 
 HOSTILE = "**a brush** <img src=x onerror=alert(1)> $x$"
@@ -61,6 +61,10 @@ def labels(app: AppTest, key: str) -> list[str]:
     return next(list(element.options) for element in app.get("button_group") if element.key == key)
 
 
+def first_card(app: AppTest) -> str:
+    return re.findall(r'<article class="hg-card" data-variant="(\w+)"', html(app))[0]
+
+
 def test_a_selection_takes_the_place_of_the_queue_until_it_is_left(ids: list[int]) -> None:
     name = "picked"
     review_selection._kept()[name] = Selection((ids[2], ids[0]), HOSTILE)
@@ -94,24 +98,60 @@ def test_a_permalink_opens_its_variant_in_the_queue_that_the_address_names(
         shown = session.execute(siblings).scalar_one() if "view" in queue else 0
         uid = last.uid
     app = opened(variant=uid, **queue)
-    first, *_ = re.findall(r'<article class="hg-card" data-variant="(\w+)"', html(app))
-    assert first == uid
+    assert first_card(app) == uid
     assert html(app).count('<article class="hg-card hg-line') == shown
     address = {"variant": uid, **queue}
     assert {key: app.query_params[key] for key in address} == address
 
 
-def test_the_queue_of_second_looks_is_offered_when_there_are_any(
-    ids: list[int], app_engine: Engine
-) -> None:
-    assert not any("Second look" in label for label in labels(opened(), "type"))
+def test_an_old_address_opens_the_queue_of_second_looks(ids: list[int], app_engine: Engine) -> None:
     with writing(app_engine) as session:
         variant = session.get_one(Variant, ids[0])
         ada = person(session)
         review.accept(session, review.shown(variant), reviewer_id=ada)
         text = "The bridges number 0 are safe."
         correct_anchor(session, variant.anchor_id, text, reviewer_id=ada, expected_revision=1)
-    assert "Second look (1)" in labels(opened(), "type")
+        uid = variant.uid
+    for asked in ("Second look", "Second look (7)"):
+        app = opened(type=asked)
+        assert first_card(app) == uid
+        assert app.query_params["queue"] == "Second look"
+
+
+def test_the_address_names_a_queue_and_opens_it_with_all_types(
+    ids: list[int], app_engine: Engine
+) -> None:
+    with writing(app_engine) as session:
+        variant = session.get_one(Variant, ids[1])
+        lexical = session.execute(
+            select(Variant).where(
+                col(Variant.anchor_id) == variant.anchor_id, col(Variant.type_id) == "lexical"
+            )
+        ).scalar_one()
+        review.accept(session, review.shown(lexical), reviewer_id=model(session))
+        uid = lexical.uid
+    app = opened(queue="Accepted by a model only")
+    assert first_card(app) == uid
+    assert "Lexical negation</div><div>1 left</div>" in html(app)
+    assert '--hg-left-1:"20";--hg-left-2:"0";--hg-left-3:"1";--hg-left-4:"0"' in html(app)
+
+
+@pytest.mark.parametrize(
+    ("queue", "said"),
+    [
+        ("In conflict", "No variant is in conflict"),
+        ("Accepted by a model only", "A person has decided on everything that models accepted"),
+        ("Second look", "No variant needs a second look"),
+    ],
+)
+def test_an_empty_queue_says_so_and_leads_to_one_that_is_not(
+    ids: list[int], queue: str, said: str
+) -> None:
+    app = opened(queue=queue)
+    assert any(said in text.value for text in app.markdown)
+    next(button for button in app.button if button.label.startswith("Go to: Pending")).click().run()
+    assert not app.exception
+    assert first_card(app)
 
 
 def test_blind_offers_only_orders_that_tell_nothing(ids: list[int]) -> None:

@@ -4,7 +4,7 @@ from sqlalchemy import event, select
 
 from curation.anchors import correct_anchor
 from curation.history import history
-from curation.queue import Order
+from curation.queue import Order, Queue
 from db.engine import reading, writing
 from db.models import Status, Variant
 from pages.components.review_selection import Selection
@@ -110,12 +110,12 @@ def test_a_corrected_anchor_brings_its_variants_back(state: ReviewState) -> None
             reviewer_id=state.reviewer_id, expected_revision=1,
         )  # fmt: skip
     state.recount()
-    assert state.second_look_count == 1
-    state.go_to(type_id=None, second_looks=True, order=Order.OLDEST, family=False)
+    assert state.left_in(Queue.SECOND_LOOK) == 1
+    state.go_to(queue=Queue.SECOND_LOOK, type_id=None, order=Order.OLDEST, family=False)
     again = draw(state)
     assert again.variant_id == card.variant_id
     state.accept(again)
-    assert state.second_look_count == 0
+    assert state.left_in(Queue.SECOND_LOOK) == 0
     assert state.view().focus is None
 
 
