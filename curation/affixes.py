@@ -12,6 +12,7 @@ _AFFIXES: dict[str, Any] = load_lexicon("negative_affixes")
 _OPEN_PREFIXES: dict[str, list[str]] = _AFFIXES["open_prefixes"]
 _CLOSED_PREFIXES: dict[str, list[str]] = _AFFIXES["closed_prefixes"]
 _OPEN_SUFFIXES: dict[str, list[str]] = _AFFIXES["open_suffixes"]
+_NOT_NEGATIVE: list[str] = _AFFIXES["not_negative"]
 _PREFIXES = sorted({*_OPEN_PREFIXES, *_CLOSED_PREFIXES}, key=len, reverse=True)
 
 MIN_BASE = 2
@@ -50,6 +51,8 @@ def _suffix(word: str) -> str:
 
 
 def _affix_of_part(part: str, anchor_words: Collection[str]) -> tuple[int, int] | None:
+    if _listed(part, _NOT_NEGATIVE):
+        return None
     if suffix := _suffix(part):
         return len(part) - len(suffix), len(part)
     if prefix := _prefix(part):

@@ -16,6 +16,7 @@ from itertools import pairwise
 
 from curation.affixes import negative_affix
 from curation.negators import Negator, find_negators
+from curation.opposites import known_opposites
 from curation.tokens import (
     ABSOLUTE_NEGATORS,
     Analysis,
@@ -35,6 +36,11 @@ _BREAKS = frozenset({",", ";", ":", "(", ")", "–", "—", "…", "--"})
 _NON_FINITE = frozenset({"to", "for", "of", "about", "above", "in", "on"})
 _SURE_TO = frozenset({"sure", "certain", "likely", "guaranteed"})
 _QUANTIFIED_SUBJECTS = frozenset("nobody none nothing no-one neither never nowhere".split())
+_PRONOUNS = frozenset({"nobody", "no one", "no-one", "none", "nothing"})
+_IN_PRONOUNS = frozenset(
+    "people person persons man woman thing things half majority two three four five six seven"
+    " eight nine ten dozen dozens hundreds thousands plenty lot lots".split()
+)
 _FRAME_REACH = 4
 """Words between a negator and its word of certainty ("can't *really say for* sure")."""
 
@@ -232,6 +238,22 @@ class Comparison:
         ]
 
     @cached_property
+    def lost_to_pronoun(self) -> list[str]:
+        """Lost words that 'nobody' or 'nothing' stands for: 'The team won' to 'Nobody won'.
+
+        Words for people or things in general are in the pronoun itself; numbers and quantities
+        give way to it.
+        """
+        lost, words = set(self.lost) - _IN_PRONOUNS, self.text.words
+        edges = [(-1, -1), *((i, j) for i, j in enumerate(self.origin) if j is not None)]
+        edges.append((len(words), len(self.anchor.words)))
+        found: list[str] = []
+        for (i, j), (next_i, next_j) in pairwise(edges):
+            if " ".join(words[i + 1 : next_i]) in _PRONOUNS:
+                found += [word for word in self.anchor.words[j + 1 : next_j] if word in lost]
+        return found
+
+    @cached_property
     def added(self) -> list[str]:
         """Content words of the text, outside frames and hedging words, that the anchor has not."""
         stems = set(self.anchor.stems)
@@ -279,6 +301,17 @@ class Comparison:
     def content_replaced(self) -> bool:
         """Whether some part of the predicate gave way to another word, or was reversed by one."""
         return bool(self.lost) or self.turned_particle or bool(self.reversed_by)
+
+    @cached_property
+    def opposites(self) -> list[str]:
+        """New content words that are known opposites of words that went ('polite' to 'rude')."""
+        gone = {stem(word) for word in self.lost}
+        return [word for word in self.added if gone & known_opposites(word)]
+
+    @property
+    def content_reversed(self) -> bool:
+        """Whether something in the predicate was turned round, rather than reworded."""
+        return self.turned_particle or bool(self.reversed_by or self.opposites)
 
     @property
     def content_exchanged(self) -> bool:

@@ -53,13 +53,13 @@ def _patterns(cue: str) -> tuple[tuple[str, ...], ...]:
 
 
 def _match_at(
-    words: Sequence[str], lemmas: Sequence[str], pattern: tuple[str, ...], start: int
+    words: Sequence[str], lemmas: Sequence[str], pattern: tuple[str, ...], start: int, gap: int
 ) -> list[int] | None:
-    """Match `pattern` from token `start` on, each next word within MAX_GAP others of the last."""
+    """Match `pattern` from token `start` on, each next word within `gap` others of the last."""
     found = [start]
     for wanted in pattern[1:]:
         last = found[-1]
-        for position in range(last + 1, min(last + 2 + MAX_GAP, len(lemmas))):
+        for position in range(last + 1, min(last + 2 + gap, len(lemmas))):
             if lemmas[position] == wanted:
                 found.append(position)
                 break
@@ -70,13 +70,13 @@ def _match_at(
     return found
 
 
-def _find(analysis: Analysis, pattern: tuple[str, ...]) -> list[list[int]]:
+def _find(analysis: Analysis, pattern: tuple[str, ...], *, gap: int = MAX_GAP) -> list[list[int]]:
     occurrences: list[list[int]] = []
     start = 0
     while pattern and start < len(analysis.lemmas):
         found = None
         if analysis.lemmas[start] == pattern[0]:
-            found = _match_at(analysis.words, analysis.lemmas, pattern, start)
+            found = _match_at(analysis.words, analysis.lemmas, pattern, start, gap)
         if found:
             occurrences.append(found)
         start = found[-1] + 1 if found else start + 1
@@ -86,6 +86,11 @@ def _find(analysis: Analysis, pattern: tuple[str, ...]) -> list[list[int]]:
 def find_phrase(analysis: Analysis, phrase: str) -> list[list[int]]:
     """Return the token indexes of each occurrence of a word or phrase, inflected or interrupted."""
     return _find(analysis, _lemmas(phrase))
+
+
+def find_exactly(analysis: Analysis, phrase: str) -> list[list[int]]:
+    """Return the token indexes of each occurrence of a phrase that nothing interrupts."""
+    return _find(analysis, _lemmas(phrase), gap=0)
 
 
 def find_cue(analysis: Analysis, cue: str) -> list[list[int]]:

@@ -14,6 +14,7 @@ from typing import NamedTuple
 import Levenshtein
 
 from curation.comparison import Comparison
+from curation.hedging import reports_others, stands_flat
 from curation.suitability import anchor_problems
 from curation.surface import surface_problems
 from curation.taxonomy import SurfaceCheck
@@ -21,7 +22,7 @@ from curation.taxonomy import SurfaceCheck
 LEVENSHTEIN_THRESHOLD = 60
 """Characters. A variant farther from its anchor is dropped (section 3.1.3: about ten words)."""
 
-MEASURES_VERSION = 2
+MEASURES_VERSION = 3
 """Raised with every change to a measure, a flag or a built-in surface check; stored with what is
 measured, so that the next diagnostics run measures older rows again."""
 
@@ -39,6 +40,7 @@ class Flag(enum.IntFlag):
     CONTENT_DROPPED = 16
     ANCHOR_NOT_AFFIRMATIVE = 32
     FLAT_HEDGE = 64
+    REPORTS_OTHERS = 128
 
     @property
     def label(self) -> str:
@@ -77,8 +79,12 @@ _TEXTS: dict[Flag, tuple[str, str]] = {
         "The anchor looks negated, hedged, disputed or like a question.",
     ),
     Flag.FLAT_HEDGE: (
-        "flat after the concession",
-        "A concession, and after 'but' the anchor as firm as it was.",
+        "flat beside a concession",
+        "A concession, and before or after it the anchor as firm as it was.",
+    ),
+    Flag.REPORTS_OTHERS: (
+        "reports others",
+        "It says what others hold; a hedge shows that the writer is less sure.",
     ),
 }
 
@@ -87,6 +93,7 @@ _SEVERITY: dict[Flag, int] = {
     Flag.WRONG_SURFACE: 8,
     Flag.CONTENT_DROPPED: 6,
     Flag.FLAT_HEDGE: 5,
+    Flag.REPORTS_OTHERS: 5,
     Flag.SAME_AS_SIBLING: 4,
     Flag.ANCHOR_NOT_AFFIRMATIVE: 3,
     Flag.OVER_THRESHOLD: 2,
@@ -140,8 +147,9 @@ def measure(
         flags |= Flag.CONTENT_DROPPED
     if anchor_problems(anchor):
         flags |= Flag.ANCHOR_NOT_AFFIRMATIVE
-    if check.require_cue and _stands_flat(anchor=anchor, text=text):
-        flags |= Flag.FLAT_HEDGE
+    if check.require_cue:
+        flags |= Flag.FLAT_HEDGE if stands_flat(comparison) else Flag(0)
+        flags |= Flag.REPORTS_OTHERS if reports_others(comparison) else Flag(0)
     return Measures(
         levenshtein=levenshtein,
         length_ratio=len(text.split()) / max(1, len(anchor.split())),
@@ -162,25 +170,6 @@ def _plain(text: str) -> str:
     return " ".join(re.findall(r"\w+", lower))
 
 
-_OWN_DOUBT = re.compile(
-    r"\b(i|we|one|you)\b.*\b(sure|certain|certainty|swear|confirm|vouch|wrong|mistaken)\b"
-)
-"""How sure the writer is of the claim that follows: 'I cannot swear to it, but'."""
-
-
-def _stands_flat(*, anchor: str, text: str) -> bool:
-    """Say whether the text is a concession before the unchanged anchor: it hedges nothing.
-
-    Concessions of how sure the writer is are left to the reviewer. In the starter corpus this finds
-    456 of the 894 variants reviewed as 'not a hedge', and flags 23 of 1,714 accepted hedges.
-    """
-    claim, whole = _plain(anchor), _plain(text)
-    concession = whole.removesuffix(" " + claim)
-    if concession == whole or not concession.endswith((" but", " yet")):
-        return False
-    return not _OWN_DOUBT.search(concession)
-
-
 def _drops_content(check: SurfaceCheck, comparison: Comparison) -> bool:
     """Say whether more content is lost than the type's limit, replaced words not counted.
 
@@ -190,7 +179,8 @@ def _drops_content(check: SurfaceCheck, comparison: Comparison) -> bool:
     if check.max_lost_content is None:
         return False
     excused = 0 if check.require_cue else min(len(comparison.added), MAX_EXCUSED)
-    return len(comparison.lost) - excused > check.max_lost_content
+    lost = len(comparison.lost) - excused
+    return lost > check.max_lost_content or bool(comparison.lost_to_pronoun)
 
 
 def hardness(

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
 from curation.comparison import Comparison
-from curation.cues import find_cue, find_phrase
+from curation.cues import find_cue, find_exactly, find_phrase
 from curation.taxonomy import SurfaceCheck, TokenClass
 
 MarkKind = Literal["cue", "negator", "affix"]
@@ -97,6 +97,9 @@ def _content_problems(check: SurfaceCheck, comparison: Comparison) -> Iterator[s
     if check.forbid_replaced_content and comparison.content_exchanged:
         words = comparison.reversed_by or comparison.added or comparison.lost
         yield f"A content word changes, beyond the negation: {_quoted(words)}."
+    elif check.forbid_reversed_content and comparison.content_reversed:
+        words = comparison.reversed_by or comparison.opposites
+        yield f"A second reversal, beyond the negation{': ' * bool(words)}{_quoted(words)}."
 
 
 def _cue_problems(check: SurfaceCheck, comparison: Comparison, cue: str | None) -> Iterator[str]:
@@ -124,6 +127,16 @@ def _word_problems(check: SurfaceCheck, comparison: Comparison) -> Iterator[str]
         yield f"None of the required words is new: {_quoted(list(check.require_words))}."
     if found := [word for word in check.forbid_words if is_new(word)]:
         yield f"Unwanted word: {_quoted(found)}."
+    for rule in check.forbid_words_unless:
+        found = [
+            word
+            for word in rule.words
+            if len(find_exactly(comparison.text, word)) > len(find_exactly(comparison.anchor, word))
+        ]
+        if found and not any(find_phrase(comparison.anchor, word) for word in rule.anchor_has):
+            named = [word.rstrip(" .,") for word in found]
+            beside = _quoted(list(rule.anchor_has))
+            yield f"The anchor has no word like {beside}, which {_quoted(named)} needs."
 
 
 def marks(*, anchor: str, text: str, cue: str | None) -> list[Mark]:

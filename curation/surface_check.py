@@ -12,6 +12,17 @@ TokenClass = Literal[
 Scope = Literal["sentence", "main_clause"]
 
 
+class ConditionalWords(BaseModel):
+    """Words that may be new only beside others in the anchor: 'no longer' beside 'still'."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    words: tuple[str, ...] = Field(description="Words or phrases, found without any gap.")
+    anchor_has: tuple[str, ...] = Field(
+        description="With one of these in the anchor, in any form, the words may be new."
+    )
+
+
 class SurfaceCheck(BaseModel):
     """What the surface of a variant must and must not show, compared with its anchor.
 
@@ -36,12 +47,19 @@ class SurfaceCheck(BaseModel):
     forbid_replaced_content: bool = Field(
         default=False, description="Content words of the anchor must not give way to others."
     )
+    forbid_reversed_content: bool = Field(
+        default=False,
+        description="Content words of the anchor may be reworded, but not turned into opposites.",
+    )
     require_cue: bool = Field(default=False, description="The asked hedge cue must stand in it.")
     require_words: tuple[str, ...] = Field(
         default=(), description="At least one of these words or phrases must be new."
     )
     forbid_words: tuple[str, ...] = Field(
         default=(), description="None of these words or phrases may be new."
+    )
+    forbid_words_unless: tuple[ConditionalWords, ...] = Field(
+        default=(), description="Words that may be new only if the anchor has certain others."
     )
     negative_prefixes: tuple[str, ...] = Field(
         default=(), description="In place of the built-in prefixes, e.g. 'un', 'non'."
@@ -59,13 +77,20 @@ class SurfaceCheck(BaseModel):
     def _consistent(self) -> Self:
         if clash := set(self.require_new) & set(self.forbid_new):
             raise ValueError(f"a class cannot be both required and forbidden: {sorted(clash)}")
-        if self.require_replaced_content and self.forbid_replaced_content:
+        if self.require_replaced_content and (
+            self.forbid_replaced_content or self.forbid_reversed_content
+        ):
             raise ValueError("replaced content cannot be both required and forbidden")
         lists = (
             self.require_words,
             self.forbid_words,
             self.negative_prefixes,
             self.negative_suffixes,
+            *(
+                entry
+                for rule in self.forbid_words_unless
+                for entry in (rule.words, rule.anchor_has)
+            ),
         )
         if any(not word.strip() for words in lists for word in words):
             raise ValueError("word and affix lists must not contain an empty entry")

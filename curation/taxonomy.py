@@ -14,12 +14,13 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from curation.surface_check import ConditionalWords
 from curation.surface_check import Scope as Scope
 from curation.surface_check import SurfaceCheck as SurfaceCheck
 from curation.surface_check import TokenClass as TokenClass
 from db.errors import HedgerowError
 
-TAXONOMY_VERSION = 2
+TAXONOMY_VERSION = 3
 """Raised with every change to a type: its definition, prompt line, surface check or guideline."""
 
 GUIDELINE_VERSION = 3
@@ -90,6 +91,15 @@ def guideline_of(type_id: str) -> str:
     return (_GUIDELINES / f"{type_id}.txt").read_text(encoding="utf-8").strip()
 
 
+_STILL = ("still", "remain", "continue", "keep", "stay", "persist", "already", "always", "again")
+"""What an anchor has that says that it was so before."""
+
+_CHANGE = (*_STILL, "have", "become", "now", "finally", "resume", "return", "end", "regain")
+"""What an anchor has that speaks of a change."""
+
+_NO_LONGER = ("no longer", "anymore", "any longer", "any more .", "any more ,")
+"""What adds that it once was so; 'any more' only at the end of a clause, not in 'any more soup'."""
+
 _PLANE = "A yellow and black plane is flying in the clouds and blue sky."
 
 TAXONOMY: tuple[VariantType, ...] = (
@@ -110,7 +120,10 @@ TAXONOMY: tuple[VariantType, ...] = (
             " of the clause."
         ),
         surface_check=SurfaceCheck(
-            require_new=("verbal_negator",), forbid_replaced_content=True, max_lost_content=0
+            require_new=("verbal_negator",),
+            forbid_replaced_content=True,
+            max_lost_content=0,
+            forbid_words_unless=(ConditionalWords(words=_NO_LONGER, anchor_has=_STILL),),
         ),
         guideline=guideline_of("verbal"),
     ),
@@ -131,7 +144,14 @@ TAXONOMY: tuple[VariantType, ...] = (
             " form none), neither, nor, never."
         ),
         surface_check=SurfaceCheck(
-            require_new=("absolute_negator",), forbid_replaced_content=True, max_lost_content=0
+            require_new=("absolute_negator",),
+            forbid_reversed_content=True,
+            max_lost_content=1,
+            forbid_words=("nothing but", "none other than", "no wonder", "no sooner"),
+            forbid_words_unless=(
+                ConditionalWords(words=_NO_LONGER, anchor_has=_STILL),
+                ConditionalWords(words=("no doubt",), anchor_has=("doubt",)),
+            ),
         ),
         guideline=guideline_of("absolute"),
     ),
@@ -227,7 +247,10 @@ TAXONOMY: tuple[VariantType, ...] = (
             " predicate."
         ),
         surface_check=SurfaceCheck(
-            require_new=("negator",), require_replaced_content=True, max_lost_content=1
+            require_new=("negator",),
+            require_replaced_content=True,
+            max_lost_content=1,
+            forbid_words_unless=(ConditionalWords(words=_NO_LONGER, anchor_has=_CHANGE),),
         ),
         guideline=guideline_of("negated_antonym"),
     ),

@@ -195,7 +195,11 @@ def _clean_check(check: SurfaceCheck) -> SurfaceCheck:
             raise HedgerowError(
                 f"Expected affixes of letters such as 'un' or 'less', found '{wrong[0]}'; mend it."
             )
-    return read_check(check.model_dump() | lists)
+    rules = [
+        {name: _entries(entries, "forbid_words_unless") for name, entries in rule}
+        for rule in check.forbid_words_unless
+    ]
+    return read_check(check.model_dump() | lists | {"forbid_words_unless": rules})
 
 
 def _entries(entries: Sequence[str], name: str) -> tuple[str, ...]:

@@ -75,6 +75,13 @@ def in_words(check: SurfaceCheck) -> list[str]:
         said.append("A content word of the anchor must give way to another.")
     if check.forbid_replaced_content:
         said.append("Content words of the anchor must not give way to others.")
+    if check.forbid_reversed_content:
+        said.append("Content words of the anchor must not be turned into opposites.")
+    said += [
+        f"Must not bring in {', '.join(word.rstrip(' .,') for word in rule.words)} unless the "
+        f"anchor has one of: {', '.join(rule.anchor_has)}."
+        for rule in check.forbid_words_unless
+    ]
     if check.max_lost_content is not None:
         said.append(f"Content words of the anchor that may be lost: {check.max_lost_content}.")
     affixes = [f"{word}-" for word in check.negative_prefixes]

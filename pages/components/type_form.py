@@ -28,6 +28,7 @@ ROLES: dict[Role, str] = {
 _CONTENT = {
     "free": "May stay or change",
     "required": "One must give way to another",
+    "reworded": "May be reworded, but not turned into opposites",
     "forbidden": "None may change",
 }
 _SCOPES = {"main_clause": "In the main clause", "sentence": "Anywhere in the sentence"}
@@ -123,6 +124,7 @@ def _check(form: Form, role: Role) -> dict[str, object]:
         "require_words": _lines(words),
         "require_replaced_content": content == "required",
         "forbid_replaced_content": content == "forbidden",
+        "forbid_reversed_content": content == "reworded",
         **rest,
     }  # fmt: skip
 
@@ -130,7 +132,9 @@ def _check(form: Form, role: Role) -> dict[str, object]:
 def _content(check: SurfaceCheck) -> str:
     if check.require_replaced_content:
         return "required"
-    return "forbidden" if check.forbid_replaced_content else "free"
+    if check.forbid_replaced_content:
+        return "forbidden"
+    return "reworded" if check.forbid_reversed_content else "free"
 
 
 def _rest_of_check(form: Form, known: SurfaceCheck) -> dict[str, object]:
@@ -147,6 +151,15 @@ def _rest_of_check(form: Form, known: SurfaceCheck) -> dict[str, object]:
         "None of these words may be new", "\n".join(known.forbid_words),
         key=form.of("unwanted"), height=80, placeholder="One a line",
     )  # fmt: skip
+    unless = st.text_area(
+        "Words that need others in the anchor",
+        "\n".join(
+            f"{', '.join(rule.words)} | {', '.join(rule.anchor_has)}"
+            for rule in known.forbid_words_unless
+        ),
+        key=form.of("unless"), height=80, placeholder="no longer, any longer | still, remain",
+        help="The words before the bar may be new only where the anchor has one of those after it.",
+    )  # fmt: skip
     prefixes = st.text_input(
         "Negative prefixes", ", ".join(known.negative_prefixes), key=form.of("prefixes"),
         placeholder="In place of the built-in ones: un, non",
@@ -157,6 +170,7 @@ def _rest_of_check(form: Form, known: SurfaceCheck) -> dict[str, object]:
     )  # fmt: skip
     return {
         "scope": scope, "max_lost_content": lost, "forbid_words": _lines(unwanted),
+        "forbid_words_unless": [_conditional(line) for line in _lines(unless)],
         "negative_prefixes": _lines(prefixes.replace(",", "\n")),
         "negative_suffixes": _lines(suffixes.replace(",", "\n")),
     }  # fmt: skip
@@ -190,6 +204,14 @@ Good:
 The ferry leaves at nine.
 → The ferry doesn't leave at nine.
 Why it is good."""
+
+
+def _conditional(line: str) -> dict[str, Sequence[str]]:
+    words, _, others = line.partition("|")
+    return {
+        "words": _lines(words.replace(",", "\n")),
+        "anchor_has": _lines(others.replace(",", "\n")),
+    }
 
 
 def _lines(text: str) -> Sequence[str]:

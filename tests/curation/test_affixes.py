@@ -51,6 +51,47 @@ def test_look_alikes_are_left_alone(word: str) -> None:
     assert negative_affix(word) is None
 
 
+@pytest.mark.parametrize(
+    ("word", "base"),
+    [
+        ("invaluable", "valuable"),
+        ("invaluably", "valuable"),
+        ("inflammable", "flammable"),
+        ("infamous", "famous"),
+        ("unravelled", "ravelled"),
+        ("unloosened", "loosened"),
+        ("priceless", "price"),
+        ("impassive", "passive"),
+        ("inhabited", "habitable"),
+        ("asleep", "sleep"),
+        ("improve", "prove"),
+        ("discover", "cover"),
+        ("highly-inflammable", "flammable"),
+    ],
+)
+def test_a_prefix_that_negates_nothing_is_none_even_on_a_word_of_the_anchor(
+    word: str, base: str
+) -> None:
+    assert negative_affix(word) is None
+    assert negative_affix(word, anchor_words=[base]) is None
+
+
+@pytest.mark.parametrize(
+    ("word", "base"),
+    [
+        ("uninformed", "informed"),
+        ("unimpressed", "impressed"),
+        ("unaware", "aware"),
+        ("undiscovered", "discovered"),
+        ("impossible", "possible"),
+        ("dispossessed", "possessed"),
+        ("informal", "formal"),
+    ],
+)
+def test_words_that_only_begin_like_those_keep_their_affix(word: str, base: str) -> None:
+    assert negative_affix(word, anchor_words=[base]) is not None
+
+
 def test_a_rare_affix_counts_where_the_anchor_has_the_base() -> None:
     assert negative_affix("depedestrianised") is None
     assert negative_affix("depedestrianised", anchor_words=["pedestrianised"]) == (0, 2)

@@ -11,14 +11,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from curation.measures import Flag, Measures, _stands_flat, hardness, measure, suspicion
+from curation.measures import Flag, Measures, hardness, measure, suspicion
 from curation.starter_corpus import FOLDER
 from curation.taxonomy import SurfaceCheck, variant_type
 
 ANCHOR = "The old ferry leaves the harbour at nine, and its bar serves hot soup."
 ANY = SurfaceCheck()
 
-flag_sets = st.integers(0, 127).map(Flag)
+flag_sets = st.integers(0, 255).map(Flag)
 cosines = st.none() | st.floats(-1, 1)
 shares = st.floats(0, 1)
 
@@ -131,7 +131,7 @@ def test_the_papers_two_failures_are_flagged() -> None:
 
 
 def test_every_flag_has_its_own_words() -> None:
-    assert len({flag.label for flag in Flag}) == len({flag.explanation for flag in Flag}) == 7
+    assert len({flag.label for flag in Flag}) == len({flag.explanation for flag in Flag}) == 8
     both = Flag.UNCHANGED | Flag.WRONG_SURFACE
     assert both.label == "unchanged, wrong surface"
     assert Flag(0).label == "no flag"
@@ -192,35 +192,46 @@ def test_a_distant_negation_is_less_odd_than_a_distant_hedge() -> None:
     assert value("negative") < value("positive")
 
 
-def flat(text: str, anchor: str = "The mill grinds corn.") -> bool:
+def hedge_flags(text: str, *, anchor: str = "The ferry leaves at nine.") -> Flag:
     check = variant_type("phrase").surface_check
     found = measure(anchor=anchor, text=text, cue="not clear", check=check, siblings=())
-    return Flag.FLAT_HEDGE in found.flags
+    return found.flags & (Flag.FLAT_HEDGE | Flag.REPORTS_OTHERS)
 
 
-def test_a_claim_as_firm_as_before_behind_a_concession_is_flagged() -> None:
-    assert flat("The footage is not clear, but the mill grinds corn.")
-    assert flat("It's not clear yet; but the mill grinds corn!")
-    assert not flat("The footage is not clear, but the mill seems to grind corn.")
-    assert not flat("The footage is not clear, but I think the mill grinds corn.")
-    assert not flat("I'm not entirely sure it is not clear, but the mill grinds corn.")
-    assert not flat("It is not clear whether the mill grinds corn.")
+def test_a_hedge_is_measured_for_flat_claims_and_for_others_belief() -> None:
+    assert hedge_flags("It is not clear why, but the ferry leaves at nine.") is Flag.FLAT_HEDGE
+    assert hedge_flags("Critics suspect the ferry leaves at nine.") is Flag.REPORTS_OTHERS
+    assert not hedge_flags("It is not clear whether the ferry leaves at nine.")
 
 
-def test_the_flag_for_flat_hedges_finds_many_and_cries_wolf_seldom() -> None:
-    """Against the review of the starter corpus."""
+def test_only_hedges_are_measured_for_that() -> None:
+    check = variant_type("lexical").surface_check
+    text = "Critics suspect the ferry leaves at nine."
+    found = measure(anchor=ANCHOR, text=text, cue=None, check=check, siblings=())
+    assert not found.flags & (Flag.FLAT_HEDGE | Flag.REPORTS_OTHERS)
+
+
+def test_the_flags_for_hedges_find_many_and_cry_wolf_seldom() -> None:
+    """Against the review of the starter corpus.
+
+    Of the hedges that report others the review took some: "Historians conjecture that …".
+    """
     reasons = {(r["anchor"], r["type"]): r["reason"] for r in _lines("reviews.jsonl")}
-    flagged, all_ = Counter[str](), Counter[str]()
+    flat, reports, all_ = Counter[str](), Counter[str](), Counter[str]()
     for family in _lines("families.jsonl"):
         for type_id in ("word", "phrase"):
             if type_id in family:
                 reason = reasons.get((family["anchor"], type_id), "")
+                flags = hedge_flags(family[type_id]["text"], anchor=family["anchor"])
                 all_[reason] += 1
-                text = family[type_id]["text"]
-                flagged[reason] += _stands_flat(anchor=family["anchor"], text=text)
-    assert flagged["not_a_hedge"] / all_["not_a_hedge"] > 0.5
-    assert flagged["not_a_hedge"] / flagged.total() > 0.9
-    assert flagged[""] / all_[""] < 0.02
+                flat[reason] += Flag.FLAT_HEDGE in flags
+                reports[reason] += Flag.REPORTS_OTHERS in flags
+    assert flat["not_a_hedge"] / all_["not_a_hedge"] > 0.55
+    assert flat["not_a_hedge"] / flat.total() > 0.9
+    assert flat[""] / all_[""] < 0.015
+    assert reports["not_a_hedge"] / all_["not_a_hedge"] > 0.1
+    assert reports["not_a_hedge"] / reports.total() > 0.6
+    assert reports[""] / all_[""] < 0.035
 
 
 def _lines(name: str) -> Iterator[dict[str, Any]]:

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from curation.measures import measure
 from curation.surface import check_surface, marks
 from curation.taxonomy import TAXONOMY, SurfaceCheck, variant_type
 
@@ -71,6 +72,84 @@ def test_a_cue_that_the_anchor_has_already_is_not_enough() -> None:
     assert problems("word", anchor, "I wonder if you can stay if you like.", "if") == []
 
 
+@pytest.mark.parametrize(
+    ("anchor", "text"),
+    [
+        ("The kitchen was furnished.", "The kitchen had no furniture."),
+        ("The avalanche was audible from the village.",
+         "Nobody could hear the avalanche from the village."),
+        ("The toddler on the rug is dressed.", "The toddler on the rug has nothing on."),
+        ("The witness was present.", "The witness was nowhere to be seen."),
+        ("The two sensors are similar.", "The two sensors share nothing."),
+        ("The island is populated.", "Nobody lives on the island."),
+        ("They have a place to live.", "They have nowhere to live."),
+        ("Two runners finished the race.", "Neither of the two runners finished the race."),
+        ("She spilled the beans at dinner.", "At no point did she spill the beans at dinner."),
+        ("The lighthouse is still in use.", "The lighthouse is no longer in use."),
+        ("There is doubt about the date.", "There is no doubt about the date."),
+    ],
+)  # fmt: skip
+def test_rewordings_around_an_absolute_negator_pass(anchor: str, text: str) -> None:
+    assert problems("absolute", anchor, text) == []
+    check = variant_type("absolute").surface_check
+    found = measure(anchor=anchor, text=text, cue=None, check=check, siblings=())
+    assert not found.flags
+
+
+@pytest.mark.parametrize(
+    ("anchor", "text", "named"),
+    [
+        (SAFE, "No bridge is dangerous for lorries.", "'dangerous'"),
+        (SAFE, "No bridge is unsafe for lorries.", "'unsafe'"),
+        ("The film is a comedy.", "The film is nothing but a comedy.", "'nothing but'"),
+        ("The ferry is late.", "The ferry is late, no doubt.", "'no doubt'"),
+        ("The intern was polite.", "The intern was never rude.", "'rude'"),
+    ],
+)
+def test_an_absolute_negator_that_denies_nothing_is_told(
+    anchor: str, text: str, named: str
+) -> None:
+    assert any(named in problem for problem in problems("absolute", anchor, text))
+
+
+@pytest.mark.parametrize(
+    ("type_id", "anchor", "text"),
+    [
+        ("absolute", SAFE, "The bridge is no longer safe for lorries."),
+        ("verbal", SAFE, "The bridge isn't safe for lorries any more."),
+        ("verbal", SAFE, "The bridge isn't safe for lorries anymore."),
+        ("verbal", SAFE, "The bridge is not safe for lorries any longer."),
+        ("negated_antonym", "The lights are on.", "The lights are no longer off."),
+    ],
+)
+def test_no_longer_needs_an_anchor_that_says_it_was_so(
+    type_id: str, anchor: str, text: str
+) -> None:
+    (problem,) = problems(type_id, anchor, text)
+    assert "still" in problem and problem.endswith(" needs.")
+
+
+@pytest.mark.parametrize(
+    ("type_id", "anchor", "text"),
+    [
+        ("absolute", "The bridge remains safe.", "The bridge is no longer safe."),
+        ("verbal", "Your keys are still here.", "Your keys aren't here any more."),
+        ("verbal", "The kiosk has soup.", "The kiosk doesn't have any more soup."),
+        ("negated_antonym", "The lights are on again.", "The lights are no longer off."),
+        ("negated_antonym", "I've paid the fine.", "I no longer owe the fine."),
+        ("absolute", "Passengers waited longer.", "No passengers waited longer."),
+    ],
+)
+def test_no_longer_passes_where_the_anchor_says_so(type_id: str, anchor: str, text: str) -> None:
+    assert not any("needs" in problem for problem in problems(type_id, anchor, text))
+
+
+@pytest.mark.parametrize("word", ["invaluable", "inflammable"])
+def test_look_alikes_are_no_affixal_negation(word: str) -> None:
+    base = word.removeprefix("in")
+    assert problems("affixal", f"The cargo is {base}.", f"The cargo is {word}.")
+
+
 def test_a_users_own_check_is_only_data() -> None:
     check = SurfaceCheck(
         scope="sentence",
@@ -82,6 +161,12 @@ def test_a_users_own_check_is_only_data() -> None:
 
     def found(text: str) -> list[str]:
         return check_surface(check, anchor=anchor, text=text, cue=None)
+
+    rule = {"words": ["again"], "anchor_has": ["already"]}
+    unless = SurfaceCheck.model_validate({"forbid_words_unless": [rule]})
+    assert check_surface(unless, anchor=anchor, text="The ship has coal again.", cue=None)
+    already = "The ship already has coal."
+    assert not check_surface(unless, anchor=already, text=f"{already} Again.", cue=None)
 
     assert found("The ship has run out of coal.") == []
     assert "required words" in found("The ship has no coal.")[0]

@@ -109,7 +109,10 @@ def test_flags_on_the_reviewed_corpus_are_rare(
     raised = Counter((type_id, flag) for type_id, found in flags for flag in found)
     rows = [(f"{t}: {flag.label}", n, total[t]) for (t, flag), n in sorted(raised.items())]
     show(f"flags raised ({len(flags)} variants in {seconds:.2f} s)", rows)
-    assert all(n / total[t] < 0.03 for (t, _), n in raised.items())
+    # The review took some reports of others ("Historians conjecture that …"), which the guideline
+    # has edited or rejected.
+    limits = {Flag.REPORTS_OTHERS: 0.04}
+    assert all(n / total[t] < limits.get(flag, 0.03) for (t, flag), n in raised.items())
 
 
 def test_swapped_types_are_caught(families: dict[str, dict[str, Row]]) -> None:

@@ -151,6 +151,28 @@ def test_a_change_is_the_next_version_and_is_measured(
     assert "Version 1," in texts(app)
 
 
+def test_the_form_keeps_every_part_of_the_check(
+    with_source: Engine, open_page: OpenPage, started: list[int]
+) -> None:
+    check = SurfaceCheck.model_validate(
+        {
+            "require_new": ["negator"], "forbid_reversed_content": True,
+            "forbid_words_unless": [{"words": ["no longer"], "anchor_has": ["still", "remain"]}],
+        }
+    )  # fmt: skip
+    with writing(with_source) as session:
+        add_type(session, NEGATION.model_copy(update={"surface_check": check}))
+    app = open_page("taxonomy")
+    app.selectbox(key="shown").set_value("quantifier_negation").run()
+    assert "no longer unless the anchor has one of: still, remain." in texts(app)
+    assert "must not be turned into opposites" in texts(app)
+    press(app, "type-change")
+    write(app, "quantifier_negation-1", label="Negated quantifier")
+    press(app, "type-save")
+    with reading(with_source) as session:
+        assert find_type(session, "quantifier_negation").surface_check == check
+
+
 def test_a_retired_type_can_be_restored(with_source: Engine, open_page: OpenPage) -> None:
     with writing(with_source) as session:
         add_type(session, NEGATION)
