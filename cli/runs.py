@@ -15,6 +15,7 @@ from cli.run_facts import DIAGNOSE, EXPORT, figures_so_far, located, sentences
 from cli.tables import table_of
 from cli.terminal import LARGEST_NUMBER, AsJson, Report, err, progress_bar, show
 from curation import counting, diagnostics, queue_keys
+from curation.encoder_rows import encoder_name
 from curation.encoders import DEFAULT_ENCODER, load_encoder
 from curation.generation import judge, judge_request
 from curation.generation import run as generation
@@ -106,8 +107,9 @@ def diagnose(
     """Measure every variant that is not measured yet."""
     settings, engine = open_home()
     with reading(engine) as session:
+        name = encoder_name(session, settings, encoder) if encoder else ""
         at_work = [r for r in list_runs(session, kind=DIAGNOSE) if r.state == RunState.RUNNING]
-    parameters = {"encoder": encoder} if encoder else {}
+    parameters = {"encoder": name} if name else {}
     if other := next((run for run in at_work if run.parameters == parameters), None):
         raise HedgerowError(
             f"Run {other.id} is measuring at present (process {other.pid} on {other.host}); wait "

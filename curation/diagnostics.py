@@ -15,7 +15,7 @@ from curation.decisions import CHUNK, chunks
 from curation.doubt import refresh_doubt
 from curation.embeddings import pair_cosines
 from curation.encoder_rows import encoder_source, register_encoder
-from curation.encoders import fingerprint, load_encoder
+from curation.encoders import check_encoder, fingerprint, load_encoder
 from curation.measures import MEASURES_VERSION, Flag, measure
 from curation.project import (
     ACTIVE_ENCODER,
@@ -210,6 +210,7 @@ def _store_missing(context: RunContext, name: str, *, follow: bool) -> int:
     with reading(context.engine) as session:
         source = encoder_source(session, context.settings, name)
     hash_ = fingerprint(source)
+    check_encoder(source)
     with writing(context.engine) as session:
         encoder = register_encoder(session, name=name, hash_=hash_)
         if follow:

@@ -5,7 +5,7 @@ from pathlib import Path
 from sqlalchemy import select
 from sqlmodel import Session, col
 
-from curation.encoders import DEFAULT_ENCODER, resolve_encoder
+from curation.encoders import DEFAULT_ENCODER, check_encoder, resolve_encoder
 from curation.project import ACTIVE_ENCODER, get_setting
 from db.columns import now
 from db.engine import insert_new
@@ -46,13 +46,15 @@ def encoder_name(session: Session, settings: Settings, typed: str) -> str:
     """The name under which the project knows, or will know, what somebody typed.
 
     A folder gets its full path, so that it is found from every working directory; that of a trained
-    encoder gives the encoder's name. The encoder is looked for, but not loaded.
+    encoder gives the encoder's name. The encoder's files are looked at, but not loaded.
 
     Raises:
-        HedgerowError: it cannot be an encoder, or its folder is gone.
+        HedgerowError: it cannot be a text encoder, or its folder is gone.
     """
     name = typed.strip()
-    found = resolve_encoder(encoder_source(session, settings, name))
+    source = encoder_source(session, settings, name)
+    check_encoder(source)
+    found = resolve_encoder(source)
     if isinstance(found, Path) and name not in known_encoders(session):
         name = _name_of_folder(session, settings, found.resolve())
     if len(name) > MAX_NAME:

@@ -13,6 +13,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from curation.encoder_kind import SENTENCE_TRANSFORMER, require_encoder, require_encoder_config
 from db.errors import HedgerowError
 
 if TYPE_CHECKING:
@@ -34,6 +35,9 @@ HUB_FILES_LEFT_OUT = ["onnx/*", "openvino/*"]
 
 # Pickles can run code when they are loaded.
 PICKLE_PATTERNS = ("*.bin", "*.pt", "*.pth", "*.pkl")
+
+LOOK_UP_SECONDS = 5
+"""How long a page or command waits for the Hub to say what a model is."""
 
 # What decides the embedding of a text besides the weights: modules and pooling, longest input,
 # prompts, tokenizer. The model card and training notes don't.
@@ -81,10 +85,15 @@ def load_encoder(name: str, *, device: str | None = None) -> SentenceTransformer
         device: 'cpu', 'cuda', 'mps' …; None takes the best one here.
 
     Raises:
-        HedgerowError: no such model, the Hub can't be reached, the weights are not safetensors,
-            or the default's weights are not the known ones.
+        HedgerowError: no such model, it is no text encoder, the Hub can't be reached, the weights
+            are not safetensors, or the default's weights are not the known ones.
     """
-    model: SentenceTransformer = load_model(name, "SentenceTransformer", device=device)
+    model: SentenceTransformer = load_model(name, SENTENCE_TRANSFORMER, device=device)
+    if not model.supports("text"):
+        raise HedgerowError(
+            f"Expected a text encoder in {name!r}, found a model that takes no text; choose "
+            "another one."
+        )
     return model
 
 
@@ -101,6 +110,8 @@ def load_model(name: str, kind: str, *, device: str | None = None) -> Any:
     folder = encoder_folder(name)
     if name == DEFAULT_ENCODER:
         _check_default_weights(folder)
+    elif kind == SENTENCE_TRANSFORMER:
+        require_encoder(folder)
     _check_only_safetensors(folder)
 
     import sentence_transformers
@@ -119,6 +130,59 @@ def load_model(name: str, kind: str, *, device: str | None = None) -> Any:
         reason = _first_line(error)
         raise HedgerowError(f"Could not load the encoder in {str(folder)!r}: {reason}") from error
     return model.eval()
+
+
+def check_encoder(name: str) -> None:
+    """Refuse what is known to be no text encoder, without loading or downloading it.
+
+    A model of the Hub that is not here is looked up there; where the Hub can't be reached, loading
+    the model decides.
+
+    Args:
+        name: as in `load_encoder`.
+
+    Raises:
+        HedgerowError: as in `resolve_encoder`, or it is a model of another kind.
+    """
+    folder = local_folder(name)
+    if folder is not None:
+        require_encoder(folder)
+        return
+    from huggingface_hub import HfApi  # noqa: PLC0415
+
+    try:
+        found = HfApi().model_info(str(resolve_encoder(name)), timeout=LOOK_UP_SECONDS)
+    except Exception:  # no such model, no network, no access: loading it says which
+        return
+    files = [file.rfilename for file in found.siblings or []]
+    require_encoder_config(name, found.config, files)
+
+
+def local_folder(name: str) -> Path | None:
+    """The folder with a model's files, without asking the network; None if they are not here.
+
+    Raises:
+        HedgerowError: as in `resolve_encoder`.
+    """
+    found = resolve_encoder(name)
+    if isinstance(found, Path):
+        return found
+    # Loading the hub's client takes half a second, and few look at a model from there.
+    from huggingface_hub import snapshot_download  # noqa: PLC0415
+    from huggingface_hub.errors import HFValidationError, LocalEntryNotFoundError  # noqa: PLC0415
+
+    try:
+        return Path(
+            snapshot_download(
+                found,
+                allow_patterns=HUB_FILES,
+                ignore_patterns=HUB_FILES_LEFT_OUT,
+                cache_dir=os.environ.get("SENTENCE_TRANSFORMERS_HOME"),
+                local_files_only=True,
+            )
+        )
+    except (LocalEntryNotFoundError, HFValidationError):
+        return None
 
 
 def encoder_folder(name: str) -> Path:

@@ -70,7 +70,7 @@ def change_encoder(session: Session, settings: Settings, typed: str) -> bool:
         Whether this is another encoder than before.
 
     Raises:
-        HedgerowError: it cannot be an encoder (it is looked for, not loaded).
+        HedgerowError: it cannot be a text encoder (its files are looked at, not loaded).
     """
     name = encoder_name(session, settings, typed)
     if name == get_setting(session, ACTIVE_ENCODER):

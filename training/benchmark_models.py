@@ -24,10 +24,11 @@ from training.benchmarks.scorers.loading import (
     ARCHITECTURES,
     WITHOUT_MODEL,
     architecture_of,
+    fitting,
     load_scorer,
 )
 from training.benchmarks.scorers.scorer import Scorer
-from training.known_encoders import MAX_ENCODER_NAME, clean_name, place_of
+from training.known_encoders import MAX_ENCODER_NAME, clean_name, folder_of, place_of
 
 CHAT = Chat.architecture
 
@@ -138,6 +139,19 @@ def find_model(session: Session, settings: Settings, choice: ModelChoice) -> Fou
     hash_ = place.checked()
     architecture = choice.architecture or architecture_of(encoder_folder(place.name))
     return Found(choice, choice.name, architecture, hash_, place.name)
+
+
+def require_fitting(session: Session, settings: Settings, choice: ModelChoice) -> None:
+    """Refuse a model whose files are here and say that it has another architecture, or none.
+
+    Args:
+        choice: as `clean_model` gives it.
+
+    Raises:
+        HedgerowError: that, or its files are gone.
+    """
+    if choice.needs_device and (folder := folder_of(session, settings, choice.name)):
+        fitting(folder, choice.architecture, name=choice.name)
 
 
 ACCOUNT = "spent.txt"

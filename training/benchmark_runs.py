@@ -27,6 +27,7 @@ from training.benchmark_models import (
     ModelChoice,
     clean_model,
     find_model,
+    require_fitting,
     scorer_of,
 )
 from training.benchmarks.general import SUITES
@@ -63,10 +64,13 @@ def request_benchmarks(
     """Store a run that measures each model with each benchmark and each task.
 
     Raises:
-        HedgerowError: no model or nothing to measure, no such model folder, benchmark, suite,
-            task, file or release, or none of the models can do mteb's tasks.
+        HedgerowError: no model or nothing to measure, no such model folder, a model of another
+            architecture, no such benchmark, suite, task, file or release, or none of the models can
+            do mteb's tasks.
     """
     models = list(dict.fromkeys(clean_model(session, model) for model in request.models))
+    for model in models:
+        require_fitting(session, settings, model)
     data = [require_data(session, settings.data_folder, choice) for choice in request.benchmarks]
     if not models:
         raise HedgerowError("Expected at least one model to measure, found none; choose one.")

@@ -25,7 +25,7 @@ from db.execution import RunContext
 from db.models import Encoder, Run, RunState
 from db.runs import create_run
 from db.settings import Settings
-from training.known_encoders import clean_name, place_of
+from training.known_encoders import clean_name, place_of, require_known_encoder
 from training.probe_sets import (
     BUNDLED,
     MAX_SENTENCES,
@@ -60,9 +60,12 @@ def request_comparison(
         sentences: 2 to 200 different ones; only where no set is named.
 
     Raises:
-        HedgerowError: no model, no such set or model folder, or too few or too many sentences.
+        HedgerowError: no model, one that is no text encoder, no such set or model folder, or too
+            few or too many sentences.
     """
     names = list(dict.fromkeys(clean_name(session, name) for name in models))
+    for name in names:
+        require_known_encoder(session, name)
     if not names:
         raise HedgerowError("Expected at least one model to measure with, found none.")
     if set_name:

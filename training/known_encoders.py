@@ -5,7 +5,6 @@ Nothing here loads a model; of a folder at most its files are hashed, once as lo
 
 from __future__ import annotations
 
-import os
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,9 +14,9 @@ from sqlmodel import Session, col
 
 from curation.encoders import (
     DEFAULT_ENCODER,
-    HUB_FILES,
-    HUB_FILES_LEFT_OUT,
+    check_encoder,
     fingerprint,
+    local_folder,
     resolve_encoder,
 )
 from db.errors import HedgerowError
@@ -68,6 +67,19 @@ def clean_name(session: Session, name: str) -> str:
     return name
 
 
+def require_known_encoder(session: Session, name: str) -> None:
+    """Refuse a model that is no text encoder; one that was trained here is.
+
+    Args:
+        name: as `clean_name` gives it.
+
+    Raises:
+        HedgerowError: as in `check_encoder`.
+    """
+    if _trained(session, name) is None:
+        check_encoder(name)
+
+
 def _check_model_folder(folder: Path) -> None:
     """Refuse a folder that holds no model before anybody walks through all that is in it."""
     if not any((folder / name).is_file() for name in ("modules.json", "config.json")):
@@ -98,7 +110,7 @@ def find_encoder(session: Session, name: str) -> Encoder | None:
     by_name = _newest(session, col(Encoder.name) == name)
     if name == DEFAULT_ENCODER and by_name is not None:
         return by_name  # its weights are checked when it is loaded, and never change
-    folder = _folder_here(name)
+    folder = local_folder(name)
     if folder is None:
         return by_name
     return _newest(session, col(Encoder.fingerprint) == folder_fingerprint(folder))
@@ -109,29 +121,6 @@ def _newest(session: Session, condition: Any) -> Encoder | None:
     return session.execute(query.limit(1)).scalar()
 
 
-def _folder_here(name: str) -> Path | None:
-    """The folder with a model's files, without asking the network; None if they are not here."""
-    found = resolve_encoder(name)
-    if isinstance(found, Path):
-        return found
-    # Loading the hub's client takes half a second, and few look at a model from there.
-    from huggingface_hub import snapshot_download  # noqa: PLC0415
-    from huggingface_hub.errors import HFValidationError, LocalEntryNotFoundError  # noqa: PLC0415
-
-    try:
-        return Path(
-            snapshot_download(
-                found,
-                allow_patterns=HUB_FILES,
-                ignore_patterns=HUB_FILES_LEFT_OUT,
-                cache_dir=os.environ.get("SENTENCE_TRANSFORMERS_HOME"),
-                local_files_only=True,
-            )
-        )
-    except (LocalEntryNotFoundError, HFValidationError):
-        return None
-
-
 def folder_of(session: Session, settings: Settings, name: str) -> Path | None:
     """The folder with the files of a model, without asking the network; None if they are not here.
 
@@ -139,7 +128,7 @@ def folder_of(session: Session, settings: Settings, name: str) -> Path | None:
         HedgerowError: a folder that is missing.
     """
     place = place_of(session, settings, name)
-    return Path(place.name) if place.fingerprint else _folder_here(name)
+    return Path(place.name) if place.fingerprint else local_folder(name)
 
 
 def folder_fingerprint(folder: Path) -> str:

@@ -13,7 +13,7 @@ from sqlalchemy import Engine, delete, select, update
 from sqlmodel import Session, col
 
 from curation.encoder_rows import register_encoder
-from curation.encoders import fingerprint
+from curation.encoders import check_encoder, fingerprint
 from curation.release import create_release, get_release, list_releases
 from db.engine import reading, writing
 from db.errors import HedgerowError
@@ -23,7 +23,6 @@ from db.runs import create_run, get_run
 from db.settings import Settings, load_settings
 from training import checkpoints
 from training.card import card_of, write_card
-from training.composition import composition
 from training.contamination import compare
 from training.devices import device_to_oneself, share_the_processor
 from training.family_data import require_known_types, training_families
@@ -32,11 +31,12 @@ from training.finetune import LARGEST_SEED, Data, Trained, finetune
 from training.inputs import input_hashes, located
 from training.known_encoders import MAX_ENCODER_NAME
 from training.measuring import measure_before_and_after
-from training.plan import KIND, measuring_steps, plan
+from training.plan import KIND, measuring_steps
 from training.probe_sets import BUNDLED, ensure_bundled
 from training.processes import ALONE, Group, agreed
 from training.recipe import Recipe
 from training.saving import MODEL_FOLDER
+from training.sufficient import require_enough
 from training.watching import Silent
 
 DEFAULT_SEED = 42
@@ -60,9 +60,9 @@ def request_training(
             directory of the settings.
 
     Raises:
-        HedgerowError: no such release, nothing to make one of, nothing in its train split to
-            compare by this recipe, a seed out of range, a type that there is not, or a file that
-            cannot be used. Roll the session back then.
+        HedgerowError: no such release, nothing to make one of, too little in its train split
+            for this recipe, a seed out of range, a base that is no text encoder, an
+            unknown type, or a file that cannot be used. Roll the session back then.
     """
     if not 0 <= seed <= LARGEST_SEED:
         raise HedgerowError(f"Expected a seed from 0 to {LARGEST_SEED}, found {seed}.")
@@ -71,8 +71,9 @@ def request_training(
     else:
         release = get_release(session, release_number)
     require_known_types(session, recipe)
+    check_encoder(recipe.base_encoder)
     files = input_hashes(recipe, home=home or load_settings().home)
-    _require_comparisons(session, release.number, recipe)
+    require_enough(session, release.number, recipe, seed=seed)
     return create_run(
         session,
         kind=KIND,
@@ -83,17 +84,6 @@ def request_training(
         },
         inputs={"release": release.content_hash, "recipe": recipe.hash, **files},
         requested_by=requested_by,
-    )
-
-
-def _require_comparisons(session: Session, release: int, recipe: Recipe) -> None:
-    if plan(session, release).triples:
-        return
-    if recipe.data == "hedging" and composition(session, release).left_by(recipe).anchors:
-        return  # the negatives are other anchors
-    raise HedgerowError(
-        f"Release {release} holds no triples to train on: accept a hedge or paraphrase and a "
-        "negation of the same anchor, then make a new release."
     )
 
 
@@ -110,7 +100,8 @@ class _Task(NamedTuple):
     @property
     def measuring_steps(self) -> int:
         """As long as how many training steps the measuring afterwards takes, roughly."""
-        texts = sum(map(len, self.data.families)) / max(1, len(self.data.families))
+        families = self.data.families
+        texts = sum(map(len, families)) / len(families) if families else 1
         return measuring_steps(len(self.variant_ids), self.recipe.batch_size * texts)
 
     @property
@@ -232,6 +223,7 @@ def _data(session: Session, release_id: int, recipe: Recipe) -> Data:
 def _base_encoder(context: RunContext, name: str) -> int:
     """The row of the encoder that is trained from; the bundled probes are stored on the way."""
     hash_ = fingerprint(name)
+    check_encoder(name)
     with writing(context.engine) as session:
         for bundled in BUNDLED:
             ensure_bundled(session, bundled)

@@ -24,6 +24,7 @@ from training.plan import KIND, Plan, count_accepted, estimate, plan
 from training.recipe import Recipe
 from training.recipe_text import parse_recipe
 from training.runs import DEFAULT_SEED, request_training
+from training.sufficient import require_batch, require_known_providers
 
 # What was edited outlives the widgets, which forget it as soon as they are not drawn.
 _SEED, _RELEASE, _PROBLEM = "train_seed", "train_release", "train_problem"
@@ -42,13 +43,20 @@ def _plan(numbers: list[int]) -> Plan:
 
 
 def _narrowed(whole: Plan, recipe: Recipe) -> Plan:
-    """What the recipe leaves of it."""
+    """What the recipe leaves of it.
+
+    Raises:
+        HedgerowError: the recipe names a provider that wrote nothing.
+    """
     if not recipe.leaves_out_kinds:
         return whole
     if whole.release is not None:
-        return train_data.composition_of(whole.release).left_by(recipe)
-    with reading(project.engine()) as session:
-        return composition_now(session).left_by(recipe)
+        data = train_data.composition_of(whole.release)
+    else:
+        with reading(project.engine()) as session:
+            data = composition_now(session)
+    require_known_providers(data, recipe)
+    return data.left_by(recipe)
 
 
 def box(*, busy: bool) -> None:
@@ -103,7 +111,7 @@ def _promise(wanted: Plan, text: str, *, busy: bool) -> str:
     try:
         recipe = parse_recipe(text)
         left = _narrowed(wanted, recipe)
-        _require_a_batch(left, recipe)
+        require_batch(left, recipe)
     except HedgerowError as error:
         return f"The recipe below can't be used yet. {error}"
     with reading(project.engine()) as session:
@@ -115,14 +123,6 @@ def _promise(wanted: Plan, text: str, *, busy: bool) -> str:
         f"Takes {run_view.duration(guess.seconds)}, {judged}; you can close the browser "
         f"meanwhile.{wait}"
     )
-
-
-def _require_a_batch(left: Plan, recipe: Recipe) -> None:
-    if left.anchors < recipe.batch_size:
-        raise HedgerowError(
-            f"Expected at least as many anchors with both sides as a batch has {recipe.rows} "
-            f"({recipe.batch_size}), found {left.anchors:,}; lower batch_size, or leave out less."
-        )
 
 
 def _source(wanted: Plan) -> str:
@@ -194,7 +194,6 @@ def _start(wanted: Plan, default: str, release_key: str) -> None:
     try:
         recipe = parse_recipe(train_recipe.text(default))
         chosen = state.get(release_key, wanted.release)
-        _require_a_batch(_narrowed(_plan([chosen] if chosen else []), recipe), recipe)
         with writing(project.engine()) as session:
             under_way = [r for r in list_runs(session, kind=KIND, limit=QUEUE) if is_unfinished(r)]
             run = request_training(

@@ -8,6 +8,7 @@ from db.engine import writing
 from db.models import RunState
 from db.runs import create_run
 from db.settings import load_settings
+from tests.checkpoints import checkpoint
 from tests.cli.commands import add_small_project, ask, complaint, process, stored_run
 
 
@@ -48,9 +49,20 @@ def test_diagnose_measures_what_is_not_measured_yet() -> None:
     assert (done["variants"], done["unmeasured"]) == (2, 0)
 
 
-def test_an_encoder_that_is_not_there_fails_the_run(home: Path) -> None:
+def test_an_encoder_that_is_not_there_or_is_none_leaves_no_run(home: Path) -> None:
     add_small_project()
-    sentence = complaint("diagnose", "--encoder", str(home / "no-model"))
+    assert "no-model" in complaint("diagnose", "--encoder", str(home / "no-model"))
+    llama = checkpoint("LlamaForCausalLM", home / "llama")
+    assert "found LlamaForCausalLM" in complaint("diagnose", "--encoder", str(llama))
+    assert ask("status")["runs"] == []
+
+
+def test_an_encoder_that_has_gone_meanwhile_fails_the_run(home: Path) -> None:
+    add_small_project()
+    with writing(open_project(load_settings())) as session:
+        parameters = {"encoder": str(home / "no-model")}
+        run = create_run(session, kind="diagnose", parameters=parameters)
+    sentence = complaint("run", str(run.id))
     assert "no-model" in sentence
-    (run,) = ask("status")["runs"]
-    assert (run["state"], run["message"]) == ("failed", sentence)
+    (listed,) = ask("status")["runs"]
+    assert (listed["state"], listed["message"]) == ("failed", sentence)

@@ -9,6 +9,7 @@ from sqlmodel import Session, col
 from curation import diagnostics, queue_keys
 from curation.diagnostics import measure_variants, save_cosines
 from curation.encoder_rows import encoder_source, known_encoders, register_encoder
+from curation.encoders import DEFAULT_ENCODER
 from curation.measures import Flag
 from curation.project import ACTIVE_ENCODER, THRESHOLD, active_encoder_id, get_setting
 from curation.project_settings import change_encoder, change_threshold, count_over_threshold
@@ -18,6 +19,7 @@ from db.execution import execute
 from db.models import Diagnostic, Variant
 from db.runs import create_run
 from db.settings import load_settings
+from tests.checkpoints import checkpoint
 from tests.databases import one_database
 from tests.factories import add_family
 
@@ -220,6 +222,18 @@ def test_measuring_follows_when_the_active_encoder_is_changed_meanwhile(
     with writing(measured) as session:
         assert {hard > 0 for _, hard, _ in kept(session).values()} == {True}
         assert kept(session) == measured_anew(session)
+
+
+@one_database
+def test_a_model_that_is_no_encoder_never_becomes_the_active_one(
+    measured: Engine, tmp_path: Path
+) -> None:
+    folder = checkpoint("LlamaForCausalLM", tmp_path / "llama")
+    with pytest.raises(HedgerowError, match="found LlamaForCausalLM"), writing(measured) as session:
+        change_encoder(session, load_settings(), str(folder))
+    with reading(measured) as session:
+        assert get_setting(session, ACTIVE_ENCODER) == DEFAULT_ENCODER
+        assert known_encoders(session) == [DEFAULT_ENCODER]
 
 
 @one_database

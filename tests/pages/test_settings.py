@@ -20,6 +20,7 @@ from db.migrate import head_revision
 from db.models import Run, RunState, Status, Variant
 from db.runs import create_run, get_run
 from pages.components import project
+from tests.checkpoints import checkpoint
 from tests.factories import add_family, model
 from tests.pages.conftest import OpenPage, unsafe_texts
 
@@ -109,6 +110,20 @@ def test_another_encoder_is_measured_and_ordered_by(
     assert kinds(judged, started) == [queue_keys.KIND, "diagnose"]
     assert "7 variants have no cosine under it yet." in texts(app)
     assert "bold" not in unsafe_texts(app)
+
+
+def test_a_model_that_is_no_encoder_is_refused_and_nothing_is_measured(
+    judged: Engine, open_page: OpenPage, started: list[int], tmp_path: Path
+) -> None:
+    name = str(checkpoint("LlamaForCausalLM", tmp_path / "llama"))
+    with writing(judged) as session:  # by a Hedgerow that took it for one
+        register_encoder(session, name=name, hash_="d" * 64)
+    app = open_page("settings")
+    app = app.selectbox(key="encoder-all-MiniLM-L6-v2").set_value(name).run()
+    app = app.button(key="change-encoder").click().run()
+    assert "found LlamaForCausalLM" in texts(app)
+    assert setting(judged, ACTIVE_ENCODER) == "all-MiniLM-L6-v2"
+    assert started == []
 
 
 def test_a_model_is_switched_off_after_saying_what_changes(

@@ -23,6 +23,7 @@ from db.settings import load_settings
 from pages.components import charts, run_view
 from pages.components.palette import palette
 from pages.components.train_sections import RESULTS, SECTION, TRAIN
+from tests.checkpoints import checkpoint
 from tests.curation.families import add_family, add_plain_family
 from training.checkpoints import Place
 from training.figures import Part
@@ -147,6 +148,19 @@ def test_a_wrong_recipe_is_told_in_one_sentence_and_not_lost(
     assert run.parameters["recipe"] == Recipe(epochs=3, batch_size=4).model_dump(mode="json")
 
 
+def test_a_base_that_is_no_encoder_is_told_and_stores_no_run(
+    project: Engine, started: list[int], tmp_path: Path
+) -> None:
+    base = checkpoint("BertForSequenceClassification", tmp_path / "base")
+    test = page()
+    box(test).set_value(f"base_encoder: {base}\nbatch_size: 4").run()
+    test.button("train-click").click().run()
+    assert "found BertForSequenceClassification: a cross-encoder" in told(test)
+    assert started == []
+    with reading(project) as session:
+        assert list_runs(session, kind=KIND) == []
+
+
 def test_fields_and_yaml_are_one_recipe(project: Engine) -> None:
     test = page()
     box(test).set_value("epochs: 3\nbatch_size: 4\nlora_rank: 8").run()
@@ -215,7 +229,7 @@ def test_what_the_recipe_leaves_out_is_counted(project: Engine, started: list[in
     box(test).set_value("batch_size: 4\nwithout_types: [verbal]").run()
     assert "(9 triples left of 18 triples)" in told(test)
     box(test).set_value("batch_size: 4\nproviders: [nobody]").run()
-    assert "found 0; lower batch_size, or leave out less" in told(test)
+    assert "found 'nobody'; there are 'openai'" in told(test)
     test.button("train-click").click().run()
     assert started == []
 

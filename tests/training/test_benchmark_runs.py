@@ -21,6 +21,7 @@ from db.execution import RunContext
 from db.models import Run, RunState, Split
 from db.runs import get_run
 from db.settings import Settings
+from tests.checkpoints import checkpoint
 from tests.curation.families import add_plain_family
 from tests.databases import Copies
 from tests.generating import Serve
@@ -338,3 +339,23 @@ def test_what_cannot_be_asked_for(
 def test_a_model_that_cannot_be_one(wrong: dict[str, str]) -> None:
     with pytest.raises(ValueError, match=r"name the model|there are the architectures"):
         ModelChoice(**wrong)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("architecture", "run_as", "said"),
+    [
+        ("T5ForConditionalGeneration", "", "found T5ForConditionalGeneration"),
+        ("T5ForConditionalGeneration", "cross-encoder", "found T5ForConditionalGeneration"),
+        ("LlamaForCausalLM", "bi-encoder", "found LlamaForCausalLM"),
+        ("DPRQuestionEncoder", "", "a DPR checkpoint"),
+        ("BertForSequenceClassification", "bi-encoder", "found a cross-encoder; choose that"),
+    ],
+)
+def test_a_checkpoint_that_is_no_encoder_is_not_benchmarked(
+    engine: Engine, settings: Settings, tmp_path: Path, architecture: str, run_as: str, said: str
+) -> None:
+    choice = ModelChoice(name=str(checkpoint(architecture, tmp_path)), architecture=run_as)
+    with pytest.raises(HedgerowError, match=said):
+        requested(engine, settings, choice, benchmarks=(semantoneg(settings),))
+    with reading(engine) as session:
+        assert session.get(Run, 1) is None

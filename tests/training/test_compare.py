@@ -15,6 +15,7 @@ from db.errors import HedgerowError
 from db.execution import execute
 from db.models import Encoder
 from db.settings import Settings, load_settings
+from tests.checkpoints import checkpoint
 from tests.databases import Copies
 from training import compare
 from training.compare import (
@@ -222,6 +223,12 @@ def test_names_that_lead_nowhere_are_refused_before_a_run_is_stored(
         for name in ("", "/no/such/folder", __file__, str(tmp_path / "empty"), "a/" * 3):
             with pytest.raises(HedgerowError):
                 clean_name(session, name)
+
+
+def test_a_model_that_is_no_encoder_is_not_compared(engine: Engine, tmp_path: Path) -> None:
+    folder = checkpoint("T5ForConditionalGeneration", tmp_path / "t5")
+    with pytest.raises(HedgerowError, match="found T5Fo"), writing(engine) as session:
+        request_comparison(session, models=[str(folder)], sentences=SENTENCES)
 
 
 @pytest.mark.parametrize(

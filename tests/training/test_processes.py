@@ -25,7 +25,7 @@ from tests.curation.families import add_plain_family
 from tests.databases import one_database
 from tests.forking import ROOT, Forker, is_alive, kill
 from tests.training.together import QUICK, RECIPES, one_step, start_together
-from tests.training.trainings import ask, train, weights
+from tests.training.trainings import ask, change_recipe, train, weights
 from training import checkpoints
 from training.recipe import Recipe
 
@@ -221,8 +221,9 @@ def test_a_training_on_two_processes_ends_as_on_one_also_when_it_was_killed(
 def test_what_ends_one_process_ends_all(
     project: Engine, home: Path, long_recipe: Recipe, forker: Forker, end: str
 ) -> None:
-    changes = ["max_steps=none"] if end != "leader fails" else ["batch_size=64"]
-    run_id = ask(project, long_recipe.with_overrides(changes))
+    run_id = ask(project, long_recipe.with_overrides(["max_steps=none"]))
+    if end == "leader fails":
+        change_recipe(project, run_id, batch_size=64)
     leader, helper = start_together(forker, project, home, run_id)
     if end != "leader fails":
         wait_until(lambda: found(project, run_id).step > 0, home)

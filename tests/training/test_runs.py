@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from sqlalchemy import Engine, select, update
@@ -16,8 +18,9 @@ from db.execution import RunContext
 from db.models import Encoder, ProbeCosine, Run, RunMetric, RunState, Split, VariantCosine
 from db.runs import get_run, metrics, request_cancel, requeue
 from db.settings import Settings
+from tests.checkpoints import checkpoint
 from tests.curation.families import add_family, add_plain_family
-from tests.training.trainings import ask, count, train
+from tests.training.trainings import ask, change_recipe, count, train
 from training import devices, measuring
 from training.figures import distributions, figure_1, loss_curve, own_figure
 from training.probe_sets import BUNDLED
@@ -66,6 +69,53 @@ def test_a_release_without_triples_cannot_be_trained_on(engine: Engine, recipe: 
     with reading(engine) as session:
         assert list_releases(session) == []
         assert count(session, Run) == 0
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"base_encoder": "./nowhere"}, "no model folder"),
+        ({"batch_size": 64}, r"as a batch has families \(64\), found 9; lower batch_size"),
+        (
+            {"providers": ("nobody",)},
+            "found 'nobody'; there are 'openai'",
+        ),
+        ({"without_types": ("verbal", "lexical")}, "a recipe that leaves anchors .* leaves none"),
+        ({"max_distance": 1}, "no triples to train on"),
+        ({"max_triples": 3}, "A batch of 4 needs as many anchors"),
+    ],
+)
+def test_a_recipe_that_cannot_be_trained_leaves_no_run_and_no_release(
+    project: Engine, recipe: Recipe, change: dict[str, object], sentence: str
+) -> None:
+    with pytest.raises(HedgerowError, match=sentence):
+        ask(project, recipe.model_copy(update=change))
+    with reading(project) as session:
+        assert (list_releases(session), count(session, Run)) == ([], 0)
+
+
+@pytest.mark.parametrize("architecture", ["T5ForConditionalGeneration", "LlamaForCausalLM"])
+def test_a_base_that_is_no_encoder_leaves_no_run_and_no_release(
+    project: Engine, recipe: Recipe, tmp_path: Path, architecture: str
+) -> None:
+    base = checkpoint(architecture, tmp_path / "base")
+    with pytest.raises(HedgerowError, match=f"Expected a text encoder in .*{architecture}"):
+        ask(project, recipe.model_copy(update={"base_encoder": str(base)}))
+    with reading(project) as session:
+        assert (list_releases(session), count(session, Run)) == ([], 0)
+
+
+def test_a_base_that_is_an_encoder_no_more_is_not_listed(
+    project: Engine, recipe: Recipe, settings: Settings, tmp_path: Path
+) -> None:
+    base = checkpoint("BertModel", tmp_path / "base")
+    run_id = ask(project, recipe.model_copy(update={"base_encoder": str(base)}))
+    shutil.rmtree(base)
+    checkpoint("BertForSequenceClassification", base)
+    with pytest.raises(HedgerowError, match="found BertForSequenceClassification"):
+        train(project, settings, run_id)
+    with reading(project) as session:
+        assert count(session, Encoder) == 0
 
 
 def test_hedges_alone_are_enough_where_other_anchors_are_the_negatives(
@@ -305,7 +355,8 @@ def test_cancelling_within_a_step_ends_the_training(
 def test_a_failed_training_says_why_in_one_sentence(
     project: Engine, recipe: Recipe, settings: Settings, change: dict[str, object], sentence: str
 ) -> None:
-    run_id = ask(project, recipe.model_copy(update=change))
+    run_id = ask(project, recipe)
+    change_recipe(project, run_id, **change)  # what was in order when it was asked for
     with pytest.raises(HedgerowError, match=sentence):
         train(project, settings, run_id)
     with reading(project) as session:

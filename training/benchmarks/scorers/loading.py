@@ -6,10 +6,17 @@ are missing; here such a model is refused.
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
+from curation.encoder_kind import (
+    MODULES,
+    architectures,
+    read_json,
+    read_text,
+    require_encoder,
+    saved_as,
+)
 from curation.encoders import encoder_folder, load_encoder, load_model
 from db.errors import HedgerowError
 from training.benchmarks.scorers.encoders import BiEncoder, Cross, Sparse
@@ -56,7 +63,19 @@ def load_scorer(
             f"Expected an architecture, found {architecture[:60]!r}; there are "
             f"{', '.join(ARCHITECTURES)}."
         )
-    folder = encoder_folder(name)
+    return _scorer(name, fitting(encoder_folder(name), architecture, name=name), device)
+
+
+def fitting(folder: Path, architecture: str = "", *, name: str) -> str:
+    """The architecture that a model is run with.
+
+    Args:
+        architecture: the one that is asked for; '' takes what the files say.
+        name: of the model, for people.
+
+    Raises:
+        HedgerowError: the model has another one, or none of `KINDS`.
+    """
     found = architecture_of(folder)
     wanted = architecture or found
     if wanted != found and not (wanted == Sparse.architecture and _masked_language_model(folder)):
@@ -64,7 +83,7 @@ def load_scorer(
             f"Expected a {wanted} in {name!r}, found a {found}; choose that architecture, or "
             "another model."
         )
-    return _scorer(name, wanted, device)
+    return wanted
 
 
 def _scorer(name: str, architecture: str, device: str | None) -> Scorer:
@@ -82,41 +101,28 @@ def architecture_of(folder: Path) -> str:
     """What the files of a model say that it is; a plain transformer is a bi-encoder.
 
     Raises:
-        HedgerowError: they are damaged.
+        HedgerowError: they are damaged, or it is a transformer of no such kind, such as one that
+            writes text.
     """
-    kind = _read(folder / "config_sentence_transformers.json").get("model_type")
+    kind = saved_as(folder)
     if kind == _OLD_COLBERT:
         return Late.architecture
     for architecture, name in KINDS.items():
         if kind == name:
             return architecture
-    named = [str(name) for name in _read(folder / "config.json").get("architectures") or []]
+    named = architectures(read_json(folder / "config.json"))
     if "HF_ColBERT" in named:
         return Late.architecture
     if any(name.endswith("ForSequenceClassification") for name in named):
         return Cross.architecture
-    if "SpladePooling" in _text(folder / "modules.json"):
+    if "SpladePooling" in read_text(folder / MODULES):
         return Sparse.architecture
+    require_encoder(folder)
     return BiEncoder.architecture
 
 
 def _masked_language_model(folder: Path) -> bool:
     """Whether the model has a head over its vocabulary, all that SPLADE needs."""
-    named = _read(folder / "config.json").get("architectures") or []
-    plain = not (folder / "modules.json").is_file()
-    return plain and any(str(name).endswith("ForMaskedLM") for name in named)
-
-
-def _read(path: Path) -> dict[str, Any]:
-    try:
-        found = json.loads(_text(path) or "{}")
-    except ValueError as error:
-        raise HedgerowError(f"Expected JSON in {str(path)!r}: {error}.") from error
-    return found if isinstance(found, dict) else {}
-
-
-def _text(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8") if path.is_file() else ""
-    except (OSError, UnicodeDecodeError) as error:
-        raise HedgerowError(f"Could not read {str(path)!r}: {error}.") from error
+    named = architectures(read_json(folder / "config.json"))
+    plain = not (folder / MODULES).is_file()
+    return plain and any(name.endswith("ForMaskedLM") for name in named)

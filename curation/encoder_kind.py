@@ -1,0 +1,132 @@
+"""Whether a checkpoint is a text encoder, judged by its configuration before anything loads it.
+
+sentence-transformers loads any transformer as an encoder: it drops the head that writes or
+classifies and averages what is left. That gives embeddings which nobody trained.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from db.errors import HedgerowError
+
+MODULES = "modules.json"
+"""sentence-transformers writes it: such a folder says itself what it is made of."""
+
+SENTENCE_TRANSFORMER = "SentenceTransformer"
+
+_HEADS_OF_ENCODERS = (
+    "ForMaskedLM", "ForPreTraining", "XLMWithLMHeadModel", "FlaubertWithLMHeadModel",
+)  # fmt: skip
+"""What a pretrained encoder is saved with; its embeddings are what a finetuning starts from."""
+
+_WHAT_THEY_DO = {
+    "ForSequenceClassification": "a cross-encoder or classifier",
+    "ForTokenClassification": "a classifier of tokens",
+    "ForQuestionAnswering": "a model that answers questions",
+    "ForMultipleChoice": "a classifier",
+    "ForCausalLM": "a causal language model, which writes text",
+    "T5WithLMHeadModel": "a sequence-to-sequence model, which writes text",
+    "LMHeadModel": "a causal language model, which writes text",
+    "ForConditionalGeneration": "a sequence-to-sequence model, which writes text",
+    "HF_ColBERT": "a late-interaction model",
+}
+
+_OTHER_HEAD = re.compile(r"For[A-Z]")
+
+
+def require_encoder(folder: Path) -> None:
+    """Refuse a folder whose files say that it holds no text encoder.
+
+    Raises:
+        HedgerowError: it holds a model of another kind, or its configuration is damaged.
+    """
+    kind = saved_as(folder)
+    packaged = (folder / MODULES).is_file()
+    if packaged and kind in ("", SENTENCE_TRANSFORMER):
+        return
+    config = read_json(folder / "config.json")
+    found = "" if kind in ("", SENTENCE_TRANSFORMER) else f"a {kind}"
+    if found := found or what_else(config):
+        raise HedgerowError(_refusal(str(folder), found))
+
+
+def require_encoder_config(name: str, config: Any, files: Sequence[str]) -> None:
+    """The same of a model whose files are not here.
+
+    Args:
+        config: what the model hub says of its config.json.
+        files: their names.
+
+    Raises:
+        HedgerowError: it is a model of another kind.
+    """
+    if MODULES not in files and (found := what_else(config)):
+        raise HedgerowError(_refusal(name, found))
+
+
+def what_else(config: Any) -> str:
+    """What a transformer is if it is no encoder, for people; '' for an encoder.
+
+    A configuration that names no architecture passes: only loading it shows what it is.
+    """
+    for name in architectures(config):
+        if name.startswith("DPR"):
+            return f"{name}: a DPR checkpoint, which sentence-transformers can't read as it is"
+        if name.endswith(_HEADS_OF_ENCODERS):
+            continue
+        for ending, what in _WHAT_THEY_DO.items():
+            if name.endswith(ending):
+                return f"{name}: {what}"
+        if _OTHER_HEAD.search(name):
+            return f"{name}: a model with a head for another task"
+        if config.get("is_encoder_decoder") is True and "Encoder" not in name:
+            return f"{name}: a sequence-to-sequence model"
+    return ""
+
+
+def architectures(config: Any) -> list[str]:
+    """The class names in a config.json, mostly one."""
+    named = config.get("architectures") if isinstance(config, dict) else None
+    return [str(name) for name in named] if isinstance(named, list) else []
+
+
+def saved_as(folder: Path) -> str:
+    """The class of sentence-transformers' that a model was saved from; '' where nothing says it."""
+    return str(read_json(folder / "config_sentence_transformers.json").get("model_type") or "")
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """A JSON object in a file; {} where there is no such file.
+
+    Raises:
+        HedgerowError: the file can't be read.
+    """
+    try:
+        found = json.loads(read_text(path) or "{}")
+    except (ValueError, RecursionError) as error:
+        raise HedgerowError(f"Expected JSON in {str(path)!r}: {error}.") from error
+    return found if isinstance(found, dict) else {}
+
+
+def read_text(path: Path) -> str:
+    """What a file holds; '' where there is no such file.
+
+    Raises:
+        HedgerowError: it can't be read.
+    """
+    try:
+        return path.read_text(encoding="utf-8") if path.is_file() else ""
+    except (OSError, UnicodeDecodeError) as error:
+        raise HedgerowError(f"Could not read {str(path)!r}: {error}.") from error
+
+
+def _refusal(place: str, found: str) -> str:
+    return (
+        f"Expected a text encoder in {place!r}, found {found}; choose an encoder, or a "
+        f"sentence-transformers model made from this one (a folder with {MODULES})."
+    )
