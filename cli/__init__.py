@@ -18,6 +18,7 @@ COMMANDS = {
     "run": "cli.runs:carry_out",
     "generate": "cli.generate:generate",
     "diagnose": "cli.runs:diagnose",
+    "search": "cli.search:search",
     "export": "cli.release:export_release",
     "train": "cli.train:train_encoder",
     "push": "cli.push:push_to_hub",

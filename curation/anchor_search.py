@@ -4,9 +4,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, Select, func, or_, select
+from sqlalchemy import ColumnElement, Select, func, select
 from sqlmodel import Session, col
 
+from curation.search import Kind, matches
 from curation.wording import current_wording
 from db.models import Anchor, AnchorRevision, Reviewer, Source, Split, Status, Variant
 
@@ -16,8 +17,7 @@ class AnchorFilter:
     """Which anchors to list; every condition set must hold.
 
     Attributes:
-        text: part of the current wording, upper and lower case alike (on SQLite for the letters
-            a to z), or a uid.
+        text: part of the current wording in any case, or a uid (see ``curation.search``).
         source: the name of a source; '' for all. ``genre`` likewise.
         retired: only retired ones, or only those in use.
         without_variants: only those that nothing was written for yet.
@@ -30,14 +30,12 @@ class AnchorFilter:
     retired: bool = False
     without_variants: bool = False
 
-    def conditions(self) -> list[ColumnElement[bool]]:
+    def conditions(self, session: Session) -> list[ColumnElement[bool]]:
         """In SQL, over ``Anchor`` and its current ``AnchorRevision``."""
         since = col(Anchor.retired_at)
         found: list[ColumnElement[bool]] = [since.is_not(None) if self.retired else since.is_(None)]
         if self.text:
-            # LIKE's own wildcards are escaped: a search for 'a_b' or '100%' means what it says.
-            contains = col(AnchorRevision.text).icontains(self.text, autoescape=True)
-            found.append(or_(contains, col(Anchor.uid) == self.text))
+            found.append(matches(session, self.text, Kind.ANCHORS))
         if self.source:
             named = select(col(Source.id)).where(col(Source.name) == self.source)
             found.append(col(Anchor.source_id).in_(named))
@@ -87,7 +85,7 @@ def find_anchors(
     session: Session, wanted: AnchorFilter, *, limit: int = 50, offset: int = 0
 ) -> AnchorPage:
     """The anchors that fit, in the order in which they were added."""
-    conditions = wanted.conditions()
+    conditions = wanted.conditions(session)
     counted = select(func.count()).select_from(Anchor)
     if wanted.text:
         counted = counted.join(AnchorRevision, current_wording())

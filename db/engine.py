@@ -22,6 +22,7 @@ from sqlmodel import Session, SQLModel
 
 from db.errors import HedgerowError
 from db.failures import explain, shown_address
+from db.search import index_new_texts
 
 BUSY_TIMEOUT_MS = 60_000
 """How long a writer waits for another, in milliseconds; freezing a large release takes half."""
@@ -106,6 +107,9 @@ def writing(engine: Engine) -> Iterator[Session]:
     writer = engine.execution_options(writes=True)
     with explained(engine), Session(writer, expire_on_commit=False) as session:
         yield session
+        if engine.name == "sqlite" and session.in_transaction():
+            session.flush()
+            index_new_texts(session)
         session.commit()
 
 

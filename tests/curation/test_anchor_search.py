@@ -91,6 +91,7 @@ def test_a_corrected_anchor_is_found_by_its_current_wording(engine: Engine) -> N
         family, ada = add_family(session), person(session)
         edit(session, shown(family["verbal"]), reviewer_id=ada, text="It isn't safe.")
         correct_anchor(session, 1, "The gate is safe.", reviewer_id=ada, expected_revision=1)
+    with reading(engine) as session:
         assert texts(session, text="bridge") == []
         (found,) = find_anchors(session, AnchorFilter(text="gate")).anchors
         # An edited variant counts once.

@@ -1,0 +1,64 @@
+"""Looking for words in anchors, variants and notes."""
+
+from typing import Annotated, Any
+
+import typer
+from rich.table import Table
+
+from cli.home import open_home
+from cli.tables import table_of
+from cli.terminal import AsJson, show
+from curation.search import RANKED, Found, Hit, Kind, find
+from db.engine import reading
+
+
+def search(
+    text: Annotated[str, typer.Argument(help="Words in a row, part of a word, or a uid.")],
+    kinds: Annotated[
+        list[Kind] | None,
+        typer.Option("--in", help="Only in these; repeat it for several.", show_default=False),
+    ] = None,
+    limit: Annotated[int, typer.Option(min=1, max=RANKED, help="At most so many of each.")] = 20,
+    as_json: AsJson = False,
+) -> None:
+    """Look for words in anchors, variants and notes; upper and lower case are alike."""
+    _, engine = open_home()
+    with reading(engine) as session:
+        found = {
+            kind: find(session, text, kind, limit=limit) for kind in dict.fromkeys(kinds or Kind)
+        }
+    result = {"text": text} | {
+        kind.value: {
+            "total": len(some.rows), "more": some.more, "hits": [_as_json(hit) for hit in some.hits]
+        }
+        for kind, some in found.items()
+    }  # fmt: skip
+    lines = [line for kind, some in found.items() for line in _lines(kind, some)]
+    show(result, as_json, *lines)
+
+
+def _as_json(hit: Hit) -> dict[str, Any]:
+    known = {"anchor": hit.anchor_uid, "text": hit.text, "retired": hit.retired}
+    if hit.kind is Kind.ANCHORS:
+        return known
+    known |= {"variant": hit.variant_uid, "type": hit.type_id, "status": hit.status}
+    return known | ({"variant_text": hit.about} if hit.kind is Kind.NOTES else {})
+
+
+def _lines(kind: Kind, found: Found) -> list[str | Table]:
+    total = f"more than {len(found.rows)}" if found.more else f"{len(found.rows)}"
+    if not found.hits:
+        return [f"0 {kind} contain it."]
+    if kind is Kind.ANCHORS:
+        table = table_of("uid", "anchor", "status",
+                         rows=[(h.anchor_uid, h.text, _status(h)) for h in found.hits])  # fmt: skip
+    else:
+        table = table_of(
+            "uid of the variant", kind.value.removesuffix("s"), "type", "status",
+            rows=[(h.variant_uid or "", h.text, h.type_id or "", _status(h)) for h in found.hits],
+        )  # fmt: skip
+    return [table, f"{len(found.hits)} of {total} {kind} that contain it."]
+
+
+def _status(hit: Hit) -> str:
+    return "retired" if hit.retired else hit.status or "in use"
