@@ -9,9 +9,10 @@ from collections.abc import Sequence
 from enum import StrEnum
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, Select, literal, null, or_, select
+from sqlalchemy import ColumnElement, Select, and_, literal, null, or_, select
 from sqlmodel import Session, col
 
+from curation.notes import is_kept
 from curation.text import UID_LENGTH, canonical
 from curation.wording import current_wording
 from db import search
@@ -93,6 +94,8 @@ def matches(session: Session, query: str, kind: Kind) -> ColumnElement[bool]:
     if not clean:
         return col(text).is_(None)  # never
     found = search.contains(session, text, clean)
+    if kind is Kind.NOTES:
+        found = and_(found, is_kept())
     if uid is None or not _UID.fullmatch(clean):  # where it can be avoided: OR takes all texts
         return found
     return or_(found, col(uid) == clean.lower())

@@ -13,6 +13,7 @@ from sqlmodel import Session, col
 
 from curation.generation.prompts import types_of
 from curation.generation.request import Selection, Which
+from curation.search import Kind, matches
 from curation.taxonomy import Role, VariantType
 from curation.text import bucket
 from curation.types import list_types
@@ -71,7 +72,7 @@ def wanted_anchors(
     if not lacks:
         return found
     columns = (col(Anchor.id), col(Anchor.revision), col(Anchor.uid))
-    query = _anchors(selection, *columns, *(lack.condition for lack in lacks))
+    query = _anchors(session, selection, *columns, *(lack.condition for lack in lacks))
     some = or_(*(lack.condition for lack in lacks))
     for anchor_id, revision, uid, *flags in session.execute(
         query.where(some).order_by(col(Anchor.id))
@@ -123,7 +124,7 @@ def _groups(
     if not lacks:
         return groups
     named = (lack.condition.label(f"lack_{number}") for number, lack in enumerate(lacks))
-    each = _anchors(selection, *named).subquery()
+    each = _anchors(session, selection, *named).subquery()
     for *flags, number in session.execute(select(*each.c, func.count()).group_by(*each.c)):
         lacking = frozenset(lack.role for lack, flag in zip(lacks, flags, strict=True) if flag)
         if lacking:
@@ -170,7 +171,7 @@ def _failed(run_id: int, role: Role) -> Select[Any]:
     )
 
 
-def _anchors(selection: Selection, *columns: Any) -> Select[Any]:
+def _anchors(session: Session, selection: Selection, *columns: Any) -> Select[Any]:
     query = select(*columns).select_from(Anchor).where(col(Anchor.retired_at).is_(None))
     if selection.anchors:
         query = query.where(col(Anchor.uid).in_(selection.anchors))
@@ -178,6 +179,6 @@ def _anchors(selection: Selection, *columns: Any) -> Select[Any]:
         query = query.where(col(Anchor.source_id) == selection.source_id)
     if selection.search:
         query = query.join(AnchorRevision, current_wording()).where(
-            col(AnchorRevision.text).icontains(selection.search, autoescape=True)
+            matches(session, selection.search, Kind.ANCHORS)
         )
     return query

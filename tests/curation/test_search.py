@@ -6,7 +6,7 @@ from sqlmodel import Session
 
 from curation import search
 from curation.anchors import correct_anchor, retire_anchor
-from curation.notes import add_note
+from curation.notes import add_note, retract_note
 from curation.search import Kind, find, marked
 from db.engine import reading, writing
 from db.models import Status
@@ -146,6 +146,16 @@ def test_every_note_counts(engine: Engine) -> None:
     with reading(engine) as session:
         found = find(session, "too long", Kind.NOTES, limit=9)
     assert (len(found.hits), found.rows) == (2, (verbal.id, verbal.id))
+
+
+def test_a_note_taken_back_is_not_found(engine: Engine) -> None:
+    with writing(engine) as session:
+        verbal, ada = add_family(session)["verbal"], person(session)
+        note = add_note(session, verbal.id or 0, reviewer_id=ada, text="Too long.")
+    with writing(engine) as session:
+        assert texts(session, "long", Kind.NOTES) == ["Too long."]
+        retract_note(session, note.id or 0)
+        assert texts(session, "long", Kind.NOTES) == []
 
 
 def test_the_match_is_marked() -> None:
