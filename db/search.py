@@ -1,6 +1,6 @@
 """Which rows' texts contain a query, in any case, by an index of trigrams.
 
-PostgreSQL keeps its indexes by itself (see migration 0007). SQLite's are FTS5 tables that hold no
+PostgreSQL keeps its indexes by itself (see migration 0008). SQLite's are FTS5 tables that hold no
 texts of their own. They are not filled by triggers, which take ten times as long: each transaction
 that adds texts has them indexed all at once before it commits. Texts are only ever added, so what
 is new are the rows after the last one that is indexed.

@@ -4,8 +4,8 @@ from alembic import op
 from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError
 
-revision = "0007"
-down_revision = "0006"
+revision = "0008"
+down_revision = "0007"
 
 _TABLES = {"anchor_revision": "rowid", "variant": "id", "note": "id"}
 _HASH_BYTES = 16 * 2**20
