@@ -18,8 +18,8 @@ from cli.tables import table_of
 from cli.terminal import LARGEST_NUMBER, AsJson, ReleaseNumber, show
 from curation.compared import told
 from curation.generation.addresses import require_key
-from curation.generation.prices import no_price, price_of
-from curation.generation.request import Budget, Price
+from curation.generation.prices import price_under, spent
+from curation.generation.request import Budget
 from curation.generation.run import checked
 from curation.release import get_release
 from db.engine import reading, writing
@@ -127,9 +127,12 @@ def run_benchmark(
     result = {"run": run.id, "state": ended["state"]}
     result |= _general(name, rows) if name.startswith(MTEB) else _facts(rows[0])
     lines = []
+    if "cost" in ended:
+        result |= {name: ended[name] for name in ("cost", "cost_is_estimate")}
+        lines = [f"Cost: {spent(ended['cost'], is_estimate=ended['cost_is_estimate'])}."]
     if overlap:
         result["overlap"] = _overlap(settings, engine, release)
-        lines = [told(facts) for facts in result["overlap"]]
+        lines += [told(facts) for facts in result["overlap"]]
     show(result, as_json, _table(rows), *_average_line(result), *lines)
 
 
@@ -151,10 +154,7 @@ def _priced(session: Session, model: ModelChoice, budget: float | None) -> Model
         if budget is not None:
             raise HedgerowError("Expected --budget with --architecture chat only; leave it out.")
         return model
-    price = price_of(session, model.name)
-    if price is None and budget is not None:
-        raise no_price(model.name)
-    return model.model_copy(update={"price": price or Price()})
+    return model.model_copy(update={"price": price_under(session, model.name, budget)})
 
 
 def _show_plan(

@@ -14,13 +14,12 @@ from cli.terminal import LARGEST_NUMBER, MAX_DIGITS, AsJson, show
 from curation.generation.addresses import require_key
 from curation.generation.estimate import Estimate, estimate
 from curation.generation.overview import source_ids
-from curation.generation.prices import no_price, price_of
+from curation.generation.prices import price_of, price_under
 from curation.generation.prompts import seed_prompts
 from curation.generation.request import (
     KIND,
     MAX_CONCURRENCY,
     GenerationRequest,
-    Price,
     Provider,
     Which,
 )
@@ -117,17 +116,16 @@ def generate(
     }  # fmt: skip
     with writing(engine) as session:
         seed_prompts(session)
-        price = price_of(session, model)
-        if price is None and budget is not None and provider == "openai":
-            raise no_price(model)
+        price = price_under(session, model, budget if provider == "openai" else None)
+        is_priced = price_of(session, model) is not None
         request = _chosen(
-            session, checked_request(values | {"price": price or Price()}), source, prompts or []
+            session, checked_request(values | {"price": price}), source, prompts or []
         )
     if dry_run:
         with reading(engine) as session:
             found = estimate(session, request)
             written = forecast(session, request) if provider == "rules" else None
-        _show_estimate(found, request, written, is_priced=price is not None, as_json=as_json)
+        _show_estimate(found, request, written, is_priced=is_priced, as_json=as_json)
         return
     if provider == "openai":
         require_key(request.base_url, settings)

@@ -17,7 +17,7 @@ from curation.generation.estimate import Estimate
 from curation.generation.judge import broken_off, request_opinions
 from curation.generation.judge_calls import estimate_judging
 from curation.generation.judge_request import JudgeRequest
-from curation.generation.prices import dollars, price_of
+from curation.generation.prices import dollars, price_under, spent
 from curation.generation.prompts import JUDGE, seed_prompts
 from curation.generation.request import MAX_CONCURRENCY
 from curation.generation.run import checked
@@ -99,8 +99,12 @@ def judge(
     show(
         result, as_json,
         f"{result['reviewer']} has judged {result['done']:,} variants; {result['failed']:,} calls "
-        f"failed. {result['calls']:,} calls, {dollars(result['cost'])}.",
+        f"failed. {result['calls']:,} calls, {_cost(result)}.",
     )  # fmt: skip
+
+
+def _cost(result: dict[str, Any]) -> str:
+    return spent(result["cost"], is_estimate=result["cost_is_estimate"])
 
 
 def _asked_by(session: Session, settings: Settings) -> int | None:
@@ -109,8 +113,8 @@ def _asked_by(session: Session, settings: Settings) -> int | None:
 
 def _request(session: Session, **values: Any) -> JudgeRequest:
     request = checked(JudgeRequest, values)
-    price = price_of(session, request.model)
-    return request if price is None else request.model_copy(update={"price": price})
+    price = price_under(session, request.model, request.budget.money)
+    return request.model_copy(update={"price": price})
 
 
 def _as_json(found: Estimate) -> dict[str, Any]:

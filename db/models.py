@@ -315,7 +315,11 @@ class ModelCall(SQLModel, table=True):
 
 
 class Answer(SQLModel, table=True):
-    """A language model's raw answer to one call, with what it cost; one row an attempt."""
+    """A language model's raw answer to one call, with what it cost; one row an attempt.
+
+    ``is_estimate`` says that the server reported no usable token counts, so that tokens and cost
+    were counted from the texts.
+    """
 
     __table_args__ = (
         ForeignKeyConstraint(
@@ -341,6 +345,7 @@ class Answer(SQLModel, table=True):
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
     cost: float | None = None
+    is_estimate: bool = Field(default=False, sa_column_kwargs=_FALSE)
     seconds: float | None = None
     created_at: datetime = _created_at()
 

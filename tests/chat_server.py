@@ -29,6 +29,8 @@ MEANT = ("refusal", "cue ignored")
 
 HANG_SECONDS = 3.0
 
+PIECE = 65_536
+
 _ITEM = re.compile(r'^\d+\. "(?P<id>[a-z_0-9]+)": (?P<line>.*)$', re.MULTILINE)
 _CUE = re.compile(r"cue such as (?P<cue>.+)$")
 
@@ -84,6 +86,10 @@ class ChatServer:
         sent_on_to: an address that it redirects every request to.
         hear: told each prompt that it is asked, before the answer.
         says: what it answers to a prompt instead of variants and opinions; None: the usual.
+        reports: what it says of the tokens of an answer, from the true counts; None: nothing.
+        always: a fault that every call has; '' for none.
+        pours: bytes that it sends before each answer.
+        drips: seconds between two bytes of an answer; 0 sends it at once.
     """
 
     def __init__(
@@ -103,6 +109,10 @@ class ChatServer:
         self.sent_on_to = ""
         self.hear: Callable[[str], None] = lambda prompt: None
         self.says: Callable[[str], str | None] = lambda prompt: None
+        self.reports: Callable[[dict[str, int]], Any] = lambda usage: usage
+        self.always = ""
+        self.pours = 0
+        self.drips = 0.0
         self.asked: Counter[str] = Counter()
         self.answered: Counter[str] = Counter()
         self.at_once = self.most_at_once = 0
@@ -160,9 +170,15 @@ class ChatServer:
             return None
         self.answered[prompt] += not fault
         texts, finish = self._faulty(answer_to(prompt), fault)
-        return 200, _completion(request, prompt, texts, finish, fault)
+        return 200, self._reported(_completion(request, prompt, texts, finish, fault))
+
+    def _reported(self, completion: dict[str, Any]) -> dict[str, Any]:
+        completion["usage"] = self.reports(completion["usage"])
+        return {key: value for key, value in completion.items() if value is not None}
 
     def _fault(self, prompt: str) -> str:
+        if self.always:
+            return self.always
         number = self.asked[prompt]
         if number > FAULTS_IN_A_ROW or _share(prompt, number) >= self.faults:
             return ""
@@ -189,7 +205,21 @@ class ChatServer:
             if not fault and (said := self.says(prompt)) is not None:
                 completion["choices"][0]["message"]["content"] = said
                 completion["usage"]["completion_tokens"] = len(said.split())
-            await _json(send, 200, completion)
+            await self._send(send, json.dumps(self._reported(completion)).encode())
+
+    async def _send(self, send: Send, body: bytes) -> None:
+        """An answer in pieces, where it shall be long or slow."""
+        head = [(b"content-type", b"application/json")]
+        await send({"type": "http.response.start", "status": 200, "headers": head})
+        for start in range(0, self.pours, PIECE):
+            piece = b" " * min(PIECE, self.pours - start)
+            await send({"type": "http.response.body", "body": piece, "more_body": True})
+        if self.drips:
+            for byte in body:
+                await asyncio.sleep(self.drips)
+                await send({"type": "http.response.body", "body": bytes([byte]), "more_body": True})
+            body = b""
+        await send({"type": "http.response.body", "body": body})
 
     @staticmethod
     def _faulty(texts: dict[str, str], fault: str) -> tuple[dict[str, str], str]:

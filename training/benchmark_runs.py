@@ -32,6 +32,8 @@ from training.benchmark_models import (
 )
 from training.benchmarks.general import SUITES
 from training.benchmarks.general_names import require_tasks
+from training.benchmarks.scorers.account import Account
+from training.benchmarks.scorers.chat import Chat
 from training.benchmarks.scorers.scorer import Scorer
 from training.devices import device_to_oneself, free_memory, share_the_processor
 
@@ -111,8 +113,8 @@ def work(context: RunContext) -> dict[str, Any]:
     then ends as failed, and does only what is missing when it is carried out again.
 
     Returns:
-        ``run``, ``measured`` (results of this run) and ``left_out`` (models that can't do mteb's
-        tasks).
+        ``run``, ``measured`` (results of this run), ``left_out`` (models that can't do mteb's
+        tasks); of chat models ``cost`` (US dollars) and ``cost_is_estimate``.
 
     Raises:
         HedgerowError: something could not be measured.
@@ -125,7 +127,16 @@ def work(context: RunContext) -> dict[str, Any]:
     task.carry_out()
     if task.problems:
         raise HedgerowError(_told(task.problems, measured=len(task.stored)))
-    return {"run": context.run.id, "measured": len(task.stored), "left_out": task.left_out}
+    result = {"run": context.run.id, "measured": len(task.stored), "left_out": task.left_out}
+    return result | _cost(task.accounts)
+
+
+def _cost(accounts: Sequence[Account]) -> dict[str, Any]:
+    """What the chat models of a run cost; the last account has what the others have, too."""
+    if not accounts:
+        return {}
+    ledger = accounts[-1].ledger
+    return {"cost": round(ledger.money, 6), "cost_is_estimate": ledger.is_estimate}
 
 
 def _told(problems: Sequence[str], *, measured: int) -> str:
@@ -141,6 +152,7 @@ class _Work:
     """A run that measures, as it is carried out in this process.
 
     Attributes:
+        accounts: of the chat models.
         stored: (model, architecture, benchmark, data hash) of this run's results.
         problems: sentences.
         left_out: titles of models that can't do mteb's tasks.
@@ -150,6 +162,7 @@ class _Work:
         self.context = context
         self.request = request
         self.problems: list[str] = []
+        self.accounts: list[Account] = []
         self.left_out: list[str] = []
         with reading(context.engine) as session:
             self.stored = _stored(session, context.run.id or 0)
@@ -183,6 +196,8 @@ class _Work:
             scorer = scorer_of(
                 found, self.context.settings, folder=self.context.folder, budget=self.request.budget
             )
+            if isinstance(scorer, Chat) and scorer.account is not None:
+                self.accounts.append(scorer.account)
             with stopping(scorer, self.context.check):
                 for job in todo:
                     self._job(number, found, job, scorer)

@@ -32,6 +32,7 @@ class Problem(StrEnum):
     REFUSED_REQUEST = "request refused"
     REFUSAL = "model refused"
     CUT_OFF = "cut off"
+    TOO_LONG = "answer too long"
     UNREADABLE = "unreadable"
     MISSING_TYPE = "type missing"
     CUE_IGNORED = "cue ignored"

@@ -22,7 +22,7 @@ FIRST_WAIT, LONGEST_WAIT = 1.0, 60.0
 PASSING = frozenset({Problem.RATE_LIMIT, Problem.TIMEOUT, Problem.SERVER, Problem.CONNECTION})
 """The server's problems; asking again later helps."""
 
-ONCE_MORE = frozenset({Problem.REFUSAL, Problem.CUE_IGNORED, Problem.UNCHANGED})
+ONCE_MORE = frozenset({Problem.REFUSAL, Problem.CUE_IGNORED, Problem.UNCHANGED, Problem.TOO_LONG})
 """A model that does it twice means it."""
 
 NEVER = frozenset({Problem.REFUSED_REQUEST})
@@ -109,10 +109,10 @@ class Asker:
 
     def failed(self, call: Call, number: int, error: CallError) -> Attempt:
         """What a failure makes of its call: failed for good, or to be asked again."""
-        again = error.problem not in NEVER and number < self.attempts
+        again = error.problem not in NEVER and self._ask_again((error.problem,), number)
         state = CallState.OPEN if again else CallState.FAILED
         said = self.model.without_key(str(error))
-        return Attempt(call, number, None, {}, (error.problem,), said, state)
+        return Attempt(call, number, error.reply, {}, (error.problem,), said, state)
 
     def _wait_after(self, attempt: Attempt, error: CallError) -> float:
         """Seconds before the call is asked again; a server at its limit is left alone by all."""
@@ -128,15 +128,15 @@ class Asker:
     def answered(self, call: Call, number: int, reply: Reply) -> Attempt:
         """What a reply makes of its call: done, failed, or to be asked again."""
         parsed = read_reply(reply, call=call, types=self.asked_types(call))
-        if self._ask_again(parsed, number):
+        if self._ask_again(parsed.problems, number):
             return Attempt(call, number, reply, {}, parsed.problems, "", CallState.OPEN)
         state = CallState.DONE if parsed.texts else CallState.FAILED
         return Attempt(call, number, reply, parsed.texts, parsed.problems, "", state)
 
-    def _ask_again(self, parsed: Parsed, number: int) -> bool:
-        if not parsed.problems or number >= self.attempts:
+    def _ask_again(self, problems: Sequence[Problem], number: int) -> bool:
+        if not problems or number >= self.attempts:
             return False
-        mild = all(problem in ONCE_MORE for problem in parsed.problems)
+        mild = all(problem in ONCE_MORE for problem in problems)
         return number < 2 if mild else True
 
 

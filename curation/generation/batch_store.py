@@ -10,7 +10,6 @@ from curation.generation.asking import Asker
 from curation.generation.calls import Call, count_calls, open_calls
 from curation.generation.completions import CallError, Reply
 from curation.generation.ledger import Ledger
-from curation.generation.prices import dollars
 from curation.generation.request import ModelRequest, Price
 from curation.generation.storing import Attempt, Origin, cost_of, store_attempts
 from db.engine import reading, writing
@@ -56,7 +55,7 @@ class BatchStore:
 
     def report(self, done: int, message: str) -> None:
         """Report how far the run is: what has ended, and ``done`` of what is under way."""
-        money = f" {dollars(self.ledger.money)} so far." if self.ledger.money else ""
+        money = f" {self.ledger.cost()} so far." if self.ledger.money else ""
         self.context.progress(self.ended + done, self.total, message + money)
 
     # -- places ---------------------------------------------------------------------------
@@ -80,7 +79,7 @@ class BatchStore:
             stored = store_attempts(session, attempts, origin=origin, price=price)
             places.put(session, self.run_id, [attempt.call.id for attempt in attempts], "")
         for attempt in stored:
-            self.ledger.book(cost_of(attempt, price), answered=attempt.reply is not None)
+            self.ledger.book_reply(cost_of(attempt, price), attempt.reply)
         self.ended += sum(attempt.state is not CallState.OPEN for attempt in stored)
 
     def store_answers(self, answers: dict[int, Reply | CallError], batch_id: str) -> None:
@@ -103,7 +102,9 @@ class BatchStore:
         number = call.attempts + 1
         if isinstance(answer, CallError):
             return self.asker.failed(call, number, answer)
-        return self.asker.answered(call, number, self.asker.model.cleaned(answer))
+        model = self.asker.model
+        request = model.request(*self.asker.question(call))
+        return self.asker.answered(call, number, model.checked(answer, request))
 
     def _left_in(self, batch_id: str) -> list[Call]:
         with reading(self.context.engine) as session:

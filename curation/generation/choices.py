@@ -1,14 +1,20 @@
 """A trial of what a person chose, and another budget for a run that has stopped."""
 
+from typing import Any
+
 from pydantic import ValidationError
 from sqlalchemy import update
 from sqlmodel import Session, col
 
 from curation.generation.estimate import TRIAL
-from curation.generation.request import Budget, GenerationRequest
+from curation.generation.prices import price_of
+from curation.generation.request import Budget, GenerationRequest, Price
 from db.errors import HedgerowError
 from db.models import Run
 from db.runs import STOPPED, get_run
+
+CHAT = "chat"
+"""The kind of model, of those that a benchmark can be run with, that costs money."""
 
 
 def trial_of(request: GenerationRequest) -> GenerationRequest:
@@ -35,11 +41,15 @@ def raise_budget(
     """Give a stopped run another cap in money or in calls; the one that is None stays.
 
     Raises:
-        HedgerowError: as ``change_budget``, or a cap that is no positive number.
+        HedgerowError: as ``change_budget``, or a cap that is no positive number, or one in money
+            for a run whose model has no price.
     """
     caps = {"money": money, "calls": calls}
     given = {name: cap for name, cap in caps.items() if cap is not None}
-    stored = get_run(session, run_id).parameters.get("budget", {})
+    parameters = get_run(session, run_id).parameters
+    if money is not None:
+        _require_prices(session, run_id, parameters)
+    stored = parameters.get("budget", {})
     try:
         budget = Budget.model_validate({**stored, **given})
     except ValidationError as error:
@@ -47,6 +57,20 @@ def raise_budget(
             f"Expected caps above 0, found {', '.join(f'{cap:g}' for cap in given.values())}."
         ) from error
     change_budget(session, run_id, budget)
+
+
+def _require_prices(session: Session, run_id: int, parameters: dict[str, Any]) -> None:
+    """Refuse a cap in money that stops nothing, since a run keeps the price it was started with."""
+    asked = parameters.get("models") or [parameters | {"name": parameters.get("model")}]
+    for model in asked:
+        name, price = model["name"], Price(**model.get("price", {}))
+        if not name or model.get("architecture", CHAT) != CHAT or price != Price():
+            continue
+        if price_of(session, name) != Price():  # 0, if somebody has said so, is a price
+            raise HedgerowError(
+                f"A cap in money needs a price, and run {run_id} was started without one for "
+                f"'{name}'; cap its calls with --max-calls."
+            )
 
 
 def change_budget(session: Session, run_id: int, budget: Budget) -> None:

@@ -4,7 +4,7 @@ Retries, budgets and storage are elsewhere; here a failure becomes one of the pr
 counted, with how long the server asked to wait.
 """
 
-import json
+import asyncio
 import logging
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -17,8 +17,16 @@ from pydantic import BaseModel, SecretStr
 
 from curation.generation.addresses import OWN_ADDRESS
 from curation.generation.answers import Problem
-from curation.generation.completions import CallError, Reply, read_completion, retry_after
+from curation.generation.bounds import KEPT, BadBody, most_bytes
+from curation.generation.completions import (
+    CallError,
+    Reply,
+    read_completion,
+    read_json,
+    retry_after,
+)
 from curation.generation.lanes import http_client
+from curation.generation.usage import with_trusted_tokens
 from db.errors import HedgerowError
 from db.settings import without_login
 
@@ -53,6 +61,7 @@ class ChatModel:
         base_url: of the server; '' for OpenAI itself.
         temperature: in [0, 2]; None leaves it to the server.
         max_tokens: of one answer.
+        timeout: seconds for one answer, from the question to its last byte.
     """
 
     model: str
@@ -78,7 +87,7 @@ class ChatModel:
                 base_url=self.base_url or OWN_ADDRESS,  # else the client looks for one itself
                 timeout=self.timeout,
                 max_retries=0,  # each failure is counted, so that retrying is ours
-                http_client=http_client(),
+                http_client=http_client(most_bytes(self.max_tokens), PATH),
             )
         return self._client
 
@@ -94,7 +103,7 @@ class ChatModel:
         is asked again without, and from then on only so.
 
         Args:
-            answer: what the answer shall be made of, for servers that know structured outputs.
+            answer: what the answer should be made of, for servers that know structured outputs.
 
         Raises:
             CallError: no answer came, in one of the ways that may pass.
@@ -103,22 +112,44 @@ class ChatModel:
         while True:
             request = self.request(prompt, answer)
             try:
-                # Not chat.completions.create(): building and checking its types takes longer than
-                # everything else we do for a call, and servers answer what fits none of them.
-                body: Any = await self.client().post(PATH, cast_to=object, body=request)
-                body = json.loads(body) if isinstance(body, str) else body
+                content = await self._sent(request)
+            except BadBody as error:
+                raise self._paid_in_vain(error, request) from error
             except (openai.BadRequestError, openai.UnprocessableEntityError) as error:
                 if self._learns_from(error, request):
                     continue
                 raise CallError(Problem.REFUSED_REQUEST, self._said(error)) from error
             except openai.APIError as error:
                 raise self.explained(error) from error
-            except ValueError as error:
-                raise CallError(Problem.SERVER, "The server's answer is no JSON.") from error
-            return self.cleaned(read_completion(body))
+            return self.checked(read_completion(read_json(content)), request)
 
-    def cleaned(self, reply: Reply) -> Reply:
-        """The reply without the key, which a server may have sent back."""
+    async def _sent(self, request: dict[str, Any]) -> bytes:
+        """The body that answers a request, whole and in time."""
+        # Not chat.completions.create(): building and checking its types takes longer than
+        # everything else we do for a call, and servers answer what fits none of them.
+        client = self.client()
+        try:
+            async with asyncio.timeout(self.timeout):  # the client's own is for each piece
+                response = await client.post(PATH, cast_to=httpx2.Response, body=request)
+        except TimeoutError as error:
+            raise self._too_late() from error
+        return response.content
+
+    def _paid_in_vain(self, error: BadBody, request: dict[str, Any]) -> CallError:
+        """An answer beyond its bounds: its beginning is kept, and what it cost is counted."""
+        problem, said = error.problem, self._said(error)
+        if problem is not Problem.TOO_LONG:
+            return CallError(problem, said)
+        raw = error.head.decode("utf-8", "replace")[:KEPT]
+        reply = Reply(raw, problem.value, None, None, hidden=max(0, len(error.head) - len(raw)))
+        return CallError(problem, said, reply=self.checked(reply, request))
+
+    def checked(self, reply: Reply, request: dict[str, Any]) -> Reply:
+        """The reply to a request, with trusted token counts and without the key.
+
+        A server may have sent the key back.
+        """
+        reply = with_trusted_tokens(reply, request)
         return reply._replace(
             raw=self.without_key(reply.raw),
             finish_reason=self.without_key(reply.finish_reason),
@@ -164,8 +195,10 @@ class ChatModel:
     def explained(self, error: openai.APIError) -> Exception:
         """What an error of the server's means: a ``CallError``, or a sentence for a person."""
         said = self._said(error)
+        if isinstance(error, BadBody):
+            return CallError(error.problem, said)
         if isinstance(error, openai.APITimeoutError):
-            return CallError(Problem.TIMEOUT, f"No answer within {self.timeout:g} seconds.")
+            return self._too_late()
         if isinstance(error, openai.APIConnectionError):
             return CallError(Problem.CONNECTION, f"{self.where} does not answer.")
         if isinstance(error, openai.AuthenticationError | openai.PermissionDeniedError):
@@ -199,6 +232,9 @@ class ChatModel:
                 f"{_on_to(error.response)}; give the one that is meant."
             )
         return CallError(Problem.REFUSED_REQUEST, said)
+
+    def _too_late(self) -> CallError:
+        return CallError(Problem.TIMEOUT, f"No whole answer within {self.timeout:g} seconds.")
 
     def _said(self, error: openai.APIError) -> str:
         """What the server said, on one line; a server that repeats the key is not quoted on it."""

@@ -10,11 +10,11 @@ import httpx2
 
 from curation.generation.answers import Problem
 
-MAX_WAIT_SECONDS = 600.0
-"""The longest wait that a server's Retry-After is believed."""
-
 MAX_TOKENS = 2**31 - 1
 """More than that is no number of tokens, and no column holds it."""
+
+MAX_DIGITS = 20
+"""Of a number in an answer; Python refuses to read one of thousands."""
 
 
 class Reply(NamedTuple):
@@ -22,7 +22,10 @@ class Reply(NamedTuple):
 
     Attributes:
         finish_reason: 'stop', or why it ended otherwise ('length', 'content_filter').
-        prompt_tokens, completion_tokens: as the server reports them; None where it does not.
+        prompt_tokens, completion_tokens: as the server reports them; None where it does not. What
+            a ``ChatModel`` gives has both (see ``usage``).
+        hidden: bytes that the model wrote besides, such as its thoughts.
+        is_estimate: whether tokens were counted here.
     """
 
     raw: str
@@ -30,6 +33,8 @@ class Reply(NamedTuple):
     prompt_tokens: int | None
     completion_tokens: int | None
     refusal: str = ""
+    hidden: int = 0
+    is_estimate: bool = False
 
 
 class CallError(Exception):
@@ -37,12 +42,37 @@ class CallError(Exception):
 
     Attributes:
         retry_after: seconds the server asks to wait; None where it says nothing.
+        reply: what came all the same and is paid for, though it is no answer.
     """
 
-    def __init__(self, problem: Problem, message: str, *, retry_after: float | None = None) -> None:
+    def __init__(
+        self,
+        problem: Problem,
+        message: str,
+        *,
+        retry_after: float | None = None,
+        reply: Reply | None = None,
+    ) -> None:
         super().__init__(message)
         self.problem = problem
         self.retry_after = retry_after
+        self.reply = reply
+
+
+def read_json(content: bytes) -> Any:
+    """The JSON that a server sent.
+
+    Raises:
+        CallError: it is none.
+    """
+    try:
+        return json.loads(content, parse_int=_int)
+    except (ValueError, RecursionError) as error:
+        raise CallError(Problem.SERVER, "The server's answer is no JSON.") from error
+
+
+def _int(digits: str) -> float:
+    return int(digits) if len(digits) <= MAX_DIGITS else math.inf
 
 
 def read_completion(body: Any) -> Reply:
@@ -53,16 +83,24 @@ def read_completion(body: Any) -> Reply:
     """
     try:
         choice = body["choices"][0]
-        message, usage = choice["message"], body.get("usage") or {}
+        message, usage = choice["message"], body.get("usage")
+        usage = usage if isinstance(usage, dict) else {}
         return Reply(
             raw=_text(message.get("content")),
             finish_reason=_text(choice.get("finish_reason")),
             prompt_tokens=_count(usage.get("prompt_tokens")),
             completion_tokens=_count(usage.get("completion_tokens")),
             refusal=_text(message.get("refusal")),
+            hidden=sum(
+                len(_text(message.get(name)).encode("utf-8", "replace")) for name in _THOUGHTS
+            ),
         )
     except (AttributeError, IndexError, KeyError, TypeError) as error:
         raise CallError(Problem.SERVER, "The server sent an answer without a message.") from error
+
+
+_THOUGHTS = ("reasoning", "reasoning_content")
+"""Where servers send what a model thinks before it answers."""
 
 
 def _text(value: Any) -> str:
@@ -72,17 +110,21 @@ def _text(value: Any) -> str:
 
 
 def _count(value: Any) -> int | None:
-    return value if isinstance(value, int) and 0 <= value <= MAX_TOKENS else None
+    is_number = isinstance(value, int) and not isinstance(value, bool)
+    return value if is_number and 0 <= value <= MAX_TOKENS else None
 
 
 def retry_after(response: httpx2.Response) -> float | None:
-    """Seconds to wait that a server's Retry-After names, as a number or a date; else None."""
+    """Seconds to wait that a server's Retry-After names, as a number or a date; else None.
+
+    They may be years.
+    """
     said = response.headers.get("retry-after", "")
     try:
         seconds = float(said)
     except ValueError:
         seconds = _seconds_until(said)
-    return min(seconds, MAX_WAIT_SECONDS) if math.isfinite(seconds) and seconds >= 0 else None
+    return seconds if math.isfinite(seconds) and seconds >= 0 else None
 
 
 def _seconds_until(date: str) -> float:

@@ -6,7 +6,7 @@ The cost of a call is shared evenly by the types it asked for; attempts that fai
 from collections import defaultdict
 from typing import NamedTuple
 
-from sqlalchemy import func, select
+from sqlalchemy import case, func, select
 from sqlmodel import Session, col
 
 from curation.generation.request import KIND
@@ -20,6 +20,7 @@ class CostRow(NamedTuple):
         cost: US dollars, the type's share.
         variants: stored ones, whatever became of them.
         accepted: those accepted as they are or in an edited wording.
+        is_estimate: whether some of the cost was counted here, since a server reported no tokens.
     """
 
     prompt: str
@@ -31,6 +32,7 @@ class CostRow(NamedTuple):
     cost: float
     variants: int
     accepted: int
+    is_estimate: bool = False
 
     @property
     def per_variant(self) -> float | None:
@@ -54,7 +56,7 @@ def cost_rows(session: Session, *, run_id: int | None = None) -> list[CostRow]:
             select(col(Run.id), col(Run.parameters)).where(col(Run.kind) == KIND)
         )
     }
-    spent, calls = _spent(session, run_id)
+    spent, calls, estimated = _spent(session, run_id)
     made, kept = _variants(session, run_id)
     names = {row.id or 0: row for row in session.execute(select(PromptVersion)).scalars()}
     rows: dict[tuple[int, tuple[str, str], str], CostRow] = {}
@@ -72,14 +74,16 @@ def cost_rows(session: Session, *, run_id: int | None = None) -> list[CostRow]:
             cost=(old.cost if old else 0.0) + spent[key],
             variants=(old.variants if old else 0) + made[key],
             accepted=(old.accepted if old else 0) + kept[key],
+            is_estimate=(old is not None and old.is_estimate) or key in estimated,
         )  # fmt: skip
     return [rows[key] for key in sorted(rows)]
 
 
 def _spent(
     session: Session, run_id: int | None
-) -> tuple[defaultdict[_Key, float], defaultdict[_Key, int]]:
-    """By run, prompt and type: the share of the cost, and the calls that asked for it.
+) -> tuple[defaultdict[_Key, float], defaultdict[_Key, int], set[_Key]]:
+    """By run, prompt and type: the share of the cost, the calls that asked for it, and which of
+    the costs are estimates.
 
     Calls that ask for the same types are added up in the database.
     """
@@ -87,17 +91,21 @@ def _spent(
     query = select(
         col(ModelCall.run_id), col(ModelCall.prompt_version_id), asked,
         func.count(col(ModelCall.id).distinct()), func.coalesce(func.sum(col(Answer.cost)), 0.0),
+        func.count(case((col(Answer.is_estimate), 1))),
     ).join(Answer, col(Answer.call_id) == ModelCall.id)  # fmt: skip
     if run_id is not None:
         query = query.where(col(ModelCall.run_id) == run_id)
     query = query.group_by(col(ModelCall.run_id), col(ModelCall.prompt_version_id), asked)
     spent: defaultdict[_Key, float] = defaultdict(float)
     calls: defaultdict[_Key, int] = defaultdict(int)
-    for run, prompt_id, type_ids, number, cost in session.execute(query):
+    estimated: set[_Key] = set()
+    for run, prompt_id, type_ids, number, cost, estimates in session.execute(query):
         for type_id in type_ids:
             spent[(run, prompt_id, type_id)] += float(cost) / len(type_ids)
             calls[(run, prompt_id, type_id)] += number
-    return spent, calls
+            if estimates and cost:
+                estimated.add((run, prompt_id, type_id))
+    return spent, calls, estimated
 
 
 def _variants(

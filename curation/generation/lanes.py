@@ -12,6 +12,8 @@ from urllib.request import getproxies
 import httpx2
 from openai import DefaultAsyncHttpxClient
 
+from curation.generation.bounds import bounded
+
 
 class Lanes(httpx2.AsyncBaseTransport):
     """As many lanes as there are calls at once; the one that was used last is used next."""
@@ -64,15 +66,22 @@ class _Stream(httpx2.AsyncByteStream):
                 self._ended()
 
 
-def http_client() -> httpx2.AsyncClient:
+def http_client(most: int, path: str) -> httpx2.AsyncClient:
     """A client that makes its calls in lanes, or through the proxy that the environment names.
 
-    It follows no redirect: texts and key go to the address that a person gave, and to no other.
+    Args:
+        most: bytes of an answer from a path that ends with ``path``.
+
     """
     context = httpx2.create_ssl_context()
     mounts = {} if "all" in getproxies() else {"all://": Lanes(context)}
     return DefaultAsyncHttpxClient(
-        follow_redirects=False, mounts=mounts, limits=_LIMITS, verify=context
+        follow_redirects=False,  # texts and key go to the address that a person gave
+        mounts=mounts,
+        limits=_LIMITS,
+        verify=context,
+        headers={"Accept-Encoding": "identity"},
+        event_hooks={"response": [bounded(most, path)]},
     )
 
 

@@ -41,6 +41,7 @@ class Spent(NamedTuple):
 
     Attributes:
         cost: US dollars.
+        is_estimate: whether some of the tokens and of the cost were counted here.
         per_minute: attempts that ended within the last minute; 0 for a run that stands still.
     """
 
@@ -49,6 +50,7 @@ class Spent(NamedTuple):
     prompt_tokens: int
     completion_tokens: int
     per_minute: int
+    is_estimate: bool = False
 
 
 class Trouble(NamedTuple):
@@ -98,19 +100,21 @@ def progress(session: Session, run_id: int) -> Progress:
         select(
             col(Answer.error), func.count(), func.sum(col(Answer.cost)),
             func.sum(col(Answer.prompt_tokens)), func.sum(col(Answer.completion_tokens)),
-            func.sum(lately),
+            func.sum(lately), func.sum(case((col(Answer.is_estimate), 1), else_=0)),
         )
         .where(col(Answer.run_id) == run_id)
         .group_by(col(Answer.error))
     )  # fmt: skip
-    sums = [0.0] * 5
+    sums = [0.0] * 6
     found: Counter[Problem] = Counter()
     for error, *figures in session.execute(query):
         sums = [total + float(value or 0) for total, value in zip(sums, figures, strict=True)]
         for problem in _named(error):
             found[problem] += figures[0]
-    attempts, cost, prompt, completion, recent = sums
-    spent = Spent(int(attempts), cost, int(prompt), int(completion), int(recent))
+    attempts, cost, prompt, completion, recent, estimates = sums
+    spent = Spent(
+        int(attempts), cost, int(prompt), int(completion), int(recent), is_estimate=estimates > 0
+    )
     return Progress(spent, dict(found.most_common()))
 
 

@@ -28,6 +28,13 @@ def dollars(amount: float) -> str:
     return f"${amount:,.2f}"
 
 
+def spent(amount: float, *, is_estimate: bool) -> str:
+    """What calls have cost, and whether that was counted here rather than by the server."""
+    if not (is_estimate and amount):
+        return dollars(amount)
+    return f"about {dollars(amount)} (estimated: the server reports no usable token counts)"
+
+
 def prices(session: Session) -> dict[str, Price]:
     """US dollars per million tokens by model; the project's own win over those that came along."""
     came = {name: Price(**value) for name, value in _TABLE["models"].items()}
@@ -52,12 +59,22 @@ def price_of(session: Session, model: str) -> Price | None:
     return known[max(names, key=len)]
 
 
-def no_price(model: str) -> HedgerowError:
-    """What to raise where money is capped and nobody knows what the model charges."""
-    return HedgerowError(
-        f"A cap in money needs a price, and none is known for '{model}'; set it with 'hedgerow "
-        "prices set', or cap the calls with --max-calls."
-    )
+def price_under(session: Session, model: str, cap: float | None) -> Price:
+    """The price of a model's call in a run with this cap; 0 where none is known.
+
+    Args:
+        cap: US dollars; None for none.
+
+    Raises:
+        HedgerowError: money is capped, and nobody knows what the model charges.
+    """
+    price = price_of(session, model)
+    if price is None and cap is not None:
+        raise HedgerowError(
+            f"A cap in money needs a price, and none is known for '{model}'; set it with 'hedgerow "
+            "prices set', or cap the calls with --max-calls."
+        )
+    return price or Price()
 
 
 def set_price(session: Session, model: str, price: Price | None) -> None:

@@ -148,4 +148,5 @@ def work(context: RunContext) -> dict[str, Any]:
         "failed": counts[CallState.FAILED],
         "calls": ledger.calls,
         "cost": round(ledger.money, 6),
+        "cost_is_estimate": ledger.is_estimate,
     }

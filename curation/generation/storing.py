@@ -178,6 +178,7 @@ def _answer(attempt: Attempt, price: Price) -> dict[str, Any]:
         "prompt_tokens": prompt_tokens,
         "completion_tokens": completion_tokens,
         "cost": cost_of(attempt, price),
+        "is_estimate": bool(reply and reply.is_estimate),
         "seconds": attempt.seconds,
         "created_at": now(),
     }

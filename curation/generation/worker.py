@@ -13,7 +13,6 @@ from dataclasses import dataclass, field
 from curation.generation.asking import Asker
 from curation.generation.calls import Call, count_calls, open_calls
 from curation.generation.ledger import Ledger
-from curation.generation.prices import dollars
 from curation.generation.request import ModelRequest
 from curation.generation.storing import Attempt, Origin, cost_of, store_attempts
 from curation.types import types_in_use
@@ -170,8 +169,7 @@ class Worker:
         return False
 
     def _book(self, attempt: Attempt) -> None:
-        cost = cost_of(attempt, self.request.charged)
-        self.ledger.book(cost, answered=attempt.reply is not None)
+        self.ledger.book_reply(cost_of(attempt, self.request.charged), attempt.reply)
         self._wake()
 
     def _wake(self) -> None:
@@ -258,7 +256,7 @@ class Worker:
 
     def _report(self) -> None:
         failed = f", {self.failed:,} failed" if self.failed else ""
-        money = f", {dollars(self.ledger.money)}" if self.ledger.money else ""
+        money = f", {self.ledger.cost()}" if self.ledger.money else ""
         self.context.progress(
             self.done + self.failed, self.total, f"{self.done:,} answers stored{failed}{money}."
         )

@@ -8,7 +8,7 @@ from curation.generation.answers import Problem
 from curation.generation.calls import count_calls
 from curation.generation.doubles import check_alone
 from curation.generation.overview import Progress, Spent, Trouble, last_troubles, progress
-from curation.generation.prices import dollars
+from curation.generation.prices import dollars, spent
 from curation.generation.request import KIND, Budget
 from db.engine import reading, writing
 from db.errors import HedgerowError
@@ -58,7 +58,7 @@ def _pace(run: Run, so_far: Spent) -> None:
         parts.append(f"{so_far.per_minute:,} in the last minute")
     if so_far.prompt_tokens:
         parts.append(f"{so_far.prompt_tokens:,} tokens in, {so_far.completion_tokens:,} out")
-    parts.append(f"{dollars(so_far.cost)}{_of_the_budget(run)}")
+    parts.append(f"{spent(so_far.cost, is_estimate=so_far.is_estimate)}{_of_the_budget(run)}")
     st.text(" · ".join(parts))
 
 

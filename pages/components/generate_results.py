@@ -127,9 +127,14 @@ def _costs(counts: Counts, run_id: int | None) -> None:
         key="generate-costs", placeholder="–",
         column_config={"Cost": total, "A variant": each, "An accepted one": each},
     )  # fmt: skip
+    estimates = (
+        " Some of these costs are estimates: the server reports no usable token counts."
+        if any(row.is_estimate for row in rows)
+        else ""
+    )
     st.caption(
         "What a call cost is shared evenly by the types it asked for, attempts that failed "
-        "included. Accepted counts those accepted as they are or in an edited wording."
+        "included. Accepted counts those accepted as they are or in an edited wording." + estimates
     )
 
 

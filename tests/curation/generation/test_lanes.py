@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from pydantic import SecretStr
 
-from curation.generation.client import ChatModel
+from curation.generation.client import PATH, ChatModel
 from curation.generation.completions import CallError
 from curation.generation.lanes import Lanes, http_client
 from tests.curation.generation.conftest import Serve
@@ -64,4 +64,6 @@ def test_a_call_that_fails_or_is_given_up_leaves_its_lane_to_the_next(
 
 def test_a_proxy_of_the_environment_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("all_proxy", "http://127.0.0.1:1")
-    assert not any(isinstance(transport, Lanes) for transport in http_client()._mounts.values())
+    assert not any(
+        isinstance(transport, Lanes) for transport in http_client(10**6, PATH)._mounts.values()
+    )

@@ -18,9 +18,10 @@ class Account:
     """The account of a run, kept in a file, so that a budget holds over all of its attempts.
 
     Attributes:
-        file: a line an attempt that ended: 1 or 0 for whether it was answered, US dollars.
+        file: a line an attempt that ended: 1 or 0 for whether it was answered, US dollars, 1 or 0
+            for whether its tokens were counted here; the last is missing in older files.
         price: of the model that is asked now.
-        tokens_in, tokens_out: as the server reports them, since this account was opened.
+        tokens_in, tokens_out: of the answers since this account was opened.
     """
 
     file: Path
@@ -33,18 +34,18 @@ class Account:
 
     def __post_init__(self) -> None:
         self.ledger = Ledger(self.budget)
-        for answered, cost in self._entries():
-            self.ledger.book(cost, answered=answered)
+        for answered, cost, is_estimate in self._entries():
+            self.ledger.book(cost, answered=answered, is_estimate=is_estimate)
         self.begin()
 
-    def _entries(self) -> list[tuple[bool, float]]:
+    def _entries(self) -> list[tuple[bool, float, bool]]:
         """A line cut off by a crash is passed over."""
         found = []
         lines = self.file.read_text(encoding="utf-8").splitlines() if self.file.is_file() else []
         for line in lines:
-            answered, _, cost = line.partition("\t")
+            answered, cost, is_estimate, *_ = [*line.split("\t"), "", ""]
             with suppress(ValueError):
-                found.append((answered == "1", float(cost)))
+                found.append((answered == "1", float(cost), is_estimate == "1"))
         return found
 
     def begin(self) -> None:
@@ -71,8 +72,9 @@ class Account:
         self.tokens_out += read or 0
         cost = self.price.cost(spent, read)
         self.ledger.under_way -= 1
-        self.ledger.book(cost, answered=reply is not None)
+        self.ledger.book_reply(cost, reply)
         with self.file.open("a", encoding="utf-8") as file:
-            file.write(f"{int(reply is not None)}\t{cost!r}\n")
+            is_estimate = bool(reply and reply.is_estimate)
+            file.write(f"{int(reply is not None)}\t{cost!r}\t{int(is_estimate)}\n")
         self._booked.set()
         self._booked = asyncio.Event()

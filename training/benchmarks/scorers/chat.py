@@ -198,6 +198,9 @@ class Chat(Scorer):
         reply = None
         try:
             reply = await model.ask(prompt, None)
+        except CallError as error:
+            reply = error.reply
+            raise
         finally:
             self.account.book(reply)
         return reply
