@@ -18,7 +18,7 @@ from cli.tables import table_of
 from cli.terminal import LARGEST_NUMBER, AsJson, ReleaseNumber, show
 from curation.compared import told
 from curation.generation.addresses import require_key
-from curation.generation.prices import price_under, spent
+from curation.generation.prices import price_under, spent_by
 from curation.generation.request import Budget
 from curation.generation.run import checked
 from curation.release import get_release
@@ -129,7 +129,7 @@ def run_benchmark(
     lines = []
     if "cost" in ended:
         result |= {name: ended[name] for name in ("cost", "cost_is_estimate")}
-        lines = [f"Cost: {spent(ended['cost'], is_estimate=ended['cost_is_estimate'])}."]
+        lines = [f"Cost: {spent_by(ended)}."]
     if overlap:
         result["overlap"] = _overlap(settings, engine, release)
         lines += [told(facts) for facts in result["overlap"]]

@@ -17,7 +17,7 @@ from curation.generation.estimate import Estimate
 from curation.generation.judge import broken_off, request_opinions
 from curation.generation.judge_calls import estimate_judging
 from curation.generation.judge_request import JudgeRequest
-from curation.generation.prices import dollars, price_under, spent
+from curation.generation.prices import dollars, price_under, spent_by
 from curation.generation.prompts import JUDGE, seed_prompts
 from curation.generation.request import MAX_CONCURRENCY
 from curation.generation.run import checked
@@ -99,12 +99,8 @@ def judge(
     show(
         result, as_json,
         f"{result['reviewer']} has judged {result['done']:,} variants; {result['failed']:,} calls "
-        f"failed. {result['calls']:,} calls, {_cost(result)}.",
+        f"failed. {result['calls']:,} calls, {spent_by(result)}.",
     )  # fmt: skip
-
-
-def _cost(result: dict[str, Any]) -> str:
-    return spent(result["cost"], is_estimate=result["cost_is_estimate"])
 
 
 def _asked_by(session: Session, settings: Settings) -> int | None:

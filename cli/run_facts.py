@@ -12,7 +12,7 @@ from curation.counting import KIND as RECOUNT
 from curation.generation.calls import count_calls
 from curation.generation.judge_request import KIND as JUDGE
 from curation.generation.overview import progress
-from curation.generation.prices import dollars
+from curation.generation.prices import spent_by
 from curation.generation.request import KIND as GENERATE
 from curation.queue_keys import KIND as REORDER
 from db.models import CallState, Run, RunMetric, RunState
@@ -52,10 +52,11 @@ def figures_so_far(session: Session, run: Run) -> dict[str, Any]:
     """What a run has spent and measured: of its calls, and the last value of each metric."""
     found: dict[str, Any] = {}
     if run.kind in (GENERATE, JUDGE):
-        counts, spent = count_calls(session, run.id or 0), progress(session, run.id or 0).spent
+        counts, so_far = count_calls(session, run.id or 0), progress(session, run.id or 0).spent
         found |= {
             "done": counts[CallState.DONE], "failed": counts[CallState.FAILED],
-            "open": counts[CallState.OPEN], "calls": spent.attempts, "cost": round(spent.cost, 6),
+            "open": counts[CallState.OPEN], "calls": so_far.attempts,
+            "cost": round(so_far.cost, 6), "cost_is_estimate": so_far.is_estimate,
         }  # fmt: skip
     query = select(col(RunMetric.name), col(RunMetric.value)).where(col(RunMetric.run_id) == run.id)
     rows = session.execute(query.order_by(col(RunMetric.step)))  # a name's last value stays
@@ -105,7 +106,7 @@ def _asked(result: dict[str, Any]) -> str:
     told = f"{done:,} of {done + failed:,} calls succeeded"
     if not result["calls"]:
         return f"{told}; no model was asked."
-    return f"{told}; {result['calls']:,} requests cost {dollars(result['cost'])}."
+    return f"{told}; {result['calls']:,} requests cost {spent_by(result)}."
 
 
 def pushed_sentence(result: dict[str, Any]) -> str:

@@ -1,6 +1,7 @@
 """What models charge: a dated table that comes with the program, and the project's own prices."""
 
 import json
+from collections.abc import Mapping
 from math import floor, isfinite, log10
 from pathlib import Path
 from typing import Any
@@ -33,6 +34,11 @@ def spent(amount: float, *, is_estimate: bool) -> str:
     if not (is_estimate and amount):
         return dollars(amount)
     return f"about {dollars(amount)} (estimated: the server reports no usable token counts)"
+
+
+def spent_by(result: Mapping[str, Any]) -> str:
+    """What a run has cost, by its result; that of an older one says of no cost how it was found."""
+    return spent(result.get("cost", 0.0), is_estimate=result.get("cost_is_estimate", False))
 
 
 def prices(session: Session) -> dict[str, Price]:

@@ -9,7 +9,7 @@ from curation.generation.estimate import Estimate
 from curation.generation.judge import request_opinions
 from curation.generation.judge_calls import count_wanted, estimate_judging
 from curation.generation.judge_request import KIND, JudgeRequest, JudgeSelection
-from curation.generation.prices import dollars, spent
+from curation.generation.prices import dollars, spent_by
 from curation.generation.prompts import JUDGE, prompt_versions
 from curation.generation.request import MAX_CONCURRENCY
 from curation.generation.run import checked
@@ -82,12 +82,11 @@ def _done(run: Run) -> None:
     result = run.result or {}
     done, failed, calls = (int(result.get(key, 0)) for key in ("done", "failed", "calls"))
     again = " What failed is asked about again by the next run." if failed else ""
-    cost = spent(result.get("cost", 0.0), is_estimate=bool(result.get("cost_is_estimate")))
     with st.container(border=True, key=f"opinion-done-{run.id}"):
         st.text(f"Run {run.id}: {generate_live.title(run)}; {run_view.STATES[run.state]}")
         st.text(
             f"{done:,} variants judged, {failed:,} calls failed.{again}\n"
-            f"{calls:,} calls made, {cost}."
+            f"{calls:,} calls made, {spent_by(result)}."
         )
         if calls > done:
             generate_live.troubles(run)

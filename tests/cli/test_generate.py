@@ -179,3 +179,28 @@ def test_prompts_are_listed_shown_and_added(home: Path) -> None:
     file.write_text("Negate it.", encoding="utf-8")
     assert "{text}" in complaint("prompts", "add", "negation", str(file))
     assert "1 to 2" in complaint("prompts", "show", "negation", "--version", "3")
+
+
+def test_a_cost_that_was_counted_here_is_called_an_estimate(serve_chat: Serve) -> None:
+    address, server = serve_chat()
+    server.reports = lambda usage: None
+    asked = ["generate", "--model", "fake", "--base-url", address]
+    told = "(estimated: the server reports no usable token counts)"
+    assert told in said(*asked, "--limit", "2")
+    found = ask(*asked, "--limit", "2")
+    assert found["cost"] > 0 and found["cost_is_estimate"] is True
+    sentence = complaint(*asked, "--budget", "0.001")
+    assert "Paused at the budget" in sentence and told in sentence
+
+
+def test_a_cap_in_money_is_refused_for_a_run_without_a_price(serve_chat: Serve) -> None:
+    address, server = serve_chat()
+    asked = ["generate", "--model", "unheard-of", "--base-url", address]
+    assert "Paused at the budget" in complaint(*asked, "--max-calls", "2")
+    refused = "run 1 was started without one for 'unheard-of'"
+    assert refused in complaint("run", "1", "--budget", "5")
+    ask("prices", "set", "unheard-of", "1", "2")
+    assert refused in complaint("run", "1", "--budget", "5")
+    assert len(server.asked) == 2
+    ask("prices", "set", "unheard-of", "0", "0")
+    assert ask("run", "1", "--budget", "5", "--max-calls", "100")["done"] == 18

@@ -113,3 +113,19 @@ def test_what_is_unknown_is_said_in_a_sentence(home: Path) -> None:
     assert "variant type" in complaint(*asked, "--types", "verb")
     assert "from 1 to 1" in complaint(*asked, "--prompt", "7")
     assert "selection.status is not usable" in complaint(*asked, "--status", "odd")
+
+
+def test_a_cap_in_money_needs_a_price(serve_chat: Serve) -> None:
+    address, server = serve_chat()
+    sentence = complaint("review", "judge", "--model", "x", "--base-url", address, "--budget", "1")
+    assert "hedgerow prices set" in sentence and not server.asked
+
+
+def test_a_cap_in_money_holds_though_the_server_reports_no_tokens(serve_chat: Serve) -> None:
+    address, server = serve_chat()
+    server.reports = lambda usage: {"prompt_tokens": None, "completion_tokens": "many"}
+    asked = ["review", "judge", "--model", "fake", "--base-url", address]
+    sentence = complaint(*asked, "--budget", "0.0015")
+    assert "Paused at the budget" in sentence and "(estimated: the server reports no" in sentence
+    assert 0 < len(server.asked) < 7
+    assert "(estimated: the server reports no" in said(*asked)

@@ -284,6 +284,28 @@ def test_a_run_pauses_at_its_cap_keeps_every_answer_and_goes_on_with_a_higher_on
     assert len(spent) == sum(server.answered.values())
 
 
+@pytest.mark.parametrize("usage", [None, {"prompt_tokens": -1, "completion_tokens": 0}])
+def test_a_cap_in_money_holds_though_the_server_reports_no_tokens(
+    engine: Engine, settings: Settings, serve_chat: Serve, usage: Any
+) -> None:
+    address, server = serve_chat()
+    server.says = lambda prompt: "1" if "Document 1" in prompt else f"0.{len(prompt)}"
+    server.reports = lambda usage_: usage
+    price = Price(prompt=10_000.0, completion=10_000.0)
+    chat = ModelChoice(name="some-llm", architecture="chat", base_url=address, price=price)
+    run = requested(
+        engine, settings, chat, benchmarks=(semantoneg(settings),), budget=Budget(money=5.0)
+    )
+    for _ in range(2):  # what was spent before is known to be an estimate, too
+        with pytest.raises(HedgerowError, match=r"for about \$.* \(estimated: the server reports"):
+            carried_out(engine, settings, run)
+        assert 0 < sum(server.asked.values()) < 18
+    with writing(engine) as session:
+        raise_budget(session, run.id or 0, money=1000.0)
+    done = carried_out(engine, settings, run)
+    assert done["cost"] > 5 and done["cost_is_estimate"]
+
+
 def test_calls_are_capped_too(engine: Engine, settings: Settings, serve_chat: Serve) -> None:
     address, server = serve_chat()
     server.says = lambda prompt: "0.5"
