@@ -26,6 +26,19 @@ def _listed(word: str, look_alikes: list[str]) -> bool:
     )
 
 
+def as_listed(word: str, start: int, end: int) -> str:
+    """A negative affix as a list has it: 'un-', 'non-' (of 'non-smoking', too), '-less'.
+
+    Args:
+        start, end: where it is in the lower-case word, as `negative_affix` says.
+    """
+    affix = word[start:end]
+    begins_a_part = start == 0 or word[start - 1] == "-"
+    if begins_a_part and end < len(word):  # 'goal-less' ends with a part of its own
+        return f"{affix}-"
+    return "-less" if affix.startswith("less") else f"-{affix}"  # 'lessly' is the same suffix
+
+
 @lru_cache(maxsize=65_536)
 def _prefix(word: str) -> str:
     """Return the negative prefix that the lexicon sees in the word, or ''."""

@@ -16,6 +16,7 @@ from typing import NamedTuple
 from sqlalchemy import BigInteger, ColumnElement, cast, func, select
 from sqlmodel import Session, col
 
+from curation.affixes import as_listed
 from curation.comparison import Comparison
 from curation.cues import SPELLING
 from curation.distributions import EVERYTHING, Scope
@@ -178,13 +179,8 @@ def new_negators(anchor: str, text: str) -> frozenset[str]:
         " ".join(words[negator.first : negator.last + 1])
         for negator in comparison.new_negators(main_clause=False)
     }
-    for position, first, end in comparison.new_affixes(main_clause=True):
-        word = words[position]
-        is_suffix = word[end : end + 1] in ("", "-")
-        found.add(_suffix(word[first:end]) if is_suffix else f"{word[first:end]}-")
+    found.update(
+        as_listed(words[position], first, end)
+        for position, first, end in comparison.new_affixes(main_clause=True)
+    )
     return frozenset(found)
-
-
-def _suffix(affix: str) -> str:
-    """The suffix as a list has it: 'lessly' and 'lessness' are the same one."""
-    return "-less" if affix.startswith("less") else f"-{affix}"

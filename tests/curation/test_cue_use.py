@@ -91,6 +91,17 @@ def test_negators_are_those_the_anchor_has_not() -> None:
     assert new_negators("All came.", "No one came, and nothing helped.") == {"no one", "nothing"}
 
 
+def test_a_hyphen_makes_no_other_affix() -> None:
+    anchor = "The area is for smoking and the plan for a goal."
+    for prefix in ("non", "non-"):
+        text = f"The area is for {prefix}smoking and the plan for a goal."
+        assert new_negators(anchor, text) == {"non-"}
+    assert new_negators("The talk is suited.", "The talk is ill-suited.") == {"ill-"}
+    for word in ("goalless", "goal-less"):
+        assert new_negators("It was a match.", f"It was a {word} match.") == {"-less"}
+    assert new_negators("It is a drink.", "It is a sugar-free drink.") == {"-free"}
+
+
 def test_negators_of_all_variants_or_of_an_even_sample(engine: Engine) -> None:
     with writing(engine) as session:
         for number in range(40):
