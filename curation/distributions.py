@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, Select, and_, func, select
+from sqlalchemy import ColumnElement, Select, and_, case, func, select
 from sqlmodel import Session, col
 
 from curation.measures import Flag
@@ -42,6 +42,16 @@ class Count(NamedTuple):
     type_id: str
     status: Status
     value: int
+    number: int
+
+
+class PairCount(NamedTuple):
+    """So many variants of a type and a status have this distance and this bin of the cosine."""
+
+    type_id: str
+    status: Status
+    levenshtein: int
+    cosine_bin: int
     number: int
 
 
@@ -108,18 +118,45 @@ def cosine_counts(session: Session) -> list[Count]:
     Bin b holds the cosines from b / 50 - 1 up to, not including, (b + 1) / 50 - 1; the last one 1,
     too.
     """
-    share = whole((col(VariantCosine.cosine) + 1.0) * (COSINE_BINS / 2))
+    group = (col(Variant.type_id), col(Variant.status), cosine_bin())
     query = (
-        select(col(Variant.type_id), col(Variant.status), share, func.count())
+        select(*group, func.count())
         .join(VariantCosine, col(VariantCosine.variant_id) == Variant.id)
         .where(col(VariantCosine.encoder_id) == active_encoder_id(session), EVERYTHING.condition())
-        .group_by(col(Variant.type_id), col(Variant.status), share)
+        .group_by(*group)
     )
-    # Rounding can put a cosine a hair outside of [-1, 1].
-    return merged(
-        row._replace(value=min(max(row.value, 0), COSINE_BINS - 1))
-        for row in _counts(session, query)
+    return _counts(session, query)
+
+
+def pair_counts(session: Session) -> list[PairCount]:
+    """How many variants have which Levenshtein distance and which bin of the cosine.
+
+    Those that have both measures, the cosine under the active encoder; bins as in
+    ``cosine_counts``.
+    """
+    group = (
+        col(Variant.type_id), col(Variant.status), col(Diagnostic.levenshtein), cosine_bin(),
+    )  # fmt: skip
+    query = (
+        select(*group, func.count())
+        .join(Diagnostic, col(Diagnostic.variant_id) == Variant.id)
+        .join(VariantCosine, col(VariantCosine.variant_id) == Variant.id)
+        .where(col(VariantCosine.encoder_id) == active_encoder_id(session), EVERYTHING.condition())
+        .group_by(*group)
     )
+    return [PairCount(*row) for row in session.execute(query)]
+
+
+def cosine_bin() -> ColumnElement[int]:
+    """SQL: the bin that a variant's cosine is in, over ``VariantCosine``."""
+    place = whole((col(VariantCosine.cosine) + 1.0) * (COSINE_BINS / 2))
+    # A cosine of 1 is in the last bin; rounding can put one a hair outside of [-1, 1].
+    return case((place >= COSINE_BINS, COSINE_BINS - 1), (place < 0, 0), else_=place)
+
+
+def cosine_bounds(first: int, last: int) -> tuple[float, float]:
+    """The cosines that the bins from the first to the last hold: lower and upper end."""
+    return round(first * 2 / COSINE_BINS - 1, 4), round((last + 1) * 2 / COSINE_BINS - 1, 4)
 
 
 def _by_measure(measure: Any) -> Select[Any]:
@@ -133,14 +170,6 @@ def _by_measure(measure: Any) -> Select[Any]:
 
 def _counts(session: Session, query: Any) -> list[Count]:
     return [Count(*row) for row in session.execute(query)]
-
-
-def merged(rows: Iterable[Count]) -> list[Count]:
-    """The rows with those of equal type, status and value added up."""
-    found: dict[tuple[str, Status, int], int] = {}
-    for type_id, status, value, number in rows:
-        found[type_id, status, value] = found.get((type_id, status, value), 0) + number
-    return [Count(*key, number) for key, number in found.items()]
 
 
 def by_type(rows: Iterable[Count], scope: Scope) -> dict[str, dict[int, int]]:

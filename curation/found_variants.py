@@ -7,8 +7,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import ColumnElement, Select, func, select
 from sqlmodel import Session, col
 
-from curation.cue_use import evenly
-from curation.distributions import EVERYTHING, Scope
+from curation.distributions import EVERYTHING, Scope, cosine_bin
 from curation.measures import Flag
 from curation.project import active_encoder_id
 from curation.wording import current_wording
@@ -28,13 +27,14 @@ class Wanted:
 
     Attributes:
         levenshtein: least and greatest distance in characters, both included.
-        cosine: least and greatest cosine under the active encoder, both included.
+        cosine_bins: first and last bin of the cosine under the active encoder (see
+            ``curation.distributions.cosine_counts``), both included.
         flag: one that has to be set.
     """
 
     scope: Scope = EVERYTHING
     levenshtein: tuple[int, int] | None = None
-    cosine: tuple[float, float] | None = None
+    cosine_bins: tuple[int, int] | None = None
     flag: Flag | None = None
     first: First = First.HARDEST
 
@@ -59,22 +59,6 @@ class Row(NamedTuple):
     levenshtein: int | None
     cosine: float | None
     flags: Flag
-
-
-class Point(NamedTuple):
-    """A variant of the sample, by its two measures."""
-
-    type_id: str
-    status: Status
-    levenshtein: int
-    cosine: float
-
-
-class Sample(NamedTuple):
-    """Variants to draw, and how many they stand for."""
-
-    points: list[Point]
-    of: int
 
 
 def find(session: Session, wanted: Wanted, *, limit: int) -> Found:
@@ -107,25 +91,6 @@ def rows(session: Session, ids: tuple[int, ...]) -> list[Row]:
     return [found[key] for key in ids if key in found]
 
 
-def sample(session: Session, scope: Scope, *, size: int) -> Sample:
-    """About ``size`` variants that have both measures, spread evenly and always the same ones.
-
-    All of them where there are no more than that.
-    """
-    in_scope = select(func.count(col(Variant.id))).where(scope.condition())
-    total = session.execute(in_scope).scalar_one()
-    columns = (col(Variant.type_id), col(Variant.status), col(Diagnostic.levenshtein))
-    query = _measured(session, select(*columns, col(VariantCosine.cosine))).where(
-        scope.condition(),
-        col(Diagnostic.variant_id).is_not(None),
-        col(VariantCosine.variant_id).is_not(None),
-    )
-    if total > size:
-        query = query.where(evenly(size / total))
-    points = [Point(*row) for row in session.execute(query.order_by(col(Variant.id)))]
-    return Sample(points, total if total > size else len(points))
-
-
 def _measured(session: Session, query: Any) -> Select[Any]:
     """``query`` over variants, their measures and their cosine under the active encoder."""
     return (
@@ -143,8 +108,8 @@ def _conditions(wanted: Wanted) -> list[ColumnElement[bool]]:
     conditions = [wanted.scope.condition()]
     if wanted.levenshtein is not None:
         conditions.append(col(Diagnostic.levenshtein).between(*wanted.levenshtein))
-    if wanted.cosine is not None:
-        conditions.append(col(VariantCosine.cosine).between(*wanted.cosine))
+    if wanted.cosine_bins is not None:
+        conditions.append(cosine_bin().between(*wanted.cosine_bins))
     if wanted.flag is not None:
         conditions.append(col(Diagnostic.flags).bitwise_and(int(wanted.flag)) != 0)
     return conditions

@@ -1,18 +1,13 @@
 """Diagnostics: what was measured on the variants, how varied they are, what reviewers accept."""
 
-import math
-from collections.abc import Mapping
 from functools import partial
-from typing import Any
 
 import streamlit as st
 
-from curation import distributions, found_variants
+from curation import distributions
 from curation.distributions import Scope
 from curation.found_variants import First, Wanted
 from curation.measures import Flag
-from curation.project import THRESHOLD, get_setting
-from db.engine import reading
 from pages.components import (
     acceptance_panel,
     background,
@@ -20,23 +15,20 @@ from pages.components import (
     diversity_panel,
     frame,
     no_variants,
-    plot,
+    pairs_panel,
     project,
     run_view,
     save_chart,
     threshold_panel,
 )
-from pages.components.diagnostics_charts import BRUSH, Cell
+from pages.components.diagnostics_charts import Cell
 from pages.components.diagnostics_view import (
     STATUSES,
     View,
     counting,
     found_table,
-    measure_button,
 )
 from pages.components.kept import Counts
-
-POINTS = 3_000  # of the scatter: more are one cloud, and slow to draw
 
 
 def _scope() -> Scope:
@@ -52,63 +44,6 @@ def _scope() -> Scope:
             "Status", list(STATUSES), key="status", required=True, bind="query-params"
         )  # fmt: skip
     return Scope(tuple(t for t in labels if t in types), STATUSES[status or "In use"])
-
-
-def _pairs(view: View) -> None:
-    """Distance against similarity: drag over a region to see and review what lies in it."""
-    found = view.counts.get(found_variants.sample, view.scope, size=POINTS)
-    if found is None:
-        counting()
-        return
-    if not found.points:
-        st.text("No variant of this choice has both a distance and a similarity yet.")
-        measure_button(found.of, what="cosine")
-        return
-    with reading(project.engine()) as session:
-        threshold = int(get_setting(session, THRESHOLD))
-    labels = view.labels_of(point.type_id for point in found.points)
-    drawn = partial(diagnostics_charts.scatter, found.points, labels=labels, threshold=threshold)
-    st.text(_drawn(found))
-    selected = plot.chart(
-        drawn(dark=st.context.theme.type == "dark"), key="pairs", on_select="rerun",
-        selection_mode=[BRUSH],
-        alt="Scatter plot of Levenshtein distance and cosine similarity; drag over a region to "
-        "list its variants",
-    )  # fmt: skip
-    save_chart.buttons(partial(drawn, dark=False), name="pairs", key="save-pairs")
-    region = _region(selected)
-    if region is None:
-        st.caption("Drag over a region of the chart: its variants are listed here.")
-        return
-    (least, most), (low, high) = region
-    found_table(
-        view,
-        Wanted(view.scope, levenshtein=(least, most), cosine=(low, high)),
-        told=f"Levenshtein distance {least} to {most}, cosine {low:.3f} to {high:.3f}",
-        key="region",
-    )
-
-
-def _drawn(found: found_variants.Sample) -> str:
-    top = "Top left: small changes that the encoder hardly sees, the pairs it gets wrong."
-    if len(found.points) == found.of:
-        return f"{found.of:,} variants. {top}"
-    return (
-        f"An even sample of {len(found.points):,} of {found.of:,} variants; a region that you mark "
-        f"stands for all that lie in it. {top}"
-    )
-
-
-def _region(selected: Any) -> tuple[tuple[int, int], tuple[float, float]] | None:
-    """The bounds of the marked region, whole characters and thousandths outwards."""
-    brush: Mapping[str, list[float]] = selected.get("selection", {}).get(BRUSH) or {}
-    if not {"levenshtein", "cosine"} <= brush.keys():
-        return None
-    characters, cosines = sorted(brush["levenshtein"]), sorted(brush["cosine"])
-    return (
-        (max(0, math.ceil(characters[0])), math.floor(characters[-1])),
-        (math.floor(cosines[0] * 1000) / 1000, math.ceil(cosines[-1] * 1000) / 1000),
-    )
 
 
 def _flags(view: View) -> None:
@@ -153,7 +88,7 @@ def _flagged(view: View, found: list[distributions.FlagRow]) -> None:
 
 SECTIONS = {
     "Distances": threshold_panel.draw,
-    "Pairs": _pairs,
+    "Pairs": pairs_panel.draw,
     "Flags": _flags,
     "Cues & negators": diversity_panel.draw,
     "Acceptance": acceptance_panel.draw,

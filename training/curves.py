@@ -40,7 +40,7 @@ class Point(NamedTuple):
 
 class Band(NamedTuple):
     """The mean cosine of the anchors with their variants of a role, and one standard deviation to
-    both sides of it."""
+    both sides of it, as far as a cosine goes: to -1 and to 1."""
 
     epoch: float
     step: int
@@ -112,11 +112,14 @@ def _points(looks: Looks, name: str, series: str) -> list[Point]:
 def cosines(looks: Looks) -> list[Band]:
     """Anchors with their variants by role at each look (NevIR's Figure 8)."""
     return [
-        Band(point.epoch, point.step, series, point.value, point.value - sd, point.value + sd)
+        Band(
+            point.epoch, point.step, series, point.value,
+            lower=max(-1.0, point.value - sd), upper=min(1.0, point.value + sd),
+        )
         for role, series in ROLES.items()
         for point in _points(looks, COSINE[role], series)
         for sd in [looks.figures.get(COSINE[role] + SPREAD, {}).get(point.step, 0.0)]
-    ]
+    ]  # fmt: skip
 
 
 def pair_shares(looks: Looks) -> list[PairShare]:

@@ -162,5 +162,6 @@ def _cosines(families: Sequence[Family], rows: Rows) -> dict[str, float]:
 
 
 def _to(anchor: Member, others: Sequence[Member], rows: Rows) -> np.ndarray:
-    """The anchor's cosine with each of the others."""
-    return np.array([float(rows[anchor.text] @ rows[member.text]) for member in others])
+    """The anchor's cosine with each of the others, in [-1, 1]: rounding can go beyond it."""
+    cosines = [float(rows[anchor.text] @ rows[member.text]) for member in others]
+    return np.clip(cosines, -1.0, 1.0)

@@ -1,10 +1,9 @@
-"""The charts of the diagnostics page but its histograms, as pure functions of tidy rows.
+"""The charts of the diagnostics page but its histograms and pairs, as pure functions of tidy rows.
 
 Texts (cues, genres, names of models and types) reach Vega as data only. Data frames, and not lists
 of values, since Altair would check each of thousands of values against its schema.
 """
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -12,12 +11,7 @@ import altair as alt
 import pandas as pd
 
 from curation.acceptance import Outcomes
-from curation.found_variants import Point
-from pages.components.histogram_charts import TENTHS
-from pages.components.palette import palette, shapes_of
-
-BRUSH = "brush"
-"""The name of the scatter's selection."""
+from pages.components.palette import palette
 
 BAR = 22
 """Pixels a bar with its gap."""
@@ -39,67 +33,6 @@ class Cell(NamedTuple):
     column: str
     number: int
     of: int
-
-
-def scatter(
-    points: Sequence[Point], *, labels: Mapping[str, str], threshold: int, dark: bool
-) -> alt.Chart:
-    """Levenshtein distance against cosine, to be brushed (selection ``BRUSH``).
-
-    Args:
-        labels: the types in the order of the legend, and what they are called.
-    """
-    colours = palette(dark=dark)
-    shown = {point.type_id for point in points}
-    types = [type_id for type_id in labels if type_id in shown]
-    values = [
-        {
-            "type": labels[point.type_id],
-            "status": point.status.value,
-            "levenshtein": point.levenshtein,
-            "cosine": round(point.cosine, 4),
-        }
-        for point in points
-        if point.type_id in labels
-    ]
-    names = [labels[type_id] for type_id in types]
-    legend = alt.Legend(orient="top", title=None, columns=2, symbolOpacity=1, labelLimit=150)
-    farthest = max([threshold, *(point.levenshtein for point in points)])
-    lowest = min((point.cosine for point in points), default=0.0)
-    return (
-        alt.Chart(pd.DataFrame(values))
-        .mark_point(filled=True, size=24, opacity=0.6)
-        .encode(
-            x=alt.X(
-                "levenshtein:Q",
-                title="Levenshtein distance (characters)",
-                scale=alt.Scale(domain=[0, farthest + 2], nice=False),
-            ),
-            y=alt.Y(
-                "cosine:Q",
-                title="cosine similarity",
-                scale=alt.Scale(domain=[math.floor(lowest * 10) / 10, 1.0], nice=False),
-                axis=alt.Axis(format=".1f", values=TENTHS),
-            ),
-            color=alt.Color(
-                "type:N", scale=alt.Scale(domain=names, range=colours.of_types(types)),
-                legend=legend,
-            ),
-            shape=alt.Shape(
-                "type:N",
-                scale=alt.Scale(domain=names, range=shapes_of(types)),
-                legend=legend,
-            ),
-            tooltip=[
-                alt.Tooltip("type:N", title="Type"),
-                alt.Tooltip("status:N", title="Status"),
-                alt.Tooltip("levenshtein:Q", title="Levenshtein"),
-                alt.Tooltip("cosine:Q", title="Cosine", format=".3f"),
-            ],
-        )
-        .add_params(alt.selection_interval(name=BRUSH, encodings=["x", "y"]))
-        .properties(height=460)
-    )  # fmt: skip
 
 
 def heat_map(

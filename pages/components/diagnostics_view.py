@@ -1,8 +1,7 @@
 """What all parts of the diagnostics page share: scope, counts, names, and the table of variants."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
-from urllib.parse import quote
 
 import streamlit as st
 
@@ -12,7 +11,7 @@ from curation.found_variants import Found, Wanted
 from curation.queue import status_counts
 from db.engine import reading
 from db.models import Status
-from pages.components import background, project
+from pages.components import background, found_rows, markup, project
 from pages.components.amounts import amount
 from pages.components.kept import Counts
 from pages.components.review_selection import open_in_review
@@ -104,19 +103,7 @@ def found_table(view: View, wanted: Wanted, *, told: str, key: str) -> None:
         st.text(_found_in_words(found, told))
         if st.button(_review_label(found), key=f"review-{key}", icon=":material/rate_review:"):
             open_in_review(found.ids, f"Diagnostics: {told}")
-    st.dataframe(
-        _table(rows, view.labels), hide_index=True, key=f"table-{key}",
-        column_config={
-            "Card": st.column_config.LinkColumn(
-                display_text="Open", help="The variant on its card in Review, in another tab.",
-                width=60,
-            ),
-            "Text": st.column_config.TextColumn(width=320),
-            "Anchor": st.column_config.TextColumn(width=260),
-            "Levenshtein": st.column_config.NumberColumn("Distance", width=80),
-            "Cosine": st.column_config.NumberColumn(format="%.3f", width=70),
-        },
-    )  # fmt: skip
+    markup.show(found_rows.table(rows, view.labels))
 
 
 def _found_in_words(found: Found, told: str) -> str:
@@ -128,20 +115,3 @@ def _review_label(found: Found) -> str:
     if found.total > len(found.ids):
         return f"Review the first {len(found.ids):,}"
     return "Review this one" if found.total == 1 else f"Review these {found.total:,}"
-
-
-def _table(rows: Sequence[found_variants.Row], labels: dict[str, str]) -> list[dict[str, object]]:
-    return [
-        {
-            "Card": f"/review?variant={quote(row.uid, safe='')}",
-            "Text": row.text,
-            "Anchor": row.anchor,
-            "Type": labels.get(row.type_id, row.type_id),
-            "Status": row.status.value,
-            "Levenshtein": row.levenshtein,
-            "Cosine": row.cosine,
-            "Flags": row.flags.label if row.flags else "",
-            "Cue": row.cue or "",
-        }
-        for row in rows
-    ]

@@ -65,8 +65,11 @@ class Axis(NamedTuple):
         return f"{start} characters" if last == start else f"{start} to {last} characters"
 
 
-def character_axis(counts: Mapping[str, Mapping[int, int]], *, threshold: int) -> Axis:
-    """An axis on which all but the farthest thousandth, and the threshold, can be seen."""
+def character_axis(counts: Mapping[str, Mapping[int, int]]) -> Axis:
+    """An axis on which all but the farthest thousandth can be seen.
+
+    It depends on the data alone: bars that move with a threshold could not be compared.
+    """
     values: dict[int, int] = {}
     for row in counts.values():
         for value, number in row.items():
@@ -78,7 +81,7 @@ def character_axis(counts: Mapping[str, Mapping[int, int]], *, threshold: int) -
         left -= values[value]
         if left < 0:
             break
-    most = max(last, threshold) + 1
+    most = last + 1
     width = next((w for w in _BIN_WIDTHS if most / w <= _MOST_BINS), _BIN_WIDTHS[-1])
     return Axis(width, (most // width + 1) * width)
 
@@ -98,7 +101,7 @@ def levenshtein(
         threshold: distances above it are cut.
     """
     colours = palette(dark=dark)
-    axis = character_axis(counts, threshold=threshold)
+    axis = character_axis(counts)
     rows = [type_id for type_id in labels if type_id in counts]
     bars = [
         bar
@@ -119,11 +122,12 @@ def levenshtein(
         legend=alt.Legend(orient="top", symbolType="square"),
     )
     rule = (
-        alt.Chart(pd.DataFrame([{"threshold": threshold + 0.5}]))
+        alt.Chart(pd.DataFrame([{"threshold": threshold + 1}]))
         .mark_rule(color=colours.ink, strokeDash=[4, 3], strokeWidth=1.5)
         .encode(x=alt.X("threshold:Q"))
     )
-    return _chart(bars, told, x=x, colour=colour, ink=colours.ink, more=[rule])
+    in_sight = threshold + 1 < axis.end
+    return _chart(bars, told, x=x, colour=colour, ink=colours.ink, more=[rule] if in_sight else [])
 
 
 def cosine(

@@ -7,8 +7,7 @@ WCAG AA on the page and on a card (4.5 : 1), lines and marks 3 : 1 (tested, as i
 from ``custom_properties``.
 """
 
-from collections.abc import Iterable, Mapping
-from itertools import cycle
+from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -25,14 +24,24 @@ SHAPES: Mapping[str, str] = MappingProxyType(
 )
 """Type → the Vega symbol that says the same as its colour."""
 
-OTHER_SHAPES = ("stroke", "triangle-left", "wedge", "arrow")
-"""For types that somebody added, which share a colour."""
+OWN_SHAPES = (
+    "triangle-left",
+    "M-.6,-1L0,-.4L.6,-1L1,-.6L.4,0L1,.6L.6,1L0,.4L-.6,1L-1,.6L-.4,0L-1,-.6Z",
+    "M-1,-1L1,-1L-1,1L1,1Z",
+    "M-1,-.4L1,-.4L1,.4L-1,.4Z",
+    "M-1,-1L-1,1L1,-1L1,1Z",
+    "M-.4,-1L.4,-1L.4,1L-.4,1Z",
+)
+"""For types that somebody added: a triangle, and a saltire, an hourglass, a bar, a bow tie and an
+upright bar as paths in the square from -1 to 1. All have an area to fill: Vega's own 'stroke' has
+none, so that it cannot be seen."""
 
 
-def shapes_of(ids: Iterable[str]) -> list[str]:
-    """The shapes of these types, in their order; those that somebody added take turns."""
-    others = cycle(OTHER_SHAPES)
-    return [SHAPES.get(type_id) or next(others) for type_id in ids]
+class Mark(NamedTuple):
+    """How a type is shown in a chart: a Vega symbol and a colour."""
+
+    shape: str
+    colour: str
 
 
 class Palette(NamedTuple):
@@ -41,7 +50,7 @@ class Palette(NamedTuple):
     ink: str
     """Text; readable on the page, on a card and on every step of both schemes below."""
     quiet: str
-    """Text of lesser weight, and the colour of a type that somebody added."""
+    """Text of lesser weight, and the colour of types that somebody added."""
     paper: str
     """Behind the page."""
     face: str
@@ -69,9 +78,24 @@ class Palette(NamedTuple):
     roles: Mapping[str, str]
     """Role of a type → colour of its marks."""
 
-    def of_types(self, ids: Iterable[str]) -> list[str]:
-        """The colours of these types, in their order; of one that somebody added, ``quiet``."""
-        return [self.types.get(type_id, self.quiet) for type_id in ids]
+    def marks_of(self, ids: Iterable[str], own: Sequence[str]) -> list[Mark]:
+        """The marks of these types, in their order.
+
+        Args:
+            own: all types that somebody added, in an order that stays, so that a type keeps its
+                mark whatever else is shown. The first six are in ``quiet``, the next in ``ink``.
+        """
+        places = {type_id: place for place, type_id in enumerate(own)}
+        return [
+            Mark(SHAPES[type_id], self.types[type_id])
+            if type_id in SHAPES
+            else self._own_mark(places.get(type_id, 0))
+            for type_id in ids
+        ]
+
+    def _own_mark(self, place: int) -> Mark:
+        turn, shape = divmod(place, len(OWN_SHAPES))
+        return Mark(OWN_SHAPES[shape], (self.quiet, self.ink)[turn % 2])
 
 
 LIGHT = Palette(

@@ -35,6 +35,7 @@ def desk(state: ReviewState) -> None:
         state.redraw = False
         st.rerun()
     view = state.view()
+    review_queue.selection_left(state)
     if view.focus is None:
         markup.show(card.message(state.message, warn=state.warn))
         review_queue.empty(state)

@@ -58,7 +58,6 @@ def controls(state: ReviewState) -> None:
             queue, chosen, order = _queue(state), _type(state), _order(state)
         else:
             queue, chosen, order = state.queue, state.type_id or ALL, state.order
-            _selection(state)
         view = _choice("View", VIEWS, key="view", value=CARD,
                        help="Family: an anchor with all its variants together. (V)")  # fmt: skip
     state.go_to(
@@ -127,9 +126,11 @@ def _choice(label: str, options: dict[Any, str], *, key: str, value: str, help: 
     )  # fmt: skip
 
 
-def _selection(state: ReviewState) -> None:
+def selection_left(state: ReviewState) -> None:
+    """Where the selection comes from and how much of it is left, which every decision changes."""
     selection = state.selection
-    assert selection is not None
+    if selection is None:
+        return
     left = len(selection.open or ())
     with st.container(horizontal=True, vertical_alignment="center", key="selection"):
         st.text(f"{left:,} of {len(selection.ids):,} left; from: {selection.told}")

@@ -26,7 +26,7 @@ def settle(page: Page) -> None:
     """Wait until the page is drawn, buttons and all, and then as long as a card takes no key."""
     expect(page.get_by_test_id("stApp")).to_have_attribute("data-test-script-state", "notRunning")
     expect(page.get_by_test_id("stSkeleton")).to_have_count(0)
-    expect(page.locator("[class*=st-key-] button, input").first).to_be_visible()
+    expect(page.locator("[class*=st-key-] button:visible, input:visible").first).to_be_visible()
     page.wait_for_timeout(400)
 
 

@@ -13,6 +13,7 @@ from curation.project import ACTIVE_ENCODER, get_setting, open_project
 from db.engine import writing
 from db.models import Source
 from db.settings import Settings
+from tests.browser.reviewing import press, settle, visit
 from tests.factories import add_anchor, add_variant, person
 
 HOSTILE = '<img src=x onerror="window.hacked=1"> is **not** safe.'
@@ -58,7 +59,7 @@ def test_a_marked_region_is_listed_and_reviewed(
     page.mouse.up()
     review = page.get_by_role("button", name="Review these 40")
     expect(review).to_be_visible()
-    expect(page.get_by_test_id("stDataFrame")).to_be_visible()
+    expect(page.locator(".hg-found tbody tr")).to_have_count(40)
     with page.expect_download() as saved:
         page.get_by_role("button", name="SVG").click()
     assert saved.value.suggested_filename == "hedgerow-pairs.svg"
@@ -67,3 +68,22 @@ def test_a_marked_region_is_listed_and_reviewed(
     expect(page.locator("article.hg-card").first).to_be_visible()
     expect(page.get_by_text("Diagnostics: Levenshtein distance")).to_be_visible()
     assert page.evaluate("window.hacked") is None
+
+
+def test_a_clicked_symbol_is_reviewed_and_its_counter_follows_every_decision(
+    measured: Engine, home: Path, share: Callable[[Path], str], page: Page
+) -> None:
+    visit(page, share(home), "/diagnostics?show=Pairs")
+    symbols = page.get_by_test_id("stVegaLiteChart").locator(".mark-symbol.role-mark path")
+    expect(symbols.first).to_be_visible()
+    settle(page)
+    symbols.first.click()  # the largest, which is of two variants
+    expect(page.get_by_text("2 variants: Levenshtein distance 4, cosine")).to_be_visible()
+    expect(page.locator(".hg-found tbody tr")).to_have_count(2)
+    page.get_by_role("button", name="Review these 2").click()
+    expect(page.get_by_text("2 of 2 left")).to_be_visible()
+    settle(page)
+    press(page, "a")
+    expect(page.get_by_text("1 of 2 left")).to_be_visible()
+    press(page, "z")
+    expect(page.get_by_text("2 of 2 left")).to_be_visible()

@@ -1,11 +1,13 @@
 """A small project with made-up measures, and all its rows for counting them by hand."""
 
+import math
 import random
 from typing import NamedTuple
 
 from sqlalchemy import select
 from sqlmodel import Session, col
 
+from curation.distributions import COSINE_BINS
 from curation.encoder_rows import register_encoder
 from curation.measures import Flag
 from curation.project import ACTIVE_ENCODER, get_setting
@@ -90,3 +92,10 @@ def everything(session: Session) -> list[Measured]:
             )
         )  # fmt: skip
     return found
+
+
+def bin_of(row: Measured) -> int | None:
+    """The bin of the variant's cosine; None where it has none."""
+    if row.cosine is None:
+        return None
+    return min(max(math.floor((row.cosine + 1) * COSINE_BINS / 2), 0), COSINE_BINS - 1)

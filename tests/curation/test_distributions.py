@@ -1,6 +1,5 @@
 """What the database counts is what a reader of the tables would count."""
 
-import math
 from collections import Counter
 from collections.abc import Callable
 
@@ -11,7 +10,6 @@ from sqlmodel import Session
 from curation import review
 from curation.anchors import correct_anchor, retire_anchor
 from curation.distributions import (
-    COSINE_BINS,
     EVERYTHING,
     STATUSES,
     Scope,
@@ -22,6 +20,7 @@ from curation.distributions import (
     flags_by_type,
     levenshtein_counts,
     over,
+    pair_counts,
     totals,
 )
 from curation.measures import Flag
@@ -30,7 +29,7 @@ from db.columns import now
 from db.engine import reading, writing
 from db.models import Status, Variant
 from db.runs import create_run
-from tests.curation.measured import Measured, everything, fill
+from tests.curation.measured import Measured, bin_of, everything, fill
 from tests.databases import one_database
 from tests.factories import add_anchor, add_family, add_variant, person
 
@@ -60,12 +59,6 @@ def counted(
     return {type_id: dict(counts) for type_id, counts in found.items()}
 
 
-def cosine_bin(row: Measured) -> int | None:
-    if row.cosine is None:
-        return None
-    return min(max(math.floor((row.cosine + 1) * COSINE_BINS / 2), 0), COSINE_BINS - 1)
-
-
 @pytest.mark.parametrize("seed", [1, 2])
 def test_each_measure_is_counted_by_type_and_status(engine: Engine, seed: int) -> None:
     with writing(engine) as session:
@@ -76,12 +69,27 @@ def test_each_measure_is_counted_by_type_and_status(engine: Engine, seed: int) -
         cosines = cosine_counts(session)
     for scope in SCOPES:
         assert by_type(distances, scope) == counted(rows, scope, lambda row: row.levenshtein)
-        assert by_type(cosines, scope) == counted(rows, scope, cosine_bin)
+        assert by_type(cosines, scope) == counted(rows, scope, bin_of)
         assert by_type(flags, scope) == counted(
             rows, scope, lambda row: None if row.levenshtein is None else int(row.flags)
         )
     keys = [(row.type_id, row.status, row.value) for row in cosines]
     assert len(keys) == len(set(keys))
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_pairs_are_counted_by_both_measures(engine: Engine, seed: int) -> None:
+    with writing(engine) as session:
+        fill(session, seed=seed)
+    with reading(engine) as session:
+        rows, pairs = everything(session), pair_counts(session)
+    expected = Counter(
+        (row.type_id, row.status, row.levenshtein, bin_of(row))
+        for row in rows
+        if in_scope(EVERYTHING, row) and row.levenshtein is not None and row.cosine is not None
+    )
+    assert {tuple(pair[:4]): pair.number for pair in pairs} == expected
+    assert len(pairs) == len(expected)
 
 
 @one_database

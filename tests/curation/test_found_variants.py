@@ -4,21 +4,21 @@ import pytest
 from sqlalchemy import Engine
 from sqlmodel import Session
 
-from curation.distributions import EVERYTHING, Scope
-from curation.found_variants import First, Found, Wanted, find, rows, sample
+from curation.distributions import Scope
+from curation.found_variants import First, Found, Wanted, find, rows
 from curation.measures import Flag
 from db.engine import reading, writing
 from db.models import Status, Variant
-from tests.curation.measured import Measured, everything, fill
-from tests.databases import one_database
+from tests.curation.measured import Measured, bin_of, everything, fill
 
 WANTED = [
     Wanted(),
     Wanted(levenshtein=(10, 40)),
-    Wanted(cosine=(-0.5, 0.5)),
-    Wanted(levenshtein=(0, 60), cosine=(0.0, 1.0)),
+    Wanted(cosine_bins=(25, 74)),
+    Wanted(levenshtein=(0, 60), cosine_bins=(50, 99)),
+    Wanted(cosine_bins=(99, 99)),
     Wanted(Scope(("word", "verbal")), levenshtein=(20, 80)),
-    Wanted(Scope(status=Status.REJECTED), cosine=(-1.0, 1.0)),
+    Wanted(Scope(status=Status.REJECTED), cosine_bins=(0, 98)),
     Wanted(flag=Flag.WRONG_SURFACE, first=First.SUSPICIOUS),
     Wanted(Scope(("phrase",), Status.PENDING), flag=Flag.UNCHANGED),
     Wanted(levenshtein=(91, 99)),
@@ -26,7 +26,7 @@ WANTED = [
 
 
 def matches(wanted: Wanted, row: Measured) -> bool:
-    def within(bounds: tuple[float, float] | None, value: float | None) -> bool:
+    def within(bounds: tuple[int, int] | None, value: int | None) -> bool:
         return bounds is None or (value is not None and bounds[0] <= value <= bounds[1])
 
     in_use = not row.retired and row.status != Status.SUPERSEDED
@@ -34,7 +34,7 @@ def matches(wanted: Wanted, row: Measured) -> bool:
         in_use
         and wanted.scope.holds(row.type_id, row.status)
         and within(wanted.levenshtein, row.levenshtein)
-        and within(wanted.cosine, row.cosine)
+        and within(wanted.cosine_bins, bin_of(row))
         and (wanted.flag is None or wanted.flag in row.flags)
     )
 
@@ -74,37 +74,3 @@ def test_rows_come_in_the_order_asked_for(engine: Engine) -> None:
             assert row.cosine == pytest.approx(expected.cosine)
             assert row.anchor == "The pier number 0 is safe."
         assert rows(session, ()) == []
-
-
-def test_a_small_project_is_drawn_whole_and_a_large_one_by_a_sample(engine: Engine) -> None:
-    with writing(engine) as session:
-        fill(session, families=16)
-    with reading(engine) as session:
-        known = [
-            row
-            for row in everything(session)
-            if matches(Wanted(), row) and None not in (row.levenshtein, row.cosine)
-        ]
-        whole = sample(session, EVERYTHING, size=10_000)
-        assert whole.of == len(whole.points) == len(known)
-        assert [(p.type_id, p.levenshtein) for p in whole.points] == [
-            (row.type_id, row.levenshtein) for row in known
-        ]
-        some = sample(session, EVERYTHING, size=32)
-        assert some.of == sum(matches(Wanted(), row) for row in everything(session))
-        assert 16 <= len(some.points) <= 42
-        assert set(some.points) <= set(whole.points)
-        assert some == sample(session, EVERYTHING, size=32)
-
-
-@one_database
-def test_a_sample_keeps_to_its_scope(engine: Engine) -> None:
-    with writing(engine) as session:
-        fill(session, families=20)
-    with reading(engine) as session:
-        of_types = sample(session, Scope(("word", "phrase")), size=12)
-        accepted = sample(session, Scope(status=Status.ACCEPTED), size=12)
-    assert {point.type_id for point in of_types.points} == {"word", "phrase"}
-    assert {point.status for point in accepted.points} == {Status.ACCEPTED}
-    for found in (of_types, accepted):
-        assert found.of > len(found.points)

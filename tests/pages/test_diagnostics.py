@@ -1,8 +1,11 @@
 """The diagnostics page: figures that agree with the database, and what they lead to."""
 
+import json
+import re
 from pathlib import Path
 
 import pytest
+from markupsafe import escape
 from sqlalchemy import Engine
 from sqlmodel import Session, select
 from streamlit.testing.v1 import AppTest
@@ -12,14 +15,17 @@ from curation.acceptance import Dimension
 from curation.diagnostics import measure_variants, save_cosines
 from curation.encoder_rows import register_encoder
 from curation.measures import Flag
+from curation.own_types import add_type
 from curation.project import ACTIVE_ENCODER, THRESHOLD, get_setting
 from curation.review import accept, shown
+from curation.type_drafts import OwnType
 from db.columns import now
 from db.engine import reading, writing
-from db.models import Diagnostic, Status, TypeVersion, Variant
+from db.models import Anchor, Diagnostic, Status, TypeVersion, Variant
 from db.runs import get_run
 from pages.components import kept
-from tests.factories import add_family, person
+from pages.components.palette import OWN_SHAPES
+from tests.factories import add_family, add_variant, person
 from tests.pages.conftest import OpenPage, unsafe_texts
 
 HOSTILE = "<img src=x onerror=alert(1)> **bold** $x$ =1+1"
@@ -194,19 +200,62 @@ def test_flags_lead_to_their_variants(with_source: Engine, open_page: OpenPage) 
     app.session_state["flag"] = "content dropped"
     app.run()
     assert "2 variants: content dropped." in texts(app)
-    table = app.dataframe[0].value
-    assert HOSTILE in table["Text"].tolist()
-    assert table["Flags"].tolist() == ["content dropped"] * 2
-    assert set(table["Card"]) == {f"/review?variant={v.uid}" for v in variants[:2]}
-    assert "**bold**" not in unsafe_texts(app)
+    table = next(element.value for element in app.get("html") if "hg-found" in element.value)
+    assert str(escape(HOSTILE)) in table
+    assert "<img" not in table
+    assert table.count("<td>content dropped</td>") == 2
+    links = set(re.findall('href="(.*?)"', table))
+    assert links == {f"review?variant={v.uid}" for v in variants[:2]}
+    assert HOSTILE not in unsafe_texts(app)
 
 
-def test_pairs_say_whether_all_are_drawn(with_source: Engine, open_page: OpenPage) -> None:
+def test_the_table_of_what_is_found_has_whole_sentences(
+    with_source: Engine, open_page: OpenPage
+) -> None:
+    long = "The bridge, " + "which nobody has ever seen from this side of the river, " * 6 + "fell."
+    with writing(with_source) as session:
+        fill(session)[0].text = long
+        for row in session.execute(select(Diagnostic)).scalars():
+            row.flags = int(Flag.CONTENT_DROPPED)
+    app = section(open_page("diagnostics"), "Flags")
+    app.session_state["flag"] = "content dropped"
+    app.run()
+    assert f'<span class="hg-text" dir="auto">{long}</span>' in "".join(
+        str(element.value) for element in app.get("html")
+    )
+
+
+def test_pairs_count_all_variants_of_the_choice(with_source: Engine, open_page: OpenPage) -> None:
     with writing(with_source) as session:
         fill(session)
     app = section(open_page("diagnostics"), "Pairs")
     assert "21 variants. Top left" in texts(app)
     assert "Drag over a region" in "".join(caption.value for caption in app.caption)
+    app.session_state["types"] = ["word"]
+    assert "3 variants. Top left" in texts(app.run())
+
+
+def test_own_types_are_among_the_pairs(with_source: Engine, open_page: OpenPage) -> None:
+    with writing(with_source) as session:
+        fill(session)
+        wanted = OwnType(
+            label="Denial", role="negation", definition="Denies the whole claim.",
+            example_anchor="She sang.", example="It is false that she sang.",
+        )  # fmt: skip
+        mine = add_type(session, wanted)
+        anchor = session.get_one(Anchor, 1)
+        text = "It is false that bridge 0 is safe."
+        variant = add_variant(session, anchor, mine.id, text).id or 0
+        measure_variants(session, [variant])
+        save_cosines(session, {variant: 0.9}, encoder_id=1)
+    app = section(open_page("diagnostics"), "Pairs")
+    app.session_state["types"] = [mine.id]
+    app.run()
+    assert "1 variant. Top left" in texts(app)
+    spec = json.loads(app.get("vega_lite_chart")[0].proto.spec)
+    shape = spec["encoding"]["shape"]["scale"]
+    assert (shape["domain"], len(shape["range"])) == (["Denial"], 1)
+    assert shape["range"][0] in OWN_SHAPES
 
 
 def test_cues_and_negators_are_told_with_their_entropy(

@@ -8,8 +8,6 @@ import pytest
 
 from curation.acceptance import Outcomes
 from curation.distributions import COSINE_BINS
-from curation.found_variants import Point
-from db.models import Status
 from pages.components import diagnostics_charts, histogram_charts
 from pages.components.diagnostics_charts import Cell
 from pages.components.histogram_charts import CUT, FILL, KEPT, character_axis
@@ -63,7 +61,7 @@ def test_each_row_is_scaled_to_its_highest_bar() -> None:
 
 def test_far_outliers_are_in_the_last_bar() -> None:
     counts = {"verbal": {5: 5000, 30: 4000, 1999: 3}}
-    axis = character_axis(counts, threshold=60)
+    axis = character_axis(counts)
     assert axis.end < 100
     drawn = bars(histogram_charts.levenshtein(counts, labels=LABELS, threshold=60, dark=False))
     last = max(drawn, key=lambda b: b["start"])
@@ -72,10 +70,34 @@ def test_far_outliers_are_in_the_last_bar() -> None:
     assert sum(b["number"] for b in drawn) == 9003
 
 
+def test_bins_and_axis_are_the_same_for_every_threshold() -> None:
+    counts = {"verbal": {5: 50, 30: 40, 41: 3}}
+
+    def seen(threshold: int) -> tuple[set[tuple[float, float]], list[float]]:
+        chart = histogram_charts.levenshtein(counts, labels=LABELS, threshold=threshold, dark=False)
+        places = {(bar["start"], bar["end"]) for bar in bars(chart)}
+        return places, chart.to_dict()["layer"][1]["layer"][0]["encoding"]["x"]["scale"]["domain"]
+
+    first = seen(60)
+    for threshold in (1, 30, 41, 100, 500, 5000):
+        assert seen(threshold) == first
+
+
+def test_a_threshold_is_drawn_between_what_it_keeps_and_cuts_if_it_is_in_sight() -> None:
+    counts = {"verbal": {5: 50, 30: 40, 41: 3}}
+
+    def rules(threshold: int) -> list[float]:
+        chart = histogram_charts.levenshtein(counts, labels=LABELS, threshold=threshold, dark=False)
+        return [row["threshold"] for row in rows(chart) if "threshold" in row]
+
+    assert rules(30) == [31]  # where the bar of 30 ends and that of 31 begins
+    assert rules(500) == []
+
+
 def test_a_few_characters_have_a_bar_each() -> None:
-    axis = character_axis({"verbal": {3: 1, 20: 2}}, threshold=30)
+    axis = character_axis({"verbal": {3: 1, 20: 2}})
     assert (axis.width, axis.bin_of(7), axis.told(7)) == (1, 7, "7 characters")
-    assert character_axis({}, threshold=1).end >= 2
+    assert character_axis({}).end >= 2
 
 
 def test_cosines_stand_where_their_bins_are() -> None:
@@ -84,21 +106,6 @@ def test_cosines_stand_where_their_bins_are() -> None:
     assert [(b["start"], b["end"], b["number"]) for b in drawn] == [
         (-0.2, -0.18, 1), (0.8, 0.82, 8), (0.98, 1.0, 4),
     ]  # fmt: skip
-
-
-def test_the_scatter_can_be_brushed_and_has_every_point() -> None:
-    points = [Point("word", Status.PENDING, 5, 0.91), Point("verbal", Status.ACCEPTED, 70, -0.2)]
-    chart = diagnostics_charts.scatter(points, labels=LABELS, threshold=60, dark=False)
-    assert [(row["type"], row["levenshtein"], row["cosine"]) for row in rows(chart)] == [
-        ("Hedge: single word", 5, 0.91), ("Verbal negation", 70, -0.2),
-    ]  # fmt: skip
-    spec = chart.to_dict()
-    assert [param["name"] for param in spec["params"]] == [diagnostics_charts.BRUSH]
-    # The taxonomy's order, whatever the order of the points; Streamlit selects in plain charts.
-    assert spec["encoding"]["color"]["scale"]["domain"] == ["Verbal negation", "Hedge: single word"]
-    assert "layer" not in spec
-    assert spec["encoding"]["x"]["scale"]["domain"][1] > 70
-    assert spec["encoding"]["y"]["scale"]["domain"] == [-0.2, 1.0]
 
 
 def test_a_heat_map_tells_numbers_and_shares() -> None:

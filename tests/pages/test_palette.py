@@ -12,11 +12,10 @@ from pages.components import markup
 from pages.components.palette import (
     DARK,
     LIGHT,
-    OTHER_SHAPES,
+    OWN_SHAPES,
     SHAPES,
     Palette,
     palette,
-    shapes_of,
 )
 from tests.colours import AA_GRAPHICS, AA_TEXT, EYES, contrast, distance, oklab
 
@@ -79,7 +78,8 @@ def test_every_type_has_a_colour_and_a_shape_of_its_own() -> None:
     assert types == set(LIGHT.types) == set(DARK.types) == set(SHAPES)
     assert len(set(SHAPES.values())) == len(types)
     assert {entry.role for entry in TAXONOMY} == set(LIGHT.roles) == set(DARK.roles)
-    assert LIGHT.of_types(["word", "my_own"]) == [LIGHT.types["word"], LIGHT.quiet]
+    (word,) = LIGHT.marks_of(["word"], ())
+    assert word == (SHAPES["word"], LIGHT.types["word"])
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -106,9 +106,11 @@ def test_no_component_writes_a_colour_down() -> None:
             assert found == [], path
 
 
-def test_types_that_somebody_added_are_told_apart_by_their_shapes() -> None:
-    assert shapes_of(["verbal", "mine", "word", "yours"]) == [
-        "circle", "stroke", "triangle-up", "triangle-left",
-    ]  # fmt: skip
-    assert not set(SHAPES.values()) & set(OTHER_SHAPES)
-    assert LIGHT.of_types(["mine"]) == [LIGHT.quiet]
+def test_types_that_somebody_added_have_marks_of_their_own() -> None:
+    own = [f"mine_{number}" for number in range(2 * len(OWN_SHAPES))]
+    for colours in (LIGHT, DARK):
+        marks = colours.marks_of([*SHAPES, *own], own)
+        assert len(set(marks)) == len(marks)
+        # Whatever else is shown, a type keeps its mark.
+        assert colours.marks_of(own[3:4], own) == [marks[len(SHAPES) + 3]]
+    assert not set(SHAPES.values()) & set(OWN_SHAPES)

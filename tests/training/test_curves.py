@@ -1,5 +1,6 @@
 """Looks at the held-out part as rows for charts."""
 
+import pytest
 from sqlalchemy import Engine
 
 from db.engine import reading, writing
@@ -7,6 +8,7 @@ from db.models import RunMetric
 from db.runs import create_run
 from training.curves import (
     Band,
+    Looks,
     PairShare,
     Point,
     cosines,
@@ -43,3 +45,10 @@ def test_looks_are_read_as_rows_by_epoch(engine: Engine) -> None:
     assert general(looks, "drift") == []
     assert cosines(looks)[1] == Band(0.5, 6, "hedges", 0.8, 0.8 - 0.1, 0.8 + 0.1)
     assert pair_shares(looks) == [PairShare("word", "verbal", 0.25, 0.5)]
+
+
+def test_no_band_goes_beyond_what_a_cosine_can_be() -> None:
+    figures = {"cosine:hedge": {0: 0.97, 6: -0.98}, "cosine:hedge:sd": {0: 0.032, 6: 0.05}}
+    looks = Looks(epochs={0: 0.0, 6: 1.0}, figures=figures)
+    assert [band.upper for band in cosines(looks)] == [1.0, pytest.approx(-0.93)]
+    assert [band.lower for band in cosines(looks)] == [pytest.approx(0.938), -1.0]
