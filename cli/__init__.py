@@ -5,7 +5,9 @@ also when it fails. Errors are one sentence on standard error: exit code 1, or 2
 """
 
 import importlib
-from typing import Any, cast
+from importlib import metadata
+from pathlib import Path
+from typing import Annotated, Any, cast
 
 import typer
 from typer.core import TyperGroup
@@ -39,6 +41,19 @@ COMMANDS = {
 """Module and function, or group of commands, of each command, in the order of the help."""
 
 
+VALUE_NAMES = {int: "N", float: "NUMBER", str: "TEXT", Path: "FILE"}
+"""What the help calls the value of an option of a type."""
+
+OPTION_NAMES = {
+    **dict.fromkeys(
+        ("--column", "--encoder", "--genre-column", "--model", "--name", "--reviewer", "--source"),
+        "NAME",
+    ),
+    "--base-url": "URL", "--timeout": "SECONDS", "--type": "TYPE", "--types": "TYPES",
+}  # fmt: skip
+"""The same of single options."""
+
+
 class _ImportedWhenUsed(Commands):
     """The commands, each imported when it is used: a command waits for no other one's imports."""
 
@@ -55,7 +70,23 @@ class _ImportedWhenUsed(Commands):
             alone.add_typer(found, name=cmd_name)
         else:
             alone.command(cmd_name)(found)
-        return cast(TyperGroup, typer.main.get_command(alone)).commands[cmd_name]
+        command = cast(TyperGroup, typer.main.get_command(alone)).commands[cmd_name]
+        _name_values(command)
+        return command
+
+
+def _name_values(command: Any) -> None:
+    """Have the help name what a parameter takes in one spelling: FILE, not <path> or {file}."""
+    for sub in getattr(command, "commands", {}).values():
+        _name_values(sub)
+    for parameter in command.params:
+        if parameter.metavar is not None:
+            continue
+        if parameter.param_type_name == "argument":
+            parameter.metavar = parameter.name.upper()
+        else:
+            kind = VALUE_NAMES.get(parameter.type_descriptor.annotation)
+            parameter.metavar = OPTION_NAMES.get(parameter.opts[0], kind)
 
 
 app = typer.Typer(
@@ -67,8 +98,21 @@ app = typer.Typer(
 )
 
 
+def _print_version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"hedgerow {metadata.version('hedgerow')}")
+        raise typer.Exit
+
+
 @app.callback()
-def hedgerow() -> None:
+def hedgerow(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", is_eager=True, callback=_print_version, help="Print the version and exit."
+        ),
+    ] = False,
+) -> None:
     """Review negation and hedging variants, and finetune an encoder that understands 'not'.
     HEDGEROW_HOME names the working directory (otherwise the current one).
     """

@@ -12,7 +12,7 @@ from sqlmodel import Session
 
 from cli.home import open_home, reviewer_id
 from cli.tables import table_of
-from cli.terminal import LARGEST_NUMBER, AsJson, show
+from cli.terminal import LARGEST_NUMBER, AsJson, DryRun, counted, show
 from curation.anchor_bytes import MAX_BYTES
 from curation.anchor_checks import LABELS
 from curation.anchor_files import read_file
@@ -82,7 +82,7 @@ def anchors_add(
     include_suspicious: Annotated[
         bool, typer.Option("--include-suspicious", help="Add the suspicious ones, too.")
     ] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would happen.")] = False,
+    dry_run: DryRun = False,
     as_json: AsJson = False,
 ) -> None:
     """Add the sentences of a file as anchors, all or none; duplicates are passed over."""
@@ -123,10 +123,10 @@ def anchors_add(
     }  # fmt: skip
     lines = [*table.notes]
     if before:
-        told = f"{_anchors(before.added)} of the source '{before.source}'"
+        told = f"{counted(before.added, 'anchor')} of the source '{before.source}'"
         lines.append(f"The same file was added before: {told}.")
     verb = "Would add" if dry_run else "Added"
-    lines.append(f"{verb} {_anchors(len(rows))} from the column '{column}'.")
+    lines.append(f"{verb} {counted(len(rows), 'anchor')} from the column '{column}'.")
     lines += _in_words(originals, texts, verb, accept_originals)
     if added.originals.total:
         lines.append("'hedgerow diagnose' measures them.")
@@ -157,18 +157,11 @@ def _in_words(
     for type_id, column in originals.columns.items():
         state = "accepted" if accepted else "pending"
         count = texts.get(type_id, 0)
-        lines.append(
-            f"{verb} {count:,} {type_id}{'' if count == 1 else 's'} from the column '{column}', "
-            f"{state}."
-        )
+        lines.append(f"{verb} {counted(count, type_id)} from the column '{column}', {state}.")
     if originals.left_out:
         faults = "; ".join(f"{count:,} {FAULTS[f]}" for f, count in originals.left_out.items())
         lines.append(f"Entailments and contradictions left out: {faults}.")
     return lines
-
-
-def _anchors(count: int) -> str:
-    return f"{count:,} anchor{'' if count == 1 else 's'}"
 
 
 def _read(file: str) -> tuple[bytes, str]:

@@ -15,7 +15,7 @@ from sqlmodel import Session
 from cli.home import open_home, reviewer_id
 from cli.runs import carry_out_run
 from cli.tables import table_of
-from cli.terminal import LARGEST_NUMBER, AsJson, ReleaseNumber, show
+from cli.terminal import LARGEST_NUMBER, AsJson, DryRun, ReleaseNumber, show
 from curation.compared import told
 from curation.generation.addresses import require_key
 from curation.generation.prices import price_under, spent_by
@@ -24,6 +24,7 @@ from curation.generation.run import checked
 from curation.release import get_release
 from db.engine import reading, writing
 from db.errors import HedgerowError
+from db.files import resolved
 from db.models import Split
 from db.settings import Settings
 from training.benchmark_data import (
@@ -93,9 +94,7 @@ def run_benchmark(
         typer.Option(metavar="USD", help="Pause when a chat model has cost so much."),
     ] = None,
     max_calls: Annotated[int | None, typer.Option(min=1, help="Pause after so many calls.")] = None,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Only say what it would take.")
-    ] = False,
+    dry_run: DryRun = False,
     as_json: AsJson = False,
 ) -> None:  # fmt: skip
     """Measure a model with a benchmark, or with mteb's tasks; 'hedgerow run ID' resumes a run."""
@@ -167,23 +166,20 @@ def _show_plan(
         ]
         plan = plan_benchmarks(session, settings, request.models, data)
     (model,) = plan.models
-    result = {
+    result: dict[str, Any] = {
         "tasks": names_of(request.suites, request.tasks), "items": plan.items or None,
         "questions": plan.questions or None, "texts": plan.texts or None,
         "unknown": list(plan.unknown), "seconds": model.seconds if plan.items else None,
         "chat": model.chats._asdict() if model.chats and plan.items else None,
     }  # fmt: skip
-    show(result, as_json, *(f"{name}: {value}" for name, value in _told(result).items()))
-
-
-def _told(result: dict[str, Any]) -> dict[str, Any]:
-    """The same for people: rounded, without what is not known."""
     flat = result | (result["chat"] or {})
-    return {
-        name.replace("_", " "): _in_words(value)
+    rows = [
+        (name.replace("_", " "), _in_words(value))
         for name, value in flat.items()
         if name != "chat" and value not in (None, [])
-    }
+    ]
+    show(result, as_json, "Nothing was measured. This is what the run would take.",
+         table_of("figure", "value", rows=rows))  # fmt: skip
 
 
 def _in_words(value: object) -> str:
@@ -322,9 +318,10 @@ def make_suite(
         with reading(open_home()[1]) as session:
             made = of_release(session, release, split=split)
     _write_new(file, written(made))
-    result = {"file": str(file), "items": len(made.items)}
-    how = f"hedgerow benchmark {made.id} --model PATH --data {file}"
-    show(result, as_json, f"Wrote {len(made.items):,} items to {file}; measure with: {how}")
+    place = resolved(file)
+    result = {"file": str(place), "items": len(made.items)}
+    how = f"hedgerow benchmark {made.id} --model PATH --data {place}"
+    show(result, as_json, f"Wrote {len(made.items):,} items to {place}. To measure a model: {how}")
 
 
 def _write_new(file: Path, content: bytes) -> None:

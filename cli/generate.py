@@ -10,7 +10,7 @@ from cli.home import open_home, reviewer_id
 from cli.prompts import find_version
 from cli.run_facts import sentences
 from cli.runs import carry_out_run
-from cli.terminal import LARGEST_NUMBER, MAX_DIGITS, AsJson, show
+from cli.terminal import LARGEST_NUMBER, MAX_DIGITS, AsJson, DryRun, show
 from curation.generation.addresses import require_key
 from curation.generation.estimate import Estimate, estimate
 from curation.generation.overview import source_ids
@@ -94,9 +94,7 @@ def generate(
     batch: Annotated[
         bool, typer.Option("--batch", help="Use the provider's Batch API: half the price, later.")
     ] = False,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Only say what it would take.")
-    ] = False,
+    dry_run: DryRun = False,
     as_json: AsJson = False,
 ) -> None:
     """Generate variants; 'hedgerow run ID' resumes a run that stopped."""

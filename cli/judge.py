@@ -11,7 +11,7 @@ from cli.prompts import find_version
 from cli.review import review_app
 from cli.runs import carry_out_run
 from cli.tables import table_of
-from cli.terminal import LARGEST_NUMBER, AsJson, show
+from cli.terminal import LARGEST_NUMBER, AsJson, DryRun, counted, show
 from curation.generation.addresses import require_key
 from curation.generation.estimate import Estimate
 from curation.generation.judge import broken_off, request_opinions
@@ -65,7 +65,7 @@ def judge(
         float | None, typer.Option(metavar="USD", help="Pause when so much is spent.")
     ] = None,
     max_calls: Annotated[int | None, typer.Option(min=1, help="Pause after so many calls.")] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what it takes.")] = False,
+    dry_run: DryRun = False,
     as_json: AsJson = False,
 ) -> None:
     """Ask a chat model for its opinion on variants; people see it only if they ask.
@@ -151,7 +151,7 @@ def show_agreement(as_json: AsJson = False) -> None:
     }  # fmt: skip
     lines: list[str | Table] = []
     for one, rows in found:
-        lines.append(f"{one.name}: {one.opinions:,} opinions.")
+        lines.append(f"{one.name} has given {counted(one.opinions, 'opinion')}.")
         lines.append(
             table_of(
                 "type", "pairs", "agree", "kappa", "left out",

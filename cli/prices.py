@@ -47,7 +47,11 @@ def prices_set(
     with writing(engine) as session:
         set_price(session, model, price)
     result = {"model": model, **price.model_dump()}
-    show(result, as_json, f"{model}: {prompt:g} $ in and {completion:g} $ out.")
+    show(
+        result,
+        as_json,
+        f"A million tokens of {model} cost {prompt:g} $ in and {completion:g} $ out.",
+    )
 
 
 @prices_app.command("forget")

@@ -10,7 +10,7 @@ from sqlmodel import col
 from cli.home import open_home
 from cli.release import release_facts
 from cli.tables import table_of
-from cli.terminal import AsJson, show
+from cli.terminal import AsJson, counted, show
 from curation.project import ACTIVE_ENCODER, get_setting
 from curation.queue import status_counts
 from curation.release import list_releases
@@ -20,6 +20,7 @@ from db.engine import reading, writing
 from db.failures import shown_address
 from db.models import Anchor, Encoder, Run, Status
 from db.runs import list_runs
+from db.settings import Settings
 
 LAST_RUNS = 5
 
@@ -45,7 +46,7 @@ def init(
 
 def status(as_json: AsJson = False) -> None:
     """Count anchors, variants and releases, and name the last runs."""
-    _, engine = open_home()
+    settings, engine = open_home()
     with reading(engine) as session:
         counts = status_counts(session)
         known = [entry.id for entry in list_types(session)]
@@ -56,7 +57,7 @@ def status(as_json: AsJson = False) -> None:
         runs = [_run(run) for run in list_runs(session, limit=LAST_RUNS)]
         active = get_setting(session, ACTIVE_ENCODER)
         encoders = [
-            {"name": encoder.name, "path": encoder.path, "active": encoder.name == active}
+            _encoder(settings, encoder) | {"active": encoder.name == active}
             for encoder in session.execute(select(Encoder).order_by(col(Encoder.id))).scalars()
         ]
     variants = {
@@ -68,15 +69,20 @@ def status(as_json: AsJson = False) -> None:
         "releases": releases, "runs": runs,
         "encoders": encoders,
     }  # fmt: skip
-    measured_by = ", ".join(encoder["name"] for encoder in encoders) or "none yet"
     show(
         result,
         as_json,
-        f"Database: {_database(engine)}",
-        f"Anchors: {anchors}. Releases: {len(releases)}. Encoders: {measured_by}.",
+        f"The database is {_database(engine)}.",
+        f"It holds {counted(anchors, 'anchor')} and {counted(len(releases), 'release')}.",
+        *([f"Measured with {', '.join(e['name'] for e in encoders)}."] if encoders else []),
         table_of("type", *Status, rows=([name, *row.values()] for name, row in variants.items())),
         *([_run_table(runs)] if runs else []),
     )
+
+
+def _encoder(settings: Settings, encoder: Encoder) -> dict[str, Any]:
+    path = str(settings.data_folder / encoder.path) if encoder.path else ""
+    return {"name": encoder.name, "path": path}
 
 
 def _run(run: Run) -> dict[str, Any]:

@@ -59,7 +59,6 @@ def prompts_show(name: Name, number: Number = None, as_json: AsJson = False) -> 
 def prompts_add(
     name: Name,
     file: Annotated[Path, typer.Argument(help="The template, UTF-8.")],
-    number: Number = None,
     as_json: AsJson = False,
 ) -> None:
     """Add a file as the next version of a prompt."""
@@ -68,8 +67,8 @@ def prompts_add(
     with writing(engine) as session:
         seed_prompts(session)
         author = reviewer_id(session, settings, "") if settings.reviewer else None
-        row = save_copy(session, find_version(session, name, number), template, author_id=author)
-    show(_facts(row), as_json, f"Version {row.version} of the prompt {row.name}.")
+        row = save_copy(session, find_version(session, name, None), template, author_id=author)
+    show(_facts(row), as_json, f"The file is version {row.version} of the prompt {row.name}.")
 
 
 def find_version(session: Session, name: str, number: int | None) -> PromptVersion:

@@ -17,7 +17,7 @@ def push_to_hub(
     run: Annotated[
         int | None,
         typer.Argument(
-            metavar="RUN", min=1, max=LARGEST_NUMBER, help="Whose model: a training's number."
+            metavar="ID", min=1, max=LARGEST_NUMBER, help="Whose model: a training's number."
         ),
     ] = None,
     repo: Annotated[str, typer.Option(metavar="OWNER/NAME", help="Made if it is not there.")] = ...,  # type: ignore[assignment]

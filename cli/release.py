@@ -12,6 +12,7 @@ from curation import export
 from curation.export_tables import ExportFormat
 from curation.release import create_release, get_release, list_releases
 from db.engine import reading, writing
+from db.files import resolved
 from db.models import Release
 from training.contamination import compare
 
@@ -36,7 +37,7 @@ def release_create(
         author = reviewer_id(session, settings, "") if settings.reviewer else None
         release, created = create_release(session, name=name, author_id=author)
         result = release_facts(release) | {"created": created}
-    said = "is made" if created else "says the same already"
+    said = "is new" if created else "holds the same already"
     kept = f" It is still called {release.name!r}." if name not in ("", release.name) else ""
     show(result, as_json, f"Release {release.number} {said}.{kept}")
 
@@ -74,8 +75,8 @@ def export_release(
         )
     packed = export.zip_export(place) if as_zip else None
     result = {
-        "release": release.number, "format": form, "folder": str(place),
-        "zip": str(packed) if packed else None,
+        "release": release.number, "format": form, "folder": str(resolved(place)),
+        "zip": str(resolved(packed)) if packed else None,
     }  # fmt: skip
-    show(result, as_json, f"Release {release.number} lies in {place}.",
-         *([f"Packed, it is {packed}."] if packed else []))  # fmt: skip
+    packed_too = f", and packed in {result['zip']}" if packed else ""
+    show(result, as_json, f"Release {release.number} is in {result['folder']}{packed_too}.")

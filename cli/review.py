@@ -9,7 +9,7 @@ from sqlmodel import Session
 
 from cli.home import open_home, reviewer_id
 from cli.tables import table_of
-from cli.terminal import AsJson, show
+from cli.terminal import AsJson, DryRun, show
 from curation import review
 from curation.anchors import get_anchor
 from curation.bulk import FLAG_NAMES, apply_rule, find_matches, parse_rule
@@ -17,6 +17,7 @@ from curation.notes import add_note, count_notes
 from curation.taxonomy import REJECT_REASONS, reject_reason
 from curation.writing import write_variant
 from db.engine import reading, writing
+from db.errors import HedgerowError
 from db.models import Variant, Verdict
 
 Uid = Annotated[str, typer.Argument(help="The variant's uid.")]
@@ -30,7 +31,25 @@ CueName = Annotated[
 ]
 _REASONS = ", ".join(reason.id for reason in REJECT_REASONS)
 
+Reason = Annotated[
+    str, typer.Option("--reason", metavar="REASON", help=f"Why it is rejected: one of {_REASONS}.")
+]
+
 NO_REASON = "Rejected on the command line without a reason."
+
+
+def reason_and_note(reason: str, note: str) -> tuple[str, str]:
+    """What is stored of a rejection: without a reason 'other', which says so in its note.
+
+    Raises:
+        HedgerowError: there is no such reason, or it is 'other' and no note says what it is.
+    """
+    if not reason:
+        return "other", note or NO_REASON
+    if reject_reason(reason).id == "other" and not note.strip():
+        raise HedgerowError("Expected --note with the reason 'other', found none; say what it is.")
+    return reason, note
+
 
 review_app = typer.Typer(no_args_is_help=True, help="Decide on variants.")
 
@@ -45,30 +64,38 @@ def review_apply(
         ),
     ],
     accept: Annotated[bool, typer.Option("--accept", help="Accept what matches.")] = False,
-    reject: Annotated[
-        str | None, typer.Option("--reject", metavar="REASON", help=f"Reject it: {_REASONS}.")
-    ] = None,
+    reject: Annotated[bool, typer.Option("--reject", help="Reject what matches.")] = False,
+    reason: Reason = "",
+    note: Note = "",
     type_id: TypeName = None,
     reviewer: ReviewerName = "",
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only count what matches.")] = False,
+    bare_reason: Annotated[
+        str,
+        typer.Argument(
+            metavar="REASON", hidden=True, help="'--reject REASON', as it was spelled once."
+        ),
+    ] = "",
+    dry_run: DryRun = False,
     as_json: AsJson = False,
 ) -> None:
     """Decide on every pending variant that a rule matches; one undo takes it back."""
-    if accept == (reject is not None):
-        raise typer.BadParameter("give either --accept or --reject REASON")
+    if accept == reject:
+        raise typer.BadParameter("give either --accept or --reject")
+    if accept and (reason or bare_reason):
+        raise typer.BadParameter("a reason goes with --reject only")
     parsed = parse_rule(rule)
-    if reject is not None:
-        reject_reason(reject)  # before a project is opened for it
+    if reject:
+        reason, note = reason_and_note(reason or bare_reason, note)
     settings, engine = open_home()
     action_id = None
     if dry_run:
         with reading(engine) as session:
-            matches = find_matches(session, parsed, type_id=type_id, reason=reject)
+            matches = find_matches(session, parsed, type_id=type_id, reason=reason or None)
     else:
         with writing(engine) as session:
             matches, action_id = apply_rule(
                 session, parsed, verdict=Verdict.ACCEPT if accept else Verdict.REJECT,
-                reviewer_id=reviewer_id(session, settings, reviewer), reason=reject or "",
+                reviewer_id=reviewer_id(session, settings, reviewer), reason=reason, note=note,
                 type_id=type_id,
             )  # fmt: skip
     verb = "Would decide on" if dry_run else "Decided on"
@@ -98,14 +125,13 @@ def review_accept(
 @review_app.command("reject")
 def review_reject(
     uid: Uid,
-    reviewer: ReviewerName = "",
-    reason: Annotated[str, typer.Option(help=f"One of {_REASONS}.")] = "",
+    reason: Reason = "",
     note: Note = "",
+    reviewer: ReviewerName = "",
     as_json: AsJson = False,
 ) -> None:
     """Reject a variant."""
-    if not reason:
-        reason, note = "other", note or NO_REASON
+    reason, note = reason_and_note(reason, note)
     _decide(lambda session, card, who: review.reject(
                 session, card, reviewer_id=who, reason=reason, note=note),
             uid, reviewer, as_json)  # fmt: skip

@@ -16,7 +16,7 @@ from cli.tables import table_of
 from cli.terminal import LARGEST_NUMBER, AsJson, Report, err, progress_bar, show
 from curation import counting, diagnostics, queue_keys
 from curation.encoder_rows import encoder_name
-from curation.encoders import DEFAULT_ENCODER, load_encoder
+from curation.encoders import DEFAULT_ENCODER, load_encoder, resolve_encoder
 from curation.generation import judge, judge_request
 from curation.generation import run as generation
 from curation.generation.choices import raise_budget
@@ -132,14 +132,16 @@ def similarity(
     ] = None,
     set_name: Annotated[
         str,
-        typer.Option("--set", metavar="NAME", help=f"In place of a file: '{GROUPS_SET}', which "
-                     "come with Hedgerow, or a probe set of this project."),
+        typer.Option("--probe-set", metavar="NAME", help=f"In place of a file: '{GROUPS_SET}', "
+                     "which come with Hedgerow, or a probe set of this project."),
     ] = "",
+    old_set_name: Annotated[str, typer.Option("--set", hidden=True)] = "",
     as_json: AsJson = False,
 ) -> None:  # fmt: skip
     """Show how similar sentence pairs are to a model, and to another before it."""
+    set_name = set_name or old_set_name
     if probes_file and set_name:
-        raise HedgerowError("Expected --probes or --set, found both; leave one out.")
+        raise HedgerowError("Expected --probes or --probe-set, found both; leave one out.")
     probes = read_probes(probes_file) if probes_file else _set_probes(set_name or FIGURE_1_SET)
     old = probe_similarities(load_encoder(before), probes) if before else None
     new = probe_similarities(load_encoder(model), probes)
@@ -153,7 +155,10 @@ def similarity(
         "series", "cosine", "anchor", "text",
         rows=([row.series, f"{row.cosine:.3f}", row.anchor, row.text] for row in rows),
     )  # fmt: skip
-    result: dict[str, Any] = {"model": model, "before": before, "similarities": pairs}
+    result: dict[str, Any] = {
+        "model": _absolute(model), "before": _absolute(before) if before else None,
+        "similarities": pairs,
+    }  # fmt: skip
     if not (groups := find_groups(probes)):
         show(result, as_json, table)
         return
@@ -164,6 +169,12 @@ def similarity(
     }
     result["scores"] = {series: found._asdict() for series, found in scores.items()}
     show(result, as_json, table, *(_told(series, found) for series, found in scores.items()))
+
+
+def _absolute(model: str) -> str:
+    """A model as it is found from everywhere: a folder's full path, or its name."""
+    found = model if model == DEFAULT_ENCODER else resolve_encoder(model)
+    return str(found.resolve()) if isinstance(found, Path) else model
 
 
 def _set_probes(name: str) -> Sequence[Probe]:

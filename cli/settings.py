@@ -94,11 +94,12 @@ def _lines(database: DatabaseFacts, folder: FolderFacts) -> list[str]:
     size = "" if database.size is None else f", {size_text(database.size)}"
     rows = ", ".join(f"{count:,} {name}" for name, count in database.rows.items() if count)
     return [
-        f"Database: {database.engine}, {database.journal}{size}, schema {database.schema[0]}.",
-        f"It holds {rows or 'nothing yet'}.",
-        *(f"Backup: {copy.path} ({size_text(copy.size)})." for copy in database.backups),
-        f"Data folder: {folder.path}, {size_text(folder.size)}; {size_text(folder.free)} are free.",
-        "Versions: " + ", ".join(f"{k} {v}" for k, v in package_versions().items()) + ".",
+        f"The database is {database.engine}, {database.journal}{size}, schema "
+        f"{database.schema[0]}. It holds {rows or 'nothing yet'}.",
+        *(f"A backup is in {copy.path} ({size_text(copy.size)})." for copy in database.backups),
+        f"The data folder {folder.path} takes {size_text(folder.size)}; "
+        f"{size_text(folder.free)} are free.",
+        "The versions are " + ", ".join(f"{k} {v}" for k, v in package_versions().items()) + ".",
     ]
 
 

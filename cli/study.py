@@ -12,6 +12,7 @@ from cli.terminal import AsJson, ReleaseNumber, err, show, text_of
 from db.engine import reading, writing
 from db.settings import Settings
 from training.composition import composition
+from training.inputs import with_full_paths
 from training.runs import DEFAULT_SEED
 from training.studies import Trial, default_recipe, expected_seconds, request_study, trials
 from training.study_designs import Study
@@ -34,7 +35,7 @@ def study(
         data = composition(session, number)
         run = request_study(
             session, name, data=data, seed=seed,
-            base=default_recipe(session, data).with_overrides(changes or []),
+            base=with_full_paths(default_recipe(session, data).with_overrides(changes or [])),
             requested_by=reviewer_id(session, settings, "") if settings.reviewer else None,
         )  # fmt: skip
     told = f"Run {run.id}: {len(run.parameters['members'])} trainings"

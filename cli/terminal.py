@@ -25,6 +25,8 @@ MAX_DIGITS = 9
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Only say what the command would do.")]
+
 ReleaseNumber = Annotated[
     int | None,
     typer.Option("--release", metavar="N", min=1, max=LARGEST_NUMBER, help="Otherwise the newest."),
@@ -144,6 +146,11 @@ def _finite(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [_finite(part) for part in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def counted(count: int, name: str) -> str:
+    """A number with what it counts: '1 anchor', '1,369 anchors'."""
+    return f"{count:,} {name}{'' if count == 1 else 's'}"
 
 
 @contextmanager

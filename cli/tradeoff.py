@@ -20,7 +20,7 @@ from training.tradeoff_save import request_save
 
 def tradeoff(
     run: Annotated[
-        int, typer.Argument(metavar="RUN", min=1, max=LARGEST_NUMBER, help="A training's number.")
+        int, typer.Argument(metavar="ID", min=1, max=LARGEST_NUMBER, help="A training's number.")
     ],
     share: Annotated[
         float | None,

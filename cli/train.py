@@ -18,6 +18,7 @@ from db.engine import reading, writing
 from db.models import Run
 from db.settings import Settings
 from training.contamination import compare
+from training.inputs import with_full_paths
 from training.plan import plan
 from training.recipe_text import read_recipe
 from training.runs import DEFAULT_SEED, request_training
@@ -49,9 +50,9 @@ def train_encoder(
     with writing(engine) as session:
         base = read_recipe(recipe_file) if recipe_file else plan(session, number).recipe()
         run = request_training(
-            session, release_number=number, recipe=base.with_overrides(changes or []), seed=seed,
+            session, release_number=number, seed=seed,
+            recipe=with_full_paths(base.with_overrides(changes or [])),
             requested_by=reviewer_id(session, settings, "") if settings.reviewer else None,
-            home=settings.home,
         )  # fmt: skip
     if queue:
         show(_queued(run), as_json, *_how_to_start(run))

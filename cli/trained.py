@@ -32,7 +32,7 @@ def lines_of(result: dict[str, Any]) -> list[str | Table]:
     if table := _figures(result["held_out"]):
         lines.append(table)
     lines += map(told, result.get("overlap") or ())
-    return [*lines, f"The model lies in {result['model']}."]
+    return [*lines, f"The model is in {result['model']}."]
 
 
 def _figures(held_out: dict[str, dict[str, float]]) -> Table | None:

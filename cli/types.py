@@ -22,7 +22,7 @@ from db.files import LARGEST_WRITTEN, read_text
 types_app = typer.Typer(no_args_is_help=True, help="See the variant types, and add your own.")
 
 TypeId = Annotated[str, typer.Argument(metavar="ID", help="The id of a type of your own.")]
-Text = Annotated[str | None, typer.Option(metavar="TEXT")]
+Text = Annotated[str | None, typer.Option()]
 Check = Annotated[
     str | None,
     typer.Option(

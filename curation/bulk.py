@@ -202,12 +202,13 @@ def apply_rule(
     verdict: Verdict,
     reviewer_id: int,
     reason: str = "",
+    note: str = "",
     type_id: str | None = None,
 ) -> Applied:
     """Accept or reject every pending variant that the rule matches, as one action.
 
-    The rule's text becomes the note of each decision. All have one action id, so that one undo
-    takes all of them back.
+    The note of each decision is the rule's text, followed by ``note``. All have one action id, so
+    that one undo takes all of them back.
 
     Raises:
         HedgerowError: the type is unknown, or the reason of a rejection is, or is not one for all
@@ -228,7 +229,7 @@ def apply_rule(
         "reviewer_id": reviewer_id,
         "verdict": verdict,
         "reason": reason if verdict == Verdict.REJECT else "",
-        "note": f"Rule: {rule.text}",
+        "note": f"Rule: {rule.text}. {note}" if note else f"Rule: {rule.text}",
         "action_id": action_id,
         "guideline_version": GUIDELINE_VERSION,
         "decided_at": now(),

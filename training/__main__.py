@@ -44,7 +44,7 @@ def take_part_in(run_id: int) -> None:
         if group.leads:
             work = partial(runs.work, group=group)
             result = execute(open_project(settings), settings, run_id, {KIND: work})
-            sys.stdout.write(f"The model lies in {settings.data_folder / result['model']}.\n")
+            sys.stdout.write(f"The model is in {settings.data_folder / result['model']}.\n")
         else:
             agreed(run_id, group)
             runs.help_with(open_project(settings), settings, run_id, group)

@@ -1,16 +1,19 @@
 """The files that a recipe names: hashed when a training is asked for, found when it begins.
 
-A recipe names them as its user does; a relative path lies in the working directory.
+A recipe names them as its user does. A stored one has full paths, unless it is an old one, whose
+relative paths lie in the working directory.
 """
 
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
+from curation.encoders import DEFAULT_ENCODER
 from db.errors import HedgerowError
-from db.files import expanded
+from db.files import expanded, resolved
 from training.recipe import Recipe
 from training.retention import read_sentences
 from training.sts import read_sts
@@ -20,6 +23,19 @@ READERS: dict[str, Callable[[Path], Sequence[object]]] = {
     "sts_file": read_sts,
 }
 """What reads the file that a field of the recipe names."""
+
+
+def with_full_paths(recipe: Recipe) -> Recipe:
+    """The recipe as it reads from everywhere: relative paths lie in the current directory.
+
+    Raises:
+        HedgerowError: a path names a user's folder that is not there.
+    """
+    paths = {field: str(path) for field, path in _paths(recipe, Path.cwd()).items()}
+    base = expanded(recipe.base_encoder)
+    if recipe.base_encoder != DEFAULT_ENCODER and os.path.isdir(base):  # else a name on the hub
+        paths["base_encoder"] = str(resolved(base))
+    return recipe.model_copy(update=paths)
 
 
 def input_hashes(recipe: Recipe, *, home: Path) -> dict[str, str]:

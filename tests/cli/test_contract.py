@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from enum import Enum
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from typer.core import TyperGroup
 from typer.testing import CliRunner
 
 import cli
+from cli.runs import WORK
 from cli.terminal import show
 from curation.project import open_project
 from db.engine import writing
@@ -55,7 +57,8 @@ def test_every_command_offers_json_and_says_what_it_does(names: tuple[str, ...])
         ["review", "accept"],
         ["review", "apply", "--accept"],
         ["review", "apply", "--rule", "no flags"],
-        ["review", "apply", "--rule", "no flags", "--accept", "--reject", "other"],
+        ["review", "apply", "--rule", "no flags", "--accept", "--reject"],
+        ["review", "apply", "--rule", "no flags", "--accept", "--reason", "other"],
         ["review", "edit", "0" * 16],
         ["export", "folder", "--format", "xml"],
         ["app", "--port", "0"],
@@ -209,3 +212,70 @@ def test_nothing_heavy_is_imported_before_it_is_needed() -> None:
         [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
     )
     assert result.stdout.strip() == ""
+
+
+def test_the_version_is_printed() -> None:
+    assert said("--version") == f"hedgerow {metadata.version('hedgerow')}\n"
+
+
+def options() -> Iterator[tuple[tuple[str, ...], Any]]:
+    """All options and arguments that are in the help, with the command of each."""
+    for names in commands():
+        command: Any = typer.main.get_command(cli.app)
+        context = typer.Context(command)
+        for name in names:
+            command = command.get_command(context, name)
+        yield from ((names, entry) for entry in command.params if not entry.hidden)
+
+
+MEANINGS = {"--model", "--anchor", "--prompt"}
+"""An encoder's path or a chat model's name; a text or a uid; of one prompt or of several."""
+
+
+def test_an_option_takes_the_same_in_every_command() -> None:
+    spelled: dict[str, set[str | None]] = {}
+    for _, entry in options():
+        if entry.param_type_name == "option" and entry.opts[0] not in MEANINGS:
+            spelled.setdefault(entry.opts[0], set()).add(entry.metavar)
+    assert {name: found for name, found in spelled.items() if len(found) > 1} == {}
+
+
+def test_every_argument_is_in_capitals() -> None:
+    arguments = [e for _, e in options() if e.param_type_name == "argument"]
+    assert [e.metavar for e in arguments if e.metavar != e.metavar.upper()] == []
+
+
+def test_nothing_is_said_in_names_and_values(
+    loaded_home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """People get sentences and tables, scripts get JSON."""
+    nothing = {"encoder": "all-MiniLM-L6-v2", "measured": 0, "cosines": 0}
+    monkeypatch.setattr("curation.diagnostics.work", lambda context: nothing)
+    monkeypatch.setitem(WORK, "diagnose", lambda context: nothing)
+    ask("release", "create")
+    for command in (
+        ("status",),
+        ("settings",),
+        ("generate", "--provider", "rules", "--limit", "1"),
+        ("generate", "--provider", "rules", "--limit", "1", "--dry-run"),
+        ("benchmark", "hedgerow", "--model", "all-MiniLM-L6-v2", "--dry-run"),
+        ("export", "out", "--format", "jsonl"),
+        ("diagnose",),
+        ("prices", "set", "own", "1", "2"),
+    ):
+        lines = said(*command).splitlines()
+        assert not [line for line in lines if re.match(r"[\w ]+: \S+$", line)], (command, lines)
+        assert [line for line in lines if re.match(r"[A-Z'].*\.$", line)], (command, lines)
+
+
+def test_paths_are_printed_so_that_they_open_from_anywhere(
+    loaded_home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    ask("release", "create")
+    exported = ask("export", "out", "--format", "jsonl", "--zip")
+    assert exported["folder"] == str(tmp_path / "out")
+    assert exported["zip"] == str(tmp_path / "out.zip")
+    assert str(tmp_path / "out") in said("export", "out", "--format", "jsonl")
+    made = ask("benchmarks", "suite", "suite.jsonl", "--split", "train")
+    assert made["file"] == str(tmp_path / "suite.jsonl")

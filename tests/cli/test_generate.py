@@ -179,6 +179,7 @@ def test_prompts_are_listed_shown_and_added(home: Path) -> None:
     file.write_text("Negate it.", encoding="utf-8")
     assert "{text}" in complaint("prompts", "add", "negation", str(file))
     assert "1 to 2" in complaint("prompts", "show", "negation", "--version", "3")
+    assert ended("prompts", "add", "negation", str(file), "--version", "1")[0] == 2
 
 
 def test_a_cost_that_was_counted_here_is_called_an_estimate(serve_chat: Serve) -> None:

@@ -137,15 +137,42 @@ def test_a_dry_run_counts_what_the_real_one_decides(loaded_home: Path) -> None:
     assert ask("status")["variants"] == before
 
 
-def test_one_type_is_rejected_for_a_reason(loaded_home: Path) -> None:
-    done = ask(
-        "review", "apply", "--rule", "no flags", "--reject", "other", "--type", "verbal",
-        "--reviewer", "Ann",
-    )  # fmt: skip
+@pytest.mark.parametrize(
+    ("given", "reason", "note"),
+    [
+        ((), "other", "Rejected on the command line without a reason."),
+        (("--reason", "ungrammatical"), "ungrammatical", ""),
+        (("--reason", "other", "--note", "Too long."), "other", "Too long."),
+    ],
+)
+def test_reject_and_apply_ask_for_the_same(
+    given: tuple[str, ...], reason: str, note: str, loaded_home: Path
+) -> None:
+    uid = pending(loaded_home, type_id="verbal")[0]
+    ask("review", "reject", uid, *given, "--reviewer", "Ann")
+    assert [row[1:] for row in decisions(loaded_home)] == [("Ann", "reject", reason, note)]
+    ask("review", "undo", "--reviewer", "Ann")
+    apply = ("review", "apply", "--rule", "no flags", "--reject", "--type", "verbal")
+    done = ask(*apply, *given, "--reviewer", "Bea")
     assert list(done["types"]) == ["verbal"]
-    rows = decisions(loaded_home)
-    assert len(rows) == done["variants"]
-    assert {row[1:] for row in rows} == {("Ann", "reject", "other", "Rule: no flags")}
+    rows = [row[1:] for row in decisions(loaded_home) if row[1] == "Bea"]
+    assert len(rows) == done["variants"] > 1
+    assert set(rows) == {("Bea", "reject", reason, f"Rule: no flags. {note}".removesuffix(". "))}
+
+
+@pytest.mark.parametrize("given", [("--reason", "zzz"), ("--reason", "other")])
+def test_reject_and_apply_refuse_the_same(given: tuple[str, ...], loaded_home: Path) -> None:
+    uid = pending(loaded_home, type_id="verbal")[0]
+    apply = ("review", "apply", "--rule", "no flags", "--reject", "--reviewer", "Ann")
+    sentence = complaint("review", "reject", uid, *given, "--reviewer", "Ann")
+    assert complaint(*apply, *given) == complaint(*apply, *given, "--dry-run") == sentence
+    assert decisions(loaded_home) == []
+
+
+def test_a_reason_after_reject_is_still_understood(loaded_home: Path) -> None:
+    spelled = ("review", "apply", "--rule", "no flags", "--reviewer", "Ann", "--reject")
+    ask(*spelled, "ungrammatical")
+    assert {row[3] for row in decisions(loaded_home)} == {"ungrammatical"}
 
 
 def test_what_a_rule_cannot_judge_is_said(loaded_home: Path) -> None:

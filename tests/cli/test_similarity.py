@@ -15,7 +15,7 @@ MINILM = "all-MiniLM-L6-v2"
 
 
 def test_a_set_of_groups_is_ranked_and_needs_no_project(home: Path) -> None:
-    answer = ask("similarity", "--model", MINILM, "--set", "Figure 1 of the paper")
+    answer = ask("similarity", "--model", MINILM, "--probe-set", "Figure 1 of the paper")
     assert {row["series"] for row in answer["similarities"]} >= {"after", "paper: HedgeMPNet"}
     scores = answer["scores"]["after"]
     assert (scores["groups"], scores["ranked"], scores["below_affirmed"]) == (1, 0.0, 1.0)
@@ -30,9 +30,19 @@ def test_every_two_sentences_of_a_stored_set_are_compared() -> None:
     answer = ask("similarity", "--model", MINILM, "--before", MINILM, "--set", "Weather")
     assert len(answer["similarities"]) == 6
     assert "scores" not in answer
-    assert "no probe set 'weather'" in complaint("similarity", "--model", "x", "--set", "weather")
+    assert "no probe set 'weather'" in complaint(
+        "similarity", "--model", "x", "--probe-set", "weather"
+    )
 
 
 def test_a_file_and_a_set_at_once_are_refused(tmp_path: Path) -> None:
-    both = ("--probes", str(tmp_path / "p.csv"), "--set", "Sixty groups")
+    both = ("--probes", str(tmp_path / "p.csv"), "--probe-set", "Sixty groups")
     assert "leave one out" in complaint("similarity", "--model", MINILM, *both)
+
+
+def test_a_model_in_a_relative_folder_is_printed_with_its_full_path(
+    tiny_encoder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tiny_encoder.parent)
+    answer = ask("similarity", "--model", tiny_encoder.name, "--before", MINILM)
+    assert (answer["model"], answer["before"]) == (str(tiny_encoder), MINILM)

@@ -38,7 +38,7 @@ def test_a_training_says_what_it_did_and_where_the_model_lies(small: list[str], 
     lines = told.splitlines()
     assert lines[0].startswith("Run 1 trained on 18 triples of 9 anchors (release 1): 3 steps, ")
     model = home / "hedgerow_data" / "runs" / "00001-train" / "model"
-    assert lines[-1] == f"The model lies in {model}."
+    assert lines[-1] == f"The model is in {model}."
     load_encoder(str(model), device="cpu")
     assert lines[1].split() == ["held", "out", "before", "after", "measured", "on"]
     (ranked,) = (line for line in lines if line.startswith("triples ranked right"))
@@ -85,15 +85,16 @@ def test_a_file_that_cannot_be_used_is_refused_before_a_run_is_stored(
     assert ask("status")["runs"] == []
 
 
-def test_files_of_a_recipe_lie_in_the_working_directory_and_may_not_change(
+def test_files_of_a_recipe_are_in_the_current_directory_and_may_not_change(
     small: list[str], home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    texts, sts = home / "texts.txt", home / "sts.tsv"
+    texts, sts = tmp_path / "texts.txt", tmp_path / "sts.tsv"
     texts.write_text("It rains.\nThe sea is calm.\n")
     sts.write_text("0.1\tIt rains.\tIt pours.\n0.9\tA cat.\tThe cat.\n0.5\tYes.\tNo.\n")
     monkeypatch.chdir(tmp_path)
     files = ["--set", "distillation_file=texts.txt", "--set", "sts_file=sts.tsv"]
     run = ask("train", *small, *files, "--set", "distillation=1", "--queue")["run"]
+    monkeypatch.chdir(home)  # the run finds them from anywhere
     inputs = stored_run(open_project(load_settings()), run).inputs
     assert inputs["sts_file"] == hashlib.sha256(sts.read_bytes()).hexdigest()
     content = texts.read_bytes()
