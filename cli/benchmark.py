@@ -128,7 +128,7 @@ def run_benchmark(
     lines = []
     if "cost" in ended:
         result |= {name: ended[name] for name in ("cost", "cost_is_estimate")}
-        lines = [f"Cost: {spent_by(ended)}."]
+        lines = [f"The answers cost {spent_by(ended)}."]
     if overlap:
         result["overlap"] = _overlap(settings, engine, release)
         lines += [told(facts) for facts in result["overlap"]]
