@@ -1,7 +1,7 @@
 """Decisions on variants: by rule, one by one, and taken back; variants and notes written."""
 
-from collections.abc import Callable
-from typing import Annotated
+from collections.abc import Callable, Sequence
+from typing import Annotated, Any
 
 import typer
 from rich.table import Table
@@ -13,6 +13,7 @@ from cli.terminal import AsJson, DryRun, show
 from curation import review
 from curation.anchors import get_anchor
 from curation.bulk import FLAG_NAMES, apply_rule, find_matches, parse_rule
+from curation.diagnostics import stored_flags
 from curation.notes import add_note, count_notes
 from curation.taxonomy import REJECT_REASONS, reject_reason
 from curation.writing import write_variant
@@ -152,7 +153,7 @@ def review_edit(
         raise typer.BadParameter("give --text, --type or --cue")
     _decide(lambda session, card, who: review.edit(
                 session, card, reviewer_id=who, text=text, type_id=type_id, cue=cue, note=note),
-            uid, reviewer, as_json)  # fmt: skip
+            uid, reviewer, as_json, with_flags=True)  # fmt: skip
 
 
 @review_app.command("write")
@@ -167,12 +168,18 @@ def review_write(
     """Add a variant of your own, accepted at once."""
     settings, engine = open_home()
     with writing(engine) as session:
-        variant = write_variant(
+        written = write_variant(
             session, anchor_id=get_anchor(session, anchor).id or 0, type_id=type_id, text=text,
             cue=cue, reviewer_id=reviewer_id(session, settings, reviewer),
-        ).variant  # fmt: skip
-        result = {"variant": variant.uid, "status": variant.status.value, "cue": variant.cue}
-    show(result, as_json, f"{result['variant']} is {result['status']} now.")
+        )  # fmt: skip
+        variant = written.variant
+        flags = [flag.label for flag in stored_flags(session, variant)]
+        result = {
+            "variant": variant.uid, "status": variant.status.value, "type": variant.type_id,
+            "cue": variant.cue, "flags": flags,
+        }  # fmt: skip
+    said = [f"{result['variant']} is {result['status']} now.", written.remark]
+    show(result, as_json, *filter(None, said), *_flagged(flags))
 
 
 @review_app.command("note")
@@ -198,6 +205,8 @@ def _decide(
     uid: str,
     reviewer: str,
     as_json: bool,
+    *,
+    with_flags: bool = False,
 ) -> None:
     settings, engine = open_home()
     with writing(engine) as session:
@@ -205,11 +214,21 @@ def _decide(
         outcome = action(session, review.shown(variant), reviewer_id(session, settings, reviewer))
         session.refresh(variant)
         child = session.get(Variant, outcome.child_id) if outcome.child_id else None
-        result = {
+        result: dict[str, Any] = {
             "variant": uid, "status": variant.status.value, "child": child.uid if child else None,
         }  # fmt: skip
+        stored = child or variant
+        flags = [flag.label for flag in stored_flags(session, stored)] if with_flags else []
+        if with_flags:
+            result |= {"type": stored.type_id, "cue": stored.cue, "flags": flags}
     replaced = f"; {result['child']} replaces it" if child else ""
-    show(result, as_json, f"{uid} is {result['status']} now{replaced}.")
+    said = [f"{uid} is {result['status']} now{replaced}.", outcome.remark]
+    show(result, as_json, *filter(None, said), *_flagged(flags))
+
+
+def _flagged(flags: Sequence[str]) -> list[str]:
+    """What the checks say of a text that a person wrote, as a sentence."""
+    return [f"The checks flag it: {', '.join(flags)}."] if flags else []
 
 
 @review_app.command("undo")

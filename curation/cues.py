@@ -119,3 +119,29 @@ def known_cue(text: str, cues: Iterable[str]) -> str | None:
         if (places := find_cue(analysis, cue))
     ]
     return min(found)[2] if found else None
+
+
+def new_cues(*, anchor: str, text: str, cues: Iterable[str]) -> list[str]:
+    """Those of these cues that a text uses more often than its anchor, in the text's order.
+
+    A cue within a longer one ('sure' in 'not sure') is part of that. Of several that match the same
+    words ('seem', 'seeming'), the one that is written like them counts, else the shortest.
+    """
+    analysis, before = Analysis(text), Analysis(anchor)
+    found: dict[frozenset[int], list[str]] = {}
+    for cue in dict.fromkeys(cues):
+        places = find_cue(analysis, cue)
+        if len(places) > len(find_cue(before, cue)):
+            for place in places:
+                found.setdefault(frozenset(place), []).append(cue)
+    whole = [place for place in found if not any(place < other for other in found)]
+    chosen = (_as_written(analysis, place, found[place]) for place in sorted(whole, key=min))
+    return list(dict.fromkeys(chosen))
+
+
+def _as_written(analysis: Analysis, place: frozenset[int], cues: Sequence[str]) -> str:
+    """Which of the cues at one place is meant there."""
+    tokens = analysis.tokens
+    written = analysis.text[tokens[min(place)].start : tokens[max(place)].end]
+    plain = written.lower().replace("’", "'")
+    return min(cues, key=lambda c: (plain != c, plain != SPELLING.get(c), len(c), c))

@@ -49,6 +49,12 @@ def measure_variants(session: Session, variant_ids: Iterable[int]) -> None:
         _measure_chunk(session, ids, types=types, threshold=threshold, encoder_id=encoder_id)
 
 
+def stored_flags(session: Session, variant: Variant) -> Flag:
+    """What is flagged on a variant; no flag where it is not measured."""
+    measured = session.get(Diagnostic, variant.id, populate_existing=True)
+    return Flag(measured.flags) if measured is not None else Flag(0)
+
+
 def _measure_chunk(
     session: Session,
     ids: list[int],

@@ -1,10 +1,12 @@
 """Replacing a variant by a better wording, giving it its right type, correcting its cue."""
 
+from typing import NamedTuple
+
 from sqlalchemy import select
 from sqlmodel import Session, col
 
+from curation.cue_choice import CueWanted, Hedge, choose_cue, filed_by_cue, number_of_words
 from curation.cue_corrections import checked_cue, correct_cue
-from curation.cues import cue_list, known_cue
 from curation.decisions import store_decisions
 from curation.diagnostics import measure_variants
 from curation.showing import (
@@ -28,6 +30,73 @@ MAX_TEXT = 2000
 """Longest variant that a person may write, in characters."""
 
 
+class Edit(NamedTuple):
+    """What an edit comes to, before anything is stored.
+
+    Attributes:
+        entry: the type that the outcome is filed under.
+        text: the new wording, canonical.
+        known: the anchor's variant of this text and type, if it has one.
+        remark: a sentence on what the edit decides by itself; '' for nothing.
+    """
+
+    entry: VariantType
+    text: str
+    cue: str | None
+    known: Variant | None
+    remark: str
+
+
+def plan_edit(
+    session: Session,
+    original: Variant,
+    *,
+    text: str | None = None,
+    type_id: str | None = None,
+    cue: str | None = None,
+) -> Edit:
+    """Find out what ``edit`` would make of these, and store nothing.
+
+    Raises:
+        HedgerowError: as ``edit``.
+    """
+    entry = _type(session, original, type_id)
+    new_text = checked_text(original.text if text is None else text)
+    known = find_text(session, original.anchor_id, entry.id, new_text)
+    anchor = session.get_one(Anchor, original.anchor_id)
+    if known is None:
+        check_differs(session, anchor, new_text)
+    is_news = checked_cue(cue) not in (None, original.cue)
+    if known is not None and known.cue and entry.needs_cue and not is_news:
+        kept = Hedge(entry, known.cue)
+        return Edit(entry, new_text, known.cue, known, _remark(entry, kept, original, known))
+    hedge = choose_cue(
+        entry, list_types(session), anchor=wording_of(session, anchor), text=new_text, named=cue,
+        current=original.cue,
+    )  # fmt: skip
+    if hedge.entry.id != entry.id:
+        known = find_text(session, original.anchor_id, hedge.entry.id, new_text)
+        if known is original and not is_news:
+            raise CueWanted(
+                f"Its cue '{hedge.cue}' has {number_of_words(hedge.cue or '')}, which makes it"
+                f" '{hedge.entry.label}'; name the cue that makes it '{entry.label}'.",
+                proposed=hedge.cue or "",
+            )
+    remark = _remark(entry, hedge, original, known)
+    return Edit(hedge.entry, new_text, hedge.cue, known, remark)
+
+
+def _remark(asked: VariantType, hedge: Hedge, original: Variant, known: Variant | None) -> str:
+    said = []
+    if hedge.entry.id != asked.id:
+        said.append(filed_by_cue(hedge))
+    elif hedge.cue is not None and hedge.cue != original.cue:
+        said.append(f"Its cue is '{hedge.cue}'.")
+    if known is not None and known.id != original.id:
+        said.append("The anchor had this text already; that variant takes its place.")
+    return " ".join(said)
+
+
 def edit(
     session: Session,
     card: Shown,
@@ -43,17 +112,19 @@ def edit(
 
     With another text or type, the original becomes superseded and the child accepted. Where the
     anchor has a variant of this text and type already, that one is the child. With another cue
-    alone, the variant stays the same one and is accepted with its corrected cue. Distance and
-    flags are measured at once; the child's cosine follows with the next diagnostics run.
+    alone, the variant stays the same one and is accepted with its corrected cue, unless the cue
+    makes a single-word hedge a phrase or the reverse. Distance and flags are measured at once; the
+    child's cosine follows with the next diagnostics run.
 
     Args:
         text: the new wording; None keeps the text (retype).
         type_id: the new type; None keeps the type.
-        cue: the hedge cue; None keeps it, where the type takes one.
+        cue: the hedge cue; None leaves it to ``choose_cue``, where the type takes one.
 
     Raises:
-        HedgerowError: nothing would change, a cue is missing, or the text is the anchor's own,
-            empty, too long or not plain text.
+        CueWanted: the text uses no known cue, or several, and none is named.
+        HedgerowError: nothing would change, or the text is the anchor's own, empty, too long or not
+            plain text.
     """
     if reason:
         check_reason(session, shown_variant(session, card), reason=reason, note=note)
@@ -61,31 +132,30 @@ def edit(
         return Outcome(recorded=False)
     original = shown_variant(session, card, keep_wording=True)
     others = overtaken(session, card, original)
-    entry = _type(session, original, type_id)
-    new_text = checked_text(original.text if text is None else text)
-    known = find_text(session, original.anchor_id, entry.id, new_text)
-    if known is None:
-        check_differs(session, session.get_one(Anchor, original.anchor_id), new_text)
-    new_cue = _cue(entry, original, known, new_text, asked=cue)
+    planned = plan_edit(session, original, text=text, type_id=type_id, cue=cue)
+    known = planned.known
     if known is original:
-        _check_news(card, original, entry, asked=cue, cue=new_cue)
+        _check_news(card, original, planned, asked=cue)
         child = original
         rows = [
             decision_on(card, original, reviewer_id=reviewer_id, verdict=Verdict.ACCEPT, note=note)
         ]
     else:
-        child = known or _new_child(session, card, original, entry, new_text, new_cue, reviewer_id)
+        child = known or _new_child(session, card, original, planned, reviewer_id)
         rows = _replacement(
             card, original, child, reviewer_id=reviewer_id, reason=reason, note=note
         )
-    if entry.needs_cue and child.cue != new_cue:
-        correct_cue(session, child, new_cue, reviewer_id=reviewer_id, action_id=card.action_id)
+    if planned.entry.needs_cue and child.cue != planned.cue:
+        correct_cue(
+            session, child, planned.cue, reviewer_id=reviewer_id, action_id=card.action_id
+        )  # fmt: skip
     changes = store_decisions(session, rows)
     measure_variants(session, [child.id or 0])
     if known is None:
         changes = [c._replace(before=None) if c.variant_id == child.id else c for c in changes]
     child_id = None if child is original else child.id
-    return Outcome(True, tuple(changes), others, child_id, is_outdated(card, original))
+    outdated = is_outdated(card, original)
+    return Outcome(True, tuple(changes), others, child_id, outdated, planned.remark)
 
 
 def _type(session: Session, original: Variant, type_id: str | None) -> VariantType:
@@ -110,13 +180,18 @@ def checked_text(text: str) -> str:
     return clean
 
 
+def wording_of(session: Session, anchor: Anchor) -> str:
+    """The anchor's current wording."""
+    return session.get_one(AnchorRevision, (anchor.id, anchor.revision)).text
+
+
 def check_differs(session: Session, anchor: Anchor, text: str) -> None:
     """Whether a canonical text says anything but the anchor's present wording.
 
     Raises:
         HedgerowError: it is that wording; as a negation it would contradict itself.
     """
-    if text == session.get_one(AnchorRevision, (anchor.id, anchor.revision)).text:
+    if text == wording_of(session, anchor):
         raise HedgerowError("The text is the anchor's own; write what the type changes in it.")
 
 
@@ -127,44 +202,10 @@ def find_text(session: Session, anchor_id: int, type_id: str, text: str) -> Vari
     return session.execute(select(Variant).where(col(Variant.uid) == uid)).scalar()
 
 
-def cue_for(entry: VariantType, text: str, *candidates: str | None) -> str | None:
-    """The cue that a text of this type gets: the first candidate, or a known cue that it uses.
-
-    Raises:
-        HedgerowError: the type needs one and there is none, or it is too long.
-    """
-    if not entry.needs_cue:
-        return None
-    given = (checked_cue(candidate) for candidate in candidates)
-    found = next((cue for cue in given if cue), None) or known_cue(text, cue_list(entry))
-    if found is None:
-        raise HedgerowError(
-            f"Expected the hedge cue that the text uses, found none for the type '{entry.id}'; "
-            "name it with the text."
-        )
-    return found
-
-
-def _cue(
-    entry: VariantType, original: Variant, known: Variant | None, text: str, *, asked: str | None
-) -> str | None:
-    """The cue of the edit's outcome; one that only repeats the original's asks for nothing.
-
-    A type with cues of its own takes one of these rather than the original's, which was another
-    type's.
-    """
-    news = None if checked_cue(asked) == original.cue else asked
-    is_new_type = entry.id != original.type_id
-    own = known_cue(text, entry.surface_check.require_words) if is_new_type else None
-    return cue_for(entry, text, news, known.cue if known else None, own, original.cue)
-
-
-def _check_news(
-    card: Shown, original: Variant, entry: VariantType, *, asked: str | None, cue: str | None
-) -> None:
+def _check_news(card: Shown, original: Variant, planned: Edit, *, asked: str | None) -> None:
     """Refuse an edit that asks for what is there, unless another window has just made it so."""
     made_elsewhere = asked is not None and card.version != original.version
-    if not entry.needs_cue or (cue == original.cue and not made_elsewhere):
+    if not planned.entry.needs_cue or (planned.cue == original.cue and not made_elsewhere):
         raise HedgerowError("The text is unchanged; change it, or accept the variant as it is.")
 
 
@@ -185,15 +226,9 @@ def _replacement(
 
 
 def _new_child(
-    session: Session,
-    card: Shown,
-    original: Variant,
-    entry: VariantType,
-    text: str,
-    cue: str | None,
-    author_id: int,
+    session: Session, card: Shown, original: Variant, planned: Edit, author_id: int
 ) -> Variant:
-    anchor = session.get_one(Anchor, original.anchor_id)
+    anchor, (entry, text, cue, *_) = session.get_one(Anchor, original.anchor_id), planned
     uid = variant_uid(anchor_uid=anchor.uid, type_id=entry.id, text=text)
     outdated = is_outdated(card, original)
     child = Variant(

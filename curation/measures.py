@@ -137,9 +137,9 @@ def measure(
     comparison = Comparison(anchor=anchor, text=text)
     levenshtein = Levenshtein.distance(anchor, text)
     flags = distance_flag(levenshtein, threshold)
-    if _plain(text) == _plain(anchor):
+    if same_words(text, anchor):
         flags |= Flag.UNCHANGED
-    if any(_plain(text) == _plain(sibling) for sibling in siblings):
+    if any(same_words(text, sibling) for sibling in siblings):
         flags |= Flag.SAME_AS_SIBLING
     if surface_problems(check, comparison, cue=cue):
         flags |= Flag.WRONG_SURFACE
@@ -161,6 +161,11 @@ def measure(
 def distance_flag(levenshtein: int, threshold: int) -> Flag:
     """OVER_THRESHOLD for a distance above the threshold, else no flag."""
     return Flag.OVER_THRESHOLD if levenshtein > threshold else Flag(0)
+
+
+def same_words(one: str, other: str) -> bool:
+    """Whether two texts differ in case, punctuation and contractions of 'not' at most."""
+    return _plain(one) == _plain(other)
 
 
 @lru_cache(maxsize=4096)

@@ -47,6 +47,7 @@ class Outcome(NamedTuple):
         child_id: the variant that an edit made or found.
         outdated: the anchor was corrected after the card was drawn. What was decided is kept but
             does not count, and the variant comes back for a second look.
+        remark: a sentence on what an edit decided by itself: its cue, or its type by the cue.
     """
 
     recorded: bool
@@ -54,6 +55,7 @@ class Outcome(NamedTuple):
     overtaken: tuple[str, ...] = ()
     child_id: int | None = None
     outdated: bool = False
+    remark: str = ""
 
 
 def shown(variant: Variant, *, at: datetime | None = None, blind: bool = False) -> Shown:

@@ -78,14 +78,14 @@ def _class_problems(check: SurfaceCheck, comparison: Comparison) -> Iterator[str
     for token_class in check.forbid_new:
         if found := new_members(token_class, comparison, check=check):
             label = CLASS_LABELS[token_class].split(" (")[0]
-            yield f"Unwanted {label}{_place(check)}: {_quoted(found)}."
+            yield f"Unwanted {label}{_place(check)}: {quoted(found)}."
 
 
 def _place(check: SurfaceCheck) -> str:
     return " in the main clause" if check.scope == "main_clause" else ""
 
 
-def _quoted(words: list[str]) -> str:
+def quoted(words: list[str]) -> str:
     """The first three words, each cut where it is longer than any real one."""
     shown = (word if len(word) <= _LONGEST else f"{word[:_LONGEST]}…" for word in words[:3])
     return ", ".join(f"'{word}'" for word in shown) + (" and more" if len(words) > 3 else "")
@@ -96,10 +96,10 @@ def _content_problems(check: SurfaceCheck, comparison: Comparison) -> Iterator[s
         yield "No content word of the anchor gives way to another."
     if check.forbid_replaced_content and comparison.content_exchanged:
         words = comparison.reversed_by or comparison.added or comparison.lost
-        yield f"A content word changes, beyond the negation: {_quoted(words)}."
+        yield f"A content word changes, beyond the negation: {quoted(words)}."
     elif check.forbid_reversed_content and comparison.content_reversed:
         words = comparison.reversed_by or comparison.opposites
-        yield f"A second reversal, beyond the negation{': ' * bool(words)}{_quoted(words)}."
+        yield f"A second reversal, beyond the negation{': ' * bool(words)}{quoted(words)}."
 
 
 def _cue_problems(check: SurfaceCheck, comparison: Comparison, cue: str | None) -> Iterator[str]:
@@ -124,9 +124,9 @@ def _word_problems(check: SurfaceCheck, comparison: Comparison) -> Iterator[str]
         return len(in_text) > len(in_anchor)
 
     if check.require_words and not any(is_new(word) for word in check.require_words):
-        yield f"None of the required words is new: {_quoted(list(check.require_words))}."
+        yield f"None of the required words is new: {quoted(list(check.require_words))}."
     if found := [word for word in check.forbid_words if is_new(word)]:
-        yield f"Unwanted word: {_quoted(found)}."
+        yield f"Unwanted word: {quoted(found)}."
     for rule in check.forbid_words_unless:
         found = [
             word
@@ -135,8 +135,8 @@ def _word_problems(check: SurfaceCheck, comparison: Comparison) -> Iterator[str]
         ]
         if found and not any(find_phrase(comparison.anchor, word) for word in rule.anchor_has):
             named = [word.rstrip(" .,") for word in found]
-            beside = _quoted(list(rule.anchor_has))
-            yield f"The anchor has no word like {beside}, which {_quoted(named)} needs."
+            beside = quoted(list(rule.anchor_has))
+            yield f"The anchor has no word like {beside}, which {quoted(named)} needs."
 
 
 def marks(*, anchor: str, text: str, cue: str | None) -> list[Mark]:

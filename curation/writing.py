@@ -6,12 +6,14 @@ from typing import NamedTuple
 from sqlalchemy import select
 from sqlmodel import Session, col
 
+from curation.cue_choice import choose_cue, filed_by_cue
 from curation.decisions import store_decisions
 from curation.diagnostics import measure_variants
-from curation.edits import check_differs, checked_text, cue_for, find_text
+from curation.edits import check_differs, checked_text, find_text, wording_of
 from curation.providers import PERSON
 from curation.showing import Shown, decision_on
 from curation.starter_corpus import RANDOM_SALT
+from curation.taxonomy import VariantType
 from curation.text import bucket, variant_uid
 from curation.types import known_type, list_types
 from db.columns import now
@@ -27,11 +29,58 @@ _WHAT_TO_DO = {
 }
 
 
+class AlreadyThere(HedgerowError):
+    """The anchor has a variant of this text and type: ``variant_id``."""
+
+    def __init__(self, sentence: str, *, variant_id: int) -> None:
+        super().__init__(sentence)
+        self.variant_id = variant_id
+
+
 class Written(NamedTuple):
-    """A reviewer's own variant; ``recorded`` is False where the action had been done before."""
+    """A reviewer's own variant.
+
+    Attributes:
+        recorded: False where the action had been done before.
+        remark: a sentence on what its cue decided by itself.
+    """
 
     variant: Variant
     recorded: bool
+    remark: str = ""
+
+
+class Own(NamedTuple):
+    """What a variant of one's own comes to, before it is stored.
+
+    ``remark`` is a sentence on what its cue decides by itself; '' for nothing.
+    """
+
+    entry: VariantType
+    text: str
+    cue: str | None
+    remark: str
+
+
+def plan_own(
+    session: Session, anchor: Anchor, *, type_id: str, text: str, cue: str | None = None
+) -> Own:
+    """Find out what ``write_variant`` would make of these, and store nothing.
+
+    Raises:
+        HedgerowError: as ``write_variant``.
+    """
+    types = list_types(session)
+    entry = known_type(types, type_id)
+    clean = checked_text(text)
+    _check(session, anchor, entry.id, clean)
+    hedge = choose_cue(
+        entry, types, anchor=wording_of(session, anchor), text=clean, named=cue
+    )  # fmt: skip
+    if hedge.entry.id == entry.id:
+        return Own(entry, clean, hedge.cue, "")
+    _check(session, anchor, hedge.entry.id, clean)
+    return Own(hedge.entry, clean, hedge.cue, filed_by_cue(hedge))
 
 
 def write_variant(
@@ -51,13 +100,13 @@ def write_variant(
 
     Args:
         text: at most ``edits.MAX_TEXT`` characters.
-        cue: what hedges it, where the type needs one; without it one of the known cues is looked
-            for in the text.
+        cue: what hedges it, where the type needs one; None leaves it to ``choose_cue``.
         action_id: made anew for every form; a second action with it does nothing.
 
     Raises:
-        HedgerowError: the text is the anchor's own, or the anchor has it as a variant of this type
-            already, or it is empty, too long or not plain text; a cue is missing; the type is
+        AlreadyThere: the anchor has it as a variant of this type already.
+        CueWanted: the text uses no known cue, or several, and none is named.
+        HedgerowError: the text is the anchor's own, empty, too long or not plain text; the type is
             unknown; the anchor is retired. Nothing is changed then.
     """
     done = _done_before(session, action_id)
@@ -66,17 +115,15 @@ def write_variant(
     anchor = session.get_one(
         Anchor, anchor_id, populate_existing=True, with_for_update={"read": True}
     )
-    entry = known_type(list_types(session), type_id)
-    clean = checked_text(text)
-    _check(session, anchor, entry.id, clean)
-    uid = variant_uid(anchor_uid=anchor.uid, type_id=entry.id, text=clean)
+    own = plan_own(session, anchor, type_id=type_id, text=text, cue=cue)
+    uid = variant_uid(anchor_uid=anchor.uid, type_id=own.entry.id, text=own.text)
     variant = Variant(
         uid=uid,
         anchor_id=anchor_id,
         anchor_revision=anchor.revision,
-        type_id=entry.id,
-        text=clean,
-        cue=cue_for(entry, clean, cue),
+        type_id=own.entry.id,
+        text=own.text,
+        cue=own.cue,
         provider=PERSON,
         author_id=reviewer_id,
         random_key=bucket(uid, salt=RANDOM_SALT),
@@ -84,7 +131,7 @@ def write_variant(
     session.add(variant)
     session.flush()
     _accept(session, variant, reviewer_id=reviewer_id, action_id=action_id)
-    return Written(variant, True)
+    return Written(variant, True, own.remark)
 
 
 def _done_before(session: Session, action_id: str) -> Variant | None:
@@ -102,9 +149,10 @@ def _check(session: Session, anchor: Anchor, type_id: str, text: str) -> None:
     check_differs(session, anchor, text)
     known = find_text(session, anchor.id or 0, type_id, text)
     if known is not None:
-        raise HedgerowError(
+        raise AlreadyThere(
             f"The anchor has this text already, as the variant {known.uid}: "
-            f"{_WHAT_TO_DO[known.status]}."
+            f"{_WHAT_TO_DO[known.status]}.",
+            variant_id=known.id or 0,
         )
 
 

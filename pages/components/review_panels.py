@@ -115,7 +115,8 @@ def _editor(state: ReviewState, focus: Card, shown: Shown) -> None:
         )
         pressed = _form_buttons("Save", shown)
     if pressed.save:
-        state.edit(shown, text=text, type_id=type_id, cue=cue, note=note)
+        named = None if cue == (focus.variant.cue or "") else cue
+        state.edit(shown, text=text, type_id=type_id, cue=named, note=note)
     _finish(state, pressed)
 
 

@@ -100,6 +100,7 @@ class ReviewState(Place):
 
     def _tell(self, shown: Shown, said: str, outcome: Outcome) -> None:
         """Say what was stored; what others did is told now, when it can no longer sway."""
+        said = f"{said} {outcome.remark}".strip()
         if outcome.outdated:
             self.say(f"{said} {review_words.OUTDATED}", warn=True)
         elif outcome.overtaken or shown.blind:
@@ -107,7 +108,8 @@ class ReviewState(Place):
                 past = history(session, shown.variant_id)
             parts = [said, review_words.verdicts(past, me=self.reviewer_id, action=shown)]
             if shown.blind:
-                parts.append(review_words.flags_of(self.engine, shown.variant_id))
+                judged = outcome.child_id or shown.variant_id
+                parts.append(review_words.flags_of(self.engine, judged))
             told = " ".join(filter(None, parts))
             self.say(f"{told} Z takes it back.", warn=bool(outcome.overtaken))
         else:

@@ -4,13 +4,13 @@ from collections.abc import Iterable
 
 from sqlalchemy import Engine
 
+from curation.diagnostics import stored_flags
 from curation.history import PastDecision, latest_of_each
-from curation.measures import Flag
 from curation.notes import WrittenNote
 from curation.review import Shown
 from curation.taxonomy import REJECT_REASONS
 from db.engine import reading
-from db.models import Diagnostic, Verdict
+from db.models import Variant, Verdict
 from pages.components.clock import local
 
 TOO_EARLY = "A key that came before the card could be read was passed over; press it again."
@@ -67,8 +67,7 @@ def before(past: Iterable[PastDecision]) -> str:
 def flags_of(engine: Engine, variant_id: int) -> str:
     """What the diagnostics flag, in words; empty where nothing is flagged."""
     with reading(engine) as session:
-        measured = session.get(Diagnostic, variant_id)
-    flags = Flag(measured.flags) if measured is not None else Flag(0)
+        flags = stored_flags(session, session.get_one(Variant, variant_id))
     return f"Flagged: {flags.label}." if flags else ""
 
 

@@ -12,6 +12,7 @@ from curation.cues import (
     find_phrase,
     known_cue,
     listed_cues,
+    new_cues,
 )
 from curation.taxonomy import SurfaceCheck, variant_type
 from curation.tokens import Analysis
@@ -104,3 +105,23 @@ def test_a_known_cue_is_found_in_a_text(
     entry = variant_type("word").model_copy(update={"id": type_id, "surface_check": check})
     assert known_cue(text, cue_list(entry)) == cue
     assert (listed_cues(entry) or ()) == HEDGE_CUES.get(type_id, own)
+
+
+PAPERS = [cue for cues in HEDGE_CUES.values() for cue in cues]
+
+
+@pytest.mark.parametrize(
+    ("text", "cues"),
+    [
+        ("I'm not entirely sure, but the bridge seems safe.", ["not entirely sure", "seem"]),
+        ("The bridge is seemingly safe.", ["seemingly"]),
+        ("The bridge can't be safe.", ["cant"]),
+        ("It's unclear whether the bridge is safe.", ["unclear", "whether"]),
+        ("I wonder if the bridge is safe.", ["wonder if"]),
+        ("Perhaps the bridge is safe.", []),
+        ("The bridge is safe or clean.", ["clean"]),
+    ],
+)
+def test_the_cues_that_a_text_brings_in_are_whole_and_new(text: str, cues: list[str]) -> None:
+    anchor = "The bridge is safe or sound."
+    assert new_cues(anchor=anchor, text=text, cues=PAPERS) == cues

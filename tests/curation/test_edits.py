@@ -1,6 +1,7 @@
 """Cues: corrected alone, found for a new type, put back by an undo."""
 
 import random
+import re
 
 import pytest
 from sqlalchemy import Engine, func, select
@@ -8,6 +9,7 @@ from sqlmodel import Session, col
 
 from curation import review
 from curation.anchors import correct_anchor
+from curation.cue_choice import CueWanted
 from curation.history import history
 from curation.measures import Flag
 from curation.review import Shown, shown
@@ -188,11 +190,92 @@ def test_a_cue_is_that_of_the_latest_standing_correction(engine: Engine, seed: i
             who = dice.choice(people)
             if dice.random() < 0.6:
                 card = Shown(variant.id or 0, variant.version, f"{seed}-{step}")
-                review.edit(session, card, reviewer_id=who, cue=f"cue {step}")
-                standing.append((who, f"cue {step}"))
+                review.edit(session, card, reviewer_id=who, cue=f"cue{step}")
+                standing.append((who, f"cue{step}"))
             else:
                 review.undo(session, reviewer_id=who)
                 own = [at for at, (other, _) in enumerate(standing) if other == who]
                 if own:
                     del standing[own[-1]]
             assert variant.cue == (standing[-1][1] if standing else first)
+
+
+def edited(session: Session, ada: int, original: str, **how: str) -> Variant:
+    """What an edit of the family's variant of this type is replaced by."""
+    outcome = review.edit(session, shown(hedge(session, original)), reviewer_id=ada, **how)  # type: ignore[arg-type]
+    return session.get_one(Variant, outcome.child_id)
+
+
+def test_an_edit_that_removes_the_cue_stores_the_one_in_the_new_text(
+    engine: Engine, ada: int
+) -> None:
+    with writing(engine) as session:
+        child = edited(session, ada, "phrase", text="It's not at all clear if the bridge is safe.")
+        assert child.cue == "not at all clear"
+        child = edited(session, ada, "word", text="The bridge seems safe.")
+        assert child.cue == "seem"
+
+
+def test_an_edit_keeps_the_cue_that_its_text_still_uses(engine: Engine, ada: int) -> None:
+    with writing(engine) as session:
+        child = edited(session, ada, "phrase", text="Not being entirely sure, it seems safe.")
+        assert child.cue == "not entirely sure"
+
+
+@one_database
+@pytest.mark.parametrize(
+    ("text", "why", "proposed"),
+    [
+        ("Perhaps the bridge is safe.", "found none", "perhaps"),
+        ("The bridge might possibly be safe.", "several hedge cues ('might', 'possibly')", "might"),
+        ("Gossip has it, and so it goes, that the bridge is safe.", "found none", ""),
+    ],
+)
+def test_an_edit_without_one_known_cue_asks_for_it_and_changes_nothing(
+    engine: Engine, ada: int, text: str, why: str, proposed: str
+) -> None:
+    with pytest.raises(CueWanted, match=re.escape(why)) as wanted, writing(engine) as session:
+        review.edit(session, shown(hedge(session, "phrase")), reviewer_id=ada, text=text)
+    assert wanted.value.proposed == proposed
+    with writing(engine) as session:
+        assert session.execute(select(func.count()).select_from(Decision)).scalar() == 0
+        assert edited(session, ada, "phrase", text=text, cue="so it goes").cue == "so it goes"
+
+
+def test_the_number_of_words_in_the_cue_decides_between_word_and_phrase(
+    engine: Engine, ada: int
+) -> None:
+    with writing(engine) as session:
+        text = "I'm not sure, but the bridge is safe."
+        outcome = review.edit(session, shown(hedge(session)), reviewer_id=ada, text=text)
+        child = session.get_one(Variant, outcome.child_id)
+        assert (child.type_id, child.cue) == ("phrase", "not sure")
+        assert outcome.remark == "Filed under 'Hedge: phrase': the cue 'not sure' has 2 words."
+        child = edited(session, ada, "verbal", text="Presumably it is safe.", type_id="phrase")
+        assert (child.type_id, child.cue) == ("word", "presumably")
+        child = edited(session, ada, "lexical", type_id="word", cue="by all accounts")
+        assert (child.type_id, child.cue) == ("phrase", "by all accounts")
+
+
+def test_retyping_to_the_other_hedge_asks_for_a_cue_that_makes_it_that(
+    engine: Engine, ada: int
+) -> None:
+    with writing(engine) as session:
+        text = "I'm not sure, but the bridge is safe."
+        phrase = add_variant(session, session.get_one(Anchor, 1), "phrase", text)
+        phrase.cue = "not sure"
+        session.flush()
+        with pytest.raises(CueWanted, match="'not sure' has 2 words, which makes it 'Hedge: phr"):
+            review.edit(session, shown(phrase), reviewer_id=ada, type_id="word")
+        review.edit(session, shown(phrase), reviewer_id=ada, type_id="word", cue="sure")
+        query = select(Variant).where(col(Variant.text) == text, col(Variant.type_id) == "word")
+        assert session.execute(query).scalar_one().cue == "sure"
+
+
+def test_a_cue_of_the_other_number_of_words_makes_it_the_other_hedge(
+    engine: Engine, ada: int
+) -> None:
+    with writing(engine) as session:
+        child = edited(session, ada, "word", cue="on the fence")
+        assert (child.type_id, child.text, child.cue) == ("phrase", HEDGE, "on the fence")
+        assert hedge(session).status == Status.SUPERSEDED

@@ -6,9 +6,10 @@ from sqlmodel import Session, col
 
 from curation import review
 from curation.anchors import correct_anchor, retire_anchor
+from curation.cue_choice import CueWanted
 from curation.release import create_release
 from curation.review import shown
-from curation.writing import write_variant
+from curation.writing import AlreadyThere, write_variant
 from db.engine import reading, writing
 from db.errors import HedgerowError
 from db.models import Decision, Diagnostic, ReleaseItem, Status, Variant
@@ -147,3 +148,29 @@ def test_it_is_made_for_the_current_wording(engine: Engine, ada: int) -> None:
         assert (own.anchor_revision, own.status) == (2, Status.ACCEPTED)
         measured = select(Diagnostic.levenshtein).where(col(Diagnostic.variant_id) == own.id)  # type: ignore[call-overload]
         assert session.execute(measured).scalar() == 4
+
+
+def test_an_own_hedge_is_filed_by_the_number_of_words_in_its_cue(engine: Engine, ada: int) -> None:
+    with writing(engine) as session:
+        own = write_variant(
+            session, anchor_id=1, type_id="word", text="I wonder if the bridge is safe.",
+            reviewer_id=ada,
+        )  # fmt: skip
+        assert (own.variant.type_id, own.variant.cue) == ("phrase", "wonder if")
+        assert own.remark == "Filed under 'Hedge: phrase': the cue 'wonder if' has 2 words."
+
+
+@one_database
+def test_an_own_hedge_with_several_cues_asks_which_one(engine: Engine, ada: int) -> None:
+    text = "The bridge might possibly be safe."
+    with pytest.raises(CueWanted, match="'might', 'possibly'"), writing(engine) as session:
+        write(session, ada, text, type_id="word")
+    with writing(engine) as session:
+        assert write(session, ada, text, type_id="word", cue="possibly").cue == "possibly"
+
+
+@one_database
+def test_a_text_that_is_there_is_named_with_its_card(engine: Engine, ada: int) -> None:
+    with pytest.raises(AlreadyThere) as there, writing(engine) as session:
+        write(session, ada, TEXTS["verbal"])
+    assert there.value.variant_id == 1

@@ -1,0 +1,136 @@
+"""Which cue a hedge is stored with, and whether that makes it a single word or a phrase.
+
+One rule for everything a person writes: editing, retyping, writing a variant of one's own, on the
+page and on the command line. The cue that the person names wins. Else the hedge keeps its cue while
+the text still uses it. Else the text decides: where it uses exactly one cue that the anchor does
+not use, that is the one. Else the person has to name it.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from curation.cue_corrections import checked_cue
+from curation.cues import HEDGE_CUES, find_cue, new_cues
+from curation.taxonomy import VariantType
+from curation.tokens import align, analyse
+from curation.types import known_type
+from db.errors import HedgerowError
+
+MAX_PROPOSED = 4
+"""Words of the longest stretch that is proposed as the cue."""
+
+
+class CueWanted(HedgerowError):
+    """The person has to name the cue.
+
+    Attributes:
+        proposed: what the field for it can begin with; '' for nothing.
+    """
+
+    def __init__(self, sentence: str, *, proposed: str = "") -> None:
+        super().__init__(sentence)
+        self.proposed = proposed
+
+
+class Hedge(NamedTuple):
+    """The type that a text is filed under, and its cue; None for a type without cues."""
+
+    entry: VariantType
+    cue: str | None
+
+
+def kind_of(cue: str) -> str:
+    """The built-in hedge that a cue belongs to: 'word' or 'phrase'.
+
+    A cue of the paper's lists belongs where it is printed, any other where its words put it.
+    """
+    listed = (kind for kind, cues in HEDGE_CUES.items() if cue.casefold() in cues)
+    return next(listed, "phrase" if len(cue.split()) > 1 else "word")
+
+
+def choose_cue(
+    entry: VariantType,
+    types: Sequence[VariantType],
+    *,
+    anchor: str,
+    text: str,
+    named: str | None = None,
+    current: str | None = None,
+) -> Hedge:
+    """The cue of a text, and the type that this cue makes it.
+
+    Args:
+        entry: the type asked for. The built-in hedges are one or the other by their cue.
+        types: those in use.
+        anchor: the anchor's current wording.
+        named: the cue that the person names; None or blank for none.
+        current: the cue that the variant has now.
+
+    Raises:
+        CueWanted: the text uses no known cue, or several.
+        HedgerowError: the cue is too long or not plain text.
+    """
+    if not entry.needs_cue:
+        return Hedge(entry, None)
+    cue = checked_cue(named)
+    if cue is None and current and _is_kept(entry, current, text):
+        cue = current
+    if cue is None:
+        cue = _found(entry, anchor=anchor, text=text)
+    if entry.id in HEDGE_CUES and kind_of(cue) != entry.id:
+        entry = known_type(types, kind_of(cue))
+    return Hedge(entry, cue)
+
+
+def _is_kept(entry: VariantType, cue: str, text: str) -> bool:
+    if entry.id in HEDGE_CUES and kind_of(cue) != entry.id:
+        return False
+    listed = entry.surface_check.require_words
+    return (not listed or cue in listed) and bool(find_cue(analyse(text), cue))
+
+
+def _found(entry: VariantType, *, anchor: str, text: str) -> str:
+    listed = tuple(cue for cues in HEDGE_CUES.values() for cue in cues)
+    known = entry.surface_check.require_words or listed
+    every = new_cues(anchor=anchor, text=text, cues=known)
+    own = [cue for cue in every if entry.id not in HEDGE_CUES or kind_of(cue) == entry.id]
+    found = own or every
+    if len(found) == 1:
+        return found[0]
+    if found:
+        names = ", ".join(f"'{cue}'" for cue in found)
+        raise CueWanted(
+            f"The text uses several hedge cues ({names}); name the one that hedges the claim.",
+            proposed=found[0],
+        )
+    raise CueWanted(
+        f"Expected the hedge cue that the text uses, found none that is known for"
+        f" '{entry.label}'; name it.",
+        proposed=_added_words(anchor, text),
+    )
+
+
+def _added_words(anchor: str, text: str) -> str:
+    """What a text adds to its anchor in one short stretch; '' where it adds more, or nothing."""
+    analysis = analyse(text)
+    added = [
+        number
+        for number, origin in enumerate(align(analyse(anchor), analysis))
+        if origin is None and analysis.words[number][-1].isalnum()
+    ]
+    if not 0 < len(added) <= MAX_PROPOSED or added[-1] - added[0] != len(added) - 1:
+        return ""
+    first, last = analysis.tokens[added[0]], analysis.tokens[added[-1]]
+    return text[first.start : last.end].lower()
+
+
+def filed_by_cue(hedge: Hedge) -> str:
+    """A sentence on a hedge that is filed under another type than it was asked for."""
+    cue = hedge.cue or ""
+    return f"Filed under '{hedge.entry.label}': the cue '{cue}' has {number_of_words(cue)}."
+
+
+def number_of_words(cue: str) -> str:
+    """'one word', '2 words'."""
+    number = len(cue.split())
+    return "one word" if number == 1 else f"{number} words"

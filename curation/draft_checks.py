@@ -1,0 +1,129 @@
+"""What the checks say of a text that a person is writing, before it is stored.
+
+The measures are those of ``curation.measures``; here each flag becomes a sentence about this text.
+Whether the anchor is affirmative is left out: no wording of the variant changes that.
+"""
+
+from collections.abc import Collection
+from typing import NamedTuple
+
+from sqlmodel import Session
+
+from curation.comparison import Comparison
+from curation.edits import Edit, plan_edit, wording_of
+from curation.measures import Flag, measure, same_words
+from curation.project import THRESHOLD, get_setting
+from curation.queue import family
+from curation.surface import quoted, surface_problems
+from curation.taxonomy import VariantType
+from curation.types import all_types
+from curation.writing import Own, plan_own
+from db.models import Anchor, Status, Variant
+
+TWIN = "twin"
+"""The kind of the concern that the edit ends in another variant of the anchor."""
+
+
+class Concern(NamedTuple):
+    """Something to think about before saving.
+
+    Attributes:
+        kind: the flag, or TWIN; asking once covers all concerns of a kind.
+        variant_id: the variant that the sentence is about, if there is one.
+    """
+
+    kind: str
+    sentence: str
+    variant_id: int | None = None
+
+
+class Draft(NamedTuple):
+    """What saving would store, and what the checks say of it."""
+
+    entry: VariantType
+    cue: str | None
+    concerns: tuple[Concern, ...]
+
+
+def check_edit(
+    session: Session,
+    variant_id: int,
+    *,
+    text: str | None = None,
+    type_id: str | None = None,
+    cue: str | None = None,
+) -> Draft:
+    """What ``edits.edit`` would make of the variant, checked; nothing is stored.
+
+    Raises:
+        HedgerowError: as ``edits.edit``.
+    """
+    original = session.get_one(Variant, variant_id)
+    planned = plan_edit(session, original, text=text, type_id=type_id, cue=cue)
+    known = planned.known
+    anchor = session.get_one(Anchor, original.anchor_id)
+    gone = {original.id, known.id if known else None}
+    found = _concerns(session, anchor, planned, leave_out=gone)
+    is_former_edit = known is not None and known.parent_id == original.id
+    if known is not None and known.id != original.id and not is_former_edit:
+        twin = Concern(
+            TWIN,
+            f"The anchor has this text already as '{planned.entry.label}'. Saving accepts that"
+            " variant and puts it in the place of this one.",
+            known.id,
+        )
+        found = (twin, *found)
+    return Draft(planned.entry, planned.cue, found)
+
+
+def check_own(
+    session: Session, anchor_id: int, *, type_id: str, text: str, cue: str | None = None
+) -> Draft:
+    """What ``writing.write_variant`` would store, checked; nothing is stored.
+
+    Raises:
+        HedgerowError: as ``writing.write_variant``.
+    """
+    anchor = session.get_one(Anchor, anchor_id)
+    own = plan_own(session, anchor, type_id=type_id, text=text, cue=cue)
+    return Draft(own.entry, own.cue, _concerns(session, anchor, own, leave_out=()))
+
+
+def _concerns(
+    session: Session, anchor: Anchor, planned: Edit | Own, *, leave_out: Collection[int | None]
+) -> tuple[Concern, ...]:
+    wording, text, check = wording_of(session, anchor), planned.text, planned.entry.surface_check
+    siblings = [
+        item.variant
+        for item in family(session, anchor.id or 0)
+        if item.variant.status != Status.SUPERSEDED and item.variant.id not in leave_out
+    ]
+    threshold = int(get_setting(session, THRESHOLD))
+    found = measure(
+        anchor=wording, text=text, cue=planned.cue, check=check,
+        siblings=[sibling.text for sibling in siblings], threshold=threshold,
+    )  # fmt: skip
+    comparison = Comparison(anchor=wording, text=text)
+    sentences = {
+        Flag.UNCHANGED: "It has the same words as the anchor.",
+        Flag.OVER_THRESHOLD: (
+            f"{found.levenshtein} characters differ from the anchor; the threshold is {threshold}."
+        ),
+        Flag.WRONG_SURFACE: " ".join(surface_problems(check, comparison, cue=planned.cue)),
+        Flag.CONTENT_DROPPED: (
+            f"Content words of the anchor are missing: {quoted(comparison.lost)}."
+        ),
+        Flag.FLAT_HEDGE: Flag.FLAT_HEDGE.explanation,
+    }
+    concerns = [
+        Concern(flag.name or "", sentence)
+        for flag, sentence in sentences.items()
+        if flag in found.flags
+    ]
+    types = all_types(session)
+    for sibling in siblings:
+        if same_words(text, sibling.text):
+            label = types[sibling.type_id].label
+            sentence = f"It has the same words as the anchor's '{label}': {sibling.text}"
+            concerns.append(Concern(Flag.SAME_AS_SIBLING.name or "", sentence, sibling.id))
+    return tuple(concerns)
