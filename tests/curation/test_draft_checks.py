@@ -35,7 +35,7 @@ def ids(engine: Engine) -> dict[str, int]:
         ("verbal", "It is not safe.", "CONTENT_DROPPED", "are missing: 'bridge'"),
         ("verbal", "The bridge is SAFE!", "UNCHANGED", "same words as the anchor"),
         ("verbal", "The bridge is unsafe!", "SAME_AS_SIBLING", "anchor's 'Affixal negation'"),
-        ("phrase", "Nobody is sure, but the bridge is safe.", "FLAT_HEDGE", "concession"),
+        ("phrase", "The footage is not clear, but the bridge is safe.", "FLAT_HEDGE", "concession"),
     ],
 )  # fmt: skip
 def test_each_flag_is_a_sentence_for_edits_and_own_variants(
