@@ -30,6 +30,8 @@ class Reason(StrEnum):
     HEDGED = "hedged"
     DISPUTED = "disputed"
     QUESTION = "question"
+    COMMAND = "command"
+    OTHER_LANGUAGE = "other_language"
     LONG = "long"
     NO_SENTENCE = "no_sentence"
     SEVERAL_SENTENCES = "several_sentences"
@@ -44,10 +46,12 @@ LABELS = {
     Reason.RETIRED: "is a retired anchor",
     Reason.REPEATED: "repeats another row",
     Reason.NEARLY_KNOWN: "differs only in case or punctuation",
-    Reason.NEGATED: "already negated",
+    Reason.NEGATED: "already negated, or nearly",
     Reason.HEDGED: "already hedged",
     Reason.DISPUTED: "takes its own claim back",
     Reason.QUESTION: "a question",
+    Reason.COMMAND: "a command",
+    Reason.OTHER_LANGUAGE: "not English",
     Reason.LONG: f"longer than {LONG} characters",
     Reason.NO_SENTENCE: "not a sentence",
     Reason.SEVERAL_SENTENCES: "several sentences",
@@ -67,6 +71,8 @@ _PROBLEMS = {
     Kind.HEDGED: Reason.HEDGED,
     Kind.DISPUTED: Reason.DISPUTED,
     Kind.QUESTION: Reason.QUESTION,
+    Kind.COMMAND: Reason.COMMAND,
+    Kind.OTHER_LANGUAGE: Reason.OTHER_LANGUAGE,
 }
 _LETTER = re.compile(r"[^\W\d_]")
 # The word before a full stop, and what comes after it, quotation marks and brackets aside.

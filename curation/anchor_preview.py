@@ -19,6 +19,7 @@ from curation.anchor_sample import length_band, stratified_sample
 from curation.anchor_table import Table, quoted
 from curation.anchors import MAX_ANCHOR
 from curation.gc_pause import collector_paused
+from curation.language import is_english
 from curation.text import canonical, canonical_uid, near_key, words_of
 from db.errors import HedgerowError
 from db.models import Anchor, AnchorRevision
@@ -139,11 +140,6 @@ def preview(
         known, nearly = _known(session, {row[2] for row in looked}, {row[3] for row in looked})
         rows = list(_compared(looked, known, nearly, table.unit))
     return Preview(rows, table.content_hash, count_wordings(session))
-
-
-def is_english(language: str) -> bool:
-    """Whether a language tag such as 'en' or 'en-GB' is English."""
-    return language.partition("-")[0].casefold() in ("en", "eng")
 
 
 def count_wordings(session: Session) -> int:

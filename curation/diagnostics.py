@@ -16,6 +16,7 @@ from curation.doubt import refresh_doubt
 from curation.embeddings import pair_cosines
 from curation.encoder_rows import encoder_source, register_encoder
 from curation.encoders import check_encoder, fingerprint, load_encoder
+from curation.language import is_english
 from curation.measures import MEASURES_VERSION, Flag, measure
 from curation.project import (
     ACTIVE_ENCODER,
@@ -66,7 +67,7 @@ def _measure_chunk(
     rows = session.execute(
         select(  # type: ignore[call-overload]
             Variant.id, Variant.anchor_id, Variant.parent_id, Variant.type_id,
-            Variant.text, Variant.cue, AnchorRevision.text,
+            Variant.text, Variant.cue, AnchorRevision.text, Anchor.language,
         )
         .join(Anchor, col(Anchor.id) == Variant.anchor_id)
         .join(AnchorRevision, current_wording())
@@ -78,11 +79,11 @@ def _measure_chunk(
     moment = now()
     measured: list[dict[str, Any]] = []
     keys: list[dict[str, Any]] = []
-    for variant_id, anchor_id, parent_id, type_id, text, cue, anchor in rows:
+    for variant_id, anchor_id, parent_id, type_id, text, cue, anchor, language in rows:
         others = [t for other, t in siblings[anchor_id] if other not in (variant_id, parent_id)]
         found = measure(
             anchor=anchor, text=text, cue=cue, check=types[type_id].surface_check,
-            siblings=others, threshold=threshold,
+            siblings=others, threshold=threshold, english=is_english(language),
         )  # fmt: skip
         measured.append(
             {

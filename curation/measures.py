@@ -76,7 +76,7 @@ _TEXTS: dict[Flag, tuple[str, str]] = {
     ),
     Flag.ANCHOR_NOT_AFFIRMATIVE: (
         "anchor not affirmative",
-        "The anchor looks negated, hedged, disputed or like a question.",
+        "The anchor looks negated, hedged or disputed, like a question or command, or not English.",
     ),
     Flag.FLAT_HEDGE: (
         "flat beside a concession",
@@ -123,6 +123,7 @@ def measure(
     check: SurfaceCheck,
     siblings: Collection[str],
     threshold: int = LEVENSHTEIN_THRESHOLD,
+    english: bool = True,
 ) -> Measures:
     """Measure one variant against its anchor.
 
@@ -133,6 +134,7 @@ def measure(
         check: the surface check of its type.
         siblings: texts of the *other* variants of the anchor.
         threshold: Levenshtein distance in characters above which OVER_THRESHOLD is set.
+        english: whether the anchor is said to be English, as the checks of it know no other.
     """
     comparison = Comparison(anchor=anchor, text=text)
     levenshtein = Levenshtein.distance(anchor, text)
@@ -145,7 +147,7 @@ def measure(
         flags |= Flag.WRONG_SURFACE
     if _drops_content(check, comparison):
         flags |= Flag.CONTENT_DROPPED
-    if anchor_problems(anchor):
+    if english and anchor_problems(anchor):
         flags |= Flag.ANCHOR_NOT_AFFIRMATIVE
     if check.require_cue:
         flags |= Flag.FLAT_HEDGE if stands_flat(comparison) else Flag(0)

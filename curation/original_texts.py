@@ -14,10 +14,11 @@ from sqlalchemy import func, select
 from sqlmodel import Session, col
 
 from curation.anchor_checks import Reason, no_sentence
-from curation.anchor_preview import Fate, Preview, Row, is_english
+from curation.anchor_preview import Fate, Preview, Row
 from curation.anchor_table import Table, quoted
 from curation.decisions import chunks
 from curation.edits import MAX_TEXT
+from curation.language import is_english
 from curation.original_types import CONTRADICTION, ENTAILMENT, check_types
 from curation.text import canonical, variant_uid, words_of
 from curation.wording import current_wording

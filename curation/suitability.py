@@ -11,10 +11,13 @@ from enum import StrEnum
 from functools import lru_cache
 from typing import Any, NamedTuple
 
+from curation.clause_types import is_command, is_question, may_be_no_statement
+from curation.language import looks_foreign
 from curation.negators import find_negators
 from curation.text import words_of
 from curation.tokens import (
     ABSOLUTE_NEGATORS,
+    APPROXIMATE_NEGATORS,
     VERBAL_NEGATORS,
     Analysis,
     is_content,
@@ -25,10 +28,14 @@ _LEXICON: dict[str, Any] = load_lexicon("unsuitable_anchors")
 _HEDGES: list[list[str]] = [hedge.split() for hedge in _LEXICON["hedges"]]
 _DISPUTES = frozenset(_LEXICON["disputes"])
 _HARMLESS_NO = frozenset(tuple(pair.split()) for pair in _LEXICON["harmless_no"])
+_UNCOUNTABLE = frozenset(_LEXICON["little"])
+_WITH_FEW = frozenset(_LEXICON["with_few"])
+_BEFORE_NOUN = frozenset({"a", "an", "the", "his", "her", "its", "my", "our", "your", "their"})
 _SUBORDINATORS = frozenset(_LEXICON["subordinators"])
 _CONTRASTS = frozenset({"but", "although", "though", "however", "yet", "while"})
 _CLAUSE_ENDS = frozenset({",", ";", ":", ".", "(", ")", "–", "—", "--", "but"})
 _ANAPHORS = frozenset({"this", "that", "it", "they", "which", "these", "those", "figure", "claim"})
+_NUMBERS = frozenset("two three four five six seven eight nine ten half".split())
 _DISPUTE_REACH = 5
 """Words between 'but' and 'disputed' ('but this *figure was later* disputed')."""
 
@@ -40,6 +47,8 @@ class Kind(StrEnum):
     HEDGED = "hedged"
     DISPUTED = "disputed"
     QUESTION = "question"
+    COMMAND = "command"
+    OTHER_LANGUAGE = "other_language"
 
 
 class Problem(NamedTuple):
@@ -57,7 +66,7 @@ def _telling_word(phrase: list[str]) -> str:
 # What a text with a problem has among its `words_of`: one of the first, a word of a dispute and one
 # of contrast, or all words of a phrase. The 't' is that of "isn't".
 _ALONE = frozenset(
-    {"t", "cannot", *VERBAL_NEGATORS}
+    {"t", "cannot", "few", "little", *VERBAL_NEGATORS, *APPROXIMATE_NEGATORS}
     | {part for word in ABSOLUTE_NEGATORS for part in words_of(word)[:1]}
     | {hedge[0] for hedge in _HEDGES if len(hedge) == 1}
 )
@@ -84,14 +93,17 @@ def find_problems(anchor: str, words: list[str]) -> tuple[Problem, ...]:
         anchor: the text.
         words: what `words_of` gives for it.
     """
-    if not _may_have_problems(words) and "?" not in anchor:
+    if looks_foreign(anchor, words):
+        return (Problem(Kind.OTHER_LANGUAGE, "The anchor does not look like English."),)
+    if not _may_have_problems(words) and "?" not in anchor and not may_be_no_statement(words):
         return ()
     analysis = Analysis(anchor)
     return (
         *_negated(analysis),
+        *_nearly_negated(analysis),
         *_hedged(analysis),
         *_disputed(analysis),
-        *_question(analysis),
+        *_no_statement(analysis),
     )
 
 
@@ -118,6 +130,25 @@ def _negated(analysis: Analysis) -> Iterator[Problem]:
             sentence = f"The anchor is already negated ('{words[negator.first]}')."
             yield Problem(Kind.NEGATED, sentence)
             return
+
+
+def _nearly_negated(analysis: Analysis) -> Iterator[Problem]:
+    """'She hardly ever smiles', 'few people came', 'there is little hope'."""
+    for i, word in enumerate(analysis.words):
+        if _nearly_negates(analysis.words, i) and not _in_subordinate_clause(analysis.words, i):
+            yield Problem(Kind.NEGATED, f"The anchor is nearly negated ('{word}').")
+            return
+
+
+def _nearly_negates(words: list[str], i: int) -> bool:
+    before, after = words[i - 1] if i else "", words[i + 1] if i + 1 < len(words) else ""
+    if words[i] in APPROXIMATE_NEGATORS:
+        # "The barely visible scar", "barely two years ago": only that word is in its scope.
+        return before not in _BEFORE_NOUN and not after[:1].isdigit() and after not in _NUMBERS
+    if words[i] == "few":
+        return before not in _WITH_FEW and after[:1].isalpha()
+    # "There is little hope", but not "a little boy" or "his little brother".
+    return words[i] == "little" and after in _UNCOUNTABLE and before not in _BEFORE_NOUN
 
 
 def _in_subordinate_clause(words: list[str], position: int) -> bool:
@@ -163,6 +194,8 @@ def _disputed(analysis: Analysis) -> Iterator[Problem]:
             return
 
 
-def _question(analysis: Analysis) -> Iterator[Problem]:
-    if analysis.words and analysis.words[-1] == "?":
+def _no_statement(analysis: Analysis) -> Iterator[Problem]:
+    if is_question(analysis.words):
         yield Problem(Kind.QUESTION, "The anchor is a question, not a claim.")
+    elif is_command(analysis.words):
+        yield Problem(Kind.COMMAND, "The anchor is a command, not a claim.")

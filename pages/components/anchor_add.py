@@ -16,8 +16,9 @@ from curation.anchor_import import (
     check_source,
     earlier_import,
 )
-from curation.anchor_preview import Preview, Row, count_wordings, is_english, preview
+from curation.anchor_preview import Preview, Row, count_wordings, preview
 from curation.anchor_table import Format, Table
+from curation.language import is_english
 from curation.original_texts import Originals, newest_variant, read_originals
 from db.engine import reading, writing
 from db.errors import HedgerowError

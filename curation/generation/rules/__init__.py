@@ -16,7 +16,7 @@ from curation.generation.rules.verbal import negate_verb
 from curation.taxonomy import VariantType
 from curation.text import canonical
 
-RULES_VERSION = 2
+RULES_VERSION = 3
 """Raised with every change to the rules or their word lists; stored with each variant."""
 
 _NEGATIONS: dict[str, Callable[[Clause], str]] = {

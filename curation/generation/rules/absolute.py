@@ -6,9 +6,9 @@ from curation.generation.rules.forms import base_of
 from curation.generation.rules.never import denied_tail, never
 from curation.generation.rules.numbers import neither_nor, none_of_number, singular_verb
 from curation.generation.rules.scope import Edits, deny_tail
-from curation.generation.rules.tagging import is_known
 from curation.generation.rules.verbal import check_quantifiers, is_main_have
 from curation.generation.rules.words import WORDS
+from curation.tagging import is_known
 
 _NO_OBJECT = frozenset(
     "contain include need require offer provide produce own show carry hold possess detect find"

@@ -3,7 +3,7 @@
 from enum import StrEnum
 from typing import NamedTuple
 
-from curation.generation.rules.tagging import Token
+from curation.tagging import Token
 
 FINITE = "BHMOF"
 """Letters of finite verbs; see ``reading.py``."""

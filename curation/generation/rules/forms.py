@@ -3,8 +3,8 @@
 import re
 from functools import lru_cache
 
-from curation.generation.rules.tagging import is_known, verb_lemma
 from curation.generation.rules.words import WORDS
+from curation.tagging import is_known, verb_lemma
 
 _IRREGULAR: dict[str, tuple[str, str]] = {
     line.split()[0]: (line.split()[1], line.split()[2]) for line in WORDS["irregular_verbs"]

@@ -1,8 +1,8 @@
 """The first word of a statement as it stands inside a sentence."""
 
 from curation.generation.rules.clause import Clause
-from curation.generation.rules.tagging import is_known, may_be_common
 from curation.generation.rules.words import WORDS
+from curation.tagging import is_known, may_be_common
 
 _PROPER = frozenset(WORDS["proper_adjectives"])
 _LOWERED = frozenset(

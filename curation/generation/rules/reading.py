@@ -8,8 +8,8 @@ a sentence that is skipped costs nothing, one that is misread brings bad English
 import re
 
 from curation.generation.rules.clause import FINITE, Clause, Skip, Skipped
-from curation.generation.rules.tagging import Token, tag
 from curation.suitability import anchor_problems
+from curation.tagging import Token, tag
 
 _LETTERS = {
     "AT0": "D", "DPS": "D", "DT0": "d", "AJ0": "A", "AJC": "A", "AJS": "A", "ORD": "A",

@@ -8,8 +8,6 @@ import re
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from HanTa import HanoverTagger
-
 LONGEST = 60
 """Words of a sentence that is looked at; longer ones are beyond what the rules can tell."""
 
@@ -40,6 +38,8 @@ class Token(NamedTuple):
 
 @lru_cache(maxsize=1)
 def _tagger() -> Any:
+    from HanTa import HanoverTagger  # noqa: PLC0415  (commands that tag nothing do without it)
+
     tagger = HanoverTagger.HanoverTagger("morphmodel_en.pgz")  # takes a second
     # A word that the model does not know costs as much as the rest of its sentence.
     tagger.analyze_forward = lru_cache(maxsize=65_536)(tagger.analyze_forward)
@@ -97,6 +97,15 @@ def verb_lemma(word: str, tag_: str) -> str:
         return str(tagger.analyze(word.lower(), pos=tag_)[0])
     except (KeyError, IndexError, ValueError):
         return ""
+
+
+@lru_cache(maxsize=65_536)
+def word_tags(word: str) -> tuple[str, ...]:
+    """The tags that a word in small letters may have, on its own, the likeliest first."""
+    try:
+        return tuple(tag_ for tag_, _ in _tagger().tag_word(word))
+    except (KeyError, IndexError, ValueError):  # HanTa finds no way through odd input
+        return ()
 
 
 @lru_cache(maxsize=65_536)

@@ -1,0 +1,116 @@
+"""Questions and commands: clauses that claim nothing, told by how they begin and end."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any
+
+from curation.tagging import word_tags
+from curation.tokens import load_lexicon
+
+_LEXICON: dict[str, Any] = load_lexicon("clause_types")
+_AUXILIARIES = frozenset(_LEXICON["auxiliaries"])
+_CLITICS = frozenset({"'s", "'re", "'d", "'ll", "'ve"})
+_INVERTING = frozenset({"had", "should", "were"})
+"""Begin a condition, too: "Had I known, …"."""
+
+_WH = frozenset(_LEXICON["wh"])
+_SUBJECTS = frozenset(_LEXICON["subjects"])
+_OBJECTS = frozenset(_LEXICON["objects"])
+_INTRANSITIVE: dict[str, frozenset[str]] = {
+    verb: frozenset(following.split()) for verb, following in _LEXICON["intransitive"].items()
+}
+_BEFORE_ING = frozenset({"stop", "keep", "start", "avoid", "quit"})
+_AMOUNTS = frozenset(_LEXICON["amounts"])
+_ASIDES = tuple(tuple(aside.split()) for aside in _LEXICON["asides"])
+_BASE_FORMS = ("VVB", "VVI", "VBB", "VHB", "VDB")
+_PARTICLES = frozenset({"off", "up", "down", "out", "away", "back", "over"})
+_OPENERS = frozenset(_LEXICON["openers"])
+_ADVERBS = frozenset({"please", "always", "just", "simply", "then", "also", "kindly"})
+_NO_VERBS = frozenset(_LEXICON["no_verbs"])
+_MARKS = frozenset({".", "!", "?", ")", ";", ":", "…"})
+
+
+def is_question(words: Sequence[str]) -> bool:
+    """Say whether the tokens of a text ask something, with a question mark or without.
+
+    Args:
+        words: those of a ``curation.tokens.Analysis``.
+    """
+    end = len(words)
+    while end and words[end - 1] in _MARKS:
+        end -= 1
+    if "?" in words[end:]:
+        return True
+    # "Isn't it": the same without its 'not'.
+    first, second, third = [*words[:1], *words[1 + (words[1:2] == ["not"]) :], "", "", ""][:3]
+    if first in _WH:
+        return (second in _AUXILIARIES or second in _CLITICS) and third in _SUBJECTS
+    if (first in _INVERTING and "," in words) or (first, second) == ("have", "a"):
+        return False
+    return first in _AUXILIARIES and second in _SUBJECTS
+
+
+def is_command(words: Sequence[str]) -> bool:
+    """Say whether the tokens of a text tell somebody to do something.
+
+    "Close the door.", "If it rains, take the bus.", "Let's go.", "Please …". A caption that begins
+    with a noun ("Stop sign in front of a house") is none.
+    """
+    start = 0
+    if words and words[0] in _OPENERS and "," in words:
+        start = words.index(",") + 1
+    while start < len(words) and words[start] in _ADVERBS:
+        if words[start] == "please" and words[start + 1 : start + 2] not in ([","], []):
+            return True
+        start += 1
+    rest = list(words[start:])
+    if any(tuple(rest[: len(aside)]) == aside for aside in _ASIDES):
+        return False
+    if rest[:2] == ["do", "not"]:
+        return not is_question(rest)
+    verb, second, third, fourth = [*rest[:4], "", "", "", ""][:4]
+    if verb == "let" and second not in ("", *_MARKS):
+        return True
+    if verb in _INTRANSITIVE:
+        following = _INTRANSITIVE[verb]
+        if second in following or (second in ("", *_MARKS) and "." in following):
+            return True
+    if verb in _BEFORE_ING and second.endswith("ing"):
+        return True
+    if second == "and" and _may_be_base(third):  # "Press and hold the button"
+        second, third = fourth, ""
+    has_object = second in _OBJECTS or (second in _PARTICLES and third in _OBJECTS)
+    return (has_object and _may_be_base(verb)) or (second in _AMOUNTS and _is_mostly_base(verb))
+
+
+def _may_be_base(word: str) -> bool:
+    """Say whether a word is often the base form of a verb: 'close', 'press', but not 'police'."""
+    return any(tag in _BASE_FORMS for tag in _tags(word)[:3])
+
+
+def _is_mostly_base(word: str) -> bool:
+    """Say whether a word is a base form more often than anything else: 'add', but not 'group'."""
+    return any(tag in _BASE_FORMS for tag in _tags(word)[:1])
+
+
+@lru_cache(maxsize=16_384)
+def _tags(word: str) -> tuple[str, ...]:
+    auxiliary = word in _AUXILIARIES and word != "have"
+    if auxiliary or not word.isalpha() or word in _SUBJECTS or word in _NO_VERBS:
+        return ()
+    return word_tags(word)
+
+
+_FIRST = _AUXILIARIES | _WH | _OPENERS | _ADVERBS | _BEFORE_ING | {"let", *_INTRANSITIVE}
+_SECOND = _OBJECTS | _PARTICLES | _AMOUNTS | {"and"}
+
+
+def may_be_no_statement(words: Sequence[str]) -> bool:
+    """A look at the first two words, before the text is analysed; it errs to one side only.
+
+    Args:
+        words: what ``curation.text.words_of`` gives.
+    """
+    return not _FIRST.isdisjoint(words[:1]) or not _SECOND.isdisjoint(words[1:2])
