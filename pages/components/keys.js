@@ -58,7 +58,9 @@ if (!window.hedgerowKeys) {
 
   // A key that opens an editor makes the letters after it text, though the editor takes a moment to
   // come: they are dropped until then (for three seconds at most), so that none of them decides.
+  const searchTool = () => document.querySelector(".st-key-search-key button:not(:disabled)");
   const opensEditor = (key) => {
+    if (key === "/") return Boolean(searchTool());
     const withNote = key === "0" || (document.querySelector(".st-key-reasons-note") && /^[1-8]$/.test(key));
     if (!withNote && !/^[enw]$/.test(key)) return false;
     return Boolean(document.querySelector(`[class*="st-key-${key}-"] button:not(:disabled)`));
@@ -98,6 +100,18 @@ if (!window.hedgerowKeys) {
     if (typingPanel()) press('[class*="st-key-cancel"]');
     else if (document.querySelector(".st-key-retype")) press('[class*="st-key-t-"]');
     else if (document.querySelector(".st-key-reasons-note")) press('[class*="st-key-x-"]');
+  });
+
+  // The slash goes to the search: the page's box, or the tool that opens one. Streamlit's own
+  // shortcuts take letters and digits only.
+  window.addEventListener("keydown", (event) => {
+    if (event.key !== "/" || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (isTextBox(event.target) || typingPanel()) return;
+    const box = document.querySelector(".st-key-search input");
+    if (!box && !searchTool()) return;
+    event.preventDefault();
+    if (box) box.focus();
+    else searchTool().click();
   });
 
   // U, Q, O and V choose the next queue, type, order or view, with Shift the one before.

@@ -34,6 +34,7 @@ KEYS = (
     ("Z", "undo, as often as you like"),
     ("L", "your last decisions, each to be taken back by itself"),
     ("J", "the second opinion of a model, once one has been asked for its opinions"),
+    ("/", "search anchors, variants and notes"),
     ("G", "details: siblings, origin, notes, history"),
     ("I", "the guideline beside the card"),
     ("B", "blind: hide diagnostics, notes and other verdicts until you have decided"),

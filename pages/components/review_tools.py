@@ -5,6 +5,7 @@ from collections.abc import Callable
 import streamlit as st
 
 from pages.components.review_place import Panel
+from pages.components.review_search import search
 from pages.components.review_state import ReviewState
 
 
@@ -29,6 +30,9 @@ def tools(state: ReviewState) -> None:
         tool("Guideline", "i", state.toggle_guide)
         tool("Not blind" if state.blind else "Blind", "b", state.toggle_blind,
              help="Diagnostics, notes and other verdicts only after your own.")  # fmt: skip
+        if st.button("Search  :small[:gray[/]]", key="search-key", type="tertiary",
+                     help="Find anchors, variants and notes by their words. (/)"):  # fmt: skip
+            search(state)
         tool("My last decisions", "l", state.toggle, Panel.LAST)
         tool("Keys", "h", state.toggle, Panel.KEYS)
 

@@ -141,6 +141,10 @@ def test_notes_queues_and_links_need_no_mouse(desk: Page, home: Path) -> None:
     expect(box).not_to_be_visible()
     settle(desk)
     assert rows(home, "SELECT text FROM note") == [("<img src=x onerror=alert(1)> half",)]
+    desk.keyboard.press("/")
+    expect(box).to_have_value("IS UNSAFE")  # what was searched for last
+    desk.get_by_role("button", name="Review these 40").click()
+    expect(desk.get_by_text("40 of 40 left; from: Search: IS UNSAFE")).to_be_visible()
     assert rows(home, "SELECT count(*) FROM decision") == [(0,)]
     desk.context.grant_permissions(["clipboard-read", "clipboard-write"])
     desk.keyboard.press("p")
@@ -171,3 +175,36 @@ def test_the_family_view_decides_each_variant(desk: Page, home: Path) -> None:
     desk.get_by_role("button", name="Accept", exact=True).nth(2).click()
     expect(affixal).to_contain_text("accepted")
     assert rows(home, status) == [("absolute",), ("affixal",)]
+
+
+def test_the_slash_searches_and_no_letter_typed_then_decides(desk: Page, home: Path) -> None:
+    before = shown(desk)
+    desk.keyboard.type("/aas1f")  # at once: the box has not come yet
+    box = desk.get_by_label("Part of a sentence or a note, or a uid")
+    expect(box).to_be_focused()
+    settle(desk)
+    desk.keyboard.press("Control+a")
+    desk.keyboard.type("IS UNSAFE")
+    desk.keyboard.press("Enter")
+    hit = desk.locator(".hg-hit").first
+    expect(hit.locator("mark")).to_have_text("is unsafe")
+    hit.click()  # the box has the cursor no more
+    desk.keyboard.type("as1f")
+    desk.get_by_role("dialog").get_by_role("button", name="Open").first.click()
+    expect(desk.get_by_role("dialog")).to_have_count(0)
+    expect(card(desk)).to_contain_text("The bridge is unsafe.")
+    assert shown(desk) != before
+    desk.keyboard.press("/")
+    expect(box).to_have_value("IS UNSAFE")  # what was searched for last
+    desk.get_by_role("button", name="Review these 40").click()
+    expect(desk.get_by_text("40 of 40 left; from: Search: IS UNSAFE")).to_be_visible()
+    assert rows(home, "SELECT count(*) FROM decision") == [(0,)]
+
+
+def test_the_slash_goes_to_the_search_of_the_anchors(desk: Page) -> None:
+    desk.goto(desk.url.split("/review")[0] + "/anchors")
+    box = desk.get_by_placeholder("Part of a sentence, or a uid")
+    expect(box).to_be_visible()
+    settle(desk)
+    desk.keyboard.press("/")
+    expect(box).to_be_focused()
