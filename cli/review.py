@@ -1,6 +1,7 @@
 """Decisions on variants: by rule, one by one, and taken back; variants and notes written."""
 
 from collections.abc import Callable, Sequence
+from enum import StrEnum
 from typing import Annotated, Any
 
 import typer
@@ -15,11 +16,12 @@ from curation.anchors import get_anchor
 from curation.bulk import FLAG_NAMES, apply_rule, find_matches, parse_rule
 from curation.diagnostics import stored_flags
 from curation.notes import add_note, count_notes
+from curation.settling import shown_to_settle
 from curation.taxonomy import REJECT_REASONS, reject_reason
 from curation.writing import write_variant
 from db.engine import reading, writing
 from db.errors import HedgerowError
-from db.models import Variant, Verdict
+from db.models import Status, Variant, Verdict
 
 Uid = Annotated[str, typer.Argument(help="The variant's uid.")]
 ReviewerName = Annotated[
@@ -138,6 +140,35 @@ def review_reject(
             uid, reviewer, as_json)  # fmt: skip
 
 
+class SettledAs(StrEnum):
+    """How a conflict can be settled."""
+
+    ACCEPT = "accept"
+    REJECT = "reject"
+
+
+@review_app.command("settle")
+def review_settle(
+    uid: Uid,
+    verdict: Annotated[SettledAs, typer.Argument(help="The verdict that counts.")],
+    reason: Reason = "",
+    note: Note = "",
+    reviewer: ReviewerName = "",
+    as_json: AsJson = False,
+) -> None:
+    """Settle a conflict: your verdict counts instead of those that contradict each other."""
+    if verdict is SettledAs.ACCEPT:
+        if reason:
+            raise typer.BadParameter("--reason goes with 'reject'; give --note instead")
+        _decide(lambda session, card, who: review.accept(session, card, reviewer_id=who, note=note),
+                uid, reviewer, as_json, settles=True)  # fmt: skip
+        return
+    reason, note = reason_and_note(reason, note)
+    _decide(lambda session, card, who: review.reject(
+                session, card, reviewer_id=who, reason=reason, note=note),
+            uid, reviewer, as_json, settles=True)  # fmt: skip
+
+
 @review_app.command("edit")
 def review_edit(
     uid: Uid,
@@ -207,11 +238,13 @@ def _decide(
     as_json: bool,
     *,
     with_flags: bool = False,
+    settles: bool = False,
 ) -> None:
     settings, engine = open_home()
     with writing(engine) as session:
         variant = review.find_variant(session, uid)
-        outcome = action(session, review.shown(variant), reviewer_id(session, settings, reviewer))
+        card = shown_to_settle(session, uid) if settles else review.shown(variant)
+        outcome = action(session, card, reviewer_id(session, settings, reviewer))
         session.refresh(variant)
         child = session.get(Variant, outcome.child_id) if outcome.child_id else None
         result: dict[str, Any] = {
@@ -222,7 +255,10 @@ def _decide(
         if with_flags:
             result |= {"type": stored.type_id, "cue": stored.cue, "flags": flags}
     replaced = f"; {result['child']} replaces it" if child else ""
-    said = [f"{uid} is {result['status']} now{replaced}.", outcome.remark]
+    now = "in conflict" if result["status"] == Status.CONFLICT else result["status"]
+    said = [f"{uid} is {now} now{replaced}.", outcome.remark]
+    if variant.status == Status.CONFLICT:
+        said.append("'hedgerow review settle' settles that.")
     show(result, as_json, *filter(None, said), *_flagged(flags))
 
 

@@ -89,6 +89,7 @@ class StepKind(StrEnum):
     LOAD = "load"
     WRITE = "write"
     MEASURE = "measure"
+    SETTLE = "settle"
     REVIEW = "review"
     RELEASE = "release"
     TRAIN = "train"
@@ -100,8 +101,8 @@ class NextStep:
     """One thing to do next.
 
     Attributes:
-        count: anchors without a variant, variants to measure or to review, newly accepted ones, or
-            triples to train on.
+        count: anchors without a variant, variants to measure, to settle or to review, newly
+            accepted ones, or triples to train on.
         type_id: the type to review; '' for other steps.
         gone: variants of the newest release that are no longer accepted.
         release: number of the newest release, None before the first.
@@ -316,6 +317,8 @@ def next_steps(session: Session, state: Funnel, *, busy: Collection[str] = ()) -
         steps.append(NextStep(StepKind.WRITE, bare))
     if total.diagnosed < total.variants and "diagnose" not in busy:
         steps.append(NextStep(StepKind.MEASURE, total.variants - total.diagnosed))
+    if total.conflict:
+        steps.append(NextStep(StepKind.SETTLE, total.conflict))
     steps += [
         NextStep(StepKind.REVIEW, row.pending, row.type_id) for row in state.rows if row.pending
     ]

@@ -26,6 +26,7 @@ class PastDecision(NamedTuple):
         retracted: taken back since.
         version: the variant's version that was on the screen.
         counts: on the anchor's current wording; an earlier one stays in the history alone.
+        settles: it settles what others disagreed about.
         cue: set where the reviewer corrected the variant's cue.
     """
 
@@ -40,6 +41,7 @@ class PastDecision(NamedTuple):
     blind: bool
     retracted: bool
     counts: bool
+    settles: bool
     cue: CueChange | None
 
     @property
@@ -87,6 +89,7 @@ def history(session: Session, variant_id: int) -> list[PastDecision]:
             blind=decision.blind,
             retracted=decision.id in retracted,
             counts=decision.variant_version >= since_version,
+            settles=decision.adjudicates,
             cue=cues.get(decision.action_id),
         )
         for decision, name, since_version in rows

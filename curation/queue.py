@@ -163,23 +163,28 @@ def count_left(session: Session, queue: Queue) -> dict[str, int]:
     return dict(session.execute(query.group_by(col(Variant.type_id))).all())
 
 
-def count_among(
-    session: Session, variant_ids: Iterable[int], queue: Queue, *, type_ids: Sequence[str]
-) -> int:
-    """How many of these variants are in a queue of these types."""
-    found = 0
+def among(
+    session: Session,
+    variant_ids: Iterable[int],
+    queue: Queue,
+    *,
+    type_ids: Sequence[str] | None = None,
+) -> set[int]:
+    """Which of these variants are in a queue, of these types or of any."""
+    found: set[int] = set()
     for ids in chunks(variant_ids):
-        query = select(func.count()).where(
-            col(Variant.id).in_(ids), col(Variant.type_id).in_(type_ids), _in_queue(session, queue)
-        )
-        found += session.execute(query).scalar_one()
+        query = select(col(Variant.id)).where(col(Variant.id).in_(ids), _in_queue(session, queue))
+        if type_ids is not None:
+            query = query.where(col(Variant.type_id).in_(type_ids))
+        found.update(session.execute(query).scalars())
     return found
 
 
 def awaiting_a_person(session: Session, variant_ids: Iterable[int]) -> set[int]:
-    """Which of these variants no person's verdict stands on.
+    """Which of these variants a person has to decide on.
 
-    Pending ones, and those that only models have decided; not the retired or superseded ones.
+    Pending ones, those in conflict, and those that only models have decided; not the retired or
+    superseded ones.
     """
     by_a_person = (
         select(Decision.id)  # type: ignore[call-overload]
@@ -198,7 +203,7 @@ def awaiting_a_person(session: Session, variant_ids: Iterable[int]) -> set[int]:
             col(Variant.id).in_(ids),
             col(Variant.retired).is_(False),
             col(Variant.status) != Status.SUPERSEDED,
-            or_(col(Variant.status) == Status.PENDING, ~by_a_person),
+            or_(col(Variant.status).in_([Status.PENDING, Status.CONFLICT]), ~by_a_person),
         )
         found.update(session.execute(query).scalars())
     return found

@@ -15,7 +15,7 @@ from curation.decisions import StatusChange
 from curation.taxonomy import GUIDELINE_VERSION, applicable_reason
 from curation.types import all_types
 from db.errors import HedgerowError
-from db.models import Anchor, Decision, Reviewer, ReviewerKind, Variant, Verdict
+from db.models import Anchor, Decision, Reviewer, ReviewerKind, Status, Variant, Verdict
 
 MAX_NOTE = 2000
 """Longest note, in characters."""
@@ -28,6 +28,7 @@ class Shown(NamedTuple):
         version: the variant's version when the card was drawn.
         action_id: made anew whenever a card is drawn; a second action with it does nothing.
         blind: diagnostics and other people's verdicts were hidden.
+        settles: reviewers disagree about the variant, and what is decided on it settles that.
     """
 
     variant_id: int
@@ -35,6 +36,7 @@ class Shown(NamedTuple):
     action_id: str
     shown_at: datetime | None = None
     blind: bool = False
+    settles: bool = False
 
 
 class Outcome(NamedTuple):
@@ -58,9 +60,11 @@ class Outcome(NamedTuple):
     remark: str = ""
 
 
-def shown(variant: Variant, *, at: datetime | None = None, blind: bool = False) -> Shown:
+def shown(
+    variant: Variant, *, at: datetime | None = None, blind: bool = False, settles: bool = False
+) -> Shown:
     """A new showing of this variant as it is now."""
-    return Shown(variant.id or 0, variant.version, str(uuid.uuid4()), at, blind)
+    return Shown(variant.id or 0, variant.version, str(uuid.uuid4()), at, blind, settles)
 
 
 def find_variant(session: Session, uid: str) -> Variant:
@@ -173,6 +177,7 @@ def decision_on(
         reason=reason,
         note=note,
         action_id=card.action_id,
+        adjudicates=card.settles and (judged is variant or judged.status == Status.CONFLICT),
         blind=card.blind,
         guideline_version=GUIDELINE_VERSION,
         shown_at=card.shown_at,

@@ -15,12 +15,13 @@ from curation.funnel import (
     surplus,
     surplus_version,
 )
+from curation.queue import Queue
 from curation.release_contents import Counts
 from curation.starter_corpus import load_starter_corpus
 from db.engine import reading, writing
 from db.models import Run
 from db.runs import UNFINISHED, list_runs
-from pages.components import background, frame, project, run_view
+from pages.components import background, frame, project, review_queue, run_view
 from pages.components.amounts import amount
 from pages.components.funnel_chart import funnel_chart
 
@@ -87,6 +88,12 @@ def _sentence(step: NextStep, pending: Sequence[NextStep], labels: dict[str, str
                 f"{_variants(step.count)} not measured yet. Distances, similarities and flags put "
                 "the most doubtful ones first in the review."
             )
+        case StepKind.SETTLE:
+            in_conflict = "1 variant is" if step.count == 1 else f"{step.count:,} variants are"
+            return (
+                f"{in_conflict} in conflict: reviewers disagree. No release takes a variant in "
+                "conflict until somebody settles it."
+            )
         case StepKind.REVIEW:
             by_type = ", ".join(f"{labels[s.type_id]} {s.count:,}" for s in pending)
             return f"{_variants(sum(s.count for s in pending))} pending: {by_type}."
@@ -119,6 +126,8 @@ def _action(step: NextStep) -> None:
             if st.button("Measure", key="measure", icon=":material/straighten:"):
                 background.start("diagnose", {})
                 st.rerun()
+        case StepKind.SETTLE:
+            review_queue.page_link(Queue.CONFLICT, "Settle", icon=":material/gavel:")
         case StepKind.REVIEW:
             st.page_link("pages/review.py", label="Review", icon=":material/rate_review:")
         case StepKind.TRAIN:

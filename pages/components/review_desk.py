@@ -84,8 +84,12 @@ def _card(state: ReviewState, view: View, entries: dict[str, VariantType]) -> No
 
 
 def _notice(state: ReviewState, focus: Card, *, hidden: bool) -> Markup:
-    """What was decided before a second look; or that a permalink's variant is not in use."""
+    """Who disagrees, or what was decided before a second look, or that it is not in use."""
     variant = focus.variant
+    if state.showings[variant.id or 0].settles and variant.status != Status.SUPERSEDED:
+        with reading(state.engine) as session:
+            past = history(session, variant.id or 0)
+        return card.notice(review_words.disagreement(past, variant.status))
     if variant.second_look and not hidden:
         with reading(state.engine) as session:
             before = review_words.before(history(session, variant.id or 0))
@@ -119,12 +123,17 @@ def _family(state: ReviewState, view: View, entries: dict[str, VariantType]) -> 
                     hidden=hidden,
                 )
             )  # fmt: skip
-            st.button("Accept", key=f"row-accept-{shown.action_id}", width="content",
+            st.button(_label("Accept", shown), key=f"row-accept-{shown.action_id}", width="content",
                       on_click=state.accept, args=(shown,),
                       disabled=item.variant.status == Status.ACCEPTED and not hidden)  # fmt: skip
             st.button("Choose", key=f"row-focus-{shown.action_id}", width="content",
                       on_click=state.focus, args=(shown.variant_id,), disabled=has_keys,
                       help="Let the keys and the buttons above mean this one.")  # fmt: skip
+
+
+def _label(verdict: str, shown: Shown) -> str:
+    """What a button is called that gives this verdict."""
+    return f"Settle: {verdict.lower()}" if shown.settles else verdict
 
 
 def _buttons(state: ReviewState, shown: Shown, entry: VariantType) -> None:
@@ -148,8 +157,8 @@ def _buttons(state: ReviewState, shown: Shown, entry: VariantType) -> None:
         )  # fmt: skip
 
     with st.container(horizontal=True, key="decide", gap="small"):
-        button("Accept", "a", state.accept, shown, kind="primary")
-        button("Reject with a note", "x", state.toggle, Panel.REASON)
+        button(_label("Accept", shown), "a", state.accept, shown, kind="primary")
+        button(_label("Reject with a note", shown), "x", state.toggle, Panel.REASON)
         button("Edit", "e", state.toggle, Panel.EDIT)
         button("Retype", "t", state.toggle, Panel.RETYPE)
         button("Skip", "s", state.skip, shown)
@@ -172,7 +181,8 @@ def _reasons(state: ReviewState, shown: Shown, entry: VariantType) -> None:
     with_note = state.panel is Panel.REASON
     row = "reasons-note" if with_note else "reasons"
     with st.container(horizontal=True, key=row, gap="small", vertical_alignment="center"):
-        st.caption("Reject with a note, because:" if with_note else "Reject:", width="content")
+        label = _label("Reject", shown)
+        st.caption(f"{label} with a note, because:" if with_note else f"{label}:", width="content")
         for reason in REJECT_REASONS:
             if reason.id == "anchor_unsuitable":
                 continue

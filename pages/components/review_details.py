@@ -28,7 +28,7 @@ def details(state: ReviewState, view: View) -> None:
         origin = _origin(session, focus, hidden=hidden)
         others = _siblings(session, focus)
         models = counting_judges(session, focus.variant.id or 0)
-        veiled = state.veiled(session, [item.variant.id or 0 for item, _ in others])
+        veiled = state.veiled(session, [item.variant for item, _ in others])
     with st.container(border=True, key="details"):
         left, right = st.columns(2)
         with left:

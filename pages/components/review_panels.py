@@ -21,7 +21,7 @@ LAST = 10
 """Decisions listed by L."""
 
 KEYS = (
-    ("A", "accept"),
+    ("A", "accept; on a card in conflict, A and the digits settle it"),
     ("1 … 8", "reject for that reason; 2 is for negations only, 8 for hedges only"),
     ("X, then a digit", "reject for that reason, with a note; Ctrl+Enter stores it"),
     ("0", "reject for another reason, told in a note"),

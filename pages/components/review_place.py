@@ -5,6 +5,7 @@ No widgets here, and nothing is stored: what the keys do is in ``review_state``.
 
 import time
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -22,15 +23,16 @@ from curation.queue import (
     Card,
     Order,
     Queue,
+    among,
     awaiting_a_person,
     card,
-    count_among,
     count_left,
     family,
     next_variant,
     status_counts,
 )
 from curation.review import Shown
+from curation.settling import contested
 from curation.taxonomy import VariantType
 from db.engine import reading
 from db.errors import HedgerowError
@@ -154,7 +156,7 @@ class Place:
         with reading(self.engine) as session:
             if self.selection is not None:
                 return len(awaiting_a_person(session, self.skipped & set(self.selection.ids)))
-            return count_among(session, self.skipped, self.queue, type_ids=self.type_ids)
+            return len(among(session, self.skipped, self.queue, type_ids=self.type_ids))
 
     def first_type(self, queue: Queue) -> str | None:
         """The first type, in the taxonomy's order, with something in this queue."""
@@ -171,9 +173,11 @@ class Place:
                 return View((), None)
             focus = card(session, variant_id)
             cards = self._family(session, focus) if self.by_family else (focus,)
-            hidden = self.veiled(session, [c.variant.id or 0 for c in cards])
+            variants = [c.variant for c in cards]
+            hidden = self.veiled(session, variants)
+            settled = contested(session, variants) - hidden
         self.focus_id = variant_id
-        self._show(tuple(c.variant for c in cards), hidden)
+        self._show(variants, hidden, settled)
         return View(cards, focus, hidden)
 
     def _family(self, session: Session, focus: Card) -> tuple[Card, ...]:
@@ -184,11 +188,16 @@ class Place:
             if item.variant.id == focus.variant.id or item.stands_beside(focus)
         )
 
-    def veiled(self, session: Session, variant_ids: list[int]) -> frozenset[int]:
-        """In blind mode, those of these variants that one has not decided on oneself."""
+    def veiled(self, session: Session, variants: Sequence[Variant]) -> frozenset[int]:
+        """In blind mode, those of these variants that one has not decided on oneself.
+
+        Who goes through the conflicts to settle them sees the verdicts.
+        """
         if not self.blind:
             return frozenset()
-        return frozenset(variant_ids) - decided_by(session, self.reviewer_id, variant_ids)
+        settling = self.in_queue and self.queue is Queue.CONFLICT
+        ids = [v.id or 0 for v in variants if not (settling and v.status == Status.CONFLICT)]
+        return frozenset(ids) - decided_by(session, self.reviewer_id, ids)
 
     def _next(self, session: Session) -> int | None:
         if self.selection is not None:
@@ -199,15 +208,18 @@ class Place:
         )
         return None if variant is None else variant.id
 
-    def _show(self, variants: tuple[Variant, ...], hidden: frozenset[int]) -> None:
+    def _show(
+        self, variants: Sequence[Variant], hidden: frozenset[int], settled: frozenset[int]
+    ) -> None:
         """Keep the showings of unchanged cards, so that redrawing does not renew them."""
         old = self.showings
         self.showings = {}
         for variant in variants:
             known = old.get(variant.id or 0)
-            blind = variant.id in hidden
-            if known is None or (known.version, known.blind) != (variant.version, blind):
-                known = review.shown(variant, at=datetime.now(UTC), blind=blind)
+            blind, settles = variant.id in hidden, variant.id in settled
+            seen = (variant.version, blind, settles)
+            if known is None or (known.version, known.blind, known.settles) != seen:
+                known = review.shown(variant, at=datetime.now(UTC), blind=blind, settles=settles)
             self.showings[known.variant_id] = known
         ids = {showing.action_id for showing in self.showings.values()}
         self.drawn = {key: at for key, at in self.drawn.items() if key in ids}
@@ -265,20 +277,16 @@ class Place:
         self.panel, self.message = Panel.NONE, ""
 
     def _move_on(self, shown: Shown) -> None:
-        """Go to the next undecided card of the family, or to the next of the queue."""
+        """Go to the next card of the family that is in the queue, or to the next of the queue."""
         self.focus_id = self.pinned = None
         self.panel = Panel.NONE
         if not self.by_family:
             return
         with reading(self.engine) as session:
             anchor_id = session.get_one(Variant, shown.variant_id).anchor_id
-            rest = [
-                c.variant.id or 0
-                for c in family(session, anchor_id)
-                if not c.variant.retired
-                and c.variant.status == Status.PENDING
-                and c.variant.id not in self.skipped
-            ]
+            members = [c.variant.id or 0 for c in family(session, anchor_id)]
+            undecided = among(session, members, self.queue) - self.skipped
+            rest = [number for number in members if number in undecided]
         ids = list(self.showings)  # as they are on the screen
         here = ids.index(shown.variant_id) if shown.variant_id in ids else 0
         onwards = dict.fromkeys([*ids[here + 1 :], *ids[:here], *rest])

@@ -169,7 +169,7 @@ def _done(state: ReviewState) -> None:
             st.write(f"Nothing left in this queue but the {skipped:,} you skipped.")
             st.button("Go through the skipped ones", on_click=state.skipped.clear)
         elif state.selection is not None:
-            st.write("Every variant of this selection has been decided.")
+            st.write("Every variant of this selection has been decided, and none is in conflict.")
         else:
             _elsewhere(state)
 

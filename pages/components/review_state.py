@@ -123,7 +123,7 @@ class ReviewState(Place):
             return
         self._act(
             shown,
-            "Accepted.",
+            "Settled: accepted." if shown.settles else "Accepted.",
             lambda session: review.accept(session, shown, reviewer_id=self.reviewer_id),
         )
 
@@ -147,7 +147,8 @@ class ReviewState(Place):
         """The variant is bad for this reason."""
         self._act(
             shown,
-            f"Rejected: {reject_reason(reason).label.lower()}.",
+            f"{'Settled: r' if shown.settles else 'R'}ejected: "
+            f"{reject_reason(reason).label.lower()}.",
             lambda session: review.reject(
                 session, shown, reviewer_id=self.reviewer_id, reason=reason, note=note
             ),

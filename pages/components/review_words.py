@@ -10,7 +10,7 @@ from curation.notes import WrittenNote
 from curation.review import Shown
 from curation.taxonomy import REJECT_REASONS
 from db.engine import reading
-from db.models import Variant, Verdict
+from db.models import Status, Variant, Verdict
 from pages.components.clock import local
 
 TOO_EARLY = "A key that came before the card could be read was passed over; press it again."
@@ -28,9 +28,10 @@ def reason(reason_id: str) -> str:
 
 
 def did(decision: PastDecision) -> str:
-    """'rejected it (wrong type)'."""
+    """'rejected it (wrong type)', 'settled it as rejected (wrong type)'."""
     why = f" ({reason(decision.reason)})" if decision.reason else ""
-    return f"{_DID[decision.verdict]} it{why}"
+    verdict = _DID[decision.verdict]
+    return f"settled it as {verdict}{why}" if decision.settles else f"{verdict} it{why}"
 
 
 def verdicts(past: Iterable[PastDecision], *, me: int, action: Shown) -> str:
@@ -64,6 +65,22 @@ def before(past: Iterable[PastDecision]) -> str:
     return "; ".join(f"{decision.reviewer} {did(decision)}" for decision in latest.values())
 
 
+def disagreement(past: Iterable[PastDecision], status: Status) -> str:
+    """Who said what about a variant on which reviewers disagree, or who has settled that.
+
+    Args:
+        past: everything that was decided on it.
+        status: that of the variant.
+    """
+    latest = latest_of_each(past)
+    said = "; ".join(f"{d.reviewer} {did(d)}" + (f": “{d.note}”" if d.note else "") for d in latest)
+    if status != Status.CONFLICT:
+        return f"Reviewers disagreed. {said}. Your decision settles it again."
+    if not said:
+        return "In conflict: models that count disagree. Your decision settles it."
+    return f"In conflict: {said}. Your decision settles it."
+
+
 def flags_of(engine: Engine, variant_id: int) -> str:
     """What the diagnostics flag, in words; empty where nothing is flagged."""
     with reading(engine) as session:
@@ -74,7 +91,8 @@ def flags_of(engine: Engine, variant_id: int) -> str:
 def line(decision: PastDecision) -> str:
     """A decision as a line of the history."""
     when = f"{local(decision.decided_at):%Y-%m-%d %H:%M}"
-    parts = [when, decision.reviewer, decision.verdict.value, reason(decision.reason)]
+    verdict = f"settle: {decision.verdict}" if decision.settles else decision.verdict.value
+    parts = [when, decision.reviewer, verdict, reason(decision.reason)]
     parts.append(decision.note)
     if decision.cue:
         parts.append(f"cue '{decision.cue.before or ''}' → '{decision.cue.after or ''}'")

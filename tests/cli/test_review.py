@@ -47,6 +47,18 @@ def test_a_decision_is_stored_under_the_name_given(loaded_home: Path) -> None:
     ]
 
 
+def test_a_conflict_is_settled_and_nothing_else_is(loaded_home: Path) -> None:
+    uid, other, *_ = pending(loaded_home)
+    ask("review", "accept", uid, "--reviewer", "Ann")
+    assert "'hedgerow review settle'" in said("review", "reject", uid, "--reviewer", "Bo")
+    assert "in conflict, found" in complaint("review", "settle", other, "accept", "--reviewer", "C")
+    answer = ask("review", "settle", uid, "reject", "--reviewer", "Cy", "--reason", "wrong_scope")
+    assert answer == {"variant": uid, "status": "rejected", "child": None}
+    assert decisions(loaded_home)[-1] == (uid, "Cy", "reject", "wrong_scope", "")
+    ask("review", "undo", "--reviewer", "Cy")
+    assert ask("review", "settle", uid, "accept", "--reviewer", "Cy")["status"] == "accepted"
+
+
 def test_the_settings_name_the_reviewer_and_nobody_decides_without_a_name(
     loaded_home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

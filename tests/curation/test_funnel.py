@@ -166,6 +166,10 @@ def test_the_steps_follow_the_way_of_the_data(engine: Engine) -> None:
         accept(session, everything[0], ada)
         release_step = next_steps(session, funnel(session))[-1]
         assert release_step == NextStep(StepKind.RELEASE, 1)
+        reject(session, everything[1], ada)
+        accept(session, everything[1], person(session, "Bert"))
+        conflict, *_ = next_steps(session, funnel(session))
+        assert conflict == NextStep(StepKind.SETTLE, 1)
         for variant in everything[1:-1]:
             accept(session, variant, ada)
         assert kinds(session) == [StepKind.REVIEW, StepKind.RELEASE]

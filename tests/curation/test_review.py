@@ -8,11 +8,11 @@ from sqlmodel import Session, col
 
 from curation import review
 from curation.anchors import correct_anchor
-from curation.decisions import compute_standing, store_decisions
+from curation.decisions import compute_standing
 from curation.history import history
 from curation.queue import status_counts
 from curation.review import Shown, shown
-from curation.showing import decision_on
+from curation.settling import contested
 from curation.status import Standing
 from db.engine import reading, writing
 from db.errors import HedgerowError
@@ -220,8 +220,10 @@ def random_action(session: Session, dice: random.Random, reviewers: list[int]) -
     card = shown(variant)
     if dice.random() < 0.2:
         card = Shown(card.variant_id, dice.randint(1, variant.version), card.action_id)
+    if dice.random() < 0.2 or contested(session, [variant]):
+        card = card._replace(settles=True)
     who = dice.choice(reviewers)
-    kinds = ["accept", "reject", "edit", "retype", "family", "undo", "adjudicate", "cue", "correct"]
+    kinds = ["accept", "reject", "edit", "retype", "family", "undo", "cue", "correct"]
     kind = dice.choice(kinds)
     try:
         if kind == "accept":
@@ -239,16 +241,12 @@ def random_action(session: Session, dice: random.Random, reviewers: list[int]) -
             review.undo(session, reviewer_id=who)
         elif kind == "cue":
             review.edit(session, card, reviewer_id=who, cue=dice.choice(["seems", "maybe"]))
-        elif kind == "correct":
+        else:
             revision = session.get_one(Anchor, variant.anchor_id).revision
             wording = f"Wording {revision + 1}."
             correct_anchor(
                 session, variant.anchor_id, wording, reviewer_id=who, expected_revision=revision
             )
-        else:
-            row = decision_on(card, variant, reviewer_id=who, verdict=Verdict.ACCEPT)
-            row.adjudicates = True
-            store_decisions(session, [row])
     except HedgerowError:
         session.rollback()
 

@@ -8,7 +8,7 @@ from streamlit.testing.v1 import AppTest
 
 from curation.funnel import Funnel, FunnelRow, funnel
 from curation.release import create_release
-from curation.review import accept, shown
+from curation.review import accept, reject, shown
 from db.columns import now
 from db.engine import reading, writing
 from db.models import Encoder, Run, RunState, TypeRow, TypeVersion, Variant
@@ -69,6 +69,20 @@ def test_what_to_do_next_leads_to_the_pages(
     assert f"{total.pending:,} variants pending: Verbal negation 2" in said
     assert f"{total.accepted:,} variants accepted" in said
     assert links(app) == ["Review", "Freeze a release"]
+
+
+def test_a_conflict_is_said_and_leads_to_its_queue(
+    with_source: Engine, open_page: OpenPage
+) -> None:
+    with writing(with_source) as session:
+        card = shown(add_family(session)["verbal"])
+        accept(session, card, reviewer_id=person(session))
+        card = card._replace(action_id="later")
+        reject(session, card, reviewer_id=person(session, "Bert"), reason="wrong_type")
+    app = open_page("overview")
+    assert "1 variant is in conflict" in texts(app)
+    link = next(link for link in app.get("page_link") if link.label == "Settle")
+    assert "queue=In+conflict" in link.proto.page + link.proto.query_string
 
 
 def test_measuring_starts_one_run(

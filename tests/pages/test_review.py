@@ -14,7 +14,7 @@ from curation.anchors import correct_anchor
 from curation.notes import add_note
 from curation.own_types import add_type
 from db.engine import reading, writing
-from db.models import Variant
+from db.models import Status, Variant
 from pages.components import review_selection, review_state
 from pages.components.review_selection import Selection
 from tests.curation.own import NEGATION
@@ -116,6 +116,25 @@ def test_an_old_address_opens_the_queue_of_second_looks(ids: list[int], app_engi
         app = opened(type=asked)
         assert first_card(app) == uid
         assert app.query_params["queue"] == "Second look"
+
+
+def test_a_card_in_conflict_names_the_verdicts_and_its_buttons_settle(
+    ids: list[int], app_engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(review_state, "MIN_SHOWN_SECONDS", 0.0)
+    with writing(app_engine) as session:
+        variant = session.get_one(Variant, ids[0])
+        card = review.shown(variant)
+        review.accept(session, card, reviewer_id=person(session, "Bert"))
+        card = review.shown(variant)
+        review.reject(session, card, reviewer_id=person(session, "Cleo"), reason="wrong_type")
+    app = opened(queue="In conflict")
+    assert "In conflict: Bert accepted it; Cleo rejected it (wrong type)." in html(app)
+    assert any("Settle: reject:" in caption.value for caption in app.caption)
+    next(button for button in app.button if button.label == "Settle: accept").click().run()
+    assert "No variant is in conflict" in " ".join(text.value for text in app.markdown)
+    with reading(app_engine) as session:
+        assert session.get_one(Variant, ids[0]).status == Status.ACCEPTED
 
 
 def test_the_address_names_a_queue_and_opens_it_with_all_types(
