@@ -18,8 +18,9 @@ from curation.original_import import Imported, add_originals
 from curation.original_texts import Original, Originals
 from curation.text import canonical, split_of
 from db.columns import UtcDateTime, now
+from db.engine import batched, know_new_rows
 from db.errors import HedgerowError
-from db.models import Anchor, Run, RunState, Source
+from db.models import Anchor, AnchorRevision, Run, RunState, Source
 
 RUN_KIND = "import"
 
@@ -229,20 +230,20 @@ def _insert(
     ids = _next_ids(session, len(rows))
     genre, language = about.genre, about.language
     mark = "?" if connection.dialect.paramstyle == "qmark" else "%s"
-    connection.exec_driver_sql(
-        _ANCHOR.format(", ".join([mark] * 7)),
-        [
-            (number, row.uid, source_id, row.genre or genre, language, split_of(row.uid), created)
-            for number, row in zip(ids, rows, strict=True)
-        ],
-    )
-    connection.exec_driver_sql(
-        _WORDING.format(", ".join([mark] * 5)),
-        [
-            (number, row.text, row.uid, author_id, created)
-            for number, row in zip(ids, rows, strict=True)
-        ],
-    )
+    numbered = list(zip(ids, rows, strict=True))
+    for some in batched(numbered):
+        connection.exec_driver_sql(
+            _ANCHOR.format(", ".join([mark] * 7)),
+            [
+                (id_, row.uid, source_id, row.genre or genre, language, split_of(row.uid), created)
+                for id_, row in some
+            ],
+        )
+        connection.exec_driver_sql(
+            _WORDING.format(", ".join([mark] * 5)),
+            [(id_, row.text, row.uid, author_id, created) for id_, row in some],
+        )
+    know_new_rows(session, Anchor, AnchorRevision)
 
 
 _ANCHOR = (

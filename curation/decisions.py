@@ -8,6 +8,7 @@ from sqlalchemy import ColumnElement, insert, or_, select, update
 from sqlmodel import Session, col
 
 from curation.status import Standing, Vote, standing_of
+from db.engine import batched, know_new_rows
 from db.models import Decision, Reviewer, ReviewerKind, Status, Variant, Verdict
 
 CHUNK = 500
@@ -66,7 +67,9 @@ def bulk_store_decisions(session: Session, rows: Sequence[dict[str, Any]]) -> li
     """As ``store_decisions``, for rows in the thousands, given as dictionaries of columns."""
     if not rows:
         return []
-    session.connection().execute(insert(Decision), list(rows))
+    for some in batched(rows):
+        session.connection().execute(insert(Decision), some)
+    know_new_rows(session, Decision)
     touched = {row["variant_id"] for row in rows}
     touched |= {row["child_id"] for row in rows if row.get("child_id") is not None}
     return refresh_status(session, touched)

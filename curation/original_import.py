@@ -21,7 +21,7 @@ from curation.starter_corpus import RANDOM_SALT
 from curation.taxonomy import GUIDELINE_VERSION
 from curation.text import bucket, variant_uid
 from db.columns import now
-from db.engine import insert_new
+from db.engine import insert_new, know_new_rows
 from db.models import ReviewerKind, Variant, Verdict
 
 PROVIDER = "imported"
@@ -82,6 +82,7 @@ def add_originals(
     if not rows:
         return Imported()
     insert_new(session, Variant, rows)
+    know_new_rows(session, Variant)
     query = select(col(Variant.id), col(Variant.type_id)).where(col(Variant.run_id) == run_id)
     added = {key or 0: type_id for key, type_id in session.execute(query)}
     if accept:

@@ -35,6 +35,10 @@ _BESIDE_ENTAILMENTS = "negative"
 """Jina AI's name for the contradictions; alone it could mean anything."""
 
 
+LOOKED_UP_AT_ONCE = 5_000
+"""Uids handed to one query, for which PostgreSQL reads a large table as a whole."""
+
+
 class Fault(StrEnum):
     """Why a text becomes no variant. Empty cells count nowhere."""
 
@@ -180,7 +184,7 @@ def known_anchors(
         lock: let none of them be retired or corrected before this transaction ends.
     """
     found: dict[str, KnownAnchor] = {}
-    for some in chunks(uids):
+    for some in chunks(uids, LOOKED_UP_AT_ONCE):
         query = (
             select(
                 col(AnchorRevision.text_uid), col(Anchor.id), col(Anchor.uid),
@@ -252,7 +256,7 @@ def _stored(
         if found.anchor in anchors
     }
     there: set[Original] = set()
-    for some in chunks(uids):
+    for some in chunks(uids, LOOKED_UP_AT_ONCE):
         query = select(col(Variant.uid)).where(col(Variant.uid).in_(some))
         there |= {uids[uid] for uid in session.execute(query).scalars()}
     return there
