@@ -119,14 +119,14 @@ def generate(
         request = _chosen(
             session, checked_request(values | {"price": price}), source, prompts or []
         )
+        if provider == "openai" and not dry_run:
+            require_key(request.base_url, settings)
     if dry_run:
         with reading(engine) as session:
             found = estimate(session, request)
             written = forecast(session, request) if provider == "rules" else None
         _show_estimate(found, request, written, is_priced=is_priced, as_json=as_json)
         return
-    if provider == "openai":
-        require_key(request.base_url, settings)
     with writing(engine) as session:
         author = reviewer_id(session, settings, "") if settings.reviewer else None
         run = request_generation(session, request, requested_by=author)

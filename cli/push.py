@@ -10,6 +10,7 @@ from cli.runs import carry_out_run
 from cli.terminal import LARGEST_NUMBER, AsJson, show
 from db.engine import writing
 from db.errors import HedgerowError
+from training.hub import require_token
 from training.push import Subject, request_push
 
 
@@ -44,5 +45,6 @@ def push_to_hub(
             session, Subject(run, release), repo=repo, private=private,
             requested_by=reviewer_id(session, settings, "") if settings.reviewer else None,
         )  # fmt: skip
+        require_token()  # without one nothing is stored
     result = carry_out_run(settings, engine, asked.id or 0)
     show(result, as_json, pushed_sentence(result))

@@ -16,6 +16,7 @@ from curation.anchors import get_anchor
 from curation.bulk import FLAG_NAMES, apply_rule, find_matches, parse_rule
 from curation.diagnostics import stored_flags
 from curation.notes import add_note, count_notes
+from curation.reviewers import find_reviewer
 from curation.settling import shown_to_settle
 from curation.taxonomy import REJECT_REASONS, reject_reason
 from curation.writing import write_variant
@@ -272,7 +273,8 @@ def review_undo(reviewer: ReviewerName = "", as_json: AsJson = False) -> None:
     """Take back the last thing a reviewer did: a decision, a bulk decision, an edit or a note."""
     settings, engine = open_home()
     with writing(engine) as session:
-        undone = review.undo(session, reviewer_id=reviewer_id(session, settings, reviewer))
+        who = find_reviewer(session, reviewer or settings.reviewer)
+        undone = review.undo(session, reviewer_id=who.id or 0)
         variant = session.get_one(Variant, undone.variant_id) if undone else None
         result = {
             "undone": undone.decisions or 1 if undone else 0,  # a note is one thing

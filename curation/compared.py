@@ -7,7 +7,6 @@ tests is ``training.contamination``'s part; exports and cards need only what is 
 from __future__ import annotations
 
 import json
-import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -16,6 +15,7 @@ from typing import Any
 from sqlalchemy import func, select
 from sqlmodel import Session, col
 
+from curation.drafts import clear_drafts, new_draft
 from curation.overlap import SHORTEST, Example, Overlap
 from db.errors import HedgerowError
 from db.models import ReleaseItem
@@ -111,7 +111,8 @@ def keep(data_folder: Path, found: Compared) -> None:
     """
     folder = make_folder(_folder(data_folder, found.release))
     path = folder / f"{found.benchmark}-{found.key}-{found.overlap.n}.json"
-    draft = path.with_name(f".{uuid.uuid4().hex[:8]}.part")
+    clear_drafts(path)
+    draft = new_draft(path)
     try:
         draft.write_text(json.dumps(asdict(found), ensure_ascii=False), encoding="utf-8")
         draft.replace(path)

@@ -14,7 +14,7 @@ from sqlmodel import Session, col
 from curation.decisions import CHUNK, chunks
 from curation.doubt import refresh_doubt
 from curation.embeddings import pair_cosines
-from curation.encoder_rows import encoder_source, register_encoder
+from curation.encoder_rows import encoder_source, is_registered, register_encoder
 from curation.encoders import check_encoder, fingerprint, load_encoder
 from curation.language import is_english
 from curation.measures import MEASURES_VERSION, Flag, measure
@@ -218,6 +218,10 @@ def _store_missing(context: RunContext, name: str, *, follow: bool) -> int:
         source = encoder_source(session, context.settings, name)
     hash_ = fingerprint(source)
     check_encoder(source)
+    with reading(context.engine) as session:
+        known = is_registered(session, hash_)
+    context.update(0, 0, f"Loading the encoder {name}.")
+    model = None if known else load_encoder(source)
     with writing(context.engine) as session:
         encoder = register_encoder(session, name=name, hash_=hash_)
         if follow:
@@ -225,8 +229,8 @@ def _store_missing(context: RunContext, name: str, *, follow: bool) -> int:
         missing = count_without_cosine(session, encoder.id)
     if not missing:
         return 0
-    context.update(0, missing, f"Loading the encoder {name}.")
-    model = load_encoder(source)
+    if model is None:
+        model = load_encoder(source)
     wanted = _is_active(context.engine, encoder.name) if follow else None
     return store_cosines(
         context.engine, model, encoder_id=encoder.id or 0, report=context.update, wanted=wanted

@@ -20,12 +20,19 @@ MAX_NAME = 300
 def register_encoder(session: Session, *, name: str, hash_: str) -> Encoder:
     """The row of the encoder with this fingerprint, made if it is not there.
 
-    One that is known by another name keeps that.
+    Register a new one only once it is loaded: what can't be used is not among the project's. One
+    that is known by another name keeps that.
     """
     insert_new(
         session, Encoder, [{"name": name, "fingerprint": hash_, "path": "", "created_at": now()}]
     )
     return session.execute(select(Encoder).where(col(Encoder.fingerprint) == hash_)).scalar_one()
+
+
+def is_registered(session: Session, hash_: str) -> bool:
+    """Whether an encoder with this fingerprint has a row."""
+    query = select(col(Encoder.id)).where(col(Encoder.fingerprint) == hash_)
+    return session.execute(query).first() is not None
 
 
 def known_encoders(session: Session) -> list[str]:
@@ -46,14 +53,15 @@ def encoder_name(session: Session, settings: Settings, typed: str) -> str:
     """The name under which the project knows, or will know, what somebody typed.
 
     A folder gets its full path, so that it is found from every working directory; that of a trained
-    encoder gives the encoder's name. The encoder's files are looked at, but not loaded.
+    encoder gives the encoder's name. The encoder's files are looked at, but not loaded. One that
+    the project knows need not be here: what it measured is stored.
 
     Raises:
-        HedgerowError: it cannot be a text encoder, or its folder is gone.
+        HedgerowError: it cannot be a text encoder, its folder is gone, or nobody knows it.
     """
     name = typed.strip()
     source = encoder_source(session, settings, name)
-    check_encoder(source)
+    check_encoder(source, must_exist=name not in known_encoders(session))
     found = resolve_encoder(source)
     if isinstance(found, Path) and name not in known_encoders(session):
         name = _name_of_folder(session, settings, found.resolve())

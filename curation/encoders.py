@@ -10,6 +10,8 @@ import hashlib
 import importlib.util
 import json
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -132,7 +134,7 @@ def load_model(name: str, kind: str, *, device: str | None = None) -> Any:
     return model.eval()
 
 
-def check_encoder(name: str) -> None:
+def check_encoder(name: str, *, must_exist: bool = False) -> None:
     """Refuse what is known to be no text encoder, without loading or downloading it.
 
     A model of the Hub that is not here is looked up there; where the Hub can't be reached, loading
@@ -140,6 +142,8 @@ def check_encoder(name: str) -> None:
 
     Args:
         name: as in `load_encoder`.
+        must_exist: refuse, too, what nobody can load here now: a folder without safetensors, a name
+            that the Hub doesn't know, any name while the Hub can't be reached.
 
     Raises:
         HedgerowError: as in `resolve_encoder`, or it is a model of another kind.
@@ -147,12 +151,17 @@ def check_encoder(name: str) -> None:
     folder = local_folder(name)
     if folder is not None:
         require_encoder(folder)
+        if must_exist:
+            _check_only_safetensors(folder)
         return
     from huggingface_hub import HfApi  # noqa: PLC0415
 
     try:
-        found = HfApi().model_info(str(resolve_encoder(name)), timeout=LOOK_UP_SECONDS)
-    except Exception:  # no such model, no network, no access: loading it says which
+        with _hub_answers(name):
+            found = HfApi().model_info(str(resolve_encoder(name)), timeout=LOOK_UP_SECONDS)
+    except HedgerowError:
+        if must_exist:
+            raise
         return
     files = [file.rfilename for file in found.siblings or []]
     require_encoder_config(name, found.config, files)
@@ -286,34 +295,43 @@ def _downloaded(name: str) -> Path:
     """The folder of a Hub model in the local cache, without pickles and code."""
     # Loading the hub's client takes half a second, and hardly any start of a page needs it.
     from huggingface_hub import snapshot_download  # noqa: PLC0415
-    from huggingface_hub.errors import (  # noqa: PLC0415
-        GatedRepoError,
-        HFValidationError,
-        LocalEntryNotFoundError,
-        RepositoryNotFoundError,
-    )
 
-    try:
+    with _hub_answers(name):
         folder = snapshot_download(
             name,
             allow_patterns=HUB_FILES,
             ignore_patterns=HUB_FILES_LEFT_OUT,
             cache_dir=os.environ.get("SENTENCE_TRANSFORMERS_HOME"),
         )
+    return Path(folder)
+
+
+@contextmanager
+def _hub_answers(name: str) -> Iterator[None]:
+    """Say in a sentence what the Hub, or the way to it, has against a model."""
+    from huggingface_hub.errors import (  # noqa: PLC0415
+        GatedRepoError,
+        HFValidationError,
+        LocalEntryNotFoundError,
+        OfflineModeIsEnabled,
+        RepositoryNotFoundError,
+    )
+
+    try:
+        yield
     except GatedRepoError as error:
         problem = "is gated on the model hub: accept its terms there and set HF_TOKEN"
         raise HedgerowError(f"The encoder {name!r} {problem}.") from error
     except (RepositoryNotFoundError, HFValidationError) as error:
         problem = "is neither a folder here nor a model on the model hub"
         raise HedgerowError(f"The encoder {name!r} {problem}; check the name.") from error
-    except LocalEntryNotFoundError as error:
+    except (LocalEntryNotFoundError, OfflineModeIsEnabled) as error:
         problem = "is not on this machine and the model hub can't be reached"
         advice = f"connect to the network, name a model folder, or use {DEFAULT_ENCODER!r}"
         raise HedgerowError(f"The encoder {name!r} {problem}; {advice}.") from error
     except Exception as error:  # the hub's client and its HTTP library raise a dozen kinds
         problem = f"could not be downloaded ({_first_line(error)})"
         raise HedgerowError(f"The encoder {name!r} {problem}; try again.") from error
-    return Path(folder)
 
 
 def _first_line(error: Exception) -> str:

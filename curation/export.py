@@ -9,7 +9,6 @@ its version into Parquet files.
 import hashlib
 import json
 import shutil
-import uuid
 import zipfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -22,6 +21,7 @@ from curation.card import card
 from curation.card_text import PLACE
 from curation.card_writers import writers_of
 from curation.compared import Compared, kept
+from curation.drafts import OLD, clear_drafts, new_draft
 from curation.export_tables import (
     TABLES,
     TABLES_OF,
@@ -78,7 +78,8 @@ def export_release(
     with _explained(target):
         _check_target(target)
         target.parent.mkdir(parents=True, exist_ok=True)
-        draft = target.with_name(f".{target.name}.{uuid.uuid4().hex[:8]}.part")
+        clear_drafts(target)
+        draft = new_draft(target)
         try:
             draft.mkdir()
             rows = _write_tables(session, release, draft, format=format, progress=progress)
@@ -237,7 +238,7 @@ def _move(draft: Path, target: Path) -> None:
     if not target.exists():
         draft.rename(target)
         return
-    old = draft.with_suffix(".old")
+    old = draft.with_suffix(OLD)
     target.rename(old)
     try:
         draft.rename(target)
@@ -263,7 +264,8 @@ def zip_export(folder: Path) -> Path:
         if not names:
             raise HedgerowError(f"Expected an export, but {folder} has no {MANIFEST} of one.")
         check_zip_place(folder)
-        draft = target.with_name(f".{target.name}.{uuid.uuid4().hex[:8]}.part")
+        clear_drafts(target)
+        draft = new_draft(target)
         try:
             with zipfile.ZipFile(draft, "w", zipfile.ZIP_DEFLATED) as archive:
                 for name in (MANIFEST, *names):

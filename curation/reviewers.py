@@ -15,6 +15,21 @@ def get_reviewer(session: Session, name: str) -> Reviewer | None:
     return session.execute(select(Reviewer).where(col(Reviewer.name) == name)).scalar()
 
 
+def find_reviewer(session: Session, name: str) -> Reviewer:
+    """The reviewer of this name, who must be there.
+
+    Raises:
+        HedgerowError: there is none.
+    """
+    reviewer = get_reviewer(session, canonical(name))
+    if reviewer is None:
+        raise HedgerowError(
+            f"There is no reviewer {name!r}; name one who has decided something with --reviewer or "
+            "HEDGEROW_REVIEWER."
+        )
+    return reviewer
+
+
 def ensure_reviewer(
     session: Session, name: str, *, kind: ReviewerKind = ReviewerKind.PERSON
 ) -> Reviewer:

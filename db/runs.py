@@ -210,7 +210,7 @@ def _read(session: Session, condition: Any, *, limit: int = 1) -> list[Run]:
     query = select(Run, silent).where(condition).order_by(col(Run.id).desc()).limit(limit)
     runs = []
     for run, is_silent in session.execute(query):
-        if run.state == RunState.RUNNING and (is_silent or _has_ended(run.host, run.pid)):
+        if run.state == RunState.RUNNING and (is_silent or has_ended(run.host, run.pid)):
             session.expunge(run)  # what is derived here is never written back
             run.state = RunState.INTERRUPTED
             run.message = run.message or "The process stopped answering."
@@ -218,7 +218,7 @@ def _read(session: Session, condition: Any, *, limit: int = 1) -> list[Run]:
     return runs
 
 
-def _has_ended(host: str, pid: int | None) -> bool:
+def has_ended(host: str, pid: int | None) -> bool:
     """Whether a process that worked on a run is known to be gone: it was on this host.
 
     A number that the system has given to another process in the meantime tells nothing; then the
@@ -239,7 +239,7 @@ def _abandoned(session: Session, run_id: int) -> ColumnElement[bool]:
     """SQL: the run counts as running, but its process is silent or gone."""
     gone = col(Run.lease_until) < db_now()
     query = select(col(Run.host), col(Run.pid), col(Run.attempt)).where(col(Run.id) == run_id)
-    if (row := session.execute(query).first()) and _has_ended(row[0], row[1]):
+    if (row := session.execute(query).first()) and has_ended(row[0], row[1]):
         gone = gone | (col(Run.attempt) == row[2])
     return (col(Run.state) == RunState.RUNNING) & gone
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -17,7 +19,7 @@ from sqlalchemy import select
 from sqlmodel import Session, col
 
 from curation.embeddings import encode_distinct, pair_cosines
-from curation.encoder_rows import register_encoder
+from curation.encoder_rows import is_registered, register_encoder
 from curation.encoders import load_encoder
 from db.engine import reading, writing
 from db.errors import HedgerowError
@@ -210,12 +212,14 @@ class _Progress:
         return self._models[self._number]
 
 
-class _Loader(NamedTuple):
-    """Loads the model only where there is something to measure."""
+@dataclass
+class _Loader:
+    """Loads the model once, and only where there is something to measure or it is a new one."""
 
     place: str
     progress: _Progress
 
+    @cached_property
     def model(self) -> SentenceTransformer:
         self.progress.say("Loading")
         return load_encoder(self.place)
@@ -227,10 +231,15 @@ def _measure(context: RunContext, task: _Task, name: str, *, progress: _Progress
     with reading(context.engine) as session:
         place = place_of(session, context.settings, name)
     hash_ = place.checked()
+    load = _Loader(place.name, progress)
+    with reading(context.engine) as session:
+        known = is_registered(session, hash_)
+    if not known:
+        _ = load.model  # one that can't be loaded stays unknown
     with writing(context.engine) as session:
         encoder = register_encoder(session, name=name, hash_=hash_)
     measure = _measure_sentences if task.sentences else _measure_probes
-    return measure(context, task, encoder, load=_Loader(place.name, progress))
+    return measure(context, task, encoder, load=load)
 
 
 def _measure_probes(context: RunContext, task: _Task, encoder: Encoder, *, load: _Loader) -> int:
@@ -241,7 +250,7 @@ def _measure_probes(context: RunContext, task: _Task, encoder: Encoder, *, load:
     fresh = [stored for stored in task.probes if stored.id not in known]
     if fresh:
         pairs = [(stored.probe.anchor, stored.probe.text) for stored in fresh]
-        cosines = pair_cosines(load.model(), pairs, on_progress=load.progress.texts)
+        cosines = pair_cosines(load.model, pairs, on_progress=load.progress.texts)
         ids = [stored.id for stored in fresh]
         with writing(context.engine) as session:
             found = dict(zip(ids, map(float, cosines), strict=True))
@@ -256,7 +265,7 @@ def _measure_sentences(context: RunContext, task: _Task, encoder: Encoder, *, lo
         matrix = sentence_matrix(session, context.settings, encoder, sentences)
     fresh = 0 if matrix is not None else len(sentences)
     if matrix is None:
-        rows = encode_distinct(load.model(), sentences, on_progress=load.progress.texts)
+        rows = encode_distinct(load.model, sentences, on_progress=load.progress.texts)
         matrix = np.clip(rows @ rows.T, -1.0, 1.0)
         np.fill_diagonal(matrix, 1.0)
     np.save(context.folder / _matrix_file(encoder.fingerprint), matrix, allow_pickle=False)

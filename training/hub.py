@@ -111,6 +111,15 @@ def token_source() -> str:
     return "login" if Path(constants.HF_TOKEN_PATH).is_file() else ""
 
 
+def require_token() -> None:
+    """Refuse to go on without an access token, before anything is made for a push.
+
+    Raises:
+        HedgerowError: there is none, or it is none.
+    """
+    _token()
+
+
 def push(
     repo: Repo, files: Mapping[str, Path | bytes], *, message: str, progress: Progress
 ) -> Pushed:

@@ -5,6 +5,7 @@ The access token is nowhere in a run: its process finds it in its environment.
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,10 +22,12 @@ from db.models import Encoder, Run, RunState
 from db.runs import create_run, get_run
 from training.card import CARD, card_of, published
 from training.contamination import compare
-from training.hub import Repo, checked_repo, push
+from training.hub import Repo, checked_repo, push, require_token
 from training.known_encoders import Place
 
 KIND = "push"
+DATASET = "dataset"
+"""The folder in a run's own that a release is exported to."""
 
 SHOWN = 20
 """Pushes of one model or release that are looked at: the newest."""
@@ -124,6 +127,7 @@ def work(context: RunContext) -> dict[str, Any]:
         ``url``, ``commit``, ``private``, ``files``, ``size`` (bytes), ``repo``, and ``pushed``,
         the run's or release's number with what it is.
     """
+    require_token()  # before a release is exported for it
     given = context.parameters
     subject = Subject(given.get("run"), given.get("release"))
     repo = Repo(
@@ -135,7 +139,10 @@ def work(context: RunContext) -> dict[str, Any]:
         what, files = f"release {subject.release}", _release_files(context, subject, repo)
     else:
         what, files = f"the model of run {subject.run}", _model_files(context, subject.run, repo)
-    made = push(repo, files, message=f"Hedgerow: {what}", progress=context)
+    try:
+        made = push(repo, files, message=f"Hedgerow: {what}", progress=context)
+    finally:
+        shutil.rmtree(context.folder / DATASET, ignore_errors=True)
     return {"run": context.run.id, "pushed": what, "repo": repo.name} | made._asdict()
 
 
@@ -165,12 +172,12 @@ def _fingerprint(session: Session, run: Run) -> str:
 
 
 def _release_files(context: RunContext, subject: Subject, repo: Repo) -> dict[str, Path | bytes]:
-    """The release as a Hugging Face data set, written to the run's folder."""
+    """The release as a Hugging Face data set, written to the run's folder until it is pushed."""
     with reading(context.engine) as session:
         release = get_release(session, subject.release)
         compared = compare(session, context.settings.data_folder, release, report=context.update)
         folder = export_release(
-            session, release, context.folder / "dataset", place=repo.name, compared=compared,
+            session, release, context.folder / DATASET, place=repo.name, compared=compared,
             progress=context.update,
         )  # fmt: skip
     return {p.relative_to(folder).as_posix(): p for p in sorted(folder.rglob("*")) if p.is_file()}

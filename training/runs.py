@@ -71,7 +71,7 @@ def request_training(
     else:
         release = get_release(session, release_number)
     require_known_types(session, recipe)
-    check_encoder(recipe.base_encoder)
+    check_encoder(recipe.base_encoder, must_exist=True)
     files = input_hashes(recipe, home=home or load_settings().home)
     require_enough(session, release.number, recipe, seed=seed)
     return create_run(
@@ -154,18 +154,21 @@ def _work(context: RunContext, group: Group) -> dict[str, Any]:
         task = _task(session, context.run, context.settings)
         shared = compare(session, context.settings.data_folder, task.release, report=context.update)
     context.update(0, 0, "Looking for the encoder.")
-    base_id = _base_encoder(context, task.recipe.base_encoder)
+    base = task.recipe.base_encoder
+    base_hash = fingerprint(base)
+    check_encoder(base)
     progress = _Progress(context, measuring=task.measuring_steps)
     agreed(context.run.id or 0, group)  # the others may begin
     trained = finetune(
         task.data, recipe=task.recipe, seed=task.seed, folder=context.folder, progress=progress,
         group=group, keep_checkpoint=True,
     )  # fmt: skip
+    base_id = _register_base(context, base, base_hash)  # only now: it has been of use
     result = _result(context, task, trained) | {"overlap": [found.facts for found in shared]}
     _write_card(context, trained, result)  # measuring may fail, and the model shall have one
     encoder = _trained_encoder(context, task, base_id=base_id, hash_=fingerprint(trained.folder))
     encoder_id = measure_before_and_after(
-        context.engine, trained=encoder, folder=trained.folder, base=task.recipe.base_encoder,
+        context.engine, trained=encoder, folder=trained.folder, base=base,
         variant_ids=task.variant_ids, report=progress.measured,
     )  # fmt: skip
     result |= {"encoder_id": encoder_id, "before_encoder_id": base_id}
@@ -220,10 +223,8 @@ def _data(session: Session, release_id: int, recipe: Recipe) -> Data:
     )
 
 
-def _base_encoder(context: RunContext, name: str) -> int:
-    """The row of the encoder that is trained from; the bundled probes are stored on the way."""
-    hash_ = fingerprint(name)
-    check_encoder(name)
+def _register_base(context: RunContext, name: str, hash_: str) -> int:
+    """The row of the encoder that was trained from; the bundled probes are stored on the way."""
     with writing(context.engine) as session:
         for bundled in BUNDLED:
             ensure_bundled(session, bundled)

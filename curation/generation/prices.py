@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping
-from math import floor, isfinite, log10
+from math import floor, log10
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,9 @@ _TABLE: dict[str, Any] = json.loads(_FILE.read_text(encoding="utf-8"))
 
 DATED: str = _TABLE["dated"]
 """Month of the prices that come with the program."""
+
+LARGEST_PRICE = 1_000_000
+"""US dollars for a million tokens; far more than any model costs."""
 
 CENT = 0.01
 """US dollars."""
@@ -83,15 +86,29 @@ def price_under(session: Session, model: str, cap: float | None) -> Price:
     return price or Price()
 
 
+def _check_price(price: Price) -> None:
+    for amount in (price.prompt, price.completion):
+        if not 0 <= amount <= LARGEST_PRICE:  # no number is neither
+            raise HedgerowError(
+                f"Expected US dollars from 0 to {LARGEST_PRICE:,} for a million tokens, found "
+                f"{amount:g}."
+            )
+
+
 def set_price(session: Session, model: str, price: Price | None) -> None:
     """Store the project's own price of a model; None takes it back.
 
     Raises:
-        HedgerowError: the model has no name, or the price is no number.
+        HedgerowError: the model's name or the price is none.
     """
-    if price is not None and not (isfinite(price.prompt) and isfinite(price.completion)):
-        raise HedgerowError("Expected US dollars for a million tokens, found an endless price.")
+    if price is not None:
+        _check_price(price)
     name = model.strip()
+    if price is not None and not name.isprintable():
+        raise HedgerowError(
+            "Expected a model's name of letters, digits and signs, found characters that nobody "
+            "sees; type the name."
+        )
     if not name or len(name) > 200:
         raise HedgerowError(
             f"Expected a model's name of 1 to 200 characters, found {len(name)}; write it as the "

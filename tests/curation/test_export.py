@@ -4,6 +4,8 @@ import csv
 import json
 import re
 import shutil
+import subprocess
+import sys
 import zipfile
 from pathlib import Path
 
@@ -13,6 +15,7 @@ from sqlalchemy import Engine, select
 from sqlmodel import Session, col
 
 from curation.anchor_files import read_file
+from curation.drafts import new_draft
 from curation.export import MANIFEST, export_release, work, zip_export
 from curation.release import create_release, get_release
 from curation.taxonomy import TAXONOMY_VERSION
@@ -25,7 +28,10 @@ from db.runs import create_run
 from db.settings import Settings
 from tests.curation.exported import body, contents, opened, ten_anchors
 from tests.curation.families import add_family, add_plain_family
+from tests.databases import one_database
 from tests.hostile import stored
+
+ROOT = Path(__file__).parents[2]
 
 HOSTILE = [*stored().values(), "'=already quoted", "'Tis the season", "-2", "x" * 5000]
 
@@ -221,6 +227,50 @@ def test_an_export_that_stops_leaves_what_was_there(engine: Engine, tmp_path: Pa
                 export_release(session, release, target, format="jsonl", progress=stop)
     assert contents(place) == before
     assert [path.name for path in place.iterdir()] == ["out"]
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from curation.drafts import new_draft
+from curation.drafts import new_draft
+from curation.export import export_release
+from curation.project import open_project
+from curation.release import get_release
+from db.engine import reading
+from db.settings import load_settings
+
+def die(*progress):
+    if sys.argv[2] == "old":  # between taking the old one away and putting the new one there
+        Path(sys.argv[1]).rename(new_draft(Path(sys.argv[1])).with_suffix(".old"))
+    os.kill(os.getpid(), signal.SIGKILL)
+
+with reading(open_project(load_settings())) as session:
+    export_release(session, get_release(session, None), Path(sys.argv[1]), progress=die)
+"""
+
+
+@one_database
+def test_the_next_export_removes_what_a_killed_one_left(
+    engine: Engine, home: Path, tmp_path: Path
+) -> None:
+    place = tmp_path / "exports" / "out"
+    with writing(engine) as session:
+        release = ten_anchors(session)
+        export_release(session, release, place)
+    before = contents(place)
+    for moment in ("part", "old"):
+        killed = [sys.executable, "-c", KILLED, str(place), moment]
+        assert subprocess.run(killed, cwd=ROOT, check=False).returncode == -9
+        left = {path.suffix for path in place.parent.iterdir()}
+        assert left == ({"", ".part"} if moment == "part" else {".part", ".old"})
+    mine = [new_draft(place), place.with_name(".out.of-somebody.part")]
+    for folder in mine:
+        folder.mkdir()
+    with reading(engine) as session:
+        export_release(session, get_release(session, None), place)
+    assert contents(place) == before
+    assert sorted(place.parent.iterdir()) == sorted([place, *mine])
 
 
 def test_a_place_that_cannot_be_written_is_one_sentence(engine: Engine, tmp_path: Path) -> None:

@@ -1,8 +1,10 @@
 """Changing the project's settings: what is stored, and what follows for every variant."""
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+from huggingface_hub.errors import OfflineModeIsEnabled
 from sqlalchemy import Engine, select
 from sqlmodel import Session, col
 
@@ -129,6 +131,25 @@ def test_a_change_during_a_reorder_begins_anew(
         assert kept(session) == measured_anew(session)
 
 
+@pytest.fixture(autouse=True)
+def _hub(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A model hub that has every model of one company, and no others."""
+
+    def model_info(self: object, name: str, **options: object) -> SimpleNamespace:
+        if not name.startswith("company/"):
+            raise OfflineModeIsEnabled(name)
+        return SimpleNamespace(config=None, siblings=[])
+
+    monkeypatch.setattr("huggingface_hub.HfApi.model_info", model_info)
+
+
+def model_folder(folder: Path) -> Path:
+    """A folder that looks like a model's; nobody loads it."""
+    folder.mkdir(parents=True)
+    (folder / "model.safetensors").write_bytes(b"")
+    return folder
+
+
 def use(engine: Engine, typed: str) -> bool:
     with writing(engine) as session:
         return change_encoder(session, load_settings(), typed)
@@ -162,8 +183,12 @@ def test_an_encoder_without_cosines_leaves_hardness_open(measured: Engine) -> No
 
 
 @one_database
-@pytest.mark.parametrize("typed", ["", "  ", "/no/such/folder", "./none", "x" * 301, "~/nothing"])
+@pytest.mark.parametrize(
+    "typed",
+    ["", "  ", "/no/such/folder", "./none", "x" * 301, "~/nothing", "nope/none", "./empty"],
+)
 def test_what_can_be_no_encoder_is_refused(measured: Engine, typed: str) -> None:
+    Path("empty").mkdir()
     with pytest.raises(HedgerowError):
         use(measured, typed)
     with reading(measured) as session:
@@ -174,8 +199,7 @@ def test_what_can_be_no_encoder_is_refused(measured: Engine, typed: str) -> None
 @one_database
 def test_a_trained_encoder_is_known_by_its_name_and_by_its_folder(measured: Engine) -> None:
     settings = load_settings()
-    folder = settings.data_folder / "runs/1/model"
-    folder.mkdir(parents=True)
+    folder = model_folder(settings.data_folder / "runs/1/model")
     with writing(measured) as session:
         register_encoder(session, name="run 1: mine", hash_="e" * 64).path = "runs/1/model"
     assert use(measured, "run 1: mine")
@@ -240,8 +264,7 @@ def test_a_model_that_is_no_encoder_never_becomes_the_active_one(
 def test_a_folder_that_holds_a_known_encoder_takes_its_name(
     measured: Engine, encoders: list[str], tmp_path: Path
 ) -> None:
-    copy = tmp_path / "all-MiniLM-L6-v2"
-    copy.mkdir()
+    copy = model_folder(tmp_path / "all-MiniLM-L6-v2")
     use(measured, str(copy))
     diagnose(measured)
     with writing(measured) as session:
