@@ -174,26 +174,77 @@ if (!window.hedgerowKeys) {
     const key = box && draftKey(box);
     if (key) sessionStorage.setItem(key, box.value);
   });
-  const forget = () => {
+  // It is forgotten once it is stored: then the panel that was told to save is gone, and the card is
+  // still there (after a way to another page it is not).
+  const SAVED_WITHIN_MS = 10_000;
+  let saving = null;
+  const save = () => {
     const box = typingPanel()?.querySelector("textarea");
     const key = box && draftKey(box);
-    if (key) sessionStorage.removeItem(key);
+    if (key) saving = { key, until: Date.now() + SAVED_WITHIN_MS };
   };
-  window.addEventListener(
-    "keydown",
-    (event) => {
-      if (event.key === "Enter" && (event.ctrlKey || event.metaKey) && draftBox(event.target)) forget();
-    },
-    true,
-  );
+  const forget = () => {
+    if (!saving || typingPanel() || !document.querySelector("article.hg-card")) return;
+    if (Date.now() < saving.until) sessionStorage.removeItem(saving.key);
+    saving = null;
+  };
   window.addEventListener(
     "click",
     (event) => {
       const button = event.target instanceof Element && event.target.closest("button");
-      if (button?.getAttribute("kind") === "primaryFormSubmit") forget();
+      if (!button || !typingPanel()?.contains(button)) return;
+      if (/^primary/.test(button.getAttribute("kind"))) save();
+      else saving = null;
     },
     true,
   );
+  window.addEventListener(
+    "keydown",
+    (event) => {
+      if (event.key === "Escape") saving = null;
+      const withKey = event.isTrusted && (event.ctrlKey || event.metaKey);
+      if (event.key === "Enter" && withKey && draftBox(event.target)) save();
+    },
+    true,
+  );
+
+  // Ctrl+Enter saves from every field of an editor, Enter from those of one line, as in a form. What
+  // the field holds goes to the server first: Streamlit does that on the same keys.
+  const saveButton = () => typingPanel()?.querySelector('[class*="st-key-save-"] button');
+  const isOneLine = (node) => node instanceof HTMLInputElement && node.getAttribute("role") !== "combobox";
+  window.addEventListener(
+    "keydown",
+    (event) => {
+      if (event.key !== "Enter" || !event.isTrusted || event.isComposing) return;
+      const panel = typingPanel();
+      if (!panel?.contains(event.target) && event.target !== document.body) return;
+      const withKey = event.ctrlKey || event.metaKey;
+      if (!withKey && !isOneLine(event.target)) return;
+      const isText = event.target instanceof HTMLTextAreaElement || isOneLine(event.target);
+      const button = saveButton() ?? (isText ? null : panel.querySelector('button[kind="primaryFormSubmit"]'));
+      if (!button) return; // a form, which has these keys itself
+      if (!isText) {
+        event.stopImmediatePropagation(); // a list would choose what is marked in it
+        event.preventDefault();
+      }
+      clearTimeout(pause);
+      setTimeout(() => button.click(), 0);
+    },
+    true,
+  );
+
+  // While one writes in an editor with checks, the text goes to the server at every pause.
+  const PAUSE_MS = 700;
+  let pause;
+  window.addEventListener("input", (event) => {
+    const box = draftBox(event.target);
+    if (!box || !saveButton()) return;
+    clearTimeout(pause);
+    pause = setTimeout(() => {
+      if (!box.isConnected) return;
+      box.dispatchEvent(new KeyboardEvent("keydown", { key: "Enter", ctrlKey: true, bubbles: true }));
+    }, PAUSE_MS);
+  });
 
   // A panel that opens for typing gets the cursor (Streamlit has no way to ask for it), and what
   // was written there before: some moments later, since a new box is first given its stored text,
@@ -215,9 +266,21 @@ if (!window.hedgerowKeys) {
     opinions.dataset.seen = "yes";
     setTimeout(() => opinions.scrollIntoView({ block: "nearest" }), 100);
   };
+  // A cue that is asked for gets the cursor, once.
+  const askForCue = () => {
+    const field = document.querySelector('[class*="st-key-asked-cue"]');
+    const box = field?.querySelector("input");
+    if (!box || field.dataset.hadCursor) return;
+    field.dataset.hadCursor = "yes";
+    field.closest('[class*="st-key-type-here"]').dataset.hadCursor = "yes";
+    openingUntil = 0;
+    box.focus();
+  };
   const open = () => {
     noteCards();
     show();
+    forget();
+    askForCue();
     const panel = typingPanel();
     const box = panel?.querySelector("textarea, input[type=text]");
     if (!box || panel.dataset.hadCursor) return;

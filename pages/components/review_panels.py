@@ -1,17 +1,16 @@
-"""What opens below the card: editor, rejection with a note, retyping, notes, one's decisions."""
+"""What opens below the card: rejection with a note, retyping, notes, one's decisions."""
 
 from typing import NamedTuple
 
 import streamlit as st
 
-from curation.edits import MAX_TEXT
 from curation.history import OwnAction, last_actions
 from curation.queue import Card
 from curation.review import Shown
 from curation.showing import MAX_NOTE
 from curation.taxonomy import reject_reason
 from db.engine import reading
-from pages.components import card, markup, project, review_words
+from pages.components import card, markup, project, review_editor, review_words
 from pages.components.clock import local
 from pages.components.label import plain
 from pages.components.review_place import Panel
@@ -49,7 +48,7 @@ KEYS = (
 def draw(state: ReviewState, focus: Card, shown: Shown) -> None:
     """Draw the open panel, if one is open."""
     if state.panel is Panel.EDIT:
-        _editor(state, focus, shown)
+        review_editor.edit(state, focus, shown)
     elif state.panel is Panel.REJECT:
         _rejection(state, shown)
     elif state.panel is Panel.RETYPE:
@@ -57,7 +56,7 @@ def draw(state: ReviewState, focus: Card, shown: Shown) -> None:
     elif state.panel is Panel.NOTE:
         _note(state, shown)
     elif state.panel is Panel.WRITE:
-        _writing(state, focus, shown)
+        review_editor.own(state, focus, shown)
     elif state.panel is Panel.LAST:
         _last(state)
     elif state.panel is Panel.KEYS:
@@ -84,47 +83,6 @@ def _finish(state: ReviewState, pressed: _Pressed) -> None:
         state.toggle(state.panel)
     if pressed.save or pressed.cancel:
         st.rerun(scope="fragment")
-
-
-def _editor(state: ReviewState, focus: Card, shown: Shown) -> None:
-    """One action: the original becomes superseded, what is written here is accepted."""
-    labels = _labels(state, focus)
-    needs_cue = project.every_type()[focus.variant.type_id].needs_cue
-    offered = state.suggested
-    with (
-        st.container(key=f"type-here-{shown.action_id}"),
-        st.form(f"edit-{shown.action_id}", enter_to_submit=True),
-    ):
-        # Another label than without a suggestion: drafts are kept by it (see keys.js).
-        text = st.text_area(
-            "New wording, from the second opinion" if offered else "New wording",
-            offered.suggestion if offered else focus.variant.text, max_chars=MAX_TEXT,
-            key=f"text-{state.form_id}" if offered else f"text-{shown.action_id}",
-        )  # fmt: skip
-        columns = st.columns(3 if needs_cue else 2)
-        type_id = columns[0].selectbox(
-            "Type", list(labels), index=list(labels).index(focus.variant.type_id),
-            format_func=lambda key: labels[key],
-        )  # fmt: skip
-        note = columns[1].text_input(
-            "Note", f"Suggested by {offered.reviewer}" if offered else "", max_chars=MAX_NOTE
-        )
-        cue = (
-            columns[2].text_input("Hedge cue", focus.variant.cue or "", max_chars=200)
-            if needs_cue
-            else None
-        )
-        pressed = _form_buttons("Save", shown)
-    if pressed.save:
-        named = None if cue == (focus.variant.cue or "") else cue
-        state.edit(shown, text=text, type_id=type_id, cue=named, note=note)
-    _finish(state, pressed)
-
-
-def _labels(state: ReviewState, focus: Card) -> dict[str, str]:
-    """The types that a variant can be given: those in use, and its own."""
-    own = focus.variant.type_id
-    return {entry.id: entry.label for entry in state.types} | {own: project.type_names()[own]}
 
 
 def _rejection(state: ReviewState, shown: Shown) -> None:
@@ -157,31 +115,6 @@ def _note(state: ReviewState, shown: Shown) -> None:
     _finish(state, pressed)
 
 
-def _writing(state: ReviewState, focus: Card, shown: Shown) -> None:
-    """A further variant of the card's anchor, by the reviewer."""
-    labels = {entry.id: entry.label for entry in state.types}
-    chosen = focus.variant.type_id if focus.variant.type_id in labels else next(iter(labels))
-    with (
-        st.container(key=f"type-here-{shown.action_id}"),
-        st.form(f"write-{state.form_id}", enter_to_submit=True),
-    ):
-        text = st.text_area(
-            "A variant of your own", focus.anchor, max_chars=MAX_TEXT, key=f"own-{state.form_id}"
-        )
-        columns = st.columns(2)
-        type_id = columns[0].selectbox(
-            "Type", list(labels), index=list(labels).index(chosen),
-            format_func=lambda key: labels[key],
-        )  # fmt: skip
-        cue = columns[1].text_input(
-            "Hedge cue", max_chars=200, placeholder="for hedges: the word or phrase that hedges"
-        )
-        pressed = _form_buttons("Add it", shown)
-    if pressed.save:
-        state.write(shown, type_id=type_id, text=text, cue=cue)
-    _finish(state, pressed)
-
-
 TYPES_A_PAGE = 9
 """Types that T offers at a time, each with a digit of its own; 0 shows the next ones."""
 
@@ -198,9 +131,8 @@ def _retype(state: ReviewState, focus: Card, shown: Shown) -> None:
                 shortcut=str(number),
                 help=plain(entry.definition),
                 disabled=entry.id == focus.variant.type_id,
-                on_click=state.edit,
-                args=(shown,),
-                kwargs={"type_id": entry.id},
+                on_click=state.retype,
+                args=(shown, entry.id),
             )
         if pages > 1:
             st.button("More types", key="retype-more", shortcut="0", type="tertiary",

@@ -11,6 +11,7 @@ from sqlmodel import Session
 
 from curation import review
 from curation.decisions import StatusChange
+from curation.draft_checks import check_edit
 from curation.history import history
 from curation.notes import add_note
 from curation.opinions import GivenOpinion
@@ -22,6 +23,7 @@ from db.engine import reading, writing
 from db.errors import HedgerowError
 from db.models import Status, Variant
 from pages.components import review_words
+from pages.components.drafts import CUE, Look, look
 from pages.components.review_place import Panel, Place
 
 MIN_SHOWN_SECONDS = 0.2
@@ -50,12 +52,18 @@ class ReviewState(Place):
         form_id: made anew whenever a panel opens; what it writes is written once.
         skips: in the order of time; one taken into a selection since then is no longer skipped.
         retype_page: which of the types T offers, nine a page; any number, taken modulo the pages.
+        asked: the kinds of concern that saving has asked about since the editor opened.
+        proposed: a cue for the editor's field to be given when it is drawn next.
+        retyping_to: the type that the editor begins with, where T needs a cue; '' for the card's.
     """
 
     reason: str = "other"
     form_id: str = ""
     skips: list[Skip] = field(default_factory=list)
     retype_page: int = 0
+    asked: frozenset[str] = frozenset()
+    proposed: str = ""
+    retyping_to: str = ""
 
     @property
     def typing(self) -> bool:
@@ -185,6 +193,29 @@ class ReviewState(Place):
         if self._act(shown, "Retyped." if text is None else "Edited.", do):
             self.edited += 1
 
+    def retype(self, shown: Shown, type_id: str) -> None:
+        """T and a digit: the text is of this type; the editor opens where its cue is wanted."""
+        seen = look(
+            self.engine, lambda session: check_edit(session, shown.variant_id, type_id=type_id)
+        )
+        if seen.proposed is None or not self._is_on_screen(shown):
+            self.edit(shown, type_id=type_id)
+            return
+        self.toggle(Panel.EDIT)
+        self.asks(seen)
+        self.retyping_to = type_id
+
+    def asks(self, seen: Look) -> bool:
+        """Whether there is something to ask before the text is saved: each kind of concern once."""
+        new = seen.kinds - self.asked
+        self.asked |= new
+        if CUE in new:
+            self.proposed = seen.proposed or ""
+            self.say(seen.refusal, warn=True)
+        elif new:
+            self.message = ""
+        return bool(new)
+
     def skip(self, shown: Shown) -> None:
         """S: leave it undecided and go on; it comes back in the next session."""
         if self.typing:
@@ -269,7 +300,7 @@ class ReviewState(Place):
                     session, anchor_id=anchor_id, type_id=type_id, text=text, cue=cue,
                     reviewer_id=self.reviewer_id, action_id=self.form_id,
                 )  # fmt: skip
-                variant_id = written.variant.id or 0
+                variant_id, filed = written.variant.id or 0, written.variant.type_id
         except HedgerowError as error:
             self.say(str(error), warn=True)
             return
@@ -278,8 +309,9 @@ class ReviewState(Place):
             return
         self.edited += 1
         self.pace.did(self.form_id)
-        self._count((StatusChange(variant_id, type_id, None, Status.ACCEPTED),))
-        self.say("Added your variant to this anchor, accepted. Z takes that back.")
+        self._count((StatusChange(variant_id, filed, None, Status.ACCEPTED),))
+        said = f"Added your variant to this anchor, accepted. {written.remark}".strip()
+        self.say(f"{said} Z takes that back.")
 
     # -- what is open ------------------------------------------------------------------
 
@@ -294,6 +326,7 @@ class ReviewState(Place):
         self.panel = Panel.NONE if self.panel == panel else panel
         self.suggested = None
         self.retype_page = 0
+        self.asked, self.proposed, self.retyping_to = frozenset(), "", ""
         self.form_id = str(uuid.uuid4())
         self.message = ""
 

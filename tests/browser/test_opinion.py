@@ -48,6 +48,9 @@ def test_j_shows_it_unless_blind_and_ctrl_enter_takes_its_suggestion_over(
     expect(box).to_have_value(HOSTILE)
     settle(page)
     page.keyboard.press("Control+Enter")
+    expect(page.locator(".hg-checks.hg-asked")).to_be_visible()
+    settle(page)
+    page.keyboard.press("Control+Enter")
     kept = "SELECT status FROM variant WHERE text LIKE '%onerror%' OR uid = '" + uid + "'"
     eventually(page, lambda: sorted(rows(home, kept)) == [("accepted",), ("superseded",)])
     expect(page.locator("img[src=x]")).to_have_count(0)

@@ -1,0 +1,156 @@
+"""The two editors of the review page: of the card's variant, and for a variant of one's own.
+
+They are no forms, so that the checks are shown while one writes: keys.js hands the text over when
+the writer pauses. Ctrl+Enter saves from every field.
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import streamlit as st
+
+from curation.cue_corrections import MAX_CUE
+from curation.draft_checks import check_edit, check_own
+from curation.edits import MAX_TEXT
+from curation.queue import Card
+from curation.review import Shown
+from curation.showing import MAX_NOTE
+from pages.components import drafts, project
+from pages.components.drafts import CUE, Look
+from pages.components.review_state import ReviewState
+
+
+class _Written(NamedTuple):
+    """What the fields hold. Without a cue, the text decides it, or no type needs one."""
+
+    text: str
+    type_id: str
+    cue: str | None
+    note: str
+
+
+def edit(state: ReviewState, focus: Card, shown: Shown) -> None:
+    """One action: the original becomes superseded, what is written here is accepted."""
+    variant, offered, form = focus.variant, state.suggested, state.form_id
+    labels = {entry.id: entry.label for entry in state.types}
+    labels |= {variant.type_id: project.type_names()[variant.type_id]}
+    with st.container(key=f"type-here-{form}"):
+        # Another label than without a suggestion: drafts are kept by it (see keys.js).
+        label = "New wording, from the second opinion" if offered else "New wording"
+        begins = offered.suggestion if offered else variant.text
+        st.text_area(label, begins, max_chars=MAX_TEXT, key=f"text-{form}")
+        left, middle, right = st.columns(3)
+        with left:
+            _type(labels, state.retyping_to or variant.type_id, form)
+        by = f"Suggested by {offered.reviewer}" if offered else ""
+        middle.text_input("Note", by, max_chars=MAX_NOTE, key=f"note-{form}")
+        with right:
+            _cue(state, variant.cue or "")
+        seen = _look_at_edit(state, focus, shown)
+        _buttons(state, "Save", seen, lambda: _save_edit(state, focus, shown))
+        _checks(state, seen)
+
+
+def _look_at_edit(state: ReviewState, focus: Card, shown: Shown) -> Look:
+    """Blind, the checks are told only after the decision, like those of the card."""
+    variant, now = focus.variant, _written(state, focus.variant.cue or "")
+    if (now.text, now.type_id, now.cue) == (variant.text, variant.type_id, None):
+        return Look()
+    seen = drafts.look(
+        state.engine,
+        lambda session: check_edit(
+            session, shown.variant_id, text=now.text, type_id=now.type_id, cue=now.cue
+        ),
+    )
+    return Look(refusal=seen.refusal, proposed=seen.proposed) if shown.blind else seen
+
+
+def _save_edit(state: ReviewState, focus: Card, shown: Shown) -> None:
+    if not state.asks(_look_at_edit(state, focus, shown)):
+        now = _written(state, focus.variant.cue or "")
+        state.edit(shown, text=now.text, type_id=now.type_id, cue=now.cue, note=now.note)
+
+
+def own(state: ReviewState, focus: Card, shown: Shown) -> None:
+    """A further variant of the card's anchor, by the reviewer."""
+    form = state.form_id
+    labels = {entry.id: entry.label for entry in state.types}
+    chosen = focus.variant.type_id if focus.variant.type_id in labels else next(iter(labels))
+    with st.container(key=f"type-here-{form}"):
+        label = "A variant of your own"
+        st.text_area(label, focus.anchor, max_chars=MAX_TEXT, key=f"text-{form}")
+        left, right = st.columns(2)
+        with left:
+            _type(labels, chosen, form)
+        with right:
+            _cue(state, "")
+        seen = _look_at_own(state, focus)
+        _buttons(state, "Add it", seen, lambda: _save_own(state, focus, shown))
+        _checks(state, seen)
+
+
+def _look_at_own(state: ReviewState, focus: Card) -> Look:
+    now, anchor_id = _written(state, ""), focus.variant.anchor_id
+    if now.text == focus.anchor:
+        return Look()
+    return drafts.look(
+        state.engine,
+        lambda session: check_own(
+            session, anchor_id, type_id=now.type_id, text=now.text, cue=now.cue
+        ),
+    )
+
+
+def _save_own(state: ReviewState, focus: Card, shown: Shown) -> None:
+    if not state.asks(_look_at_own(state, focus)):
+        now = _written(state, "")
+        state.write(shown, type_id=now.type_id, text=now.text, cue=now.cue)
+
+
+def _type(labels: dict[str, str], chosen: str, form: str) -> None:
+    st.selectbox(
+        "Type", list(labels), index=list(labels).index(chosen),
+        format_func=lambda key: labels[key], key=f"type-{form}",
+    )  # fmt: skip
+
+
+def _cue(state: ReviewState, begins: str) -> None:
+    """The field for the cue, where the chosen type needs one."""
+    form = state.form_id
+    if not project.every_type()[st.session_state[f"type-{form}"]].needs_cue:
+        return
+    if state.proposed:
+        st.session_state[f"cue-{form}"] = state.proposed
+    state.proposed = ""
+    with st.container(key=f"{'asked' if CUE in state.asked else 'for'}-cue-{form}"):
+        st.text_input(
+            "Hedge cue", begins, max_chars=MAX_CUE, key=f"cue-{form}",
+            placeholder="The word or phrase that hedges",
+        )  # fmt: skip
+
+
+def _written(state: ReviewState, cue_begins: str) -> _Written:
+    """What the fields hold now; a cue that nobody touched is none that the reviewer names."""
+    text, type_id, cue, note = (
+        st.session_state.get(f"{field}-{state.form_id}")
+        for field in ("text", "type", "cue", "note")
+    )
+    is_named = CUE in state.asked or cue != cue_begins
+    return _Written(text or "", type_id or "", cue if is_named else None, note or "")
+
+
+def _buttons(state: ReviewState, label: str, seen: Look, save: Callable[[], None]) -> None:
+    anyway = " anyway" if state.asked and seen.concerns else ""
+    with st.container(horizontal=True):
+        st.button(
+            f"{label}{anyway} (Ctrl+Enter)", key=f"save-{state.form_id}", type="primary",
+            on_click=save,
+        )  # fmt: skip
+        st.button(
+            "Cancel (Esc)", key=f"cancel-{state.form_id}", on_click=state.toggle,
+            args=(state.panel,),
+        )  # fmt: skip
+
+
+def _checks(state: ReviewState, seen: Look) -> None:
+    drafts.show(seen, state.asked, key=state.form_id, said=state.message, open_card=state.pin)

@@ -1,0 +1,110 @@
+"""The editors of the review page in Chromium: checks while one writes, asked about once."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from playwright.sync_api import Page, expect
+from sqlalchemy import Engine
+
+from tests.browser.reviewing import card, editor, eventually, rows, settle, visit
+from tests.browser.test_review import SLOW_LINE
+
+COUNT = "SELECT count(*) FROM decision"
+FLAGGED = "The bridge number 0 is unsafe, they say."
+
+
+def test_the_checks_are_shown_while_one_writes(desk: Page, home: Path) -> None:
+    box = editor(desk, "e", "New wording")
+    box.fill("")
+    box.press_sequentially(FLAGGED, delay=20)
+    expect(desk.locator(".hg-checks")).to_contain_text("No new verbal negator")
+    expect(box).to_be_focused()
+    expect(box).to_have_value(FLAGGED)
+    box.fill("The bridge number 0 isn't safe.")
+    expect(desk.locator(".hg-checks")).to_have_count(0)
+    assert rows(home, COUNT) == [(0,)]
+
+
+def test_what_the_checks_flag_is_asked_about_once(desk: Page, home: Path) -> None:
+    box = editor(desk, "e", "New wording")
+    box.fill(FLAGGED)
+    desk.keyboard.press("Control+Enter")
+    expect(desk.locator(".hg-checks.hg-asked")).to_contain_text("Not saved yet")
+    expect(desk.get_by_role("button", name="Save anyway")).to_be_visible()
+    settle(desk)
+    assert rows(home, COUNT) == [(0,)]
+    expect(box).to_be_focused()
+    desk.keyboard.press("Control+Enter")
+    eventually(desk, lambda: rows(home, COUNT) == [(2,)])
+    expect(box).not_to_be_visible()
+    kept = "SELECT text, status FROM variant WHERE parent_id IS NOT NULL"
+    assert rows(home, kept) == [(FLAGGED, "accepted")]
+
+
+def test_what_is_typed_just_before_saving_is_what_is_saved(desk: Page, home: Path) -> None:
+    box = editor(desk, "e", "New wording")
+    box.fill("The bridge number 0 is")
+    box.press_sequentially(" not safe!")
+    desk.keyboard.press("Control+Enter")
+    kept = "SELECT text FROM variant WHERE parent_id IS NOT NULL"
+    eventually(desk, lambda: rows(home, kept) == [("The bridge number 0 is not safe!",)])
+    expect(box).not_to_be_visible()
+    settle(desk)
+    assert desk.evaluate("Object.keys(sessionStorage).filter((k) => k.startsWith('hedge'))") == []
+
+
+def test_ctrl_enter_saves_from_every_field(desk: Page, home: Path) -> None:
+    for number, label in enumerate(("Type", "Note", "New wording"), start=1):
+        box = editor(desk, "e", "New wording")
+        box.fill(f"The bridge number {number - 1} isn't safe.")
+        field = desk.get_by_label(label, exact=True).last
+        field.focus()
+        before = card(desk).get_attribute("data-variant") or ""
+        desk.keyboard.press("Control+Enter")
+        eventually(desk, lambda n=number: rows(home, COUNT) == [(2 * n,)])
+        expect(card(desk)).not_to_have_attribute("data-variant", before)
+        settle(desk)
+
+
+def test_on_a_slow_line_no_typed_letter_is_lost_to_the_checks(
+    project: Engine, home: Path, share: Callable[[Path], str], page: Page
+) -> None:
+    """Answers come 600 ms late, while the next words are being typed."""
+    page.add_init_script(SLOW_LINE)
+    visit(page, share(home), "/review")
+    expect(card(page)).to_be_visible()
+    settle(page)
+    box = editor(page, "e", "New wording")
+    box.fill("")
+    words = "The bridge number 0 has never in all these years been called safe by anybody."
+    for word in words.split():
+        box.press_sequentially(f"{word} ", delay=30)
+        page.wait_for_timeout(400 if len(word) < 4 else 800)
+    expect(box).to_have_value(f"{words} ")
+    expect(box).to_be_focused()
+
+
+def test_retyping_to_a_hedge_asks_for_its_cue(desk: Page, home: Path) -> None:
+    desk.keyboard.press("t")
+    expect(desk.get_by_text("It is of the type:")).to_be_visible()
+    settle(desk)
+    desk.keyboard.press("5")
+    cue = desk.get_by_label("Hedge cue")
+    expect(cue).to_be_focused()
+    expect(desk.locator(".hg-message")).to_contain_text("Expected the hedge cue")
+    settle(desk)
+    assert rows(home, COUNT) == [(0,)]
+    cue.fill("not")
+    desk.keyboard.press("Control+Enter")  # its surface is no hedge's: asked about once
+    expect(desk.locator(".hg-checks.hg-asked")).to_be_visible()
+    settle(desk)
+    desk.keyboard.press("Control+Enter")
+    kept = "SELECT type_id, cue FROM variant WHERE parent_id IS NOT NULL"
+    eventually(desk, lambda: rows(home, kept) == [("word", "not")])
+
+
+def test_a_digit_that_is_not_for_the_type_says_so(desk: Page, home: Path) -> None:
+    expect(desk.get_by_role("button", name="Not a hedge")).to_have_count(0)
+    desk.keyboard.press("8")
+    expect(desk.locator(".hg-message")).to_contain_text("is for hedges")
+    assert rows(home, COUNT) == [(0,)]
