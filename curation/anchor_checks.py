@@ -8,8 +8,8 @@ import re
 from enum import StrEnum
 from typing import NamedTuple
 
-from curation.anchors import MAX_ANCHOR
 from curation.suitability import Kind, find_problems
+from curation.wording import MAX_ANCHOR
 
 LONG = 512
 """Characters from which on an anchor is suspicious: encoders read about as many word pieces."""

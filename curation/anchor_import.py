@@ -3,7 +3,6 @@
 An import is kept as a finished run: which file (by its hash), which column, what was left out.
 """
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -12,7 +11,8 @@ from sqlalchemy import func, select
 from sqlalchemy.exc import IntegrityError
 from sqlmodel import Session, col
 
-from curation.anchor_preview import MAX_GENRE, Fate, Preview, Row, count_wordings
+from curation.anchor_facts import checked_genre, checked_language
+from curation.anchor_preview import Fate, Preview, Row, count_wordings
 from curation.gc_pause import collector_paused
 from curation.original_import import Imported, add_originals
 from curation.original_texts import Original, Originals
@@ -24,8 +24,7 @@ from db.models import Anchor, AnchorRevision, Run, RunState, Source
 
 RUN_KIND = "import"
 
-MAX_SOURCE, MAX_LICENCE, MAX_LANGUAGE = 200, 200, 35
-_LANGUAGE = re.compile(r"[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*")
+MAX_SOURCE, MAX_LICENCE = 200, 200
 
 _OVERTAKEN = (
     "Other anchors were added while these were looked at, and nothing was changed; "
@@ -53,7 +52,7 @@ class About:
     language: str = "en"
 
     def __post_init__(self) -> None:
-        for name, limit in (("source", MAX_SOURCE), ("licence", MAX_LICENCE), ("genre", MAX_GENRE)):
+        for name, limit in (("source", MAX_SOURCE), ("licence", MAX_LICENCE)):
             value = canonical(getattr(self, name) or "")
             if len(value) > limit:
                 raise HedgerowError(
@@ -66,11 +65,8 @@ class About:
             raise HedgerowError(
                 "Expected the name of a source, found none; say where they are from."
             )
-        if not _LANGUAGE.fullmatch(self.language) or len(self.language) > MAX_LANGUAGE:
-            raise HedgerowError(
-                f"Expected a language such as 'en' or 'en-GB', found '{self.language[:40]}'; "
-                "give its tag."
-            )
+        object.__setattr__(self, "genre", checked_genre(self.genre))
+        object.__setattr__(self, "language", checked_language(self.language))
 
 
 class Beside(NamedTuple):

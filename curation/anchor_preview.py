@@ -15,16 +15,15 @@ from sqlalchemy import func, select
 from sqlmodel import Session, col
 
 from curation.anchor_checks import Finding, Reason, suspicions
+from curation.anchor_facts import MAX_GENRE
 from curation.anchor_sample import length_band, stratified_sample
 from curation.anchor_table import Table, quoted
-from curation.anchors import MAX_ANCHOR
 from curation.gc_pause import collector_paused
 from curation.language import is_english
 from curation.text import canonical, canonical_uid, near_key, words_of
+from curation.wording import MAX_ANCHOR
 from db.errors import HedgerowError
 from db.models import Anchor, AnchorRevision
-
-MAX_GENRE = 80
 
 _FETCHED_AT_ONCE = 5_000
 _TOLD = 60

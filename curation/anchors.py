@@ -1,21 +1,21 @@
 """What becomes of an anchor: corrected, retired, restored."""
 
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from sqlalchemy import delete, func, select, update
+from sqlalchemy import ColumnElement, delete, func, select, update
 from sqlmodel import Session, col
 
+from curation.anchor_checks import Finding, suspicions
 from curation.decisions import StatusChange, chunks, forget_kept, refresh_status
 from curation.diagnostics import measure_variants
-from curation.text import anchor_uid, canonical
+from curation.language import is_english
+from curation.text import anchor_uid, words_of
 from curation.types import types_in_use
-from curation.wording import current_wording
+from curation.wording import checked_wording, current_wording
 from db.columns import now
 from db.errors import HedgerowError
 from db.models import Anchor, AnchorRevision, Reviewer, Status, Variant, VariantCosine
-
-MAX_ANCHOR = 2000
-"""Longest wording of an anchor, in characters."""
 
 _DECIDED = (Status.ACCEPTED, Status.REJECTED, Status.CONFLICT)
 
@@ -32,6 +32,14 @@ class Correction(NamedTuple):
     revision: int
     second_looks: int
     changes: tuple[StatusChange, ...]
+
+
+class SuspiciousWording(HedgerowError):
+    """A wording that speaks against itself as an anchor's: ``findings`` say why."""
+
+    def __init__(self, findings: Sequence[Finding]) -> None:
+        super().__init__(" ".join(finding.sentence for finding in findings))
+        self.findings = tuple(findings)
 
 
 def get_anchor(session: Session, uid: str) -> Anchor:
@@ -57,7 +65,13 @@ def count_second_looks(session: Session, anchor_id: int) -> int:
 
 
 def correct_anchor(
-    session: Session, anchor_id: int, text: str, *, reviewer_id: int, expected_revision: int
+    session: Session,
+    anchor_id: int,
+    text: str,
+    *,
+    reviewer_id: int,
+    expected_revision: int,
+    insist: bool = False,
 ) -> Correction:
     """Give the anchor a better wording; what had been decided on its variants is open again.
 
@@ -67,13 +81,15 @@ def correct_anchor(
 
     Args:
         expected_revision: the number of the wording that the reviewer saw.
+        insist: take a wording that an import would leave out as suspicious.
 
     Raises:
+        SuspiciousWording: it is negated, a single word or the like, and nobody insists on it.
         HedgerowError: nothing would change, the wording is empty, too long, not plain text or
             another anchor's, or somebody has corrected it meanwhile. Nothing is changed then.
     """
     anchor = _lock(session, anchor_id)
-    clean = _checked(text)
+    clean = checked_wording(text)
     if anchor.revision != expected_revision:
         raise HedgerowError(_corrected_meanwhile(session, anchor))
     current = session.get_one(AnchorRevision, (anchor_id, anchor.revision))
@@ -81,6 +97,9 @@ def correct_anchor(
         raise HedgerowError("The wording is unchanged; change it, or leave the anchor as it is.")
     text_uid = anchor_uid(clean)
     _refuse_anothers(session, anchor_id, text_uid)
+    found = suspicions(clean, words_of(clean), english=is_english(anchor.language))
+    if found and not insist:
+        raise SuspiciousWording(found)
     anchor.revision += 1
     session.add(
         AnchorRevision(
@@ -100,16 +119,6 @@ def correct_anchor(
 def _lock(session: Session, anchor_id: int) -> Anchor:
     """The anchor, which nobody else changes before this transaction ends."""
     return session.get_one(Anchor, anchor_id, populate_existing=True, with_for_update=True)
-
-
-def _checked(text: str) -> str:
-    clean = canonical(text)
-    if not clean or len(clean) > MAX_ANCHOR:
-        raise HedgerowError(
-            f"Expected a wording of 1 to {MAX_ANCHOR} characters, found {len(clean)}; "
-            f"{'shorten it' if clean else 'write one, or retire the anchor'}."
-        )
-    return clean
 
 
 def _corrected_meanwhile(session: Session, anchor: Anchor) -> str:
@@ -167,12 +176,7 @@ def retire_anchor(session: Session, anchor_id: int) -> bool:
 
     Decisions stay, and earlier releases are as they were.
     """
-    anchor = _lock(session, anchor_id)
-    if anchor.retired_at is not None:
-        return False
-    anchor.retired_at = now()
-    _set_retired(session, anchor_id, True)
-    return True
+    return bool(retire_anchors(session, [anchor_id]))
 
 
 def restore_anchor(session: Session, anchor_id: int) -> bool:
@@ -180,18 +184,42 @@ def restore_anchor(session: Session, anchor_id: int) -> bool:
 
     Variants of a type that is itself retired come back with that.
     """
-    anchor = _lock(session, anchor_id)
-    if anchor.retired_at is None:
-        return False
-    anchor.retired_at = None
-    _set_retired(session, anchor_id, False)
-    return True
+    return bool(restore_anchors(session, [anchor_id]))
 
 
-def _set_retired(session: Session, anchor_id: int, retired: bool) -> None:
-    session.flush()
-    which = col(Variant.anchor_id) == anchor_id
-    if not retired:
-        which &= col(Variant.type_id).in_(types_in_use(session))
-    session.connection().execute(update(Variant).where(which).values(retired=retired))
+def retire_anchors(session: Session, anchor_ids: Iterable[int]) -> list[int]:
+    """As ``retire_anchor`` for several, all or none; the ids of those that were in use."""
+    return _set_retired(session, anchor_ids, retired=True)
+
+
+def restore_anchors(session: Session, anchor_ids: Iterable[int]) -> list[int]:
+    """As ``restore_anchor`` for several, all or none; the ids of those that were retired."""
+    return _set_retired(session, anchor_ids, retired=False)
+
+
+def _set_retired(session: Session, anchor_ids: Iterable[int], *, retired: bool) -> list[int]:
+    changed: list[int] = []
+    types = types_in_use(session)
+    for ids in chunks(anchor_ids):
+        since = col(Anchor.retired_at)
+        to_change = since.is_(None) if retired else since.is_not(None)
+        # In the order of their ids, as everybody locks them.
+        query = select(col(Anchor.id)).where(col(Anchor.id).in_(ids), to_change)
+        found = session.execute(query.order_by(col(Anchor.id)).with_for_update()).scalars()
+        some = [key or 0 for key in found]
+        session.flush()
+        session.connection().execute(
+            update(Anchor)
+            .where(col(Anchor.id).in_(some))
+            .values(retired_at=now() if retired else None)
+        )
+        which: ColumnElement[bool] = col(Variant.anchor_id).in_(some)
+        if not retired:
+            which &= col(Variant.type_id).in_(types)
+        session.connection().execute(update(Variant).where(which).values(retired=retired))
+        changed += some
+    for row in list(session.identity_map.values()):
+        if isinstance(row, Anchor):
+            session.expire(row, ["retired_at"])
     forget_kept(session)
+    return changed

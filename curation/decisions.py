@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, TypeVar
 from sqlalchemy import ColumnElement, insert, or_, select, update
 from sqlmodel import Session, col
 
-from curation.status import Standing, Vote, standing_of
+from curation.status import Standing, Vote, standing_of, status_of
 from db.engine import batched, know_new_rows
 from db.models import Decision, Reviewer, ReviewerKind, Status, Variant, Verdict
 
@@ -155,6 +155,15 @@ def compute_standing(
         )
         for variant_id, _, since_version in rows
     }
+
+
+def status_ever(session: Session, variant_ids: Sequence[int]) -> dict[int, Status]:
+    """What all decisions add up to, also those before the anchor's latest correction.
+
+    For at most ``CHUNK`` variants.
+    """
+    votes = _votes(session, col(Decision.variant_id).in_(variant_ids))
+    return {variant_id: status_of(votes.get(variant_id, ())) for variant_id in variant_ids}
 
 
 def _births(session: Session, children: Sequence[int]) -> dict[int, list[Vote]]:

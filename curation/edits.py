@@ -131,11 +131,36 @@ def edit(
     if done_before(session, card.action_id):
         return Outcome(recorded=False)
     original = shown_variant(session, card, keep_wording=True)
-    others = overtaken(session, card, original)
     planned = plan_edit(session, original, text=text, type_id=type_id, cue=cue)
+    return carry_out(
+        session, card, original, planned, reviewer_id=reviewer_id, asked=cue, reason=reason,
+        note=note,
+    )  # fmt: skip
+
+
+def carry_out(
+    session: Session,
+    card: Shown,
+    original: Variant,
+    planned: Edit,
+    *,
+    reviewer_id: int,
+    asked: str | None = None,
+    reason: str = "",
+    note: str = "",
+) -> Outcome:
+    """Store what ``plan_edit`` found; several edits with one action id are undone together.
+
+    Args:
+        asked: the cue that was named, if one was.
+
+    Raises:
+        HedgerowError: nothing would change.
+    """
+    others = overtaken(session, card, original)
     known = planned.known
     if known is original:
-        _check_news(card, original, planned, asked=cue)
+        _check_news(card, original, planned, asked=asked)
         child = original
         rows = [
             decision_on(card, original, reviewer_id=reviewer_id, verdict=Verdict.ACCEPT, note=note)

@@ -6,9 +6,10 @@ from typing import NamedTuple
 import streamlit as st
 
 from curation.anchor_search import FoundAnchor
-from curation.anchors import MAX_ANCHOR, correct_anchor, count_second_looks
+from curation.anchors import correct_anchor, count_second_looks
 from curation.cue_corrections import MAX_CUE
 from curation.edits import MAX_TEXT
+from curation.wording import MAX_ANCHOR
 from curation.writing import write_variant
 from db.engine import reading, writing
 from db.errors import HedgerowError

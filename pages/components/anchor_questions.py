@@ -2,9 +2,10 @@
 
 import streamlit as st
 
+from curation.anchor_facts import MAX_GENRE, MAX_LANGUAGE
 from curation.anchor_files import PASTED
-from curation.anchor_import import MAX_LANGUAGE, MAX_LICENCE, MAX_SOURCE, About
-from curation.anchor_preview import MAX_GENRE, Fate, Preview, Row
+from curation.anchor_import import MAX_LICENCE, MAX_SOURCE, About
+from curation.anchor_preview import Fate, Preview, Row
 from curation.anchor_table import Table
 from curation.original_texts import FAULTS, Originals, guess_columns
 from curation.original_types import CONTRADICTION, ENTAILMENT

@@ -7,14 +7,17 @@ from sqlalchemy import Engine, func, select
 from sqlmodel import Session, col
 
 from curation import review
+from curation.anchor_facts import set_facts
 from curation.anchor_search import anchor_history
 from curation.anchors import (
-    MAX_ANCHOR,
+    SuspiciousWording,
     correct_anchor,
     count_second_looks,
     get_anchor,
     restore_anchor,
+    restore_anchors,
     retire_anchor,
+    retire_anchors,
 )
 from curation.bulk import apply_rule, find_matches, parse_rule
 from curation.decisions import compute_standing
@@ -26,6 +29,7 @@ from curation.queue import card, next_variant
 from curation.release import create_release
 from curation.review import Shown, shown
 from curation.status import Standing
+from curation.wording import MAX_ANCHOR
 from db.engine import reading, writing
 from db.errors import HedgerowError
 from db.models import (
@@ -69,6 +73,59 @@ def standings(session: Session) -> dict[str, tuple[Status, bool]]:
 def variant(session: Session, type_id: str = "verbal") -> Variant:
     query = select(Variant).where(col(Variant.type_id) == type_id).order_by(col(Variant.id))
     return session.execute(query).scalars().first() or pytest.fail("no such variant")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("The bridge isn't safe.", "already negated"),
+        ("The bridge is hardly safe.", "nearly negated"),
+        ("Bridge.", "a single word"),
+        ("Is the bridge safe?", "a question"),
+        ("Cross the bridge.", "a command"),
+        ("Die Brücke ist sicher.", "not look like English"),
+        ("The bridge is safe. It is new.", "several sentences"),
+    ],
+)
+def test_a_suspicious_wording_is_taken_only_on_insistence(
+    engine: Engine, ada: int, text: str, said: str
+) -> None:
+    with pytest.raises(SuspiciousWording, match=said), writing(engine) as session:
+        correct(session, ada, text)
+    with writing(engine) as session:
+        assert session.get_one(Anchor, 1).revision == 1
+        done = correct_anchor(
+            session, 1, text, reviewer_id=ada, expected_revision=1, insist=True
+        )  # fmt: skip
+        assert done.revision == 2
+
+
+def test_an_anchor_of_another_language_is_not_checked_for_english(engine: Engine, ada: int) -> None:
+    with writing(engine) as session:
+        set_facts(session, [1], language="de")
+        assert correct(session, ada, "Die Brücke ist sicher.") == 4
+
+
+@pytest.mark.parametrize("character", ["\u202e", "\u202d", "\u2066", "\u2069", "\x1b", "\x00"])
+def test_direction_and_control_characters_are_always_refused(
+    engine: Engine, ada: int, character: str
+) -> None:
+    text = f"The {character}new bridge is safe."
+    with pytest.raises(HedgerowError, match="plain text"), writing(engine) as session:
+        correct_anchor(session, 1, text, reviewer_id=ada, expected_revision=1, insist=True)
+
+
+def test_several_anchors_are_retired_and_restored_together(engine: Engine, ada: int) -> None:
+    with writing(engine) as session:
+        add_anchor(session, "The road is safe.")
+        retire_anchor(session, 2)
+        assert retire_anchors(session, [2, 1]) == [1]
+        assert session.get_one(Anchor, 1).retired_at is not None
+        assert variant(session).retired
+        assert restore_anchors(session, [1]) == [1]
+        assert session.get_one(Anchor, 1).retired_at is None
+        assert session.get_one(Anchor, 2).retired_at is not None
+        assert not variant(session).retired
 
 
 def test_decided_variants_of_a_corrected_anchor_come_back(engine: Engine, ada: int) -> None:
