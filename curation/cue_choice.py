@@ -111,17 +111,18 @@ def _found(entry: VariantType, *, anchor: str, text: str) -> str:
 
 
 def _added_words(anchor: str, text: str) -> str:
-    """What a text adds to its anchor in one short stretch; '' where it adds more, or nothing."""
+    """The first stretch of words that a text adds to its anchor; '' for none, or a long one."""
     analysis = analyse(text)
-    added = [
-        number
-        for number, origin in enumerate(align(analyse(anchor), analysis))
-        if origin is None and analysis.words[number][-1].isalnum()
+    origins = align(analyse(anchor), analysis)
+    is_new = [
+        origin is None and analysis.words[number][-1].isalnum()
+        for number, origin in enumerate(origins)
     ]
-    if not 0 < len(added) <= MAX_PROPOSED or added[-1] - added[0] != len(added) - 1:
+    first = is_new.index(True) if True in is_new else len(is_new)
+    end = is_new.index(False, first) if False in is_new[first:] else len(is_new)
+    if not 0 < end - first <= MAX_PROPOSED:
         return ""
-    first, last = analysis.tokens[added[0]], analysis.tokens[added[-1]]
-    return text[first.start : last.end].lower()
+    return text[analysis.tokens[first].start : analysis.tokens[end - 1].end].lower()
 
 
 def filed_by_cue(hedge: Hedge) -> str:

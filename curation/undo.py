@@ -28,6 +28,7 @@ class Done(StrEnum):
 
     ACCEPT = "accept"
     REJECT = "reject"
+    SETTLE = "settlement"
     EDIT = "edit"
     RETYPE = "retype"
     CUE = "cue correction"
@@ -144,6 +145,8 @@ def retract_action(session: Session, action_id: str, *, reviewer_id: int) -> Und
 def _done(session: Session, first: Decision) -> Done:
     """What the action was whose first decision this is."""
     variant = session.get_one(Variant, first.variant_id)
+    if first.adjudicates:
+        return Done.SETTLE
     if first.verdict == Verdict.EDIT:
         child = session.get_one(Variant, first.child_id)
         return Done.RETYPE if child.text == variant.text else Done.EDIT

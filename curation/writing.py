@@ -21,11 +21,11 @@ from db.errors import HedgerowError
 from db.models import Anchor, Decision, Status, Variant, Verdict
 
 _WHAT_TO_DO = {
-    Status.PENDING: "it is pending, accept it on its card",
+    Status.PENDING: "it is pending; accept it on its card",
     Status.ACCEPTED: "it is accepted",
-    Status.REJECTED: "it was rejected, open its card to change that",
-    Status.CONFLICT: "reviewers disagree about it, open its card to settle that",
-    Status.SUPERSEDED: "an edit has replaced it, open its card to accept it after all",
+    Status.REJECTED: "it was rejected; open its card to change that",
+    Status.CONFLICT: "reviewers disagree about it; open its card to settle that",
+    Status.SUPERSEDED: "an edit has replaced it; open its card to accept it after all",
 }
 
 

@@ -8,12 +8,14 @@ import streamlit as st
 from curation.anchor_search import FoundAnchor
 from curation.anchors import correct_anchor, count_second_looks
 from curation.cue_corrections import MAX_CUE
+from curation.draft_checks import check_own
 from curation.edits import MAX_TEXT
 from curation.wording import MAX_ANCHOR
 from curation.writing import write_variant
 from db.engine import reading, writing
 from db.errors import HedgerowError
-from pages.components import background, errors, markup, project
+from pages.components import background, drafts, errors, markup, project
+from pages.components.label import plain
 from pages.components.review_guide import guide
 
 _DONE = "anchor-done"
@@ -100,45 +102,53 @@ def _variants(number: int) -> str:
 
 
 def write(anchor: FoundAnchor, reviewer_id: int) -> None:
-    """Ask for a further variant, beside the guideline of its type."""
+    """Ask for a further variant, beside the guideline of its type; what the checks flag, once."""
     form_id = f"{anchor.uid}-{st.session_state.get('anchor-forms', 0)}"
     action_id = st.session_state.setdefault(f"anchor-action-{form_id}", str(uuid.uuid4()))
+    asked: set[str] = st.session_state.setdefault(f"anchor-asked-{form_id}", set())
     types = {entry.id: entry for entry in project.types()}
     left, right = st.columns([3, 2])
-    with left:
+    with left, st.container(key=f"type-here-write-{anchor.uid}"):
         type_id = st.selectbox(
             "Type", list(types), format_func=lambda key: types[key].label, key=f"type-{form_id}"
         )
-        with (
-            st.container(key=f"type-here-write-{anchor.uid}"),
-            st.form(f"write-{form_id}", border=False),
-        ):
-            text = st.text_area(
-                "A variant of your own", anchor.text, max_chars=MAX_TEXT, key=f"text-{form_id}"
+        text = st.text_area(
+            "A variant of your own", anchor.text, max_chars=MAX_TEXT, key=f"text-{form_id}"
+        )
+        cue = (
+            st.text_input(
+                "Hedge cue", max_chars=MAX_CUE, key=f"cue-{form_id}",
+                placeholder="The word or phrase that hedges",
             )
-            cue = (
-                st.text_input(
-                    "Hedge cue", max_chars=MAX_CUE, key=f"cue-{form_id}",
-                    placeholder="The word or phrase that hedges",
-                )
-                if types[type_id].needs_cue
-                else None
-            )  # fmt: skip
-            save = st.form_submit_button("Add it, as accepted", type="primary")
+            if types[type_id].needs_cue
+            else None
+        )  # fmt: skip
+        seen = drafts.Look()
+        if text != anchor.text:
+            seen = drafts.look(
+                project.engine(),
+                lambda session: check_own(session, anchor.id, type_id=type_id, text=text, cue=cue),
+            )
+        save = st.button("Add it, as accepted", key=f"save-{form_id}", type="primary")
+        new = {concern.kind for concern in seen.concerns} - asked
+        if save:
+            asked |= new
+        drafts.show(seen, asked, key=form_id, said=seen.refusal if save else "")
     with right:
         markup.show(guide(types[type_id]))
-    if not save:
+    if not save or new:
         return
     try:
         with writing(project.engine()) as session:
-            variant_id = write_variant(
+            written = write_variant(
                 session, anchor_id=anchor.id, type_id=type_id, text=text, cue=cue,
                 reviewer_id=reviewer_id, action_id=action_id,
-            ).variant.id  # fmt: skip
+            )  # fmt: skip
+            variant_id = written.variant.id
     except HedgerowError as error:
         with left:
             errors.show(str(error), key="anchor-write")
         return
     background.ensure("diagnose")
     said = "Added and accepted, by you. Z in Review takes that back; the variant stays, undecided."
-    finish(anchor.uid, said, variant_id)
+    finish(anchor.uid, f"{said} {plain(written.remark)}".strip(), variant_id)

@@ -259,12 +259,17 @@ if (!window.hedgerowKeys) {
     }
     if (first || lost) box.setSelectionRange(box.value.length, box.value.length);
   };
-  // What J asked for comes into sight, where the window ends above it.
+  // What J asked for comes into sight where the window ends above it, and so do an open editor and
+  // what the checks say in it.
+  const intoSight = (node) => {
+    if (!node || node.dataset.seen) return;
+    node.dataset.seen = "yes";
+    setTimeout(() => node.scrollIntoView({ block: "nearest" }), 100);
+  };
   const show = () => {
-    const opinions = document.querySelector(".st-key-opinions");
-    if (!opinions || opinions.dataset.seen) return;
-    opinions.dataset.seen = "yes";
-    setTimeout(() => opinions.scrollIntoView({ block: "nearest" }), 100);
+    intoSight(document.querySelector(".st-key-opinions"));
+    intoSight(typingPanel()); // with its buttons
+    intoSight(document.querySelector(".hg-checks"));
   };
   // A cue that is asked for gets the cursor, once.
   const askForCue = () => {

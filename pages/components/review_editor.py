@@ -140,7 +140,7 @@ def _written(state: ReviewState, cue_begins: str) -> _Written:
 
 
 def _buttons(state: ReviewState, label: str, seen: Look, save: Callable[[], None]) -> None:
-    anyway = " anyway" if state.asked and seen.concerns else ""
+    anyway = " anyway" if not seen.refusal and state.asked & seen.kinds else ""
     with st.container(horizontal=True):
         st.button(
             f"{label}{anyway} (Ctrl+Enter)", key=f"save-{state.form_id}", type="primary",

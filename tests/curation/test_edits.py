@@ -227,8 +227,9 @@ def test_an_edit_keeps_the_cue_that_its_text_still_uses(engine: Engine, ada: int
     ("text", "why", "proposed"),
     [
         ("Perhaps the bridge is safe.", "found none", "perhaps"),
+        ("Reportedly, the bridge is quite safe.", "found none", "reportedly"),
         ("The bridge might possibly be safe.", "several hedge cues ('might', 'possibly')", "might"),
-        ("Gossip has it, and so it goes, that the bridge is safe.", "found none", ""),
+        ("Gossip has it all over town that the bridge is safe.", "found none", ""),
     ],
 )
 def test_an_edit_without_one_known_cue_asks_for_it_and_changes_nothing(
@@ -239,7 +240,7 @@ def test_an_edit_without_one_known_cue_asks_for_it_and_changes_nothing(
     assert wanted.value.proposed == proposed
     with writing(engine) as session:
         assert session.execute(select(func.count()).select_from(Decision)).scalar() == 0
-        assert edited(session, ada, "phrase", text=text, cue="so it goes").cue == "so it goes"
+        assert edited(session, ada, "phrase", text=text, cue="over the town").cue == "over the town"
 
 
 def test_the_number_of_words_in_the_cue_decides_between_word_and_phrase(

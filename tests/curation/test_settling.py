@@ -138,3 +138,11 @@ def test_a_selection_shows_a_variant_in_conflict(engine: Engine, conflict: int) 
         assert awaiting_a_person(session, [conflict]) == {conflict}
         review.accept(session, settling(session, conflict), reviewer_id=person(session))
         assert awaiting_a_person(session, [conflict]) == set()
+
+
+def test_an_undo_says_that_it_took_a_settlement_back(engine: Engine, conflict: int) -> None:
+    with writing(engine) as session:
+        ada = person(session)
+        review.accept(session, settling(session, conflict), reviewer_id=ada)
+        assert str(review.undo(session, reviewer_id=ada)) == "Took back: settlement."
+    assert status(engine, conflict) == Status.CONFLICT

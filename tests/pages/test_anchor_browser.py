@@ -13,6 +13,7 @@ from curation.anchors import correct_anchor, get_anchor
 from curation.text import anchor_uid
 from db.engine import reading, writing
 from db.models import Status, Variant
+from pages.components.drafts import NOT_SAVED
 from tests.factories import ANCHOR, add_anchor, add_family, person
 from tests.pages.conftest import OpenPage, unsafe_texts
 
@@ -170,6 +171,19 @@ def test_a_variant_is_written_beside_its_guideline_and_measured(
     with reading(two_anchors) as session:
         own = session.execute(select(Variant).where(col(Variant.cue) == "one hears")).scalar_one()
         assert (own.status, own.provider) == (Status.ACCEPTED, "person")
+
+
+def test_what_the_checks_flag_in_an_own_variant_is_asked_about_once(
+    two_anchors: Engine, open_page: OpenPage, started: list[int]
+) -> None:
+    app = picked(open_page, doing="Write a variant")
+    area = next(a for a in app.text_area if a.label == "A variant of your own")
+    app = area.set_value("The bridge is unsafe, they say.").run()
+    assert "No new verbal negator" in "".join(html.value for html in app.get("html"))
+    app = press(app, "Add it, as accepted")
+    assert NOT_SAVED in "".join(html.value for html in app.get("html")) and not app.success
+    app = press(app, "Add it, as accepted")
+    assert app.success[0].value.startswith("Added and accepted")
 
 
 def test_nobody_changes_an_anchor_without_a_name(unnamed: Engine, open_page: OpenPage) -> None:
