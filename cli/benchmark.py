@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from pydantic import ValidationError
 from sqlalchemy import Engine
 from sqlmodel import Session
 
 from cli.home import open_home, reviewer_id
+from cli.options import as_cap, as_option
 from cli.runs import carry_out_run
 from cli.tables import table_of
 from cli.terminal import LARGEST_NUMBER, AsJson, DryRun, ReleaseNumber, show
@@ -20,8 +20,8 @@ from curation.compared import told
 from curation.generation.addresses import require_key
 from curation.generation.prices import price_under, spent_by
 from curation.generation.request import Budget
-from curation.generation.run import checked
 from curation.release import get_release
+from curation.validation import checked
 from db.engine import reading, writing
 from db.errors import HedgerowError
 from db.files import resolved
@@ -102,7 +102,7 @@ def run_benchmark(
     asked = _model(model, architecture, base_url, max_tokens)
     with reading(engine) as session:
         asked = _priced(session, asked, budget)
-    caps = checked(Budget, {"money": budget, "calls": max_calls})
+    caps = checked(Budget, {"money": budget, "calls": max_calls}, called=as_cap)
     with _named(settings, name, data, dry_run=dry_run) as kept:
         request = _request(settings, name, asked, kept, release, split)
         request = request.model_copy(update={"budget": caps})
@@ -136,15 +136,10 @@ def run_benchmark(
 
 
 def _model(name: str, architecture: str, base_url: str, max_tokens: int) -> ModelChoice:
-    try:
-        return ModelChoice(
-            name=name, architecture=architecture, base_url=base_url, max_tokens=max_tokens
-        )
-    except ValidationError as error:
-        problem = str(error.errors()[0]["msg"]).removeprefix("Value error, ")
-        raise HedgerowError(
-            f"The model cannot be used: {problem}; see 'hedgerow benchmark --help'."
-        ) from error
+    values = {
+        "name": name, "architecture": architecture, "base_url": base_url, "max_tokens": max_tokens,
+    }  # fmt: skip
+    return checked(ModelChoice, values, called=as_option)
 
 
 def _priced(session: Session, model: ModelChoice, budget: float | None) -> ModelChoice:

@@ -7,6 +7,7 @@ import typer
 from sqlmodel import Session
 
 from cli.home import open_home, reviewer_id
+from cli.options import as_option
 from cli.prompts import find_version
 from cli.run_facts import sentences
 from cli.runs import carry_out_run
@@ -116,9 +117,9 @@ def generate(
         seed_prompts(session)
         price = price_under(session, model, budget if provider == "openai" else None)
         is_priced = price_of(session, model) is not None
-        request = _chosen(
-            session, checked_request(values | {"price": price}), source, prompts or []
-        )
+        values["price"] = price
+        request = checked_request(values, called=as_option)
+        request = _chosen(session, request, source, prompts or [])
         if provider == "openai" and not dry_run:
             require_key(request.base_url, settings)
     if dry_run:

@@ -7,6 +7,7 @@ from rich.table import Table
 from sqlmodel import Session
 
 from cli.home import open_home, reviewer_id
+from cli.options import as_option
 from cli.prompts import find_version
 from cli.review import review_app
 from cli.runs import carry_out_run
@@ -20,10 +21,10 @@ from curation.generation.judge_request import JudgeRequest
 from curation.generation.prices import dollars, price_under, spent_by
 from curation.generation.prompts import JUDGE, seed_prompts
 from curation.generation.request import MAX_CONCURRENCY
-from curation.generation.run import checked
 from curation.opinion_agreement import Agreement, agreement, together
 from curation.opinions import judges
 from curation.types import known_type, list_types
+from curation.validation import checked
 from db.engine import reading, writing
 from db.models import Status
 from db.settings import Settings
@@ -108,7 +109,7 @@ def _asked_by(session: Session, settings: Settings) -> int | None:
 
 
 def _request(session: Session, **values: Any) -> JudgeRequest:
-    request = checked(JudgeRequest, values)
+    request = checked(JudgeRequest, values, called=as_option)
     price = price_under(session, request.model, request.budget.money)
     return request.model_copy(update={"price": price})
 

@@ -15,6 +15,7 @@ from rich.table import Table
 from rich.text import Text
 from typer.core import TyperGroup
 
+from cli.faults import fault
 from db.errors import HedgerowError, NothingToDo, RunEnded
 
 LARGEST_NUMBER = 2**31 - 1
@@ -91,11 +92,13 @@ def _errors_said(ctx: Any) -> Iterator[None]:
         _fail("Interrupted.", INTERRUPTED)
     except (typer.Exit, typer.Abort):
         raise
-    except Exception as error:  # wrong usage, which Typer says; or a fault of ours
-        in_words = getattr(error, "format_message", None)
-        sentence = in_words() if in_words else f"{type(error).__name__}: {error}"
+    except Exception as error:
+        if in_words := getattr(error, "format_message", None):  # wrong usage, which Typer says
+            show_json({"error": in_words()}, as_json)
+            raise
+        sentence = fault(error)
         show_json({"error": sentence}, as_json)
-        raise
+        _fail(sentence)
 
 
 def _fail(sentence: str, code: int = 1) -> NoReturn:

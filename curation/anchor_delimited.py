@@ -100,8 +100,14 @@ def _rows(
     )
     begin, rows, lines = 1, [], []
     try:
-        while not any(header := next(reader)):
+        for header in reader:
+            if any(header):
+                break
             begin = reader.line_num + 1
+        else:
+            raise HedgerowError(
+                f"Expected a header and rows in {name}, found an empty file; choose another one."
+            )
         header_line, begin = begin, reader.line_num + 1
         for row in reader:
             if len(row) == len(header):

@@ -36,7 +36,7 @@ _BY_POSTGRESQL_CLASS = {
     "25": "unwritable",
     "23": "contradicted",
 }
-_BY_POSTGRESQL_CODE = {"42501": "forbidden", "42P01": "foreign", "42703": "foreign"}
+_BY_POSTGRESQL_CODE = {"42501": "forbidden", "42P01": "incomplete", "42703": "incomplete"}
 
 _SENTENCES = {
     "busy": "The database was busy for {seconds} seconds; nothing was changed, please retry.",
@@ -57,8 +57,8 @@ _SENTENCES = {
     "HEDGEROW_DATABASE_URL.",
     "forbidden": "The database {where} forbids this ({reason}); ask its administrator for the "
     "rights.",
-    "foreign": "The database {where} lacks a table or column of Hedgerow's ({reason}); run "
-    "'hedgerow init', or name another database.",
+    "incomplete": "The database {where} lacks a table or column of Hedgerow's ({reason}); stop "
+    "Hedgerow and put a backup in its place, or name another database.",
 }
 _OTHER = "The database {where} does not answer as expected: {reason}."
 
@@ -91,7 +91,7 @@ def _kind(error: DBAPIError) -> str | None:
     if name == "SQLITE_CONSTRAINT_TRIGGER":  # rows that are never changed
         return None
     if name == "SQLITE_ERROR" and str(error.orig).startswith("no such"):
-        return "foreign"
+        return "incomplete"
     if name is not None:
         return next((kind for key, kind in _BY_SQLITE_NAME.items() if name.startswith(key)), "")
     code = getattr(error.orig, "sqlstate", None)

@@ -325,6 +325,10 @@ def claim(engine: Engine, run_id: int, *, host: str, pid: int) -> Run:
         )  # fmt: skip
         run = get_run(session, run_id)
         if not getattr(taken, "rowcount", 0):
-            state = "finished" if run.state == RunState.DONE else f"being worked on by {run.host}"
-            raise HedgerowError(f"Run {run_id} is already {state} (process {run.pid}).")
+            if run.state == RunState.DONE:
+                raise HedgerowError(f"Run {run_id} has finished already.")
+            raise HedgerowError(
+                f"Run {run_id} is being worked on already, by process {run.pid} on {run.host}; "
+                "wait for it, or cancel it first."
+            )
         return run

@@ -40,6 +40,11 @@ def parse_recipe(text: str, *, name: str = "the recipe") -> Recipe:
         values = yaml.load(text, Loader=_OnceEach)
     except _Repeated as error:
         raise HedgerowError(f"{_first_up(name)} {error}; leave one of them out.") from None
+    except _Alias as error:
+        raise HedgerowError(
+            f"{_first_up(name)} has the alias {str(error)[:80]!r}; expected plain values, so write "
+            "the value itself there."
+        ) from None
     # A number or date that Python refuses is a ValueError; brackets may be nested without end.
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         mark = getattr(error, "problem_mark", None)
@@ -61,8 +66,17 @@ class _Repeated(Exception):
         super().__init__(f"has the key {key.value[:80]!r} twice, on line {key.start_mark.line + 1}")
 
 
+class _Alias(Exception):
+    """A value that stands for another one; a few that stand for each other make a million."""
+
+
 class _OnceEach(yaml.SafeLoader):
-    """YAML of plain values, in which no key stands twice: nobody knows which one is meant."""
+    """YAML of plain values, without aliases, in which no key is repeated."""
+
+    def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
+        if self.check_event(yaml.AliasEvent):
+            raise _Alias(f"*{self.peek_event().anchor}")
+        return super().compose_node(parent, index)
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         seen = set()

@@ -126,6 +126,12 @@ class ModelRequest(BaseModel):
         parts = urlsplit(value)  # raises ValueError where it is none
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise ValueError("expected an address such as http://127.0.0.1:8000/v1")
+        try:
+            port = parts.port
+        except ValueError:
+            port = 0
+        if port == 0:
+            raise ValueError("expected a port from 1 to 65535 after the host")
         if parts.username or parts.password or parts.query or parts.fragment:
             raise ValueError("leave user name, password and query out; a key is given as the key")
         return value

@@ -1,9 +1,9 @@
 """Generation as a run: asked for on a page or the command line, carried out by its own process."""
 
 import asyncio
-from typing import Any, TypeVar
+from collections.abc import Callable, Mapping
+from typing import Any
 
-from pydantic import BaseModel, ValidationError
 from sqlmodel import Session
 
 from curation import diagnostics
@@ -22,38 +22,27 @@ from curation.generation.rules.carry_out import PROVIDER, carry_out_rules, check
 from curation.generation.worker import Worker
 from curation.taxonomy import Role
 from curation.types import list_types
+from curation.validation import Place, checked, in_words
 from db.engine import reading, writing
-from db.errors import HedgerowError, RunPaused
+from db.errors import RunPaused
 from db.execution import RunContext
 from db.models import CallState, Run
 from db.runs import create_run
 from db.settings import Settings
 
-Request = TypeVar("Request", bound=BaseModel)
 
-
-def checked_request(values: dict[str, Any]) -> GenerationRequest:
+def checked_request(
+    values: Mapping[str, Any], *, called: Callable[[Place], str] = in_words
+) -> GenerationRequest:
     """A request made of these values.
 
-    Raises:
-        HedgerowError: one of them is not usable.
-    """
-    return checked(GenerationRequest, values)
-
-
-def checked(kind: type[Request], values: dict[str, Any]) -> Request:
-    """A request of this kind, made of these values.
+    Args:
+        called: as in `checked`.
 
     Raises:
         HedgerowError: one of them is not usable.
     """
-    try:
-        return kind(**values)
-    except ValidationError as error:
-        first = error.errors()[0]
-        name = ".".join(str(part) for part in first["loc"]) or "The request"
-        said = first["msg"].removeprefix("Value error, ")
-        raise HedgerowError(f"{name} is not usable: {said}.") from error
+    return checked(GenerationRequest, values, called=called)
 
 
 def request_generation(

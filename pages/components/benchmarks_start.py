@@ -6,7 +6,7 @@ from typing import Any
 import streamlit as st
 
 from curation.generation.request import Budget
-from curation.generation.run import checked
+from curation.validation import checked
 from db.engine import reading, writing
 from db.errors import HedgerowError
 from db.models import Run, RunState

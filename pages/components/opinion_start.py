@@ -12,9 +12,9 @@ from curation.generation.judge_request import KIND, JudgeRequest, JudgeSelection
 from curation.generation.prices import dollars, spent_by
 from curation.generation.prompts import JUDGE, prompt_versions
 from curation.generation.request import MAX_CONCURRENCY
-from curation.generation.run import checked
 from curation.opinion_agreement import verdict_counts
 from curation.opinions import judges
+from curation.validation import checked
 from db.engine import reading, writing
 from db.errors import HedgerowError
 from db.models import Run, Status, Verdict

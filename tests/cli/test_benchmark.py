@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 
 import pytest
@@ -96,7 +97,15 @@ def test_a_suite_never_takes_the_place_of_a_file(home: Path, tmp_path: Path) -> 
     ("arguments", "sentence"),
     [
         (["glue", "--architecture", "random"], "Expected a benchmark, found 'glue'"),
-        (["nevir"], "The model cannot be used: name the model;"),
+        (["nevir"], "The request is not usable: name the model."),
+        (
+            ["nevir", "--model", "x", "--architecture", "chat", "--base-url", "http://h:99999"],
+            "--base-url is not usable: expected a port from 1 to 65535",
+        ),
+        (
+            ["nevir", "--model", "x", "--architecture", "chat", "--max-tokens", "0"],
+            "--max-tokens is not usable: it should be greater than",
+        ),
         (["nevir", "--model", "x", "--architecture", "lstm"], "there are the architectures"),
         (["semantoneg", "--architecture", "random"], "SemAntoNeg is not on the model hub"),
         (["mteb:quick", "--architecture", "tf-idf"], "a model that embeds texts"),
@@ -109,6 +118,39 @@ def test_a_suite_never_takes_the_place_of_a_file(home: Path, tmp_path: Path) -> 
 )
 def test_what_cannot_be_measured(arguments: list[str], sentence: str) -> None:
     assert sentence in complaint("benchmark", *arguments)
+
+
+@pytest.mark.parametrize("content", ["", "\ufeff", "\n \n", "a,b\n", "a,b\n1,2\n"])
+@pytest.mark.parametrize("name", ["nevir", "cannot", "m3", "semantoneg"])
+@pytest.mark.parametrize("ending", ["csv", "jsonl"])
+def test_a_file_without_items_or_with_wrong_columns_is_one_sentence(
+    name: str, content: str, ending: str, tmp_path: Path
+) -> None:
+    path = tmp_path / f"data.{ending}"
+    path.write_text(content, encoding="utf-8")
+    told = complaint("benchmark", name, "--architecture", "random", "--data", str(path))
+    assert told.startswith("Expected ") and f"data.{ending}" in told
+    told = complaint("benchmarks", "suite", str(tmp_path / "out"), "--forms", str(path))
+    assert told.startswith("Expected ") and f"data.{ending}" in told
+    assert ask("status")["runs"] == [] and not (tmp_path / "out").exists()
+
+
+def test_without_a_network_a_benchmark_of_the_hub_fails_at_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The hub's client asked six times, for half a minute."""
+    from huggingface_hub import constants
+
+    ask("init", "--empty")
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
+    for name in ("ENDPOINT", "HUGGINGFACE_CO_URL_TEMPLATE"):
+        value = getattr(constants, name).replace(constants.ENDPOINT, "http://127.0.0.1:9")
+        monkeypatch.setattr(constants, name, value)
+    begun = time.monotonic()
+    told = complaint("benchmark", "nevir", "--architecture", "random")
+    assert "connect to the network, or name a file on this machine" in told
+    assert time.monotonic() - begun < 10
+    assert constants.HF_HUB_OFFLINE is False
 
 
 def test_a_wrong_file_is_named_and_no_run_is_stored(tmp_path: Path) -> None:

@@ -88,6 +88,25 @@ def test_the_process_says_errors_by_exit_code_without_a_traceback() -> None:
     assert result.stderr.count("\n") == 1
 
 
+def test_a_fault_of_the_program_is_one_sentence_that_names_its_traceback(
+    opened_home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object) -> None:
+        raise ExceptionGroup("two things", [KeyError("first"), KeyError("second")])
+
+    monkeypatch.setattr("cli.project.open_home", broken)
+    sentence = complaint("status")
+    found = re.fullmatch(
+        r"Hedgerow itself failed \(ExceptionGroup: two things .*\); please report it with the "
+        r"traceback in (.*)\.",
+        sentence,
+    )
+    assert found is not None
+    assert "in broken" in Path(found[1]).read_text("utf-8")
+    Path(found[1]).unlink()
+    assert ended("status")[1]["error"].startswith("Hedgerow itself failed")
+
+
 def made_up(names: tuple[str, ...]) -> list[str]:
     """The command with a value for all that it requires, most of which leads nowhere."""
     group: Any = typer.main.get_command(cli.app)

@@ -112,7 +112,7 @@ def test_what_is_unknown_is_said_in_a_sentence(home: Path) -> None:
     asked = ["review", "judge", "--model", "fake"]
     assert "variant type" in complaint(*asked, "--types", "verb")
     assert "from 1 to 1" in complaint(*asked, "--prompt", "7")
-    assert "selection.status is not usable" in complaint(*asked, "--status", "odd")
+    assert "--status is not usable: it should be 'pending'" in complaint(*asked, "--status", "odd")
 
 
 def test_a_cap_in_money_needs_a_price(serve_chat: Serve) -> None:

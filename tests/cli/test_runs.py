@@ -23,7 +23,7 @@ def test_a_stored_run_is_carried_out_by_its_number(loaded_home: Path) -> None:
     assert (answer["run"], answer["release"]) == (run.id, 1)
     assert (loaded_home / "hedgerow_data" / answer["zip"]).is_file()
     assert stored_run(engine, run.id or 0).state == RunState.DONE
-    assert "already finished" in complaint("run", str(run.id))
+    assert "has finished already." in complaint("run", str(run.id))
 
 
 def test_an_unknown_run_or_kind_is_named() -> None:

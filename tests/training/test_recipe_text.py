@@ -1,5 +1,6 @@
 """Recipes as YAML text and in files: read back the same, refused in one sentence."""
 
+import time
 from pathlib import Path
 
 import pytest
@@ -17,7 +18,7 @@ WRONG = [
     ("epochs: yes", "epochs expected a number"),
     ("epoch: 1", "nearest one is 'epochs'"),
     ("without_types: [[a]]", "without_types should be a valid string"),
-    ("base_encoder: &a [*a]", "base_encoder should be a valid string"),
+    ("base_encoder: &a [*a]", "has the alias"),
     ("epochs: !!python/object/apply:os.getcwd []", "not YAML"),
     ("epochs: 2026-99-99", "not YAML"),
     ("epochs: " + 5000 * "9", "not YAML"),
@@ -35,6 +36,17 @@ def test_a_text_that_is_no_recipe_is_refused(tmp_path: Path, content: str, sente
         with pytest.raises(HedgerowError, match=sentence) as caught:
             read()
         assert "\n" not in str(caught.value) and len(str(caught.value)) < 300
+
+
+def test_aliases_that_would_make_a_million_values_are_refused_at_once() -> None:
+    names = "abcdefghi"
+    lines = ["a: &a [x, x, x, x, x, x, x, x, x]"]
+    for name, before in zip(names[1:], names, strict=False):
+        lines.append(f"{name}: &{name} [{', '.join([f'*{before}'] * 9)}]")
+    begun = time.monotonic()
+    with pytest.raises(HedgerowError, match=r"has the alias '\*a'; expected plain values"):
+        parse_recipe("\n".join(lines))
+    assert time.monotonic() - begun < 2
 
 
 def test_what_is_too_long_to_be_a_recipe_is_refused(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from db.errors import HedgerowError, RunCancelled
 from training.benchmarks.metrics import POINTS
+from training.hub_access import asked_once
 
 if TYPE_CHECKING:
     from mteb.abstasks.abstask import AbsTask
@@ -201,9 +202,10 @@ def run_tasks(
 
 def _result(mteb: Any, model: Any, task: AbsTask) -> Any:
     try:
-        found = mteb.evaluate(
-            model, task, cache=None, co2_tracker=False, show_progress_bar=False,
-        )  # fmt: skip
+        with asked_once():
+            found = mteb.evaluate(
+                model, task, cache=None, co2_tracker=False, show_progress_bar=False,
+            )  # fmt: skip
     except (HedgerowError, RunCancelled):
         raise
     except Exception as error:  # data sets, the hub and a model can fail in any way

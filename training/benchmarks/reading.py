@@ -11,6 +11,7 @@ from curation.anchor_delimited import read_csv, read_tsv
 from curation.strict_json import JsonError, read_json
 from db.errors import HedgerowError
 from db.files import expanded, read_text
+from training.hub_access import asked_once
 
 HUB = "hf:"
 """Before owner/name/file of a data set on the model hub."""
@@ -107,6 +108,8 @@ def records(source: Path | str, *, expects: str) -> Iterator[Record]:
     path = local(source)
     name = repr(path.name[:_TOLD])
     text = decoded(path)
+    if not text.strip("\ufeff \t\r\n"):
+        raise nothing_in(source, expects=expects)
     if path.suffix.lower() in (".tsv", ".tab", ".csv"):
         yield from _tabular(text, path, name, expects)
         return
@@ -198,7 +201,8 @@ def local(source: Path | str) -> Path:
     if not (owner and name and file):
         raise HedgerowError(f"Expected {HUB}owner/name/file, found {str(source)!r}.")
     try:
-        return Path(hf_hub_download(f"{owner}/{name}", file, repo_type="dataset"))
+        with asked_once():
+            return Path(hf_hub_download(f"{owner}/{name}", file, repo_type="dataset"))
     except Exception as error:  # the hub's client and its HTTP library raise a dozen kinds
         raise HedgerowError(
             f"Could not get {file!r} of the data set '{owner}/{name}' from the model hub "
@@ -228,5 +232,12 @@ def at_least_one(items: list[Item], source: Path | str, *, expects: str) -> list
         HedgerowError: there are none.
     """
     if not items:
-        raise HedgerowError(f"Expected {expects}, found nothing in {Path(source).name!r}.")
+        raise nothing_in(source, expects=expects)
     return items
+
+
+def nothing_in(source: Path | str, *, expects: str) -> HedgerowError:
+    """What to raise where a file is empty."""
+    return HedgerowError(
+        f"Expected {expects}, found nothing in {Path(source).name!r}; choose another file."
+    )

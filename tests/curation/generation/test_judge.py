@@ -11,9 +11,9 @@ from curation.anchors import correct_anchor, retire_anchor
 from curation.generation import judge
 from curation.generation.judge_calls import estimate_judging
 from curation.generation.judge_request import JudgeRequest
-from curation.generation.run import checked
 from curation.opinions import judges, opinions_of
 from curation.review import edit, shown
+from curation.validation import checked
 from db.engine import reading, writing
 from db.errors import HedgerowError
 from db.execution import execute

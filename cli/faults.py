@@ -1,0 +1,22 @@
+"""What a command says of a fault in the program itself."""
+
+import tempfile
+import traceback
+
+
+def fault(error: Exception) -> str:
+    """One sentence; the traceback is kept in a file of its own, for a report."""
+    reason = str(error).strip().partition("\n")[0]
+    what = f"{type(error).__name__}{f': {reason}' if reason else ''}"
+    return f"Hedgerow itself failed ({what}); {_kept(error)}."
+
+
+def _kept(error: Exception) -> str:
+    try:
+        with tempfile.NamedTemporaryFile(
+            "w", prefix="hedgerow-fault-", suffix=".log", delete=False, encoding="utf-8"
+        ) as file:
+            file.writelines(traceback.format_exception(error))
+        return f"please report it with the traceback in {file.name}"
+    except (OSError, UnicodeError) as unwritten:
+        return f"please report it (its traceback could not be kept: {unwritten})"

@@ -1,0 +1,66 @@
+"""What pydantic refuses, as one sentence with the names that people know."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from db.errors import HedgerowError
+
+Place = tuple[int | str, ...]
+"""Where in a request a value is: names of fields, and numbers in lists."""
+
+Request = TypeVar("Request", bound=BaseModel)
+
+_IN_WORDS = {
+    "base_url": "server's address",
+    "budget.money": "cap in money",
+    "budget.calls": "cap in calls",
+    "max_tokens": "limit of tokens",
+    "roles": "kind of variant",
+    "selection.which": "choice of anchors",
+    "selection.run": "earlier run",
+    "selection.limit": "number of anchors",
+    "name": "model",
+}
+
+
+def in_words(place: Place) -> str:
+    """What a value is called on a page."""
+    name = field_of(place)
+    return "The " + _IN_WORDS.get(name, name.rpartition(".")[2].replace("_", " "))
+
+
+def field_of(place: Place) -> str:
+    """The field, such as 'budget.money'; of a list, the list."""
+    return ".".join(part for part in place if isinstance(part, str))
+
+
+def checked(
+    kind: type[Request], values: Mapping[str, Any], *, called: Callable[[Place], str] = in_words
+) -> Request:
+    """A request of this kind, made of these values.
+
+    Args:
+        called: what the person who gave a value calls it.
+
+    Raises:
+        HedgerowError: one of them is not usable.
+    """
+    try:
+        return kind(**values)
+    except ValidationError as error:
+        raise HedgerowError(_sentence(error, called)) from error
+
+
+def _sentence(error: ValidationError, called: Callable[[Place], str]) -> str:
+    first = error.errors(include_url=False)[0]
+    if isinstance(inner := first.get("ctx", {}).get("error"), ValidationError):
+        return _sentence(inner, called)  # of a request that is made within another
+    said = first["msg"].removeprefix("Value error, ")
+    said = f"it{said.removeprefix('Input')}" if said.startswith("Input ") else said
+    name = called(first["loc"]) if first["loc"] else "The request"
+    found = f", found {first['input']!r:.80}" if first["loc"] else ""
+    return f"{name} is not usable: {said}{found}."

@@ -1,0 +1,21 @@
+"""What a damaged database is said to be."""
+
+import pytest
+from sqlalchemy import Engine, text
+from sqlmodel import select
+
+from db.engine import reading
+from db.errors import HedgerowError
+from db.models import Note
+
+
+def test_a_table_that_is_gone_calls_for_a_backup(engine: Engine) -> None:
+    """'hedgerow init' would upgrade nothing, and mend nothing."""
+    cascade = " CASCADE" if engine.name == "postgresql" else ""
+    with engine.execution_options(writes=True).begin() as connection:
+        connection.execute(text(f"DROP TABLE note{cascade}"))
+    with pytest.raises(HedgerowError) as told, reading(engine) as session:
+        session.execute(select(Note)).all()
+    sentence = str(told.value)
+    assert "lacks a table or column of Hedgerow's" in sentence and "note" in sentence
+    assert "put a backup in its place" in sentence and "hedgerow init" not in sentence
