@@ -18,12 +18,15 @@ from curation.anchor_import import (
 )
 from curation.anchor_preview import Preview, Row, count_wordings, preview
 from curation.anchor_table import Format, Table
+from curation.generation.request import Which
 from curation.language import is_english
 from curation.original_texts import Originals, newest_variant, read_originals
 from db.engine import reading, writing
 from db.errors import HedgerowError
 from pages.components import anchor_questions, anchor_rows, background, errors, project
 from pages.components.amounts import amount
+from pages.components.generate_choice import SOURCE, WHICH
+from pages.components.generate_results import SECTION, SETUP
 
 FORMATS = {
     Format.CSV: "CSV",
@@ -259,13 +262,27 @@ def _done() -> None:
         st.write(
             "The variants are being measured, and those to be reviewed are in the queue."
             if texts else
-            "They have no variants yet. Under **Browse** you can look at them, correct them and "
-            "write variants by hand; a variant then goes to the review."
+            "They have no variants yet. A language model or rules can write them; under **Browse** "
+            "you can also write some by hand."
         )  # fmt: skip
         with st.container(horizontal=True):
-            st.button("Browse them", key="anchors-browse", type="primary", on_click=_browse,
+            generate = added.added and st.button(
+                "Generate variants", key="anchors-generate", type="primary",
+                icon=":material/edit_note:",
+            )  # fmt: skip
+            review = texts and st.button(
+                "Review variants", key="anchors-review", icon=":material/rate_review:",
+                type="secondary" if added.added else "primary",
+            )  # fmt: skip
+            st.button("Browse them", key="anchors-browse", on_click=_browse,
                       args=(added.source, "In use" if texts else "Without variants"))  # fmt: skip
             st.button("Add more", key="anchors-more", on_click=_leave)
+    if generate:
+        st.session_state[WHICH] = Which.SLOTS if texts else Which.WITHOUT
+        st.session_state[SOURCE] = added.source
+        st.switch_page("pages/generate.py", query_params={SECTION: SETUP})
+    if review:
+        st.switch_page("pages/review.py")
 
 
 def _browse(source: str, show: str) -> None:

@@ -14,14 +14,14 @@ from curation.anchor_search import (
 )
 from db.engine import reading
 from db.models import Split
-from pages.components import anchor_detail, project
+from pages.components import anchor_bulk, anchor_detail, project
 from pages.components.amounts import amount
 
 PAGE = 100
 """Anchors listed at a time."""
 
 PICKED = "anchor"
-"""The address names the picked anchor's uid by this key."""
+"""The address names the uids of the ticked anchors by this key, with commas between them."""
 
 _SHOW = ("In use", "Without variants", "Retired")
 _PAGE_KEY = "anchors-page"
@@ -43,12 +43,32 @@ def browser(reviewer_id: int | None) -> None:
         if found.total and not found.anchors:  # the last page's last one was retired
             number = st.session_state[_PAGE_KEY] = _pages(found)
             found = find_anchors(session, wanted, limit=PAGE, offset=(number - 1) * PAGE)
-    _list(found, wanted, number)
-    uid = st.query_params.get(PICKED, "")
-    if uid:
-        anchor_detail.draw(uid, reviewer_id)
+    picked = _picked(found)
+    _list(found, wanted, number, picked)
+    anchor_bulk.told()
+    if len(picked) > 1:
+        anchor_bulk.draw([anchor for anchor in found.anchors if anchor.uid in picked], reviewer_id)
+    elif picked:
+        anchor_detail.draw(picked[0], reviewer_id)
     elif found.anchors:
-        st.caption("Pick an anchor by the box before it to see its variants and to correct it.")
+        st.caption(
+            "Tick an anchor to see its variants and to correct it, or several to retire or "
+            "describe them together."
+        )
+
+
+def _picked(found: AnchorPage) -> list[str]:
+    """The uids in the address. Of several, those that the list shows: nobody changes unseen ones.
+
+    One alone is shown wherever it is, so that links to it work.
+    """
+    uids = [uid for uid in st.query_params.get(PICKED, "").split(",") if uid]
+    if len(uids) < 2:
+        return uids
+    listed = {anchor.uid for anchor in found.anchors}
+    shown = [uid for uid in uids if uid in listed]
+    _keep(shown)
+    return shown
 
 
 def _filters() -> AnchorFilter:
@@ -77,7 +97,7 @@ def _filters() -> AnchorFilter:
     )
 
 
-def _list(found: AnchorPage, wanted: AnchorFilter, number: int) -> None:
+def _list(found: AnchorPage, wanted: AnchorFilter, number: int, picked: Sequence[str]) -> None:
     if not found.total:
         is_empty = wanted == AnchorFilter()
         st.text(
@@ -92,14 +112,15 @@ def _list(found: AnchorPage, wanted: AnchorFilter, number: int) -> None:
         st.text(_range(found, number))
         if pages > 1:
             st.pagination(pages, key=_PAGE_KEY)
-    # A key of its own for every list: a row that was picked in another one is not picked in this.
-    key = f"anchors-{abs(hash((wanted, number)))}"
+    # Streamlit keeps ticks by row. A key of its own for every list of anchors, also for the same
+    # list with one anchor less, makes them follow the anchors in the address instead.
     uids = [anchor.uid for anchor in found.anchors]
-    picked = [at for at, uid in enumerate(uids) if uid == st.query_params.get(PICKED)]
+    key = f"anchors-{abs(hash((wanted, number, *uids)))}"
+    rows = [at for at, uid in enumerate(uids) if uid in picked]
     st.dataframe(
-        _rows(found.anchors), hide_index=True, key=key, selection_mode="single-row",
+        _rows(found.anchors), hide_index=True, key=key, selection_mode="multi-row",
         on_select=lambda: _pick(key, uids),
-        selection_default={"selection": {"rows": picked, "columns": [], "cells": []}},
+        selection_default={"selection": {"rows": rows, "columns": [], "cells": []}},
         column_config={
             "Anchor": st.column_config.TextColumn(width="large"),
             "Variants": st.column_config.NumberColumn(width="small"),
@@ -135,9 +156,12 @@ def _rows(anchors: Sequence[FoundAnchor]) -> list[dict[str, object]]:
 
 
 def _pick(key: str, uids: Sequence[str]) -> None:
-    """Keep in the address which row was picked, or that none is."""
-    rows = st.session_state[key].selection.rows
-    if rows and rows[0] < len(uids):
-        st.query_params[PICKED] = uids[rows[0]]
+    """Keep in the address which rows are ticked."""
+    _keep([uids[row] for row in st.session_state[key].selection.rows if row < len(uids)])
+
+
+def _keep(uids: Sequence[str]) -> None:
+    if uids:
+        st.query_params[PICKED] = ",".join(uids)
     else:
         st.query_params.pop(PICKED, None)

@@ -11,12 +11,13 @@ from curation.project import THRESHOLD, get_setting
 from curation.queue import Card, card, family
 from db.engine import reading, writing
 from db.models import Status
-from pages.components import anchor_forms, markup, project, signin
+from pages.components import anchor_bulk, anchor_carry, anchor_forms, markup, project, signin
 from pages.components import card as cards
 from pages.components.clock import local
 from pages.components.review_selection import open_in_review
 
 _CORRECT, _WRITE = "Correct the wording", "Write a variant"
+_DESCRIBE = "Set genre and language"
 
 
 def draw(uid: str, reviewer_id: int | None) -> None:
@@ -32,6 +33,8 @@ def draw(uid: str, reviewer_id: int | None) -> None:
         _head(anchor)
         _told(anchor)
         _actions(anchor, reviewer_id)
+        if anchor.retired_at is None and anchor.revision > 1:
+            anchor_carry.draw(anchor, reviewer_id)
         _variants(anchor, variants)
         if len(wordings) > 1:
             _wordings(wordings)
@@ -73,7 +76,7 @@ def _actions(anchor: FoundAnchor, reviewer_id: int | None) -> None:
     key = anchor_forms.doing(anchor.uid)
     with st.container(horizontal=True, vertical_alignment="center", key="anchor-actions"):
         doing = st.segmented_control(
-            "Do", (_CORRECT, _WRITE), key=key, label_visibility="collapsed"
+            "Do", (_CORRECT, _WRITE, _DESCRIBE), key=key, label_visibility="collapsed"
         )
         retire = st.button("Retire", key="anchor-retire", icon=":material/inventory_2:")
     if (doing or retire) and reviewer_id is None:
@@ -86,6 +89,10 @@ def _actions(anchor: FoundAnchor, reviewer_id: int | None) -> None:
         anchor_forms.correct(anchor, reviewer_id or 0)
     elif doing == _WRITE:
         anchor_forms.write(anchor, reviewer_id or 0)
+    elif doing == _DESCRIBE:
+        said = anchor_bulk.facts_form([anchor.id], genre=anchor.genre, language=anchor.language)
+        if said:
+            anchor_forms.finish(anchor.uid, said)
 
 
 def _set_retired(anchor: FoundAnchor, reviewer_id: int | None, *, retired: bool) -> None:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import streamlit as st
 
 from curation.anchor_search import FoundAnchor
-from curation.anchors import correct_anchor, count_second_looks
+from curation.anchors import SuspiciousWording, correct_anchor, count_second_looks
 from curation.cue_corrections import MAX_CUE
 from curation.draft_checks import check_own
 from curation.edits import MAX_TEXT
@@ -27,6 +27,13 @@ class Done(NamedTuple):
     uid: str
     said: str
     variant_id: int | None = None
+
+
+class Doubted(NamedTuple):
+    """A wording that was asked about, and what speaks against it."""
+
+    text: str
+    why: str
 
 
 def doing(uid: str) -> str:
@@ -58,6 +65,7 @@ def correct(anchor: FoundAnchor, reviewer_id: int) -> None:
     seen = st.session_state.setdefault(f"anchor-seen-{form_id}", anchor.revision)
     with reading(project.engine()) as session:
         looks = count_second_looks(session, anchor.id)
+    doubted: Doubted | None = st.session_state.get(f"anchor-doubted-{form_id}")
     with (
         st.container(key=f"type-here-correct-{anchor.uid}"),
         st.form(f"correct-{form_id}", border=False),
@@ -66,14 +74,23 @@ def correct(anchor: FoundAnchor, reviewer_id: int) -> None:
             "Better wording", anchor.text, max_chars=MAX_ANCHOR, key=f"wording-{form_id}"
         )
         st.caption(_consequence(looks))
-        save = st.form_submit_button("Save the wording", type="primary")
-    if not save:
+        if doubted:
+            errors.show(f"{doubted.why} Nothing has been saved yet.", key="anchor-doubted")
+        with st.container(horizontal=True):
+            save = st.form_submit_button("Save the wording", type="primary")
+            insist = doubted is not None and st.form_submit_button("Save it anyway")
+    if not (save or insist):
         return
     try:
         with writing(project.engine()) as session:
             done = correct_anchor(
-                session, anchor.id, text, reviewer_id=reviewer_id, expected_revision=seen
-            )
+                session, anchor.id, text, reviewer_id=reviewer_id, expected_revision=seen,
+                insist=insist and doubted is not None and doubted.text == text,
+            )  # fmt: skip
+    except SuspiciousWording as suspicious:
+        # Asked in the form, so that what is typed meanwhile is asked about again, not lost.
+        st.session_state[f"anchor-doubted-{form_id}"] = Doubted(text, str(suspicious))
+        st.rerun()
     except HedgerowError as error:
         errors.show(str(error), key="anchor-correct")
         # Whoever saves once more has been told.

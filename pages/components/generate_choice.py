@@ -15,6 +15,7 @@ from db.runs import UNFINISHED, list_runs
 from pages.components import generate_types, generate_words, project
 
 WHICH, RUN, ROLES_KEY = "generate-which", "generate-run", "generate-roles"
+SOURCE = "generate-source"
 MAX_SEED = 2**31 - 1
 RUNS = 50
 """Earlier runs that can be chosen to retry what failed in them."""
@@ -55,7 +56,7 @@ def draw() -> Choice | None:
         persist_state="session",
     )  # fmt: skip
     source = row.selectbox(
-        "Source", list(sources), index=None, key="generate-source", placeholder="All",
+        "Source", list(sources), index=None, key=SOURCE, placeholder="All",
         persist_state="session",
     )  # fmt: skip
     limit = row.number_input(

@@ -11,6 +11,7 @@ from curation.anchor_files import read_pasted
 from curation.anchor_import import RUN_KIND, About, add_anchors
 from curation.anchor_preview import preview
 from curation.anchor_sample import lengths
+from curation.generation.request import Which
 from db.engine import reading, writing
 from db.models import Anchor, AnchorRevision, Reviewer, Run, Source, Status, Variant
 from pages.components import project
@@ -87,6 +88,26 @@ def test_a_file_is_shown_row_by_row_and_added_on_request(page: AppTest, app_engi
     assert app.session_state["part"] == "Browse"
     assert app.selectbox(key="source").value == "mine"
     assert "3 anchors." in texts(app)
+
+
+def test_added_anchors_lead_to_generate(page: AppTest) -> None:
+    app = upload(page, "text\nThe bridge is safe.\n")
+    app.button(key="anchors-add").click().run()
+    assert not any(button.key == "anchors-review" for button in app.button)
+    app.button(key="anchors-generate").click().run()
+    assert not app.exception
+    assert app.title[0].value == "Generate"
+    assert app.selectbox(key="generate-which").value is Which.WITHOUT
+    assert app.selectbox(key="generate-source").value == "mine"
+
+
+def test_anchors_added_with_variants_lead_to_review(page: AppTest, started: list[int]) -> None:
+    app = upload(page, "premise,entailment\nA dog runs on the beach.,An animal is outside.\n")
+    app.button(key="anchors-add").click().run()
+    assert any(button.key == "anchors-generate" for button in app.button)
+    app.button(key="anchors-review").click().run()
+    assert not app.exception
+    assert app.title[0].value == "Review"
 
 
 def test_hostile_texts_names_and_files_are_never_markdown(page: AppTest) -> None:
