@@ -38,11 +38,15 @@ class Concern(NamedTuple):
 
 
 class Draft(NamedTuple):
-    """What saving would store, and what the checks say of it."""
+    """What saving would store, and what the checks say of it.
+
+    ``remark`` is a sentence on what saving decides by itself; '' for nothing.
+    """
 
     entry: VariantType
     cue: str | None
     concerns: tuple[Concern, ...]
+    remark: str
 
 
 def check_edit(
@@ -72,8 +76,8 @@ def check_edit(
             " variant and puts it in the place of this one.",
             known.id,
         )
-        found = (twin, *found)
-    return Draft(planned.entry, planned.cue, found)
+        return Draft(planned.entry, planned.cue, (twin, *found), "")
+    return Draft(planned.entry, planned.cue, found, planned.remark)
 
 
 def check_own(
@@ -86,7 +90,8 @@ def check_own(
     """
     anchor = session.get_one(Anchor, anchor_id)
     own = plan_own(session, anchor, type_id=type_id, text=text, cue=cue)
-    return Draft(own.entry, own.cue, _concerns(session, anchor, own, leave_out=()))
+    found = _concerns(session, anchor, own, leave_out=())
+    return Draft(own.entry, own.cue, found, own.remark)
 
 
 def _concerns(

@@ -7,6 +7,7 @@ from sqlalchemy import select
 from sqlmodel import Session, col
 
 from curation.cue_choice import choose_cue, filed_by_cue
+from curation.cue_corrections import checked_cue
 from curation.decisions import store_decisions
 from curation.diagnostics import measure_variants
 from curation.edits import check_differs, checked_text, find_text, wording_of
@@ -77,10 +78,11 @@ def plan_own(
     hedge = choose_cue(
         entry, types, anchor=wording_of(session, anchor), text=clean, named=cue
     )  # fmt: skip
-    if hedge.entry.id == entry.id:
-        return Own(entry, clean, hedge.cue, "")
-    _check(session, anchor, hedge.entry.id, clean)
-    return Own(hedge.entry, clean, hedge.cue, filed_by_cue(hedge))
+    if hedge.entry.id != entry.id:
+        _check(session, anchor, hedge.entry.id, clean)
+        return Own(hedge.entry, clean, hedge.cue, filed_by_cue(hedge))
+    is_found = hedge.cue is not None and checked_cue(cue) is None
+    return Own(entry, clean, hedge.cue, f"Its cue is '{hedge.cue}'." if is_found else "")
 
 
 def write_variant(

@@ -15,6 +15,7 @@ from db.engine import reading
 from db.errors import HedgerowError
 from pages.components import markup
 from pages.components.diff import join
+from pages.components.label import plain
 
 CUE = "cue"
 """The kind of question that asks for the hedge cue."""
@@ -31,12 +32,14 @@ class Look:
         refusal: why it would be refused; '' where it would not.
         there: the variant that is in the way, if one is.
         proposed: what the field for the cue can begin with; None where no cue is asked for.
+        remark: what saving decides by itself, in a sentence.
     """
 
     concerns: tuple[Concern, ...] = ()
     refusal: str = ""
     there: int | None = None
     proposed: str | None = None
+    remark: str = ""
 
     @property
     def kinds(self) -> frozenset[str]:
@@ -49,7 +52,8 @@ def look(engine: Engine, check: Callable[[Session], Draft]) -> Look:
     """Check a text; nothing is stored."""
     try:
         with reading(engine) as session:
-            return Look(check(session).concerns)
+            draft = check(session)
+            return Look(draft.concerns, remark=draft.remark)
     except CueWanted as wanted:
         return Look(refusal=str(wanted), proposed=wanted.proposed)
     except AlreadyThere as there:
@@ -79,15 +83,20 @@ def show(
     is_asked = not seen.refusal and bool(seen.kinds.intersection(asked))
     if is_asked:
         sentences.insert(0, NOT_SAVED)
-    if sentences:
-        markup.show(
-            Markup('<div class="hg-checks{}" role="status">{}</div>').format(
-                " hg-asked" if is_asked else "",
-                join(Markup("<div>{}</div>").format(sentence) for sentence in sentences),
+    if not sentences and not seen.remark:
+        return
+    with st.container(key=f"checks-{key}"):
+        if seen.remark:
+            st.caption(plain(seen.remark))
+        if sentences:
+            markup.show(
+                Markup('<div class="hg-checks{}" role="status">{}</div>').format(
+                    " hg-asked" if is_asked else "",
+                    join(Markup("<div>{}</div>").format(sentence) for sentence in sentences),
+                )
             )
-        )
-    others = [seen.there, *(concern.variant_id for concern in seen.concerns)]
-    if open_card is not None:
+        others = [seen.there, *(concern.variant_id for concern in seen.concerns)]
         for number in dict.fromkeys(other for other in others if other is not None):
-            st.button("Show that card", key=f"that-{number}-{key}", type="tertiary",
-                      on_click=open_card, args=(number,))  # fmt: skip
+            if open_card is not None:
+                st.button("Show that card", key=f"that-{number}-{key}", type="tertiary",
+                          on_click=open_card, args=(number,))  # fmt: skip

@@ -269,7 +269,7 @@ if (!window.hedgerowKeys) {
   const show = () => {
     intoSight(document.querySelector(".st-key-opinions"));
     intoSight(typingPanel()); // with its buttons
-    intoSight(document.querySelector(".hg-checks"));
+    intoSight(document.querySelector('[class*="st-key-checks-"]'));
   };
   // A cue that is asked for gets the cursor, once.
   const askForCue = () => {

@@ -5,6 +5,7 @@ the writer pauses. Ctrl+Enter saves from every field.
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import NamedTuple
 
 import streamlit as st
@@ -62,7 +63,7 @@ def _look_at_edit(state: ReviewState, focus: Card, shown: Shown) -> Look:
             session, shown.variant_id, text=now.text, type_id=now.type_id, cue=now.cue
         ),
     )
-    return Look(refusal=seen.refusal, proposed=seen.proposed) if shown.blind else seen
+    return replace(seen, concerns=()) if shown.blind else seen
 
 
 def _save_edit(state: ReviewState, focus: Card, shown: Shown) -> None:

@@ -3,9 +3,7 @@
 import time
 import uuid
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from datetime import datetime
-from typing import NamedTuple
+from dataclasses import dataclass
 
 from sqlmodel import Session
 
@@ -15,7 +13,7 @@ from curation.draft_checks import check_edit
 from curation.history import history
 from curation.notes import add_note
 from curation.opinions import GivenOpinion
-from curation.review import Outcome, Shown, Undone
+from curation.review import Outcome, Shown
 from curation.taxonomy import VariantType, applicable_reason, reject_reason
 from curation.writing import write_variant
 from db.columns import now
@@ -24,7 +22,8 @@ from db.errors import HedgerowError
 from db.models import Status, Variant
 from pages.components import review_words
 from pages.components.drafts import CUE, Look, look
-from pages.components.review_place import Panel, Place
+from pages.components.review_place import Panel
+from pages.components.review_undo import Skip, Undoing
 
 MIN_SHOWN_SECONDS = 0.2
 """A key counts only if its card has been there this long: nobody has read it before.
@@ -33,24 +32,13 @@ Since it was drawn here; keys.js holds to the same for the time since it appeare
 """
 
 
-class Skip(NamedTuple):
-    """A card that was left undecided, and when."""
-
-    variant_id: int
-    at: datetime
-
-
-_TYPING = (Panel.EDIT, Panel.REJECT, Panel.NOTE, Panel.WRITE)
-
-
 @dataclass
-class ReviewState(Place):
+class ReviewState(Undoing):
     """A reviewer's place, and what the keys do there.
 
     Attributes:
         reason: the reject reason chosen for a rejection with a note.
         form_id: made anew whenever a panel opens; what it writes is written once.
-        skips: in the order of time; one taken into a selection since then is no longer skipped.
         retype_page: which of the types T offers, nine a page; any number, taken modulo the pages.
         asked: the kinds of concern that saving has asked about since the editor opened.
         proposed: a cue for the editor's field to be given when it is drawn next.
@@ -59,16 +47,10 @@ class ReviewState(Place):
 
     reason: str = "other"
     form_id: str = ""
-    skips: list[Skip] = field(default_factory=list)
     retype_page: int = 0
     asked: frozenset[str] = frozenset()
     proposed: str = ""
     retyping_to: str = ""
-
-    @property
-    def typing(self) -> bool:
-        """Whether an editor is open, so that keys are text; a late key may still come in."""
-        return self.panel in _TYPING
 
     @property
     def choosing(self) -> bool:
@@ -227,56 +209,6 @@ class ReviewState(Place):
         self.skips.append(Skip(shown.variant_id, now()))
         self._move_on(shown)
         self.say("Skipped; it stays as it was. Z takes it back.")
-
-    # -- taking back -------------------------------------------------------------------
-
-    def undo(self) -> None:
-        """Z: take back the last thing this reviewer did, however long ago, and show its card.
-
-        What is stored may come from another window or an earlier day; skips are this window's.
-        """
-        if self.typing:
-            return
-        skip = next((s for s in reversed(self.skips) if s.variant_id in self.skipped), None)
-        after = skip and skip.at
-        undone = self._take_back(
-            lambda session: review.undo(session, reviewer_id=self.reviewer_id, after=after)
-        )
-        if undone or self.warn:
-            return
-        if skip is None:
-            self.say("There is nothing left to take back.")
-            return
-        self.skips.remove(skip)
-        self.skipped.discard(skip.variant_id)
-        self.pin(skip.variant_id)
-        self.say("Took back: skip.")
-
-    def take_back(self, action_id: str) -> None:
-        """Take back one of the last decisions, not the latest alone, and show its card."""
-        self._take_back(
-            lambda session: review.retract_action(session, action_id, reviewer_id=self.reviewer_id)
-        )
-
-    def _take_back(self, do: Callable[[Session], Undone | None]) -> bool:
-        """Whether anything was taken back; what went wrong is said."""
-        self.warn = False
-        try:
-            with writing(self.engine) as session:
-                undone = do(session)
-                if undone is not None and self.selection is not None:
-                    self.selection.reopened(session, undone.changes)
-        except HedgerowError as error:
-            self.say(str(error), warn=True)
-            return False
-        if undone is None:
-            return False
-        self.pace.undid(undone.action_id)
-        self._count(undone.changes)
-        self.pin(undone.variant_id)
-        self.skipped.discard(undone.variant_id)
-        self.say(str(undone))
-        return True
 
     # -- writing -----------------------------------------------------------------------
 

@@ -153,6 +153,7 @@ def test_an_edit_without_its_cue_stores_the_one_in_the_text(family: Engine) -> N
     page.press("e-")
     assert page.field("text_input", "Hedge cue").value == "not entirely sure"
     page.write("It's not at all clear if the bridge is safe.")
+    assert any("not at all clear" in caption.value for caption in page.app.caption)
     page.press("save-")
     assert stored(family) == [
         ("phrase", "It's not at all clear if the bridge is safe.", "not at all clear")
