@@ -35,6 +35,7 @@ COMMANDS = {
     "types": "cli.types:types_app",
     "prompts": "cli.prompts:prompts_app",
     "review": "cli.judge:review_app",
+    "reviewers": "cli.reviewers:reviewers_app",
     "release": "cli.release:release_app",
     "settings": "cli.settings:settings_app",
 }

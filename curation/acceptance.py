@@ -25,6 +25,7 @@ from sqlalchemy import ColumnElement, Select, and_, func, or_, select
 from sqlalchemy.orm import aliased
 from sqlmodel import Session, col
 
+from curation.reviewers import same_person
 from db.models import Anchor, Decision, Reviewer, ReviewerKind, Status, Variant, Verdict
 
 
@@ -138,7 +139,7 @@ def _standing_reject() -> ColumnElement[bool]:
         select(later.id)  # type: ignore[call-overload]
         .where(
             col(later.variant_id) == col(Decision.variant_id),
-            col(later.reviewer_id) == col(Decision.reviewer_id),
+            col(later.reviewer_id).in_(same_person()),
             col(later.id) > col(Decision.id),
             col(later.verdict) != Verdict.RETRACT,
             ~later_taken_back,

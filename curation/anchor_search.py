@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import ColumnElement, Select, func, select
 from sqlmodel import Session, col
 
+from curation.reviewers import shown_name
 from curation.search import Kind, matches
 from curation.wording import current_wording
 from db.models import Anchor, AnchorRevision, Reviewer, Source, Split, Status, Variant
@@ -131,7 +132,7 @@ def anchor_history(session: Session, anchor_id: int) -> list[Wording]:
     """All wordings of an anchor, the first one first."""
     query = (
         select(
-            col(AnchorRevision.revision), col(AnchorRevision.text), col(Reviewer.name),
+            col(AnchorRevision.revision), col(AnchorRevision.text), shown_name(),
             col(AnchorRevision.created_at),
         )
         .outerjoin(Reviewer, col(Reviewer.id) == col(AnchorRevision.author_id))

@@ -10,6 +10,7 @@ from curation.anchor_checks import Finding, suspicions
 from curation.decisions import StatusChange, chunks, forget_kept, refresh_status
 from curation.diagnostics import measure_variants
 from curation.language import is_english
+from curation.reviewers import shown_name
 from curation.text import anchor_uid, words_of
 from curation.types import types_in_use
 from curation.wording import checked_wording, current_wording
@@ -123,7 +124,8 @@ def _lock(session: Session, anchor_id: int) -> Anchor:
 
 def _corrected_meanwhile(session: Session, anchor: Anchor) -> str:
     author = session.execute(
-        select(col(Reviewer.name))
+        select(shown_name())
+        .select_from(Reviewer)
         .join(AnchorRevision, col(AnchorRevision.author_id) == col(Reviewer.id))
         .where(
             col(AnchorRevision.anchor_id) == anchor.id,

@@ -2,11 +2,13 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, NamedTuple, TypeVar
 
 from sqlalchemy import ColumnElement, insert, or_, select, update
 from sqlmodel import Session, col
 
+from curation.reviewers import whose
 from curation.status import Standing, Vote, standing_of, status_of
 from db.engine import batched, know_new_rows
 from db.models import Decision, Reviewer, ReviewerKind, Status, Variant, Verdict
@@ -132,20 +134,28 @@ def forget_kept(session: Session) -> None:
 
 
 def compute_standing(
-    session: Session, variant_ids: Sequence[int], *, switched: Mapping[int, bool] | None = None
+    session: Session,
+    variant_ids: Sequence[int],
+    *,
+    switched: Mapping[int, bool] | None = None,
+    merged: Mapping[int, int] | None = None,
 ) -> dict[int, Standing]:
     """What the stored decisions add up to, for at most ``CHUNK`` variants.
 
     Args:
         switched: reviewer id → whether that model's verdicts count, where it is to be another
             thing than what is stored.
+        merged: reviewer id → whose verdicts theirs are to be, beyond what is stored.
     """
     rows = session.execute(
         select(col(Variant.id), col(Variant.parent_id), col(Variant.since_version)).where(
             col(Variant.id).in_(variant_ids)
         )
     ).all()
-    own = _votes(session, col(Decision.variant_id).in_(variant_ids), switched=switched)
+    own = _votes(
+        session, col(Decision.variant_id).in_(variant_ids), switched=switched or {},
+        merged=merged or {},
+    )  # fmt: skip
     births = _births(session, [variant_id for variant_id, parent_id, _ in rows if parent_id])
     return {
         variant_id: standing_of(
@@ -184,11 +194,15 @@ def _births(session: Session, children: Sequence[int]) -> dict[int, list[Vote]]:
 
 
 def _votes(
-    session: Session, condition: Any, *, switched: Mapping[int, bool] | None = None
+    session: Session,
+    condition: Any,
+    *,
+    switched: Mapping[int, bool] = MappingProxyType({}),
+    merged: Mapping[int, int] = MappingProxyType({}),
 ) -> dict[int, list[Vote]]:
     query = (
         select(
-            col(Decision.variant_id), col(Decision.id), col(Decision.reviewer_id),
+            col(Decision.variant_id), col(Decision.id), whose(),
             col(Decision.verdict), col(Reviewer.kind), col(Reviewer.counts),
             col(Decision.adjudicates), col(Decision.child_id), col(Decision.retracts_id),
             col(Decision.variant_version),
@@ -200,6 +214,7 @@ def _votes(
     votes: dict[int, list[Vote]] = defaultdict(list)
     for variant_id, number, reviewer_id, verdict, kind, stored, *rest in session.execute(query):
         is_person = kind == ReviewerKind.PERSON
-        counts = stored if switched is None else switched.get(reviewer_id, stored)
-        votes[variant_id].append(Vote(number or 0, reviewer_id, verdict, is_person, counts, *rest))
+        counts = switched.get(reviewer_id, stored)
+        person = merged.get(reviewer_id, reviewer_id)
+        votes[variant_id].append(Vote(number or 0, person, verdict, is_person, counts, *rest))
     return votes

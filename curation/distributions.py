@@ -9,11 +9,12 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, Select, and_, case, func, select
+from sqlalchemy import ColumnElement, Integer, Select, and_, case, cast, func, select
 from sqlmodel import Session, col
 
 from curation.measures import Flag
 from curation.project import ACTIVE_ENCODER, THRESHOLD, active_encoder_id, get_setting
+from curation.reviewers import whose
 from curation.types import types_version
 from db.columns import whole
 from db.models import (
@@ -95,7 +96,7 @@ def data_version(session: Session) -> tuple[Any, ...]:
         col(Anchor.retired_at).is_not(None)
     )
     wordings = select(func.count()).select_from(AnchorRevision)
-    reviewers = select(func.count()).where(col(Reviewer.counts))
+    reviewers = select(func.sum(cast(col(Reviewer.counts), Integer)), func.sum(whose()))
     queries = (runs, retired, wordings, reviewers, types_version())
     parts = [session.execute(query).one() for query in queries]
     settings = [get_setting(session, key) for key in (THRESHOLD, ACTIVE_ENCODER)]

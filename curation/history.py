@@ -9,6 +9,7 @@ from sqlalchemy.orm import aliased
 from sqlmodel import Session, col
 
 from curation.decisions import counts_still
+from curation.reviewers import is_by, shown_name, whose
 from db.models import CueCorrection, Decision, Opinion, Reviewer, Variant, Verdict
 
 
@@ -68,19 +69,19 @@ def history(session: Session, variant_id: int) -> list[PastDecision]:
     (``curation.opinions``).
     """
     rows = session.execute(
-        select(Decision, Reviewer.name, Variant.since_version)  # type: ignore[call-overload]
+        select(Decision, whose(), shown_name(), Variant.since_version)  # type: ignore[call-overload]
         .join(Reviewer, col(Reviewer.id) == Decision.reviewer_id)
         .join(Variant, col(Variant.id) == Decision.variant_id)
         .where(col(Decision.variant_id) == variant_id, ~_is_opinion())
         .order_by(col(Decision.id))
     ).all()
-    retracted = {decision.retracts_id for decision, _, _ in rows}
+    retracted = {row[0].retracts_id for row in rows}
     cues = _cue_changes(session, variant_id)
     return [
         PastDecision(
             action_id=decision.action_id,
             version=decision.variant_version,
-            reviewer_id=decision.reviewer_id,
+            reviewer_id=reviewer_id,
             reviewer=name,
             verdict=decision.verdict,
             reason=decision.reason,
@@ -92,7 +93,7 @@ def history(session: Session, variant_id: int) -> list[PastDecision]:
             settles=decision.adjudicates,
             cue=cues.get(decision.action_id),
         )
-        for decision, name, since_version in rows
+        for decision, reviewer_id, name, since_version in rows
         if decision.verdict != Verdict.RETRACT
     ]
 
@@ -119,7 +120,7 @@ def decided_by(session: Session, reviewer_id: int, variant_ids: Sequence[int]) -
         .join(Variant, col(Variant.id) == col(Decision.variant_id))
         .where(
             col(Decision.variant_id).in_(variant_ids),
-            col(Decision.reviewer_id) == reviewer_id,
+            is_by(session, Decision.reviewer_id, reviewer_id),
             stands(),
             counts_still(),
         )
@@ -167,7 +168,7 @@ def last_actions(session: Session, reviewer_id: int, *, limit: int) -> list[OwnA
     before: int | None = None
     while len(found) < limit:
         query = select(col(Decision.action_id)).where(
-            col(Decision.reviewer_id) == reviewer_id, stands()
+            is_by(session, Decision.reviewer_id, reviewer_id), stands()
         )
         if before is not None:
             query = query.where(col(Decision.id) < before)
@@ -183,7 +184,7 @@ def _action(session: Session, action_id: str, reviewer_id: int) -> tuple[int, Ow
     """The id of the action's first decision, and the action."""
     of_action = and_(
         col(Decision.action_id) == action_id,
-        col(Decision.reviewer_id) == reviewer_id,
+        is_by(session, Decision.reviewer_id, reviewer_id),
         col(Decision.verdict) != Verdict.RETRACT,
     )
     decision, variant = session.execute(
@@ -214,7 +215,7 @@ def actions_since(session: Session, reviewer_id: int, moment: datetime) -> set[s
     query = (
         select(col(Decision.action_id))
         .where(
-            col(Decision.reviewer_id) == reviewer_id,
+            is_by(session, Decision.reviewer_id, reviewer_id),
             col(Decision.id) > _last_before(session, moment),
             stands(),
         )

@@ -10,6 +10,7 @@ from typing import NamedTuple
 from sqlalchemy import ColumnElement, func, select
 from sqlmodel import Session, col
 
+from curation.reviewers import is_by, shown_name
 from curation.showing import MAX_NOTE
 from curation.text import canonical
 from db.columns import now
@@ -74,7 +75,7 @@ def _written(
     session: Session, variant_id: int, condition: ColumnElement[bool]
 ) -> list[WrittenNote]:
     query = (
-        select(col(Reviewer.name), col(Note.text), col(Note.created_at))
+        select(shown_name(), col(Note.text), col(Note.created_at))
         .join(Reviewer, col(Reviewer.id) == col(Note.reviewer_id))
         .where(col(Note.variant_id) == variant_id, condition)
         .order_by(col(Note.id))
@@ -92,7 +93,7 @@ def latest_note(session: Session, reviewer_id: int) -> OwnNote | None:
     """The latest note of a reviewer that has not been taken back; None for none."""
     query = (
         select(col(Note.id), col(Note.variant_id), col(Note.created_at))
-        .where(col(Note.reviewer_id) == reviewer_id, is_kept())
+        .where(is_by(session, Note.reviewer_id, reviewer_id), is_kept())
         .order_by(col(Note.id).desc())
         .limit(1)
     )

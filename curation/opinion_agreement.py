@@ -7,6 +7,7 @@ from sqlmodel import Session, col
 
 from curation.decisions import counts_still
 from curation.history import stands
+from curation.reviewers import same_person, whose
 from db.models import (
     Decision,
     Opinion,
@@ -69,7 +70,15 @@ def agreement(session: Session, reviewer_id: int) -> list[Agreement]:
     """
     taken = col(Opinion.verdict) == Verdict.ACCEPT
     accepted = col(Decision.verdict) == Verdict.ACCEPT
-    seen = col(OpinionLook.seen_at) < col(Decision.decided_at)
+    seen = (
+        select(col(OpinionLook.variant_id))
+        .where(
+            col(OpinionLook.variant_id) == Decision.variant_id,
+            col(OpinionLook.reviewer_id).in_(same_person()),
+            col(OpinionLook.seen_at) < col(Decision.decided_at),
+        )
+        .exists()
+    )
     cell = case((seen, 4), (taken & accepted, 0), (taken, 1), (accepted, 2), else_=3)
     latest = (
         select(func.max(col(Decision.id)))
@@ -80,7 +89,7 @@ def agreement(session: Session, reviewer_id: int) -> list[Agreement]:
             col(Reviewer.kind) == ReviewerKind.PERSON,
             stands(),
         )
-        .group_by(col(Decision.variant_id), col(Decision.reviewer_id))
+        .group_by(col(Decision.variant_id), whose())
     )
     query = (
         select(col(Variant.type_id), cell.label("cell"), func.count())
@@ -93,11 +102,7 @@ def agreement(session: Session, reviewer_id: int) -> list[Agreement]:
             & (col(Opinion.since_version) == col(Variant.since_version)),
         )
         .join(TypeRow, col(TypeRow.id) == Variant.type_id)
-        .outerjoin(
-            OpinionLook,
-            (col(OpinionLook.variant_id) == Variant.id)
-            & (col(OpinionLook.reviewer_id) == Decision.reviewer_id),
-        )
+        .join(Reviewer, col(Reviewer.id) == Decision.reviewer_id)
         .where(col(Decision.id).in_(latest), counts_still())
         .group_by(col(TypeRow.ordinal), col(Variant.type_id), literal_column("cell"))
         .order_by(col(TypeRow.ordinal), col(Variant.type_id))

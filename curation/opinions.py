@@ -17,7 +17,7 @@ from sqlmodel import Session, col
 from curation.decisions import chunks, refresh_status
 from curation.doubt import refresh_doubt
 from curation.history import decided_by
-from curation.reviewers import MAX_NAME, ensure_reviewer, get_reviewer
+from curation.reviewers import JUDGE, MAX_NAME, ensure_reviewer, get_reviewer
 from curation.taxonomy import GUIDELINE_VERSION
 from curation.text import canonical
 from db.columns import now
@@ -89,13 +89,13 @@ def judge_name(model: str, prompt_version: int) -> str:
     the one on does not switch the other.
     """
     tail = f", prompt {prompt_version}"
-    room = MAX_NAME - len("judge: ") - len(tail)
+    room = MAX_NAME - len(JUDGE) - len(tail)
     name = canonical(model)
     if len(name) > room:
         # Two long names that begin alike stay two reviewers.
         digest = hashlib.sha256(name.encode()).hexdigest()[:8]
         name = f"{name[: room - len(digest) - 1]}…{digest}"
-    return f"judge: {name}{tail}"
+    return f"{JUDGE}{name}{tail}"
 
 
 def ensure_judge(session: Session, model: str, prompt_version: int) -> Reviewer:

@@ -16,7 +16,7 @@ from curation.decisions import bulk_store_decisions
 from curation.diagnostics import measure_variants
 from curation.original_texts import KnownAnchor, Original, known_anchors
 from curation.original_types import ensure_types
-from curation.reviewers import ensure_reviewer
+from curation.reviewers import LABELS, ensure_reviewer
 from curation.starter_corpus import RANDOM_SALT
 from curation.taxonomy import GUIDELINE_VERSION
 from curation.text import bucket, variant_uid
@@ -26,9 +26,6 @@ from db.models import ReviewerKind, Variant, Verdict
 
 PROVIDER = "imported"
 """The provider of these variants; their model is the name of the file."""
-
-REVIEWER = "data set labels"
-"""The model reviewer in whose name an import accepts; it can be switched off like any other."""
 
 MEASURED_AT_ONCE = 5_000
 """Variants whose distances and flags are measured within the import, in a second or two; more are
@@ -110,7 +107,7 @@ def _row(original: Original, anchor: KnownAnchor, *, run_id: int, file: str) -> 
 
 
 def _accept(session: Session, variant_ids: Sequence[int], *, note: str) -> None:
-    reviewer = ensure_reviewer(session, REVIEWER, kind=ReviewerKind.MODEL)
+    reviewer = ensure_reviewer(session, LABELS, kind=ReviewerKind.MODEL)
     action, moment = str(uuid.uuid4()), now()
     bulk_store_decisions(
         session,

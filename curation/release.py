@@ -158,7 +158,8 @@ def _accepted() -> Select[Any]:
             col(author.name).label("author"),
             col(author.kind).label("author_kind"),
             col(Decision.id).label("decision_id"),
-            *(Decision.reviewer_id, Decision.verdict, Decision.adjudicates),
+            func.coalesce(decider.merged_into_id, decider.id).label("reviewer_id"),
+            *(Decision.verdict, Decision.adjudicates),
             *(Decision.child_id, Decision.retracts_id, decider.kind, decider.counts),
         )  # type: ignore[call-overload]
         .select_from(Variant)

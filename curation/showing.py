@@ -12,6 +12,7 @@ from sqlalchemy import or_, select
 from sqlmodel import Session, col
 
 from curation.decisions import StatusChange
+from curation.reviewers import shown_name
 from curation.taxonomy import GUIDELINE_VERSION, applicable_reason
 from curation.types import all_types
 from db.errors import HedgerowError
@@ -125,7 +126,8 @@ def overtaken(session: Session, card: Shown, variant: Variant) -> tuple[str, ...
     if variant.version == card.version:
         return ()
     names = session.execute(
-        select(Reviewer.name)  # type: ignore[call-overload]
+        select(shown_name())
+        .select_from(Reviewer)
         .join(Decision, col(Decision.reviewer_id) == Reviewer.id)
         .where(
             col(Decision.variant_id) == card.variant_id,

@@ -16,7 +16,7 @@ from sqlmodel import Session, col
 
 from curation.decisions import CHUNK, bulk_store_decisions
 from curation.diagnostics import measure_variants
-from curation.reviewers import ensure_reviewer
+from curation.reviewers import STARTER, ensure_reviewer
 from curation.taxonomy import GUIDELINE_VERSION
 from curation.text import anchor_uid, bucket, canonical, in_pending_fifth, split_of, variant_uid
 from curation.types import seed_taxonomy
@@ -34,7 +34,6 @@ from db.models import (
 )
 
 FOLDER = Path(__file__).with_name("starter")
-REVIEWER = "starter-llm"
 SOURCE = "Hedgerow starter corpus"
 LICENCE = "CC BY 4.0"
 RANDOM_SALT = "hedgerow/random/1:"
@@ -69,7 +68,7 @@ def load_starter_corpus(session: Session, folder: Path = FOLDER) -> Loaded:
         for row in _variant_rows(family, uid=uid, anchor_id=anchor_ids[uid], run_id=run.id or 0)
     ]
     variant_ids = _add_variants(session, rows)
-    reviewer = ensure_reviewer(session, REVIEWER, kind=ReviewerKind.MODEL)
+    reviewer = ensure_reviewer(session, STARTER, kind=ReviewerKind.MODEL)
     decisions, children = _decide(
         session, fresh, reviews, anchor_ids=anchor_ids, variant_ids=variant_ids, reviewer=reviewer
     )
@@ -212,7 +211,7 @@ def _decide(
             else:
                 child = _row(
                     uid, anchor_ids[uid], original["type_id"],
-                    text=review["text"], cue=review.get("cue", original["cue"]), model=REVIEWER,
+                    text=review["text"], cue=review.get("cue", original["cue"]), model=STARTER,
                 )  # fmt: skip
                 child |= {"parent_id": variant_id, "author_id": reviewer.id, "run_id": None}
                 edits.append((variant_id, child, review))

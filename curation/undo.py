@@ -14,6 +14,7 @@ from curation.decisions import StatusChange, bulk_store_decisions, chunks
 from curation.history import stands
 from curation.notes import OwnNote, latest_note, retract_note
 from curation.providers import PERSON
+from curation.reviewers import is_by
 from curation.taxonomy import GUIDELINE_VERSION
 from db.columns import now
 from db.errors import HedgerowError
@@ -94,7 +95,7 @@ class _Action(NamedTuple):
 def _latest_action(session: Session, reviewer_id: int) -> _Action | None:
     row = session.execute(
         select(col(Decision.action_id), col(Decision.decided_at))
-        .where(col(Decision.reviewer_id) == reviewer_id, stands())
+        .where(is_by(session, Decision.reviewer_id, reviewer_id), stands())
         .order_by(col(Decision.id).desc())
         .limit(1)
     ).first()
@@ -116,7 +117,9 @@ def retract_action(session: Session, action_id: str, *, reviewer_id: int) -> Und
     decisions = session.execute(
         select(col(Decision.id), col(Decision.variant_id), col(Decision.verdict))
         .where(
-            col(Decision.action_id) == action_id, col(Decision.reviewer_id) == reviewer_id, stands()
+            col(Decision.action_id) == action_id,
+            is_by(session, Decision.reviewer_id, reviewer_id),
+            stands(),
         )
         .order_by(col(Decision.id))
     ).all()

@@ -143,13 +143,19 @@ class Setting(SQLModel, table=True):
 
 
 class Reviewer(SQLModel, table=True):
-    """A person or a model that decides. ``counts`` switches a model's verdicts on or off."""
+    """A person or a model that decides. ``counts`` switches a model's verdicts on or off.
+
+    ``key`` is what all spellings of the name share; NULL where an older reviewer has it. A person
+    with ``merged_into_id`` is that person: there is no chain of such.
+    """
 
     id: int | None = Field(default=None, primary_key=True)
     name: str = Field(max_length=80, unique=True)
     kind: ReviewerKind = Field(sa_type=enum_column(ReviewerKind))
     counts: bool = True
     created_at: datetime = _created_at()
+    key: str | None = Field(default=None, max_length=240, unique=True, index=True)
+    merged_into_id: int | None = Field(default=None, foreign_key="reviewer.id", index=True)
 
 
 class Source(SQLModel, table=True):

@@ -67,6 +67,17 @@ def fragment(draw: Any = None, *, run_every: float | None = None) -> Any:
     return st.fragment(guarded, run_every=run_every)
 
 
+def dialog(draw: Callable[[], None], *, title: str) -> None:
+    """Open a large ``st.dialog``; what goes wrong in it is one sentence in its place."""
+
+    def guarded() -> None:
+        with shown_as_one_sentence(title):
+            show_callback_errors()
+            draw()
+
+    st.dialog(title, width="large")(guarded)()
+
+
 def guard_callbacks() -> None:
     """Have what goes wrong when a widget is used told by ``show_callback_errors``.
 

@@ -18,7 +18,7 @@ from curation.project_settings import (
 from db.engine import reading, writing
 from db.models import RunState
 from db.runs import UNFINISHED, list_runs
-from pages.components import agreement_table, background, project, run_view
+from pages.components import agreement_table, background, people_panel, project, run_view
 from pages.components.kept import Counts
 
 TITLES = {
@@ -41,6 +41,7 @@ def draw() -> None:
     with reading(project.engine()) as session:
         _threshold(session)
         _encoder(session)
+        people_panel.draw()
         _models(session, counts)
     counts.follow()
 

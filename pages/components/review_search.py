@@ -5,7 +5,7 @@ from markupsafe import Markup
 
 from curation.search import Found, Hit, Kind, find, marked
 from db.engine import reading
-from pages.components import markup, project
+from pages.components import errors, markup, project
 from pages.components.amounts import amount
 from pages.components.diff import join
 from pages.components.review_selection import open_in_review
@@ -20,10 +20,9 @@ _LAST = "searched"
 """What was searched for last is there when the dialog opens again."""
 
 
-@st.dialog("Search", width="large")
 def search(state: ReviewState) -> None:
     """Open a dialog to search in. Letters are text while it is open (see keys.js)."""
-    contents(state)
+    errors.dialog(lambda: contents(state), title="Search")
 
 
 def contents(state: ReviewState) -> None:

@@ -3,33 +3,26 @@
 from urllib.parse import unquote
 
 import streamlit as st
-from sqlalchemy import select
-from sqlmodel import col
 
-from curation.reviewers import MAX_NAME, ensure_reviewer
+from curation.reviewers import MAX_NAME, ensure_reviewer, is_person, person_now
 from db.engine import reading, writing
-from db.models import Reviewer, ReviewerKind
-from pages.components import markup, project
+from db.errors import HedgerowError
+from pages.components import errors, markup, project
 
 _NAME = "reviewer_name"
 _ID = "reviewer_id"
 _COOKIE = "hedgerow_reviewer"
 
 
-def _known_people() -> list[str]:
-    with reading(project.engine()) as session:
-        query = (
-            select(Reviewer.name)  # type: ignore[call-overload]
-            .where(col(Reviewer.kind) == ReviewerKind.PERSON)
-            .order_by(col(Reviewer.id).desc())
-        )
-        return list(session.execute(query).scalars())
-
-
 def _sign_in(name: str) -> None:
     with writing(project.engine()) as session:
         reviewer = ensure_reviewer(session, name)
-        st.session_state[_NAME], st.session_state[_ID] = reviewer.name, reviewer.id
+    st.session_state[_NAME], st.session_state[_ID] = reviewer.name, reviewer.id
+
+
+def _is_known(name: str) -> bool:
+    with reading(project.engine()) as session:
+        return is_person(session, name)
 
 
 def sidebar() -> None:
@@ -40,8 +33,12 @@ def sidebar() -> None:
     """
     if _ID not in st.session_state:
         name = project.settings().reviewer or unquote(st.context.cookies.get(_COOKIE, ""))
-        if name and (name == project.settings().reviewer or name in _known_people()):
-            _sign_in(name)
+        if name and (name == project.settings().reviewer or _is_known(name)):
+            try:
+                _sign_in(name)
+            except HedgerowError as error:
+                with st.sidebar:
+                    errors.show(str(error), key="refused-name")
     if _ID in st.session_state:
         markup.remember(_COOKIE, st.session_state[_NAME])
         st.sidebar.text(f"Reviewing as {st.session_state[_NAME]}")
@@ -54,10 +51,22 @@ def reviewer_id() -> int | None:
     return st.session_state.get(_ID)
 
 
+def follow_people() -> None:
+    """Go on as whom the signed-in person is now: people have been renamed, merged or separated."""
+    if _NAME in st.session_state:
+        with reading(project.engine()) as session:
+            now = person_now(session, st.session_state[_ID])
+        st.session_state[_NAME], st.session_state[_ID] = now.name, now.id
+
+
 def name_form(label: str, *, key: str, button: str = "Start reviewing") -> None:
     """Ask for a name; the first use of a name adds the reviewer."""
     with st.container(key=f"type-here-{key}"), st.form(key, border=False):
         name = st.text_input(label, max_chars=MAX_NAME, placeholder="Your name")
         if st.form_submit_button(button) and name.strip():
-            _sign_in(name)
-            st.rerun()
+            try:
+                _sign_in(name)
+            except HedgerowError as error:
+                errors.show(str(error), key=f"refused-{key}")
+            else:
+                st.rerun()

@@ -15,12 +15,13 @@ from curation.decisions import compute_standing
 from curation.diagnostics import count_without_measures
 from curation.generation.prompts import types_of
 from curation.guideline import Kind, parse_guideline
-from curation.original_import import MEASURED_AT_ONCE, REVIEWER
+from curation.original_import import MEASURED_AT_ONCE
 from curation.original_texts import Fault, Originals, guess_columns, read_originals
 from curation.original_types import CONTRADICTION, ENTAILMENT, ORIGINAL_TYPES
 from curation.own_types import add_type, restore_type, retire_type
 from curation.queue import next_variant
 from curation.release import create_release
+from curation.reviewers import LABELS
 from curation.taxonomy import REJECT_REASONS
 from curation.text import variant_uid
 from curation.type_drafts import OwnType
@@ -173,7 +174,7 @@ def test_accepted_ones_are_decided_by_a_model_that_can_be_switched_off(seeded: E
         assert {item.polarity for item in items} == {Polarity.POSITIVE, Polarity.NEGATIVE}
         assert {item.provenance["decided_by"] for item in items} == {"model"}
         assert release.taxonomy[ENTAILMENT]["origin"] == "imported"
-        model = find_model(session, REVIEWER)
+        model = find_model(session, LABELS)
         assert model.decisions == 5
         apply_switch(session, plan_switch(session, model.id, counts=False))
     with reading(seeded) as session:

@@ -209,6 +209,21 @@ def test_texts_from_before_the_search_are_found(url: URL) -> None:
     engine.dispose()
 
 
+def test_of_two_spellings_of_a_name_the_first_gets_the_key(url: URL) -> None:
+    engine = create_engine(url)
+    migrate.run_migrations(engine, "0009")
+    add = "INSERT INTO reviewer (id, name, kind, counts, created_at) VALUES ({}, true, :now)"
+    with engine.execution_options(writes=True).begin() as connection:
+        for row in ("1, 'ÄDA', 'person'", "2, 'äda', 'person'", "3, 'Bo', 'person'"):
+            connection.execute(text(add.format(row)), {"now": "2026-01-02 03:04:05+00:00"})
+    migrate.upgrade(engine)
+    with writing(engine) as session:
+        keys = session.execute(text("SELECT key FROM reviewer ORDER BY id")).scalars().all()
+        assert keys == ["äda", None, "bo"]
+        assert [person(session, name) for name in ("ÄDA", "äda", "ädA", "BO")] == [1, 2, 1, 3]
+    engine.dispose()
+
+
 def test_what_is_no_database_is_named(home: Path) -> None:
     path = home / "hedgerow.db"
     path.write_text("this is a letter, not a database" * 100)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from sqlalchemy import Engine, select
-from sqlmodel import col
+from sqlmodel import Session, col
 from streamlit.testing.v1 import AppTest
 from typer.testing import CliRunner
 
@@ -15,13 +15,14 @@ from curation.diagnostics import measure_variants
 from curation.encoder_rows import register_encoder
 from curation.project import ACTIVE_ENCODER, THRESHOLD, get_setting
 from curation.review import shown
+from curation.reviewers import Person, people
 from db.engine import reading, writing
 from db.migrate import head_revision
-from db.models import Run, RunState, Status, Variant
+from db.models import Reviewer, ReviewerKind, Run, RunState, Status, Variant
 from db.runs import create_run, get_run
 from pages.components import project
 from tests.checkpoints import checkpoint
-from tests.factories import add_family, model
+from tests.factories import add_family, model, person
 from tests.pages.conftest import OpenPage, unsafe_texts
 
 HOSTILE = "<img src=x onerror=alert(1)> **bold**"
@@ -215,3 +216,60 @@ def test_a_secret_is_nowhere(
     files = b"".join(path.read_bytes() for path in home.rglob("*") if path.is_file())
     for place in (page, said, stored, logs, repr(project.settings()), repr(files)):
         assert "zzsecret" not in place
+
+
+def _of_two_names(session: Session) -> None:
+    verbal = add_family(session)["verbal"]
+    session.add(Reviewer(name="ada", kind=ReviewerKind.PERSON))  # as in an older project
+    ada, other = person(session, "Ada"), person(session, "ada")
+    review.accept(session, shown(verbal), reviewer_id=ada)
+    review.reject(session, shown(verbal), reviewer_id=other, reason="meaning_changed")
+
+
+def test_two_spellings_of_a_person_are_merged_and_separated(
+    with_source: Engine, open_page: OpenPage
+) -> None:
+    with writing(with_source) as session:
+        _of_two_names(session)
+    app = open_page("settings")
+    assert "the names differ in case alone" in texts(app)
+    ids = {one.name: one.id for one in _people(with_source)}
+    app.selectbox("person").set_value(ids["ada"]).run()
+    app.selectbox(f"person-into-{ids['ada']}").set_value(ids["Ada"]).run()
+    assert "1 variant: conflict → rejected." in texts(app)
+    assert status(with_source) is Status.CONFLICT  # nothing is changed before the button
+    app.button("merge").click().run()
+    assert "ada and Ada are one reviewer now, Ada." in texts(app)
+    assert status(with_source) is Status.REJECTED
+    app.selectbox("person").set_value(ids["ada"]).run()
+    app.button("separate").click().run()
+    assert "ada and Ada are two reviewers again." in texts(app)
+    assert status(with_source) is Status.CONFLICT
+
+
+def test_a_person_is_renamed_and_a_reserved_name_is_refused(
+    with_source: Engine, open_page: OpenPage
+) -> None:
+    with writing(with_source) as session:
+        ada = person(session, HOSTILE)
+    app = open_page("settings")
+    app.selectbox("person").set_value(ada).run()
+    app.text_input(f"person-name-{ada}").input("starter-llm").run()
+    app.button("rename").click().run()
+    assert "is reserved for what imports and models decide" in texts(app)
+    app.selectbox("person").set_value(ada).run()
+    app.text_input(f"person-name-{ada}").input("Ada").run()
+    app.button("rename").click().run()
+    assert f"{HOSTILE} is called Ada now." in texts(app)
+    assert [one.name for one in _people(with_source)] == ["Ada"]
+    assert HOSTILE not in unsafe_texts(app)
+
+
+def _people(engine: Engine) -> list[Person]:
+    with reading(engine) as session:
+        return people(session)
+
+
+def status(engine: Engine) -> Status:
+    with reading(engine) as session:
+        return session.get_one(Variant, 1).status

@@ -1,0 +1,137 @@
+"""The people who review: renamed, and two spellings of one person made one reviewer."""
+
+from collections.abc import Callable, Sequence
+
+import streamlit as st
+from sqlmodel import Session
+
+from curation import merging
+from curation.merging import Merge
+from curation.reviewers import MAX_NAME, Person, lookalikes, people, rename_person
+from db.engine import reading, writing
+from db.errors import HedgerowError
+from db.models import Reviewer
+from pages.components import project, signin
+from pages.components.amounts import amount
+from pages.components.label import plain
+
+_PERSON, _INTO, _NAME = "person", "person-into", "person-name"
+_SAID = "people_said"
+
+
+def draw() -> None:
+    """Draw the panel; nothing where nobody has reviewed yet."""
+    with reading(project.engine()) as session:
+        found = people(session)
+    if not found:
+        return
+    with st.container(border=True, key="people-panel"):
+        st.text("People")
+        st.caption(
+            "Upper and lower case are alike in names. Someone who has decided under two names can "
+            "be made one reviewer."
+        )
+        st.dataframe(
+            [
+                {"Name": one.name, "Decisions": one.decisions, "Merged into": one.merged_into}
+                for one in found
+            ],
+            hide_index=True, key="people", width="content", height="content",
+            column_config={"Decisions": st.column_config.NumberColumn(format="localized")},
+        )  # fmt: skip
+        for first, second in lookalikes(found):
+            st.text(f"{second.name} may be {first.name}: the names differ in case alone.")
+        if said := st.session_state.pop(_SAID, ""):
+            st.text(said)
+        _changes(found)
+
+
+def _changes(found: Sequence[Person]) -> None:
+    """Choose a person, and what to do to them."""
+    by_id = {one.id: one for one in found}
+    chosen = st.selectbox(
+        "Person", list(by_id), index=None, key=_PERSON, placeholder="Choose one to change",
+        format_func=lambda key: plain(by_id[key].name),
+    )  # fmt: skip
+    if chosen is None:
+        return
+    person = by_id[chosen]
+    if person.merged_into:
+        st.text(f"{person.name} has been merged into {person.merged_into}.")
+        st.button("Separate", key="separate", on_click=_separate, args=(chosen,),
+                  help="They are two reviewers again, as before the merge.")  # fmt: skip
+        return
+    with st.container(horizontal=True, vertical_alignment="bottom", key="rename-person"):
+        name = st.text_input("New name", key=f"{_NAME}-{chosen}", max_chars=MAX_NAME)
+        st.button("Rename", key="rename", disabled=not name.strip(), on_click=_rename,
+                  args=(chosen, name))  # fmt: skip
+    others = [one.id for one in found if one.id != chosen and not one.merged_into]
+    into = st.selectbox(
+        "Merge into", others, index=None, key=f"{_INTO}-{chosen}",
+        placeholder="The name that both have then", format_func=lambda key: plain(by_id[key].name),
+    )  # fmt: skip
+    if into is not None:
+        _merge_form(chosen, into)
+
+
+def _merge_form(person: int, into: int) -> None:
+    """What a merge changes, and the button for it."""
+    with reading(project.engine()) as session:
+        plan = merging.plan_merge(
+            session, session.get_one(Reviewer, person), session.get_one(Reviewer, into)
+        )
+    for line in _in_words(plan):
+        st.text(line)
+    st.button("Merge", key="merge", type="primary", on_click=_merge, args=(person, into),
+              help="You can separate them again.")  # fmt: skip
+
+
+def _in_words(plan: Merge) -> list[str]:
+    lines = [f"All that {plan.person} has decided and written counts as {plan.into}'s then."]
+    if plan.shared:
+        both = amount(plan.shared, "variant")
+        lines.append(f"Both have decided on {both}; there, the later decision counts.")
+    moves = sorted(plan.statuses.items(), key=lambda item: -item[1])
+    lines += [f"{amount(count, 'variant')}: {old} → {new}." for (old, new), count in moves]
+    return lines if moves else [*lines, "No variant changes its status."]
+
+
+def _rename(person: int, name: str) -> None:
+    def do(session: Session) -> str:
+        found = session.get_one(Reviewer, person)
+        before = found.name
+        rename_person(session, found, name)
+        return f"{before} is called {found.name} now."
+
+    _change(do)
+
+
+def _merge(person: int, into: int) -> None:
+    def do(session: Session) -> str:
+        first, second = session.get_one(Reviewer, person), session.get_one(Reviewer, into)
+        merging.merge(session, first, second)
+        return f"{first.name} and {second.name} are one reviewer now, {second.name}."
+
+    _change(do)
+
+
+def _separate(person: int) -> None:
+    def do(session: Session) -> str:
+        found = session.get_one(Reviewer, person)
+        into = merging.separate(session, found)
+        return f"{found.name} and {into} are two reviewers again."
+
+    _change(do)
+
+
+def _change(do: Callable[[Session], str]) -> None:
+    """Do it and say so, or why not; go on as whom the signed-in person is now."""
+    try:
+        with writing(project.engine()) as session:
+            said = do(session)
+    except HedgerowError as error:
+        st.session_state[_SAID] = str(error)
+        return
+    st.session_state[_SAID] = said
+    st.session_state[_PERSON] = None
+    signin.follow_people()
