@@ -83,7 +83,8 @@ def show(
     is_asked = not seen.refusal and bool(seen.kinds.intersection(asked))
     if is_asked:
         sentences.insert(0, NOT_SAVED)
-    if not sentences and not seen.remark:
+    others = [seen.there, *(concern.variant_id for concern in seen.concerns)]
+    if not (sentences or seen.remark or any(others)):
         return
     with st.container(key=f"checks-{key}"):
         if seen.remark:
@@ -95,7 +96,6 @@ def show(
                     join(Markup("<div>{}</div>").format(sentence) for sentence in sentences),
                 )
             )
-        others = [seen.there, *(concern.variant_id for concern in seen.concerns)]
         for number in dict.fromkeys(other for other in others if other is not None):
             if open_card is not None:
                 st.button("Show that card", key=f"that-{number}-{key}", type="tertiary",
