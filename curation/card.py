@@ -7,7 +7,7 @@ and definitions are hostile: they reach YAML through ``safe_dump`` and Markdown 
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import yaml
@@ -20,7 +20,9 @@ from curation.card_text import (
     PAIRS_USE,
     PLACE,
     WEAK_SPOTS,
+    WHOLE,
     hf_use,
+    whole_use,
 )
 from curation.card_writers import (
     WRITERS,
@@ -106,18 +108,26 @@ def _header(
         "annotations_creators": sorted(deciders[k] for k in summary["decided_by"] if k in deciders),
         "tags": ["negation", "hedging", "contrastive-learning", "sentence-transformers"],
     }
-    if format == "hf":
+    filled = _filled(rows)
+    if filled:  # an empty list would hide what there is
         header["configs"] = [
             {
                 "config_name": table,
                 **({"default": True} if number == 0 else {}),
-                "data_files": [
-                    {"split": split, "path": parquet_path(table, split)} for split in splits
-                ],
+                "data_files": _data_files(format, table, splits),
+                # Otherwise an empty cell, or a text such as "None", would be read as missing.
+                **({"keep_default_na": False} if table == "pairs" else {}),
             }
-            for number, (table, splits) in enumerate(_filled(rows).items())
+            for number, (table, splits) in enumerate(filled.items())
         ]
     return header
+
+
+def _data_files(format: ExportFormat, table: Table, splits: Iterable[str]) -> list[dict[str, str]]:
+    """Where ``load_dataset`` finds the rows; a file that holds all splits is one, called `WHOLE`."""
+    if format == "hf":
+        return [{"split": split, "path": parquet_path(table, split)} for split in splits]
+    return [{"split": WHOLE, "path": f"{table}.{'csv' if table == 'pairs' else 'jsonl'}"}]
 
 
 def _filled(rows: Rows) -> dict[Table, dict[str, int]]:
@@ -156,7 +166,7 @@ def _contents(release: Release, *, format: ExportFormat, rows: Rows, place: str)
         f"give {summary['triples']:,} triples: every accepted positive of an anchor with every "
         f"accepted negative. {summary['anchors_without_triples']:,} anchors give none, for want "
         "of a positive or a negative. All variants of an anchor are in the same split.",
-        {"hf": hf_use(filled, place), "jsonl": JSONL_USE, "pairs": PAIRS_USE}[format],
+        *_use(format, filled, place),
     ]
     if format == "hf" and "triples" not in filled:
         parts.append("No anchor has both a positive and a negative: there is no `triples`.")
@@ -167,6 +177,15 @@ def _contents(release: Release, *, format: ExportFormat, rows: Rows, place: str)
             f"### Columns of {name}\n\n" + markdown_table(["column", "meaning"], described)
         )
     return "\n\n".join([*parts, f"### Lengths\n\n{_lengths(release)}"])
+
+
+def _use(format: ExportFormat, filled: Iterable[Table], place: str) -> list[str]:
+    """How to open the export: for a table without rows, nothing."""
+    tables = list(filled)
+    if format == "hf":
+        return [hf_use(tables, place)]
+    said = {"jsonl": JSONL_USE, "pairs": PAIRS_USE}[format]
+    return [said, whole_use(tables, place)] if tables else [said]
 
 
 def _splits(summary: Mapping[str, Any]) -> list[str]:

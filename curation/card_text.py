@@ -24,6 +24,9 @@ a full-width form of these, a tab or a line break, be it after apostrophes, has 
 in front. To undo it, take one apostrophe off every cell in which apostrophes are
 followed by such a character. The formats hf and jsonl hold all texts unchanged."""
 
+WHOLE = "whole"
+"""What a split is called that is a file of all rows, whatever their own split."""
+
 WEAK_SPOTS = (
     "Some affixal and lexical negations are contraries rather than plain negations: both they and "
     "the anchor can be false.",
@@ -48,6 +51,15 @@ CITATION = """\
 
 PLACE = "PATH OF THIS FOLDER"
 """Where a card says that an export lies, unless it is published under a name."""
+
+
+def whole_use(tables: Iterable[str], place: str) -> str:
+    """How to open the tables of an export that has one file a table, and take a split of one."""
+    names = list(tables)
+    lines = [f'{name} = load_dataset("{place}", "{name}", split="{WHOLE}")' for name in names]
+    first = names[0]
+    part = f'train = {first}.filter(lambda row: row["split"] == "train")'
+    return "\n".join(["```python", "from datasets import load_dataset", "", *lines, part, "```"])
 
 
 def hf_use(tables: Iterable[str], place: str) -> str:

@@ -10,13 +10,14 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from datasets import get_dataset_config_names
+from datasets import get_dataset_config_names, load_dataset
 from sqlalchemy import Engine, select
 from sqlmodel import Session, col
 
 from curation.anchor_files import read_file
 from curation.drafts import new_draft
 from curation.export import MANIFEST, export_release, work, zip_export
+from curation.export_tables import TABLES_OF, ExportFormat, read_table
 from curation.release import create_release, get_release
 from curation.taxonomy import TAXONOMY_VERSION
 from curation.triples import triples
@@ -53,6 +54,29 @@ def test_datasets_opens_a_release_of_ten_anchors(engine: Engine, tmp_path: Path)
     assert sum(map(len, variants.values())) == 30
     assert variants["train"][0]["polarity"] in ("negative", "positive")
     assert variants["train"][0]["adjudicated"] is False
+
+
+@pytest.mark.parametrize(
+    ("format", "tables"), [("jsonl", ["triples", "variants"]), ("pairs", ["pairs"])]
+)
+def test_datasets_opens_the_other_formats_too(
+    format: ExportFormat, tables: list[str], engine: Engine, tmp_path: Path
+) -> None:
+    with writing(engine) as session:
+        release = ten_anchors(session)
+    with reading(engine) as session:
+        folder = export_release(session, release, tmp_path / "out", format=format)
+        expected = {
+            table: list(read_table(session, release.id or 0, table)) for table in TABLES_OF[format]
+        }
+    assert sorted(get_dataset_config_names(str(folder))) == tables
+    for table in tables:
+        found = opened(folder, table, tmp_path / "cache")
+        assert list(found) == ["whole"]
+        rows = [[value or "" for value in row.values()] for row in found["whole"]]
+        assert rows == [[value or "" for value in row] for row in expected[table]]
+    first = load_dataset(str(folder), cache_dir=str(tmp_path / "cache"))
+    assert len(first["whole"]) == len(expected[tables[0]]), "without a name, the first table"
 
 
 def test_every_split_with_rows_is_there(engine: Engine, tmp_path: Path) -> None:
