@@ -18,6 +18,7 @@ COMMANDS = {
     "init": "cli.project:init",
     "status": "cli.project:status",
     "run": "cli.runs:carry_out",
+    "runs": "cli.run_list:runs_app",
     "generate": "cli.generate:generate",
     "diagnose": "cli.runs:diagnose",
     "search": "cli.search:search",

@@ -117,7 +117,7 @@ def anchors_add(
                     author_id=_author(session, settings),
                 )  # fmt: skip
     result = _result(table, looked, rows, added) | {
-        "column": column, "source": about.source, "dry_run": dry_run,
+        "column": column, "source": about.source, "dry_run": dry_run, "notes": list(table.notes),
         "added_before": before.run.id if before else None,
         "originals": _told(originals, added.originals.types), "originals_chosen": texts.total(),
     }  # fmt: skip

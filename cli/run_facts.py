@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from rich.table import Table
-from sqlalchemy import select
+from sqlalchemy import func, select
 from sqlmodel import Session, col
 
 from cli.trained import lines_of as training_lines
@@ -58,9 +58,19 @@ def figures_so_far(session: Session, run: Run) -> dict[str, Any]:
             "open": counts[CallState.OPEN], "calls": so_far.attempts,
             "cost": round(so_far.cost, 6), "cost_is_estimate": so_far.is_estimate,
         }  # fmt: skip
-    query = select(col(RunMetric.name), col(RunMetric.value)).where(col(RunMetric.run_id) == run.id)
-    rows = session.execute(query.order_by(col(RunMetric.step)))  # a name's last value stays
-    return found | {row.name: row.value for row in rows}
+    last = (
+        select(col(RunMetric.name), func.max(col(RunMetric.step)).label("step"))
+        .where(col(RunMetric.run_id) == run.id)
+        .group_by(col(RunMetric.name))
+        .subquery()
+    )
+    query = (
+        select(col(RunMetric.name), col(RunMetric.value))
+        .join(last, (last.c.name == RunMetric.name) & (last.c.step == RunMetric.step))
+        .where(col(RunMetric.run_id) == run.id)
+        .order_by(col(RunMetric.name))
+    )
+    return found | {row.name: row.value for row in session.execute(query)}
 
 
 def located(settings: Settings, result: dict[str, Any]) -> dict[str, Any]:

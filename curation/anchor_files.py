@@ -10,6 +10,7 @@ from pathlib import PurePath
 
 from curation.anchor_bytes import ACCEPTED, PARQUET, check_kind, check_size, decode
 from curation.anchor_delimited import csv_delimiter, looks_delimited, read_csv, read_tsv
+from curation.anchor_labels import with_labels
 from curation.anchor_records import read_jsonl, read_parquet, read_text
 from curation.anchor_table import Format, Table
 from curation.gc_pause import collector_paused
@@ -103,4 +104,4 @@ def _format_of(text: str) -> Format:
 
 def _hashed(table: Table, data: bytes) -> Table:
     digest = hashlib.sha256(data).hexdigest()
-    return replace(table, content_hash=digest)
+    return replace(with_labels(table), content_hash=digest)

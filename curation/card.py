@@ -124,7 +124,7 @@ def _header(
 
 
 def _data_files(format: ExportFormat, table: Table, splits: Iterable[str]) -> list[dict[str, str]]:
-    """Where ``load_dataset`` finds the rows; a file that holds all splits is one, called `WHOLE`."""
+    """Where ``load_dataset`` finds the rows; a file with all splits is the split `WHOLE`."""
     if format == "hf":
         return [{"split": split, "path": parquet_path(table, split)} for split in splits]
     return [{"split": WHOLE, "path": f"{table}.{'csv' if table == 'pairs' else 'jsonl'}"}]

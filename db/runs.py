@@ -196,7 +196,7 @@ def get_run(session: Session, run_id: int) -> Run:
     """
     runs = _read(session, Run.id == run_id)
     if not runs:
-        raise HedgerowError(f"There is no run {run_id}; 'hedgerow status' names the last ones.")
+        raise HedgerowError(f"There is no run {run_id}; 'hedgerow runs list' names them.")
     return runs[0]
 
 

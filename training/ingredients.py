@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -24,12 +25,13 @@ from training.opposites import HEDGED, PHRASE, Opposites, sentences
 from training.recipe import Recipe
 from training.retention import Distillation, read_sentences
 from training.sts import read_sts
-from training.watching import EPOCH, Progress
+from training.watching import EPOCH, Progress, in_words
 from training.wordings import matters
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
 
+logger = logging.getLogger(__name__)
 
 KEPT_OF_OPPOSITES = 6
 """Every how many sentences of the list of opposites one is among the unrelated texts: before a long
@@ -145,6 +147,7 @@ def course_of(
         progress.metric(step, EPOCH, step / steps_per_epoch)
         for name, value in figures.items():
             progress.metric(step, name, value)
+        logger.info("step %s, on the held-out part: %s", step, in_words(figures))
 
     def observe(step: int) -> float:
         # Whole texts, as before the training and after it: it may be trained on shorter ones.

@@ -27,7 +27,7 @@ from training.recipe import Recipe
 from training.retention import Distillation
 from training.soup import Soup
 from training.threads import threads_for
-from training.watching import LOGS_PER_RUN, LOSS, PACE, RATE, Progress, diverged
+from training.watching import LOGS_PER_RUN, LOSS, PACE, RATE, Progress, diverged, in_words
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
@@ -247,9 +247,14 @@ class _Training:
         if step % max(1, self.steps // LOGS_PER_RUN) and step < self.steps:
             return
         now, place = time.monotonic(), self.place
-        self.progress.metric(step, LOSS, sum(place.losses) / len(place.losses))
-        self.progress.metric(step, RATE, self.descent.rate)
-        self.progress.metric(step, PACE, place.texts / max(now - self.since, 1e-9))
+        figures = {
+            LOSS: sum(place.losses) / len(place.losses),
+            RATE: self.descent.rate,
+            PACE: place.texts / max(now - self.since, 1e-9),
+        }
+        for name, value in figures.items():
+            self.progress.metric(step, name, value)
+        logger.info("step %s of %s: %s", step, self.steps, in_words(figures))
         self.place = place._replace(losses=(), texts=0)
         self.since = now
 

@@ -31,6 +31,7 @@ from training.finetune import LARGEST_SEED, Data, Trained, finetune
 from training.inputs import input_hashes, located
 from training.known_encoders import MAX_ENCODER_NAME
 from training.measuring import measure_before_and_after
+from training.metrics_file import MetricsFile
 from training.plan import KIND, measuring_steps
 from training.probe_sets import BUNDLED, ensure_bundled
 from training.processes import ALONE, Group, agreed
@@ -249,6 +250,7 @@ class _Progress:
 
     def __init__(self, context: RunContext, *, measuring: int) -> None:
         self._context = context
+        self._file = MetricsFile(context.folder)
         self.measuring = measuring
         self.steps = 0
 
@@ -261,9 +263,11 @@ class _Progress:
 
     def metric(self, step: int, name: str, value: float) -> None:
         self._context.metric(step, name, value)
+        self._file.add(step, name, value)
 
     def goes_on(self, step: int) -> None:
         """As in `Progress`: an earlier attempt may have got further than its checkpoint."""
+        self._file.cut(step)
         mine = col(RunMetric.run_id) == self._context.run.id
         with writing(self._context.engine) as session:
             session.execute(delete(RunMetric).where(mine, col(RunMetric.step) > step))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Protocol
 
 from db.errors import HedgerowError
@@ -19,6 +20,11 @@ LOSS, RATE, PACE = "loss", "learning_rate", "texts_per_second"
 
 EPOCH = "epoch"
 """The curve of epochs done, at each look at the held-out part."""
+
+
+def in_words(figures: Mapping[str, float]) -> str:
+    """Figures as a line of the log has them: 'loss 0.6931, learning_rate 2e-05'."""
+    return ", ".join(f"{name} {value:.4g}" for name, value in figures.items())
 
 
 class Progress(Protocol):

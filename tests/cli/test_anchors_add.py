@@ -156,3 +156,24 @@ def test_hostile_texts_cannot_steer_the_terminal(file: Path) -> None:
     file.write_text("text\n\x1b[31mRed\x1b]0;title\x07 is here.\nIs \u202eit?\n", "utf-8")
     shown = said("anchors", "add", str(file), "--dry-run")
     assert "\x1b" not in shown and "\x07" not in shown and "\u202e" not in shown
+
+
+def test_labels_of_the_source_decide_what_comes_in(home: Path) -> None:
+    ask("init", "--empty")
+    rows = [
+        {"premise": "A man sleeps.", "hypothesis": "A person rests now.", "label": "entailment"},
+        {"premise": "A man sleeps.", "hypothesis": "A man runs fast.", "label": "contradiction"},
+        {"premise": "A dog barks.", "hypothesis": "It is very loud.", "label": "neutral"},
+        {"premise": "A cat purrs.", "hypothesis": "It is happy.", "label": "neutral",
+         "answer": "reject"},
+    ]  # fmt: skip
+    file = home / "pairs.jsonl"
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    dry = said("anchors", "add", str(file), "--dry-run")
+    assert "1 row rejected in the source ('answer': reject) was left out." in dry
+    assert "holds: 1 entailments and 1 contradictions" in dry
+    done = ask("anchors", "add", str(file))
+    assert done["added"] == 2 and len(done["notes"]) == 2
+    assert done["originals"]["added"] == {"entailment": 1, "contradiction": 1}
+    texts = {anchor["text"] for anchor in ask("anchors", "list")["anchors"]}
+    assert texts == {"A man sleeps.", "A dog barks."}

@@ -1,15 +1,16 @@
 """Long work on the command line, and runs by their number."""
 
 import json
+import re
 from pathlib import Path
 
 from curation.project import open_project
 from db.engine import writing
-from db.models import RunState
+from db.models import RunMetric, RunState
 from db.runs import create_run
 from db.settings import load_settings
 from tests.checkpoints import checkpoint
-from tests.cli.commands import add_small_project, ask, complaint, process, stored_run
+from tests.cli.commands import add_small_project, ask, complaint, process, said, stored_run
 
 
 def test_a_stored_run_is_carried_out_by_its_number(loaded_home: Path) -> None:
@@ -66,3 +67,38 @@ def test_an_encoder_that_has_gone_meanwhile_fails_the_run(home: Path) -> None:
     assert "no-model" in sentence
     (listed,) = ask("status")["runs"]
     assert (listed["state"], listed["message"]) == ("failed", sentence)
+
+
+def test_runs_are_listed_shown_cancelled_and_deleted(home: Path) -> None:
+    add_small_project()
+    assert said("runs", "list") == "There are no runs yet.\n"
+    ask("diagnose")
+    with writing(open_project(load_settings())) as session:
+        create_run(session, kind="export", parameters={})
+    folder = home / "hedgerow_data" / "runs" / "00001-diagnose"
+    listed = ask("runs", "list")["runs"]
+    assert [(run["run"], run["kind"], run["state"]) for run in listed] == [
+        (2, "export", "queued"), (1, "diagnose", "done"),
+    ]  # fmt: skip
+    assert listed[1]["log"] == str(folder / "log.txt") and Path(listed[1]["log"]).is_file()
+    assert [run["run"] for run in ask("runs", "list", "--kind", "diagnose")["runs"]] == [1]
+    shown = ask("runs", "show", "1")
+    assert shown["result"]["measured"] == 2 and shown["folder"] == str(folder)
+    told = said("runs", "show", "1")
+    assert "Run 1 (diagnose) is done; stored at " in told and f"Its log is {folder}" in told
+    assert ask("runs", "cancel", "2") == {"run": 2, "state": "cancelled"}
+    assert "has ended already: it is done" in said("runs", "cancel", "1")
+    assert ask("runs", "delete", "1")["deleted"] == [str(folder)]
+    assert not folder.exists()
+    assert [run["run"] for run in ask("runs", "list")["runs"]] == [2]
+    assert "There is no run 1; 'hedgerow runs list' names them." in complaint("runs", "show", "1")
+
+
+def test_a_training_shows_its_last_loss(home: Path) -> None:
+    add_small_project()
+    with writing(open_project(load_settings())) as session:
+        run = create_run(session, kind="train", parameters={})
+        for step, value in ((1, 0.75), (2, 0.5)):
+            session.add(RunMetric(run_id=run.id or 0, name="loss", step=step, value=value))
+    assert ask("runs", "show", "1")["figures"] == {"loss": 0.5}
+    assert re.search(r"^loss +0.5 *$", said("runs", "show", "1"), re.MULTILINE)

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import re
+from datetime import datetime
 from pathlib import Path
 
 import pytest
+from sqlalchemy import select
 
 from curation.encoders import load_encoder
 from curation.project import open_project
-from db.engine import writing
-from db.models import RunState, Split
+from db.engine import reading, writing
+from db.models import RunMetric, RunState, Split
 from db.settings import load_settings
 from tests.cli.commands import ask, complaint, said, stored_run
 from tests.curation.families import add_plain_family
@@ -45,6 +48,24 @@ def test_a_training_says_what_it_did_and_where_the_model_lies(small: list[str], 
     assert ranked.count("%") == 2 and ranked.split()[-1] == "6"
     assert "drift of unrelated cosines" in told and max(map(len, lines[1:-1])) < 80
     assert "STS" not in told
+
+
+def test_the_log_and_the_metrics_file_hold_the_losses(small: list[str], home: Path) -> None:
+    ask("train", *small)
+    folder = home / "hedgerow_data" / "runs" / "00001-train"
+    log = (folder / "log.txt").read_text(encoding="utf-8")
+    rows = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
+    losses = {row["step"]: row["value"] for row in rows if row["name"] == "loss"}
+    assert list(losses) == [1, 2, 3]
+    for step, loss in losses.items():
+        assert f"step {step} of 3: loss {loss:.4g}, learning_rate " in log
+    assert "step 0, on the held-out part: " in log
+    assert all(datetime.fromisoformat(row["time"]).tzinfo for row in rows)
+    with reading(open_project(load_settings())) as session:
+        stored = session.execute(select(RunMetric)).scalars().all()
+    assert {(row["step"], row["name"]): row["value"] for row in rows} == {
+        (row.step, row.name): row.value for row in stored
+    }
 
 
 def test_its_json_names_the_run_and_the_model(small: list[str], tmp_path: Path) -> None:
