@@ -26,6 +26,9 @@ _IN_WORDS = {
     "name": "model",
 }
 
+_MAY_HOLD_SECRETS = ("base_url",)
+"""An address can have a password or a key in it."""
+
 
 def in_words(place: Place) -> str:
     """What a value is called on a page."""
@@ -62,5 +65,6 @@ def _sentence(error: ValidationError, called: Callable[[Place], str]) -> str:
     said = first["msg"].removeprefix("Value error, ")
     said = f"it{said.removeprefix('Input')}" if said.startswith("Input ") else said
     name = called(first["loc"]) if first["loc"] else "The request"
-    found = f", found {first['input']!r:.80}" if first["loc"] else ""
+    shown = first["loc"] and field_of(first["loc"]) not in _MAY_HOLD_SECRETS
+    found = f", found {first['input']!r:.80}" if shown else ""
     return f"{name} is not usable: {said}{found}."

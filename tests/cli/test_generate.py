@@ -107,18 +107,18 @@ def test_a_run_that_paused_at_its_budget_is_resumed_by_its_number(serve_chat: Se
 
 def test_choices_that_make_no_sense_are_named(serve_chat: Serve) -> None:
     assert "name the model" in complaint("generate")
-    assert "roles" in complaint("generate", "--model", "fake", "--roles", "poem")
+    assert "--roles" in complaint("generate", "--model", "fake", "--roles", "poem")
     assert "earlier run" in complaint("generate", "--model", "fake", "--which", "failed")
     address = "http://ada:hunter2@127.0.0.1:9/v1"
     sentence = complaint("generate", "--model", "fake", "--base-url", address)
-    assert "base_url" in sentence and "hunter2" not in sentence
-    assert "base_url" in complaint("generate", "--model", "fake", "--base-url", "file:///etc")
+    assert "--base-url" in sentence and "hunter2" not in sentence
+    assert "--base-url" in complaint("generate", "--model", "fake", "--base-url", "file:///etc")
     assert "OpenAI answers nobody without a key" in complaint("generate", "--model", "fake")
     assert "Expected types" in complaint("generate", "--model", "fake", "--types", " , ")
     failed = ["generate", "--model", "fake", "--which", "failed", "--dry-run", "--run"]
     assert "There is no run 99" in complaint(*failed, "99")
     assert "Expected US dollars" in complaint("prices", "set", "fake", "inf", "1")
-    assert "budget" in complaint("generate", "--model", "fake", "--budget", "inf")
+    assert "--budget" in complaint("generate", "--model", "fake", "--budget", "inf")
     assert ask("status")["runs"] == []
 
 
