@@ -119,6 +119,7 @@ def _concerns(
             f"Content words of the anchor are missing: {quoted(comparison.lost)}."
         ),
         Flag.FLAT_HEDGE: Flag.FLAT_HEDGE.explanation,
+        Flag.REPORTS_OTHERS: Flag.REPORTS_OTHERS.explanation,
     }
     concerns = [
         Concern(flag.name or "", sentence)

@@ -36,6 +36,7 @@ def ids(engine: Engine) -> dict[str, int]:
         ("verbal", "The bridge is SAFE!", "UNCHANGED", "same words as the anchor"),
         ("verbal", "The bridge is unsafe!", "SAME_AS_SIBLING", "anchor's 'Affixal negation'"),
         ("phrase", "The footage is not clear, but the bridge is safe.", "FLAT_HEDGE", "concession"),
+        ("word", "Critics suspect that the bridge is safe.", "REPORTS_OTHERS", "others"),
     ],
 )  # fmt: skip
 def test_each_flag_is_a_sentence_for_edits_and_own_variants(
