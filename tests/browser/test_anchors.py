@@ -5,10 +5,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 from playwright.sync_api import Page, expect
+from sqlalchemy import Engine
 from sqlalchemy.engine import URL
 
-from db.engine import create_engine
+from db.engine import create_engine, writing
 from db.migrate import upgrade
+from tests.browser.reviewing import rows, settle, visit
+from tests.factories import add_anchor
 
 HOSTILE = '<img src=x onerror="window.hacked=1">'
 CSV = f"text,genre\nThe bridge is safe.,news\nIs it open?,news\n{HOSTILE} is **bold** here.,law\n"
@@ -45,3 +48,45 @@ def test_a_file_is_looked_at_and_added_once(
     with sqlite3.connect(home / "hedgerow.db") as connection:
         texts = [text for (text,) in connection.execute("SELECT text FROM anchor_revision")]
     assert texts == ["The bridge is safe.", f"{HOSTILE} is **bold** here."]
+
+
+def tick(page: Page, row: int) -> None:
+    """Click the box of a row; the table is drawn on a canvas."""
+    box = page.get_by_test_id("stDataFrame").locator("canvas").first.bounding_box()
+    assert box is not None
+    page.mouse.click(box["x"] + 18, box["y"] + 52 + 35 * row)
+    page.wait_for_timeout(500)
+    settle(page)
+
+
+def test_a_tick_stays_with_its_anchor_and_what_is_ticked_is_retired(
+    project: Engine, home: Path, share: Callable[[Path], str], page: Page
+) -> None:
+    with writing(project) as session:
+        for what in ("kettle", "ladder", "lamp"):
+            add_anchor(session, f"The {what} is new.")
+    visit(page, share(home), "/anchors?show=Without+variants")
+    expect(page.get_by_text("3 anchors.", exact=True)).to_be_visible()
+    settle(page)
+    tick(page, 0)
+    page.get_by_text("Write a variant", exact=True).click()
+    page.get_by_label("A variant of your own").fill("The kettle isn't new.")
+    page.get_by_role("button", name="Add it, as accepted").click()
+    expect(page.get_by_text("2 anchors.", exact=True)).to_be_visible()
+    settle(page)
+    page.get_by_role("button", name="Retire", exact=True).click()
+    expect(page.get_by_text("Retired. It and its variants are out of use")).to_be_visible()
+    retired = (
+        "SELECT r.text FROM anchor a JOIN anchor_revision r ON r.anchor_id = a.id"
+        " WHERE a.retired_at IS NOT NULL ORDER BY a.id"
+    )
+    assert rows(home, retired) == [("The kettle is new.",)]
+    settle(page)
+    tick(page, 0)
+    tick(page, 1)
+    page.get_by_role("button", name="Retire them").click()
+    expect(page.get_by_text("2 anchors retired, with their variants.")).to_be_visible()
+    assert len(rows(home, retired)) == 3
+    page.get_by_role("button", name="Undo").click()
+    expect(page.get_by_text("2 anchors restored.")).to_be_visible()
+    assert rows(home, retired) == [("The kettle is new.",)]
