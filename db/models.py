@@ -452,6 +452,18 @@ class Decision(SQLModel, table=True):
     decided_at: datetime = _created_at()
 
 
+class Lease(SQLModel, table=True):
+    """A variant whose card is on a screen, until the database's clock says otherwise.
+
+    ``window`` is one of a reviewer's browser windows. See ``curation.leases``.
+    """
+
+    variant_id: int = Field(primary_key=True, foreign_key="variant.id")
+    reviewer_id: int = Field(foreign_key="reviewer.id")
+    window: str = Field(max_length=36)
+    until: datetime = Field(sa_type=UtcDateTime)
+
+
 class Opinion(SQLModel, table=True):
     """What a chat model that was asked for a second opinion said beyond its decision.
 

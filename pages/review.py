@@ -7,27 +7,30 @@ import streamlit as st
 from curation.history import actions_since
 from curation.queue import Queue
 from db.engine import reading
-from pages.components import frame, markup, project, review_queue, signin
+from pages.components import frame, markup, project, review_queue, review_windows, signin
 from pages.components.clock import midnight
 from pages.components.review_desk import desk
 from pages.components.review_selection import SELECTION, picked
 from pages.components.review_state import ReviewState
 from pages.components.review_tools import tools
+from pages.components.review_windows import STATE
 
 _BLIND_COOKIE, _GUIDE_COOKIE = "hedgerow_blind", "hedgerow_guide"
 
 
 def _state(reviewer_id: int) -> ReviewState:
     """This session's state; another reviewer begins anew."""
-    state = st.session_state.get("review")
+    state = st.session_state.get(STATE)
     if state is None or state.reviewer_id != reviewer_id:
+        review_windows.leave()
         state = ReviewState(engine=project.engine(), reviewer_id=reviewer_id, types=project.types())
         state.recount()
         state.type_id = state.first_type(Queue.PENDING)
         state.guide = st.context.cookies.get(_GUIDE_COOKIE) != "hidden"
         with reading(state.engine) as session:
             state.pace.actions = actions_since(session, reviewer_id, midnight())
-        st.session_state["review"] = state
+        st.session_state[STATE] = state
+        review_windows.enter(state.engine, state.screen.window)
     elif not state.counts:  # nothing was there; by now something may be
         state.recount()
         state.type_id = state.first_type(Queue.PENDING)
@@ -77,7 +80,7 @@ def _keep_blind(state: ReviewState) -> None:
             st.query_params.pop("blind", None)
 
 
-frame.begin("Review", "Decide variant by variant whether it is what its type promises.")
+frame.begin(frame.REVIEW, "Decide variant by variant whether it is what its type promises.")
 if (me := signin.reviewer_id()) is None:
     st.write("Decisions are stored under a name, so that they can be told apart and taken back.")
     signin.name_form("Your name", key="signin-review")

@@ -5,12 +5,15 @@ from pathlib import Path
 import streamlit as st
 from streamlit.runtime.pages_manager import PagesManager
 
-from pages.components import markup
+from pages.components import markup, review_windows
 
 ICON, LOGO = (Path(__file__).with_name(name) for name in ("icon.svg", "logo.svg"))
 
 SIDEBAR = 248
 """Pixels: as wide as the longest page name; a narrow window needs the rest."""
+
+REVIEW = "Review"
+"""The title of the page whose card is given back when another page comes."""
 
 _APP_RAN = "app_ran"
 
@@ -30,6 +33,8 @@ def begin(title: str, purpose: str) -> None:
     if not st.session_state.get(_APP_RAN):
         PagesManager.uses_pages_directory = False
         st.rerun()
+    if title != REVIEW:
+        review_windows.leave()
     st.title(title, anchor=False)
     st.caption(purpose)
     markup.style()

@@ -4,8 +4,8 @@ No widgets here, and nothing is stored: what the keys do is in ``review_state``.
 """
 
 import time
-from collections import Counter
-from collections.abc import Sequence
+from collections import Counter, deque
+from collections.abc import Collection, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -13,9 +13,11 @@ from enum import StrEnum
 from sqlalchemy import Engine
 from sqlmodel import Session
 
-from curation import review
+from curation import leases, review
 from curation.decisions import StatusChange
-from curation.history import decided_by
+from curation.history import decided_by, history
+from curation.late import late_decisions
+from curation.leases import Holder
 from curation.measures import LEVENSHTEIN_THRESHOLD
 from curation.opinions import GivenOpinion
 from curation.project import THRESHOLD, get_setting
@@ -34,10 +36,12 @@ from curation.queue import (
 from curation.review import Shown
 from curation.settling import contested
 from curation.taxonomy import VariantType
-from db.engine import reading
+from db.engine import reading, writing
 from db.errors import HedgerowError
 from db.models import Reviewer, Status, Variant
+from pages.components import review_words
 from pages.components.review_pace import Pace
+from pages.components.review_screen import Screen
 from pages.components.review_selection import Selection
 
 BLIND_ORDERS = (Order.OLDEST, Order.RANDOM)
@@ -91,6 +95,10 @@ class Place:
         opinions: those that are open below the card.
         opinions_on: id of the showing that they were asked for on.
         suggested: the opinion whose suggestion the editor begins with.
+        screen: what is leased to this window.
+        elsewhere: how many variants of an empty queue are on other screens.
+        recent: ids of the last actions here; what others decide on these cards late is said.
+        heard: ids of the late decisions that were said.
     """
 
     engine: Engine
@@ -123,6 +131,14 @@ class Place:
     opinions: tuple[GivenOpinion, ...] = ()
     opinions_on: str = ""
     suggested: GivenOpinion | None = None
+    screen: Screen = field(init=False)
+    elsewhere: int = 0
+    recent: deque[str] = field(default_factory=lambda: deque(maxlen=20))
+    heard: set[int] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        """Every place is a window of its own."""
+        self.screen = Screen(self.reviewer_id)
 
     def recount(self) -> None:
         """Read the counts from the database; between two key presses they are kept in step."""
@@ -154,9 +170,7 @@ class Place:
     def count_skipped(self) -> int:
         """How many of the skipped variants are what is left here."""
         with reading(self.engine) as session:
-            if self.selection is not None:
-                return len(awaiting_a_person(session, self.skipped & set(self.selection.ids)))
-            return len(among(session, self.skipped, self.queue, type_ids=self.type_ids))
+            return len(self._among(session, self.skipped))
 
     def first_type(self, queue: Queue) -> str | None:
         """The first type, in the taxonomy's order, with something in this queue."""
@@ -166,19 +180,73 @@ class Place:
 
     def view(self) -> View:
         """Read what is to be seen now."""
+        variant_id = self.pinned or self.focus_id
+        if variant_id is None or not self.screen.has(variant_id):
+            with writing(self.engine) as session:
+                variant_id = self._put_on_screen(session, variant_id)
         with reading(self.engine) as session:
-            variant_id = self.pinned or self.focus_id or self._next(session)
+            self._hear(session)
             if variant_id is None:
                 self.showings = {}
+                others = leases.on_other_screens(session, self.screen.window)
+                self.elsewhere = len(self._among(session, others.keys()))
                 return View((), None)
             focus = card(session, variant_id)
             cards = self._family(session, focus) if self.by_family else (focus,)
             variants = [c.variant for c in cards]
             hidden = self.veiled(session, variants)
             settled = contested(session, variants) - hidden
+            self._compare(session, focus.variant, hidden=variant_id in hidden)
         self.focus_id = variant_id
         self._show(variants, hidden, settled)
         return View(cards, focus, hidden)
+
+    def _put_on_screen(self, session: Session, variant_id: int | None) -> int | None:
+        """Lease this variant, or the next one that no other window has; its id."""
+        if variant_id is None:
+            return self._take_next(session)
+        if not self._lease(session, variant_id):
+            self._also_there(leases.on_other_screens(session, self.screen.window), variant_id)
+        return variant_id
+
+    def _also_there(self, others: Mapping[int, Holder], variant_id: int) -> None:
+        """Say who else has a card on the screen, if anybody has."""
+        if (holder := others.get(variant_id)) is not None:
+            self._add(review_words.also_there(holder, me=self.reviewer_id))
+
+    def _take_next(self, session: Session) -> int | None:
+        """Lease the first variant that no other window has; None where there is none."""
+        return self.screen.put_next(
+            session,
+            lambda others: self._next(session, self.skipped.union(others)),
+            lambda variant_id: bool(self._among(session, {variant_id})),
+            by_family=self.by_family,
+        )
+
+    def _lease(self, session: Session, variant_id: int) -> bool:
+        by_family = self.by_family
+        ids = leases.families_of(session, [variant_id]) if by_family else {variant_id}
+        return self.screen.put(session, ids)
+
+    def _hear(self, session: Session) -> None:
+        """Say what others decided late on cards that were decided on here."""
+        for decision in late_decisions(session, self.recent):
+            if decision.id not in self.heard:
+                self.heard.add(decision.id)
+                self._add(review_words.late(decision, me=self.reviewer_id))
+
+    def _compare(self, session: Session, variant: Variant, *, hidden: bool) -> None:
+        """Say what others decided on the card in focus while it was on the screen."""
+        seen = self.showings.get(variant.id or 0)
+        if seen is not None and seen.version != variant.version:
+            past = history(session, seen.variant_id)
+            self._add(review_words.meanwhile(past, seen, me=self.reviewer_id, hidden=hidden))
+
+    def _among(self, session: Session, variant_ids: Set[int]) -> set[int]:
+        """Which of these variants are what is gone through here."""
+        if self.selection is not None:
+            return awaiting_a_person(session, variant_ids & set(self.selection.ids))
+        return among(session, variant_ids, self.queue, type_ids=self.type_ids)
 
     def _family(self, session: Session, focus: Card) -> tuple[Card, ...]:
         """The family's cards; a replaced wording or one out of use only if it is in focus."""
@@ -199,12 +267,12 @@ class Place:
         ids = [v.id or 0 for v in variants if not (settling and v.status == Status.CONFLICT)]
         return frozenset(ids) - decided_by(session, self.reviewer_id, ids)
 
-    def _next(self, session: Session) -> int | None:
+    def _next(self, session: Session, passed: Collection[int]) -> int | None:
         if self.selection is not None:
-            return self.selection.next(session, self.skipped)
+            return self.selection.next(session, passed)
         order = self.order if not self.blind or self.order in BLIND_ORDERS else Order.RANDOM
         variant = next_variant(
-            session, type_ids=self.type_ids, queue=self.queue, order=order, skipped=self.skipped
+            session, type_ids=self.type_ids, queue=self.queue, order=order, skipped=passed
         )
         return None if variant is None else variant.id
 
@@ -276,21 +344,32 @@ class Place:
         self.pinned = self.focus_id = variant_id
         self.panel, self.message = Panel.NONE, ""
 
-    def _move_on(self, shown: Shown) -> None:
-        """Go to the next card of the family that is in the queue, or to the next of the queue."""
-        self.focus_id = self.pinned = None
-        self.panel = Panel.NONE
+    def _following(self, session: Session, shown: Shown) -> int | None:
+        """Lease the next card of the family that is in the queue, or the next of the queue."""
         if not self.by_family:
-            return
-        with reading(self.engine) as session:
-            anchor_id = session.get_one(Variant, shown.variant_id).anchor_id
-            members = [c.variant.id or 0 for c in family(session, anchor_id)]
-            undecided = among(session, members, self.queue) - self.skipped
-            rest = [number for number in members if number in undecided]
+            return self._take_next(session)
+        anchor_id = session.get_one(Variant, shown.variant_id).anchor_id
+        members = [c.variant.id or 0 for c in family(session, anchor_id)]
+        undecided = among(session, members, self.queue) - self.skipped
+        rest = [number for number in members if number in undecided]
         ids = list(self.showings)  # as they are on the screen
         here = ids.index(shown.variant_id) if shown.variant_id in ids else 0
         onwards = dict.fromkeys([*ids[here + 1 :], *ids[:here], *rest])
-        self.focus_id = next((number for number in onwards if number in rest), None)
+        found = next((number for number in onwards if number in undecided), None)
+        if found is None:
+            return self._take_next(session)
+        self._lease(session, found)
+        return found
+
+    def _move_to(self, variant_id: int | None) -> None:
+        """Show this card; None to look for the next one when the page is drawn."""
+        self.focus_id, self.pinned = variant_id, None
+        self.panel = Panel.NONE
+
+    def leave(self) -> None:
+        """Give back the card on the screen; coming back begins at the head of the queue."""
+        self.focus_id = None
+        self.screen.clear(self.engine)
 
     def _count(self, changes: tuple[StatusChange, ...]) -> None:
         """Keep the counts in step."""
@@ -310,3 +389,8 @@ class Place:
     def say(self, message: str, *, warn: bool = False) -> None:
         """Have this said below the card."""
         self.message, self.warn = message, warn
+
+    def _add(self, message: str) -> None:
+        """Say this, too, if it is not said yet."""
+        if message and message not in self.message:
+            self.say(f"{self.message} {message}".strip(), warn=True)

@@ -165,9 +165,17 @@ def empty(state: ReviewState) -> None:
 
 def _done(state: ReviewState) -> None:
     with st.container(border=True, key="empty"):
+        if state.elsewhere:
+            left = (
+                "1 card left is" if state.elsewhere == 1 else f"{state.elsewhere:,} cards left are"
+            )
+            st.write(f"{left} on other screens.")
+            st.button("Look again", help="Cards come back when they are left undecided.")
         if skipped := state.count_skipped():
             st.write(f"Nothing left in this queue but the {skipped:,} you skipped.")
             st.button("Go through the skipped ones", on_click=state.skipped.clear)
+        elif state.elsewhere:
+            pass  # there is nothing else to say
         elif state.selection is not None:
             st.write("Every variant of this selection has been decided, and none is in conflict.")
         else:

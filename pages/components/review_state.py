@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from sqlmodel import Session
 
-from curation import review
+from curation import leases, review
 from curation.decisions import StatusChange
 from curation.draft_checks import check_edit
 from curation.history import history
@@ -74,18 +74,23 @@ class ReviewState(Undoing):
             return False
         try:
             with writing(self.engine) as session:
+                others = leases.on_other_screens(session, self.screen.window)
                 outcome = do(session)
+                following = self._following(session, shown) if outcome.recorded else None
         except HedgerowError as error:
+            self.screen.held = frozenset()  # what was leased along with it is not
             self.say(str(error), warn=True)
             return False
         if not outcome.recorded:
             return False
+        self.recent.append(shown.action_id)
         self.pace.did(shown.action_id)
         self._count(outcome.changes)
         if self.selection is not None:
             self.selection.decided(change.variant_id for change in outcome.changes)
-        self._move_on(shown)
+        self._move_to(following)
         self._tell(shown, said, outcome)
+        self._also_there(others, shown.variant_id)
         return True
 
     def _tell(self, shown: Shown, said: str, outcome: Outcome) -> None:
@@ -207,7 +212,9 @@ class ReviewState(Undoing):
             return
         self.skipped.add(shown.variant_id)
         self.skips.append(Skip(shown.variant_id, now()))
-        self._move_on(shown)
+        with writing(self.engine) as session:
+            following = self._following(session, shown)
+        self._move_to(following)
         self.say("Skipped; it stays as it was. Z takes it back.")
 
     # -- writing -----------------------------------------------------------------------

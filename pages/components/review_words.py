@@ -6,6 +6,8 @@ from sqlalchemy import Engine
 
 from curation.diagnostics import stored_flags
 from curation.history import PastDecision, latest_of_each
+from curation.late import Late
+from curation.leases import Holder
 from curation.notes import WrittenNote
 from curation.review import Shown
 from curation.taxonomy import REJECT_REASONS
@@ -27,7 +29,7 @@ def reason(reason_id: str) -> str:
     return _REASONS.get(reason_id, reason_id)
 
 
-def did(decision: PastDecision) -> str:
+def did(decision: PastDecision | Late) -> str:
     """'rejected it (wrong type)', 'settled it as rejected (wrong type)'."""
     why = f" ({reason(decision.reason)})" if decision.reason else ""
     verdict = _DID[decision.verdict]
@@ -63,6 +65,36 @@ def before(past: Iterable[PastDecision]) -> str:
     old = [decision for decision in past if not decision.counts and not decision.retracted]
     latest = {decision.reviewer_id: decision for decision in old}
     return "; ".join(f"{decision.reviewer} {did(decision)}" for decision in latest.values())
+
+
+def late(decision: Late, *, me: int) -> str:
+    """That somebody decided on a card which one had just decided on oneself."""
+    who = "You, in another window," if decision.reviewer_id == me else decision.reviewer
+    text = decision.text if len(decision.text) <= 80 else decision.text[:79] + "…"
+    return f"{who} had the same card on screen and {did(decision)} after you: “{text}”."
+
+
+def meanwhile(past: Iterable[PastDecision], seen: Shown, *, me: int, hidden: bool) -> str:
+    """What others decided on the card since it was drawn; empty where nobody did.
+
+    Args:
+        seen: the card as it was drawn.
+        hidden: say who, not what.
+    """
+    others = [d for d in past if d.stands and d.version >= seen.version and d.reviewer_id != me]
+    if not others:
+        return ""
+    if hidden:
+        names = ", ".join(dict.fromkeys(d.reviewer for d in others))
+        return f"Decided on meanwhile by {names}."
+    return f"Meanwhile {'; '.join(f'{d.reviewer} {did(d)}' for d in others)}."
+
+
+def also_there(holder: Holder, *, me: int) -> str:
+    """That another window shows the card, too."""
+    if holder.reviewer_id == me:
+        return "This card is on screen in another of your windows, too."
+    return f"{holder.name} has this card on screen, too."
 
 
 def disagreement(past: Iterable[PastDecision], status: Status) -> str:

@@ -20,6 +20,12 @@ def draw(state: ReviewState) -> Shown:
     return state.showings[view.focus.variant.id or 0]
 
 
+def draw_same(state: ReviewState, shown: Shown) -> Shown:
+    """Draw the page with a card that another window shows, as its permalink does."""
+    state.pin(shown.variant_id)
+    return draw(state)
+
+
 def status(state: ReviewState, variant_id: int) -> Status:
     """What the decisions on a variant add up to."""
     with reading(state.engine) as session:

@@ -104,7 +104,10 @@ def test_a_permalink_opens_its_variant_in_the_queue_that_the_address_names(
     assert {key: app.query_params[key] for key in address} == address
 
 
-def test_an_old_address_opens_the_queue_of_second_looks(ids: list[int], app_engine: Engine) -> None:
+@pytest.mark.parametrize("asked", ["Second look", "Second look (7)"])
+def test_an_old_address_opens_the_queue_of_second_looks(
+    ids: list[int], app_engine: Engine, asked: str
+) -> None:
     with writing(app_engine) as session:
         variant = session.get_one(Variant, ids[0])
         ada = person(session)
@@ -112,10 +115,19 @@ def test_an_old_address_opens_the_queue_of_second_looks(ids: list[int], app_engi
         text = "The bridges number 0 are safe."
         correct_anchor(session, variant.anchor_id, text, reviewer_id=ada, expected_revision=1)
         uid = variant.uid
-    for asked in ("Second look", "Second look (7)"):
-        app = opened(type=asked)
-        assert first_card(app) == uid
-        assert app.query_params["queue"] == "Second look"
+    app = opened(type=asked)
+    assert first_card(app) == uid
+    assert app.query_params["queue"] == "Second look"
+
+
+def test_cards_on_other_screens_are_said_and_come_when_they_are_left(ids: list[int]) -> None:
+    others = [opened(type="Verbal negation") for _ in ids]
+    app = opened(type="Verbal negation")
+    assert any(text.value == "3 cards left are on other screens." for text in app.markdown)
+    left = first_card(others[1])
+    others[1].switch_page("pages/overview.py").run()
+    next(button for button in app.button if button.label == "Look again").click().run()
+    assert first_card(app) == left
 
 
 def test_a_card_in_conflict_names_the_verdicts_and_its_buttons_settle(

@@ -11,15 +11,15 @@ from pages.components.review_selection import Selection
 from pages.components.review_state import ReviewState
 from pages.components.review_words import OUTDATED
 from tests.databases import one_database
-from tests.pages.reviewing import VERBAL, colleague, draw, status
+from tests.pages.reviewing import VERBAL, colleague, draw, draw_same, status
 
 pytestmark = one_database
 
 
 def test_a_colleagues_decision_is_told(state: ReviewState) -> None:
     other = colleague(state)
-    mine, theirs = draw(state), draw(other)
-    assert mine.variant_id == theirs.variant_id
+    mine = draw(state)
+    theirs = draw_same(other, mine)
     other.accept(theirs)
     state.accept(mine)
     assert "Meanwhile Bert had accepted it; both decisions are kept." in state.message
@@ -28,7 +28,8 @@ def test_a_colleagues_decision_is_told(state: ReviewState) -> None:
 def test_ones_own_decision_in_another_window_is_not_told_by_name(state: ReviewState) -> None:
     state.recount()
     other = colleague(state, "Ada")
-    mine, theirs = draw(state), draw(other)
+    mine = draw(state)
+    theirs = draw_same(other, mine)
     other.reject(theirs, "wrong_type")
     state.accept(mine)
     assert "you had rejected it (wrong type) in another window" in state.message
@@ -36,10 +37,11 @@ def test_ones_own_decision_in_another_window_is_not_told_by_name(state: ReviewSt
 
 
 def test_blind_shows_others_verdicts_only_after_ones_own(state: ReviewState) -> None:
-    first = draw(state).variant_id
+    card = draw(state)
+    first = card.variant_id
     state.blind = True
     other = colleague(state)
-    other.reject(draw(other), "wrong_scope")
+    other.reject(draw_same(other, card), "wrong_scope")
     state.pin(first)
     view = state.view()
     assert first in view.hidden
@@ -154,6 +156,7 @@ def test_a_selection_passes_over_what_a_colleague_has_decided(state: ReviewState
     state.take(Selection(tuple(ids), "a brush"))
     other = colleague(state)
     other.accept(draw(other))
+    other.leave()
     assert draw(state).variant_id == ids[1]
     assert state.selection is not None
     assert len(state.selection.open or ()) == 2

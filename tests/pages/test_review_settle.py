@@ -12,7 +12,7 @@ from pages.components import review_words
 from pages.components.review_selection import Selection
 from pages.components.review_state import ReviewState
 from tests.databases import one_database
-from tests.pages.reviewing import colleague, draw, status
+from tests.pages.reviewing import colleague, draw, draw_same, status
 
 pytestmark = one_database
 
@@ -22,10 +22,11 @@ def conflict(state: ReviewState) -> int:
     """A variant that Bert accepted and Cleo rejected, both in front of Ada's queue of conflicts."""
     bert, cleo = colleague(state), colleague(state, "Cleo")
     card = draw(bert)
-    late = draw(cleo)
+    late = draw_same(cleo, card)
     bert.accept(card)
-    cleo.pin(card.variant_id)
-    cleo.reject(late if late.variant_id == card.variant_id else draw(cleo), "wrong_scope")
+    cleo.reject(late, "wrong_scope")
+    bert.leave()
+    cleo.leave()
     state.recount()
     state.go_to(queue=Queue.CONFLICT, type_id=None, order=Order.OLDEST, family=False)
     return card.variant_id

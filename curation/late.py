@@ -1,0 +1,51 @@
+"""Decisions on a card that somebody else, or another window, had decided on just before."""
+
+from collections.abc import Collection
+from typing import NamedTuple
+
+from sqlalchemy import select
+from sqlalchemy.orm import aliased
+from sqlmodel import Session, col
+
+from db.models import Decision, Reviewer, Variant, Verdict
+
+
+class Late(NamedTuple):
+    """A decision by somebody who still had the card on the screen when another was stored.
+
+    Attributes:
+        text: that of the variant.
+    """
+
+    id: int
+    reviewer_id: int
+    reviewer: str
+    verdict: Verdict
+    reason: str
+    settles: bool
+    text: str
+
+
+def late_decisions(session: Session, action_ids: Collection[str]) -> list[Late]:
+    """What was decided after one of these actions on a card drawn before it, in order of time."""
+    if not action_ids:
+        return []
+    own = aliased(Decision)
+    query = (
+        select(
+            col(Decision.id), col(Decision.reviewer_id), col(Reviewer.name), col(Decision.verdict),
+            col(Decision.reason), col(Decision.adjudicates), col(Variant.text),
+        )
+        .join(own, col(own.variant_id) == col(Decision.variant_id))
+        .join(Reviewer, col(Reviewer.id) == col(Decision.reviewer_id))
+        .join(Variant, col(Variant.id) == col(Decision.variant_id))
+        .where(
+            col(own.action_id).in_(action_ids),
+            col(Decision.id) > col(own.id),
+            col(Decision.variant_version) <= col(own.variant_version),
+            col(Decision.action_id) != col(own.action_id),
+            col(Decision.verdict) != Verdict.RETRACT,
+        )
+        .order_by(col(Decision.id))
+    )  # fmt: skip
+    return [Late(key or 0, *rest) for key, *rest in session.execute(query)]

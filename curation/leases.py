@@ -1,0 +1,108 @@
+"""Which card is on whose screen, so that two windows don't decide on the same one.
+
+A card on a screen is leased to its window for a few minutes, by the database's clock. A queue
+passes over what other windows have leased. A lease forbids nothing: a late decision is stored, and
+both reviewers are told. Expired leases mean nothing.
+"""
+
+from collections.abc import Callable, Collection, Iterable
+from datetime import timedelta
+from typing import NamedTuple
+
+from sqlalchemy import delete, or_, select
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlmodel import Session, col
+
+from db.columns import db_now
+from db.models import Lease, Reviewer, Variant
+
+LEASE = timedelta(minutes=5)
+"""How long a card stays leased without any activity in its window."""
+
+
+class Holder(NamedTuple):
+    """The reviewer at a window."""
+
+    reviewer_id: int
+    name: str
+
+
+def take(
+    session: Session, variant_ids: Iterable[int], *, window: str, reviewer_id: int
+) -> set[int]:
+    """Lease these variants to a window, which gives back all others that it has.
+
+    Returns:
+        Those that it has now; the rest are on another window's screen.
+    """
+    ids = sorted(set(variant_ids))
+    session.execute(
+        delete(Lease).where(col(Lease.window) == window, col(Lease.variant_id).not_in(ids))
+    )
+    if not ids:
+        return set()
+    moment = session.execute(select(db_now())).scalar_one()
+    mine = {"reviewer_id": reviewer_id, "window": window, "until": moment + LEASE}
+    dialect = postgresql if session.get_bind().dialect.name == "postgresql" else sqlite
+    rows = dialect.insert(Lease).values([{"variant_id": key} | mine for key in ids])
+    taken = rows.on_conflict_do_update(
+        index_elements=["variant_id"],
+        set_=mine,
+        where=or_(col(Lease.window) == window, col(Lease.until) <= moment),
+    ).returning(col(Lease.variant_id))
+    return set(session.execute(taken).scalars())
+
+
+def take_next(
+    session: Session,
+    find: Callable[[Collection[int]], int | None],
+    is_left: Callable[[int], bool],
+    *,
+    window: str,
+    reviewer_id: int,
+    by_family: bool = False,
+) -> int | None:
+    """Lease the first variant of a queue that no other window has; None where there is none.
+
+    Args:
+        find: gives the first variant of the queue that is not among those it is given.
+        is_left: whether a variant is still in the queue. On PostgreSQL another window may decide on
+            it, and give it back, between ``find`` and the lease.
+        by_family: lease all variants of its anchor, and pass over families that others have.
+    """
+    while True:
+        others: Collection[int] = on_other_screens(session, window).keys()
+        found = find(families_of(session, others) if by_family else others)
+        if found is None:
+            take(session, (), window=window, reviewer_id=reviewer_id)
+            return None
+        ids = families_of(session, [found]) if by_family else {found}
+        if found in take(session, ids, window=window, reviewer_id=reviewer_id) and is_left(found):
+            return found
+
+
+def on_other_screens(session: Session, window: str) -> dict[int, Holder]:
+    """The variants on the screens of other windows, and who sits there."""
+    query = (
+        select(col(Lease.variant_id), col(Reviewer.id), col(Reviewer.name))
+        .join(Reviewer, col(Reviewer.id) == col(Lease.reviewer_id))
+        .where(col(Lease.window) != window, col(Lease.until) > db_now())
+    )
+    return {key: Holder(number or 0, name) for key, number, name in session.execute(query)}
+
+
+def families_of(session: Session, variant_ids: Collection[int]) -> set[int]:
+    """All variants of the anchors of these variants."""
+    if not variant_ids:
+        return set()
+    anchors = select(col(Variant.anchor_id)).where(col(Variant.id).in_(variant_ids))
+    query = select(col(Variant.id)).where(col(Variant.anchor_id).in_(anchors))
+    return {key or 0 for key in session.execute(query).scalars()}
+
+
+def release(session: Session, windows: Collection[str]) -> None:
+    """Give back what these windows have, and what has expired."""
+    gone = or_(col(Lease.window).in_(windows), col(Lease.until) <= db_now())
+    # What another window is about to renew or to take is left to it.
+    free = select(col(Lease.variant_id)).where(gone).with_for_update(skip_locked=True)
+    session.execute(delete(Lease).where(col(Lease.variant_id).in_(free)))
