@@ -24,8 +24,9 @@ from pages.components import (
     review_queue,
     review_words,
 )
-from pages.components.review_place import Panel, View
+from pages.components.review_place import Panel
 from pages.components.review_state import ReviewState
+from pages.components.review_view import View
 
 
 @errors.fragment

@@ -12,8 +12,8 @@ from db.engine import reading
 from db.models import Variant
 from pages.components import card, markup, project, review_words
 from pages.components.clock import local
-from pages.components.review_place import View
 from pages.components.review_state import ReviewState
+from pages.components.review_view import View
 
 
 def details(state: ReviewState, view: View) -> None:

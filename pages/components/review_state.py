@@ -24,6 +24,7 @@ from pages.components import review_words
 from pages.components.drafts import CUE, Look, look
 from pages.components.review_place import Panel
 from pages.components.review_undo import Skip, Undoing
+from pages.components.review_view import Viewer
 
 MIN_SHOWN_SECONDS = 0.2
 """A key counts only if its card has been there this long: nobody has read it before.
@@ -33,7 +34,7 @@ Since it was drawn here; keys.js holds to the same for the time since it appeare
 
 
 @dataclass
-class ReviewState(Undoing):
+class ReviewState(Undoing, Viewer):
     """A reviewer's place, and what the keys do there.
 
     Attributes:
