@@ -8,7 +8,6 @@ from cli.home import open_home
 from cli.tables import table_of
 from cli.terminal import AsJson, err, show, text_of
 from curation import merging
-from curation.merging import Merge
 from curation.reviewers import find_person, people, rename_person
 from db.engine import reading, writing
 
@@ -64,7 +63,7 @@ def merge(
     _, engine = open_home()
     with reading(engine) as session:
         plan = merging.plan_merge(session, find_person(session, person), find_person(session, into))
-    lines = _in_words(plan)
+    lines = plan.in_words()
     if not (yes or dry_run):
         for line in lines:
             err.print(text_of(line), soft_wrap=True)
@@ -81,16 +80,6 @@ def merge(
         ],
     }  # fmt: skip
     show(result, as_json, *lines)
-
-
-def _in_words(plan: Merge) -> list[str]:
-    lines = [
-        f"All that {plan.person} has decided and written counts as {plan.into}'s then.",
-        f"Both have decided on {plan.shared:,} variants; there, the later decision counts.",
-    ]
-    moves = sorted(plan.statuses.items(), key=lambda item: -item[1])
-    lines += [f"{count:,} change from {old} to {new}." for (old, new), count in moves]
-    return lines if moves else [*lines, "No variant changes its status."]
 
 
 @reviewers_app.command()

@@ -29,6 +29,20 @@ class Merge(NamedTuple):
     shared: int
     statuses: dict[tuple[Status, Status], int]
 
+    def in_words(self) -> list[str]:
+        """What it changes, in sentences."""
+        lines = [f"Everything that {self.person} has decided and written counts as {self.into}'s."]
+        if self.shared:
+            lines.append(
+                "Where both have decided on a variant, the later decision counts. Variants: "
+                f"{self.shared:,}."
+            )
+        moves = sorted(self.statuses.items(), key=lambda item: -item[1])
+        lines += [
+            f"Variants that change from {old} to {new}: {count:,}." for (old, new), count in moves
+        ]
+        return lines if moves else [*lines, "No variant changes its status."]
+
 
 def plan_merge(session: Session, person: Reviewer, into: Reviewer) -> Merge:
     """Work out what a merge changes; change nothing.

@@ -130,7 +130,7 @@ def ensure_reviewer(
     if reviewer.kind is kind:
         return reviewer
     if kind is ReviewerKind.PERSON:
-        raise HedgerowError(f"'{clean}' is the name of a model that reviews; take another name.")
+        raise HedgerowError(f"'{clean}' is the name of a model reviewer; take another name.")
     raise HedgerowError(
         f"The name '{reviewer.name}' is needed for a model, but a person has it; rename them "
         f"first: hedgerow reviewers rename '{reviewer.name}' NEW."

@@ -6,13 +6,11 @@ import streamlit as st
 from sqlmodel import Session
 
 from curation import merging
-from curation.merging import Merge
 from curation.reviewers import MAX_NAME, Person, lookalikes, people, rename_person
 from db.engine import reading, writing
 from db.errors import HedgerowError
 from db.models import Reviewer
 from pages.components import project, signin
-from pages.components.amounts import amount
 from pages.components.label import plain
 
 _PERSON, _INTO, _NAME = "person", "person-into", "person-name"
@@ -62,9 +60,9 @@ def _changes(found: Sequence[Person]) -> None:
                   help="They are two reviewers again, as before the merge.")  # fmt: skip
         return
     with st.container(horizontal=True, vertical_alignment="bottom", key="rename-person"):
-        name = st.text_input("New name", key=f"{_NAME}-{chosen}", max_chars=MAX_NAME)
-        st.button("Rename", key="rename", disabled=not name.strip(), on_click=_rename,
-                  args=(chosen, name))  # fmt: skip
+        st.text_input("New name", key=f"{_NAME}-{chosen}", max_chars=MAX_NAME)
+        st.button("Rename", key="rename", on_click=_rename,
+                  args=(chosen,))  # fmt: skip
     others = [one.id for one in found if one.id != chosen and not one.merged_into]
     into = st.selectbox(
         "Merge into", others, index=None, key=f"{_INTO}-{chosen}",
@@ -80,23 +78,17 @@ def _merge_form(person: int, into: int) -> None:
         plan = merging.plan_merge(
             session, session.get_one(Reviewer, person), session.get_one(Reviewer, into)
         )
-    for line in _in_words(plan):
+    for line in plan.in_words():
         st.text(line)
     st.button("Merge", key="merge", type="primary", on_click=_merge, args=(person, into),
               help="You can separate them again.")  # fmt: skip
 
 
-def _in_words(plan: Merge) -> list[str]:
-    lines = [f"All that {plan.person} has decided and written counts as {plan.into}'s then."]
-    if plan.shared:
-        both = amount(plan.shared, "variant")
-        lines.append(f"Both have decided on {both}; there, the later decision counts.")
-    moves = sorted(plan.statuses.items(), key=lambda item: -item[1])
-    lines += [f"{amount(count, 'variant')}: {old} → {new}." for (old, new), count in moves]
-    return lines if moves else [*lines, "No variant changes its status."]
+def _rename(person: int) -> None:
+    name = str(st.session_state[f"{_NAME}-{person}"])
+    if not name.strip():
+        return
 
-
-def _rename(person: int, name: str) -> None:
     def do(session: Session) -> str:
         found = session.get_one(Reviewer, person)
         before = found.name

@@ -58,7 +58,7 @@ def test_a_merge_says_what_changes_and_asks_first(uids: list[str]) -> None:
     command = ["reviewers", "merge", "ada l.", "Ada"]
     refused = CliRunner().invoke(cli.app, command, input="n\n")
     assert refused.exit_code == 1
-    assert "1 change from conflict to rejected." in refused.stderr
+    assert "Variants that change from conflict to rejected: 1." in refused.stderr
     assert ask(*command, "--dry-run") == {
         "from": "ada l.", "into": "Ada", "merged": False, "both_decided": 1,
         "statuses": [{"before": "conflict", "after": "rejected", "variants": 1}],

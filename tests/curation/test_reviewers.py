@@ -82,7 +82,7 @@ def test_models_and_people_do_not_share_a_name(engine: Engine) -> None:
         model(session, "llm")
         judge = ensure_judge(session, "fake", 1)
         assert ensure_judge(session, "fake", 1).id == judge.id
-        with pytest.raises(HedgerowError, match="is the name of a model"):
+        with pytest.raises(HedgerowError, match="is the name of a model reviewer"):
             ensure_reviewer(session, "LLM")
         with pytest.raises(HedgerowError, match="There is no person 'llm'"):
             find_person(session, "llm")

@@ -236,7 +236,7 @@ def test_two_spellings_of_a_person_are_merged_and_separated(
     ids = {one.name: one.id for one in _people(with_source)}
     app.selectbox("person").set_value(ids["ada"]).run()
     app.selectbox(f"person-into-{ids['ada']}").set_value(ids["Ada"]).run()
-    assert "1 variant: conflict → rejected." in texts(app)
+    assert "Variants that change from conflict to rejected: 1." in texts(app)
     assert status(with_source) is Status.CONFLICT  # nothing is changed before the button
     app.button("merge").click().run()
     assert "ada and Ada are one reviewer now, Ada." in texts(app)
