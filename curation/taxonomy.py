@@ -145,6 +145,7 @@ TAXONOMY: tuple[VariantType, ...] = (
         ),
         surface_check=SurfaceCheck(
             require_new=("absolute_negator",),
+            forbid_new=("verbal_negator",),
             forbid_reversed_content=True,
             max_lost_content=1,
             forbid_words=("nothing but", "none other than", "no wonder", "no sooner"),

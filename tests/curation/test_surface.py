@@ -104,6 +104,7 @@ def test_rewordings_around_an_absolute_negator_pass(anchor: str, text: str) -> N
         ("The film is a comedy.", "The film is nothing but a comedy.", "'nothing but'"),
         ("The ferry is late.", "The ferry is late, no doubt.", "'no doubt'"),
         ("The intern was polite.", "The intern was never rude.", "'rude'"),
+        ("The choir learned it.", "No one in the choir didn't learn it.", "'not'"),
     ],
 )
 def test_an_absolute_negator_that_denies_nothing_is_told(
