@@ -7,6 +7,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import aliased
 from sqlmodel import Session, col
 
+from curation.reviewers import shown_name, whose
 from db.models import Decision, Reviewer, Variant, Verdict
 
 
@@ -33,7 +34,7 @@ def late_decisions(session: Session, action_ids: Collection[str]) -> list[Late]:
     own = aliased(Decision)
     query = (
         select(
-            col(Decision.id), col(Decision.reviewer_id), col(Reviewer.name), col(Decision.verdict),
+            col(Decision.id), whose(), shown_name(), col(Decision.verdict),
             col(Decision.reason), col(Decision.adjudicates), col(Variant.text),
         )
         .join(own, col(own.variant_id) == col(Decision.variant_id))

@@ -13,6 +13,7 @@ from sqlalchemy import delete, or_, select
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlmodel import Session, col
 
+from curation.reviewers import shown_name, whose
 from db.columns import db_now
 from db.models import Lease, Reviewer, Variant
 
@@ -84,7 +85,7 @@ def take_next(
 def on_other_screens(session: Session, window: str) -> dict[int, Holder]:
     """The variants on the screens of other windows, and who sits there."""
     query = (
-        select(col(Lease.variant_id), col(Reviewer.id), col(Reviewer.name))
+        select(col(Lease.variant_id), whose(), shown_name())
         .join(Reviewer, col(Reviewer.id) == col(Lease.reviewer_id))
         .where(col(Lease.window) != window, col(Lease.until) > db_now())
     )

@@ -9,13 +9,15 @@ from curation.acceptance import Dimension, reject_reasons
 from curation.decisions import compute_standing
 from curation.distributions import data_version
 from curation.history import decided_by, history, last_actions
+from curation.late import late_decisions
+from curation.leases import Holder, on_other_screens, take
 from curation.merging import merge, plan_merge, separate
 from curation.notes import add_note, notes
 from curation.release import create_release
 from curation.reviewers import ensure_reviewer, find_person, people
 from db.engine import reading, writing
 from db.errors import HedgerowError
-from db.models import ReleaseItem, Reviewer, Status, Variant
+from db.models import Decision, ReleaseItem, Reviewer, Status, Variant
 from tests.factories import add_family, model, person
 
 
@@ -85,6 +87,23 @@ def test_what_a_merged_person_did_is_the_others(engine: Engine, family: dict[str
         assert decided_by(session, key, list(family.values())) == {
             family[type_id] for type_id in ("verbal", "word", "phrase")
         }
+
+
+def test_other_windows_say_who_the_merged_person_is_now(
+    engine: Engine, family: dict[str, int]
+) -> None:
+    with writing(engine) as session:
+        other, ada = _pair(session)
+        take(session, [family["word"]], window="one", reviewer_id=other.id or 0)
+        merge(session, other, ada)
+        assert on_other_screens(session, "another") == {family["word"]: Holder(ada.id or 0, "Ada")}
+        own = session.execute(
+            select(col(Decision.action_id)).where(col(Decision.variant_id) == family["word"])
+        ).scalars()
+        variant = session.get_one(Variant, family["word"])
+        late = review.shown(variant)._replace(version=1)
+        review.reject(session, late, reviewer_id=other.id or 0, reason="wrong_scope")
+        assert [one.reviewer for one in late_decisions(session, list(own))][-1] == "Ada"
 
 
 def test_of_two_rejections_the_later_ones_reason_counts(
