@@ -81,13 +81,14 @@ class ChatServer:
         delay: seconds before each answer.
         faults: share of the calls that fail in one of ``FAULTS``.
         structured: whether it knows structured outputs; if not, it refuses them.
-        retry_after: seconds that it asks to wait where a call comes too soon.
+        retry_after: seconds that it asks to wait where a call comes too soon, or a date.
         spread: seconds by which delays differ at most, drawn by the prompt.
         sent_on_to: an address that it redirects every request to.
         hear: told each prompt that it is asked, before the answer.
         says: what it answers to a prompt instead of variants and opinions; None: the usual.
         reports: what it says of the tokens of an answer, from the true counts; None: nothing.
-        always: a fault that every call has; '' for none.
+        always: the fault that each call with a prompt has; '' for none.
+        away: the status with which it refuses whatever it is asked; 0 for none.
         pours: bytes that it sends before each answer.
         drips: seconds between two bytes of an answer; 0 sends it at once.
     """
@@ -100,7 +101,7 @@ class ChatServer:
         kinds: tuple[str, ...] = FAULTS,
         structured: bool = True,
         key: str = "",
-        retry_after: float = 0.05,
+        retry_after: float | str = 0.05,
         spread: float = 0.0,
     ) -> None:
         self.delay, self.faults, self.kinds = delay, faults, kinds
@@ -110,7 +111,8 @@ class ChatServer:
         self.hear: Callable[[str], None] = lambda prompt: None
         self.says: Callable[[str], str | None] = lambda prompt: None
         self.reports: Callable[[dict[str, int]], Any] = lambda usage: usage
-        self.always = ""
+        self.always: Callable[[str], str] = lambda prompt: ""
+        self.away = 0
         self.pours = 0
         self.drips = 0.0
         self.asked: Counter[str] = Counter()
@@ -126,6 +128,9 @@ class ChatServer:
         headers = {name.decode(): value.decode() for name, value in scope["headers"]}
         if self.key and headers.get("authorization") != f"Bearer {self.key}":
             await _json(send, 401, _error("Incorrect API key provided.", "invalid_api_key"))
+        elif self.away:
+            wait = {"retry-after": str(self.retry_after)}
+            await _json(send, self.away, _error("Not now.", "away"), wait)
         elif self.sent_on_to:
             target = self.sent_on_to + scope["path"].removeprefix("/v1")
             await _json(send, 307, {}, {"location": target})
@@ -177,8 +182,8 @@ class ChatServer:
         return {key: value for key, value in completion.items() if value is not None}
 
     def _fault(self, prompt: str) -> str:
-        if self.always:
-            return self.always
+        if fault := self.always(prompt):
+            return fault
         number = self.asked[prompt]
         if number > FAULTS_IN_A_ROW or _share(prompt, number) >= self.faults:
             return ""

@@ -10,6 +10,7 @@ from curation.generation.answers import Parsed, Problem, answer_model, parse_ans
 from curation.generation.calls import Call
 from curation.generation.client import ChatModel
 from curation.generation.completions import CallError, Reply
+from curation.generation.gate import LONGEST_WISH, PASSING, Gate
 from curation.generation.prompts import fill
 from curation.generation.storing import Attempt
 from curation.taxonomy import VariantType
@@ -19,44 +20,11 @@ from db.models import CallState
 FIRST_WAIT, LONGEST_WAIT = 1.0, 60.0
 """Seconds before the second attempt, doubled for each further one, and the longest such wait."""
 
-PASSING = frozenset({Problem.RATE_LIMIT, Problem.TIMEOUT, Problem.SERVER, Problem.CONNECTION})
-"""The server's problems; asking again later helps."""
-
 ONCE_MORE = frozenset({Problem.REFUSAL, Problem.CUE_IGNORED, Problem.UNCHANGED, Problem.TOO_LONG})
 """A model that does it twice means it."""
 
 NEVER = frozenset({Problem.REFUSED_REQUEST})
 """Asking the same again brings the same."""
-
-
-@dataclass
-class Gate:
-    """Holds back all calls while the server wants to be left alone.
-
-    Attributes:
-        until: the moment, by the event loop's clock, before which nobody asks.
-        failures: calls of the server in a row that failed in a passing way.
-    """
-
-    until: float = 0.0
-    failures: int = 0
-    last: str = ""
-
-    def left(self) -> float:
-        """Seconds until asking is allowed; 0 or less where it is."""
-        return self.until - asyncio.get_running_loop().time()
-
-    def close_for(self, seconds: float) -> None:
-        """Let nobody ask for so long."""
-        self.until = max(self.until, asyncio.get_running_loop().time() + seconds)
-
-    def note(self, problem: Problem | None, message: str = "") -> None:
-        """Note how a call ended, for telling a server that is down from one that stumbles."""
-        if problem in PASSING and problem is not Problem.RATE_LIMIT:
-            self.failures += 1
-            self.last = message
-        else:
-            self.failures = 0
 
 
 @dataclass
@@ -86,8 +54,14 @@ class Asker:
             self._answers[ids] = answer_model(types)
         return prompt, self._answers[ids]
 
-    async def attempt(self, call: Call, number: int) -> tuple[Attempt, float]:
+    async def attempt(
+        self, call: Call, number: int, *, answers: int | None = None
+    ) -> tuple[Attempt, float]:
         """Ask once; whoever calls waits at the gate first.
+
+        Args:
+            number: of the attempt.
+            answers: of the server when the call was first tried; None for now.
 
         Returns:
             The attempt, and the seconds to wait before the next one if its call is still open.
@@ -97,47 +71,57 @@ class Asker:
         """
         prompt, answer = self.question(call)
         loop = asyncio.get_running_loop()
-        begun = loop.time()
+        begun, tries = loop.time(), number - call.attempts
+        answers = self.gate.answers if answers is None else answers
         try:
             reply = await self.model.ask(prompt, answer)
         except CallError as error:
-            attempt = self.failed(call, number, error)._replace(seconds=loop.time() - begun)
-            return attempt, self._wait_after(attempt, error)
-        self.gate.note(None)
-        attempt = self.answered(call, number, reply)
+            attempt = self.failed(call, number, error, tries=tries)
+            if error.problem in PASSING and not self.gate.gives_up(
+                error, answers=answers, tries=tries, most=self.attempts
+            ):
+                attempt = attempt._replace(state=CallState.OPEN)
+            attempt = attempt._replace(seconds=loop.time() - begun)
+            return attempt, self._wait_after(attempt, error, tries)
+        self.gate.answered()
+        attempt = self.answered(call, number, reply, tries=tries)
         return attempt._replace(seconds=loop.time() - begun), 0.0
 
-    def failed(self, call: Call, number: int, error: CallError) -> Attempt:
-        """What a failure makes of its call: failed for good, or to be asked again."""
-        again = error.problem not in NEVER and self._ask_again((error.problem,), number)
+    def failed(self, call: Call, number: int, error: CallError, *, tries: int) -> Attempt:
+        """What a failure makes of its call: failed, or to be asked again.
+
+        Args:
+            tries: how often it has been asked since the run was last resumed, or ever.
+        """
+        again = error.problem not in NEVER and self._ask_again((error.problem,), tries)
         state = CallState.OPEN if again else CallState.FAILED
         said = self.model.without_key(str(error))
         return Attempt(call, number, error.reply, {}, (error.problem,), said, state)
 
-    def _wait_after(self, attempt: Attempt, error: CallError) -> float:
+    def _wait_after(self, attempt: Attempt, error: CallError, tries: int) -> float:
         """Seconds before the call is asked again; a server at its limit is left alone by all."""
-        self.gate.note(error.problem, str(error))
-        own = backoff(attempt.call, attempt.number)
-        wait = own if error.retry_after is None else error.retry_after
-        if error.problem is Problem.RATE_LIMIT:
-            self.gate.close_for(wait)
+        self.gate.failed(error)
+        own = backoff(attempt.call, tries)
+        if error.problem is Problem.RATE_LIMIT or error.retry_after is not None:
+            wait = own if error.retry_after is None else error.retry_after
+            self.gate.close_for(min(wait, LONGEST_WISH))
             # All that wait at the gate would go through it at once, and be sent back again.
             return wait + own
-        return wait if attempt.state is CallState.OPEN else 0.0
+        return own if attempt.state is CallState.OPEN else 0.0
 
-    def answered(self, call: Call, number: int, reply: Reply) -> Attempt:
+    def answered(self, call: Call, number: int, reply: Reply, *, tries: int) -> Attempt:
         """What a reply makes of its call: done, failed, or to be asked again."""
         parsed = read_reply(reply, call=call, types=self.asked_types(call))
-        if self._ask_again(parsed.problems, number):
+        if self._ask_again(parsed.problems, tries):
             return Attempt(call, number, reply, {}, parsed.problems, "", CallState.OPEN)
         state = CallState.DONE if parsed.texts else CallState.FAILED
         return Attempt(call, number, reply, parsed.texts, parsed.problems, "", state)
 
-    def _ask_again(self, problems: Sequence[Problem], number: int) -> bool:
-        if not problems or number >= self.attempts:
+    def _ask_again(self, problems: Sequence[Problem], tries: int) -> bool:
+        if not problems or tries >= self.attempts:
             return False
         mild = all(problem in ONCE_MORE for problem in problems)
-        return number < 2 if mild else True
+        return tries < 2 if mild else True
 
 
 def read_reply(reply: Reply, *, call: Call, types: Sequence[VariantType]) -> Parsed:
@@ -153,7 +137,12 @@ def read_reply(reply: Reply, *, call: Call, types: Sequence[VariantType]) -> Par
     return parsed
 
 
-def backoff(call: Call, number: int) -> float:
+def backoff(call: Call, tries: int) -> float:
     """Seconds before the next attempt: doubling, spread by half over the calls."""
-    spread = 0.75 + 0.5 * bucket(call.anchor_uid, salt=f"hedgerow/backoff:{call.role}:{number}:")
-    return min(FIRST_WAIT * 2 ** (number - 1), LONGEST_WAIT) * spread
+    spread = 0.75 + 0.5 * bucket(call.anchor_uid, salt=f"hedgerow/backoff:{call.role}:{tries}:")
+    return doubling(FIRST_WAIT, tries) * spread
+
+
+def doubling(first: float, tries: int) -> float:
+    """Seconds to wait after so many tries in vain, at most ``LONGEST_WAIT``."""
+    return min(first * 2.0 ** min(tries - 1, 30), LONGEST_WAIT)

@@ -99,12 +99,13 @@ class BatchStore:
             self.store([self._attempt(call, error) for call in calls], self.request.charged)
 
     def _attempt(self, call: Call, answer: Reply | CallError) -> Attempt:
+        # The tries of all batches count, so that no call is put into batches for ever.
         number = call.attempts + 1
         if isinstance(answer, CallError):
-            return self.asker.failed(call, number, answer)
+            return self.asker.failed(call, number, answer, tries=number)
         model = self.asker.model
         request = model.request(*self.asker.question(call))
-        return self.asker.answered(call, number, model.checked(answer, request))
+        return self.asker.answered(call, number, model.checked(answer, request), tries=number)
 
     def _left_in(self, batch_id: str) -> list[Call]:
         with reading(self.context.engine) as session:

@@ -17,12 +17,13 @@ from typing import TypeVar
 from openai.types import Batch
 
 from curation.generation import batch_places as places
-from curation.generation.asking import PASSING, Asker
+from curation.generation.asking import Asker
 from curation.generation.batch_api import ENDED, BatchApi, has_too_many, why_failed
 from curation.generation.batch_files import read_answer, request_line, write_lines
 from curation.generation.batch_store import CHUNK, BatchStore
 from curation.generation.calls import Call
 from curation.generation.completions import CallError
+from curation.generation.gate import PASSING, Gate
 from curation.generation.ledger import Ledger
 from curation.generation.request import ModelRequest
 from curation.types import types_in_use
@@ -42,6 +43,9 @@ MAX_CALLS, MAX_BYTES = 50_000, 100_000_000
 POLL_SECONDS = 15.0
 LOOK_SECONDS = 0.2
 """Between two looks at the provider, and at whether the run shall stop."""
+
+AWAY_SECONDS = 600.0
+"""How long a provider that gives no answer is asked how a batch is, before the run pauses."""
 
 TRIES = 5
 """How often a file is sent or fetched before the run pauses."""
@@ -132,6 +136,7 @@ class BatchWorker:
                 asked = self.asker.attempt(call, call.attempts + 1)
                 attempt, _ = await self._unless_stopped(asked)
                 self._store.store([attempt], self.request.price)
+                self._look_at_the_server(self.asker.gate)
 
     def _affordable(self) -> tuple[list[int], bool]:
         """The next calls that fit into the budget and one file; and whether any call is open."""
@@ -198,13 +203,24 @@ class BatchWorker:
     # -- waiting --------------------------------------------------------------------------
 
     async def _wait(self, batch_id: str) -> Batch:
-        """Until the batch has ended, however long the provider takes or is away."""
+        """Until the batch has ended, however long the provider takes.
+
+        Raises:
+            RunPaused: the provider gives no answer for long.
+        """
+        loop = asyncio.get_running_loop()
+        heard = loop.time()
         while True:
+            wait = POLL_SECONDS
             try:
                 batch = await self._unless_stopped(self._api.look(batch_id))
             except CallError as error:
                 self._store.report(0, f"Waiting for the provider: {error}")
+                wait = self._wish(error) or POLL_SECONDS
+                if loop.time() > heard + AWAY_SECONDS:
+                    raise RunPaused(_unreachable(error)) from error
             else:
+                heard = loop.time()
                 if batch.status in ENDED:
                     return batch
                 counts = batch.request_counts
@@ -212,7 +228,7 @@ class BatchWorker:
                 self._store.report(
                     done, f"The batch {batch_id} is {batch.status.replace('_', ' ')}."
                 )
-            await self._sleep(POLL_SECONDS)
+            await self._sleep(wait)
 
     async def _cancel(self, place: str) -> None:
         """Cancel the batch here if there is one, and store what it has brought if that comes soon.
@@ -246,9 +262,25 @@ class BatchWorker:
         Raises:
             RunPaused: it was the last.
         """
+        wait = self._wish(error) or 2.0**number
         if number == TRIES:
-            raise RunPaused(f"Paused: the provider cannot be reached ({error})") from error
-        await self._sleep(error.retry_after or 2.0**number)
+            raise RunPaused(_unreachable(error)) from error
+        await self._sleep(wait)
+
+    def _wish(self, error: CallError) -> float | None:
+        """Seconds that the provider asks to wait; None where it says nothing.
+
+        Raises:
+            RunPaused: it is longer than anybody wants to wait.
+        """
+        gate = Gate()
+        gate.failed(error)
+        self._look_at_the_server(gate)
+        return error.retry_after
+
+    def _look_at_the_server(self, gate: Gate) -> None:
+        if why := gate.why_pause(at_once=MAX_CALLS, attempts=TRIES):
+            raise RunPaused(why)
 
     async def _unless_stopped(self, work: Awaitable[Result]) -> Result:
         """The result of this work, which is broken off when the run shall stop."""
@@ -294,3 +326,9 @@ class BatchWorker:
                 return
             except CallError as error:
                 await self._sleep_or_pause(number, error)
+
+
+def _unreachable(error: CallError) -> str:
+    return (
+        f"Paused: the provider cannot be reached ({error}) Nothing is lost; resume when it answers."
+    )

@@ -9,10 +9,11 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from sqlalchemy import case, func, insert, select, update
+from sqlalchemy import ColumnElement, and_, case, func, insert, or_, select, update
 from sqlmodel import Session, col
 
 from curation.generation.answers import Problem
+from curation.generation.gate import PASSING
 from curation.generation.prompts import draw_cues
 from curation.generation.request import GenerationRequest
 from curation.generation.wanted import WantedAnchor, wanted_anchors
@@ -191,6 +192,31 @@ def close_retired(session: Session, run_id: int) -> None:
     session.execute(
         update(ModelCall).where(*mine).values(state=CallState.FAILED, problem=Problem.RETIRED.value)
     )
+
+
+def reopen(session: Session, run_id: int) -> int:
+    """Open the calls of a run again that failed because of the server; gives how many.
+
+    Asking the same again helps, unlike where an answer was of no use.
+    """
+    failed = (col(ModelCall.run_id) == run_id, _failed_by_the_server())
+    values = {"state": CallState.OPEN, "batch": ""}  # its batch has brought what it could
+    changed = session.execute(update(ModelCall).where(*failed).values(**values))
+    return getattr(changed, "rowcount", 0)
+
+
+def _failed_by_the_server() -> ColumnElement[bool]:
+    return and_(
+        col(ModelCall.state) == CallState.FAILED,
+        col(ModelCall.problem).in_([problem.value for problem in PASSING]),
+    )
+
+
+def can_go_on(session: Session, run_id: int) -> bool:
+    """Whether a run would make calls if it was resumed."""
+    still = or_(col(ModelCall.state) == CallState.OPEN, _failed_by_the_server())
+    query = select(col(ModelCall.id)).where(col(ModelCall.run_id) == run_id, still).limit(1)
+    return session.execute(query).first() is not None
 
 
 def count_calls(session: Session, run_id: int) -> dict[CallState, int]:

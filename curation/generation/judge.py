@@ -16,13 +16,13 @@ from sqlmodel import Session, col
 from curation.decisions import chunks
 from curation.generation.answers import Problem
 from curation.generation.asking import Asker
-from curation.generation.calls import Call, Judged, count_calls
+from curation.generation.calls import Call, Judged, count_calls, reopen
 from curation.generation.completions import Reply
+from curation.generation.ending import require_success
 from curation.generation.judge_calls import close_needless, open_judging, plan_judging
 from curation.generation.judge_request import KIND, JudgeRequest, judge_of, prompt_of
 from curation.generation.judgement import judgement_model, question, read_judgement
 from curation.generation.ledger import read_ledger
-from curation.generation.overview import require_success
 from curation.generation.prompts import seed_prompts
 from curation.generation.run import chat_model
 from curation.generation.storing import Attempt, Origin, store_attempts
@@ -58,7 +58,7 @@ class JudgeAsker(Asker):
     def _type(self, call: Call) -> VariantType:
         return self.asked_types(call)[0]
 
-    def answered(self, call: Call, number: int, reply: Reply) -> Attempt:
+    def answered(self, call: Call, number: int, reply: Reply, *, tries: int) -> Attempt:
         """What a reply makes of its call: done, failed, or to be asked again."""
         problem = _problem(reply)
         found = (
@@ -68,8 +68,8 @@ class JudgeAsker(Asker):
         )
         if found is not None:
             return Attempt(call, number, reply, {}, (), "", CallState.DONE, judgement=found)
-        tries = 2 if problem is Problem.REFUSAL else TRIES
-        again = number < min(self.attempts, tries)
+        most = 2 if problem is Problem.REFUSAL else TRIES
+        again = tries < min(self.attempts, most)
         state = CallState.OPEN if again else CallState.FAILED
         return Attempt(call, number, reply, {}, (problem or Problem.UNREADABLE,), "", state)
 
@@ -192,13 +192,12 @@ def work(context: RunContext) -> dict[str, Any]:
         judge = judge_of(session, request)
         assert judge is not None
         reviewer_id, name = judge.id or 0, judge.name
+        reopen(session, run_id)
         close_needless(session, run_id, reviewer_id)
     ledger = read_ledger(context.engine, run_id, request.budget)
     asker = JudgeAsker(chat_model(request, context.settings), types, attempts=request.attempts)
     asyncio.run(JudgeWorker(context, request, asker, ledger, reviewer_id=reviewer_id).run())
-    with reading(context.engine) as session:
-        counts = count_calls(session, run_id)
-        require_success(session, run_id, counts)
+    counts = require_success(context.engine, run_id)
     return {
         "done": counts[CallState.DONE],
         "failed": counts[CallState.FAILED],

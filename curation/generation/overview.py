@@ -1,7 +1,6 @@
 """What a run has brought so far: its pace, its cost, what went wrong, and single calls in full."""
 
 from collections import Counter
-from collections.abc import Mapping
 from datetime import timedelta
 from typing import NamedTuple
 
@@ -12,7 +11,6 @@ from curation.cues import SPELLING
 from curation.generation.answers import Problem
 from curation.generation.calls import cue_use
 from db.columns import now
-from db.errors import HedgerowError
 from db.models import (
     Anchor,
     AnchorRevision,
@@ -116,25 +114,6 @@ def progress(session: Session, run_id: int) -> Progress:
         int(attempts), cost, int(prompt), int(completion), int(recent), is_estimate=estimates > 0
     )
     return Progress(spent, dict(found.most_common()))
-
-
-def require_success(session: Session, run_id: int, counts: Mapping[CallState, int]) -> None:
-    """Refuse to call a run done of which every call was made in vain.
-
-    Args:
-        counts: its calls by state.
-
-    Raises:
-        HedgerowError: calls were made, and none brought anything.
-    """
-    if counts[CallState.DONE] or not counts[CallState.FAILED]:
-        return
-    problems = progress(session, run_id).problems
-    if problems:  # of calls that were left out there are no answers
-        raise HedgerowError(
-            f"Each of the {counts[CallState.FAILED]:,} calls failed, most often with the problem "
-            f"'{next(iter(problems)).value}'; read what came in answer, then change what is asked."
-        )
 
 
 def _named(error: str) -> list[Problem]:

@@ -10,11 +10,11 @@ from curation import diagnostics
 from curation.generation.addresses import key_for
 from curation.generation.asking import Asker
 from curation.generation.batches import BatchWorker
-from curation.generation.calls import close_retired, count_calls, plan_calls
+from curation.generation.calls import close_retired, count_calls, plan_calls, reopen
 from curation.generation.client import ChatModel
 from curation.generation.doubles import check_alone, leave_out_made
+from curation.generation.ending import require_success
 from curation.generation.ledger import Ledger, read_ledger
-from curation.generation.overview import require_success
 from curation.generation.prompts import prompt_versions, seed_prompts
 from curation.generation.request import KIND as KIND
 from curation.generation.request import GenerationRequest, ModelRequest
@@ -111,12 +111,14 @@ def work(context: RunContext) -> dict[str, Any]:
         Counts of calls and variants, calls of this run in all, and what they cost.
     """
     request = GenerationRequest(**context.parameters)
+    run_id = context.run.id or 0
     with writing(context.engine) as session:
-        leave_out_made(session, context.run.id or 0)
+        reopen(session, run_id)
+        leave_out_made(session, run_id)
         types = list_types(session)
     if request.provider == PROVIDER:
         carry_out_rules(context, types)
-        ledger = read_ledger(context.engine, context.run.id or 0, request.budget)
+        ledger = read_ledger(context.engine, run_id, request.budget)
     else:
         asker = Asker(chat_model(request, context.settings), types, attempts=request.attempts)
         try:
@@ -125,13 +127,14 @@ def work(context: RunContext) -> dict[str, Any]:
             diagnostics.work(context)
             raise
     with writing(context.engine) as session:
-        close_retired(session, context.run.id or 0)
+        close_retired(session, run_id)
     if request.measure:
         diagnostics.work(context)
-    with reading(context.engine) as session:
-        counts = count_calls(session, context.run.id or 0)
-        if request.provider != PROVIDER:  # rules that fit nowhere have done what they could
-            require_success(session, context.run.id or 0, counts)
+    if request.provider == PROVIDER:  # rules that fit nowhere have done what they could
+        with reading(context.engine) as session:
+            counts = count_calls(session, run_id)
+    else:
+        counts = require_success(context.engine, run_id)
     return {
         "done": counts[CallState.DONE],
         "failed": counts[CallState.FAILED],

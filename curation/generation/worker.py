@@ -27,10 +27,6 @@ LOOK_SECONDS = 0.2
 DRAIN_SECONDS = 15.0
 """How long a run that shall stop waits for the answers under way."""
 
-DOWN_AFTER = 10
-"""Calls in a row that a server fails (at least; and as many as go out at once) before the run
-pauses instead of failing all the others, too."""
-
 STORE_AGAIN_SECONDS = (1.0, 5.0)
 """Waits before a database that is busy or away is tried again; what arrived has been paid for."""
 
@@ -55,6 +51,7 @@ class Worker:
     total: int = 0
     done: int = 0
     failed: int = 0
+    at_once: int = 0
     _held: deque[Call] = field(default_factory=deque)
     _last: int | None = 0  # id of the last call that was read; None where there are no more
     _reading: asyncio.Lock = field(default_factory=asyncio.Lock)
@@ -82,7 +79,8 @@ class Worker:
         writer = asyncio.create_task(self._write())
         watcher = asyncio.create_task(self._watch())
         try:
-            await self._make_calls(min(self.request.concurrency, counts[CallState.OPEN]))
+            self.at_once = min(self.request.concurrency, counts[CallState.OPEN])
+            await self._make_calls(self.at_once)
         finally:
             watcher.cancel()
             await self._results.put(None)
@@ -134,20 +132,20 @@ class Worker:
 
     async def _make(self, call: Call) -> None:
         """Make a call until it is done, has failed for good, or the run shall stop."""
-        number = call.attempts
+        number, answers = call.attempts, self.asker.gate.answers
         if not self.asker.asked_types(call):  # retired, all of them
             return
         while await self._may_ask():
             number += 1
             try:
-                attempt, wait = await self.asker.attempt(call, number)
+                attempt, wait = await self.asker.attempt(call, number, answers=answers)
             finally:
                 self.ledger.under_way -= 1
             self._book(attempt)
             await self._results.put(attempt)
+            self._look_at_the_server()
             if attempt.state is not CallState.OPEN:
                 return
-            self._look_at_the_server()
             await self._pause(wait)
 
     async def _may_ask(self) -> bool:
@@ -188,14 +186,9 @@ class Worker:
     # -- stopping -------------------------------------------------------------------------
 
     def _look_at_the_server(self) -> None:
-        gate = self.asker.gate
-        if gate.failures >= max(DOWN_AFTER, self.request.concurrency):
-            self._halt(
-                RunPaused(
-                    f"Paused: {gate.failures} calls in a row got no answer ({gate.last}) Nothing "
-                    "is lost; resume when the server answers."
-                )
-            )
+        why = self.asker.gate.why_pause(at_once=self.at_once, attempts=self.request.attempts)
+        if why:
+            self._halt(RunPaused(why))
 
     def _halt(self, why: Exception) -> None:
         if self._why is None:
@@ -257,6 +250,5 @@ class Worker:
     def _report(self) -> None:
         failed = f", {self.failed:,} failed" if self.failed else ""
         money = f", {self.ledger.cost()}" if self.ledger.money else ""
-        self.context.progress(
-            self.done + self.failed, self.total, f"{self.done:,} answers stored{failed}{money}."
-        )
+        said = f"{self.done:,} answers stored{failed}{money}.{self.asker.gate.waits()}"
+        self.context.progress(self.done + self.failed, self.total, said)

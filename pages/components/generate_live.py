@@ -5,14 +5,14 @@ from collections.abc import Mapping
 import streamlit as st
 
 from curation.generation.answers import Problem
-from curation.generation.calls import count_calls
+from curation.generation.calls import can_go_on
 from curation.generation.doubles import check_alone
 from curation.generation.overview import Progress, Spent, Trouble, last_troubles, progress
 from curation.generation.prices import dollars, spent
 from curation.generation.request import KIND, Budget
 from db.engine import reading, writing
 from db.errors import HedgerowError
-from db.models import CallState, Run, RunState
+from db.models import Run, RunState
 from db.runs import UNFINISHED, list_runs, request_cancel
 from pages.components import background, caps, errors, generate_key, kept, project, run_view
 from pages.components.generate_words import title as title
@@ -99,7 +99,7 @@ def stopped(run: Run) -> None:
     with st.container(border=True, key=f"generate-stopped-{run.id}"):
         st.text(f"Run {run.id}: {title(run)}")
         found = _progress(run)
-        if run.state == RunState.FAILED and not _left(run):
+        if run.state == RunState.FAILED and not _can_go_on(run):
             st.text(f"Failed: {run.message}")
             _pace(run, found.spent)
         else:
@@ -110,10 +110,10 @@ def stopped(run: Run) -> None:
         run_view.log(run, opened=run.state == RunState.FAILED)
 
 
-def _left(run: Run) -> int:
-    """How many of its calls are still to be made."""
+def _can_go_on(run: Run) -> bool:
+    """Whether any of its calls would be made if it was resumed."""
     with reading(project.engine()) as session:
-        return count_calls(session, run.id or 0)[CallState.OPEN]
+        return can_go_on(session, run.id or 0)
 
 
 def _way_on(run: Run) -> None:

@@ -10,7 +10,7 @@ import pytest
 from pydantic import SecretStr
 
 from curation.generation.client import ChatModel
-from db.errors import HedgerowError
+from db.errors import HedgerowError, RunPaused
 from tests.generating import Serve
 from tests.training.benchmarks.samples import NEVIR, write_lines
 from training.benchmarks.benchmark import Question
@@ -90,10 +90,42 @@ def test_a_server_that_stumbles_is_asked_again(serve_chat: Serve, nevir: NevIR) 
     assert sum(server.asked.values()) > 4 and seen == [1, 2, 3, 4]
 
 
-def test_a_server_that_is_down_ends_it_in_one_sentence() -> None:
-    questions = [Question(f"q{n}", ("a", "b")) for n in range(12)]
-    with pytest.raises(HedgerowError, match="no answer to 10 prompts in a row"):
+@pytest.mark.parametrize("number", [1, 12])
+def test_a_server_that_is_down_pauses_it_in_one_sentence(number: int) -> None:
+    questions = [Question(f"q{n}", ("a", "b")) for n in range(number)]
+    with pytest.raises(RunPaused, match="calls in a row got no answer .* resume when"):
         chat("http://127.0.0.1:9/v1", first_wait=0.0).answer(questions, asks="relevance")
+
+
+def test_a_constant_429_pauses_it_and_is_no_missing_answer(serve_chat: Serve) -> None:
+    address, server = serve_chat(retry_after=0.001)
+    server.always = lambda prompt: "rate limit"
+    with pytest.raises(RunPaused, match="refused 5 calls in a row as too many"):
+        chat(address).answer([Question("q", ("a", "b"))], asks="relevance")
+    server.retry_after = "Thu, 01 Jan 2099 00:00:00 GMT"
+    with pytest.raises(RunPaused, match="asked again on 2098-12-31|on 2099-01-01"):
+        chat(address).answer([Question("q", ("a", "b"))], asks="relevance")
+    assert sum(server.asked.values()) == 6
+
+
+def test_a_prompt_that_a_server_always_fails_at_stays_unanswered(serve_chat: Serve) -> None:
+    address, server = serve_chat()
+    server.always = lambda prompt: "server error" if "q1" in prompt else ""
+    server.says = lambda prompt: "1"
+    scorer = chat(address)
+    scorer.answer([Question(f"q{n}", ("a", "b")) for n in range(3)], asks="relevance")
+    assert (scorer.prompts, scorer.unanswered) == (3, 1)
+
+
+def test_a_server_that_refuses_every_prompt_ends_it_in_one_sentence(
+    serve_chat: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("curation.generation.bounds.ROOM_BYTES", 0)
+    address, server = serve_chat()
+    server.pours = 200_000
+    questions = [Question(f"q{n}", ("a", "b")) for n in range(12)]
+    with pytest.raises(HedgerowError, match=r"10 prompts in a row \(The server sent more than"):
+        chat(address).answer(questions, asks="relevance")
 
 
 def test_a_model_that_is_not_there(serve_chat: Serve) -> None:

@@ -14,10 +14,11 @@ from typing import TypeVar
 
 import numpy as np
 
-from curation.generation.asking import FIRST_WAIT, LONGEST_WAIT, PASSING
+from curation.generation.asking import FIRST_WAIT, doubling
 from curation.generation.client import ChatModel
 from curation.generation.completions import CallError, Reply
-from db.errors import HedgerowError
+from curation.generation.gate import PASSING, Gate
+from db.errors import HedgerowError, RunPaused
 from training.benchmarks.benchmark import Asks, Question
 from training.benchmarks.scorers.account import Account
 from training.benchmarks.scorers.scorer import Pair, Progress, Scorer
@@ -40,7 +41,10 @@ ATTEMPTS = 5
 ASKED_TWICE = 2
 
 IN_A_ROW = 10
-"""Prompts without any answer from the server, one after another, after which it counts as down."""
+"""Prompts that a server refuses, one after another, after which it is asked no more."""
+
+LOOK_SECONDS = 1.0
+"""How often a prompt that waits looks whether the run should stop."""
 
 _CHOICE = re.compile(r"(?<![\w.])([12])(?!\w|\.\d)")
 _FIRST_CHOICE = re.compile(r"\W*(?:the |document |doc |option )*#?([12])(?!\w|\.\d)", re.IGNORECASE)
@@ -79,8 +83,10 @@ class Chat(Scorer):
     asked: int = 0
     prompts: int = 0
     unanswered: int = 0
-    _failures: int = field(default=0, init=False, repr=False)
-    _said: str = field(default="", init=False, repr=False)
+    _at_once: int = field(default=1, init=False, repr=False)
+    _refusals: int = field(default=0, init=False, repr=False)
+    _gate: Gate = field(default_factory=Gate, init=False, repr=False)
+    _look: Callable[[], None] = field(default=lambda: None, init=False, repr=False)
 
     architecture = "chat"
 
@@ -90,8 +96,7 @@ class Chat(Scorer):
         """The similarity of each pair as the model states it, in [-1, 1]; NaN where it does not.
 
         Raises:
-            HedgerowError: the server refuses the key or the model, or is down.
-            RunPaused: the budget is spent.
+
         """
         prompts = [SIMILARITY.format(first=first, second=second) for first, second in pairs]
         return np.array(self._asked(prompts, read_score, on_progress), dtype=np.float64)
@@ -129,8 +134,14 @@ class Chat(Scorer):
         room = asyncio.Semaphore(self.at_once)
         known = self._remembered()
         done = 0
+        self._at_once = min(self.at_once, len(prompts))
+        self._gate.until = 0.0  # by the clock of an event loop that has ended
         if self.account:
             self.account.begin()
+
+        def look() -> None:
+            if on_progress:
+                on_progress(done, len(prompts))
 
         async def one(prompt: str) -> float:
             nonlocal done
@@ -140,10 +151,10 @@ class Chat(Scorer):
                 self.asked += 1
                 self._remember(prompt, value)
             done += 1
-            if on_progress:
-                on_progress(done, len(prompts))
+            look()
             return value
 
+        self._look = look
         try:
             return await _together([one(prompt) for prompt in prompts])
         finally:
@@ -167,28 +178,42 @@ class Chat(Scorer):
 
     async def _one(self, model: ChatModel, prompt: str, read: Read) -> float:
         """One prompt, asked again where that may help."""
-        answers = 0
-        for attempt in range(ATTEMPTS):
+        usable, tries, answers = 0, 0, self._gate.answers
+        while True:
+            await self._wait(self._gate.left())
+            tries += 1
             try:
                 reply = await self._sent(model, prompt)
             except CallError as error:
-                self._said = self.model.without_key(str(error))
+                self._gate.failed(error)
+                if why := self._gate.why_pause(at_once=self._at_once, attempts=ATTEMPTS):
+                    raise RunPaused(why) from error
                 if error.problem not in PASSING:
-                    break
-                if attempt + 1 < ATTEMPTS:
-                    wait = min(self.first_wait * 2**attempt, LONGEST_WAIT)
-                    await asyncio.sleep(wait if error.retry_after is None else error.retry_after)
+                    self._count_refusal(error)
+                    return math.nan
+                if self._gate.gives_up(error, answers=answers, tries=tries, most=ATTEMPTS):
+                    return math.nan
+                if error.retry_after is not None:
+                    self._gate.close_for(error.retry_after)
+                else:
+                    await self._wait(doubling(self.first_wait, tries))
                 continue
-            self._failures = 0
+            self._gate.answered()
+            self._refusals = 0
             value = read(reply.raw)
-            answers += 1
+            usable += 1
             if value is not None:
                 return value
-            if answers == ASKED_TWICE:
+            if usable == ASKED_TWICE:
                 return math.nan
-        if not answers:
-            self._count_failure()
-        return math.nan
+
+    async def _wait(self, seconds: float) -> None:
+        """Sleep, looking now and then whether the run should stop."""
+        while seconds > LOOK_SECONDS:
+            await asyncio.sleep(LOOK_SECONDS)
+            seconds -= LOOK_SECONDS
+            self._look()
+        await asyncio.sleep(max(seconds, 0.0))
 
     async def _sent(self, model: ChatModel, prompt: str) -> Reply:
         """One attempt, as soon as the budget allows it, and booked whatever comes of it."""
@@ -205,12 +230,13 @@ class Chat(Scorer):
             self.account.book(reply)
         return reply
 
-    def _count_failure(self) -> None:
-        self._failures += 1
-        if self._failures >= IN_A_ROW:
+    def _count_refusal(self, error: CallError) -> None:
+        self._refusals += 1
+        if self._refusals >= IN_A_ROW:
             raise HedgerowError(
-                f"{self.model.where} gave no answer to {IN_A_ROW} prompts in a row "
-                f"({self._said[:200]}); check it, and run the benchmark again."
+                f"{self.model.where} refused {IN_A_ROW} prompts in a row "
+                f"({self.model.without_key(str(error))[:200]}); check it, and run the benchmark "
+                "again."
             )
 
 
