@@ -90,6 +90,21 @@ def sentences(kind: str, result: dict[str, Any]) -> list[str | Table]:
     return [f"Run {result['run']} is done. {_brought(kind, result)}".rstrip()]
 
 
+def incomplete(run: Run, result: dict[str, Any]) -> str:
+    """What is missing of what a run asked for, and how to ask for it again."""
+    missing = ", ".join(f"{name} {n:,} times" for name, n in result.get("missing", {}).items())
+    lacking = f" Answers lack {missing}." if missing else ""
+    who = f"--model {run.parameters['model']}"
+    if address := run.parameters["base_url"]:
+        who += f" --base-url {address}"
+    again = (
+        f"'hedgerow review judge {who}' asks about the rest."
+        if run.kind == JUDGE
+        else f"'hedgerow generate --which failed --run {run.id} {who}' asks for the rest."
+    )
+    return f"Run {result['run']} is done, but incomplete: {_asked(result)}{lacking} {again}"
+
+
 def _brought(kind: str, result: dict[str, Any]) -> str:
     told: dict[str, Callable[[dict[str, Any]], str]] = {
         GENERATE: _asked,

@@ -11,7 +11,7 @@ import typer
 from sqlalchemy import Engine
 
 from cli.home import open_home
-from cli.run_facts import DIAGNOSE, EXPORT, figures_so_far, located, sentences
+from cli.run_facts import DIAGNOSE, EXPORT, figures_so_far, incomplete, located, sentences
 from cli.tables import table_of
 from cli.terminal import LARGEST_NUMBER, AsJson, Report, err, progress_bar, show
 from curation import counting, diagnostics, queue_keys
@@ -22,7 +22,7 @@ from curation.generation import run as generation
 from curation.generation.choices import raise_budget
 from curation.generation.doubles import check_alone
 from db.engine import reading, writing
-from db.errors import HedgerowError, RunEnded
+from db.errors import HedgerowError, RunEnded, RunIncomplete
 from db.execution import Work, execute
 from db.models import Run, RunState
 from db.runs import create_run, get_run, list_runs
@@ -210,6 +210,7 @@ def carry_out_run(settings: Settings, engine: Engine, run_id: int) -> dict[str, 
 
     Raises:
         RunEnded: it ended before its work was done; with its figures so far.
+        RunIncomplete: it is done, but something that it asked for is missing; with its result.
     """
     try:
         with progress_bar() as report, _following(engine, run_id, report):
@@ -219,7 +220,14 @@ def carry_out_run(settings: Settings, engine: Engine, run_id: int) -> dict[str, 
             run = get_run(session, run_id)
             ended.facts |= {"step": run.step, "total": run.total} | figures_so_far(session, run)
         raise
-    return located(settings, result) | {"run": run_id, "state": RunState.DONE.value}
+    facts = located(settings, result) | {"run": run_id, "state": RunState.DONE.value}
+    if facts.get("complete", True):
+        return facts
+    with reading(engine) as session:
+        sentence = incomplete(get_run(session, run_id), facts)
+    lacking = RunIncomplete(sentence, run=run_id, state=facts["state"], message=sentence)
+    lacking.facts |= facts
+    raise lacking
 
 
 @contextmanager

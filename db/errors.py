@@ -28,6 +28,10 @@ class RunEnded(HedgerowError):
         self.facts: dict[str, Any] = {"run": run, "state": state, "message": message}
 
 
+class RunIncomplete(RunEnded):
+    """A run is done, but not all that it asked for came; ``facts`` has its result, too."""
+
+
 class RunCancelled(Exception):
     """Raised inside a run's own process when somebody asked for it to stop."""
 

@@ -15,6 +15,7 @@ from openai.types import Batch
 
 from curation.generation.answers import Problem
 from curation.generation.batch_files import ENDPOINT, split_lines
+from curation.generation.bounds import most_bytes
 from curation.generation.client import ChatModel
 from curation.generation.completions import CallError
 from db.errors import HedgerowError
@@ -109,7 +110,9 @@ class BatchApi:
         """
         try:
             async with self.model.client().files.with_streaming_response.content(file_id) as file:
-                async for lines in split_lines(file.iter_bytes(), at_once=at_once):
+                async for lines in split_lines(
+                    file.iter_bytes(), at_once=at_once, most=most_bytes(self.model.max_tokens)
+                ):
                     yield lines
         except openai.NotFoundError:
             return

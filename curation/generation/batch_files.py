@@ -23,16 +23,25 @@ def write_lines(path: Path, lines: Iterable[bytes]) -> None:
         file.writelines(lines)
 
 
-async def split_lines(pieces: AsyncIterator[bytes], *, at_once: int) -> AsyncIterator[list[bytes]]:
+async def split_lines(
+    pieces: AsyncIterator[bytes], *, at_once: int, most: int
+) -> AsyncIterator[list[bytes]]:
     """The lines of a file that arrives in pieces, some at once.
 
     Only a line feed ends a line: a text may hold other characters that Unicode breaks lines at.
+
+    Args:
+        at_once: lines at most.
+        most: bytes of a line; what goes beyond is left out, and the line can't be read any more.
     """
     rest = b""
     lines: list[bytes] = []
     async for piece in pieces:
-        *whole, rest = (rest + piece).split(b"\n")
-        lines += whole
+        begun, *others = piece.split(b"\n")
+        rest += begun[: most - len(rest)]
+        for part in others:
+            lines.append(rest)
+            rest = part[:most]
         while len(lines) >= at_once:
             yield lines[:at_once]
             del lines[:at_once]

@@ -183,7 +183,8 @@ def work(context: RunContext) -> dict[str, Any]:
     """Make the calls of a run that are still open (run kind ``judge``).
 
     Returns:
-        Counts of calls, calls of this run in all, what they cost, and the reviewer's name.
+        Counts of calls, calls of this run in all, what they cost, whether none failed, and the
+        reviewer's name.
     """
     request = JudgeRequest(**context.parameters)
     run_id = context.run.id or 0
@@ -204,5 +205,6 @@ def work(context: RunContext) -> dict[str, Any]:
         "calls": ledger.calls,
         "cost": round(ledger.money, 6),
         "cost_is_estimate": ledger.is_estimate,
+        "complete": not counts[CallState.FAILED],
         "reviewer": name,
     }

@@ -116,6 +116,33 @@ def progress(session: Session, run_id: int) -> Progress:
     return Progress(spent, dict(found.most_common()))
 
 
+def missing_types(session: Session, run_id: int) -> dict[str, int]:
+    """By type id, how many calls of a run were answered without a variant of it; the most first.
+
+    Such an answer is asked for again; what is counted here is missing all the same.
+    """
+    lacking = (
+        col(ModelCall.run_id) == run_id,
+        col(ModelCall.state) == CallState.DONE,
+        col(ModelCall.problem) != "",
+    )
+    brought = (
+        select(col(Answer.call_id), col(Variant.type_id))
+        .join(Variant, col(Variant.answer_id) == Answer.id)
+        .join(ModelCall, col(ModelCall.id) == Answer.call_id)
+        .where(col(Variant.run_id) == run_id, *lacking)
+    )
+    found = {(call_id, type_id) for call_id, type_id in session.execute(brought)}
+    asked = session.execute(select(col(ModelCall.id), col(ModelCall.type_ids)).where(*lacking))
+    missing = Counter(
+        type_id
+        for call_id, type_ids in asked
+        for type_id in type_ids
+        if (call_id, type_id) not in found
+    )
+    return dict(missing.most_common())
+
+
 def _named(error: str) -> list[Problem]:
     names = error.partition(": ")[0].split(", ")
     return [problem for problem in Problem if problem.value in names]

@@ -15,6 +15,7 @@ from curation.generation.client import ChatModel
 from curation.generation.doubles import check_alone, leave_out_made
 from curation.generation.ending import require_success
 from curation.generation.ledger import Ledger, read_ledger
+from curation.generation.overview import missing_types
 from curation.generation.prompts import prompt_versions, seed_prompts
 from curation.generation.request import KIND as KIND
 from curation.generation.request import GenerationRequest, ModelRequest
@@ -108,7 +109,9 @@ def work(context: RunContext) -> dict[str, Any]:
     """Make the calls of a run that are still open, and measure what came (run kind ``generate``).
 
     Returns:
-        Counts of calls and variants, calls of this run in all, and what they cost.
+        Counts of calls by how they ended, calls of this run in all, what they cost, ``missing``
+        (by type, answers without a variant of it), and whether all came that was asked for; of
+        rules, which leave out what they can't write, that is always so.
     """
     request = GenerationRequest(**context.parameters)
     run_id = context.run.id or 0
@@ -135,10 +138,15 @@ def work(context: RunContext) -> dict[str, Any]:
             counts = count_calls(session, run_id)
     else:
         counts = require_success(context.engine, run_id)
+    with reading(context.engine) as session:
+        missing = missing_types(session, run_id)
+    by_rule = request.provider == PROVIDER
     return {
         "done": counts[CallState.DONE],
         "failed": counts[CallState.FAILED],
         "calls": ledger.calls,
         "cost": round(ledger.money, 6),
         "cost_is_estimate": ledger.is_estimate,
+        "missing": missing,
+        "complete": by_rule or not (missing or counts[CallState.FAILED]),
     }

@@ -10,7 +10,7 @@ from curation.generation.calls import count_calls
 from curation.generation.choices import is_trial
 from curation.generation.costs import CostRow, cost_rows
 from curation.generation.doubles import count_left
-from curation.generation.overview import CueRow, cue_rows, has_failures
+from curation.generation.overview import CueRow, cue_rows, has_failures, missing_types
 from curation.generation.request import Which
 from curation.taxonomy import VariantType
 from db.engine import reading
@@ -51,6 +51,8 @@ def _one(run: Run, counts: Counts) -> None:
     done, failed, still = (calls[s] for s in (CallState.DONE, CallState.FAILED, CallState.OPEN))
     open_ones = f", {still:,} not made" if still else ""
     st.text(f"{done:,} calls answered, {failed:,} failed{open_ones}.")
+    if missing := counts.get(missing_types, run.id):
+        st.text(f"Missing in answers: {_named_types(missing)}.")
     if run.state in STOPPED:
         generate_live.stopped(run)
     elif not is_trial(run):
@@ -68,6 +70,12 @@ def _one(run: Run, counts: Counts) -> None:
         )  # fmt: skip
     if is_trial(run) and run.state not in STOPPED:
         generate_look.draw(run)
+
+
+def _named_types(numbers: Mapping[str, int]) -> str:
+    """Types with how often each, for people."""
+    labels = {entry.id: entry.label for entry in project.types()}
+    return ", ".join(f"{labels.get(key, key)} {number:,}" for key, number in numbers.items())
 
 
 def _calls(run: Run) -> dict[CallState, int]:
@@ -96,7 +104,9 @@ def _in_short(run: Run, calls: Mapping[CallState, int]) -> str:
     left = f"{calls[CallState.OPEN]:,} calls left to make"
     if run.state == RunState.DONE:
         done, failed = calls[CallState.DONE], calls[CallState.FAILED]
-        return f"Run {run.id} is done: {done:,} calls answered, {failed:,} failed."
+        missing = sum((run.result or {}).get("missing", {}).values())
+        lacking = f", {missing:,} variants missing in answers" if missing else ""
+        return f"Run {run.id} is done: {done:,} calls answered, {failed:,} failed{lacking}."
     if run.state == RunState.CANCELLED:
         return f"Run {run.id} was cancelled with {left}."
     return f"Run {run.id} ({run_view.STATES[run.state]}) has {left}."

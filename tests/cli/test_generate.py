@@ -15,6 +15,7 @@ from curation.project import open_project
 from db.engine import writing
 from db.models import RunState, Source
 from db.settings import load_settings
+from tests.chat_server import texts_for
 from tests.cli.commands import ask, complaint, ended, said, stored_run
 from tests.factories import add_anchor
 from tests.generating import Serve
@@ -205,3 +206,24 @@ def test_a_cap_in_money_is_refused_for_a_run_without_a_price(serve_chat: Serve) 
     assert len(server.asked) == 2
     ask("prices", "set", "unheard-of", "0", "0")
     assert ask("run", "1", "--budget", "5", "--max-calls", "100")["done"] == 18
+
+
+def test_a_run_that_lacks_what_it_asked_for_says_so_and_exits_with_1(
+    serve_chat: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def without_absolute(prompt: str) -> dict[str, str]:
+        return {key: text for key, text in texts_for(prompt).items() if key != "absolute"}
+
+    address, _ = serve_chat()
+    asked = ["generate", "--model", "fake", "--base-url", address]
+    with monkeypatch.context() as patched:
+        patched.setattr("tests.chat_server.answer_to", without_absolute)
+        code, result = ended(*asked, "--limit", "3")
+        assert code == 1 and result["state"] == "done" and result["run"] == 1
+        assert result["missing"] == {"absolute": 3} and result["done"] == 6
+        sentence = complaint(*asked)
+    assert "Run 2 is done, but incomplete: 12 of 12 calls succeeded" in sentence
+    assert "Answers lack absolute 6 times." in sentence
+    again = ["--which", "failed", "--run", "2", "--model", "fake", "--base-url", address]
+    assert f"'hedgerow generate {' '.join(again)}' asks for the rest" in sentence
+    assert ask("generate", *again)["done"] == 6

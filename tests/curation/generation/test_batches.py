@@ -349,6 +349,6 @@ def test_a_line_ends_at_a_line_feed_and_nowhere_else() -> None:
             yield whole[start : start + 3]
 
     async def read() -> list[list[bytes]]:
-        return [some async for some in split_lines(pieces(), at_once=2)]
+        return [some async for some in split_lines(pieces(), at_once=2, most=99)]
 
     assert [line.decode() for some in asyncio.run(read()) for line in some] == lines
