@@ -204,8 +204,14 @@ def _carry_out(context: RunContext, work: Mapping[str, Work]) -> Result:
 
 
 def _ended(context: RunContext, state: RunState, message: str, sentence: str) -> RunEnded:
-    """Store how the run ended; the exception that says it to who carried it out."""
-    context.finish(state, message)
+    """Store how the run ended; the exception that says it to who carried it out.
+
+    Where it can't be stored, the lease runs out, and the run counts as interrupted.
+    """
+    try:
+        context.finish(state, message)
+    except HedgerowError as error:
+        logger.error("how run %s ended is not stored: %s", context.run.id, error)
     ended = RunEnded(sentence, run=context.run.id or 0, state=state.value, message=message)
     if state is RunState.FAILED:
         ended.facts["error"] = sentence
@@ -264,9 +270,16 @@ def _signals(context: RunContext) -> Iterator[None]:
             signal.signal(number, handler)
 
 
+class _Log(logging.FileHandler):
+    """A run's log; on a full disk it lacks lines, and says nothing of that on the terminal."""
+
+    def handleError(self, record: logging.LogRecord) -> None:
+        """Go on without the line."""
+
+
 @contextmanager
 def _log_to(path: Path) -> Iterator[None]:
-    handler = logging.FileHandler(path, encoding="utf-8")
+    handler = _Log(path, encoding="utf-8")
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
     handler.formatter.converter = time.gmtime  # type: ignore[union-attr]
     root = logging.getLogger()

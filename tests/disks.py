@@ -19,5 +19,7 @@ def disk_of(size: str, folder: Path) -> Iterator[Path]:
     ).returncode  # fmt: skip
     if not mounted:
         pytest.skip("needs the right to mount")
-    yield folder
-    subprocess.run(["umount", "-l", str(folder)], check=True)
+    try:
+        yield folder
+    finally:
+        subprocess.run(["umount", "-l", str(folder)], check=True)

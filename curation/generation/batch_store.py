@@ -9,10 +9,12 @@ from curation.generation.answers import Problem
 from curation.generation.asking import Asker
 from curation.generation.calls import Call, count_calls, open_calls
 from curation.generation.completions import CallError, Reply
+from curation.generation.keeper import recover, unstored
 from curation.generation.ledger import Ledger
 from curation.generation.request import ModelRequest, Price
 from curation.generation.storing import Attempt, Origin, cost_of, store_attempts
 from db.engine import reading, writing
+from db.errors import HedgerowError
 from db.execution import RunContext
 from db.models import CallState
 
@@ -72,8 +74,27 @@ class BatchStore:
 
     # -- storing --------------------------------------------------------------------------
 
-    def store(self, attempts: Sequence[Attempt], price: Price) -> None:
-        """Store attempts, and set their calls free that are still open."""
+    def keep(self, attempt: Attempt) -> None:
+        """Store an attempt that was made at once: unlike a batch, nobody keeps it for us.
+
+        Raises:
+            HedgerowError: it could not be stored; says where it is kept.
+        """
+        try:
+            self.store([attempt], self.request.price)
+        except HedgerowError as error:
+            raise unstored(self.context, [attempt], error) from error
+
+    def recover(self) -> None:
+        """Store what earlier attempts at this run have put aside."""
+        recover(self.context, lambda attempts: self.store(attempts, self.request.price))
+
+    def store(self, attempts: Sequence[Attempt], price: Price) -> list[Attempt]:
+        """Store attempts, and set their calls free that are still open.
+
+        Returns:
+            Those that were not stored before.
+        """
         origin = Origin(self.request.provider, self.request.model)
         with writing(self.context.engine) as session:
             stored = store_attempts(session, attempts, origin=origin, price=price)
@@ -81,6 +102,7 @@ class BatchStore:
         for attempt in stored:
             self.ledger.book_reply(cost_of(attempt, price), attempt.reply)
         self.ended += sum(attempt.state is not CallState.OPEN for attempt in stored)
+        return stored
 
     def store_answers(self, answers: dict[int, Reply | CallError], batch_id: str) -> None:
         """Store answers, by the number of the call, to those that wait for them in this batch."""

@@ -83,6 +83,7 @@ class BatchWorker:
             RunPaused: the budget is spent, or the provider did not take or finish a batch.
             HedgerowError: no call can succeed.
         """
+        await asyncio.to_thread(self._store.recover)
         self._store.count()
         try:
             while place := self._store.read(places.taken_place) or await self._choose():
@@ -135,7 +136,7 @@ class BatchWorker:
                 self._store.report(0, "Asking once, to see that model and parameters are right.")
                 asked = self.asker.attempt(call, call.attempts + 1)
                 attempt, _ = await self._unless_stopped(asked)
-                self._store.store([attempt], self.request.price)
+                self._store.keep(attempt)
                 self._look_at_the_server(self.asker.gate)
 
     def _affordable(self) -> tuple[list[int], bool]:

@@ -1,8 +1,7 @@
 """Carrying out a generation run: many calls at once, each answer stored when it arrives.
 
-As many tasks as calls may be under way, each making one call after the other; one writer, so that
-the database sees one transaction at a time. Answers that arrive while a transaction is being
-written go into the next one together.
+As many tasks as calls may be under way, each making one call after the other; one writer (see
+``keeper``). Answers that arrive while a transaction is being written go into the next one together.
 """
 
 import asyncio
@@ -12,12 +11,13 @@ from dataclasses import dataclass, field
 
 from curation.generation.asking import Asker
 from curation.generation.calls import Call, count_calls, open_calls
+from curation.generation.keeper import Keeper, recover
 from curation.generation.ledger import Ledger
 from curation.generation.request import ModelRequest
 from curation.generation.storing import Attempt, Origin, cost_of, store_attempts
 from curation.types import types_in_use
 from db.engine import reading, writing
-from db.errors import HedgerowError, RunPaused
+from db.errors import RunPaused
 from db.execution import RunContext
 from db.models import CallState
 
@@ -26,12 +26,6 @@ LOOK_SECONDS = 0.2
 
 DRAIN_SECONDS = 15.0
 """How long a run that shall stop waits for the answers under way."""
-
-STORE_AGAIN_SECONDS = (1.0, 5.0)
-"""Waits before a database that is busy or away is tried again; what arrived has been paid for."""
-
-GATHER_SECONDS = 0.1
-"""How long answers wait, at most, to be stored in one transaction with others: half the work."""
 
 WAITING = 4
 """Answers that may wait to be stored, in multiples of the calls at once; then nobody asks on."""
@@ -55,37 +49,40 @@ class Worker:
     _held: deque[Call] = field(default_factory=deque)
     _last: int | None = 0  # id of the last call that was read; None where there are no more
     _reading: asyncio.Lock = field(default_factory=asyncio.Lock)
-    _results: asyncio.Queue[Attempt | None] = field(init=False)
+    _keeper: Keeper = field(init=False)
     _stop: asyncio.Event = field(default_factory=asyncio.Event)
     _booked: asyncio.Event = field(default_factory=asyncio.Event)
     _why: Exception | None = None
 
     def __post_init__(self) -> None:
-        # While the database is busy, what was answered meanwhile is not stored: that may not be
-        # more and more.
-        self._results = asyncio.Queue(WAITING * self.request.concurrency)
+        self._keeper = Keeper(
+            self.context, self._store, self._told, self._halt, self._stop,
+            most=WAITING * self.request.concurrency,
+        )  # fmt: skip
 
     async def run(self) -> None:
         """Make all calls that are open.
 
         Raises:
             RunCancelled, RunPaused: somebody asked for it, or the budget is spent.
-            HedgerowError: no call can succeed.
+            HedgerowError: no call can succeed, or answers could not be stored.
         """
+        for attempt in await asyncio.to_thread(recover, self.context, self._store):
+            self._book(attempt)
         counts = await asyncio.to_thread(self._counts)
         self.total = sum(counts.values())
         self.done, self.failed = counts[CallState.DONE], counts[CallState.FAILED]
         self._report()
-        writer = asyncio.create_task(self._write())
+        writer = asyncio.create_task(self._keeper.run())
         watcher = asyncio.create_task(self._watch())
         try:
             self.at_once = min(self.request.concurrency, counts[CallState.OPEN])
             await self._make_calls(self.at_once)
         finally:
             watcher.cancel()
-            await self._results.put(None)
-            await writer
+            self._keeper.end()
             await self.asker.model.close()
+            await writer
         if self._why is not None:
             raise self._why
 
@@ -104,7 +101,9 @@ class Worker:
         stopped = asyncio.create_task(self._stop.wait())
         await asyncio.wait({ended, stopped}, return_when=asyncio.FIRST_COMPLETED)
         stopped.cancel()
-        await asyncio.wait({ended}, timeout=DRAIN_SECONDS)
+        # What can't be stored in the database is kept elsewhere, and has been paid for.
+        kept = self.request.timeout if self._keeper.is_shut else DRAIN_SECONDS
+        await asyncio.wait({ended}, timeout=kept)
         for task in tasks:
             task.cancel()
         await ended
@@ -141,8 +140,8 @@ class Worker:
                 attempt, wait = await self.asker.attempt(call, number, answers=answers)
             finally:
                 self.ledger.under_way -= 1
+            self._keeper.take(attempt)
             self._book(attempt)
-            await self._results.put(attempt)
             self._look_at_the_server()
             if attempt.state is not CallState.OPEN:
                 return
@@ -157,6 +156,8 @@ class Worker:
         while not self._stop.is_set():
             if (closed_for := self.asker.gate.left()) > 0:
                 await self._pause(closed_for)
+            elif not self._keeper.has_room:
+                await self._booked.wait()
             elif self.ledger.allows():
                 self.ledger.under_way += 1
                 return True
@@ -208,37 +209,12 @@ class Worker:
 
     # -- storing --------------------------------------------------------------------------
 
-    async def _write(self) -> None:
-        """Store attempts as they arrive, all that have arrived in one transaction."""
-        ended = broken = False
-        while not ended:
-            arrived = [await self._results.get()]
-            while not self._results.empty():
-                arrived.append(self._results.get_nowait())
-            ended = None in arrived
-            if broken:
-                continue
-            try:
-                stored = await self._keep([attempt for attempt in arrived if attempt is not None])
-            except Exception as error:  # what cannot be stored must not be asked for
-                self._halt(error)
-                broken = True
-                continue
-            self.done += sum(attempt.state is CallState.DONE for attempt in stored)
-            self.failed += sum(attempt.state is CallState.FAILED for attempt in stored)
-            self._report()
-            if not ended:
-                await asyncio.sleep(GATHER_SECONDS)
-
-    async def _keep(self, attempts: Sequence[Attempt]) -> list[Attempt]:
-        """Store attempts; while the database is away, nobody asks."""
-        for wait in STORE_AGAIN_SECONDS:
-            try:
-                return await asyncio.to_thread(self._store, attempts)
-            except HedgerowError:
-                self.asker.gate.close_for(wait)
-                await asyncio.sleep(wait)
-        return await asyncio.to_thread(self._store, attempts)
+    def _told(self, stored: list[Attempt]) -> None:
+        """Count what was stored, and let those ask on that waited for room."""
+        self.done += sum(attempt.state is CallState.DONE for attempt in stored)
+        self.failed += sum(attempt.state is CallState.FAILED for attempt in stored)
+        self._report()
+        self._wake()
 
     def _store(self, attempts: Sequence[Attempt]) -> list[Attempt]:
         if not attempts:

@@ -179,7 +179,7 @@ def test_a_database_that_is_away_for_a_moment_loses_nothing(
         return store_attempts(*args, **how)
 
     monkeypatch.setattr("curation.generation.worker.store_attempts", store)
-    monkeypatch.setattr("curation.generation.worker.STORE_AGAIN_SECONDS", (0.01, 0.01))
+    monkeypatch.setattr("curation.generation.keeper.STORE_AGAIN_SECONDS", (0.01, 0.01))
     address, server = serve_chat()
     carry_out(anchors, home, base_url=address)
     assert len(table(anchors)) == 40 * 6 and set(server.asked.values()) == {1}

@@ -1,0 +1,178 @@
+"""Storing what arrives while calls are made, and keeping what can't be stored.
+
+What a model answered has been paid for. While the database takes nothing, nobody asks, and what has
+arrived waits in memory; if that lasts, it is put aside for the next attempt at the run.
+"""
+
+import asyncio
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from pydantic import TypeAdapter, ValidationError
+
+from curation.generation.storing import Attempt
+from db.aside import put_aside, put_aside_before
+from db.errors import HedgerowError
+from db.execution import RunContext
+
+STORE_AGAIN_SECONDS = (1.0, 5.0, 10.0, 20.0, 30.0)
+"""Waits before a database that is full, busy or away is tried again."""
+
+GATHER_SECONDS = 0.1
+"""How long answers wait, at most, to be stored in one transaction with others: half the work."""
+
+KIND = "answers"
+
+_ATTEMPT = TypeAdapter(Attempt)
+
+Store = Callable[[Sequence[Attempt]], list[Attempt]]
+
+
+@dataclass
+class Keeper:
+    """The one writer of a run, so that the database sees one transaction at a time.
+
+    Attributes:
+        store: stores attempts, and gives those that were not stored before.
+        told: is told what was stored.
+        on_trouble: is called when nothing can be stored for long, and why.
+        stop: set where the run shall end, so that nobody waits any more.
+        most: attempts that may wait before nobody asks on.
+        is_shut: whether the last attempt to store failed; then nobody asks.
+    """
+
+    context: RunContext
+    store: Store
+    told: Callable[[list[Attempt]], None]
+    on_trouble: Callable[[Exception], None]
+    stop: asyncio.Event
+    most: int
+    is_shut: bool = False
+    _arrived: asyncio.Queue[Attempt | None] = field(default_factory=asyncio.Queue)
+    _waiting: list[Attempt] = field(default_factory=list)
+    _has_ended: bool = False
+    _gave_up: Exception | None = None
+
+    def take(self, attempt: Attempt) -> None:
+        """Take an attempt to store, without waiting: from now on it is not lost."""
+        self._arrived.put_nowait(attempt)
+
+    def end(self) -> None:
+        """Say that nothing more arrives."""
+        self._arrived.put_nowait(None)
+
+    @property
+    def has_room(self) -> bool:
+        """Whether what is asked now could be stored when it is answered."""
+        return not self.is_shut and self._arrived.qsize() < self.most
+
+    async def run(self) -> None:
+        """Store what arrives until the end, all that has arrived in one transaction.
+
+        Raises:
+            HedgerowError: something could not be stored; says where it is kept.
+        """
+        while not self._has_ended:
+            self._take_in(await self._arrived.get())
+            self._gather()
+            if self._gave_up is None:
+                await self._keep()
+            if not self._has_ended:
+                await asyncio.sleep(GATHER_SECONDS)
+        if self._gave_up is not None:
+            await asyncio.to_thread(self._rescue, self._gave_up)
+
+    def _take_in(self, attempt: Attempt | None) -> None:
+        if attempt is None:
+            self._has_ended = True
+        else:
+            self._waiting.append(attempt)
+
+    def _gather(self) -> None:
+        while not self._arrived.empty():
+            self._take_in(self._arrived.get_nowait())
+
+    async def _keep(self) -> None:
+        """Store what waits; where that fails, again and again for a while."""
+        for wait in (*STORE_AGAIN_SECONDS, None):
+            try:
+                stored = await asyncio.to_thread(self.store, self._waiting)
+            except HedgerowError as error:
+                self.is_shut = True
+                if wait is None:
+                    self._give_up(error)
+                    return
+                await self._sleep(wait)
+                self._gather()
+            except Exception as error:  # a fault of ours does not pass
+                self._give_up(error)
+                return
+            else:
+                self._waiting, self.is_shut = [], False
+                self.told(stored)
+                return
+
+    def _give_up(self, error: Exception) -> None:
+        self.is_shut, self._gave_up = True, error
+        self.on_trouble(error)
+
+    async def _sleep(self, seconds: float) -> None:
+        try:
+            await asyncio.wait_for(self.stop.wait(), timeout=seconds)
+        except TimeoutError:
+            return
+
+    # -- what could not be stored ---------------------------------------------------------
+
+    def _rescue(self, error: Exception) -> None:
+        """Store what waits, there may be room now; else put it aside.
+
+        Raises:
+            HedgerowError: says what is kept where, or lost.
+        """
+        try:
+            self.told(self.store(self._waiting))
+        except Exception:  # the error that came first says why
+            raise unstored(self.context, self._waiting, error) from error
+        raise error
+
+
+def recover(context: RunContext, store: Store) -> list[Attempt]:
+    """Store what earlier attempts at a run have put aside; gives what was stored.
+
+    Raises:
+        HedgerowError: it can't be stored now, or can't be read; it stays where it is.
+    """
+    stored = []
+    for path in put_aside_before(context, KIND):
+        try:
+            found = [_ATTEMPT.validate_json(line) for line in path.read_bytes().splitlines()]
+        except (OSError, ValidationError) as error:
+            raise HedgerowError(
+                f"The answers in {path}, which could not be stored earlier, can't be read; move "
+                "the file away to go on without them."
+            ) from error
+        stored += store(found)
+        path.unlink()
+    return stored
+
+
+def unstored(context: RunContext, attempts: Sequence[Attempt], error: Exception) -> HedgerowError:
+    """Put attempts aside that could not be stored; the sentence that says so, and where."""
+    number = sum(attempt.reply is not None for attempt in attempts)
+    why = str(error) if isinstance(error, HedgerowError) else f"{type(error).__name__}: {error}."
+    answers = f"{number:,} {'answer' if number == 1 else 'answers'} that could not be stored"
+    are = "is" if number == 1 else "are"
+    if not attempts:
+        return HedgerowError(why)
+    # One array a line; a half of a surrogate pair, which UTF-8 can't hold, becomes a '?'.
+    lines = (json.dumps(attempt, ensure_ascii=False) for attempt in attempts)
+    content = "".join(f"{line}\n" for line in lines).encode("utf-8", "replace")
+    try:
+        path = put_aside(context, KIND, content)
+    except OSError:
+        return HedgerowError(f"{why} {answers} {are} lost: no folder has room for them either.")
+    return HedgerowError(
+        f"{why} {answers} {are} kept in {path}; 'hedgerow run {context.run.id}' stores them."
+    )
