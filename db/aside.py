@@ -1,34 +1,33 @@
-"""What a run can't store where it belongs, kept in another place until the run goes on.
+"""What can't be stored where it belongs, kept in another place until there is room.
 
 A disk that is full is mostly that of the database and of the data folder; the folder for temporary
 files, the home folder or the memory of this machine may have room.
 """
 
-import hashlib
 import os
 import stat
 import tempfile
+import time
 from contextlib import suppress
 from pathlib import Path
-
-from db.execution import RunContext
 
 PREFIX = "hedgerow-unstored"
 MEMORY = Path("/dev/shm")
 
 
-def put_aside(context: RunContext, kind: str, content: bytes) -> Path:
+def put_aside(folder: Path, name: str, content: bytes) -> Path:
     """Write a file where there is room; gives its path.
 
     Args:
-        kind: of the content, a word; a run may put several kinds aside.
+        folder: where it belongs, and which is tried first.
+        name: of what it is; no other project and no other run has the same.
 
     Raises:
         OSError: nowhere is room.
     """
-    problem: OSError = OSError("no place to write to")
-    for folder in _places(context):
-        path = folder / f"{_stem(context, kind)}-{context.run.attempt}.part"
+    problem = OSError("no place to write to")
+    for place in _places(folder):
+        path = place / f"{PREFIX}-{name}-{time.time_ns()}.part"
         try:
             _write(path, content)
             return path.rename(path.with_suffix(".jsonl"))
@@ -39,36 +38,26 @@ def put_aside(context: RunContext, kind: str, content: bytes) -> Path:
     raise problem
 
 
-def put_aside_before(context: RunContext, kind: str) -> list[Path]:
-    """The files that earlier attempts at this run have put aside."""
-    pattern = f"{_stem(context, kind)}-*.jsonl"
-    found = []
-    for folder in _places(context):
+def find_aside(folder: Path, name: str) -> list[Path]:
+    """The files of this name that were put aside earlier, the oldest of a place first."""
+    found: list[Path] = []
+    for place in _places(folder):
         with suppress(OSError):
-            found += [path for path in sorted(folder.glob(pattern)) if _is_ours(path)]
+            found += filter(_is_ours, sorted(place.glob(f"{PREFIX}-{name}-*.jsonl")))
     return found
 
 
-def _places(context: RunContext) -> list[Path]:
+def _places(folder: Path) -> list[Path]:
     """Where there may be room, the best first."""
-    folders = [context.folder, Path(tempfile.gettempdir()), MEMORY]
+    places = [folder, Path(tempfile.gettempdir())]
     with suppress(RuntimeError):  # a user without a home
-        folders.insert(2, Path.home())
-    return [folder for folder in dict.fromkeys(folders) if folder.is_dir()]
-
-
-def _stem(context: RunContext, kind: str) -> str:
-    """The same for every attempt at this run of this project, and for no other run."""
-    run = context.run
-    whole = f"{context.settings.data_folder.resolve()}\n{run.id}\n{run.created_at.isoformat()}"
-    return f"{PREFIX}-{kind}-{hashlib.sha256(whole.encode()).hexdigest()[:16]}"
+        places.append(Path.home())
+    return [place for place in dict.fromkeys([*places, MEMORY]) if place.is_dir()]
 
 
 def _write(path: Path, content: bytes) -> None:
-    """Write a file that only this user can read, whole and on the disk."""
-    path.unlink(missing_ok=True)
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
-    with os.fdopen(os.open(path, flags, 0o600), "wb") as file:
+    """Write a new file that only this user can read, to the disk."""
+    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
         file.write(content)
         file.flush()
         os.fsync(file.fileno())

@@ -5,6 +5,7 @@ arrived waits in memory; if that lasts, it is put aside for the next attempt at 
 """
 
 import asyncio
+import hashlib
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -12,7 +13,7 @@ from dataclasses import dataclass, field
 from pydantic import TypeAdapter, ValidationError
 
 from curation.generation.storing import Attempt
-from db.aside import put_aside, put_aside_before
+from db.aside import find_aside, put_aside
 from db.errors import HedgerowError
 from db.execution import RunContext
 
@@ -21,8 +22,6 @@ STORE_AGAIN_SECONDS = (1.0, 5.0, 10.0, 20.0, 30.0)
 
 GATHER_SECONDS = 0.1
 """How long answers wait, at most, to be stored in one transaction with others: half the work."""
-
-KIND = "answers"
 
 _ATTEMPT = TypeAdapter(Attempt)
 
@@ -145,7 +144,7 @@ def recover(context: RunContext, store: Store) -> list[Attempt]:
         HedgerowError: it can't be stored now, or can't be read; it stays where it is.
     """
     stored = []
-    for path in put_aside_before(context, KIND):
+    for path in find_aside(context.folder, _name(context)):
         try:
             found = [_ATTEMPT.validate_json(line) for line in path.read_bytes().splitlines()]
         except (OSError, ValidationError) as error:
@@ -170,9 +169,16 @@ def unstored(context: RunContext, attempts: Sequence[Attempt], error: Exception)
     lines = (json.dumps(attempt, ensure_ascii=False) for attempt in attempts)
     content = "".join(f"{line}\n" for line in lines).encode("utf-8", "replace")
     try:
-        path = put_aside(context, KIND, content)
+        path = put_aside(context.folder, _name(context), content)
     except OSError:
         return HedgerowError(f"{why} {answers} {are} lost: no folder has room for them either.")
     return HedgerowError(
         f"{why} {answers} {are} kept in {path}; 'hedgerow run {context.run.id}' stores them."
     )
+
+
+def _name(context: RunContext) -> str:
+    """The same for every attempt at this run of this project, and for no other run."""
+    run = context.run
+    whole = f"{context.settings.data_folder.resolve()}\n{run.id}\n{run.created_at.isoformat()}"
+    return f"answers-{hashlib.sha256(whole.encode()).hexdigest()[:16]}"

@@ -4,19 +4,25 @@ from __future__ import annotations
 
 import math
 import re
+import tempfile
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 from pydantic import SecretStr
 
 from curation.generation.client import ChatModel
+from curation.generation.request import Budget, Price
 from db.errors import HedgerowError, RunPaused
+from tests.disks import disk_of
 from tests.generating import Serve
 from tests.training.benchmarks.samples import NEVIR, write_lines
 from training.benchmarks.benchmark import Question
 from training.benchmarks.measure import measure
 from training.benchmarks.nevir import NevIR
-from training.benchmarks.scorers.chat import Chat, read_choice, read_score
+from training.benchmarks.scorers.account import Account
+from training.benchmarks.scorers.chat import Chat
+from training.benchmarks.scorers.chat_answers import read_choice, read_score
 
 _RELEVANCE = re.compile(r"Document 1: (.*)\nDocument 2: (.*)\nQuery: (.*)\n")
 
@@ -133,6 +139,45 @@ def test_a_model_that_is_not_there(serve_chat: Serve) -> None:
     scorer = Chat(ChatModel("missing", SecretStr(""), address))
     with pytest.raises(HedgerowError, match="knows no model 'missing'"):
         scorer.answer([Question("q", ("a", "b"))], asks="relevance")
+
+
+def test_answers_that_find_no_room_are_kept_and_stored_when_it_goes_on(
+    serve_chat: Serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(elsewhere))
+    address, server = serve_chat(delay=0.05)
+    server.says = lambda prompt: "1"
+    questions = [Question(f"q{n}", ("a", "b")) for n in range(40)]
+    with disk_of("64k", tmp_path / "disk") as folder:
+
+        def scorer() -> Chat:
+            account = Account(folder / "spent.txt", Price(completion=1e6), Budget())
+            return chat(address, memory=folder / "answers.txt", account=account)
+
+        def fill(prompt: str) -> None:
+            if len(server.asked) == 10:
+                with suppress(OSError), (folder / "film").open("wb", buffering=0) as film:
+                    while film.write(b"x" * 512):
+                        pass
+                for name in ("answers.txt", "spent.txt"):  # no room in their last blocks either
+                    with suppress(OSError), (folder / name).open("ab", buffering=0) as file:
+                        while file.write(b"#" * 99 + b"\n"):
+                            pass
+
+        server.hear = fill
+        with pytest.raises(RunPaused, match=r"No space left on device .* is kept in /") as error:
+            scorer().answer(questions, asks="relevance")
+        asked = sum(server.asked.values())
+        assert asked < 40 and len(list(elsewhere.iterdir())) == 2
+        assert str(elsewhere) in str(error.value)
+        (folder / "film").unlink()
+        after = scorer()
+        assert after.account and after.account.ledger.calls == asked, "all are paid"
+        after.answer(questions, asks="relevance")
+        assert set(server.asked.values()) == {1} and after.asked == 40 - asked
+        assert not list(elsewhere.iterdir())
 
 
 @pytest.mark.parametrize(

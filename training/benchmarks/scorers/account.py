@@ -11,6 +11,7 @@ from curation.generation.completions import Reply
 from curation.generation.ledger import Ledger
 from curation.generation.request import Budget, Price
 from db.errors import RunPaused
+from training.benchmarks.scorers.lines import Lines
 
 
 @dataclass
@@ -30,10 +31,11 @@ class Account:
     tokens_in: int = 0
     tokens_out: int = 0
     ledger: Ledger = field(init=False)
+    lines: Lines = field(init=False)
     _booked: asyncio.Event = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        self.ledger = Ledger(self.budget)
+        self.ledger, self.lines = Ledger(self.budget), Lines(self.file)
         for answered, cost, is_estimate in self._entries():
             self.ledger.book(cost, answered=answered, is_estimate=is_estimate)
         self.begin()
@@ -41,8 +43,7 @@ class Account:
     def _entries(self) -> list[tuple[bool, float, bool]]:
         """A line cut off by a crash is passed over."""
         found = []
-        lines = self.file.read_text(encoding="utf-8").splitlines() if self.file.is_file() else []
-        for line in lines:
+        for line in self.lines.read():
             answered, cost, is_estimate, *_ = [*line.split("\t"), "", ""]
             with suppress(ValueError):
                 found.append((answered == "1", float(cost), is_estimate == "1"))
@@ -73,8 +74,7 @@ class Account:
         cost = self.price.cost(spent, read)
         self.ledger.under_way -= 1
         self.ledger.book_reply(cost, reply)
-        with self.file.open("a", encoding="utf-8") as file:
-            is_estimate = bool(reply and reply.is_estimate)
-            file.write(f"{int(reply is not None)}\t{cost!r}\t{int(is_estimate)}\n")
+        is_estimate = bool(reply and reply.is_estimate)
+        self.lines.add(f"{int(reply is not None)}\t{cost!r}\t{int(is_estimate)}")
         self._booked.set()
         self._booked = asyncio.Event()

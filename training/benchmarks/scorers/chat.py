@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import math
-import re
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -21,6 +20,8 @@ from curation.generation.gate import PASSING, Gate
 from db.errors import HedgerowError, RunPaused
 from training.benchmarks.benchmark import Asks, Question
 from training.benchmarks.scorers.account import Account
+from training.benchmarks.scorers.chat_answers import read_choice, read_score
+from training.benchmarks.scorers.lines import Lines
 from training.benchmarks.scorers.scorer import Pair, Progress, Scorer
 
 RELEVANCE = """Document 1: {first}
@@ -45,14 +46,6 @@ IN_A_ROW = 10
 
 LOOK_SECONDS = 1.0
 """How often a prompt that waits looks whether the run should stop."""
-
-_CHOICE = re.compile(r"(?<![\w.])([12])(?!\w|\.\d)")
-_FIRST_CHOICE = re.compile(r"\W*(?:the |document |doc |option )*#?([12])(?!\w|\.\d)", re.IGNORECASE)
-_NUMBER = r"(?<![\w.])[-+−–]?(?:\d+(?:\.\d+)?|\.\d+)(?![\w%]|\.\d)"
-_FIRST_NUMBER = re.compile(rf"[\s*_`'\"(]*({_NUMBER})")
-_AFTER = r"\b(?:answer|score|similarity)\b[^\d+−–-]{0,40}?"
-_CHOICE_AFTER = re.compile(rf"{_AFTER}([12])(?!\w|\.\d)", re.IGNORECASE)
-_NUMBER_AFTER = re.compile(rf"{_AFTER}({_NUMBER})", re.IGNORECASE)
 
 Read = Callable[[str], float | None]
 Found = TypeVar("Found")
@@ -87,6 +80,11 @@ class Chat(Scorer):
     _refusals: int = field(default=0, init=False, repr=False)
     _gate: Gate = field(default_factory=Gate, init=False, repr=False)
     _look: Callable[[], None] = field(default=lambda: None, init=False, repr=False)
+    _stopped: RunPaused | None = field(default=None, init=False, repr=False)
+    _memory: Lines | None = field(default=None, init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        self._memory = Lines(self.memory) if self.memory is not None else None
 
     architecture = "chat"
 
@@ -96,7 +94,8 @@ class Chat(Scorer):
         """The similarity of each pair as the model states it, in [-1, 1]; NaN where it does not.
 
         Raises:
-
+            HedgerowError: the server refuses the key, the model, or the prompts.
+            RunPaused: the budget is spent, the server gives no answer, or the disk is full.
         """
         prompts = [SIMILARITY.format(first=first, second=second) for first, second in pairs]
         return np.array(self._asked(prompts, read_score, on_progress), dtype=np.float64)
@@ -154,32 +153,62 @@ class Chat(Scorer):
             look()
             return value
 
-        self._look = look
+        self._look, self._stopped = look, None
         try:
-            return await _together([one(prompt) for prompt in prompts])
+            found = await _together([one(prompt) for prompt in prompts])
         finally:
             await model.close()
+            self._rescue()
+        if self._stopped is not None:
+            raise self._stopped
+        return found
 
     def _remembered(self) -> dict[str, float]:
         """By prompt, the answers that are in the file; a line cut off by a crash is passed over."""
         found: dict[str, float] = {}
-        if self.memory is not None and self.memory.is_file():
-            for line in self.memory.read_text(encoding="utf-8").splitlines():
-                prompt, value, *end = [*line.split("\t"), ""]
-                with suppress(ValueError):
-                    if end == ["", ""]:
-                        found[prompt] = float(value)
+        for line in self._memory.read() if self._memory else []:
+            prompt, value, *end = [*line.split("\t"), ""]
+            with suppress(ValueError):
+                if end == ["", ""]:
+                    found[prompt] = float(value)
         return found
 
     def _remember(self, prompt: str, value: float) -> None:
-        if self.memory is not None and math.isfinite(value):
-            with self.memory.open("a", encoding="utf-8") as file:
-                file.write(f"{_digest(prompt)}\t{value!r}\t\n")
+        if self._memory is not None and math.isfinite(value):
+            self._memory.add(f"{_digest(prompt)}\t{value!r}\t")
+
+    @property
+    def _files(self) -> list[Lines]:
+        files = [self._memory, self.account.lines if self.account else None]
+        return [lines for lines in files if lines is not None]
+
+    def _should_stop(self) -> bool:
+        """Whether no more is asked; what is under way is still waited for, and kept."""
+        return self._stopped is not None or any(lines.problem for lines in self._files)
+
+    def _rescue(self) -> None:
+        """Put aside what found no room on the disk.
+
+        Raises:
+            RunPaused: says what is kept where, or lost.
+        """
+        problem = next((lines.problem for lines in self._files if lines.problem), None)
+        if problem is None:
+            return
+        kinds = zip(("answers", "costs"), self._files, strict=False)
+        what = ", ".join(f"{len(lines.waiting):,} {kind}" for kind, lines in kinds)
+        try:
+            kept = [str(path) for lines in self._files if (path := lines.rescue())]
+            where = f"is kept in {' and '.join(kept)}, and stored when the run goes on"
+            said = f" What could not be stored ({what}) {where}." if kept else ""
+        except OSError:
+            said = f" What could not be stored ({what}) is lost: no folder has room for it either."
+        raise RunPaused(f"Paused: {problem.strerror} ({problem.filename}).{said} Make room.")
 
     async def _one(self, model: ChatModel, prompt: str, read: Read) -> float:
         """One prompt, asked again where that may help."""
         usable, tries, answers = 0, 0, self._gate.answers
-        while True:
+        while not self._should_stop():
             await self._wait(self._gate.left())
             tries += 1
             try:
@@ -187,7 +216,7 @@ class Chat(Scorer):
             except CallError as error:
                 self._gate.failed(error)
                 if why := self._gate.why_pause(at_once=self._at_once, attempts=ATTEMPTS):
-                    raise RunPaused(why) from error
+                    self._stopped = RunPaused(why)
                 if error.problem not in PASSING:
                     self._count_refusal(error)
                     return math.nan
@@ -206,14 +235,15 @@ class Chat(Scorer):
                 return value
             if usable == ASKED_TWICE:
                 return math.nan
+        return math.nan
 
     async def _wait(self, seconds: float) -> None:
         """Sleep, looking now and then whether the run should stop."""
-        while seconds > LOOK_SECONDS:
+        while seconds > LOOK_SECONDS and not self._should_stop():
             await asyncio.sleep(LOOK_SECONDS)
             seconds -= LOOK_SECONDS
             self._look()
-        await asyncio.sleep(max(seconds, 0.0))
+        await asyncio.sleep(min(max(seconds, 0.0), LOOK_SECONDS))
 
     async def _sent(self, model: ChatModel, prompt: str) -> Reply:
         """One attempt, as soon as the budget allows it, and booked whatever comes of it."""
@@ -282,39 +312,3 @@ def _swapped(first: str, second: str) -> bool:
     low, high = sorted((first, second))
     low_first = sha256(f"{low}\0{high}".encode()).digest()[0] % 2 == 0
     return low_first != (first == low)
-
-
-def read_choice(raw: str) -> float | None:
-    """1 or 2, as an answer says: at its beginning, after 'answer', or as the only one it names.
-
-    None where it names neither, or both.
-    """
-    text = _plain(raw)
-    if begun := _FIRST_CHOICE.match(text):
-        return float(begun[1])
-    named = set(_CHOICE_AFTER.findall(text)) or set(_CHOICE.findall(text))
-    return float(named.pop()) if len(named) == 1 else None
-
-
-def read_score(raw: str) -> float | None:
-    """A number from -1 to 1: at an answer's beginning, after 'score', or the only one in it.
-
-    None where there is none, or it is outside.
-    """
-    text = _plain(raw)
-    if begun := _FIRST_NUMBER.match(text):
-        named = {_number(begun[1])}
-    else:
-        named = set(map(_number, _NUMBER_AFTER.findall(text)))
-        named = named or set(map(_number, re.findall(_NUMBER, text)))
-    value = named.pop() if len(named) == 1 else math.inf
-    return value if -1.0 <= value <= 1.0 else None
-
-
-def _number(text: str) -> float:
-    return float(text.replace("−", "-").replace("–", "-"))
-
-
-def _plain(raw: str) -> str:
-    """An answer without the thoughts that some models put before it."""
-    return raw.rpartition("</think>")[2]
