@@ -18,6 +18,10 @@ DOWN_AFTER = 10
 """Calls in a row that a server fails (at least; and as many as go out at once) before the run
 pauses instead of failing all the others, too."""
 
+REFUSALS = 300
+"""Calls in a row that a server refuses as too many (at most; or twice as many as go out at once)
+before the run pauses; one that goes on answering some is left to do so."""
+
 
 @dataclass
 class Gate:
@@ -89,12 +93,11 @@ class Gate:
             return ""
         if self.wish > LONGEST_WISH:
             return f"Paused: the server wants to be asked again {_after(self.wish)} ({self.last})"
-        most = at_once * attempts
-        if self.last.problem is not Problem.RATE_LIMIT:
-            most = min(most, max(DOWN_AFTER, at_once))
-        if self.failures < most:
+        is_limit = self.last.problem is Problem.RATE_LIMIT
+        most = max(REFUSALS, 2 * at_once) if is_limit else max(DOWN_AFTER, at_once)
+        if self.failures < min(most, at_once * attempts):
             return ""
-        if self.last.problem is Problem.RATE_LIMIT:
+        if is_limit:
             return (
                 f"Paused: the server refused {self.failures} calls in a row as too many "
                 f"({self.last}) Nothing is lost; resume later, with fewer calls at once if it does "

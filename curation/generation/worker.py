@@ -11,13 +11,13 @@ from dataclasses import dataclass, field
 
 from curation.generation.asking import Asker
 from curation.generation.calls import Call, count_calls, open_calls
-from curation.generation.keeper import Keeper, recover
+from curation.generation.keeper import STORE_AGAIN_SECONDS, Keeper, recover
 from curation.generation.ledger import Ledger
 from curation.generation.request import ModelRequest
 from curation.generation.storing import Attempt, Origin, cost_of, store_attempts
 from curation.types import types_in_use
 from db.engine import reading, writing
-from db.errors import RunPaused
+from db.errors import HedgerowError, RunPaused
 from db.execution import RunContext
 from db.models import CallState
 
@@ -120,9 +120,18 @@ class Worker:
         """The next call to make; None where there is none, or the run shall stop."""
         async with self._reading:
             if not self._held and self._last is not None and not self._stop.is_set():
-                self._held.extend(await asyncio.to_thread(self._read, self._last))
+                self._held.extend(await self._read_on(self._last))
                 self._last = self._held[-1].id if self._held else None
             return self._held.popleft() if self._held and not self._stop.is_set() else None
+
+    async def _read_on(self, after: int) -> Sequence[Call]:
+        """The next calls; a database that is away is asked again for a while."""
+        for wait in STORE_AGAIN_SECONDS:
+            try:
+                return await asyncio.to_thread(self._read, after)
+            except HedgerowError:
+                await self._pause(wait)
+        return await asyncio.to_thread(self._read, after)
 
     def _read(self, after: int) -> Sequence[Call]:
         with reading(self.context.engine) as session:

@@ -21,6 +21,7 @@ from db.models import RunState, Variant
 from db.runs import get_run, list_runs
 from db.settings import load_settings
 from pages.components import background, project
+from tests.chat_server import texts_for
 from tests.factories import add_anchor
 from tests.generating import Serve
 from tests.hostile import TEXTS
@@ -198,6 +199,56 @@ def test_problems_are_counted_with_their_raw_texts_and_retried_alone(
     assert hostile not in unsafe_texts(app)
     app.button("generate-retry").click().run()
     assert "10 anchors, 20 calls" in told(app)
+
+
+def test_missing_types_and_costs_that_are_estimates_are_shown(
+    ten: Engine,
+    open_page: OpenPage,
+    started: list[int],
+    serve_chat: Serve,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def without_absolute(prompt: str) -> dict[str, str]:
+        return {key: text for key, text in texts_for(prompt).items() if key != "absolute"}
+
+    monkeypatch.setattr("tests.chat_server.answer_to", without_absolute)
+    address, server = serve_chat()
+    server.reports = lambda usage: None
+    app = named(open_page("generate"), address)
+    app.number_input("generate-attempts").set_value(1).run()
+    app.button("generate-start").click().run()
+    carry_out(ten, 1)
+    app.run()
+    assert "Run 1 is done: 20 calls answered, 0 failed, 10 variants missing in answers." in told(
+        app
+    )
+    app.segmented_control("step").set_value("Results").run()
+    assert "Missing in answers: Absolute" in told(app)
+    assert "(estimated: the server reports no usable token counts)" in told(app)
+    assert any("Some of these costs are estimates" in item.value for item in app.caption)
+
+
+def test_a_run_that_a_server_at_its_limit_paused_is_resumed_on_the_page(
+    ten: Engine,
+    open_page: OpenPage,
+    started: list[int],
+    serve_chat: Serve,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("curation.generation.asking.FIRST_WAIT", 0.001)
+    address, server = serve_chat(retry_after=0.001)
+    server.always = lambda prompt: "rate limit"
+    app = named(open_page("generate"), address)
+    app.button("generate-start").click().run()
+    carry_out(ten, 1)
+    app.run()
+    assert "Paused: the server refused" in told(app)
+    server.always = lambda prompt: ""
+    app.button("generate-resume-1").click().run()
+    assert started == [1, 1]
+    carry_out(ten, 1)
+    app.run()
+    assert "Nothing to generate" in told(app)
 
 
 def _dumps_with(text: str) -> Callable[..., str]:
