@@ -77,7 +77,7 @@ def test_a_full_disk_without_any_room_puts_answers_on_another(
     elsewhere.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(elsewhere))
     address, server = serve_chat(delay=0.05)
-    with disk_of("3m", tmp_path / "disk") as folder:
+    with disk_of("12m", tmp_path / "disk") as folder:
         settings = Settings(home=folder, database_url="")
         engine = open_project(settings)
         with writing(engine) as session:
@@ -91,7 +91,7 @@ def test_a_full_disk_without_any_room_puts_answers_on_another(
             """The disk is full from the fiftieth question on."""
             if len(server.asked) == 50:
                 with contextlib.suppress(OSError), film.open("wb", buffering=0) as file:
-                    while file.write(b"x" * 1024):
+                    while file.write(b"x" * 4096):
                         pass
 
         server.hear = fill
