@@ -92,7 +92,10 @@ class Gate:
         if self.last is None:
             return ""
         if self.wish > LONGEST_WISH:
-            return f"Paused: the server wants to be asked again {_after(self.wish)} ({self.last})"
+            return (
+                f"Paused: the server wants to be asked again {_after(self.wish)} ({self.last}) "
+                "Nothing is lost; resume then."
+            )
         is_limit = self.last.problem is Problem.RATE_LIMIT
         most = max(REFUSALS, 2 * at_once) if is_limit else max(DOWN_AFTER, at_once)
         if self.failures < min(most, at_once * attempts):
