@@ -80,7 +80,9 @@ def _keep_blind(state: ReviewState) -> None:
             st.query_params.pop("blind", None)
 
 
-frame.begin(frame.REVIEW, "Decide variant by variant whether it is what its type promises.")
+frame.begin(
+    frame.REVIEW, "Decide variant by variant whether it is what its type promises.", compact=True
+)
 if (me := signin.reviewer_id()) is None:
     st.write("Decisions are stored under a name, so that they can be told apart and taken back.")
     signin.name_form("Your name", key="signin-review")
@@ -89,11 +91,12 @@ current = _state(me)
 _follow(SELECTION, lambda name: _pick(current, name))
 _keep_blind(current)
 review_queue.follow_choice()
-review_queue.controls(current)
+with st.container(horizontal=True, vertical_alignment="center", key="controls"):
+    review_queue.controls(current)
+    row = st.container(width="content")  # filled when it is known what the tools say
 _follow("variant", current.open_link)  # last: another queue begins at its head
-above = st.container()  # filled when the desk is drawn, and it is known what its tools say
 desk(current)
-with above:
+with row:
     tools(current)
 markup.remember(_BLIND_COOKIE, "1" if current.blind else "0")
 markup.remember(_GUIDE_COOKIE, "shown" if current.guide else "hidden")

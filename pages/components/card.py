@@ -1,6 +1,6 @@
 """The markup of a review card: anchor, variant, diagnostics, siblings."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from markupsafe import Markup
 
@@ -274,13 +274,45 @@ def _bar(share: float) -> Markup:
     return Markup('<div class="hg-bar"><i style="width:{:.1f}%"></i></div>').format(100 * share)
 
 
-def left(numbers: Sequence[int]) -> Markup:
-    """What is left in each queue, for the style sheet to put behind the labels of the choice.
+def opener(label: str) -> Markup:
+    """A button that opens the list next to it (see keys.js)."""
+    return _opener(Markup(""), Markup("<span>{}</span>").format(label))
 
-    The choice itself is not drawn with every card; the numbers are.
-    """
-    values = join(
-        Markup('--hg-left-{}:"{:,}";').format(position, number)
-        for position, number in enumerate(numbers, start=1)
+
+def choice_opener(label: str, *, chosen: str, letter: str) -> Markup:
+    """The same for a choice: it shows what is chosen, room for how much there is of it, its key."""
+    return _opener(
+        Markup(' aria-label="{0}: {1}" title="{0}: {1} ({2})"').format(label, chosen, letter),
+        Markup("<span>{}</span><i></i><kbd>{}</kbd>").format(chosen, letter),
     )
-    return Markup("<style>:root{{{}}}</style>").format(values)
+
+
+def _opener(attributes: Markup, content: Markup) -> Markup:
+    return Markup(
+        '<button type="button" class="hg-open" aria-expanded="false"{}>{}</button>'
+    ).format(attributes, content)
+
+
+def left(numbers: Mapping[str, Sequence[int]], chosen: Mapping[str, int]) -> Markup:
+    """What is left of each entry of a list, as style rules that write it behind the labels.
+
+    The lists themselves are not drawn with every card; the numbers are.
+
+    Args:
+        numbers: key of a list → what is left of its entries, in their order.
+        chosen: key of a list → the place of what is chosen there, which its opener shows.
+    """
+    rules = [
+        Markup('.st-key-{} [role="radio"]:nth-of-type({})::after{{content:"{:,}"}}').format(
+            key, place, number
+        )
+        for key, entries in numbers.items()
+        for place, number in enumerate(entries, start=1)
+    ]
+    rules += [
+        Markup('.st-key-menu-{} .hg-open i::after{{content:"{:,}"}}').format(
+            key, numbers[key][place]
+        )
+        for key, place in chosen.items()
+    ]
+    return Markup("<style>{}</style>").format(join(rules))

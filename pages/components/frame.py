@@ -23,8 +23,11 @@ def app_runs() -> None:
     st.session_state[_APP_RAN] = True
 
 
-def begin(title: str, purpose: str) -> None:
+def begin(title: str, purpose: str, *, compact: bool = False) -> None:
     """Draw the page's title and, in one sentence, what it is for.
+
+    Args:
+        compact: both in one line at the very top, where the page needs its room.
 
     The first visitor of a fresh server who opens a page by its address gets the page's file run
     without app.py, since Streamlit takes ``pages/`` for its older kind of navigation until somebody
@@ -35,7 +38,8 @@ def begin(title: str, purpose: str) -> None:
         st.rerun()
     if title != REVIEW:
         review_windows.leave()
-    st.title(title, anchor=False)
-    st.caption(purpose)
+    with st.container(key="head-compact" if compact else "head"):
+        st.title(title, anchor=False)
+        st.caption(purpose)
     markup.style()
     markup.guard_keys()

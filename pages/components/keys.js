@@ -120,18 +120,73 @@ if (!window.hedgerowKeys) {
     const row = choices[event.key.toLowerCase()];
     if (!row || event.ctrlKey || event.metaKey || event.altKey) return;
     if (isTextBox(event.target) || typingPanel()) return;
-    const buttons = [...document.querySelectorAll(`.st-key-controls .st-key-${row} button`)];
+    const buttons = [...document.querySelectorAll(`.st-key-controls .st-key-${row} [role=radio]`)];
     const now = buttons.findIndex((button) => button.dataset.selected === "true");
     if (now < 0) return;
     const step = event.shiftKey ? -1 : 1;
     buttons[(now + step + buttons.length) % buttons.length].click();
   });
 
+  // What is chosen in the row opens a list of the others: one at a time, until something in it is
+  // chosen, or Esc or a click elsewhere closes it.
+  const closeLists = (except) => {
+    for (const opener of document.querySelectorAll(".hg-open[aria-expanded=true]"))
+      if (opener !== except) opener.setAttribute("aria-expanded", "false");
+  };
+  window.addEventListener("click", (event) => {
+    const target = event.target instanceof Element ? event.target : null;
+    const opener = target?.closest(".hg-open");
+    closeLists(opener);
+    if (!opener) return;
+    const open = opener.getAttribute("aria-expanded") !== "true";
+    opener.setAttribute("aria-expanded", String(open));
+    const list = opener.closest('[class*="st-key-menu-"]');
+    const first = list.querySelector("[role=radio][data-selected=true], .st-key-look button:not([aria-label])");
+    if (open && event.detail === 0) first?.focus(); // opened with the keyboard
+  });
+  window.addEventListener("keydown", (event) => {
+    if (event.key !== "Escape") return;
+    const opener = document.querySelector(".hg-open[aria-expanded=true]");
+    closeLists();
+    opener?.focus();
+  });
+
+  // Up and down go through an open list.
+  window.addEventListener(
+    "keydown",
+    (event) => {
+      const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+      const list = step && event.target instanceof Element && event.target.closest('[class*="st-key-menu-"]');
+      if (list?.querySelector(".hg-open")?.getAttribute("aria-expanded") !== "true") return;
+      const entries = [...list.querySelectorAll("[role=radio], .st-key-look button:not([aria-label])")];
+      const visible = entries.filter((entry) => entry.checkVisibility());
+      const now = visible.indexOf(document.activeElement);
+      visible[(now + step + visible.length) % visible.length]?.focus();
+      event.stopImmediatePropagation();
+      event.preventDefault();
+    },
+    true,
+  );
+
   // A choice made with the mouse keeps no focus, so that arrows and letters go to the card again.
   window.addEventListener("click", (event) => {
-    const queue = event.target instanceof Element && event.target.closest(".st-key-controls");
-    if (queue && event.detail > 0) setTimeout(() => document.activeElement?.blur(), 0);
+    const row = event.target instanceof Element && event.target.closest(".st-key-controls");
+    if (row && event.detail > 0) setTimeout(() => document.activeElement?.blur(), 0);
   });
+
+  // How wide the sidebar is while it is there, so that the card keeps its place when it goes.
+  const noteSidebar = new ResizeObserver(([entry]) => {
+    if (entry.target.dataset.collapsed !== "false") return;
+    document.documentElement.style.setProperty("--hg-sidebar", `${entry.target.offsetWidth}px`);
+  });
+  let sidebar = null;
+  const followSidebar = () => {
+    const now = document.querySelector('[data-testid="stSidebar"]');
+    if (now === sidebar) return;
+    noteSidebar.disconnect();
+    sidebar = now;
+    if (sidebar) noteSidebar.observe(sidebar);
+  };
 
   // P, or a click on "Copy link", puts the card's permalink on the clipboard. Where the browser
   // refuses that (a page without https), the old way is taken.
@@ -283,6 +338,7 @@ if (!window.hedgerowKeys) {
   };
   const open = () => {
     noteCards();
+    followSidebar();
     show();
     forget();
     askForCue();

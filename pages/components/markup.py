@@ -29,7 +29,9 @@ def show(markup: Markup) -> None:
 def style_sheet() -> Markup:
     """The colours of the palette, and our rules."""
     # Ours, from the repository: nobody's text.
-    sheets = ((_HERE / name).read_text("utf-8") for name in ("style.css", "theme.css"))
+    sheets = (
+        (_HERE / name).read_text("utf-8") for name in ("style.css", "review.css", "theme.css")
+    )
     rules = Markup("\n".join([custom_properties(), *sheets]))
     return Markup("<style>{}</style>").format(rules)
 

@@ -47,7 +47,9 @@ def desk(state: ReviewState) -> None:
     with st.container(horizontal=True, key="desk"):
         with st.container(key="desk-card"):
             _card(state, view, entries)
-            _buttons(state, shown, entries[view.focus.variant.type_id])
+            with st.container(key="keys"):
+                _message(state)
+                _buttons(state, shown, entries[view.focus.variant.type_id])
             review_panels.draw(state, view.focus, shown)
             if state.panel is Panel.OPINION:
                 review_opinion.draw(state, view.focus, shown)
@@ -79,6 +81,9 @@ def _card(state: ReviewState, view: View, entries: dict[str, VariantType]) -> No
             notice=_notice(state, focus, hidden=hidden),
         )
     )
+
+
+def _message(state: ReviewState) -> None:
     early = "" if review_words.TOO_EARLY in state.message else review_words.TOO_EARLY
     pace = state.pace.told()
     markup.show(card.message(state.message, warn=state.warn, pace=pace, early=early))

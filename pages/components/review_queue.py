@@ -3,6 +3,7 @@
 from typing import Any
 
 import streamlit as st
+from markupsafe import Markup
 
 from curation.opinions import has_opinions
 from curation.queue import Order, Queue
@@ -53,13 +54,12 @@ def controls(state: ReviewState) -> None:
     with reading(state.engine) as session:
         state.has_opinions = has_opinions(session)
     _complete_address()
-    with st.container(horizontal=True, vertical_alignment="center", key="controls"):
-        if state.selection is None:
-            queue, chosen, order = _queue(state), _type(state), _order(state)
-        else:
-            queue, chosen, order = state.queue, state.type_id or ALL, state.order
-        view = _choice("View", VIEWS, key="view", value=CARD,
-                       help="Family: an anchor with all its variants together. (V)")  # fmt: skip
+    if state.selection is None:
+        queue, chosen, order = _queue(state), _type(state), _order(state)
+    else:
+        queue, chosen, order = state.queue, state.type_id or ALL, state.order
+    view = _choice("View", "V", VIEWS, key="view", value=CARD,
+                   help="Family: an anchor with all its variants together.")  # fmt: skip
     state.go_to(
         queue=Queue(queue),
         type_id=None if chosen == ALL else chosen,
@@ -85,10 +85,10 @@ def _complete_address() -> None:
 def _queue(state: ReviewState) -> str:
     """The numbers behind the labels are drawn with each card (see ``card.left``)."""
     return _choice(
-        "Queue", QUEUES, key="queue", value=state.queue,
+        "Queue", "U", QUEUES, key="queue", value=state.queue,
         help="In conflict: reviewers disagree, and your decision settles it. Accepted by a model "
         "only: no person has looked at it. Second look: its anchor was corrected after it had been "
-        "decided. (U)",
+        "decided.",
     )  # fmt: skip
 
 
@@ -97,7 +97,7 @@ def _type(state: ReviewState) -> str:
     value = state.type_id or ALL
     if st.session_state.get("type", value) not in labels:  # retired since it was chosen
         st.session_state["type"] = value
-    return _choice("Type", labels, key="type", value=value, help=None)
+    return _choice("Type", "Q", labels, key="type", value=value, help=None)
 
 
 def _order(state: ReviewState) -> str:
@@ -110,20 +110,32 @@ def _order(state: ReviewState) -> str:
     if st.session_state.get("order", value) not in allowed:
         st.session_state["order"] = value
     return _choice(
-        "Order", allowed, key="order", value=value,
+        "Order", "O", allowed, key="order", value=value,
         help="Hardest: small Levenshtein distance and high cosine, the pairs an encoder gets "
-        f"wrong. Most suspicious: what the diagnostics flag.{doubtful} (O)",
+        f"wrong. Most suspicious: what the diagnostics flag.{doubtful}",
     )  # fmt: skip
 
 
-def _choice(label: str, options: dict[Any, str], *, key: str, value: str, help: str | None) -> str:
+def _choice(
+    label: str, letter: str, options: dict[Any, str], *, key: str, value: str, help: str | None
+) -> str:
+    """What is chosen, as a button that opens a list of the others.
+
+    Args:
+        letter: the key that chooses the next one.
+    """
     st.session_state.setdefault(key, value)
-    return str(
-        st.segmented_control(
-            label, list(options), key=key, format_func=lambda option: options[option], help=help,
-            label_visibility="collapsed", required=True, bind="query-params",
-        )
-    )  # fmt: skip
+    with st.container(key=f"menu-{key}", width="content"):
+        opener = st.empty()
+        chosen = str(
+            st.segmented_control(
+                label, list(options), key=key, format_func=lambda option: options[option],
+                help=help, required=True, bind="query-params",
+            )
+        )  # fmt: skip
+        with opener:
+            markup.show(card.choice_opener(label, chosen=options[chosen], letter=letter))
+    return chosen
 
 
 def selection_left(state: ReviewState) -> None:
@@ -150,7 +162,19 @@ def progress(state: ReviewState) -> None:
             total = sum(n for status, n in counts.items() if status != "superseded")
         if total is not None or left:
             rows.append((entry.label, left, total, state.type_id in (entry.id, None)))
-    markup.show(card.progress(rows) + card.left([state.left_in(queue) for queue in QUEUES]))
+    markup.show(card.progress(rows) + _left(state))
+
+
+def _left(state: ReviewState) -> Markup:
+    """The numbers behind the queues and the types."""
+    ids = [*(entry.id for entry in state.types), None]
+    numbers = {
+        "queue": [state.left_in(queue) for queue in QUEUES],
+        "type": [state.left_in(state.queue, type_id) for type_id in ids],
+    }
+    return card.left(
+        numbers, {"queue": list(QUEUES).index(state.queue), "type": ids.index(state.type_id)}
+    )
 
 
 def empty(state: ReviewState) -> None:

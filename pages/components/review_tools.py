@@ -4,14 +4,17 @@ from collections.abc import Callable
 
 import streamlit as st
 
+from pages.components import card, markup
 from pages.components.review_place import Panel
 from pages.components.review_search import search
 from pages.components.review_state import ReviewState
 
 
 def tools(state: ReviewState) -> None:
-    """Draw them as buttons with their keys. Outside the desk, which is drawn anew for each card:
-    seven buttons would take a sixth of the time until the next card.
+    """Draw them as buttons with their keys; a narrow window has them in a list that opens.
+
+    They are outside the desk, which is drawn for each card: seven buttons would take a sixth of the
+    time until the next card.
     """
 
     def tool(
@@ -22,19 +25,22 @@ def tools(state: ReviewState) -> None:
             on_click=_use, args=(state, act, *args),
         )  # fmt: skip
 
-    with st.container(horizontal=True, key="look", gap="small"):
-        tool("Note", "n", state.toggle, Panel.NOTE)
-        tool("Own variant", "w", state.toggle, Panel.WRITE,
-             help="Write a variant of your own for this anchor.")  # fmt: skip
-        tool("Details", "g", state.toggle_details, help="Siblings, origin, notes, history.")
-        tool("Guideline", "i", state.toggle_guide)
-        tool("Not blind" if state.blind else "Blind", "b", state.toggle_blind,
-             help="Diagnostics, notes and other verdicts only after your own.")  # fmt: skip
-        if st.button("Search  :small[:gray[/]]", key="search-key", type="tertiary",
-                     help="Find anchors, variants and notes by their words. (/)"):  # fmt: skip
-            search(state)
-        tool("My last decisions", "l", state.toggle, Panel.LAST)
-        tool("Keys", "h", state.toggle, Panel.KEYS)
+    with st.container(key="menu-tools", width="content"):
+        markup.show(card.opener("Tools"))
+        with st.container(horizontal=True, key="look", gap="small"):
+            tool("Note", "n", state.toggle, Panel.NOTE)
+            tool("Own variant", "w", state.toggle, Panel.WRITE,
+                 help="Write a variant of your own for this anchor.")  # fmt: skip
+            tool("Details", "g", state.toggle_details, help="Siblings, origin, notes, history.")
+            tool("Guideline", "i", state.toggle_guide)
+            tool("Not blind" if state.blind else "Blind", "b", state.toggle_blind,
+                 help="Diagnostics, notes and other verdicts only after your own.")  # fmt: skip
+            if st.button("Search  :small[:gray[/]]", key="search-key", type="tertiary",
+                         help="Find anchors, variants and notes by their words. (/)"):  # fmt: skip
+                search(state)
+            tool("Decisions", "l", state.toggle, Panel.LAST,
+                 help="Your last decisions; each can be taken back by itself.")  # fmt: skip
+            tool("Keys", "h", state.toggle, Panel.KEYS)
 
 
 def _use(state: ReviewState, act: Callable[..., None], *args: object) -> None:

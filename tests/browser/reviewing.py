@@ -38,6 +38,12 @@ def press(page: Page, key: str) -> None:
     settle(page)
 
 
+def choose(page: Page, what: str, label: str) -> None:
+    """Choose a queue, type, order or view with the mouse: open its list, and click on it."""
+    page.get_by_role("button", name=f"{what}: ").click()
+    page.get_by_role("radiogroup", name=what).get_by_role("radio", name=label).click()
+
+
 def rows(home: Path, query: str) -> list[tuple[object, ...]]:
     with sqlite3.connect(home / "hedgerow.db") as connection:
         return connection.execute(query).fetchall()

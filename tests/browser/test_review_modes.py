@@ -14,7 +14,17 @@ from curation.diagnostics import measure_variants
 from curation.notes import add_note
 from db.engine import writing
 from db.models import Variant
-from tests.browser.reviewing import card, editor, eventually, press, rows, settle, shown, visit
+from tests.browser.reviewing import (
+    card,
+    choose,
+    editor,
+    eventually,
+    press,
+    rows,
+    settle,
+    shown,
+    visit,
+)
 from tests.factories import person
 
 
@@ -42,7 +52,7 @@ def test_an_address_goes_with_the_card_it_names(desk: Page, home: Path) -> None:
 def test_each_click_on_the_queue_counts_and_a_reload_comes_back_to_it(desk: Page) -> None:
     kind = desk.locator(".hg-type").first
     for label in ("Absolute negator", "Affixal negation", "Verbal negation", "Hedge: phrase"):
-        desk.get_by_test_id("stButtonGroup").get_by_text(label, exact=True).click()
+        choose(desk, "Type", label)
         expect(kind).to_have_text(label)
         settle(desk)
     desk.reload()
@@ -159,7 +169,7 @@ def test_notes_queues_and_links_need_no_mouse(desk: Page, home: Path) -> None:
 
 
 def test_the_family_view_decides_each_variant(desk: Page, home: Path) -> None:
-    desk.get_by_text("Family", exact=True).click()
+    choose(desk, "View", "Family")
     expect(desk.locator("article.hg-line")).to_have_count(7)
     settle(desk)
     desk.keyboard.press("ArrowDown")

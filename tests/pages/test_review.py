@@ -164,7 +164,10 @@ def test_the_address_names_a_queue_and_opens_it_with_all_types(
     app = opened(queue="Accepted by a model only")
     assert first_card(app) == uid
     assert "Lexical negation</div><div>1 left</div>" in html(app)
-    assert '--hg-left-1:"20";--hg-left-2:"0";--hg-left-3:"1";--hg-left-4:"0"' in html(app)
+    for place, number in enumerate((20, 0, 1, 0), start=1):
+        entry = f'.st-key-queue [role="radio"]:nth-of-type({place})'
+        assert f'{entry}::after{{content:"{number}"}}' in html(app)
+    assert '.st-key-menu-queue .hg-open i::after{content:"1"}' in html(app)
 
 
 @pytest.mark.parametrize(
