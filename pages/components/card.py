@@ -279,11 +279,15 @@ def opener(label: str) -> Markup:
     return _opener(Markup(""), Markup("<span>{}</span>").format(label))
 
 
-def choice_opener(label: str, *, chosen: str, letter: str) -> Markup:
-    """The same for a choice: it shows what is chosen, room for how much there is of it, its key."""
+def choice_opener(label: str, *, chosen: str, short: str, letter: str) -> Markup:
+    """The same for a choice: it shows what is chosen, room for how much there is of it, its key.
+
+    Args:
+        short: what is chosen in a word or two; its whole name is read out and in a tooltip.
+    """
     return _opener(
         Markup(' aria-label="{0}: {1}" title="{0}: {1} ({2})"').format(label, chosen, letter),
-        Markup("<span>{}</span><i></i><kbd>{}</kbd>").format(chosen, letter),
+        Markup("<span>{}</span><i></i><kbd>{}</kbd>").format(short, letter),
     )
 
 

@@ -20,6 +20,9 @@ QUEUES = {
     Queue.MODEL_ONLY: "Accepted by a model only",
     Queue.SECOND_LOOK: "Second look",
 }
+_SHORT = {QUEUES[Queue.MODEL_ONLY]: "Model only"}
+"""What is too long for the row."""
+
 _NOTHING_LEFT = {
     Queue.PENDING: "Nothing is pending: every variant has been decided",
     Queue.CONFLICT: "No variant is in conflict",
@@ -134,7 +137,9 @@ def _choice(
             )
         )  # fmt: skip
         with opener:
-            markup.show(card.choice_opener(label, chosen=options[chosen], letter=letter))
+            name = options[chosen]
+            short = _SHORT.get(name, name)
+            markup.show(card.choice_opener(label, chosen=name, short=short, letter=letter))
     return chosen
 
 
