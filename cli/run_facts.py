@@ -35,7 +35,8 @@ PATHS = ("model", "folder", "zip")
 def run_facts(session: Session, settings: Settings, run: Run) -> dict[str, Any]:
     """What ``--json`` says of a run, whatever its state, with its figures so far.
 
-    Paths are absolute, times ISO 8601 in UTC, or None before they come.
+    Paths are absolute, None where an import had no process of its own; times are ISO 8601 in UTC,
+    or None before they come.
     """
     return {
         "run": run.id, "kind": run.kind, "state": run.state.value, "message": run.message,
@@ -43,7 +44,8 @@ def run_facts(session: Session, settings: Settings, run: Run) -> dict[str, Any]:
         "created_at": run.created_at.isoformat(),
         "started_at": run.started_at.isoformat() if run.started_at else None,
         "finished_at": run.finished_at.isoformat() if run.finished_at else None,
-        "folder": str(settings.data_folder / run.folder), "log": str(log_file(settings, run)),
+        "folder": str(settings.data_folder / run.folder) if run.folder else None,
+        "log": str(log_file(settings, run)) if run.folder else None,
         "figures": figures_so_far(session, run), "result": located(settings, run.result),
     }  # fmt: skip
 

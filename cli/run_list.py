@@ -34,7 +34,7 @@ def list_all(
     with reading(engine) as session:
         found = list_runs(session, kind=kind or None, limit=limit)
         runs = [run_facts(session, settings, run) for run in found]
-    rows = ([r["run"], r["kind"], r["state"], _done(r), r["message"], r["log"]] for r in runs)
+    rows = ([r["run"], r["kind"], r["state"], _done(r), r["message"], r["log"] or ""] for r in runs)
     table = table_of("run", "kind", "state", "done", "message", "log", rows=rows)
     show({"runs": runs}, as_json, table if runs else "There are no runs yet.")
 
@@ -60,7 +60,7 @@ def _in_words(facts: dict[str, Any]) -> list[str | Table]:
         for verb, key in (
             ("stored", "created_at"),
             ("begun", "started_at"),
-            ("over", "finished_at"),
+            ("ended", "finished_at"),
         )
         if facts[key]
     )
@@ -71,7 +71,9 @@ def _in_words(facts: dict[str, Any]) -> list[str | Table]:
         lines.append(f"It says: {facts['message']}")
     if rows := [*_scalars(facts["figures"]), *_scalars(facts["result"])]:
         lines.append(table_of("figure", "value", rows=rows))
-    return [*lines, f"Its log is {facts['log']}.", f"Its folder is {facts['folder']}."]
+    if facts["folder"]:
+        lines += [f"Its log is {facts['log']}.", f"Its folder is {facts['folder']}."]
+    return lines
 
 
 def _scalars(values: dict[str, Any]) -> list[tuple[str, str]]:

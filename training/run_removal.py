@@ -85,7 +85,7 @@ def _check(session: Session, run: Run, together: set[int]) -> None:
                 "settings set active_encoder NAME' first."
             )
         _check_base(session, run, encoder, together)
-    named = [run.folder, *(encoder.name for encoder in _encoders(session, run))]
+    named = [*([run.folder] if run.folder else []), *(e.name for e in _encoders(session, run))]
     for other in _others(session, together):
         if other.parameters.get("training") == run.id:
             raise HedgerowError(

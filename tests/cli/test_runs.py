@@ -102,3 +102,11 @@ def test_a_training_shows_its_last_loss(home: Path) -> None:
             session.add(RunMetric(run_id=run.id or 0, name="loss", step=step, value=value))
     assert ask("runs", "show", "1")["figures"] == {"loss": 0.5}
     assert re.search(r"^loss +0.5 *$", said("runs", "show", "1"), re.MULTILINE)
+
+
+def test_a_run_without_a_process_has_neither_log_nor_folder(loaded_home: Path) -> None:
+    shown = ask("runs", "show", "1")
+    assert (shown["kind"], shown["log"], shown["folder"]) == ("starter", None, None)
+    assert "Its log" not in said("runs", "show", "1")
+    assert "it stays" in complaint("runs", "delete", "1")
+    assert ask("runs", "show", "1") == shown

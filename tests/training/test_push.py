@@ -240,3 +240,13 @@ def test_only_what_has_a_model_can_be_pushed(engine: Engine, model: int) -> None
         with pytest.raises(HedgerowError, match="There is no release 9"):
             request_push(session, Subject(release=9), repo=REPO)
         assert TOKEN not in str(run.model_dump())
+
+
+@pytest.mark.parametrize("token", ["", READ_TOKEN])
+def test_a_push_that_fails_leaves_no_data_set_behind(
+    token: str, engine: Engine, hub: HubServer, model: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HF_TOKEN", token)
+    refused(engine, Subject(release=1))
+    folder = load_settings().data_folder / newest(engine).folder
+    assert [path.name for path in folder.iterdir()] == ["log.txt"]

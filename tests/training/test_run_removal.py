@@ -123,3 +123,14 @@ def test_a_run_whose_process_died_can_be_deleted(engine: Engine, settings: Setti
         run = create_run(session, kind="diagnose", parameters={})
         run.state, run.host, run.pid = RunState.RUNNING, socket.gethostname(), 2**22 + 1
     assert delete_run(engine, settings, run.id or 0)
+
+
+def test_an_import_without_a_folder_is_deleted_alone(engine: Engine, settings: Settings) -> None:
+    mine = settings.data_folder / "models"
+    mine.mkdir(parents=True)
+    with writing(engine) as session:
+        run = create_run(session, kind="import", parameters={})
+        run.folder = ""
+        create_run(session, kind="export", parameters={})
+    assert delete_run(engine, settings, run.id or 0) == []
+    assert mine.is_dir()
