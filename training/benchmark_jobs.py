@@ -15,7 +15,7 @@ from db.execution import RunContext
 from db.models import BenchmarkResult
 from training.benchmark_data import OpenData
 from training.benchmark_models import GENERAL, Found, inner_model
-from training.benchmark_paces import took, units, weight_of
+from training.benchmark_paces import took, units
 from training.benchmark_sizes import size_of
 from training.benchmarks import general
 from training.benchmarks.benchmark import Benchmark, Result
@@ -27,6 +27,7 @@ from training.benchmarks.scorers.encoders import Cross
 from training.benchmarks.scorers.scorer import Scorer
 from training.benchmarks.statistics import interval
 from training.benchmarks.stored import write_result
+from training.weights import weight_of
 
 NEGATION, GENERAL_ABILITY = "negation", "general"
 """Kinds of results."""

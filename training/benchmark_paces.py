@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import socket
 from collections.abc import Sequence
-from functools import lru_cache
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from sqlalchemy import select
 from sqlmodel import Session, col
@@ -16,13 +13,11 @@ from db.models import BenchmarkResult, Run
 from training.benchmark_models import CHAT
 from training.benchmark_sizes import Size
 from training.benchmarks.scorers.encoders import Cross
+from training.weights import BUILT_IN_WEIGHT
 
 LETTERS_PER_SECOND = 20_000.0
 """Characters that the built-in encoder reads in a second on two CPU cores. Measured on one: 10,700
 to 13,200 a second of processor time, with texts of 50, 126, 305, 714 and 1,030 characters."""
-
-BUILT_IN_WEIGHT = 6.0 * 384**2
-"""Of the built-in encoder, as `weight_of` gives it."""
 
 TELLING = 2.0
 """Seconds; what took less says nothing about the pace."""
@@ -104,25 +99,3 @@ def pace_of(
         if pace.weight:
             return pace.per_second * pace.weight / weight
     return LETTERS_PER_SECOND * BUILT_IN_WEIGHT / weight
-
-
-def weight_of(folder: Path) -> float:
-    """Layers times the square of their width, by a model's configuration; 0 where it says none.
-
-    The time that a transformer takes for a text is proportional to it, about.
-    """
-    for file in (folder / "config.json", folder / "0_Transformer" / "config.json"):
-        if file.is_file():
-            return _weight(file, file.stat().st_mtime_ns)
-    return 0.0
-
-
-@lru_cache(maxsize=64)
-def _weight(file: Path, _changed: int) -> float:
-    try:
-        config: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
-        layers = config.get("num_hidden_layers") or config.get("n_layers") or 0
-        width = config.get("hidden_size") or config.get("dim") or 0
-        return float(layers) * float(width) ** 2
-    except (OSError, ValueError, TypeError, AttributeError):
-        return 0.0

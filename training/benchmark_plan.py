@@ -18,12 +18,13 @@ from db.errors import HedgerowError
 from db.settings import Settings
 from training.benchmark_data import DataChoice
 from training.benchmark_models import CHAT, ModelChoice, clean_model
-from training.benchmark_paces import Pace, pace_of, paces, units, weight_of
+from training.benchmark_paces import Pace, pace_of, paces, units
 from training.benchmark_sizes import Size, size
 from training.benchmarks.catalogue import benchmark
 from training.benchmarks.scorers.encoders import BiEncoder
 from training.benchmarks.scorers.loading import WITHOUT_MODEL, architecture_of
 from training.known_encoders import folder_of
+from training.weights import weight_of
 
 LOADING = 10.0
 """Seconds until a model computes."""

@@ -107,7 +107,8 @@ def finetune(
     if group.leads:
         _prepare_folder(folder)
     progress.check()
-    progress.update(0, 0, "loading the encoder")
+    steps = recipe.total_steps(len(rows))
+    progress.update(0, steps, "loading the encoder")
     try:
         model = _seeded_encoder(recipe, seed=seed)
         progress.check()

@@ -255,11 +255,9 @@ class _Progress:
         self.steps = 0
 
     def update(self, step: int, total: int, message: str) -> None:
-        if not total:
-            self._context.update(0, 0, f"{message.capitalize()}.")
-            return
         self.steps = total
-        self._context.update(step, total + self.measuring, f"Training: step {step} of {total}.")
+        at_work = f"{message.capitalize()}: step {min(step + 1, total)} of {total}."
+        self._context.update(step, total + self.measuring, at_work)
 
     def metric(self, step: int, name: str, value: float) -> None:
         self._context.metric(step, name, value)

@@ -23,7 +23,7 @@ from tests.training.benchmarks.running import nevir, ran, semantoneg
 from training import benchmark_sizes
 from training.benchmark_data import DataChoice
 from training.benchmark_models import ModelChoice
-from training.benchmark_paces import BUILT_IN_WEIGHT, LETTERS_PER_SECOND, weight_of
+from training.benchmark_paces import LETTERS_PER_SECOND
 from training.benchmark_plan import (
     LETTERS_PER_TOKEN,
     LOADING,
@@ -35,6 +35,7 @@ from training.benchmark_plan import (
 from training.benchmark_runs import KIND
 from training.benchmark_sizes import READ, Size, size, size_of
 from training.benchmarks.excluir import ExcluIR, Exclusion
+from training.weights import BUILT_IN_WEIGHT, weight_of
 
 PRICED = ModelChoice(
     name="some-llm", architecture="chat", base_url="http://127.0.0.1:9/v1", max_tokens=100,

@@ -97,6 +97,29 @@ def test_the_estimate_goes_by_the_pace_of_the_newest_training_like_it(project: E
     assert longer.seconds - judged.seconds == pytest.approx(STEPS * OF_A_STEP / 30)
 
 
+def test_another_encoder_takes_as_much_longer_as_it_is_heavier(
+    project: Engine, tmp_path: Path
+) -> None:
+    heavy = RECIPE.with_overrides([f"base_encoder={tmp_path}"])
+    (tmp_path / "config.json").write_text('{"num_hidden_layers": 12, "hidden_size": 768}')
+    with writing(project) as session:
+        first = estimate(session, PLAN, RECIPE).seconds - PREPARING
+        assert estimate(session, PLAN, heavy).seconds - PREPARING == pytest.approx(8 * first)
+        run = trained(session, RECIPE, 80.0)
+        judged = estimate(session, PLAN, heavy)
+        assert judged.by_run == run
+        assert judged.seconds - PREPARING == pytest.approx(first * TEXTS_PER_SECOND / 10)
+
+
+def test_the_default_training_on_the_starter_corpus_is_said_to_take_twenty_minutes(
+    project: Engine,
+) -> None:
+    """What it takes on two free cores; 35 minutes were said."""
+    starter = Plan(release=None, variants=7741, triples=11949, anchors=1016, texts=8067)
+    with reading(project) as session:
+        assert estimate(session, starter, Recipe()).seconds == pytest.approx(20 * 60, rel=0.05)
+
+
 def test_an_unlike_training_from_the_same_encoder_tells_more_than_none(project: Engine) -> None:
     with writing(project) as session:
         unlike = trained(session, RECIPE.with_overrides(["context=1", "lora_rank=4"]), 10.0)

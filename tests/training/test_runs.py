@@ -118,6 +118,25 @@ def test_a_base_that_is_an_encoder_no_more_is_not_listed(
         assert count(session, Encoder) == 0
 
 
+def test_a_run_says_its_step_and_all_steps_from_the_first_one_on(
+    project: Engine, recipe: Recipe, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: list[str] = []
+    real = RunContext.progress
+
+    def listening(context: RunContext, step: int, total: int, message: str) -> None:
+        told.append(message)
+        real(context, step, total, message)
+
+    monkeypatch.setattr(RunContext, "progress", listening)
+    train(project, settings, ask(project, recipe))
+    steps = [message for message in told if "step" in message]
+    assert steps == [
+        "Loading the encoder: step 1 of 3.", "Training: step 1 of 3.", "Training: step 2 of 3.",
+        "Training: step 3 of 3.", "Training: step 3 of 3.",
+    ]  # fmt: skip
+
+
 def test_hedges_alone_are_enough_where_other_anchors_are_the_negatives(
     engine: Engine, recipe: Recipe, settings: Settings
 ) -> None:
