@@ -3,7 +3,7 @@
 from collections.abc import Collection
 from typing import NamedTuple
 
-from sqlalchemy import select
+from sqlalchemy import bindparam, select
 from sqlalchemy.orm import aliased
 from sqlmodel import Session, col
 
@@ -27,26 +27,30 @@ class Late(NamedTuple):
     text: str
 
 
+# Built once: every card that is drawn asks for it.
+_OWN = aliased(Decision)
+_LATE = (
+    select(
+        col(Decision.id), whose(), shown_name(), col(Decision.verdict),
+        col(Decision.reason), col(Decision.adjudicates), col(Variant.text),
+    )
+    .join(_OWN, col(_OWN.variant_id) == col(Decision.variant_id))
+    .join(Reviewer, col(Reviewer.id) == col(Decision.reviewer_id))
+    .join(Variant, col(Variant.id) == col(Decision.variant_id))
+    .where(
+        col(_OWN.action_id).in_(bindparam("actions", expanding=True)),
+        col(Decision.id) > col(_OWN.id),
+        col(Decision.variant_version) <= col(_OWN.variant_version),
+        col(Decision.action_id) != col(_OWN.action_id),
+        col(Decision.verdict) != Verdict.RETRACT,
+    )
+    .order_by(col(Decision.id))
+)  # fmt: skip
+
+
 def late_decisions(session: Session, action_ids: Collection[str]) -> list[Late]:
     """What was decided after one of these actions on a card drawn before it, in order of time."""
     if not action_ids:
         return []
-    own = aliased(Decision)
-    query = (
-        select(
-            col(Decision.id), whose(), shown_name(), col(Decision.verdict),
-            col(Decision.reason), col(Decision.adjudicates), col(Variant.text),
-        )
-        .join(own, col(own.variant_id) == col(Decision.variant_id))
-        .join(Reviewer, col(Reviewer.id) == col(Decision.reviewer_id))
-        .join(Variant, col(Variant.id) == col(Decision.variant_id))
-        .where(
-            col(own.action_id).in_(action_ids),
-            col(Decision.id) > col(own.id),
-            col(Decision.variant_version) <= col(own.variant_version),
-            col(Decision.action_id) != col(own.action_id),
-            col(Decision.verdict) != Verdict.RETRACT,
-        )
-        .order_by(col(Decision.id))
-    )  # fmt: skip
-    return [Late(key or 0, *rest) for key, *rest in session.execute(query)]
+    rows = session.connection().execute(_LATE, {"actions": list(action_ids)})
+    return [Late(key or 0, *rest) for key, *rest in rows]  # type: ignore[arg-type]

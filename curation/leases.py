@@ -7,14 +7,14 @@ both reviewers are told. Expired leases mean nothing.
 
 from collections.abc import Callable, Collection, Iterable
 from datetime import timedelta
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from sqlalchemy import delete, or_, select
+from sqlalchemy import Executable, bindparam, delete, literal, or_, select
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlmodel import Session, col
 
 from curation.reviewers import shown_name, whose
-from db.columns import db_now
+from db.columns import db_later, db_now
 from db.models import Lease, Reviewer, Variant
 
 LEASE = timedelta(minutes=5)
@@ -28,6 +28,48 @@ class Holder(NamedTuple):
     name: str
 
 
+class Taken(NamedTuple):
+    """What ``take_next`` found.
+
+    Attributes:
+        variant_id: None where no variant is left that no other window has.
+        others: as ``on_other_screens`` gives it.
+    """
+
+    variant_id: int | None
+    others: dict[int, Holder]
+
+
+# Built once: building a statement takes longer than carrying it out, and each decision needs these.
+_GIVE_BACK = delete(Lease).where(
+    col(Lease.window) == bindparam("mine"),
+    col(Lease.variant_id).not_in(bindparam("kept", expanding=True)),
+)
+_OTHERS = (
+    select(col(Lease.variant_id), whose(), shown_name())
+    .join(Reviewer, col(Reviewer.id) == col(Lease.reviewer_id))
+    .where(col(Lease.window) != bindparam("mine"), col(Lease.until) > db_now())
+)
+
+
+def _taking(dialect: Any) -> Executable:
+    given: dict[str, Any] = {
+        name: bindparam(name) for name in ("variant_id", "reviewer_id", "window")
+    }
+    until = db_later(literal(LEASE.total_seconds()))
+    rows = dialect.insert(Lease).values(**given, until=until)
+    new = rows.excluded
+    statement: Executable = rows.on_conflict_do_update(
+        index_elements=["variant_id"],
+        set_={"reviewer_id": new.reviewer_id, "window": new.window, "until": new.until},
+        where=or_(col(Lease.window) == new.window, col(Lease.until) <= db_now()),
+    ).returning(col(Lease.variant_id))
+    return statement
+
+
+_TAKE = {"sqlite": _taking(sqlite), "postgresql": _taking(postgresql)}
+
+
 def take(
     session: Session, variant_ids: Iterable[int], *, window: str, reviewer_id: int
 ) -> set[int]:
@@ -37,21 +79,13 @@ def take(
         Those that it has now; the rest are on another window's screen.
     """
     ids = sorted(set(variant_ids))
-    session.execute(
-        delete(Lease).where(col(Lease.window) == window, col(Lease.variant_id).not_in(ids))
-    )
+    connection = session.connection()
+    connection.execute(_GIVE_BACK, {"mine": window, "kept": ids})
     if not ids:
         return set()
-    moment = session.execute(select(db_now())).scalar_one()
-    mine = {"reviewer_id": reviewer_id, "window": window, "until": moment + LEASE}
-    dialect = postgresql if session.get_bind().dialect.name == "postgresql" else sqlite
-    rows = dialect.insert(Lease).values([{"variant_id": key} | mine for key in ids])
-    taken = rows.on_conflict_do_update(
-        index_elements=["variant_id"],
-        set_=mine,
-        where=or_(col(Lease.window) == window, col(Lease.until) <= moment),
-    ).returning(col(Lease.variant_id))
-    return set(session.execute(taken).scalars())
+    mine = {"reviewer_id": reviewer_id, "window": window}
+    rows = [{"variant_id": key} | mine for key in ids]
+    return set(connection.execute(_TAKE[connection.dialect.name], rows).scalars())
 
 
 def take_next(
@@ -62,34 +96,32 @@ def take_next(
     window: str,
     reviewer_id: int,
     by_family: bool = False,
-) -> int | None:
-    """Lease the first variant of a queue that no other window has; None where there is none.
+) -> Taken:
+    """Lease the first variant of a queue that no other window has.
 
     Args:
         find: gives the first variant of the queue that is not among those it is given.
         is_left: whether a variant is still in the queue. On PostgreSQL another window may decide on
-            it, and give it back, between ``find`` and the lease.
+            it, and give it back, between ``find`` and the lease; SQLite has one writer.
         by_family: lease all variants of its anchor, and pass over families that others have.
     """
+    sole_writer = session.get_bind().dialect.name == "sqlite"
     while True:
-        others: Collection[int] = on_other_screens(session, window).keys()
-        found = find(families_of(session, others) if by_family else others)
+        others = on_other_screens(session, window)
+        found = find(families_of(session, others) if by_family else others.keys())
         if found is None:
             take(session, (), window=window, reviewer_id=reviewer_id)
-            return None
+            return Taken(None, others)
         ids = families_of(session, [found]) if by_family else {found}
-        if found in take(session, ids, window=window, reviewer_id=reviewer_id) and is_left(found):
-            return found
+        taken = take(session, ids, window=window, reviewer_id=reviewer_id)
+        if found in taken and (sole_writer or is_left(found)):
+            return Taken(found, others)
 
 
 def on_other_screens(session: Session, window: str) -> dict[int, Holder]:
     """The variants on the screens of other windows, and who sits there."""
-    query = (
-        select(col(Lease.variant_id), whose(), shown_name())
-        .join(Reviewer, col(Reviewer.id) == col(Lease.reviewer_id))
-        .where(col(Lease.window) != window, col(Lease.until) > db_now())
-    )
-    return {key: Holder(number or 0, name) for key, number, name in session.execute(query)}
+    rows = session.connection().execute(_OTHERS, {"mine": window})
+    return {variant_id: Holder(number or 0, name) for variant_id, number, name in rows}
 
 
 def families_of(session: Session, variant_ids: Collection[int]) -> set[int]:

@@ -75,6 +75,26 @@ def _db_now_postgresql(element: db_now, compiler: SQLCompiler, **kw: Any) -> str
     return "timezone('utc', clock_timestamp())"
 
 
+class db_later(FunctionElement[datetime]):
+    """So many seconds after the present moment by the database's clock."""
+
+    type = UtcDateTime()
+    inherit_cache = True
+    name = "db_later"
+
+
+@compiles(db_later, "sqlite")
+def _db_later_sqlite(element: db_later, compiler: SQLCompiler, **kw: Any) -> str:
+    seconds = compiler.process(element.clauses, **kw)
+    return f"strftime('%Y-%m-%d %H:%M:%f000', 'now', {seconds} || ' seconds')"
+
+
+@compiles(db_later, "postgresql")
+def _db_later_postgresql(element: db_later, compiler: SQLCompiler, **kw: Any) -> str:
+    seconds = compiler.process(element.clauses, **kw)
+    return f"timezone('utc', clock_timestamp()) + {seconds} * interval '1 second'"
+
+
 class whole(FunctionElement[int]):
     """The integer part of a number that is not negative."""
 

@@ -22,12 +22,14 @@ class Screen:
     Attributes:
         held: ids of the variants on the screen, whether or not another window has them, too.
         since: when they were leased (monotonic seconds).
+        others: what was on other windows' screens then.
     """
 
     reviewer_id: int
     window: str = field(default_factory=lambda: str(uuid.uuid4()))
     held: frozenset[int] = frozenset()
     since: float = 0.0
+    others: dict[int, leases.Holder] = field(default_factory=dict)
 
     def has(self, variant_id: int) -> bool:
         """Whether this variant was put on the screen a short while ago."""
@@ -36,6 +38,7 @@ class Screen:
     def put(self, session: Session, variant_ids: Iterable[int]) -> bool:
         """Lease these variants in place of what was there; False where others have some of them."""
         self._hold(variant_ids)
+        self.others = leases.on_other_screens(session, self.window)
         taken = leases.take(session, self.held, window=self.window, reviewer_id=self.reviewer_id)
         return taken == self.held
 
@@ -48,7 +51,7 @@ class Screen:
         by_family: bool,
     ) -> int | None:
         """Lease the next variant, with its family if asked for (see ``leases.take_next``)."""
-        found = leases.take_next(
+        found, self.others = leases.take_next(
             session, find, is_left,
             window=self.window, reviewer_id=self.reviewer_id, by_family=by_family,
         )  # fmt: skip

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from sqlmodel import Session
 
-from curation import leases, review
+from curation import review
 from curation.decisions import StatusChange
 from curation.draft_checks import check_edit
 from curation.history import history
@@ -75,7 +75,6 @@ class ReviewState(Undoing, Viewer):
             return False
         try:
             with writing(self.engine) as session:
-                others = leases.on_other_screens(session, self.screen.window)
                 outcome = do(session)
                 following = self._following(session, shown) if outcome.recorded else None
         except HedgerowError as error:
@@ -91,7 +90,7 @@ class ReviewState(Undoing, Viewer):
             self.selection.decided(change.variant_id for change in outcome.changes)
         self._move_to(following)
         self._tell(shown, said, outcome)
-        self._also_there(others, shown.variant_id)
+        self._also_there(shown.variant_id)
         return True
 
     def _tell(self, shown: Shown, said: str, outcome: Outcome) -> None:

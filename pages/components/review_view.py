@@ -4,7 +4,7 @@ No widgets here: the desk draws what ``Viewer.view`` gives.
 """
 
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -13,7 +13,6 @@ from sqlmodel import Session
 from curation import leases, review
 from curation.history import decided_by, history
 from curation.late import late_decisions
-from curation.leases import Holder
 from curation.queue import Card, Order, Queue, among, card, family, next_variant
 from curation.review import Shown
 from curation.settling import contested
@@ -49,8 +48,7 @@ class Viewer(Place):
             self._hear(session)
             if variant_id is None:
                 self.showings = {}
-                others = leases.on_other_screens(session, self.screen.window)
-                self.elsewhere = len(self._among(session, others.keys()))
+                self.elsewhere = len(self._among(session, self.screen.others.keys()))
                 return View((), None)
             focus = card(session, variant_id)
             cards = self._family(session, focus) if self.by_family else (focus,)
@@ -67,12 +65,12 @@ class Viewer(Place):
         if variant_id is None:
             return self._take_next(session)
         if not self._lease(session, variant_id):
-            self._also_there(leases.on_other_screens(session, self.screen.window), variant_id)
+            self._also_there(variant_id)
         return variant_id
 
-    def _also_there(self, others: Mapping[int, Holder], variant_id: int) -> None:
+    def _also_there(self, variant_id: int) -> None:
         """Say who else has a card on the screen, if anybody has."""
-        if (holder := others.get(variant_id)) is not None:
+        if (holder := self.screen.others.get(variant_id)) is not None:
             self._add(review_words.also_there(holder, me=self.reviewer_id))
 
     def _take_next(self, session: Session) -> int | None:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Browser, Page, expect
 from sqlalchemy import Engine, select
 from sqlmodel import col
 
@@ -14,6 +14,7 @@ from curation.diagnostics import measure_variants
 from curation.notes import add_note
 from db.engine import writing
 from db.models import Variant
+from tests.browser.conftest import new_page
 from tests.browser.reviewing import (
     card,
     choose,
@@ -218,3 +219,29 @@ def test_the_slash_goes_to_the_search_of_the_anchors(desk: Page) -> None:
     settle(desk)
     desk.keyboard.press("/")
     expect(box).to_be_focused()
+
+
+def test_two_windows_on_one_queue_decide_no_card_twice(
+    chromium: Browser, project: Engine, home: Path, share: Callable[[Path], str]
+) -> None:
+    address = share(home)
+    with new_page(chromium) as one, new_page(chromium) as two:
+        windows = one, two
+        for page in windows:
+            visit(page, address, "/review")
+            expect(card(page)).to_be_visible()
+            settle(page)
+        for _ in range(3):
+            assert shown(one) != shown(two)
+            for page in windows:
+                press(page, "a")
+        left = shown(one)
+        one.reload()
+        expect(card(one)).to_have_attribute("data-variant", left)
+        one.goto(f"{address}/settings")
+        expect(one.get_by_role("heading", name="Settings").first).to_be_visible()
+        with new_page(chromium) as three:
+            visit(three, address, "/review")
+            expect(card(three)).to_have_attribute("data-variant", left)
+    decided = rows(home, "SELECT count(*), count(DISTINCT variant_id) FROM decision")
+    assert decided == [(6, 6)]

@@ -112,7 +112,7 @@ def _next(session: Session, window: str, reviewer: int) -> Shown | None:
         variant = next_variant(session, type_ids=["verbal"], skipped=passed)
         return None if variant is None else variant.id
 
-    found = leases.take_next(
+    found, _ = leases.take_next(
         session, find, lambda key: bool(among(session, [key], Queue.PENDING)),
         window=window, reviewer_id=reviewer,
     )  # fmt: skip
