@@ -66,7 +66,10 @@ def read_json(content: bytes) -> Any:
         CallError: it is none.
     """
     try:
-        return json.loads(content, parse_int=_int)
+        try:
+            return json.loads(content)
+        except ValueError:  # or a number of thousands of digits, which takes longer to look for
+            return json.loads(content, parse_int=_int)
     except (ValueError, RecursionError) as error:
         raise CallError(Problem.SERVER, "The server's answer is no JSON.") from error
 

@@ -22,7 +22,8 @@ FRAME = 7
 (OpenAI's cookbook, "How to count tokens with tiktoken")."""
 
 SLACK = 20_000
-"""Tokens that a server may add of its own: a system prompt, thoughts beyond the limit."""
+"""Tokens that a server may add of its own: a system prompt, the form that an answer must have,
+thoughts beyond the limit."""
 
 
 def with_trusted_tokens(reply: Reply, request: Mapping[str, Any]) -> Reply:
@@ -33,14 +34,14 @@ def with_trusted_tokens(reply: Reply, request: Mapping[str, Any]) -> Reply:
         request: the body of the request that it answers.
     """
     asked = sum(_bytes(str(message["content"])) for message in request["messages"])
-    form = len(str(request.get("response_format", "")))
     limit = request.get("max_tokens") or request.get("max_completion_tokens") or 0
     shown = _bytes(reply.raw) + _bytes(reply.refusal)
     written = shown + reply.hidden
-    prompt = _believed(reply.prompt_tokens, least=asked, most=asked + form)
+    prompt = _believed(reply.prompt_tokens, least=asked, most=asked)
     completion = _believed(reply.completion_tokens, least=shown, most=max(limit, written))
     if prompt is not None and completion is not None:
         return reply
+    form = len(str(request.get("response_format", "")))
     counted = _tokens(written, BYTES_A_TOKEN)
     if reply.finish_reason == "length":  # it wrote as much as it may, seen or unseen
         counted = max(counted, limit)
