@@ -127,7 +127,7 @@ def test_a_training_killed_at_any_time_ends_as_an_undisturbed_one(
     data = settings.data_folder
     assert weights(data / run.result["model"]) == weights(data / expected.result["model"])
     assert curves(project, broken) == curves(project, calm)
-    assert {child.name for child in folder.iterdir()} == {"model", "log.txt"}
+    assert {child.name for child in folder.iterdir()} == {"model", "log.txt", "metrics.jsonl"}
     assert "going on after step" in (folder / "log.txt").read_text()
 
 

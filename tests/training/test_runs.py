@@ -270,7 +270,7 @@ def test_a_training_that_was_cut_off_while_it_measured_is_not_trained_again(
     assert "going on after step 3" in (folder / "log.txt").read_text("utf-8")
     with reading(project) as session:
         assert metrics(session, run_id, name="texts_per_second") == first != []
-    assert {child.name for child in folder.iterdir()} == {"model", "log.txt"}
+    assert {child.name for child in folder.iterdir()} == {"model", "log.txt", "metrics.jsonl"}
 
 
 def test_figures_that_could_not_be_stored_before_a_checkpoint_are_stored_later(
