@@ -54,9 +54,9 @@ def test_a_dry_run_says_what_it_takes_and_measures_nothing(sample: str) -> None:
     assert 0 < answer["chat"]["cost"] < answer["chat"]["most"]
     random = ["benchmark", "semantoneg", "--architecture", "random", "--dry-run"]
     shown = said(*random, "--data", sample)
-    assert "items: 6" in shown and "prompts" not in shown
+    assert ["items", "6"] in map(str.split, shown.splitlines()) and "prompts" not in shown
     of_mteb = said("benchmark", "mteb:quick", "--model", DEFAULT_ENCODER, "--dry-run")
-    assert of_mteb.startswith("tasks: ") and "items" not in of_mteb
+    assert "tasks " in of_mteb and "items" not in of_mteb
     assert ask("benchmarks") == {"results": []}
     assert "SemAntoNeg is not on the model hub" in complaint(*random), "no file was named for good"
 
