@@ -104,13 +104,18 @@ def _tags(word: str) -> tuple[str, ...]:
 
 
 _FIRST = _AUXILIARIES | _WH | _OPENERS | _ADVERBS | _BEFORE_ING | {"let", *_INTRANSITIVE}
-_SECOND = _OBJECTS | _PARTICLES | _AMOUNTS | {"and"}
+_SECOND = _OBJECTS | _PARTICLES | _AMOUNTS
 
 
 def may_be_no_statement(words: Sequence[str]) -> bool:
-    """A look at the first two words, before the text is analysed; it errs to one side only.
+    """Check the first three words, before the text is analysed; it misses nothing.
 
     Args:
         words: what ``curation.text.words_of`` gives.
     """
-    return not _FIRST.isdisjoint(words[:1]) or not _SECOND.isdisjoint(words[1:2])
+    first, second, third = [*words[:3], "", "", ""][:3]
+    if first in _FIRST:
+        return True
+    if second == "and":
+        return _may_be_base(third)
+    return second in _SECOND and _may_be_base(first)
