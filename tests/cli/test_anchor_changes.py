@@ -151,7 +151,8 @@ def test_a_variant_of_ones_own_and_a_note_on_it(home_of_bo: Path) -> None:
     assert "it is accepted" in complaint(*words, "It may well be so.")
     uid = answer["variant"]
     assert ask("review", "note", uid, "Mine.") == {"variant": uid, "notes": 1}
-    assert ask("review", "edit", uid, "--cue", "may well")["child"] is None
-    assert one(home_of_bo, "SELECT cue FROM variant WHERE uid = ?", uid) == "may well"
+    child = ask("review", "edit", uid, "--cue", "may well")["child"]
+    asked = "SELECT cue || ' ' || type_id FROM variant WHERE uid = ?"
+    assert one(home_of_bo, asked, child) == "may well phrase"
     ask("review", "undo")
-    assert one(home_of_bo, "SELECT cue FROM variant WHERE uid = ?", uid) == "may"
+    assert one(home_of_bo, "SELECT status FROM variant WHERE uid = ?", uid) == "accepted"

@@ -130,7 +130,7 @@ def test_a_silent_run_reads_as_interrupted_and_is_resumed(
     run_id = queued(engine)
     claim(engine, run_id, host="gone", pid=1)
     assert state_of(engine, run_id).state == RunState.RUNNING
-    with pytest.raises(HedgerowError, match="worked on by gone"):
+    with pytest.raises(HedgerowError, match="by process 1 on gone"):
         claim(engine, run_id, host="here", pid=2)
     with writing(engine) as session:
         past = now() - timedelta(hours=1)
@@ -180,7 +180,7 @@ def test_a_process_that_lost_its_run_to_another_stops(
 def test_a_finished_run_is_not_done_twice(engine: Engine, settings: Settings) -> None:
     run_id = queued(engine)
     execute(engine, settings, run_id, {"count": lambda context: {}})
-    with pytest.raises(HedgerowError, match="already finished"):
+    with pytest.raises(HedgerowError, match="has finished already"):
         execute(engine, settings, run_id, {"count": lambda context: {}})
 
 
