@@ -5,6 +5,9 @@ passes over what other windows have leased. A lease forbids nothing: a late deci
 both reviewers are told. Expired leases mean nothing.
 """
 
+import os
+import socket
+import uuid
 from collections.abc import Callable, Collection, Iterable
 from datetime import timedelta
 from typing import Any, NamedTuple
@@ -16,9 +19,13 @@ from sqlmodel import Session, col
 from curation.reviewers import shown_name, whose
 from db.columns import db_later, db_now
 from db.models import Lease, Reviewer, Variant
+from db.runs import has_ended
 
 LEASE = timedelta(minutes=5)
 """How long a card stays leased without any activity in its window."""
+
+_SERVER = uuid.uuid4().hex
+"""This process. In a container, a new one often has the same number as the one before it."""
 
 
 class Holder(NamedTuple):
@@ -131,6 +138,24 @@ def families_of(session: Session, variant_ids: Collection[int]) -> set[int]:
     anchors = select(col(Variant.anchor_id)).where(col(Variant.id).in_(variant_ids))
     query = select(col(Variant.id)).where(col(Variant.anchor_id).in_(anchors))
     return {key or 0 for key in session.execute(query).scalars()}
+
+
+def new_window() -> str:
+    """A name for a window, which says what process serves it."""
+    return f"{uuid.uuid4().hex}/{_SERVER}/{os.getpid()}/{socket.gethostname()}"
+
+
+def closed_windows(session: Session) -> set[str]:
+    """The windows with leases whose server on this host has ended, as after a crash."""
+    windows = session.execute(select(col(Lease.window)).distinct()).scalars()
+    return {window for window in windows if _is_closed(window)}
+
+
+def _is_closed(window: str) -> bool:
+    _, server, pid, host = window.split("/", 3)
+    if (host, int(pid)) == (socket.gethostname(), os.getpid()):
+        return server != _SERVER
+    return has_ended(host, int(pid))
 
 
 def release(session: Session, windows: Collection[str]) -> None:

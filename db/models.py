@@ -460,7 +460,7 @@ class Lease(SQLModel, table=True):
 
     variant_id: int = Field(primary_key=True, foreign_key="variant.id")
     reviewer_id: int = Field(foreign_key="reviewer.id")
-    window: str = Field(max_length=36)
+    window: str = Field(max_length=400)
     until: datetime = Field(sa_type=UtcDateTime)
 
 

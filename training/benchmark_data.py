@@ -12,7 +12,7 @@ import re
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -108,11 +108,16 @@ def keep_data(data_folder: Path, name: str, files: Mapping[str, bytes]) -> KeptD
     kind = benchmark(name)
     named = _named(kind, files)
     shown = next(iter(named)) if len(named) == 1 else _safe(next(iter(files)))
-    target = make_folder(data_folder / FOLDER / name) / f"{_digest(named)}-{shown}"
+    target = data_folder / FOLDER / name / f"{_digest(named)}-{shown}"
     if target.exists():
         os.utime(target)  # it is the one named last
     else:
-        _store(kind, named, shown, target)
+        make_folder(target.parent)
+        try:
+            _store(kind, named, shown, target)
+        except HedgerowError:
+            _remove_if_empty(target.parent, data_folder / FOLDER, data_folder)
+            raise
     return KeptData(name, target.relative_to(data_folder).as_posix(), shown)
 
 
@@ -136,9 +141,19 @@ def keep_file_here(data_folder: Path, name: str, path: Path) -> KeptData:
 @contextmanager
 def data_for_now(data_folder: Path, name: str, path: Path) -> Iterator[KeptData]:
     """A file of this machine, read and stored as by `keep_file_here`, but gone afterwards."""
-    with tempfile.TemporaryDirectory(dir=make_folder(data_folder / FOLDER), prefix=".now-") as now:
-        kept = keep_file_here(Path(now), name, path)
-        yield kept._replace(file=(Path(now) / kept.file).relative_to(data_folder).as_posix())
+    parent = make_folder(data_folder / FOLDER)
+    try:
+        with tempfile.TemporaryDirectory(dir=parent, prefix=".now-") as now:
+            kept = keep_file_here(Path(now), name, path)
+            yield kept._replace(file=(Path(now) / kept.file).relative_to(data_folder).as_posix())
+    finally:
+        _remove_if_empty(parent, data_folder)
+
+
+def _remove_if_empty(*folders: Path) -> None:
+    for folder in folders:
+        with suppress(OSError):
+            folder.rmdir()
 
 
 def kept_data(data_folder: Path, name: str = "") -> list[KeptData]:

@@ -1,7 +1,6 @@
 """The cards on this window's screen, as other windows learn of them through the database."""
 
 import time
-import uuid
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 
@@ -26,7 +25,7 @@ class Screen:
     """
 
     reviewer_id: int
-    window: str = field(default_factory=lambda: str(uuid.uuid4()))
+    window: str = field(default_factory=leases.new_window)
     held: frozenset[int] = frozenset()
     since: float = 0.0
     others: dict[int, leases.Holder] = field(default_factory=dict)

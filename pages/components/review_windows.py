@@ -5,7 +5,7 @@ from sqlalchemy import Engine
 from streamlit import runtime
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from curation.leases import release
+from curation.leases import closed_windows, release
 from db.engine import writing
 
 STATE = "review"
@@ -19,14 +19,14 @@ def _sessions() -> dict[str, str]:
 
 
 def enter(engine: Engine, window: str) -> None:
-    """Note this window, and give back what windows have that a reload or a closed tab has ended."""
+    """Note this window, and give back the cards of those that a reload or a crash has closed."""
     context = get_script_run_ctx()
     if context is None or not runtime.exists():  # in tests without a server
         return
     known, server = _sessions(), runtime.get_instance()
     gone = [key for key, session in known.items() if not server.is_active_session(session)]
     with writing(engine) as session:
-        release(session, gone)
+        release(session, {*gone, *closed_windows(session)})
     for key in gone:
         known.pop(key, None)
     known[window] = context.session_id

@@ -1,5 +1,9 @@
 """Cards on screens: what other windows pass over, and what a late decision is told."""
 
+import os
+import socket
+import subprocess
+import sys
 from collections.abc import Collection
 from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from datetime import UTC, datetime
@@ -149,3 +153,21 @@ def test_who_decided_first_learns_of_a_late_decision(engine: Engine, ids: list[i
         assert (late.reviewer, late.reason) == ("Bert", "wrong_scope")
         assert late_decisions(session, [second.action_id, later.action_id]) == []
         assert late_decisions(session, []) == []
+
+
+@pytest.mark.parametrize("same_number", [True, False], ids=["in a container", "elsewhere"])
+def test_the_cards_of_a_server_that_crashed_are_free_again(
+    engine: Engine, ids: list[int], monkeypatch: pytest.MonkeyPatch, same_number: bool
+) -> None:
+    """Not those of one that runs still, here or on another host."""
+    ended = subprocess.Popen([sys.executable, "-c", ""])
+    ended.wait()
+    crashed = f"a/before/{os.getpid() if same_number else ended.pid}/{socket.gethostname()}"
+    windows = [crashed, f"b/other/{os.getppid()}/{socket.gethostname()}", "c/other/1/elsewhere"]
+    with writing(engine) as session:
+        for variant_id, window in zip(ids, [*windows, leases.new_window()], strict=False):
+            take(session, variant_id, window=window)
+        closed = leases.closed_windows(session)
+        assert closed == {crashed}
+        leases.release(session, closed)
+        assert set(leases.on_other_screens(session, "mine")) == set(ids[1:4])

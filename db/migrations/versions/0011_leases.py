@@ -14,7 +14,7 @@ def upgrade() -> None:
         "lease",
         sa.Column("variant_id", sa.Integer(), nullable=False),
         sa.Column("reviewer_id", sa.Integer(), nullable=False),
-        sa.Column("window", sa.String(36), nullable=False),
+        sa.Column("window", sa.String(400), nullable=False),
         sa.Column("until", UtcDateTime(), nullable=False),
         sa.ForeignKeyConstraint(["reviewer_id"], ["reviewer.id"], name="fk_lease_reviewer_id"),
         sa.ForeignKeyConstraint(["variant_id"], ["variant.id"], name="fk_lease_variant_id"),

@@ -24,6 +24,7 @@ from db.models import (
     ModelCall,
     Opinion,
     Reviewer,
+    ReviewerKind,
     RunState,
     Status,
     Variant,
@@ -250,8 +251,10 @@ def test_the_estimate_rests_on_what_the_model_answered(
 @one_database
 def test_a_person_who_has_the_judges_name_stays_a_person(families: Engine) -> None:
     with writing(families) as session:
-        person(session, "judge: fake, prompt 1")
-    with pytest.raises(HedgerowError, match="is the name of a person"):
+        session.add(
+            Reviewer(name="judge: fake, prompt 1", kind=ReviewerKind.PERSON)
+        )  # an older one
+    with pytest.raises(HedgerowError, match="a person has it; rename them"):
         asked(families)
     with reading(families) as session:
         assert session.execute(select(Reviewer)).scalar_one().counts

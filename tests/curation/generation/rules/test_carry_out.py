@@ -28,7 +28,7 @@ def test_a_run_by_rule_stores_answers_and_variants(anchors: Engine, home: Path) 
     with writing(anchors) as session:
         add_anchor(session, "Is the bridge safe?")
     run_id, result = test_run.carry_out(anchors, home, **RULES)
-    assert result == {"done": 80, "failed": 2, "calls": 82, "cost": 0.0}
+    assert (result["done"], result["failed"], result["calls"], result["cost"]) == (80, 2, 82, 0.0)
     texts = {row[1] for row in test_run.table(anchors)}
     assert "The bridge number 7 is unsafe." in texts
     assert "The bridge number 7 is not safe." in texts
