@@ -250,6 +250,8 @@ def test_a_card_can_be_retyped_to_a_type_that_was_just_added(
     assert "Newest" in options(app, "type")
     app.button(key="t-key").click().run()
     labels = [b.label for b in app.button if b.key and b.key.startswith("retype-")]
-    assert labels[-3:] == [plain(HOSTILE), plain(HEDGE.label), "Newest"]
+    assert labels[-3:] == [plain(HOSTILE), plain(HEDGE.label), "More types"]
     helps = [b.help for b in app.button if b.key and b.key.startswith("retype-")]
     assert "**bold**" not in "".join(helps)
+    app.button(key="retype-more").click().run()  # nine types have a digit at a time
+    assert "Newest" in [b.label for b in app.button if b.key and b.key.startswith("retype-")]
