@@ -117,9 +117,12 @@ def set_setting(
     lines = [f"{key} is changed." if changed else f"{key} was that already."]
     if changed and not key.startswith(COUNTS):
         result |= _follow(machine, engine)
-        lines.append(f"{result['variants']} variants have their place in the queues by it.")
+        lines.append(f"Variants put in order by it: {result['variants']}.")
     if missing := _unmeasured(engine) if key == ACTIVE_ENCODER else 0:
-        lines.append(f"{missing} variants have no cosine under it; 'hedgerow diagnose' helps.")
+        lines.append(
+            f"{missing} {'variant has' if missing == 1 else 'variants have'} no cosine under it; "
+            "run 'hedgerow diagnose' to measure."
+        )
     show(result, as_json, *lines)
 
 

@@ -143,13 +143,13 @@ def rename_person(session: Session, person: Reviewer, name: str) -> None:
     Raises:
         HedgerowError: the name is empty, too long, reserved, or another reviewer's.
     """
-    clean = _checked(name)
+    clean = _checked(name, else_do="write another name")
     _refuse_reserved(clean)
     other = get_reviewer(session, clean)
     if other is not None and other.id not in (person.id, person.merged_into_id):
         raise HedgerowError(
-            f"'{other.name}' is another reviewer; to make the two one, use 'hedgerow reviewers "
-            f"merge', else take another name."
+            f"'{other.name}' is another reviewer; take another name. To make the two one "
+            "reviewer, choose Merge into in Settings, or use 'hedgerow reviewers merge'."
         )
     person.name, person.key = clean, name_key(clean)
     session.flush()
@@ -216,12 +216,14 @@ def is_by(session: Session, column: Any, reviewer_id: int) -> ColumnElement[bool
     return col(column) == reviewer_id
 
 
-def _checked(name: str) -> str:
+def _checked(
+    name: str, *, else_do: str = "name yourself with --reviewer or HEDGEROW_REVIEWER"
+) -> str:
     clean = canonical(name)
     if not clean or len(clean) > MAX_NAME:
         raise HedgerowError(
             f"Expected a reviewer's name of 1 to {MAX_NAME} characters, found {len(clean)}; "
-            "name yourself with --reviewer or HEDGEROW_REVIEWER."
+            f"{else_do}."
         )
     return clean
 

@@ -169,8 +169,8 @@ def _text(text: str, what: str, most: int, *, least: int = 1) -> str:
     clean = canonical(text)
     if not least <= len(clean) <= most:
         raise HedgerowError(
-            f"Expected {what} of {least} to {most} characters, found {len(clean)}; "
-            f"{'shorten it' if len(clean) > most else 'write it'}."
+            f"Expected {what} of {least} to {most} characters, found {len(clean) or 'none'}; "
+            f"{'shorten' if len(clean) > most else 'complete'} it."
         )
     return clean
 

@@ -21,6 +21,7 @@ from pages.components import (
     type_form,
     type_trial,
 )
+from pages.components.amounts import amount
 from pages.components.type_detail import CHANGE, TOLD
 from pages.components.type_form import Form
 
@@ -142,7 +143,7 @@ def _store_change(wanted: OwnType, entry: VariantType) -> None:
     said = f"{done.entry.label} is at version {done.entry.version}."
     if done.to_measure:
         background.ensure("diagnose")
-        said += f" Its {done.to_measure:,} variants are being measured by the new check."
+        said += f" The new check measures {amount(done.to_measure, 'variant')} of it."
     st.session_state[TOLD] = said
 
 

@@ -74,6 +74,8 @@ def correct(anchor: FoundAnchor, reviewer_id: int) -> None:
             "Better wording", anchor.text, max_chars=MAX_ANCHOR, key=f"wording-{form_id}"
         )
         st.caption(_consequence(looks))
+        if refused := st.session_state.pop(f"anchor-refused-{form_id}", ""):
+            errors.show(refused, key="anchor-correct")
         if doubted:
             errors.show(f"{doubted.why} Nothing has been saved yet.", key="anchor-doubted")
         with st.container(horizontal=True):
@@ -92,10 +94,12 @@ def correct(anchor: FoundAnchor, reviewer_id: int) -> None:
         st.session_state[f"anchor-doubted-{form_id}"] = Doubted(text, str(suspicious))
         st.rerun()
     except HedgerowError as error:
-        errors.show(str(error), key="anchor-correct")
+        # Told in the form, too, where it takes the place of what was asked about another wording.
+        st.session_state.pop(f"anchor-doubted-{form_id}", None)
+        st.session_state[f"anchor-refused-{form_id}"] = str(error)
         # Whoever saves once more has been told.
         st.session_state[f"anchor-seen-{form_id}"] = anchor.revision
-        return
+        st.rerun()
     if anchor.variants:
         background.ensure("diagnose")
     finish(anchor.uid, f"Corrected. {_again(done.second_looks)}".rstrip())
@@ -167,5 +171,8 @@ def write(anchor: FoundAnchor, reviewer_id: int) -> None:
             errors.show(str(error), key="anchor-write")
         return
     background.ensure("diagnose")
-    said = "Added and accepted, by you. Z in Review takes that back; the variant stays, undecided."
+    said = (
+        "Added and accepted in your name. Z in Review takes your decision back; the variant stays, "
+        "undecided."
+    )
     finish(anchor.uid, f"{said} {plain(written.remark)}".strip(), variant_id)

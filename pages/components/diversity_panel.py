@@ -62,10 +62,8 @@ def _cues_of_type(view: View, entry: VariantType, cues: Counter[str]) -> None:
     whose = "its own" if entry.own else "the paper's"
     if use is not None:
         listed = len(use.used) + len(use.unused)
-        st.text(
-            f"{len(use.used)} of {whose} {listed} cues for this type are used"
-            + (f", and {len(use.others)} others." if use.others else ".")
-        )
+        others = f"; not on the list: {len(use.others)}" if use.others else ""
+        st.text(f"In use: {len(use.used)} of {amount(listed, 'cue')} on {whose} list{others}.")
     if cues:
         _ranking(view, entry, cues, name="cues", what="cue")
     if use is not None and use.unused:

@@ -70,7 +70,8 @@ def _cost(choice: generate_choice.Choice, values: dict[str, Any], counts: Counts
     if wanted is not None:
         st.text(generate_cost.counted(wanted))
     if is_model and not values["model"]:
-        st.text("Name a model to see what that costs.")
+        if wanted is None or wanted.total:
+            st.text("Name a model to see what that costs.")
         return
     price = generate_cost.price(values["model"]) if is_model else Price()
     budget = generate_cost.budget() if is_model else Budget()

@@ -11,7 +11,6 @@ from db.engine import reading, writing
 from db.errors import HedgerowError
 from db.models import Reviewer
 from pages.components import project, signin
-from pages.components.label import plain
 
 _PERSON, _INTO, _NAME = "person", "person-into", "person-name"
 _SAID = "people_said"
@@ -49,7 +48,7 @@ def _changes(found: Sequence[Person]) -> None:
     by_id = {one.id: one for one in found}
     chosen = st.selectbox(
         "Person", list(by_id), index=None, key=_PERSON, placeholder="Choose one to change",
-        format_func=lambda key: plain(by_id[key].name),
+        format_func=lambda key: by_id[key].name,
     )  # fmt: skip
     if chosen is None:
         return
@@ -66,7 +65,7 @@ def _changes(found: Sequence[Person]) -> None:
     others = [one.id for one in found if one.id != chosen and not one.merged_into]
     into = st.selectbox(
         "Merge into", others, index=None, key=f"{_INTO}-{chosen}",
-        placeholder="The name that both have then", format_func=lambda key: plain(by_id[key].name),
+        placeholder="The name that both have then", format_func=lambda key: by_id[key].name,
     )  # fmt: skip
     if into is not None:
         _merge_form(chosen, into)
@@ -86,8 +85,6 @@ def _merge_form(person: int, into: int) -> None:
 
 def _rename(person: int) -> None:
     name = str(st.session_state[f"{_NAME}-{person}"])
-    if not name.strip():
-        return
 
     def do(session: Session) -> str:
         found = session.get_one(Reviewer, person)

@@ -19,6 +19,7 @@ from db.engine import reading, writing
 from db.models import RunState
 from db.runs import UNFINISHED, list_runs
 from pages.components import agreement_table, background, people_panel, project, run_view
+from pages.components.amounts import amount
 from pages.components.kept import Counts
 
 TITLES = {
@@ -60,7 +61,10 @@ def _at_work() -> None:
             run_view.stopped(newest)
     if waiting and not any(run.kind == queue_keys.KIND for run in busy):
         with st.container(border=True, key="reorder-waits"):
-            st.text(f"{waiting:,} variants have not yet their place in the queues by the settings.")
+            st.text(
+                f"{amount(waiting, 'variant')} {_has(waiting)} no place in the queues by the new "
+                "settings yet."
+            )
             st.button(
                 "Put the queues in order", key="reorder",
                 on_click=background.ensure, args=(queue_keys.KIND,),
@@ -77,9 +81,9 @@ def _threshold(session: Session) -> None:
         )  # fmt: skip
         over = count_over_threshold(session, value)
         if value == now:
-            st.text(f"{over.now:,} measured variants are over it.")
+            st.text(f"Measured variants over it: {over.now:,}.")
         else:
-            st.text(f"{over.then:,} measured variants are over {value}; over {now}, {over.now:,}.")
+            st.text(f"Measured variants over {value}: {over.then:,}; over {now}: {over.now:,}.")
         st.button(
             "Change the threshold", key="change-threshold", disabled=value == now,
             on_click=_change_threshold, args=(value,),
@@ -104,13 +108,16 @@ def _encoder(session: Session) -> None:
         )  # fmt: skip
         missing = count_without_cosine(session, active_encoder_id(session))
         if chosen == now and missing:
-            st.text(f"{missing:,} variants have no cosine under it yet.")
+            st.text(f"{amount(missing, 'variant')} {_has(missing)} no cosine under it yet.")
             if background.active("diagnose") is None:
                 st.button(
                     "Measure them", key="measure", on_click=background.ensure, args=("diagnose",)
                 )
         elif chosen == now:
-            st.text("Every variant has a cosine under it.")
+            some = count_without_cosine(session, None)  # all variants
+            st.text(
+                "Every variant has a cosine under it." if some else "There are no variants yet."
+            )
         else:
             st.text("The queues follow its cosines; variants that lack one are measured.")
         st.button(
@@ -150,7 +157,7 @@ def _model(session: Session, model: ModelReviewer, counts: Counts | None) -> Non
     with st.container(horizontal=True, vertical_alignment="center", key=f"model-{model.id}"):
         st.text(model.name)
         state = "counts" if model.counts else "does not count"
-        st.text(f"{model.decisions:,} decisions · {state}", width="content")
+        st.text(f"{amount(model.decisions, 'decision')} · {state}", width="content")
         st.button(
             "Switch off …" if model.counts else "Switch on …", key=f"switch-{model.id}",
             on_click=_ask, args=(model.id,),
@@ -170,6 +177,10 @@ def _model(session: Session, model: ModelReviewer, counts: Counts | None) -> Non
                 type="primary", on_click=_switch, args=(model, not model.counts),
             )  # fmt: skip
             st.button("Leave it", key="switch-leave", on_click=_ask, args=(None,))
+
+
+def _has(number: int) -> str:
+    return "has" if number == 1 else "have"
 
 
 def _in_words(plan: Plan) -> list[str]:
@@ -193,4 +204,6 @@ def _switch(model: ModelReviewer, counts: bool) -> None:
     with writing(project.engine()) as session:
         plan = counting.plan_switch(session, model.id, counts=counts)
         counting.apply_switch(session, plan)
-    st.session_state[_TOLD] = f"{plan.total:,} variants have another status now."
+    st.session_state[_TOLD] = (
+        f"{amount(plan.total, 'variant')} {_has(plan.total)} another status now."
+    )

@@ -150,7 +150,7 @@ def selection_left(state: ReviewState) -> None:
         return
     left = len(selection.open or ())
     with st.container(horizontal=True, vertical_alignment="center", key="selection"):
-        st.text(f"{left:,} of {len(selection.ids):,} left; from: {selection.told}")
+        st.text(f"{left:,} of {len(selection.ids):,} left. Selection: {selection.told}")
         if st.button("Leave the selection", width="content"):
             st.query_params.pop(SELECTION, None)
             state.take(None)

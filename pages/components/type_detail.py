@@ -1,5 +1,7 @@
 """One variant type: what it is, what is checked, its wordings, and what can be done to it."""
 
+from collections.abc import Sequence
+
 import streamlit as st
 
 from curation.cues import cue_list, known_cue
@@ -63,10 +65,9 @@ def in_words(check: SurfaceCheck) -> list[str]:
     place = "in the main clause" if check.scope == "main_clause" else "in the sentence"
     said = []
     if check.require_cue:
-        cues = f"one of its {len(check.require_words)}" if check.require_words else "the asked"
-        said.append(f"Must have {cues} hedge cue{'s' if check.require_words else ''}.")
+        said.append(_cue_in_words(check.require_words))
     elif check.require_words:
-        said.append(f"Must bring in one of: {', '.join(check.require_words)}.")
+        said.append(f"Must bring in {_one_of(check.require_words)}.")
     said += [f"Must bring in, {place}: {CLASS_LABELS[name]}." for name in check.require_new]
     said += [f"Must not bring in, {place}: {CLASS_LABELS[name]}." for name in check.forbid_new]
     if check.forbid_words:
@@ -78,8 +79,8 @@ def in_words(check: SurfaceCheck) -> list[str]:
     if check.forbid_reversed_content:
         said.append("Content words of the anchor must not be turned into opposites.")
     said += [
-        f"Must not bring in {', '.join(word.rstrip(' .,') for word in rule.words)} unless the "
-        f"anchor has one of: {', '.join(rule.anchor_has)}."
+        f"Must not bring in {_each_once(rule.words)} unless the "
+        f"anchor has {_one_of(rule.anchor_has)}."
         for rule in check.forbid_words_unless
     ]
     if check.max_lost_content is not None:
@@ -89,6 +90,23 @@ def in_words(check: SurfaceCheck) -> list[str]:
     if affixes:
         said.append(f"Negative affixes: {', '.join(affixes)}.")
     return said or ["No surface check."]
+
+
+def _cue_in_words(cues: Sequence[str]) -> str:
+    if not cues:
+        return "Must have the hedge cue that the call asks for."
+    if len(cues) == 1:
+        return f"Must have its hedge cue: {cues[0]}."
+    return f"Must have one of its {len(cues)} hedge cues."
+
+
+def _one_of(words: Sequence[str]) -> str:
+    return f"{'one of' if len(words) > 1 else 'this'}: {', '.join(words)}"
+
+
+def _each_once(words: Sequence[str]) -> str:
+    """The words without the punctuation that some are looked for with ('any more.')."""
+    return ", ".join(dict.fromkeys(word.rstrip(" .,") for word in words))
 
 
 def _versions(entry: VariantType) -> None:
@@ -133,11 +151,12 @@ def _acts(entry: VariantType, variants: int) -> None:
 
 def _consequence(variants: int) -> str:
     if not variants:
-        return "Retired, it is no longer asked for; it can be restored."
+        return "If you retire it, no run asks for it any more. You can restore it."
     its = "its variant" if variants == 1 else f"its {variants:,} variants"
+    leave = "leaves" if variants == 1 else "leave"
     return (
-        f"Retired, it is no longer asked for, and {its} leave the queues and the next release. "
-        "Nothing is lost: it can be restored."
+        f"If you retire it, no run asks for it any more, and {its} {leave} the queues and the next "
+        "release. Nothing is lost: you can restore it."
     )
 
 

@@ -103,7 +103,8 @@ def _check(form: Form, role: Role) -> dict[str, object]:
     words = st.text_area(
         "Its cues" if with_cue else "One of these words must be new",
         "\n".join(known.require_words), key=form.of("words"), height=80,
-        placeholder="One a line; none: the paper's cues" if with_cue else "One a line; none: any",
+        placeholder="One per line; left empty, "
+        + ("the paper's cues are asked for" if with_cue else "any new word will do"),
     )  # fmt: skip
     required = st.multiselect(
         "Must bring in", classes, known.require_new, key=form.of("require"),
@@ -149,7 +150,7 @@ def _rest_of_check(form: Form, known: SurfaceCheck) -> dict[str, object]:
     )  # fmt: skip
     unwanted = st.text_area(
         "None of these words may be new", "\n".join(known.forbid_words),
-        key=form.of("unwanted"), height=80, placeholder="One a line",
+        key=form.of("unwanted"), height=80, placeholder="One per line",
     )  # fmt: skip
     unless = st.text_area(
         "Words that need others in the anchor",

@@ -70,7 +70,7 @@ def test_every_name_gives_an_id_that_an_answer_can_have(label: str, taken: set[s
         ({"label": "VERBAL negation"}, "is a type already"),
         ({"label": "negated antonym"}, "is a type already"),
         ({"label": "A\0name"}, "control character"),
-        ({"definition": " "}, "a definition of 10 to 1000 characters, found 0; write it"),
+        ({"definition": " "}, "a definition of 10 to 1000 characters, found none; complete it"),
         ({"example": "every bridge is  safe."}, "its anchor unchanged"),
         ({"example": ""}, "an example of 1 to 2000"),
         ({"example": "Perhaps not every bridge is safe."}, "finds fault with the example"),

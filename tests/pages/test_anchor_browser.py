@@ -291,6 +291,18 @@ def test_direction_controls_are_refused(two_anchors: Engine, open_page: OpenPage
     assert not any(button.label == "Save it anyway" for button in app.button)
 
 
+def test_what_is_asked_about_a_wording_goes_when_another_one_is_refused(
+    two_anchors: Engine, open_page: OpenPage
+) -> None:
+    app = reword(picked(open_page, doing="Correct the wording"), "Bridge.")
+    assert "single word" in texts(app)
+    app = reword(app, "The \u202ebridge is fine.")
+    assert "U+202E" in texts(app) and "single word" not in texts(app)
+    assert not any(button.label == "Save it anyway" for button in app.button)
+    area = next(area for area in app.text_area if area.label == "Better wording")
+    assert area.value == "The \u202ebridge is fine."
+
+
 def test_a_correction_is_offered_to_the_variants_with_its_words(
     two_anchors: Engine, open_page: OpenPage, started: list[int]
 ) -> None:

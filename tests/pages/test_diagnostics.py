@@ -265,8 +265,8 @@ def test_cues_and_negators_are_told_with_their_entropy(
         fill(session)
     said = texts(section(open_page("diagnostics"), "Cues & negators"))
     assert "Hedge: single word: 1 different cue, entropy 0.00 bits." in said
-    assert "1 of the paper's 134 cues for this type are used." in said
-    assert "1 of the paper's 45 cues for this type are used." in said
+    assert "In use: 1 of 134 cues on the paper's list." in said
+    assert "In use: 1 of 45 cues on the paper's list." in said
     assert "Absolute negator: 1 different negator, entropy 0.00 bits." in said
 
 

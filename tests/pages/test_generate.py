@@ -108,6 +108,7 @@ def test_a_trial_tells_what_the_run_will_take(
     carry_out(ten, started[2])
     app.run()
     assert "Nothing to generate" in told(app)
+    assert "Name a model" not in told(app)
     with reading(ten) as session:
         assert len(session.execute(select(Variant)).all()) == 60
 

@@ -69,8 +69,8 @@ def test_a_selection_takes_the_place_of_the_queue_until_it_is_left(ids: list[int
     name = "picked"
     review_selection._kept()[name] = Selection((ids[2], ids[0]), HOSTILE)
     app = opened(selection=name)
-    said = [text.value for text in app.text if "left; from" in text.value]
-    assert said == [f"2 of 2 left; from: {HOSTILE}"]
+    said = [text.value for text in app.text if "left. Selection" in text.value]
+    assert said == [f"2 of 2 left. Selection: {HOSTILE}"]
     assert "The bridge number 2 is safe" in html(app).replace("<del>", "").replace("</del>", "")
     assert HOSTILE not in unsafe_texts(app)
     next(button for button in app.button if button.label == "Leave the selection").click().run()

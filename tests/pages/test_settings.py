@@ -70,10 +70,10 @@ def test_the_threshold_is_changed_and_the_queues_follow(
     judged: Engine, open_page: OpenPage, started: list[int]
 ) -> None:
     app = open_page("settings")
-    assert "0 measured variants are over it." in texts(app)
+    assert "Measured variants over it: 0." in texts(app)
     assert app.button(key="change-threshold").disabled
     app = app.number_input(key="threshold-60").set_value(5).run()
-    assert "measured variants are over 5; over 60, 0." in texts(app)
+    assert "Measured variants over 5: " in texts(app)
     assert setting(judged, THRESHOLD) == 60
     app = app.button(key="change-threshold").click().run()
     assert setting(judged, THRESHOLD) == 5
@@ -89,7 +89,7 @@ def test_a_reorder_that_failed_can_be_asked_for_again(
         queue_keys.request_reorder(session)
         create_run(session, kind=queue_keys.KIND, parameters={}).state = RunState.FAILED
     app = open_page("settings")
-    assert "7 variants have not yet their place" in texts(app)
+    assert "7 variants have no place in the queues" in texts(app)
     app.button(key="reorder").click().run()
     assert kinds(judged, started) == [queue_keys.KIND]
 
@@ -263,6 +263,47 @@ def test_a_person_is_renamed_and_a_reserved_name_is_refused(
     assert f"{HOSTILE} is called Ada now." in texts(app)
     assert [one.name for one in _people(with_source)] == ["Ada"]
     assert HOSTILE not in unsafe_texts(app)
+
+
+def test_a_name_is_shown_as_it_is_in_the_choice_of_a_person(
+    with_source: Engine, open_page: OpenPage
+) -> None:
+    with writing(with_source) as session:
+        person(session, "Grace")
+        ada = person(session, HOSTILE)
+    app = open_page("settings")
+    assert app.selectbox("person").options == ["Grace", HOSTILE]  # a select box reads no Markdown
+    app.selectbox("person").set_value(1).run()
+    assert app.selectbox("person-into-1").options == [HOSTILE]
+    assert ada == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "said"), [("  ", "a reviewer's name of 1 to 80"), ("grace", "choose Merge into")]
+)
+def test_a_name_that_nobody_can_have_is_refused_in_one_sentence(
+    with_source: Engine, open_page: OpenPage, name: str, said: str
+) -> None:
+    with writing(with_source) as session:
+        person(session, "Grace")
+        ada = person(session, "Ada")
+    app = open_page("settings")
+    app.selectbox("person").set_value(ada).run()
+    app.text_input(f"person-name-{ada}").input(name).run()
+    app.button("rename").click().run()
+    assert said in texts(app) and "another name" in texts(app)
+    assert [one.name for one in _people(with_source)] == ["Grace", "Ada"]
+
+
+def test_one_variant_without_a_cosine_is_one_and_no_variants_are_said_to_be_none(
+    with_source: Engine, open_page: OpenPage
+) -> None:
+    app = open_page("settings")
+    assert "There are no variants yet." in texts(app)
+    with writing(with_source) as session:
+        for variant in list(add_family(session).values())[1:]:
+            session.delete(variant)
+    assert "1 variant has no cosine under it yet." in texts(app.run())
 
 
 def _people(engine: Engine) -> list[Person]:

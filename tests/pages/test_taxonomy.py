@@ -15,6 +15,7 @@ from curation.writing import write_variant
 from db.engine import reading, writing
 from db.models import Variant
 from pages.components.label import plain
+from pages.components.type_detail import in_words
 from tests.curation.own import HEDGE, NEGATION
 from tests.factories import add_family, person
 from tests.pages.conftest import OpenPage, unsafe_texts
@@ -146,9 +147,27 @@ def test_a_change_is_the_next_version_and_is_measured(
     press(app, "type-change")
     write(app, "quantifier_negation-2", words="not every\nnot all")
     press(app, "type-save")
-    assert "Its 1 variants are being measured" in texts(app) or "Its 1 variant" in texts(app)
+    assert "The new check measures 1 variant of it." in texts(app)
     assert len(started) == 1
     assert "Version 1," in texts(app)
+
+
+def test_a_check_is_told_with_correct_numbers_and_each_word_once() -> None:
+    check = SurfaceCheck.model_validate(
+        {
+            "require_cue": True, "require_words": ["maybe"],
+            "forbid_words_unless": [
+                {"words": ["any longer", "any more", "any more."], "anchor_has": ["still"]}
+            ],
+        }
+    )  # fmt: skip
+    assert in_words(check) == [
+        "Must have its hedge cue: maybe.",
+        "Must not bring in any longer, any more unless the anchor has this: still.",
+    ]
+    several = SurfaceCheck(require_cue=True, require_words=("maybe", "perhaps"))
+    assert in_words(several) == ["Must have one of its 2 hedge cues."]
+    assert in_words(SurfaceCheck(require_words=("some",))) == ["Must bring in this: some."]
 
 
 def test_the_form_keeps_every_part_of_the_check(
