@@ -16,7 +16,7 @@ from curation.generation.answers import Problem
 from curation.generation.gate import PASSING
 from curation.generation.prompts import draw_cues
 from curation.generation.request import GenerationRequest
-from curation.generation.wanted import WantedAnchor, wanted_anchors
+from curation.generation.wanted import WantedAnchor, has_anchors, wanted_anchors
 from curation.taxonomy import Role, VariantType
 from curation.types import list_types
 from db.errors import NothingToDo
@@ -90,10 +90,15 @@ def plan_calls(session: Session, run_id: int, request: GenerationRequest) -> int
             ]
             session.execute(insert(ModelCall), rows)
             total += len(rows)
+    if not total and not has_anchors(session, request.selection):
+        raise NothingToDo(
+            "There is nothing to generate: no anchor matches this selection. Add anchors, or "
+            "choose others."
+        )
     if not total:
         raise NothingToDo(
             "There is nothing to generate: every anchor of this selection has variants of these "
-            "types; add anchors, or choose others."
+            "types. Add anchors, or choose others."
         )
     return total
 

@@ -94,6 +94,11 @@ def _drawn(
     return {role: [a for a in anchors if a.uid in drawn] for role, anchors in found.items()}
 
 
+def has_anchors(session: Session, selection: Selection) -> bool:
+    """Whether a selection matches any anchor, whatever that anchor lacks."""
+    return session.execute(_anchors(session, selection, col(Anchor.id)).limit(1)).first() is not None
+
+
 def count_wanted(
     session: Session, selection: Selection, roles: Sequence[Role], *, seed: int
 ) -> Wanted:

@@ -64,6 +64,12 @@ def test_generating_when_nothing_is_left_to_do_succeeds(serve_chat: Serve) -> No
     assert (len(server.asked), ask("status")["runs"]) == (calls, runs)
 
 
+def test_a_selection_that_matches_no_anchor_says_so() -> None:
+    for which in ((), ("--which", "slots")):
+        told = said("generate", "--provider", "rules", "--search", "zzzz", *which)
+        assert "no anchor matches this selection" in told and "variants" not in told
+
+
 def test_a_paused_run_prints_its_state_and_what_it_has_spent(serve_chat: Serve) -> None:
     address, _ = serve_chat()
     code, answer = ended(
