@@ -1,7 +1,26 @@
-"""What a command says of a fault in the program itself."""
+"""What a command says of wrong usage, and of a fault in the program itself."""
 
 import tempfile
 import traceback
+
+import typer
+
+
+class WrongUsage(typer.BadParameter):
+    """What Typer and pydantic say of an argument, as one line in plain words."""
+
+    def __init__(self, error: typer.BadParameter) -> None:
+        # Typer loads pydantic only where an argument is converted; help does without.
+        from pydantic import ValidationError  # noqa: PLC0415
+
+        from curation.validation import complaint  # noqa: PLC0415
+
+        if isinstance(cause := error.__cause__, ValidationError):
+            error.message = f"{complaint(cause)}."
+        super().__init__(" ".join(error.format_message().split()), error.ctx)
+
+    def format_message(self) -> str:
+        return self.message
 
 
 def fault(error: Exception) -> str:

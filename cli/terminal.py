@@ -15,7 +15,7 @@ from rich.table import Table
 from rich.text import Text
 from typer.core import TyperGroup
 
-from cli.faults import fault
+from cli.faults import WrongUsage, fault
 from db.errors import HedgerowError, NothingToDo, RunEnded
 
 LARGEST_NUMBER = 2**31 - 1
@@ -92,6 +92,10 @@ def _errors_said(ctx: Any) -> Iterator[None]:
         _fail("Interrupted.", INTERRUPTED)
     except (typer.Exit, typer.Abort):
         raise
+    except typer.BadParameter as error:
+        wrong = WrongUsage(error)
+        show_json({"error": wrong.message}, as_json)
+        raise wrong from error
     except Exception as error:
         if in_words := getattr(error, "format_message", None):  # wrong usage, which Typer says
             show_json({"error": in_words()}, as_json)

@@ -26,8 +26,23 @@ _IN_WORDS = {
     "name": "model",
 }
 
+_IN_PLAIN_WORDS = {
+    "int_parsing": "it should be a whole number",
+    "int_from_float": "it should be a whole number",
+    "float_parsing": "it should be a number",
+}
+"""What to say for some of pydantic's types of errors."""
+
 _MAY_HOLD_SECRETS = ("base_url",)
 """An address can have a password or a key in it."""
+
+
+class Missing(ValueError):
+    """A field that a request needs is empty; raised by the request's own validators."""
+
+    def __init__(self, field: str, said: str) -> None:
+        super().__init__(said)
+        self.field = field
 
 
 def in_words(place: Place) -> str:
@@ -58,13 +73,23 @@ def checked(
         raise HedgerowError(_sentence(error, called)) from error
 
 
+def complaint(error: ValidationError) -> str:
+    """What is wrong with the first value that pydantic refuses: 'it should be a whole number'."""
+    first = error.errors(include_url=False)[0]
+    if said := _IN_PLAIN_WORDS.get(first["type"]):
+        return said
+    said = first["msg"].removeprefix("Value error, ").removesuffix(".")
+    return f"it{said.removeprefix('Input')}" if said.startswith("Input ") else said
+
+
 def _sentence(error: ValidationError, called: Callable[[Place], str]) -> str:
     first = error.errors(include_url=False)[0]
-    if isinstance(inner := first.get("ctx", {}).get("error"), ValidationError):
+    inner = first.get("ctx", {}).get("error")
+    if isinstance(inner, ValidationError):
         return _sentence(inner, called)  # of a request that is made within another
-    said = first["msg"].removeprefix("Value error, ")
-    said = f"it{said.removeprefix('Input')}" if said.startswith("Input ") else said
+    if isinstance(inner, Missing):
+        return f"{called((inner.field,))} is missing: {inner}."
     name = called(first["loc"]) if first["loc"] else "The request"
     shown = first["loc"] and field_of(first["loc"]) not in _MAY_HOLD_SECRETS
     found = f", found {first['input']!r:.80}" if shown else ""
-    return f"{name} is not usable: {said}{found}."
+    return f"{name} is not usable: {complaint(error)}{found}."

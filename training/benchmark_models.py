@@ -13,6 +13,7 @@ from sqlmodel import Session
 from curation.encoders import encoder_folder
 from curation.generation.request import Budget, ModelRequest, Price
 from curation.generation.run import chat_model
+from curation.validation import Missing
 from db.errors import HedgerowError
 from db.settings import Settings
 from training.benchmarks.scorers.account import Account
@@ -69,7 +70,7 @@ class ModelChoice(BaseModel):
     @model_validator(mode="after")
     def _complete(self) -> Self:
         if not self.name.strip() and self.architecture not in WITHOUT_MODEL:
-            raise ValueError("name the model")
+            raise Missing("name", "name the model")
         if self.architecture == CHAT:
             self.request()
         return self

@@ -7,6 +7,7 @@ from urllib.parse import urlsplit
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from curation.taxonomy import Role
+from curation.validation import Missing
 
 Provider = Literal["openai", "rules"]
 
@@ -139,7 +140,7 @@ class ModelRequest(BaseModel):
     @model_validator(mode="after")
     def _model_is_named(self) -> Self:
         if self.provider == "openai" and not self.model.strip():
-            raise ValueError("name the model")
+            raise Missing("model", "name the model")
         return self
 
     @property

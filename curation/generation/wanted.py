@@ -96,7 +96,9 @@ def _drawn(
 
 def has_anchors(session: Session, selection: Selection) -> bool:
     """Whether a selection matches any anchor, whatever that anchor lacks."""
-    return session.execute(_anchors(session, selection, col(Anchor.id)).limit(1)).first() is not None
+    return (
+        session.execute(_anchors(session, selection, col(Anchor.id)).limit(1)).first() is not None
+    )
 
 
 def count_wanted(

@@ -75,6 +75,27 @@ def test_wrong_usage_ends_with_2(arguments: list[str]) -> None:
     assert "Usage:" in result.stderr
 
 
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["generate", "--provider", "foo"],
+         "Invalid value for '--provider': 'foo' is not one of 'openai', 'rules'."),
+        (["runs", "list", "--limit", "0"],
+         "Invalid value for '--limit': it should be greater than or equal to 1."),
+        (["runs", "show", "abc"], "Invalid value for 'ID': it should be a whole number."),
+        (["types", "add", "X"],
+         "Missing option '--role'. Choose from: negation, hedge, paraphrase"),
+    ],
+)  # fmt: skip
+def test_wrong_usage_is_one_line_without_the_words_of_a_library(
+    arguments: list[str], sentence: str
+) -> None:
+    shown = CliRunner().invoke(cli.app, arguments)
+    assert shown.stderr.splitlines()[-1] == f"Error: {sentence}"
+    code, answer = ended(*arguments)
+    assert (code, answer) == (2, {"error": sentence})
+
+
 @pytest.mark.parametrize("names", [["status"], ["diagnose"], ["release", "list"]], ids=" ".join)
 def test_a_folder_without_a_project_is_left_empty(names: list[str], home: Path) -> None:
     assert "hedgerow init" in complaint(*names)
