@@ -34,6 +34,7 @@ from training.benchmark_data import (
     keep_file_here,
     kept_data,
     require_data,
+    require_hub,
 )
 from training.benchmark_models import CHAT, ModelChoice
 from training.benchmark_plan import plan_benchmarks
@@ -115,6 +116,8 @@ def run_benchmark(
     if overlap:
         with reading(engine) as session:
             get_release(session, release)  # before a long run rather than after it
+    for choice in request.benchmarks:
+        require_hub(choice)
     with writing(engine) as session:
         run = request_benchmarks(
             session, settings, request,

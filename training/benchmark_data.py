@@ -187,6 +187,19 @@ def require_data(session: Session, data_folder: Path, choice: DataChoice) -> Dat
     return choice
 
 
+def require_hub(choice: DataChoice) -> None:
+    """Download what a choice takes from the model hub, so that a run will not fail for lack of it.
+
+    It may take a while: call it while no transaction is open.
+
+    Raises:
+        HedgerowError: the hub can't be reached, or has no such file.
+    """
+    kind = benchmark(choice.benchmark)
+    if kind.hub and not choice.data:
+        local(kind.hub)
+
+
 def open_data(session: Session, data_folder: Path, choice: DataChoice) -> OpenData:
     """The benchmark with the items of a choice; those of the hub are kept for later.
 

@@ -151,6 +151,21 @@ def test_without_a_network_a_benchmark_of_the_hub_fails_at_once(
     assert "connect to the network, or name a file on this machine" in told
     assert time.monotonic() - begun < 10
     assert constants.HF_HUB_OFFLINE is False
+    assert ask("runs", "list") == {"runs": []}, "nothing that failed is stored"
+
+
+@pytest.mark.parametrize("classes", [{}, {"id2label": {"0": "bad", "1": "good"}}], ids=str)
+def test_a_classifier_that_gives_no_score_is_refused_before_a_run_is_stored(
+    classes: dict[str, object], sample: str, tmp_path: Path
+) -> None:
+    folder = tmp_path / "classifier"
+    folder.mkdir()
+    config = {"model_type": "bert", "architectures": ["BertForSequenceClassification"]} | classes
+    (folder / "config.json").write_text(json.dumps(config))
+    (folder / "model.safetensors").write_bytes(b"weights")
+    told = complaint("benchmark", "semantoneg", "--data", sample, "--model", str(folder))
+    assert "Expected a cross-encoder that gives one number, or has a class 'entailment'" in told
+    assert ask("runs", "list") == {"runs": []}
 
 
 def test_a_wrong_file_is_named_and_no_run_is_stored(tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -134,7 +134,7 @@ class Cross(Scorer):
 
     def __init__(self, model: CrossEncoder) -> None:
         self.model = model
-        self._label = _label(model)
+        self._label = score_label(_classes(model))
 
     def score(
         self, pairs: Sequence[Pair], *, asks: Asks, on_progress: Progress | None = None
@@ -156,19 +156,31 @@ class Cross(Scorer):
         return finite(scores)
 
 
-def _label(model: CrossEncoder) -> int | None:
+def _classes(model: CrossEncoder) -> dict[int, str]:
+    named = {int(number): str(name) for number, name in (model.config.id2label or {}).items()}
+    return named if len(named) == model.num_labels else default_classes(model.num_labels)
+
+
+def default_classes(count: int) -> dict[int, str]:
+    """How transformers calls classes that nobody has named."""
+    return {number: f"LABEL_{number}" for number in range(count)}
+
+
+def score_label(names: Mapping[int, str]) -> int | None:
     """The class whose likelihood is the score; None where the model gives a single number.
 
+    Args:
+        names: of the model's classes, as its configuration numbers them.
+
     Raises:
-        HedgerowError: none of its classes is an entailment.
+        HedgerowError: there are several, and none of them is an entailment.
     """
-    if model.num_labels == 1:
+    if len(names) == 1:
         return None
-    names = {int(n): str(name).lower() for n, name in (model.config.id2label or {}).items()}
     for number, name in names.items():
-        if name == ENTAILMENT:
+        if name.lower() == ENTAILMENT:
             return number
-    found = ", ".join(names.values()) or str(model.num_labels)
+    found = ", ".join(names.values())
     raise HedgerowError(
         f"Expected a cross-encoder that gives one number, or has a class '{ENTAILMENT}', found the "
         f"classes {found[:200]}; choose another model."

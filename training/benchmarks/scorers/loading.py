@@ -19,7 +19,13 @@ from curation.encoder_kind import (
 )
 from curation.encoders import encoder_folder, load_encoder, load_model
 from db.errors import HedgerowError
-from training.benchmarks.scorers.encoders import BiEncoder, Cross, Sparse
+from training.benchmarks.scorers.encoders import (
+    BiEncoder,
+    Cross,
+    Sparse,
+    default_classes,
+    score_label,
+)
 from training.benchmarks.scorers.late import Late
 from training.benchmarks.scorers.lexical import Random, TfIdf
 from training.benchmarks.scorers.scorer import Scorer
@@ -83,7 +89,25 @@ def fitting(folder: Path, architecture: str = "", *, name: str) -> str:
             f"Expected a {wanted} in {name!r}, found a {found}; choose that architecture, or "
             "another model."
         )
+    if wanted == Cross.architecture:
+        _require_score(folder)
     return wanted
+
+
+def _require_score(folder: Path) -> None:
+    """Refuse a classifier whose configuration says that it gives no score.
+
+    Raises:
+        HedgerowError: as `score_label`.
+    """
+    config = read_json(folder / "config.json")
+    if not any(name.endswith("ForSequenceClassification") for name in architectures(config)):
+        return  # sentence-transformers gives it one number
+    named = config.get("id2label")
+    if isinstance(named, dict) and named and all(str(number).isdecimal() for number in named):
+        score_label({int(number): str(name) for number, name in named.items()})
+    elif not named and isinstance(count := config.get("num_labels", 2), int):
+        score_label(default_classes(count))  # transformers leaves its default of two out
 
 
 def _scorer(name: str, architecture: str, device: str | None) -> Scorer:
