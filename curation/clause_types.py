@@ -25,6 +25,8 @@ _BEFORE_ING = frozenset({"stop", "keep", "start", "avoid", "quit"})
 _AMOUNTS = frozenset(_LEXICON["amounts"])
 _ASIDES = tuple(tuple(aside.split()) for aside in _LEXICON["asides"])
 _BASE_FORMS = ("VVB", "VVI", "VBB", "VHB", "VDB")
+_DO = frozenset({"do", "does", "did"})
+_NOMINATIVES = frozenset({"i", "you", "he", "she", "we", "they"})
 _PARTICLES = frozenset({"off", "up", "down", "out", "away", "back", "over"})
 _OPENERS = frozenset(_LEXICON["openers"])
 _ADVERBS = frozenset({"please", "always", "just", "simply", "then", "also", "kindly"})
@@ -46,10 +48,59 @@ def is_question(words: Sequence[str]) -> bool:
     # "Isn't it": the same without its 'not'.
     first, second, third = [*words[:1], *words[1 + (words[1:2] == ["not"]) :], "", "", ""][:3]
     if first in _WH:
-        return (second in _AUXILIARIES or second in _CLITICS) and third in _SUBJECTS
+        inverts = (second in _AUXILIARIES or second in _CLITICS) and third in _SUBJECTS
+        return inverts or _asks_by_inversion(words[:end]) or _asks_for_the_subject(words[:end])
     if (first in _INVERTING and "," in words) or (first, second) == ("have", "a"):
         return False
     return first in _AUXILIARIES and second in _SUBJECTS
+
+
+def _asks_by_inversion(words: Sequence[str]) -> bool:
+    """Say whether a verb stands before its subject: 'How old are you', 'What time does it …'.
+
+    A free relative clause does not invert: "What he said is the truth."
+    """
+    if words[0] not in ("how", "what", "which", "whose"):
+        return words[0] != "who" and words[1:2] in (["do"], ["does"], ["did"])
+    for i in range(2, min(5, len(words) - 1)):
+        if words[i] in _AUXILIARIES:
+            between, rest = words[1:i], words[i + 1 :]
+            ended = any(_is_finite(word) for word in rest) and words[i] not in _DO
+            statement = words[0] != "which" and any(map(_may_be_finite, between))
+            return rest[0] in _SUBJECTS and not statement and not ended
+        if words[i] in _SUBJECTS or words[i] == ",":
+            return False
+    return False
+
+
+def _asks_for_the_subject(words: Sequence[str]) -> bool:
+    """'Who won the race', 'Which of them won', 'Which train goes to Berlin'.
+
+    One that has a further verb is the subject of a statement: "Who wins gets the prize."
+    """
+    if words[0] not in ("who", "which") or "," in words:
+        return False
+    first = 1 if words[0] == "who" else 2
+    if words[:2] == ["which", "of"]:
+        first = 3
+    reach = range(first, min(first + 3, len(words)))
+    verb = next((i for i in reach if _may_be_finite(words[i])), 0)
+    if not verb or (words[0] == "who" and verb > 1):
+        return False
+    if not _NOMINATIVES.isdisjoint(words[1:verb]):  # "Which train he took": no question by itself
+        return False
+    after = verb + 1 + (words[verb] in _AUXILIARIES)  # 'won' in "Who has won" is no further verb
+    return not any(
+        _may_be_finite(words[i]) and words[i - 1] not in _OBJECTS for i in range(after, len(words))
+    )
+
+
+def _is_finite(word: str) -> bool:
+    return word in _AUXILIARIES or word_tags(word)[:1] in (("VVZ",), ("VVD",))
+
+
+def _may_be_finite(word: str) -> bool:
+    return word in _AUXILIARIES or not {"VVZ", "VVD"}.isdisjoint(_tags(word)[:3])
 
 
 def is_command(words: Sequence[str]) -> bool:
@@ -59,7 +110,9 @@ def is_command(words: Sequence[str]) -> bool:
     with a noun ("Stop sign in front of a house") is none.
     """
     start = 0
-    if words and words[0] in _OPENERS and "," in words:
+    if len(words) > 1 and words[1] == "," and _is_name(words[0]):  # "Sarah, close the door."
+        start = 2
+    elif words and words[0] in _OPENERS and "," in words:
         start = words.index(",") + 1
     while start < len(words) and words[start] in _ADVERBS:
         if words[start] == "please" and words[start + 1 : start + 2] not in ([","], []):
@@ -103,18 +156,25 @@ def _tags(word: str) -> tuple[str, ...]:
     return word_tags(word)
 
 
+def _is_name(word: str) -> bool:
+    return word.isalpha() and word_tags(word)[:1] == ("NP0",)
+
+
 _FIRST = _AUXILIARIES | _WH | _OPENERS | _ADVERBS | _BEFORE_ING | {"let", *_INTRANSITIVE}
 _SECOND = _OBJECTS | _PARTICLES | _AMOUNTS
 
 
-def may_be_no_statement(words: Sequence[str]) -> bool:
-    """Check the first three words, before the text is analysed; it misses nothing.
+def may_be_no_statement(text: str, words: Sequence[str]) -> bool:
+    """Check how a text begins, before it is analysed; it misses nothing.
 
     Args:
         words: what ``curation.text.words_of`` gives.
     """
     first, second, third = [*words[:3], "", "", ""][:3]
     if first in _FIRST:
+        return True
+    addressed, comma, _ = text.partition(",")
+    if comma and addressed.strip().isalpha() and _is_name(first):
         return True
     if second == "and":
         return _may_be_base(third)

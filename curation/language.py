@@ -54,7 +54,8 @@ def looks_foreign(text: str, words: Sequence[str]) -> bool:
     if foreign > found:
         return _unknown_share(parts) >= 0.5
     telling = (not found and len(words) > 2) or not (english or text.isascii())
-    return telling and _unknown_share(parts) > 0.5
+    # A single unknown word may be a rare verb of a headline: "Tesla unveils Cybertruck".
+    return telling and (not text.isascii() or _unknown(parts) > 1) and _unknown_share(parts) > 0.5
 
 
 def _other_script(text: str) -> bool:
@@ -89,12 +90,21 @@ def _begins_german(parts: Sequence[str]) -> bool:
 
 def _unknown_share(parts: Sequence[str]) -> float:
     """The share of the words, names aside, that are unknown to an English lexicon, in [0, 1]."""
-    words = [p for p in parts[1:] if p[0].islower() and len(p) > 1 and p not in _PARTICLES]
-    unknown = sum(not _is_known(word) for word in words)
+    words, unknown = _common_words(parts), _unknown(parts)
     first = parts[0].lower() if parts else ""
     is_foreign = first in _ANY_OTHER or _begins_german(parts)
     total = len(words) + is_foreign
     return (unknown + is_foreign) / total if total else 0.0
+
+
+def _unknown(parts: Sequence[str]) -> int:
+    """How many words, names aside, are unknown to an English lexicon."""
+    return sum(not _is_known(word) for word in _common_words(parts))
+
+
+def _common_words(parts: Sequence[str]) -> list[str]:
+    """The words that are no names: these have a capital letter somewhere ('iPhone')."""
+    return [p for p in parts[1:] if p.islower() and len(p) > 1 and p not in _PARTICLES]
 
 
 @lru_cache(maxsize=65_536)

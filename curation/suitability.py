@@ -95,7 +95,11 @@ def find_problems(anchor: str, words: list[str]) -> tuple[Problem, ...]:
     """
     if looks_foreign(anchor, words):
         return (Problem(Kind.OTHER_LANGUAGE, "The anchor does not look like English."),)
-    if not _may_have_problems(words) and "?" not in anchor and not may_be_no_statement(words):
+    if (
+        not _may_have_problems(words)
+        and "?" not in anchor
+        and not may_be_no_statement(anchor, words)
+    ):
         return ()
     analysis = Analysis(anchor)
     return (
