@@ -217,30 +217,43 @@ if (!window.hedgerowKeys) {
     if (!isTextBox(event.target) && !typingPanel()) copyLink(document.querySelector(".hg-copy"));
   });
 
-  // What is being written is kept in this tab until it is saved: closing the editor, another queue,
-  // another page or a reload do not lose it.
-  const draftKey = (box) => {
-    const variant = document.querySelector("article.hg-card")?.dataset.variant;
-    return variant && `hedgerow:${variant}:${box.getAttribute("aria-label")}`;
+  // What is being written is kept in this tab until it is saved or discarded: closing the editor,
+  // another queue, another page or a reload do not lose it. Each panel has one large box, by whose
+  // label its drafts are known.
+  const isOneLine = (node) => node instanceof HTMLInputElement && node.getAttribute("role") !== "combobox";
+  const draftBox = (node) => {
+    const panel = typingPanel();
+    if (!panel?.contains(node) || panel.matches(".st-key-type-here-search")) return null;
+    return node instanceof HTMLTextAreaElement || (isOneLine(node) && node.type === "text") ? node : null;
   };
-  const draftBox = (node) => (node instanceof HTMLTextAreaElement && typingPanel()?.contains(node) ? node : null);
+  const draftsOfPanel = () => {
+    const variant = document.querySelector("article.hg-card")?.dataset.variant;
+    const label = typingPanel()?.querySelector("textarea")?.getAttribute("aria-label");
+    return variant && label && `hedgerow:${variant}:${label}:`;
+  };
+  const draftKey = (box) => {
+    const drafts = draftsOfPanel();
+    return drafts && drafts + box.getAttribute("aria-label");
+  };
+  const forgetDrafts = (drafts) => {
+    for (const key of Object.keys(sessionStorage)) if (key.startsWith(drafts)) sessionStorage.removeItem(key);
+  };
   window.addEventListener("input", (event) => {
     const box = draftBox(event.target);
     const key = box && draftKey(box);
     if (key) sessionStorage.setItem(key, box.value);
   });
-  // It is forgotten once it is stored: then the panel that was told to save is gone, and the card is
-  // still there (after a way to another page it is not).
+  // They are forgotten once they are stored: then the panel that was told to save is gone, and the
+  // card is still there (after a way to another page it is not).
   const SAVED_WITHIN_MS = 10_000;
   let saving = null;
   const save = () => {
-    const box = typingPanel()?.querySelector("textarea");
-    const key = box && draftKey(box);
-    if (key) saving = { key, until: Date.now() + SAVED_WITHIN_MS };
+    const drafts = draftsOfPanel();
+    if (drafts) saving = { drafts, until: Date.now() + SAVED_WITHIN_MS };
   };
   const forget = () => {
     if (!saving || typingPanel() || !document.querySelector("article.hg-card")) return;
-    if (Date.now() < saving.until) sessionStorage.removeItem(saving.key);
+    if (Date.now() < saving.until) forgetDrafts(saving.drafts);
     saving = null;
   };
   window.addEventListener(
@@ -250,6 +263,8 @@ if (!window.hedgerowKeys) {
       if (!button || !typingPanel()?.contains(button)) return;
       if (/^primary/.test(button.getAttribute("kind"))) save();
       else saving = null;
+      const drafts = button.closest('[class*="st-key-discard-"]') && draftsOfPanel();
+      if (drafts) forgetDrafts(drafts);
     },
     true,
   );
@@ -266,7 +281,6 @@ if (!window.hedgerowKeys) {
   // Ctrl+Enter saves from every field of an editor, Enter from those of one line, as in a form. What
   // the field holds goes to the server first: Streamlit does that on the same keys.
   const saveButton = () => typingPanel()?.querySelector('[class*="st-key-save-"] button');
-  const isOneLine = (node) => node instanceof HTMLInputElement && node.getAttribute("role") !== "combobox";
   window.addEventListener(
     "keydown",
     (event) => {
@@ -282,7 +296,7 @@ if (!window.hedgerowKeys) {
         event.stopImmediatePropagation(); // a list would choose what is marked in it
         event.preventDefault();
       }
-      clearTimeout(pause);
+      pauses.forEach(clearTimeout);
       setTimeout(() => button.click(), 0);
     },
     true,
@@ -290,29 +304,39 @@ if (!window.hedgerowKeys) {
 
   // While one writes in an editor with checks, the text goes to the server at every pause.
   const PAUSE_MS = 700;
-  let pause;
+  const pauses = new Map();
   window.addEventListener("input", (event) => {
     const box = draftBox(event.target);
     if (!box || !saveButton()) return;
-    clearTimeout(pause);
-    pause = setTimeout(() => {
-      if (!box.isConnected) return;
-      box.dispatchEvent(new KeyboardEvent("keydown", { key: "Enter", ctrlKey: true, bubbles: true }));
-    }, PAUSE_MS);
+    clearTimeout(pauses.get(box));
+    const hand = () => {
+      pauses.delete(box);
+      if (box.isConnected) box.dispatchEvent(new KeyboardEvent("keydown", { key: "Enter", ctrlKey: true, bubbles: true }));
+    };
+    pauses.set(box, setTimeout(hand, PAUSE_MS));
   });
 
   // A panel that opens for typing gets the cursor (Streamlit has no way to ask for it), and what
   // was written there before: some moments later, since a new box is first given its stored text,
   // and on a busy machine late.
   const RESTORE_AFTER = [100, 500, 1500, 4000];
-  const restore = (box, first) => {
+  const restore = (box, atEnd) => {
     const draft = draftBox(box) && sessionStorage.getItem(draftKey(box) ?? "");
     const lost = draft && draft !== box.value;
     if (lost) {
-      Object.getOwnPropertyDescriptor(HTMLTextAreaElement.prototype, "value").set.call(box, draft);
+      Object.getOwnPropertyDescriptor(Object.getPrototypeOf(box), "value").set.call(box, draft);
       box.dispatchEvent(new Event("input", { bubbles: true }));
+      const leave = () => box.dispatchEvent(new FocusEvent("focusout", { bubbles: true }));
+      if (box !== document.activeElement) setTimeout(leave, 0); // hands it to the server
     }
-    if (first || lost) box.setSelectionRange(box.value.length, box.value.length);
+    if (atEnd || (lost && box === document.activeElement)) box.setSelectionRange(box.value.length, box.value.length);
+  };
+  const restoreDrafts = (panel) => {
+    for (const box of panel.querySelectorAll("textarea, input[type=text]")) {
+      if (box.dataset.hadDraft || !draftBox(box) || !draftKey(box)) continue;
+      box.dataset.hadDraft = "yes";
+      for (const wait of RESTORE_AFTER) setTimeout(() => restore(box, false), wait);
+    }
   };
   // What J asked for comes into sight where the window ends above it, and so do an open editor and
   // what the checks say in it.
@@ -343,12 +367,16 @@ if (!window.hedgerowKeys) {
     forget();
     askForCue();
     const panel = typingPanel();
-    const box = panel?.querySelector("textarea, input[type=text]");
+    if (!panel) return;
+    restoreDrafts(panel);
+    // A panel comes in pieces, and a line of the editor may come before the text it is about.
+    const isEditor = panel.matches('[class*="st-key-type-here-text"]');
+    const box = panel.querySelector(isEditor ? "textarea" : "textarea, input[type=text]");
     if (!box || panel.dataset.hadCursor) return;
     panel.dataset.hadCursor = "yes";
     openingUntil = 0;
     box.focus();
-    RESTORE_AFTER.forEach((wait, number) => setTimeout(() => restore(box, number === 0), wait));
+    setTimeout(() => restore(box, true), RESTORE_AFTER[0]);
   };
   new MutationObserver(open).observe(document.body, { childList: true, subtree: true });
   open();

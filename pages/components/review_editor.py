@@ -20,6 +20,9 @@ from pages.components import drafts, project
 from pages.components.drafts import CUE, Look
 from pages.components.review_state import ReviewState
 
+KEEP, DISCARD = "Close, keep the draft (Esc)", "Discard the draft"
+"""The two ways out of a panel without saving."""
+
 
 class _Written(NamedTuple):
     """What the fields hold. Without a cue, the text decides it, or no type needs one."""
@@ -35,20 +38,20 @@ def edit(state: ReviewState, focus: Card, shown: Shown) -> None:
     variant, offered, form = focus.variant, state.suggested, state.form_id
     labels = {entry.id: entry.label for entry in state.types}
     labels |= {variant.type_id: project.type_names()[variant.type_id]}
-    with st.container(key=f"type-here-{form}"):
+    with st.container(key=f"type-here-text-{form}"):
         # Another label than without a suggestion: drafts are kept by it (see keys.js).
         label = "New wording, from the second opinion" if offered else "New wording"
         begins = offered.suggestion if offered else variant.text
         st.text_area(label, begins, max_chars=MAX_TEXT, key=f"text-{form}")
         left, middle, right = st.columns(3)
         with left:
-            _type(labels, state.retyping_to or variant.type_id, form)
+            _type(state, labels, shown, state.retyping_to or variant.type_id)
         by = f"Suggested by {offered.reviewer}" if offered else ""
         middle.text_input("Note", by, max_chars=MAX_NOTE, key=f"note-{form}")
         with right:
             _cue(state, variant.cue or "")
         seen = _look_at_edit(state, focus, shown)
-        _buttons(state, "Save", seen, lambda: _save_edit(state, focus, shown))
+        _buttons(state, shown, "Save", seen, lambda: _save_edit(state, focus, shown))
         _checks(state, seen)
 
 
@@ -77,16 +80,16 @@ def own(state: ReviewState, focus: Card, shown: Shown) -> None:
     form = state.form_id
     labels = {entry.id: entry.label for entry in state.types}
     chosen = focus.variant.type_id if focus.variant.type_id in labels else next(iter(labels))
-    with st.container(key=f"type-here-{form}"):
+    with st.container(key=f"type-here-text-{form}"):
         label = "A variant of your own"
         st.text_area(label, focus.anchor, max_chars=MAX_TEXT, key=f"text-{form}")
         left, right = st.columns(2)
         with left:
-            _type(labels, chosen, form)
+            _type(state, labels, shown, chosen)
         with right:
             _cue(state, "")
         seen = _look_at_own(state, focus)
-        _buttons(state, "Add it", seen, lambda: _save_own(state, focus, shown))
+        _buttons(state, shown, "Add it", seen, lambda: _save_own(state, focus, shown))
         _checks(state, seen)
 
 
@@ -108,10 +111,16 @@ def _save_own(state: ReviewState, focus: Card, shown: Shown) -> None:
         state.write(shown, type_id=now.type_id, text=now.text, cue=now.cue)
 
 
-def _type(labels: dict[str, str], chosen: str, form: str) -> None:
+def _type(state: ReviewState, labels: dict[str, str], shown: Shown, begins: str) -> None:
+    """The type; one that was chosen before the editor was closed is there again (see keys.js)."""
+    key, drafted = f"type-{state.form_id}", (shown.variant_id, state.panel)
+    if not state.retyping_to:
+        chosen = state.chosen_types.get(drafted, begins)
+        begins = chosen if chosen in labels else begins
     st.selectbox(
-        "Type", list(labels), index=list(labels).index(chosen),
-        format_func=lambda key: labels[key], key=f"type-{form}",
+        "Type", list(labels), index=list(labels).index(begins),
+        format_func=lambda one: labels[one], key=key,
+        on_change=lambda: state.chosen_types.update({drafted: st.session_state[key]}),
     )  # fmt: skip
 
 
@@ -140,7 +149,9 @@ def _written(state: ReviewState, cue_begins: str) -> _Written:
     return _Written(text or "", type_id or "", cue if is_named else None, note or "")
 
 
-def _buttons(state: ReviewState, label: str, seen: Look, save: Callable[[], None]) -> None:
+def _buttons(
+    state: ReviewState, shown: Shown, label: str, seen: Look, save: Callable[[], None]
+) -> None:
     anyway = " anyway" if not seen.refusal and state.asked & seen.kinds else ""
     with st.container(horizontal=True):
         st.button(
@@ -148,8 +159,11 @@ def _buttons(state: ReviewState, label: str, seen: Look, save: Callable[[], None
             on_click=save,
         )  # fmt: skip
         st.button(
-            "Cancel (Esc)", key=f"cancel-{state.form_id}", on_click=state.toggle,
-            args=(state.panel,),
+            KEEP, key=f"cancel-{state.form_id}", on_click=state.toggle, args=(state.panel,)
+        )  # fmt: skip
+        st.button(
+            DISCARD, key=f"discard-{state.form_id}", type="tertiary", on_click=state.discard,
+            args=(shown,),
         )  # fmt: skip
 
 

@@ -64,24 +64,28 @@ def draw(state: ReviewState, focus: Card, shown: Shown) -> None:
 
 
 class _Pressed(NamedTuple):
-    """Which of a form's two buttons was pressed."""
+    """Which of a form's buttons was pressed."""
 
     save: bool
-    cancel: bool
+    keep: bool
+    discard: bool
 
 
 def _form_buttons(label: str, shown: Shown) -> _Pressed:
     with st.container(horizontal=True):
         save = st.form_submit_button(f"{label} (Ctrl+Enter)", type="primary")
-        cancel = st.form_submit_button("Cancel (Esc)", key=f"cancel-{shown.action_id}")
-    return _Pressed(save, cancel)
+        keep = st.form_submit_button(review_editor.KEEP, key=f"cancel-{shown.action_id}")
+        discard = st.form_submit_button(
+            review_editor.DISCARD, key=f"discard-{shown.action_id}", type="tertiary"
+        )
+    return _Pressed(save, keep, discard)
 
 
 def _finish(state: ReviewState, pressed: _Pressed) -> None:
-    """Close a cancelled form, and draw what a form has changed."""
-    if pressed.cancel:
+    """Close a form that is left, and draw what a form has changed."""
+    if pressed.keep or pressed.discard:
         state.toggle(state.panel)
-    if pressed.save or pressed.cancel:
+    if any(pressed):
         st.rerun(scope="fragment")
 
 

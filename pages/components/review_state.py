@@ -3,7 +3,7 @@
 import time
 import uuid
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from sqlmodel import Session
 
@@ -44,6 +44,7 @@ class ReviewState(Undoing, Viewer):
         asked: the kinds of concern that saving has asked about since the editor opened.
         proposed: a cue for the editor's field to be given when it is drawn next.
         retyping_to: the type that the editor begins with, where T needs a cue; '' for the card's.
+        chosen_types: by variant and panel, the type chosen in an editor that was not saved.
     """
 
     reason: str = "other"
@@ -52,6 +53,7 @@ class ReviewState(Undoing, Viewer):
     asked: frozenset[str] = frozenset()
     proposed: str = ""
     retyping_to: str = ""
+    chosen_types: dict[tuple[int, Panel], str] = field(default_factory=dict)
 
     @property
     def choosing(self) -> bool:
@@ -179,6 +181,7 @@ class ReviewState(Undoing, Viewer):
 
         if self._act(shown, "Retyped." if text is None else "Edited.", do):
             self.edited += 1
+            self.chosen_types.pop((shown.variant_id, Panel.EDIT), None)
 
     def retype(self, shown: Shown, type_id: str) -> None:
         """T and a digit: the text is of this type; the editor opens where its cue is wanted."""
@@ -247,6 +250,7 @@ class ReviewState(Undoing, Viewer):
         if not written.recorded:
             return
         self.edited += 1
+        self.chosen_types.pop((shown.variant_id, Panel.WRITE), None)
         self.pace.did(self.form_id)
         self._count((StatusChange(variant_id, filed, None, Status.ACCEPTED),))
         said = f"Added your variant to this anchor, accepted. {written.remark}".strip()
@@ -268,6 +272,11 @@ class ReviewState(Undoing, Viewer):
         self.asked, self.proposed, self.retyping_to = frozenset(), "", ""
         self.form_id = str(uuid.uuid4())
         self.message = ""
+
+    def discard(self, shown: Shown) -> None:
+        """Close the editor and forget what it holds; what is typed, keys.js forgets."""
+        self.chosen_types.pop((shown.variant_id, self.panel), None)
+        self.toggle(self.panel)
 
     def next_types(self) -> None:
         """T and 0: offer the types beyond those that have a digit now."""

@@ -108,3 +108,74 @@ def test_a_digit_that_is_not_for_the_type_says_so(desk: Page, home: Path) -> Non
     desk.keyboard.press("8")
     expect(desk.locator(".hg-message")).to_contain_text("is for hedges")
     assert rows(home, COUNT) == [(0,)]
+
+
+def _write_everything(page: Page) -> None:
+    """Change all four fields of the editor: wording, type, note and cue."""
+    box = editor(page, "e", "New wording")
+    box.fill("The bridge number 0 is perhaps safe, some say.")
+    page.get_by_label("Type", exact=True).last.click()
+    page.get_by_role("option", name="Hedge: single word").click()
+    page.get_by_label("Hedge cue").fill("some say")
+    page.get_by_label("Note", exact=True).fill("My note")
+    settle(page)
+
+
+def test_every_field_of_a_closed_editor_is_there_again_until_it_is_discarded(desk: Page) -> None:
+    _write_everything(desk)
+    desk.keyboard.press("Escape")
+    expect(desk.get_by_label("New wording")).to_have_count(0)
+    settle(desk)
+    box = editor(desk, "e", "New wording")
+    expect(box).to_have_value("The bridge number 0 is perhaps safe, some say.")
+    expect(desk.get_by_label("Note", exact=True)).to_have_value("My note")
+    expect(desk.get_by_label("Hedge cue")).to_have_value("some say")
+    desk.get_by_role("button", name="Discard the draft").click()
+    expect(box).to_have_count(0)
+    settle(desk)
+    box = editor(desk, "e", "New wording")
+    desk.wait_for_timeout(1000)
+    expect(box).to_have_value("The bridge is not safe.")
+    expect(desk.get_by_label("Note", exact=True)).to_have_value("")
+    expect(desk.get_by_label("Hedge cue")).to_have_count(0)
+
+
+def test_a_note_and_a_cue_survive_a_reload_and_are_saved_with_the_rest(
+    desk: Page, home: Path
+) -> None:
+    _write_everything(desk)
+    desk.reload()
+    expect(card(desk)).to_be_visible()
+    settle(desk)
+    editor(desk, "e", "New wording")
+    expect(desk.get_by_label("Note", exact=True)).to_have_value("My note")
+    desk.get_by_label("Type", exact=True).last.click()
+    desk.get_by_role("option", name="Hedge: single word").click()
+    expect(desk.get_by_label("Hedge cue")).to_have_value("some say")
+    settle(desk)
+    desk.get_by_label("New wording").focus()
+    desk.keyboard.press("Control+Enter")
+    settle(desk)
+    if desk.get_by_role("button", name="Save anyway").count():
+        desk.keyboard.press("Control+Enter")
+    kept = "SELECT cue FROM variant WHERE parent_id IS NOT NULL"
+    eventually(desk, lambda: rows(home, kept) == [("some say",)])
+    assert rows(home, "SELECT note FROM decision WHERE verdict = 'edit'") == [("My note",)]
+    expect(desk.get_by_label("New wording")).to_have_count(0)
+    settle(desk)
+    assert desk.evaluate("Object.keys(sessionStorage).filter((k) => k.startsWith('hedge'))") == []
+
+
+def test_the_first_editor_of_a_browser_gives_the_cursor_to_the_wording(
+    project: Engine, home: Path, share: Callable[[Path], str], page: Page
+) -> None:
+    """The code of a large box comes later than that of a line the first time that one is drawn."""
+    late = "**/TextArea*.js"
+    page.route(late, lambda route: (page.wait_for_timeout(1500), route.continue_()))
+    visit(page, share(home), "/review")
+    expect(card(page)).to_be_visible()
+    settle(page)
+    page.keyboard.press("e")
+    expect(page.get_by_label("New wording")).to_be_focused(timeout=10_000)
+    page.keyboard.type("xyz")
+    expect(page.get_by_label("Note", exact=True)).to_have_value("")
