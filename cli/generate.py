@@ -78,7 +78,9 @@ def generate(
         ),
     ] = None,
     seed: Annotated[int, typer.Option(help="Draws cues and sample.")] = 0,
-    temperature: Annotated[float, typer.Option(min=0, max=2)] = 1.0,
+    temperature: Annotated[
+        float, typer.Option(min=0, max=2, help="How much the model's answers vary.")
+    ] = 1.0,
     max_tokens: Annotated[int, typer.Option(min=16, max=32_000, help="Of one answer.")] = 1000,
     timeout: Annotated[float, typer.Option(min=1, max=3600, help="Seconds for one answer.")] = 120,
     concurrency: Annotated[

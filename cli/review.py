@@ -10,7 +10,7 @@ from sqlmodel import Session
 
 from cli.home import open_home, reviewer_id
 from cli.tables import table_of
-from cli.terminal import AsJson, DryRun, show
+from cli.terminal import AsJson, DryRun, counted, show
 from curation import review
 from curation.anchors import get_anchor
 from curation.bulk import FLAG_NAMES, apply_rule, find_matches, parse_rule
@@ -73,23 +73,17 @@ def review_apply(
     note: Note = "",
     type_id: TypeName = None,
     reviewer: ReviewerName = "",
-    bare_reason: Annotated[
-        str,
-        typer.Argument(
-            metavar="REASON", hidden=True, help="'--reject REASON', as it was spelled once."
-        ),
-    ] = "",
     dry_run: DryRun = False,
     as_json: AsJson = False,
 ) -> None:
     """Decide on every pending variant that a rule matches; one undo takes it back."""
     if accept == reject:
         raise typer.BadParameter("give either --accept or --reject")
-    if accept and (reason or bare_reason):
+    if accept and reason:
         raise typer.BadParameter("a reason goes with --reject only")
     parsed = parse_rule(rule)
     if reject:
-        reason, note = reason_and_note(reason or bare_reason, note)
+        reason, note = reason_and_note(reason, note)
     settings, engine = open_home()
     action_id = None
     if dry_run:
@@ -103,13 +97,13 @@ def review_apply(
                 type_id=type_id,
             )  # fmt: skip
     verb = "Would decide on" if dry_run else "Decided on"
-    lines: list[str | Table] = [f"{verb} {matches.total} variants."]
+    lines: list[str | Table] = [f"{verb} {counted(matches.total, 'variant')}."]
     if matches.by_type:
         lines.append(table_of("type", "variants", rows=sorted(matches.by_type.items())))
     if matches.unmeasured:
         lines.append(
-            f"{matches.unmeasured} pending variants are not measured yet and were left out; "
-            "'hedgerow diagnose' measures them."
+            f"Not measured yet and left out: {counted(matches.unmeasured, 'pending variant')}. Run "
+            "'hedgerow diagnose' first."
         )
     result = {"rule": parsed.text, "dry_run": dry_run, "variants": matches.total,
               "types": matches.by_type, "unmeasured": matches.unmeasured,
@@ -229,7 +223,7 @@ def review_note(
             session, variant_id, reviewer_id=reviewer_id(session, settings, reviewer), text=text
         )
         count = count_notes(session, variant_id)
-    show({"variant": uid, "notes": count}, as_json, f"{uid} has {count} notes now.")
+    show({"variant": uid, "notes": count}, as_json, f"{uid} has {counted(count, 'note')} now.")
 
 
 def _decide(
@@ -269,7 +263,12 @@ def _flagged(flags: Sequence[str]) -> list[str]:
 
 
 @review_app.command("undo")
-def review_undo(reviewer: ReviewerName = "", as_json: AsJson = False) -> None:
+def review_undo(
+    reviewer: Annotated[
+        str, typer.Option("--reviewer", help="Whose work to undo (otherwise HEDGEROW_REVIEWER).")
+    ] = "",
+    as_json: AsJson = False,
+) -> None:
     """Take back the last thing a reviewer did: a decision, a bulk decision, an edit or a note."""
     settings, engine = open_home()
     with writing(engine) as session:

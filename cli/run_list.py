@@ -94,8 +94,8 @@ def cancel(run_id: RunId, as_json: AsJson = False) -> None:
         RunState.CANCELLED: f"Run {run_id} is cancelled.",
         RunState.RUNNING: f"Run {run_id} is asked to stop, and ends at its next step.",
     }
-    ended = f"Run {run_id} has ended already: it is {state}."
-    show({"run": run_id, "state": state.value}, as_json, said.get(state, ended))
+    told = said.get(state, f"Run {run_id} has ended already: it is {state}.")
+    show({"run": run_id, "state": state.value, "message": told}, as_json, told)
 
 
 @runs_app.command()

@@ -10,7 +10,7 @@ from typing import Annotated, Any, NoReturn
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 from rich.table import Table
 from rich.text import Text
 from typer.core import TyperGroup
@@ -162,8 +162,12 @@ def counted(count: int, name: str) -> str:
 
 @contextmanager
 def progress_bar() -> Iterator[Report]:
-    """A progress bar where somebody is watching; elsewhere what is reported is not shown."""
-    columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn())
+    """A progress bar where somebody is watching; elsewhere what is reported is not shown.
+
+    It shows a share, since the steps of a run are not always what its message counts: a training
+    takes its steps first, and then measures.
+    """
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), TaskProgressColumn())
     with Progress(*columns, console=err, transient=True, disable=not err.is_terminal) as progress:
         task = progress.add_task("Starting.", total=None)
 

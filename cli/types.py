@@ -7,7 +7,7 @@ import typer
 
 from cli.home import open_home
 from cli.tables import table_of
-from cli.terminal import AsJson, show
+from cli.terminal import AsJson, counted, show
 from curation.own_types import add_type, change_type, find_type, restore_type, retire_type
 from curation.queue import status_counts
 from curation.strict_json import JsonError, read_json
@@ -22,7 +22,16 @@ from db.files import LARGEST_WRITTEN, read_text
 types_app = typer.Typer(no_args_is_help=True, help="See the variant types, and add your own.")
 
 TypeId = Annotated[str, typer.Argument(metavar="ID", help="The id of a type of your own.")]
-Text = Annotated[str | None, typer.Option()]
+PromptLine = Annotated[
+    str | None,
+    typer.Option(
+        metavar="TEXT",
+        help="How a prompt asks for this type; otherwise made from name and definition.",
+    ),
+]
+DEFINITION = "What makes a variant one of this type."
+ANCHOR = "The anchor of the example."
+EXAMPLE = "A variant of that anchor."
 Check = Annotated[
     str | None,
     typer.Option(
@@ -73,10 +82,10 @@ def add(
     role: Annotated[
         Role, typer.Option(help="What a variant does: negation contradicts, the others do not.")
     ],
-    definition: Annotated[str, typer.Option(metavar="TEXT", help="What makes this type.")],
-    anchor: Annotated[str, typer.Option(metavar="TEXT", help="The anchor of the example.")],
-    example: Annotated[str, typer.Option(metavar="TEXT", help="A variant of that anchor.")],
-    prompt_line: Text = None,
+    definition: Annotated[str, typer.Option(metavar="TEXT", help=DEFINITION)],
+    anchor: Annotated[str, typer.Option(metavar="TEXT", help=ANCHOR)],
+    example: Annotated[str, typer.Option(metavar="TEXT", help=EXAMPLE)],
+    prompt_line: PromptLine = None,
     check: Check = None,
     guideline: Guideline = None,
     as_json: AsJson = False,
@@ -96,11 +105,13 @@ def add(
 @types_app.command()
 def change(
     type_id: TypeId,
-    name: Text = None,
-    definition: Text = None,
-    anchor: Text = None,
-    example: Text = None,
-    prompt_line: Text = None,
+    name: Annotated[
+        str | None, typer.Option(metavar="TEXT", help="Another name; the id stays.")
+    ] = None,
+    definition: Annotated[str | None, typer.Option(metavar="TEXT", help=DEFINITION)] = None,
+    anchor: Annotated[str | None, typer.Option(metavar="TEXT", help=ANCHOR)] = None,
+    example: Annotated[str | None, typer.Option(metavar="TEXT", help=EXAMPLE)] = None,
+    prompt_line: PromptLine = None,
     check: Check = None,
     guideline: Guideline = None,
     as_json: AsJson = False,
@@ -117,7 +128,8 @@ def change(
         done = change_type(session, type_id, current.model_copy(update=named))
     again = ""
     if done.to_measure:
-        again = f" {done.to_measure} variants wait to be measured anew: run 'hedgerow diagnose'."
+        waiting = counted(done.to_measure, "variant")
+        again = f" To measure again: {waiting}. Run 'hedgerow diagnose'."
     result = _as_json(done.entry) | {"to_measure": done.to_measure}
     show(result, as_json, f"'{type_id}' is at version {done.entry.version}.{again}")
 

@@ -20,6 +20,9 @@ _MARKS = {
 }
 """Column → the values that a tool writes there, and those of rows that its annotators refused."""
 
+_MARKED = {"reject": "rejected", "ignore": "ignored", "discarded": "discarded"}
+"""A value of such a row → what was done to the row."""
+
 _LABELS = ("gold_label", "label", "labels", "choice", "annotation", "class")
 _HYPOTHESES = ("hypothesis", "sentence2")
 _NEUTRAL = "neutral"
@@ -88,8 +91,9 @@ def _without(table: Table, column: str | None, values: set[str], refused: set[st
         return table
     keep = [mark not in refused for mark in marks]
     if not any(keep):
+        said = " or ".join(_MARKED[mark] for mark in sorted(out, reverse=True))
         raise HedgerowError(
-            f"Every row of {table.name} was rejected in the source ({quoted(column)}); there is "
+            f"Every row of {table.name} was {said} in the source ({quoted(column)}); there is "
             "nothing to add."
         )
     left = replace(
@@ -97,13 +101,11 @@ def _without(table: Table, column: str | None, values: set[str], refused: set[st
         lines=_kept(table.lines, keep),
         cells={name: _kept(cells, keep) for name, cells in table.cells.items()},
     )
-    count = out.total()
-    rows = "1 row" if count == 1 else f"{count:,} rows"
-    said = "was" if count == 1 else "were"
-    marked = " or ".join(sorted(out))
-    return _noted(
-        left, f"{rows} rejected in the source ({quoted(column)}: {marked}) {said} left out."
+    marked = " and ".join(
+        f"{count:,} {'row' if count == 1 else 'rows'} {_MARKED[mark]}"
+        for mark, count in sorted(out.items(), reverse=True)
     )
+    return _noted(left, f"Left out: {marked} in the source ({quoted(column)}).")
 
 
 def _kept(cells: Sequence[Cell], keep: Sequence[bool]) -> list[Cell]:

@@ -181,12 +181,13 @@ def _carry_out(context: RunContext, work: Mapping[str, Work]) -> Result:
                 raise HedgerowError(f"This program knows no work of the kind '{run.kind}'.")
             logger.info("run %s (%s), attempt %s", run.id, run.kind, run.attempt)
             result = work[run.kind](context)
-            context.finish(RunState.DONE, "Done.", result)
+            is_whole = result.get("complete", True)
+            context.finish(RunState.DONE, "Done." if is_whole else "Done, but incomplete.", result)
             logger.info("run %s is done", run.id)
             return result
         except RunPaused as stopped:
             logger.info("%s", stopped)
-            sentence = f"Run {run.id}: {stopped} {_how_to_resume(run)}"
+            sentence = f"{stopped} {_how_to_resume(run)}"
             raise _ended(context, RunState.PAUSED, str(stopped), sentence) from stopped
         except RunCancelled as stopped:
             state = context.stop_reason

@@ -41,10 +41,20 @@ def commands(group: Any = None, prefix: tuple[str, ...] = ()) -> Iterator[tuple[
             yield (*prefix, name)
 
 
+def command(names: tuple[str, ...]) -> Any:
+    """The command of this name."""
+    found: Any = typer.main.get_command(cli.app)
+    context = typer.Context(found)
+    for name in names:
+        found = found.get_command(context, name)
+    return found
+
+
 @pytest.mark.parametrize("names", list(commands()), ids=" ".join)
 def test_every_command_offers_json_and_says_what_it_does(names: tuple[str, ...]) -> None:
     shown = said(*names, "--help")
     assert "--json" in shown
+    assert all(one.help for one in command(names).params if not one.hidden)
     assert re.search(r"Usage: .*\n\n  [A-Z]", shown)
 
 
@@ -130,12 +140,8 @@ def test_a_fault_of_the_program_is_one_sentence_that_names_its_traceback(
 
 def made_up(names: tuple[str, ...]) -> list[str]:
     """The command with a value for all that it requires, most of which leads nowhere."""
-    group: Any = typer.main.get_command(cli.app)
-    context = typer.Context(group)
-    for name in names:
-        group = group.get_command(context, name)
     arguments: list[str] = []
-    for parameter in group.params:
+    for parameter in command(names).params:
         if not parameter.required:
             continue
         kind = parameter.type_descriptor.annotation

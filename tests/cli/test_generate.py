@@ -105,7 +105,7 @@ def test_a_run_that_paused_at_its_budget_is_resumed_by_its_number(serve_chat: Se
     engine = open_project(load_settings())
     assert stored_run(engine, 1).state == RunState.PAUSED
     assert len(server.asked) == 4
-    assert "Paused at the budget" in complaint("run", "1")
+    assert complaint("run", "1").startswith("Paused at the budget")
     assert len(server.asked) == 4
     assert "caps above 0, found 0" in complaint("run", "1", "--budget", "0")
     assert ask("run", "1", "--max-calls", "100")["done"] == 9
@@ -228,6 +228,7 @@ def test_a_run_that_lacks_what_it_asked_for_says_so_and_exits_with_1(
         assert code == 1 and result["state"] == "done" and result["run"] == 1
         assert result["missing"] == {"absolute": 3} and result["done"] == 6
         sentence = complaint(*asked)
+        assert ask("runs", "list")["runs"][0]["message"] == "Done, but incomplete."
     assert "Run 2 is done, but incomplete: 12 of 12 calls succeeded" in sentence
     assert "Answers lack absolute 6 times." in sentence
     again = ["--which", "failed", "--run", "2", "--model", "fake", "--base-url", address]

@@ -86,7 +86,11 @@ def test_runs_are_listed_shown_cancelled_and_deleted(home: Path) -> None:
     assert shown["result"]["measured"] == 2 and shown["folder"] == str(folder)
     told = said("runs", "show", "1")
     assert "Run 1 (diagnose) is done; stored at " in told and f"Its log is {folder}" in told
-    assert ask("runs", "cancel", "2") == {"run": 2, "state": "cancelled"}
+    cancelled = {"run": 2, "state": "cancelled", "message": "Run 2 is cancelled."}
+    assert ask("runs", "cancel", "2") == cancelled
+    assert ask("runs", "cancel", "1") == {
+        "run": 1, "state": "done", "message": "Run 1 has ended already: it is done.",
+    }  # fmt: skip
     assert "has ended already: it is done" in said("runs", "cancel", "1")
     assert ask("runs", "delete", "1")["deleted"] == [str(folder)]
     assert not folder.exists()

@@ -24,18 +24,18 @@ def test_rows_that_an_annotator_rejected_are_left_out_and_counted() -> None:
     found = prodigy("accept", "reject", "ignore", "reject", None)
     assert found.texts("text") == ["It rains, 0.", "It rains, 4."]
     assert list(found.lines) == [1, 5], "the lines are those of the file"
-    assert found.notes == (
-        "3 rows rejected in the source ('answer': ignore or reject) were left out.",
-    )
+    assert found.notes == ("Left out: 2 rows rejected and 1 row ignored in the source ('answer').",)
 
 
 def test_one_rejected_row_is_counted_as_one() -> None:
-    assert prodigy("accept", "reject").notes[0].startswith("1 row rejected in the source")
+    assert prodigy("accept", "reject").notes[0].startswith("Left out: 1 row rejected in the source")
 
 
 def test_a_file_in_which_all_is_rejected_is_refused() -> None:
-    with pytest.raises(HedgerowError, match="Every row of file.jsonl was rejected"):
+    with pytest.raises(HedgerowError, match="Every row of file.jsonl was rejected in"):
         prodigy("reject", "reject")
+    with pytest.raises(HedgerowError, match="Every row of file.jsonl was rejected or ignored in"):
+        prodigy("ignore", "reject")
 
 
 def test_argilla_says_discarded_and_a_label_may_say_reject() -> None:
@@ -47,7 +47,7 @@ def test_argilla_says_discarded_and_a_label_may_say_reject() -> None:
         {"text": "It rains.", "label": "REJECT"}, {"text": "It snows.", "label": "accept"}
     )
     assert list(found.texts("text")) == ["It snows."]
-    assert "1 row rejected in the source ('label': reject) was left out." in found.notes
+    assert "Left out: 1 row rejected in the source ('label')." in found.notes
 
 
 def test_an_answer_to_a_question_is_no_mark() -> None:
