@@ -48,7 +48,9 @@ def is_question(words: Sequence[str]) -> bool:
     # "Isn't it": the same without its 'not'.
     first, second, third = [*words[:1], *words[1 + (words[1:2] == ["not"]) :], "", "", ""][:3]
     if first in _WH:
+        # Not "Who did this is a mystery": its first three words are no inversion.
         inverts = (second in _AUXILIARIES or second in _CLITICS) and third in _SUBJECTS
+        inverts = inverts and not (first == "who" and second in _DO)
         return inverts or _asks_by_inversion(words[:end]) or _asks_for_the_subject(words[:end])
     if (first in _INVERTING and "," in words) or (first, second) == ("have", "a"):
         return False
@@ -91,7 +93,8 @@ def _asks_for_the_subject(words: Sequence[str]) -> bool:
         return False
     after = verb + 1 + (words[verb] in _AUXILIARIES)  # 'won' in "Who has won" is no further verb
     return not any(
-        _may_be_finite(words[i]) and words[i - 1] not in _OBJECTS for i in range(after, len(words))
+        words[i] in _AUXILIARIES or (_may_be_finite(words[i]) and words[i - 1] not in _OBJECTS)
+        for i in range(after, len(words))
     )
 
 

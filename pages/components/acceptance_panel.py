@@ -8,6 +8,7 @@ import streamlit as st
 
 from curation import acceptance
 from curation.acceptance import Dimension, Group, Outcomes, ReasonCount
+from curation.queue import status_counts
 from curation.taxonomy import REJECT_REASONS
 from pages.components import diagnostics_charts, save_chart
 from pages.components.diagnostics_charts import Cell
@@ -48,7 +49,23 @@ def draw(view: View) -> None:
     else:
         _chart(view, named, dimension)
     _table(named)
+    if dimension is Dimension.TYPE:
+        _left_out(view, found)
     _reasons(view, dimension, named, found, reasons)
+
+
+def _left_out(view: View, found: Mapping[Group, Outcomes]) -> None:
+    """Name the types that have variants but no row."""
+    statuses = view.counts.get(status_counts) or {}
+    left_out = [
+        label
+        for type_id, label in view.labels_of(()).items()
+        if (type_id,) not in found and any(statuses.get(type_id, {}).values())
+    ]
+    if left_out:
+        st.text(
+            f"Not in the table, since reviewers wrote all their variants: {', '.join(left_out)}."
+        )
 
 
 def _named(

@@ -5,7 +5,7 @@ Types reach Vega as data only.
 """
 
 import math
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -25,11 +25,11 @@ COLUMNS = 2
 LEGEND_ROW, PLOT, AROUND = 20, 400, 130
 """Pixels: a row of the legend, the plot itself, and what axis and sizes take."""
 
-SMALLEST, LARGEST = 16, 120
+SMALLEST, LARGEST = 24, 72
 """Square pixels of the symbol of one variant, and of the most."""
 
 SPREAD = 0.8
-"""The part of its column over which the types of one place are spread."""
+"""The part of its column over which the types that one place has are spread."""
 
 
 class Region(NamedTuple):
@@ -70,15 +70,15 @@ def draw(
     names = [labels[type_id] for type_id in types]
     marks = colours.marks_of(types, own)
     legend = alt.Legend(
-        orient="top", title=None, columns=COLUMNS, symbolOpacity=1, symbolSize=80,
-        symbolStrokeWidth=0, labelLimit=150,
+        orient="top", title=None, columns=COLUMNS, symbolOpacity=1, symbolSize=110,
+        symbolStrokeWidth=0, labelLimit=290,
     )  # fmt: skip
     lowest = min((value["low"] for value in values), default=0.0)
     most = max((value["number"] for value in values), default=1)
     place = alt.selection_point(name=PLACE, fields=["type_id", "column", "bin"])
     return (
         alt.Chart(pd.DataFrame(values))
-        .mark_point(filled=True, opacity=0.75, strokeOpacity=1, stroke=colours.ink)
+        .mark_point(filled=True, opacity=0.6, strokeOpacity=1, stroke=colours.ink)
         .encode(
             x=alt.X(
                 "x:Q",
@@ -129,15 +129,20 @@ def _symbols(
     for row in rows:
         if row.type_id in labels:
             counts[row.type_id, axis.bin_of(row.levenshtein), row.cosine_bin] += row.number
-    places = {type_id: (at + 0.5) / len(types) - 0.5 for at, type_id in enumerate(types)}
+    # Only those at the same place share its room.
+    there: defaultdict[tuple[int, int], list[str]] = defaultdict(list)
+    for type_id, column, at in sorted(counts, key=lambda key: types.index(key[0])):
+        there[column, at].append(type_id)
     values = []
     for (type_id, column, at), number in counts.most_common():
         low, high = cosine_bounds(at, at)
+        neighbours = there[column, at]
+        place = (neighbours.index(type_id) + 0.5) / len(neighbours) - 0.5
         middle = column + (axis.width - 1) / 2
         values.append(
             {
                 "type_id": type_id, "type": labels[type_id], "column": column, "bin": at,
-                "x": middle + SPREAD * axis.width * places[type_id], "y": (low + high) / 2,
+                "x": middle + SPREAD * axis.width * place, "y": (low + high) / 2,
                 "low": low, "number": number, "distance": axis.told(column),
                 "cosine": f"{low:.2f} to {high:.2f}",
             }

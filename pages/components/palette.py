@@ -32,9 +32,9 @@ OWN_SHAPES = (
     "M-1,-1L-1,1L1,-1L1,1Z",
     "M-.4,-1L.4,-1L.4,1L-.4,1Z",
 )
-"""For types that somebody added: a triangle, and a saltire, an hourglass, a bar, a bow tie and an
-upright bar as paths in the square from -1 to 1. All have an area to fill: Vega's own 'stroke' has
-none, so that it cannot be seen."""
+"""For types that somebody added, in turn: a triangle, and a saltire, an hourglass, a bar, a bow tie
+and an upright bar as paths in the square from -1 to 1. All have an area to fill: Vega's own
+'stroke' has none, so that it cannot be seen."""
 
 
 class Mark(NamedTuple):
@@ -50,7 +50,7 @@ class Palette(NamedTuple):
     ink: str
     """Text; readable on the page, on a card and on every step of both schemes below."""
     quiet: str
-    """Text of lesser weight, and the colour of types that somebody added."""
+    """Text of lesser weight."""
     paper: str
     """Behind the page."""
     face: str
@@ -75,6 +75,9 @@ class Palette(NamedTuple):
     """Ten steps, orange below and blue above the middle; ``ink`` is readable on each."""
     types: Mapping[str, str]
     """Type of the taxonomy → colour of its marks, not for text: negations warm, hedges blue."""
+    own: tuple[str, ...]
+    """Colours of the types that somebody added, in turn. Five, so that with six shapes the first
+    thirty differ."""
     roles: Mapping[str, str]
     """Role of a type → colour of its marks."""
 
@@ -83,7 +86,7 @@ class Palette(NamedTuple):
 
         Args:
             own: all types that somebody added, in an order that stays, so that a type keeps its
-                mark whatever else is shown. The first six are in ``quiet``, the next in ``ink``.
+                mark whatever else is shown.
         """
         places = {type_id: place for place, type_id in enumerate(own)}
         return [
@@ -94,8 +97,7 @@ class Palette(NamedTuple):
         ]
 
     def _own_mark(self, place: int) -> Mark:
-        turn, shape = divmod(place, len(OWN_SHAPES))
-        return Mark(OWN_SHAPES[shape], (self.quiet, self.ink)[turn % 2])
+        return Mark(OWN_SHAPES[place % len(OWN_SHAPES)], self.own[place % len(self.own)])
 
 
 LIGHT = Palette(
@@ -131,6 +133,7 @@ LIGHT = Palette(
             "negated_antonym": "#0b3f0f",
         }
     ),
+    own=("#7a3fd0", "#00807a", "#c0185a", "#5f6a00", "#101a0e"),
     roles=MappingProxyType({"negation": "#b5531c", "hedge": "#2f62a8", "paraphrase": "#0b3f0f"}),
 )  # fmt: skip
 
@@ -167,6 +170,7 @@ DARK = Palette(
             "negated_antonym": "#aff4d2",
         }
     ),
+    own=("#b592ff", "#35c9c0", "#ff7fb0", "#c3cf4a", "#dbe3d6"),
     roles=MappingProxyType({"negation": "#f0a273", "hedge": "#86b4ec", "paraphrase": "#aff4d2"}),
 )  # fmt: skip
 

@@ -57,7 +57,7 @@ def desk(state: ReviewState) -> None:
                 _family(state, view, entries)
             if state.details:
                 review_details.details(state, view)
-            review_queue.progress(state)
+            review_queue.progress(state, focus=view.focus.variant.type_id)
         if state.guide:
             with st.container(key="desk-guide"):
                 markup.show(review_guide.guide(entries[view.focus.variant.type_id]))

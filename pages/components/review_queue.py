@@ -157,8 +157,13 @@ def selection_left(state: ReviewState) -> None:
             st.rerun()
 
 
-def progress(state: ReviewState) -> None:
-    """How much is left of each type; of what is pending, as a thin bar. And of each queue."""
+def progress(state: ReviewState, *, focus: str | None = None) -> None:
+    """How much is left of each type; of what is pending, as a thin bar. And of each queue.
+
+    Args:
+        focus: the type of the card, which is marked where the card is of no queue.
+    """
+    reviewed = state.type_id if state.in_queue or focus is None else focus
     rows: list[tuple[str, int, int | None, bool]] = []
     for entry in state.types:
         left, total = state.left_in(state.queue, entry.id), None
@@ -166,7 +171,7 @@ def progress(state: ReviewState) -> None:
             counts = state.counts.get(entry.id, {})
             total = sum(n for status, n in counts.items() if status != "superseded")
         if total is not None or left:
-            rows.append((entry.label, left, total, state.type_id in (entry.id, None)))
+            rows.append((entry.label, left, total, reviewed in (entry.id, None)))
     markup.show(card.progress(rows) + _left(state))
 
 

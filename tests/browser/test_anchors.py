@@ -10,8 +10,9 @@ from sqlalchemy.engine import URL
 
 from db.engine import create_engine, writing
 from db.migrate import upgrade
+from db.models import Anchor
 from tests.browser.reviewing import rows, settle, visit
-from tests.factories import add_anchor
+from tests.factories import add_anchor, add_family
 
 HOSTILE = '<img src=x onerror="window.hacked=1">'
 CSV = f"text,genre\nThe bridge is safe.,news\nIs it open?,news\n{HOSTILE} is **bold** here.,law\n"
@@ -48,6 +49,24 @@ def test_a_file_is_looked_at_and_added_once(
     with sqlite3.connect(home / "hedgerow.db") as connection:
         texts = [text for (text,) in connection.execute("SELECT text FROM anchor_revision")]
     assert texts == ["The bridge is safe.", f"{HOSTILE} is **bold** here."]
+
+
+def test_a_word_without_an_end_does_not_widen_a_page(
+    project: Engine, home: Path, share: Callable[[Path], str], page: Page
+) -> None:
+    with writing(project) as session:
+        family = add_family(session, f"The {'donaudampf' * 30} is safe.")
+        uid = session.get_one(Anchor, family["verbal"].anchor_id).uid
+        card = family["verbal"].uid
+    for width in (800, 1440):
+        page.set_viewport_size({"width": width, "height": 900})
+        for place in (f"/anchors?anchor={uid}", f"/review?variant={card}"):
+            visit(page, share(home), place)
+            expect(page.locator(".hg-text").filter(has_text="donaudampf").first).to_be_visible()
+            assert page.evaluate("document.documentElement.scrollWidth") <= width
+            wider = "e => e.scrollWidth > e.clientWidth + 1"
+            main = page.get_by_test_id("stMain")
+            assert not main.evaluate(wider), place
 
 
 def tick(page: Page, row: int) -> None:

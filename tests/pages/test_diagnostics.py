@@ -2,6 +2,7 @@
 
 import json
 import re
+import uuid
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,7 @@ from curation.own_types import add_type
 from curation.project import ACTIVE_ENCODER, THRESHOLD, get_setting
 from curation.review import accept, shown
 from curation.type_drafts import OwnType
+from curation.writing import write_variant
 from db.columns import now
 from db.engine import reading, writing
 from db.models import Anchor, Diagnostic, Status, TypeVersion, Variant
@@ -285,6 +287,26 @@ def test_acceptance_agrees_with_the_database(with_source: Engine, open_page: Ope
         assert table["Pending"].sum() == sum(group.pending for group in found.values())
         assert len(table) == len(found)
         assert "No variant of this choice is rejected." in texts(app)
+
+
+def test_a_type_that_only_reviewers_wrote_is_named_below_the_acceptance(
+    with_source: Engine, open_page: OpenPage
+) -> None:
+    label = HOSTILE[:40]
+    with writing(with_source) as session:
+        fill(session)
+        wanted = OwnType(
+            label=label, role="negation", definition="Denies the whole claim.",
+            example_anchor="She sang.", example="It is false that she sang.",
+        )  # fmt: skip
+        mine = add_type(session, wanted)
+        write_variant(
+            session, anchor_id=1, type_id=mine.id, text="It is false that bridge 0 is safe.",
+            cue=None, reviewer_id=person(session), action_id=str(uuid.uuid4()),
+        )  # fmt: skip
+    app = section(open_page("diagnostics"), "Acceptance")
+    assert label not in app.dataframe[0].value["Group"].tolist()
+    assert f"reviewers wrote all their variants: {label}." in texts(app)
 
 
 def test_a_hostile_label_is_text_everywhere(with_source: Engine, open_page: OpenPage) -> None:

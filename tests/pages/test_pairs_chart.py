@@ -57,6 +57,12 @@ def test_types_at_the_same_place_do_not_hide_each_other() -> None:
     }
 
 
+def test_a_type_alone_at_its_place_is_in_the_middle_of_its_column() -> None:
+    (row,) = [row for row in symbols(spec_of()) if row["type_id"] == "his"]
+    axis = distance_axis(PAIRS)
+    assert row["x"] == axis.bin_of(30) + (axis.width - 1) / 2
+
+
 def test_own_types_have_a_symbol_a_colour_and_a_legend_entry() -> None:
     spec = spec_of()
     for channel in ("color", "shape"):

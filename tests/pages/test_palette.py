@@ -42,7 +42,8 @@ def test_texts_are_readable_wherever_they_stand(colours: Palette) -> None:
 
 @both
 def test_lines_and_marks_stand_out(colours: Palette) -> None:
-    marks = [colours.before, colours.after, *colours.types.values(), *colours.roles.values()]
+    types = [*colours.types.values(), *colours.own]
+    marks = [colours.before, colours.after, *types, *colours.roles.values()]
     for ground in (colours.paper, colours.face):
         for mark in (colours.add_line, colours.drop_line, *marks):
             assert contrast(mark, ground) >= AA_GRAPHICS
@@ -111,6 +112,9 @@ def test_types_that_somebody_added_have_marks_of_their_own() -> None:
     for colours in (LIGHT, DARK):
         marks = colours.marks_of([*SHAPES, *own], own)
         assert len(set(marks)) == len(marks)
+        first, second = marks[len(SHAPES) : len(SHAPES) + 2]
+        assert first.colour != second.colour and first.shape != second.shape
+        assert not {mark.colour for mark in marks[len(SHAPES) :]} & {colours.quiet}
         # Whatever else is shown, a type keeps its mark.
         assert colours.marks_of(own[3:4], own) == [marks[len(SHAPES) + 3]]
     assert not set(SHAPES.values()) & set(OWN_SHAPES)

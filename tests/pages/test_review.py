@@ -234,6 +234,18 @@ def pressed(app: AppTest, key: str) -> Any:
     return next(button for button in app.button if (button.key or "").startswith(key))
 
 
+def test_the_bar_marks_the_type_of_a_card_from_a_selection(
+    ids: list[int], app_engine: Engine
+) -> None:
+    with writing(app_engine) as session:
+        hedge = session.execute(select(Variant).where(col(Variant.type_id) == "word")).scalars()
+        found = [variant.id or 0 for variant in hedge]
+    review_selection._kept()["hedges"] = Selection(tuple(found), "hedges")
+    app = opened(selection="hedges")
+    current = re.findall(r'class="hg-current"><div>([^<]*)<', html(app))
+    assert current == ["Hedge: single word"]
+
+
 def offered(app: AppTest) -> list[str]:
     """The reasons that have a button to be seen."""
     return [b.label for b in app.button if re.match(r"[0-8]-", b.key or "")]
