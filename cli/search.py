@@ -57,7 +57,10 @@ def _lines(kind: Kind, found: Found) -> list[str | Table]:
             "uid of the variant", kind.value.removesuffix("s"), "type", "status",
             rows=[(h.variant_uid or "", h.text, h.type_id or "", _status(h)) for h in found.hits],
         )  # fmt: skip
-    return [table, f"{len(found.hits)} of {total} {kind} that contain it."]
+    if total == "1":
+        return [table, f"1 {kind.value.removesuffix('s')} contains it."]
+    first = f" Here are the first {len(found.hits)}." if len(found.hits) < len(found.rows) else ""
+    return [table, f"{total[0].upper()}{total[1:]} {kind} contain it.{first}"]
 
 
 def _status(hit: Hit) -> str:

@@ -9,15 +9,18 @@ not use, that is the one. Else the person has to name it.
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from curation.concern import Concern
 from curation.cue_corrections import checked_cue
 from curation.cues import HEDGE_CUES, find_cue, new_cues
 from curation.taxonomy import VariantType
-from curation.tokens import align, analyse
+from curation.tokens import ABSOLUTE_NEGATORS, VERBAL_NEGATORS, Token, align, analyse
 from curation.types import known_type
 from db.errors import HedgerowError
 
 MAX_PROPOSED = 4
 """Words of the longest stretch that is proposed as the cue."""
+
+_NEGATORS = VERBAL_NEGATORS | ABSOLUTE_NEGATORS | {"n't"}
 
 
 class CueWanted(HedgerowError):
@@ -25,11 +28,13 @@ class CueWanted(HedgerowError):
 
     Attributes:
         proposed: what the field for it can begin with; '' for nothing.
+        concerns: what else there is to think about; ``draft_checks`` adds it.
     """
 
     def __init__(self, sentence: str, *, proposed: str = "") -> None:
         super().__init__(sentence)
         self.proposed = proposed
+        self.concerns: tuple[Concern, ...] = ()
 
 
 class Hedge(NamedTuple):
@@ -68,11 +73,15 @@ def choose_cue(
 
     Raises:
         CueWanted: the text uses no known cue, or several.
-        HedgerowError: the cue is too long or not plain text.
+        HedgerowError: the cue is too long, not plain text, or a mere negator for a hedge.
     """
     if not entry.needs_cue:
         return Hedge(entry, None)
     cue = checked_cue(named)
+    if cue is not None and entry.id in HEDGE_CUES and _only_negates(cue):
+        raise HedgerowError(
+            f"'{cue}' negates and does not hedge. Enter the word or phrase that hedges."
+        )
     if cue is None and current and _is_kept(entry, current, text):
         cue = current
     if cue is None:
@@ -104,25 +113,34 @@ def _found(entry: VariantType, *, anchor: str, text: str) -> str:
             proposed=found[0],
         )
     raise CueWanted(
-        f"Expected the hedge cue that the text uses, found none that is known for"
-        f" '{entry.label}'; name it.",
+        f"The text has no known cue of the type '{entry.label}'. Enter the cue that it uses.",
         proposed=_added_words(anchor, text),
     )
 
 
 def _added_words(anchor: str, text: str) -> str:
-    """The first stretch of words that a text adds to its anchor; '' for none, or a long one."""
+    """The first stretch of words that a text adds to its anchor; '' for none, or a long one.
+
+    A clitic (the n't of "isn't") begins none, and negators alone are none.
+    """
     analysis = analyse(text)
     origins = align(analyse(anchor), analysis)
-    is_new = [
-        origin is None and analysis.words[number][-1].isalnum()
-        for number, origin in enumerate(origins)
-    ]
-    first = is_new.index(True) if True in is_new else len(is_new)
-    end = is_new.index(False, first) if False in is_new[first:] else len(is_new)
-    if not 0 < end - first <= MAX_PROPOSED:
+    stretch: list[Token] = []
+    for token, origin in zip(analysis.tokens, origins, strict=True):
+        is_clitic = text[token.start - 1 : token.start].isalnum()
+        if origin is None and token.word[-1].isalnum() and (stretch or not is_clitic):
+            stretch.append(token)
+        elif any(word.word not in _NEGATORS for word in stretch):
+            break
+        else:
+            stretch = []
+    if not any(word.word not in _NEGATORS for word in stretch) or len(stretch) > MAX_PROPOSED:
         return ""
-    return text[analysis.tokens[first].start : analysis.tokens[end - 1].end].lower()
+    return text[stretch[0].start : stretch[-1].end].lower()
+
+
+def _only_negates(cue: str) -> bool:
+    return all(word in _NEGATORS for word in analyse(cue).words)
 
 
 def filed_by_cue(hedge: Hedge) -> str:

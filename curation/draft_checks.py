@@ -10,6 +10,8 @@ from typing import NamedTuple
 from sqlmodel import Session
 
 from curation.comparison import Comparison
+from curation.concern import Concern
+from curation.cue_choice import CueWanted
 from curation.edits import Edit, plan_edit, wording_of
 from curation.measures import Flag, measure, same_words
 from curation.project import THRESHOLD, get_setting
@@ -22,19 +24,6 @@ from db.models import Anchor, Status, Variant
 
 TWIN = "twin"
 """The kind of the concern that the edit ends in another variant of the anchor."""
-
-
-class Concern(NamedTuple):
-    """Something to think about before saving.
-
-    Attributes:
-        kind: the flag, or TWIN; asking once covers all concerns of a kind.
-        variant_id: the variant that the sentence is about, if there is one.
-    """
-
-    kind: str
-    sentence: str
-    variant_id: int | None = None
 
 
 class Draft(NamedTuple):
@@ -60,10 +49,16 @@ def check_edit(
     """What ``edits.edit`` would make of the variant, checked; nothing is stored.
 
     Raises:
+        CueWanted: as ``edits.edit``; with what can be said before the cue is known.
         HedgerowError: as ``edits.edit``.
     """
     original = session.get_one(Variant, variant_id)
-    planned = plan_edit(session, original, text=text, type_id=type_id, cue=cue)
+    try:
+        planned = plan_edit(session, original, text=text, type_id=type_id, cue=cue)
+    except CueWanted as wanted:
+        if text is not None and text != original.text:
+            wanted.concerns = _twins(session, original.anchor_id, text, leave_out={original.id})
+        raise
     known = planned.known
     anchor = session.get_one(Anchor, original.anchor_id)
     gone = {original.id, known.id if known else None}
@@ -86,10 +81,15 @@ def check_own(
     """What ``writing.write_variant`` would store, checked; nothing is stored.
 
     Raises:
+        CueWanted: as ``writing.write_variant``; with what can be said before the cue is known.
         HedgerowError: as ``writing.write_variant``.
     """
     anchor = session.get_one(Anchor, anchor_id)
-    own = plan_own(session, anchor, type_id=type_id, text=text, cue=cue)
+    try:
+        own = plan_own(session, anchor, type_id=type_id, text=text, cue=cue)
+    except CueWanted as wanted:
+        wanted.concerns = _twins(session, anchor_id, text, leave_out=())
+        raise
     found = _concerns(session, anchor, own, leave_out=())
     return Draft(own.entry, own.cue, found, own.remark)
 
@@ -98,11 +98,7 @@ def _concerns(
     session: Session, anchor: Anchor, planned: Edit | Own, *, leave_out: Collection[int | None]
 ) -> tuple[Concern, ...]:
     wording, text, check = wording_of(session, anchor), planned.text, planned.entry.surface_check
-    siblings = [
-        item.variant
-        for item in family(session, anchor.id or 0)
-        if item.variant.status != Status.SUPERSEDED and item.variant.id not in leave_out
-    ]
+    siblings = _siblings(session, anchor.id or 0, leave_out=leave_out)
     threshold = int(get_setting(session, THRESHOLD))
     found = measure(
         anchor=wording, text=text, cue=planned.cue, check=check,
@@ -126,10 +122,31 @@ def _concerns(
         for flag, sentence in sentences.items()
         if flag in found.flags
     ]
+    return (*concerns, *_twins(session, anchor.id or 0, text, leave_out=leave_out))
+
+
+def _siblings(
+    session: Session, anchor_id: int, *, leave_out: Collection[int | None]
+) -> list[Variant]:
+    return [
+        item.variant
+        for item in family(session, anchor_id)
+        if item.variant.status != Status.SUPERSEDED and item.variant.id not in leave_out
+    ]
+
+
+def _twins(
+    session: Session, anchor_id: int, text: str, *, leave_out: Collection[int | None]
+) -> tuple[Concern, ...]:
+    """The anchor's other variants with the same words."""
     types = all_types(session)
-    for sibling in siblings:
-        if same_words(text, sibling.text):
-            label = types[sibling.type_id].label
-            sentence = f"It has the same words as the anchor's '{label}': {sibling.text}"
-            concerns.append(Concern(Flag.SAME_AS_SIBLING.name or "", sentence, sibling.id))
-    return tuple(concerns)
+    return tuple(
+        Concern(
+            Flag.SAME_AS_SIBLING.name or "",
+            f"It has the same words as the anchor's '{types[sibling.type_id].label}': "
+            f"{sibling.text}",
+            sibling.id,
+        )
+        for sibling in _siblings(session, anchor_id, leave_out=leave_out)
+        if same_words(text, sibling.text)
+    )

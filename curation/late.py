@@ -8,7 +8,7 @@ from sqlalchemy.orm import aliased
 from sqlmodel import Session, col
 
 from curation.reviewers import shown_name, whose
-from db.models import Decision, Reviewer, Variant, Verdict
+from db.models import Decision, Reviewer, Status, Variant, Verdict
 
 
 class Late(NamedTuple):
@@ -16,6 +16,7 @@ class Late(NamedTuple):
 
     Attributes:
         text: that of the variant.
+        status: that of the variant by now.
     """
 
     id: int
@@ -25,6 +26,7 @@ class Late(NamedTuple):
     reason: str
     settles: bool
     text: str
+    status: Status
 
 
 # Built once: every card that is drawn asks for it.
@@ -33,6 +35,7 @@ _LATE = (
     select(
         col(Decision.id), whose(), shown_name(), col(Decision.verdict),
         col(Decision.reason), col(Decision.adjudicates), col(Variant.text),
+        col(Variant.status),
     )
     .join(_OWN, col(_OWN.variant_id) == col(Decision.variant_id))
     .join(Reviewer, col(Reviewer.id) == col(Decision.reviewer_id))

@@ -8,6 +8,7 @@ from sqlmodel import Session, col
 
 from curation.decisions import store_decisions
 from curation.edits import MAX_TEXT, edit
+from curation.history import replacement_of
 from curation.showing import (
     MAX_NOTE,
     Outcome,
@@ -22,6 +23,7 @@ from curation.showing import (
     shown_variant,
 )
 from curation.undo import Undone, retract_action, undo
+from db.errors import HedgerowError
 from db.models import Status, Variant, Verdict
 
 __all__ = [
@@ -42,7 +44,11 @@ __all__ = [
 
 
 def accept(session: Session, card: Shown, *, reviewer_id: int, note: str = "") -> Outcome:
-    """Accept the variant as it stands."""
+    """Accept the variant as it stands.
+
+    Raises:
+        HedgerowError: the card shows a wording that an edit has replaced.
+    """
     return _decide(session, card, reviewer_id=reviewer_id, verdict=Verdict.ACCEPT, note=note)
 
 
@@ -53,7 +59,7 @@ def reject(
 
     Raises:
         HedgerowError: the reason is unknown, not one for the variant's type, or 'other' without a
-            note.
+            note; or the card shows a wording that an edit has replaced.
     """
     check_reason(session, shown_variant(session, card), reason=reason, note=note)
     return _decide(
@@ -73,12 +79,28 @@ def _decide(
     if done_before(session, card.action_id):
         return Outcome(recorded=False)
     variant = shown_variant(session, card)
+    _check_not_replaced(session, card, variant)
     others = overtaken(session, card, variant)
     row = decision_on(
         card, variant, reviewer_id=reviewer_id, verdict=verdict, reason=reason, note=note
     )
     changes = store_decisions(session, [row])
     return Outcome(True, tuple(changes), others, outdated=is_outdated(card, variant))
+
+
+def _check_not_replaced(session: Session, card: Shown, variant: Variant) -> None:
+    """Refuse a verdict on a wording whose card said already that an edit has replaced it.
+
+    Old and new wording would both be accepted. Where the edit came while the card was on the
+    screen, the verdict is kept: two reviewers disagree then.
+    """
+    if variant.status != Status.SUPERSEDED or variant.version != card.version:
+        return
+    if (uid := replacement_of(session, variant.id or 0)) is not None:
+        raise HedgerowError(
+            "An edit has replaced this wording; undo the edit to bring it back, or decide on its"
+            f" replacement, {uid}."
+        )
 
 
 def reject_family(session: Session, card: Shown, *, reviewer_id: int, note: str = "") -> Outcome:

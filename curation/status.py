@@ -43,6 +43,11 @@ class Standing(NamedTuple):
     model_only: bool = False
 
 
+def status_label(status: Status) -> str:
+    """The status in words: 'pending', 'in conflict'."""
+    return "in conflict" if status is Status.CONFLICT else status.value
+
+
 _STATUS_OF = {
     Verdict.ACCEPT: Status.ACCEPTED,
     Verdict.REJECT: Status.REJECTED,

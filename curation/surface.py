@@ -110,9 +110,9 @@ def _cue_problems(check: SurfaceCheck, comparison: Comparison, cue: str | None) 
         return
     in_text = len(find_cue(comparison.text, cue))
     if not in_text:
-        yield f"The asked cue '{cue}' is missing."
+        yield f"The cue '{cue}' is not in the text."
     elif in_text <= len(find_cue(comparison.anchor, cue)):
-        yield f"The asked cue '{cue}' stands only where the anchor already has it."
+        yield f"The text has the cue '{cue}' only where the anchor already has it."
 
 
 def _word_problems(check: SurfaceCheck, comparison: Comparison) -> Iterator[str]:

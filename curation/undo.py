@@ -37,6 +37,15 @@ class Done(StrEnum):
     NOTE = "note"
 
 
+_NOUNS = {
+    Done.ACCEPT: "acceptance",
+    Done.REJECT: "rejection",
+    Done.RETYPE: "retyping",
+    Done.OWN: "acceptance of your own variant",
+}
+"""What a person took back, where the bare word would be no noun."""
+
+
 class Undone(NamedTuple):
     """What an undo took back.
 
@@ -62,7 +71,7 @@ class Undone(NamedTuple):
             text = self.text if len(self.text) <= _LONGEST else f"{self.text[:_LONGEST]}…"
             return f"Note on “{text}” removed."
         more = f" and {self.variants - 1:,} more" if self.variants > 1 else ""
-        return f"Took back: {self.done}{more}."
+        return f"You took back your {_NOUNS.get(self.done, self.done)}{more}."
 
 
 def undo(session: Session, *, reviewer_id: int, after: datetime | None = None) -> Undone | None:

@@ -26,7 +26,7 @@ _WHAT_TO_DO = {
     Status.ACCEPTED: "it is accepted",
     Status.REJECTED: "it was rejected; open its card to change that",
     Status.CONFLICT: "reviewers disagree about it; open its card to settle that",
-    Status.SUPERSEDED: "an edit has replaced it; open its card to accept it after all",
+    Status.SUPERSEDED: "an edit has replaced it; its card says which variant that made",
 }
 
 

@@ -9,6 +9,7 @@ from curation.anchor_search import FoundAnchor, Wording, anchor_history, one_anc
 from curation.anchors import restore_anchor, retire_anchor
 from curation.project import THRESHOLD, get_setting
 from curation.queue import Card, card, family
+from curation.status import status_label
 from db.engine import reading, writing
 from db.models import Status
 from pages.components import anchor_bulk, anchor_carry, anchor_forms, markup, project, signin
@@ -141,7 +142,7 @@ def _variants(anchor: FoundAnchor, variants: Sequence[Card]) -> None:
 
 
 def _status(item: Card) -> str:
-    return "second look" if item.variant.second_look else item.variant.status.value
+    return "second look" if item.variant.second_look else status_label(item.variant.status)
 
 
 def _wordings(wordings: Sequence[Wording]) -> None:

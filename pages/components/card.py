@@ -6,6 +6,7 @@ from markupsafe import Markup
 
 from curation.measures import Flag
 from curation.queue import Card
+from curation.status import status_label
 from curation.surface import check_surface, marks
 from curation.taxonomy import VariantType
 from db.models import Status
@@ -70,7 +71,7 @@ def _head(shown: Card, entry: VariantType, *, hidden: bool) -> Markup:
     ).format(permalink(shown.variant.uid))
     parts: list[str | Markup] = [PROMISES[entry.role], shown.genre, link, copy]
     if shown.variant.status != Status.PENDING and not hidden:
-        parts.insert(1, f"status: {shown.variant.status}")
+        parts.insert(1, f"status: {status_label(shown.variant.status)}")
     return Markup('<div class="hg-head"><span class="hg-type">{}</span>{}</div>').format(
         entry.label, join(Markup("<span>{}</span>").format(part) for part in parts if part)
     )
@@ -227,7 +228,9 @@ def siblings(others: Sequence[tuple[Card, str]], hidden: Collection[int] = ()) -
     rows = []
     for sibling, label in others:
         _, new = _diff(sibling)
-        status = "" if sibling.variant.id in hidden else f" · {sibling.variant.status}"
+        status = (
+            "" if sibling.variant.id in hidden else f" · {status_label(sibling.variant.status)}"
+        )
         rows.append(
             Markup(
                 '<div class="hg-row"><span class="hg-label">{}{}</span><div>{}</div></div>'

@@ -8,8 +8,9 @@ from markupsafe import Markup
 from sqlalchemy import Engine
 from sqlmodel import Session
 
+from curation.concern import Concern
 from curation.cue_choice import CueWanted
-from curation.draft_checks import Concern, Draft
+from curation.draft_checks import Draft
 from curation.writing import AlreadyThere
 from db.engine import reading
 from db.errors import HedgerowError
@@ -33,6 +34,7 @@ class Look:
         there: the variant that is in the way, if one is.
         proposed: what the field for the cue can begin with; None where no cue is asked for.
         remark: what saving decides by itself, in a sentence.
+        cue: the cue that would be stored.
     """
 
     concerns: tuple[Concern, ...] = ()
@@ -40,6 +42,7 @@ class Look:
     there: int | None = None
     proposed: str | None = None
     remark: str = ""
+    cue: str | None = None
 
     @property
     def kinds(self) -> frozenset[str]:
@@ -53,9 +56,9 @@ def look(engine: Engine, check: Callable[[Session], Draft]) -> Look:
     try:
         with reading(engine) as session:
             draft = check(session)
-            return Look(draft.concerns, remark=draft.remark)
+            return Look(draft.concerns, remark=draft.remark, cue=draft.cue)
     except CueWanted as wanted:
-        return Look(refusal=str(wanted), proposed=wanted.proposed)
+        return Look(wanted.concerns, str(wanted), proposed=wanted.proposed)
     except AlreadyThere as there:
         return Look(refusal=str(there), there=there.variant_id)
     except HedgerowError as error:

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from markupsafe import Markup
 
 from curation.found_variants import Row
+from curation.status import status_label
 from pages.components.card import permalink
 from pages.components.diff import join
 
@@ -38,7 +39,7 @@ def _row(row: Row, labels: Mapping[str, str]) -> Markup:
         "Variant": _sentence(row.text),
         "Anchor": _sentence(row.anchor),
         "Type": labels.get(row.type_id, row.type_id),
-        "Status": row.status.value,
+        "Status": status_label(row.status),
         "Distance": "" if row.levenshtein is None else str(row.levenshtein),
         "Cosine": "" if row.cosine is None else f"{row.cosine:.3f}",
         "Flags": row.flags.label if row.flags else "",

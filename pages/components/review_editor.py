@@ -48,16 +48,17 @@ def edit(state: ReviewState, focus: Card, shown: Shown) -> None:
             _type(state, labels, shown, state.retyping_to or variant.type_id)
         by = f"Suggested by {offered.reviewer}" if offered else ""
         middle.text_input("Note", by, max_chars=MAX_NOTE, key=f"note-{form}")
-        with right:
-            _cue(state, variant.cue or "")
+        _begin_cue(state, variant.cue or "")
         seen = _look_at_edit(state, focus, shown)
+        with right:
+            _cue(state, seen)
         _buttons(state, shown, "Save", seen, lambda: _save_edit(state, focus, shown))
         _checks(state, seen)
 
 
 def _look_at_edit(state: ReviewState, focus: Card, shown: Shown) -> Look:
     """Blind, the checks are told only after the decision, like those of the card."""
-    variant, now = focus.variant, _written(state, focus.variant.cue or "")
+    variant, now = focus.variant, _written(state)
     if (now.text, now.type_id, now.cue) == (variant.text, variant.type_id, None):
         return Look()
     seen = drafts.look(
@@ -71,7 +72,7 @@ def _look_at_edit(state: ReviewState, focus: Card, shown: Shown) -> Look:
 
 def _save_edit(state: ReviewState, focus: Card, shown: Shown) -> None:
     if not state.asks(_look_at_edit(state, focus, shown)):
-        now = _written(state, focus.variant.cue or "")
+        now = _written(state)
         state.edit(shown, text=now.text, type_id=now.type_id, cue=now.cue, note=now.note)
 
 
@@ -86,15 +87,16 @@ def own(state: ReviewState, focus: Card, shown: Shown) -> None:
         left, right = st.columns(2)
         with left:
             _type(state, labels, shown, chosen)
-        with right:
-            _cue(state, "")
+        _begin_cue(state, "")
         seen = _look_at_own(state, focus)
+        with right:
+            _cue(state, seen)
         _buttons(state, shown, "Add it", seen, lambda: _save_own(state, focus, shown))
         _checks(state, seen)
 
 
 def _look_at_own(state: ReviewState, focus: Card) -> Look:
-    now, anchor_id = _written(state, ""), focus.variant.anchor_id
+    now, anchor_id = _written(state), focus.variant.anchor_id
     if now.text == focus.anchor:
         return Look()
     return drafts.look(
@@ -107,7 +109,7 @@ def _look_at_own(state: ReviewState, focus: Card) -> Look:
 
 def _save_own(state: ReviewState, focus: Card, shown: Shown) -> None:
     if not state.asks(_look_at_own(state, focus)):
-        now = _written(state, "")
+        now = _written(state)
         state.write(shown, type_id=now.type_id, text=now.text, cue=now.cue)
 
 
@@ -124,28 +126,44 @@ def _type(state: ReviewState, labels: dict[str, str], shown: Shown, begins: str)
     )  # fmt: skip
 
 
-def _cue(state: ReviewState, begins: str) -> None:
-    """The field for the cue, where the chosen type needs one."""
-    form = state.form_id
-    if not project.every_type()[st.session_state[f"type-{form}"]].needs_cue:
+def _needs_cue(state: ReviewState) -> bool:
+    return project.every_type()[st.session_state[f"type-{state.form_id}"]].needs_cue
+
+
+def _begin_cue(state: ReviewState, begins: str) -> None:
+    """What the field for the cue holds before the text is looked at."""
+    key = f"cue-{state.form_id}"
+    if _needs_cue(state):
+        if state.proposed:
+            st.session_state[key] = state.proposed
+        elif key not in st.session_state:
+            st.session_state[key] = state.given_cue = begins
+        state.proposed = ""
+
+
+def _cue(state: ReviewState, seen: Look) -> None:
+    """The field for the cue, where the chosen type needs one.
+
+    Until the reviewer names a cue, it shows the one that the text decides.
+    """
+    key = f"cue-{state.form_id}"
+    if not _needs_cue(state):
         return
-    if state.proposed:
-        st.session_state[f"cue-{form}"] = state.proposed
-    state.proposed = ""
-    with st.container(key=f"{'asked' if CUE in state.asked else 'for'}-cue-{form}"):
+    if seen.cue is not None and _written(state).cue is None:
+        st.session_state[key] = state.given_cue = seen.cue
+    with st.container(key=f"{'asked' if CUE in state.asked else 'for'}-cue-{state.form_id}"):
         st.text_input(
-            "Hedge cue", begins, max_chars=MAX_CUE, key=f"cue-{form}",
-            placeholder="The word or phrase that hedges",
-        )  # fmt: skip
+            "Hedge cue", max_chars=MAX_CUE, key=key, placeholder="The word or phrase that hedges"
+        )
 
 
-def _written(state: ReviewState, cue_begins: str) -> _Written:
+def _written(state: ReviewState) -> _Written:
     """What the fields hold now; a cue that nobody touched is none that the reviewer names."""
     text, type_id, cue, note = (
         st.session_state.get(f"{field}-{state.form_id}")
         for field in ("text", "type", "cue", "note")
     )
-    is_named = CUE in state.asked or cue != cue_begins
+    is_named = CUE in state.asked or cue != state.given_cue
     return _Written(text or "", type_id or "", cue if is_named else None, note or "")
 
 

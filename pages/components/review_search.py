@@ -4,6 +4,7 @@ import streamlit as st
 from markupsafe import Markup
 
 from curation.search import Found, Hit, Kind, find, marked
+from curation.status import status_label
 from db.engine import reading
 from pages.components import errors, markup, project
 from pages.components.amounts import amount
@@ -91,7 +92,7 @@ def _facts(state: ReviewState, hit: Hit) -> str:
     if hit.retired:
         facts.append("out of use")
     elif hit.status is not None and not state.blind:
-        facts.append(hit.status.value)
+        facts.append(status_label(hit.status))
     if hit.kind is Kind.NOTES:
         facts.append(f"note on: {hit.about}")
     return " · ".join(facts)

@@ -43,6 +43,7 @@ class ReviewState(Undoing, Viewer):
         retype_page: which of the types T offers, nine a page; any number, taken modulo the pages.
         asked: the kinds of concern that saving has asked about since the editor opened.
         proposed: a cue for the editor's field to be given when it is drawn next.
+        given_cue: what the editor itself last gave its field for the cue.
         retyping_to: the type that the editor begins with, where T needs a cue; '' for the card's.
         chosen_types: by variant and panel, the type chosen in an editor that was not saved.
     """
@@ -52,6 +53,7 @@ class ReviewState(Undoing, Viewer):
     retype_page: int = 0
     asked: frozenset[str] = frozenset()
     proposed: str = ""
+    given_cue: str = ""
     retyping_to: str = ""
     chosen_types: dict[tuple[int, Panel], str] = field(default_factory=dict)
 
@@ -120,7 +122,7 @@ class ReviewState(Undoing, Viewer):
             return
         self._act(
             shown,
-            "Settled: accepted." if shown.settles else "Accepted.",
+            "You settled it: accepted." if shown.settles else "Accepted.",
             lambda session: review.accept(session, shown, reviewer_id=self.reviewer_id),
         )
 
@@ -142,10 +144,10 @@ class ReviewState(Undoing, Viewer):
 
     def reject(self, shown: Shown, reason: str, note: str = "") -> None:
         """The variant is bad for this reason."""
+        why = reject_reason(reason).label.lower()
         self._act(
             shown,
-            f"{'Settled: r' if shown.settles else 'R'}ejected: "
-            f"{reject_reason(reason).label.lower()}.",
+            f"You settled it: rejected ({why})." if shown.settles else f"Rejected: {why}.",
             lambda session: review.reject(
                 session, shown, reviewer_id=self.reviewer_id, reason=reason, note=note
             ),
@@ -231,7 +233,7 @@ class ReviewState(Undoing, Viewer):
             self.say(str(error), warn=True)
             return
         self.panel = Panel.NONE
-        self.say("Noted; the variant is still to be decided. Z takes it back.")
+        self.say("Note added. It decides nothing. Z takes it back.")
 
     def write(self, shown: Shown, *, type_id: str, text: str, cue: str | None) -> None:
         """W: add a variant of one's own to the card's anchor."""

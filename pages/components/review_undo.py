@@ -58,7 +58,7 @@ class Undoing(Place):
         self.skips.remove(skip)
         self.skipped.discard(skip.variant_id)
         self.pin(skip.variant_id)
-        self.say("Took back: skip.")
+        self.say("You took back your skip.")
 
     def take_back(self, action_id: str) -> None:
         """Take back one of the last decisions, not the latest alone, and show its card."""

@@ -71,7 +71,8 @@ def late(decision: Late, *, me: int) -> str:
     """That somebody decided on a card which one had just decided on oneself."""
     who = "You, in another window," if decision.reviewer_id == me else decision.reviewer
     text = decision.text if len(decision.text) <= 80 else decision.text[:79] + "…"
-    return f"{who} had the same card on screen and {did(decision)} after you: “{text}”."
+    now = " It is in conflict now." if decision.status is Status.CONFLICT else ""
+    return f"{who} had “{text}” on screen, too, and {did(decision)} after you.{now}"
 
 
 def meanwhile(past: Iterable[PastDecision], seen: Shown, *, me: int, hidden: bool) -> str:

@@ -38,7 +38,7 @@ def decide_ten(page: Page) -> None:
     press(page, "4")
     press(page, "a")
     page.keyboard.press("z")
-    expect(page.locator(".hg-message")).to_contain_text("Took back: accept")
+    expect(page.locator(".hg-message")).to_contain_text("You took back your acceptance")
     settle(page)
     press(page, "4")
 

@@ -91,16 +91,16 @@ def test_retyping_to_a_hedge_asks_for_its_cue(desk: Page, home: Path) -> None:
     desk.keyboard.press("5")
     cue = desk.get_by_label("Hedge cue")
     expect(cue).to_be_focused()
-    expect(desk.locator(".hg-message")).to_contain_text("Expected the hedge cue")
+    expect(desk.locator(".hg-message")).to_contain_text("The text has no known cue")
     settle(desk)
     assert rows(home, COUNT) == [(0,)]
-    cue.fill("not")
+    cue.fill("safe")
     desk.keyboard.press("Control+Enter")  # its surface is no hedge's: asked about once
     expect(desk.locator(".hg-checks.hg-asked")).to_be_visible()
     settle(desk)
     desk.keyboard.press("Control+Enter")
     kept = "SELECT type_id, cue FROM variant WHERE parent_id IS NOT NULL"
-    eventually(desk, lambda: rows(home, kept) == [("word", "not")])
+    eventually(desk, lambda: rows(home, kept) == [("word", "safe")])
 
 
 def test_a_digit_that_is_not_for_the_type_says_so(desk: Page, home: Path) -> None:

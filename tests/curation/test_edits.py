@@ -131,7 +131,7 @@ def test_retyping_to_a_hedge_finds_its_cue_or_asks_for_it(engine: Engine, ada: i
         child_id = review.edit(session, shown(found), reviewer_id=ada, type_id="word").child_id
         assert session.get_one(Variant, child_id).cue == "possibly"
         none = add_variant(session, anchor, "lexical", "Trains stand.")
-        with pytest.raises(HedgerowError, match="Expected the hedge cue"):
+        with pytest.raises(HedgerowError, match="no known cue"):
             review.edit(session, shown(none), reviewer_id=ada, type_id="word")
         child_id = review.edit(
             session, shown(none), reviewer_id=ada, type_id="word", cue="stand"
@@ -226,10 +226,10 @@ def test_an_edit_keeps_the_cue_that_its_text_still_uses(engine: Engine, ada: int
 @pytest.mark.parametrize(
     ("text", "why", "proposed"),
     [
-        ("Perhaps the bridge is safe.", "found none", "perhaps"),
-        ("Reportedly, the bridge is quite safe.", "found none", "reportedly"),
+        ("Perhaps the bridge is safe.", "no known cue", "perhaps"),
+        ("Reportedly, the bridge is quite safe.", "no known cue", "reportedly"),
         ("The bridge might possibly be safe.", "several hedge cues ('might', 'possibly')", "might"),
-        ("Gossip has it all over town that the bridge is safe.", "found none", ""),
+        ("Gossip has it all over town that the bridge is safe.", "no known cue", ""),
     ],
 )
 def test_an_edit_without_one_known_cue_asks_for_it_and_changes_nothing(

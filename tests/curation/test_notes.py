@@ -116,11 +116,12 @@ def test_undo_goes_back_through_notes_and_decisions_by_time(engine: Engine, ada:
     with writing(engine) as session:
         while (undone := review.undo(session, reviewer_id=ada)) is not None:
             done.append(str(undone))
-    assert done[0].startswith("Took back: reject and ")
+    assert done[0].startswith("You took back your rejection and ")
     assert done[1:] == [
-        "Took back: own variant.", "Took back: cue correction.", "Took back: retype.",
-        "Note on “The bridge is unsafe.” removed.", "Took back: edit.",
-        "Note on “No part of the bridge is safe.” removed.", "Took back: accept.",
+        "You took back your acceptance of your own variant.",
+        "You took back your cue correction.", "You took back your retyping.",
+        "Note on “The bridge is unsafe.” removed.", "You took back your edit.",
+        "Note on “No part of the bridge is safe.” removed.", "You took back your acceptance.",
     ]  # fmt: skip
     with reading(engine) as session:
         assert session.get_one(Variant, 1).status == Status.PENDING

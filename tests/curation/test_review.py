@@ -265,3 +265,30 @@ def test_the_kept_status_equals_the_recomputed_one(engine: Engine, seed: int) ->
             variants = session.execute(select(Variant)).scalars().all()
             kept = {v.id or 0: Standing(v.status, v.second_look, v.model_only) for v in variants}
             assert kept == compute_standing(session, list(kept))
+
+
+def test_a_replaced_wording_takes_no_verdict_and_names_its_replacement(
+    engine: Engine, ada: int
+) -> None:
+    with writing(engine) as session:
+        child_id = review.edit(
+            session, shown(get(engine)), reviewer_id=ada, text="The bridge isn't safe."
+        ).child_id
+        uid = session.get_one(Variant, child_id).uid
+    before = decisions(engine)
+    with pytest.raises(HedgerowError, match=uid), writing(engine) as session:
+        review.accept(session, shown(get(engine)), reviewer_id=ada)
+    with pytest.raises(HedgerowError, match="An edit has replaced"), writing(engine) as session:
+        review.reject(session, shown(get(engine)), reviewer_id=ada, reason="wrong_scope")
+    assert decisions(engine) == before
+    assert get(engine).status == Status.SUPERSEDED
+
+
+def test_a_verdict_on_a_card_that_was_edited_meanwhile_is_kept(engine: Engine, ada: int) -> None:
+    early = shown(get(engine))
+    with writing(engine) as session:
+        bert = person(session, "Bert")
+        review.edit(session, shown(get(engine)), reviewer_id=ada, text="The bridge isn't safe.")
+    with writing(engine) as session:
+        assert review.accept(session, early, reviewer_id=bert).recorded
+    assert get(engine).status == Status.CONFLICT

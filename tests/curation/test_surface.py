@@ -52,10 +52,15 @@ def test_good_variants_pass(type_id: str, text: str, cue: str | None) -> None:
         ("lexical", "The bridge is maybe safe for lorries.", None, "No content word"),
         ("negated_antonym", "The bridge isn't safe for lorries.", None, "No content word"),
         ("negated_antonym", "The bridge is dangerous for lorries.", None, "No new negator"),
-        ("word", "The bridge is safe for lorries.", "probably", "cue 'probably' is missing"),
+        (
+            "word",
+            "The bridge is safe for lorries.",
+            "probably",
+            "cue 'probably' is not in the text",
+        ),
         ("word", "The bridge probably isn't safe for lorries.", "probably", "Unwanted negator"),
         ("word", "The bridge is probably safe for lorries.", None, "No cue is recorded"),
-        ("phrase", "I'm sure the bridge is safe for lorries.", "not sure", "missing"),
+        ("phrase", "I'm sure the bridge is safe for lorries.", "not sure", "not in the text"),
     ],
 )
 def test_what_is_wrong_is_said_in_a_sentence(

@@ -105,7 +105,7 @@ def test_a_text_that_is_there_is_named_with_its_status(
         ("a \x00 byte", "verbal", "control character"),
         ("The bridge is safe.", "verbal", "the anchor's own"),
         (OWN, "no_such_type", "Expected a variant type"),
-        ("The bridge is safe, one hears.", "word", "Expected the hedge cue"),
+        ("The bridge is safe, one hears.", "word", "no known cue"),
     ],
 )
 def test_what_is_no_variant_is_refused(

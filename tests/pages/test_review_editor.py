@@ -165,7 +165,7 @@ def test_an_edit_without_a_known_cue_asks_for_it_with_a_proposal(family: Engine)
     page = Page(type="Hedge: phrase")
     page.press("e-")
     page.write("Perhaps the bridge is safe.")
-    assert "name it" in page.html()
+    assert "Enter the cue" in page.html()
     page.press("save-")
     assert stored(family) == []
     assert page.field("text_input", "Hedge cue").value == "perhaps"
@@ -179,11 +179,11 @@ def test_retyping_to_a_hedge_opens_the_editor_at_its_cue(family: Engine) -> None
     page.press("t-")
     page.press("retype-word-")
     assert page.field("selectbox", "Type").value == "word"
-    assert "Expected the hedge cue" in page.html()
-    page.field("text_input", "Hedge cue").set_value("not").run()
+    assert "The text has no known cue" in page.html()
+    page.field("text_input", "Hedge cue").set_value("safe").run()
     page.press("save-")  # the surface of a hedge has no new negator
     page.press("save-")
-    assert stored(family) == [("word", TEXTS["verbal"], "not")]
+    assert stored(family) == [("word", TEXTS["verbal"], "safe")]
 
 
 def test_the_field_for_the_cue_comes_with_a_type_that_needs_one(family: Engine) -> None:
@@ -195,3 +195,41 @@ def test_the_field_for_the_cue_comes_with_a_type_that_needs_one(family: Engine) 
     page.write("The bridge seems safe.")
     page.press("save-")
     assert stored(family) == [("word", "The bridge seems safe.", "seem")]
+
+
+def test_the_field_for_the_cue_follows_the_text_until_a_cue_is_named(family: Engine) -> None:
+    page = Page(type="Hedge: phrase")
+    page.press("e-")
+    page.field("selectbox", "Type").select("word").run()
+    for text, cue in (("The bridge is probably safe.", "probably"),
+                      ("The bridge is possibly safe.", "possibly")):  # fmt: skip
+        page.write(text)
+        assert page.field("text_input", "Hedge cue").value == cue
+        assert "is not in the text" not in page.html()
+    page.field("text_input", "Hedge cue").set_value("bridge").run()
+    page.write("The bridge is probably safe.")
+    assert page.field("text_input", "Hedge cue").value == "bridge"
+
+
+def test_the_type_chosen_in_a_closed_editor_is_there_again_until_discarded(
+    family: Engine,
+) -> None:
+    page = Page(type="Verbal negation")
+    for leave, there in (("cancel-", "affixal"), ("discard-", "verbal")):
+        page.press("e-")
+        page.field("selectbox", "Type").select("affixal").run()
+        page.press(leave)
+        page.press("e-")
+        assert page.field("selectbox", "Type").value == there
+        page.press("cancel-")
+
+
+def test_an_own_hedge_with_a_siblings_words_is_flagged_before_its_cue_is_known(
+    family: Engine,
+) -> None:
+    page = Page(type="Verbal negation")
+    page.press("w-")
+    page.field("selectbox", "Type").select("word").run()
+    page.write("The bridge is unsafe!")
+    assert "Enter the cue" in page.html()
+    assert "same words as the anchor&#39;s" in page.html()

@@ -119,7 +119,10 @@ def test_a_late_decision_is_stored_and_both_are_told(state: ReviewState) -> None
     assert "Meanwhile Ada had rejected it (wrong scope); both decisions are kept." in bert.message
     assert status(state, mine.variant_id) == Status.CONFLICT
     draw(state)
-    said = "Bert had the same card on screen and accepted it after you: “The bridge is not safe.”."
+    said = (
+        "Bert had “The bridge is not safe.” on screen, too, and accepted it after you. "
+        "It is in conflict now."
+    )
     assert said in state.message
     state.toggle_details()
     state.say("")

@@ -45,7 +45,7 @@ def test_accepting_a_card_in_conflict_settles_it_and_undo_brings_it_back(
     assert (card.variant_id, card.settles) == (conflict, True)
     state.accept(card)
     assert status(state, conflict) == Status.ACCEPTED
-    assert state.message == "Settled: accepted. Z takes it back."
+    assert state.message == "You settled it: accepted. Z takes it back."
     assert state.left_in(Queue.CONFLICT) == 0
     assert state.view().focus is None
     state.undo()
@@ -58,7 +58,7 @@ def test_a_reason_settles_it_as_rejected_and_a_pending_card_is_only_decided(
     state: ReviewState, conflict: int
 ) -> None:
     state.reject(draw(state), "wrong_scope")
-    assert state.message.startswith("Settled: rejected: wrong scope.")
+    assert state.message.startswith("You settled it: rejected (wrong scope).")
     assert status(state, conflict) == Status.REJECTED
     state.go_to(queue=Queue.PENDING, type_id="verbal", order=Order.OLDEST, family=False)
     card = draw(state)

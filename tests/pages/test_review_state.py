@@ -82,7 +82,7 @@ def test_undo_shows_the_card_again(state: ReviewState) -> None:
     state.undo()
     assert draw(state).variant_id == first.variant_id
     assert state.pending("verbal") == 3
-    assert state.message == "Took back: accept."
+    assert state.message == "You took back your acceptance."
     state.undo()
     assert state.message == "There is nothing left to take back."
 
@@ -301,13 +301,13 @@ def test_undo_after_a_skip_brings_the_card_back_and_not_the_decision(state: Revi
     state.accept(first)
     second, third = (skip(state) for _ in range(2))
     state.undo()
-    assert (draw(state).variant_id, state.message) == (third, "Took back: skip.")
+    assert (draw(state).variant_id, state.message) == (third, "You took back your skip.")
     state.undo()
     assert draw(state).variant_id == second
     assert not state.skipped
     assert status(state, first.variant_id) == Status.ACCEPTED
     state.undo()
-    assert state.message == "Took back: accept."
+    assert state.message == "You took back your acceptance."
     state.undo()
     assert state.message == "There is nothing left to take back."
 
@@ -324,7 +324,7 @@ def test_a_decision_in_another_window_is_undone_before_an_earlier_skip(state: Re
     card = draw(other)
     other.accept(card)
     state.undo()
-    assert state.message == "Took back: accept."
+    assert state.message == "You took back your acceptance."
     state.undo()
     assert draw(state).variant_id == skipped
 
@@ -336,5 +336,5 @@ def test_undo_after_a_reload_takes_back_what_was_stored_last(state: ReviewState)
     skip(state)
     reloaded = colleague(state, "Ada")
     reloaded.undo()
-    assert reloaded.message == "Took back: accept."
+    assert reloaded.message == "You took back your acceptance."
     assert draw(reloaded).variant_id == card.variant_id
