@@ -41,9 +41,7 @@ def list_anchors(
         bool, typer.Option("--without-variants", help="Only those nothing was written for.")
     ] = False,
     limit: Annotated[int, typer.Option(min=1, max=LARGEST_NUMBER, help="At most so many.")] = 50,
-    offset: Annotated[
-        int, typer.Option(min=0, max=LARGEST_NUMBER, help="Without the first so many.")
-    ] = 0,
+    offset: Annotated[int, typer.Option(min=0, max=LARGEST_NUMBER, help="How many to skip.")] = 0,
     as_json: AsJson = False,
 ) -> None:
     """List anchors in use, or retired ones, in the order in which they were added."""

@@ -74,7 +74,7 @@ def anchors_add(
         str, typer.Option(help="Where they come from (otherwise the file's name).")
     ] = "",
     licence: Annotated[str | None, typer.Option(help="The source's, such as 'CC BY 4.0'.")] = None,
-    genre: Annotated[str, typer.Option(help="Of all that have none of their own.")] = "",
+    genre: Annotated[str, typer.Option(help="For rows that name no genre of their own.")] = "",
     language: Annotated[str, typer.Option(help="A tag such as 'en' or 'de-CH'.")] = "en",
     file_format: Annotated[
         Format | None, typer.Option("--format", help="How to read it (otherwise guessed).")

@@ -11,7 +11,7 @@ from cli.options import as_option
 from cli.prompts import find_version
 from cli.run_facts import sentences
 from cli.runs import carry_out_run
-from cli.terminal import LARGEST_NUMBER, MAX_DIGITS, AsJson, DryRun, show
+from cli.terminal import LARGEST_NUMBER, MAX_DIGITS, AsJson, DryRun, counted, show
 from curation.generation.addresses import require_key
 from curation.generation.estimate import Estimate, estimate
 from curation.generation.overview import source_ids
@@ -64,7 +64,7 @@ def generate(
         int | None, typer.Option(min=1, max=LARGEST_NUMBER, help="A sample of so many anchors.")
     ] = None,
     roles: Annotated[
-        str, typer.Option(help="Calls an anchor: of negation,hedge,paraphrase.")
+        str, typer.Option(help="What to ask for about each anchor: negation, hedge, paraphrase.")
     ] = "negation,hedge",
     types: Annotated[
         str, typer.Option(help="Only these types of the calls, such as 'affixal,word'.")
@@ -81,12 +81,14 @@ def generate(
     temperature: Annotated[
         float, typer.Option(min=0, max=2, help="How much the model's answers vary.")
     ] = 1.0,
-    max_tokens: Annotated[int, typer.Option(min=16, max=32_000, help="Of one answer.")] = 1000,
+    max_tokens: Annotated[
+        int, typer.Option(min=16, max=32_000, help="Maximum tokens of one answer.")
+    ] = 1000,
     timeout: Annotated[float, typer.Option(min=1, max=3600, help="Seconds for one answer.")] = 120,
     concurrency: Annotated[
         int, typer.Option(min=1, max=MAX_CONCURRENCY, help="Calls at once.")
     ] = 16,
-    attempts: Annotated[int, typer.Option(min=1, max=20, help="At most, at one call.")] = 5,
+    attempts: Annotated[int, typer.Option(min=1, max=20, help="Maximum attempts at one call.")] = 5,
     budget: Annotated[
         float | None, typer.Option(metavar="USD", help="Pause when so much is spent.")
     ] = None,
@@ -196,15 +198,18 @@ def _show_estimate(
         "based_on": found.based_on, "price": request.charged.model_dump() if known else None,
     }  # fmt: skip
     calls = ", ".join(f"{count:,} for {role}" for role, count in found.calls.items())
-    lines = [f"{found.anchors:,} anchors, {found.total_calls:,} calls ({calls})."]
+    about = f"{counted(found.anchors, 'anchor')}, {counted(found.total_calls, 'call')}"
+    lines = [f"{about} ({calls})."]
     if written is not None:
         result["variants"] = written.variants
         lines += [*written.sentences(), "No model is asked: it costs nothing."]
+    elif not found.total_calls:
+        lines.append("There is nothing to generate for this selection.")
     elif found.prompt_tokens is None or found.completion_tokens is None:
         lines.append("Tokens, cost and time are not known yet: try it with --limit 3.")
     else:
-        tokens = f"{found.prompt_tokens:,.0f} in and {found.completion_tokens:,.0f} out"
-        lines.append(f"About {tokens}, going by {found.based_on:,} answered calls.")
+        tokens = f"{found.prompt_tokens:,.0f} tokens in and {found.completion_tokens:,.0f} out"
+        lines.append(f"About {tokens}, going by {counted(found.based_on, 'answered call')}.")
         lines.append(_money(result["cost"]))
         if found.seconds is not None:
             lines.append(f"About {found.seconds:,.0f} seconds.")

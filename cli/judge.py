@@ -60,7 +60,9 @@ def judge(
     concurrency: Annotated[
         int, typer.Option(min=1, max=MAX_CONCURRENCY, help="Calls at once.")
     ] = 16,
-    max_tokens: Annotated[int, typer.Option(min=16, max=32_000, help="Of one answer.")] = 500,
+    max_tokens: Annotated[
+        int, typer.Option(min=16, max=32_000, help="Maximum tokens of one answer.")
+    ] = 500,
     timeout: Annotated[float, typer.Option(min=1, max=3600, help="Seconds for one answer.")] = 120,
     budget: Annotated[
         float | None, typer.Option(metavar="USD", help="Pause when so much is spent.")
@@ -99,8 +101,9 @@ def judge(
     result = carry_out_run(settings, engine, run.id or 0)
     show(
         result, as_json,
-        f"{result['reviewer']} has judged {result['done']:,} variants; {result['failed']:,} calls "
-        f"failed. {result['calls']:,} calls, {spent_by(result)}.",
+        f"{result['reviewer']} has judged {counted(result['done'], 'variant')}; "
+        f"{counted(result['failed'], 'call')} failed. {counted(result['calls'], 'request')} cost "
+        f"{spent_by(result)}.",
     )  # fmt: skip
 
 
@@ -121,7 +124,10 @@ def _as_json(found: Estimate) -> dict[str, Any]:
 
 
 def _told(found: Estimate) -> list[str]:
-    lines = [f"Would ask about {found.total_calls:,} variants of {found.anchors:,} anchors."]
+    lines = [
+        f"Would ask about {counted(found.total_calls, 'variant')} of "
+        f"{counted(found.anchors, 'anchor')}."
+    ]
     if found.cost is None or found.seconds is None:
         lines.append(
             "What that costs is not known yet: ask for a few with --limit first, and look here "
@@ -129,7 +135,7 @@ def _told(found: Estimate) -> list[str]:
         )
     else:
         lines.append(
-            f"By {found.based_on:,} earlier answers: {dollars(found.cost)}, about "
+            f"Going by {counted(found.based_on, 'earlier answer')}: {dollars(found.cost)}, about "
             f"{found.seconds / 60:.1f} minutes."
         )
     return lines

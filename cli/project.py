@@ -29,7 +29,10 @@ def init(
     empty: Annotated[bool, typer.Option("--empty", help="Leave the starter corpus out.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Create or upgrade the database and load the starter corpus; again changes nothing."""
+    """Create or upgrade the database and load the starter corpus.
+
+    Running it again changes nothing.
+    """
     _, engine = open_home(create=True)
     added = {"anchors": 0, "variants": 0, "decisions": 0}
     if not empty:
@@ -39,7 +42,8 @@ def init(
         {"database": _database(engine), "added": added},
         as_json,
         f"The database is {_database(engine)}.",
-        "Added {anchors} anchors, {variants} variants and {decisions} decisions.".format(**added),
+        f"Added {counted(added['anchors'], 'anchor')}, {counted(added['variants'], 'variant')} and "
+        f"{counted(added['decisions'], 'decision')}.",
         "Next: 'hedgerow app' opens the browser app; 'hedgerow status' counts what there is.",
     )
 

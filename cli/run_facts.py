@@ -7,6 +7,7 @@ from rich.table import Table
 from sqlalchemy import func, select
 from sqlmodel import Session, col
 
+from cli.terminal import counted
 from cli.trained import lines_of as training_lines
 from curation.counting import KIND as RECOUNT
 from curation.generation.calls import count_calls
@@ -94,8 +95,10 @@ def sentences(kind: str, result: dict[str, Any]) -> list[str | Table]:
 
 def incomplete(run: Run, result: dict[str, Any]) -> str:
     """What is missing of what a run asked for, and how to ask for it again."""
-    missing = ", ".join(f"{name} {n:,} times" for name, n in result.get("missing", {}).items())
-    lacking = f" Answers lack {missing}." if missing else ""
+    missing = ", ".join(
+        f"{name} in {counted(n, 'answer')}" for name, n in result.get("missing", {}).items()
+    )
+    lacking = f" Missing types: {missing}." if missing else ""
     who = f"--model {run.parameters['model']}"
     if address := run.parameters["base_url"]:
         who += f" --base-url {address}"
@@ -112,12 +115,12 @@ def _brought(kind: str, result: dict[str, Any]) -> str:
         GENERATE: _asked,
         JUDGE: lambda r: f"{r['reviewer']} is the reviewer. {_asked(r)}",
         DIAGNOSE: lambda r: (
-            f"Measured the distances of {r['measured']:,} variants, and the cosines of "
+            f"Measured the distances of {counted(r['measured'], 'variant')}, and the cosines of "
             f"{r['cosines']:,} by {r['encoder']}."
         ),
         EXPORT: lambda r: f"Release {r['release']} is in {r['folder']}, packed in {r['zip']}.",
         PUSH: pushed_sentence,
-        BENCHMARK: lambda r: f"'hedgerow benchmarks' lists its {r['measured']:,} results.",
+        BENCHMARK: lambda r: f"'hedgerow benchmarks' lists its {counted(r['measured'], 'result')}.",
         COMPARE: lambda r: f"Measured {r['measured']:,} of {r['of']:,} texts or pairs.",
         STUDY: _trainings,
         TRADEOFF: lambda r: f"'hedgerow tradeoff {r['training']}' shows it.",
@@ -130,10 +133,10 @@ def _brought(kind: str, result: dict[str, Any]) -> str:
 
 def _asked(result: dict[str, Any]) -> str:
     done, failed = result["done"], result["failed"]
-    told = f"{done:,} of {done + failed:,} calls succeeded"
+    told = f"{done:,} of {counted(done + failed, 'call')} succeeded"
     if not result["calls"]:
         return f"{told}; no model was asked."
-    return f"{told}; {result['calls']:,} requests cost {spent_by(result)}."
+    return f"{told}; {counted(result['calls'], 'request')} cost {spent_by(result)}."
 
 
 def pushed_sentence(result: dict[str, Any]) -> str:
@@ -146,8 +149,10 @@ def pushed_sentence(result: dict[str, Any]) -> str:
 def _trainings(result: dict[str, Any]) -> str:
     members = result["members"]
     done = sum(state == RunState.DONE for state in members.values())
-    return f"{done} of its {len(members)} trainings succeeded: runs {', '.join(members)}."
+    return (
+        f"{done} of its {counted(len(members), 'training')} succeeded: runs {', '.join(members)}."
+    )
 
 
 def _followed(result: dict[str, Any]) -> str:
-    return f"The queues are in order again; {result['variants']:,} variants changed their place."
+    return f"The queues are in order again; {counted(result['variants'], 'variant')} moved."

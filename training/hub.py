@@ -180,8 +180,8 @@ def _token() -> str:
         ) from error
     if not token:
         raise HedgerowError(
-            f"Expected an access token for the Hub, found none; set {HUB_TOKEN}, log in with "
-            "'hf auth login', or type one in on the page."
+            f"Expected an access token for the Hub, found none; set {HUB_TOKEN}, or log in with "
+            "'hf auth login'."
         )
     if not (token.isascii() and token.isprintable() and " " not in token):
         raise HedgerowError(

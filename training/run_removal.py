@@ -75,8 +75,7 @@ def _check(session: Session, run: Run, together: set[int]) -> None:
     written = _count(session, Variant, run) + _count_opinions(session, run)
     if written:
         raise HedgerowError(
-            f"Run {run.id} has written {written:,} variants or opinions, and says where they are "
-            "from; it stays."
+            f"Run {run.id} cannot be deleted: it is the source of {written:,} variants or opinions."
         )
     for encoder in _encoders(session, run):
         if get_setting(session, ACTIVE_ENCODER) == encoder.name:

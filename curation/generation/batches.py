@@ -331,5 +331,6 @@ class BatchWorker:
 
 def _unreachable(error: CallError) -> str:
     return (
-        f"Paused: the provider cannot be reached ({error}) Nothing is lost; resume when it answers."
+        f"Paused: the provider cannot be reached ({str(error).removesuffix('.')}). "
+        "Nothing is lost; resume when it answers."
     )

@@ -29,10 +29,10 @@ def require_success(engine: Engine, run_id: int) -> dict[CallState, int]:
             reopened = reopen(session, run_id)
         if reopened:
             raise RunPaused(
-                f"Paused: none of {failed:,} calls got an answer, most often with the problem "
+                f"Paused: none of {failed:,} calls got an answer, mostly because of the problem "
                 f"'{most.value}'. Nothing is lost; resume when the server answers."
             )
     raise HedgerowError(
-        f"Each of the {failed:,} calls failed, most often with the problem '{most.value}'; read "
-        "what came in answer, then change what is asked."
+        f"All {failed:,} calls failed, mostly because of the problem '{most.value}'. Read the "
+        "model's answers, then change the prompt or the model."
     )

@@ -93,8 +93,8 @@ class Gate:
             return ""
         if self.wish > LONGEST_WISH:
             return (
-                f"Paused: the server wants to be asked again {_after(self.wish)} ({self.last}) "
-                "Nothing is lost; resume then."
+                f"Paused: the server wants to be asked again {_after(self.wish)} "
+                f"{self._last_words()} Nothing is lost; resume then."
             )
         is_limit = self.last.problem is Problem.RATE_LIMIT
         most = max(REFUSALS, 2 * at_once) if is_limit else max(DOWN_AFTER, at_once)
@@ -103,13 +103,17 @@ class Gate:
         if is_limit:
             return (
                 f"Paused: the server refused {self.failures} calls in a row as too many "
-                f"({self.last}) Nothing is lost; resume later, with fewer calls at once if it does "
-                "so again."
+                f"{self._last_words()} Nothing is lost; resume later, with fewer calls at "
+                "once if it does so again."
             )
         return (
-            f"Paused: {self.failures} calls in a row got no answer ({self.last}) Nothing is lost; "
-            "resume when the server answers."
+            f"Paused: {self.failures} calls in a row got no answer {self._last_words()} "
+            "Nothing is lost; resume when the server answers."
         )
+
+    def _last_words(self) -> str:
+        """What the server said last, in parentheses, as the end of a sentence."""
+        return f"({str(self.last).removesuffix('.')})."
 
 
 def _after(seconds: float) -> str:

@@ -77,8 +77,8 @@ class Ledger:
     def spent(self) -> str:
         """Why the run pauses, for a person."""
         return (
-            f"Paused at the budget: {self.calls:,} calls for {self.cost()} so far; raise the "
-            "budget to go on."
+            f"Paused at the budget: {self.calls:,} {'call' if self.calls == 1 else 'calls'} for "
+            f"{self.cost()} so far; raise the budget to go on."
         )
 
 

@@ -68,6 +68,13 @@ def test_a_selection_that_matches_no_anchor_says_so() -> None:
     for which in ((), ("--which", "slots")):
         told = said("generate", "--provider", "rules", "--search", "zzzz", *which)
         assert "no anchor matches this selection" in told and "variants" not in told
+    planned = said("generate", "--model", "fake", "--search", "zzzz", "--dry-run")
+    assert planned.splitlines()[1:] == ["There is nothing to generate for this selection."]
+
+
+def test_one_anchor_and_one_call_are_counted_as_one() -> None:
+    asked = ("generate", "--provider", "rules", "--roles", "hedge", "--limit", "1", "--dry-run")
+    assert said(*asked).startswith("1 anchor, 1 call (1 for hedge).")
 
 
 def test_a_paused_run_prints_its_state_and_what_it_has_spent(serve_chat: Serve) -> None:
@@ -230,7 +237,7 @@ def test_a_run_that_lacks_what_it_asked_for_says_so_and_exits_with_1(
         sentence = complaint(*asked)
         assert ask("runs", "list")["runs"][0]["message"] == "Done, but incomplete."
     assert "Run 2 is done, but incomplete: 12 of 12 calls succeeded" in sentence
-    assert "Answers lack absolute 6 times." in sentence
+    assert "Missing types: absolute in 6 answers." in sentence
     again = ["--which", "failed", "--run", "2", "--model", "fake", "--base-url", address]
     assert f"'hedgerow generate {' '.join(again)}' asks for the rest" in sentence
     assert ask("generate", *again)["done"] == 6

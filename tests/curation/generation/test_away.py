@@ -48,7 +48,7 @@ def questions(server: ChatServer) -> int:
             "rate limit",
             "the server refused 40 calls in a row as too many (Error code: 429",
         ),
-        ("server error", "10 calls in a row got no answer (Error code: 503 - Overloaded.)"),
+        ("server error", "10 calls in a row got no answer (Error code: 503 - Overloaded)."),
         ("disconnect", "10 calls in a row got no answer (The server at"),
     ],
 )
@@ -60,6 +60,7 @@ def test_a_constant_429_or_a_dead_server_pauses_a_small_run_which_asks_again(
     with pytest.raises(HedgerowError) as paused:
         carry_out(anchors, home, base_url=address, selection={"limit": 10})
     assert sentence in str(paused.value) and "Paused: " in str(paused.value)
+    assert "). Nothing is lost; resume" in str(paused.value)
     assert state(anchors) is RunState.PAUSED
     before = questions(server)
     with pytest.raises(HedgerowError, match="Paused"):

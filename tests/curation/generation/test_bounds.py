@@ -90,7 +90,7 @@ def test_an_answer_that_is_too_long_is_paid_for_cut_and_named(
 ) -> None:
     address, server = serve_chat()
     server.pours = 2_000_000
-    with pytest.raises(HedgerowError, match="most often with the problem 'answer too long'"):
+    with pytest.raises(HedgerowError, match="mostly because of the problem 'answer too long'"):
         carry_out(
             anchors, home, base_url=address, selection={"limit": 4}, concurrency=64,
             price={"completion": 10.0},
