@@ -245,3 +245,9 @@ def test_two_windows_on_one_queue_decide_no_card_twice(
             expect(card(three)).to_have_attribute("data-variant", left)
     decided = rows(home, "SELECT count(*), count(DISTINCT variant_id) FROM decision")
     assert decided == [(6, 6)]
+
+
+def test_a_digit_of_a_reason_that_does_not_apply_says_so(desk: Page) -> None:
+    desk.locator("article.hg-card").first.wait_for()
+    desk.keyboard.press("8")
+    expect(desk.get_by_text("is for hedges")).to_be_visible()
