@@ -1,5 +1,6 @@
 """What every command keeps to, for people and for scripts."""
 
+import io
 import json
 import math
 import re
@@ -14,12 +15,13 @@ from typing import Any
 
 import pytest
 import typer
+from rich.console import Console
 from typer.core import TyperGroup
 from typer.testing import CliRunner
 
 import cli
 from cli.runs import WORK
-from cli.terminal import show
+from cli.terminal import progress_bar, show
 from curation.project import open_project
 from db.engine import writing
 from db.settings import load_settings
@@ -324,3 +326,15 @@ def test_paths_are_printed_so_that_they_open_from_anywhere(
     assert str(tmp_path / "out") in said("export", "out", "--format", "jsonl")
     made = ask("benchmarks", "suite", "suite.jsonl", "--split", "train")
     assert made["file"] == str(tmp_path / "suite.jsonl")
+
+
+def test_the_bar_shows_a_share_and_leaves_counting_to_the_message(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A training's steps are a part of its run's, so that '1/120' would contradict its message."""
+    shown = io.StringIO()
+    monkeypatch.setattr("cli.terminal.err", Console(file=shown, force_terminal=True, width=100))
+    with progress_bar() as report:
+        report(30, 120, "Training: step 1 of 3.")
+    assert "Training: step 1 of 3." in shown.getvalue() and "25%" in shown.getvalue()
+    assert "/120" not in shown.getvalue()
