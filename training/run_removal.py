@@ -74,9 +74,8 @@ def _check(session: Session, run: Run, together: set[int]) -> None:
         )
     written = _count(session, Variant, run) + _count_opinions(session, run)
     if written:
-        raise HedgerowError(
-            f"Run {run.id} cannot be deleted: it is the source of {written:,} variants or opinions."
-        )
+        what = "1 variant or opinion" if written == 1 else f"{written:,} variants or opinions"
+        raise HedgerowError(f"Run {run.id} cannot be deleted: it is the source of {what}.")
     for encoder in _encoders(session, run):
         if get_setting(session, ACTIVE_ENCODER) == encoder.name:
             raise HedgerowError(

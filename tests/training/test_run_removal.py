@@ -103,7 +103,7 @@ def test_a_run_that_wrote_variants_stays(engine: Engine, settings: Settings) -> 
         run = create_run(session, kind="generate", parameters={})
         anchor = add_anchor(session, "The door is open.")
         add_variant(session, anchor, "verbal", "The door is not open.").run_id = run.id
-    refuse(engine, settings, run.id or 0, "has written 1 variants")
+    refuse(engine, settings, run.id or 0, "is the source of 1 variant or opinion\\.")
     with reading(engine) as session:
         assert session.execute(select(col(Variant.run_id))).scalar_one() == run.id
 
