@@ -35,8 +35,8 @@ def tools(state: ReviewState) -> None:
             tool("Guideline", "i", state.toggle_guide)
             tool("Not blind" if state.blind else "Blind", "b", state.toggle_blind,
                  help="Diagnostics, notes and other verdicts only after your own.")  # fmt: skip
-            if st.button("Search  :small[:gray[/]]", key="search-key", type="tertiary",
-                         help="Find anchors, variants and notes by their words. (/)"):  # fmt: skip
+            if st.button("Search (/)", key="search-key", type="tertiary",
+                         help="Find anchors, variants and notes by their words."):  # fmt: skip
                 search(state)
             tool("Decisions", "l", state.toggle, Panel.LAST,
                  help="Your last decisions; each can be taken back by itself.")  # fmt: skip
