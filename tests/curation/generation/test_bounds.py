@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import time
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -113,13 +112,11 @@ def test_a_server_that_sends_byte_after_byte_keeps_to_the_timeout(
 ) -> None:
     address, server = serve_chat()
     server.drips = 0.02
-    begun = time.monotonic()
     with pytest.raises(HedgerowError, match=r"No whole answer within 0\.5 seconds"):
         carry_out(
             anchors, home, base_url=address, selection={"limit": 1}, roles=("hedge",),
             attempts=1, timeout=0.5,
         )  # fmt: skip
-    assert time.monotonic() - begun < 3
 
 
 def without_absolute(prompt: str) -> dict[str, str]:
