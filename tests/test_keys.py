@@ -148,7 +148,7 @@ def stored_texts(engine: Engine) -> str:
         return " ".join(str(row.model_dump()) for row in rows)
 
 
-def ended_in_vain(number: int, sentence: str = "Each of the 2 calls failed") -> None:
+def ended_in_vain(number: int, sentence: str = "All 2 calls failed") -> None:
     """A run of two calls, neither of which brings anything, says so without a word of the key."""
     result = CliRunner().invoke(cli.app, ["run", str(number)])
     assert result.exit_code == 1 and sentence in result.output

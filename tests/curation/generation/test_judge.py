@@ -129,7 +129,7 @@ def test_a_run_that_brought_no_opinion_has_failed(
     monkeypatch.setattr("tests.chat_server.opinion_on", lambda variant: {})
     address, _ = serve_chat()
     run_id = asked(families, base_url=address, selection={"limit": 2})
-    with pytest.raises(HedgerowError, match="Each of the 2 calls failed"):
+    with pytest.raises(HedgerowError, match="All 2 calls failed"):
         carry_out(families, home, run_id)
     with reading(families) as session:
         assert get_run(session, run_id).state is RunState.FAILED

@@ -111,7 +111,7 @@ def test_a_run_of_which_every_call_failed_has_failed(
 ) -> None:
     monkeypatch.setattr("tests.chat_server.answer_to", lambda prompt: {})
     address, _ = serve_chat()
-    with pytest.raises(HedgerowError, match="Each of the 4 calls failed, most often"):
+    with pytest.raises(HedgerowError, match="All 4 calls failed, mostly"):
         carry_out(anchors, home, base_url=address, attempts=1, selection={"limit": 2})
     with reading(anchors) as session:
         assert session.execute(select(Run)).scalar_one().state is RunState.FAILED

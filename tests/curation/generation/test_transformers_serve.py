@@ -124,7 +124,7 @@ def test_nonsense_is_kept_and_told_and_becomes_no_variant(
         for kind in ("road", "wall"):
             add_anchor(session, f"The {kind} is safe.")
     address, name = served_model
-    with pytest.raises(HedgerowError, match="Each of the 4 calls failed"):
+    with pytest.raises(HedgerowError, match="All 4 calls failed"):
         carry_out(
             engine, home, base_url=address, model=name, attempts=2, max_tokens=100, concurrency=2
         )
