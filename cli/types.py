@@ -106,7 +106,7 @@ def add(
 def change(
     type_id: TypeId,
     name: Annotated[
-        str | None, typer.Option(metavar="TEXT", help="Another name; the id stays.")
+        str | None, typer.Option(metavar="NAME", help="Another name; the id stays.")
     ] = None,
     definition: Annotated[str | None, typer.Option(metavar="TEXT", help=DEFINITION)] = None,
     anchor: Annotated[str | None, typer.Option(metavar="TEXT", help=ANCHOR)] = None,
