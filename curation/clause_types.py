@@ -7,6 +7,7 @@ from functools import lru_cache
 from typing import Any
 
 from curation.tagging import word_tags
+from curation.text import words_of
 from curation.tokens import load_lexicon
 
 _LEXICON: dict[str, Any] = load_lexicon("clause_types")
@@ -163,7 +164,7 @@ def _is_name(word: str) -> bool:
     return word.isalpha() and word_tags(word)[:1] == ("NP0",)
 
 
-_FIRST = _AUXILIARIES | _WH | _OPENERS | _ADVERBS | _BEFORE_ING | {"let", *_INTRANSITIVE}
+_FIRST = _AUXILIARIES | _WH | _ADVERBS | _BEFORE_ING | {"let", *_INTRANSITIVE}
 _SECOND = _OBJECTS | _PARTICLES | _AMOUNTS
 
 
@@ -173,11 +174,19 @@ def may_be_no_statement(text: str, words: Sequence[str]) -> bool:
     Args:
         words: what ``curation.text.words_of`` gives.
     """
+    if _may_ask_or_command(words):
+        return True
+    addressed, *rest = text.split(",")
+    if not rest or not words:
+        return False
+    if addressed.strip().isalpha() and _is_name(words[0]):
+        return True
+    return words[0] in _OPENERS and any(_may_ask_or_command(words_of(part)) for part in rest)
+
+
+def _may_ask_or_command(words: Sequence[str]) -> bool:
     first, second, third = [*words[:3], "", "", ""][:3]
     if first in _FIRST:
-        return True
-    addressed, comma, _ = text.partition(",")
-    if comma and addressed.strip().isalpha() and _is_name(first):
         return True
     if second == "and":
         return _may_be_base(third)
