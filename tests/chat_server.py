@@ -213,7 +213,7 @@ class ChatServer:
             await self._send(send, json.dumps(self._reported(completion)).encode())
 
     async def _send(self, send: Send, body: bytes) -> None:
-        """An answer in pieces, where it shall be long or slow."""
+        """An answer in pieces, where it is to be long or slow."""
         head = [(b"content-type", b"application/json")]
         await send({"type": "http.response.start", "status": 200, "headers": head})
         for start in range(0, self.pours, PIECE):

@@ -36,7 +36,7 @@ class Keeper:
         store: stores attempts, and gives those that were not stored before.
         told: is told what was stored.
         on_trouble: is called when nothing can be stored for long, and why.
-        stop: set where the run shall end, so that nobody waits any more.
+        stop: set when the run is to end, so that nobody waits any longer.
         most: attempts that may wait before nobody asks on.
         is_shut: whether the last attempt to store failed; then nobody asks.
     """
