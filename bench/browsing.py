@@ -12,9 +12,14 @@ from pathlib import Path
 from playwright.sync_api import Browser, sync_playwright
 
 FLAGS = (
-    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
-    "--disable-background-networking", "--disable-component-update", "--disable-sync",
-)  # fmt: skip
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
 POLL_SECONDS = 0.02
 PATIENCE_SECONDS = 120
 
@@ -43,9 +48,12 @@ def serving(
 ) -> Iterator[str]:
     """The address of the server that the command starts, once it answers."""
     process = subprocess.Popen(
-        command, cwd=folder, env=os.environ | dict(environment),
-        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-    )  # fmt: skip
+        command,
+        cwd=folder,
+        env=os.environ | dict(environment),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
     address = f"http://127.0.0.1:{port}"
     try:
         _wait(process, f"{address}/_stcore/health")

@@ -32,9 +32,12 @@ def make_furnished(home: Path, *, variants: int) -> Engine:
         add_calls(session)
         release = create_release(session, name="Bench").release
         run = request_training(
-            session, release_number=release.number, recipe=Recipe(), seed=DEFAULT_SEED,
+            session,
+            release_number=release.number,
+            recipe=Recipe(),
+            seed=DEFAULT_SEED,
             requested_by=None,
-        )  # fmt: skip
+        )
     with writing(engine) as session:
         _finish(session, session.get_one(Run, run.id), release.id or 0)
         _let_people_work(session)
@@ -66,10 +69,16 @@ def _finish(session: Session, run: Run, release_id: int) -> None:
     run.state, run.finished_at = RunState.DONE, now()
     run.step = run.total = STEPS
     run.result = {
-        "run": run.id, "model": f"{run.folder}/model", "release": 1, "triples": 1000,
-        "steps": STEPS, "seconds": 60.0, "before_encoder_id": before.id, "encoder_id": after.id,
+        "run": run.id,
+        "model": f"{run.folder}/model",
+        "release": 1,
+        "triples": 1000,
+        "steps": STEPS,
+        "seconds": 60.0,
+        "before_encoder_id": before.id,
+        "encoder_id": after.id,
         "sampled": sampled,
-    }  # fmt: skip
+    }
 
 
 def _let_people_work(session: Session) -> None:

@@ -31,27 +31,43 @@ def add_calls(session: Session) -> None:
                 number += 1
                 failed = number % PROBLEMS == 0
                 calls.append(
-                    {"id": number, "run_id": 1 + (anchor_id - 1) % RUNS, "key": f"{uid}-{role}",
-                     "role": role, "anchor_id": anchor_id, "anchor_revision": 1,
-                     "prompt_version_id": prompts[role],
-                     "type_ids": [entry.id for entry in asked[role]],
-                     "cues": draw_cues(asked[role], seed=0, anchor_uid=uid), "attempts": 1,
-                     "state": CallState.FAILED if failed else CallState.DONE,
-                     "problem": "unreadable" if failed else ""}
-                )  # fmt: skip
+                    {
+                        "id": number,
+                        "run_id": 1 + (anchor_id - 1) % RUNS,
+                        "key": f"{uid}-{role}",
+                        "role": role,
+                        "anchor_id": anchor_id,
+                        "anchor_revision": 1,
+                        "prompt_version_id": prompts[role],
+                        "type_ids": [entry.id for entry in asked[role]],
+                        "cues": draw_cues(asked[role], seed=0, anchor_uid=uid),
+                        "attempts": 1,
+                        "state": CallState.FAILED if failed else CallState.DONE,
+                        "problem": "unreadable" if failed else "",
+                    }
+                )
             session.execute(insert(ModelCall), calls)
             session.execute(insert(Answer), [_answer(call) for call in calls])
     prompt = case(
-        *((col(Variant.type_id).in_([entry.id for entry in asked[role]]), prompts[role])
-          for role in ROLES)
-    )  # fmt: skip
+        *(
+            (col(Variant.type_id).in_([entry.id for entry in asked[role]]), prompts[role])
+            for role in ROLES
+        )
+    )
     session.execute(update(Variant).values(prompt_version_id=prompt))
 
 
 def _answer(call: dict[str, Any]) -> dict[str, Any]:
     kept = ("run_id", "anchor_id", "anchor_revision", "prompt_version_id", "cues")
     return {name: call[name] for name in kept} | {
-        "call_id": call["id"], "attempt": 1, "raw": '{"verbal": "…"} ' * 20,
-        "finish_reason": "stop", "error": call["problem"], "prompt_tokens": 200,
-        "completion_tokens": 90, "cost": 0.0001, "seconds": 1.0, "created_at": now(),
-    }  # fmt: skip
+        "call_id": call["id"],
+        "attempt": 1,
+        "raw": '{"verbal": "…"} ' * 20,
+        "finish_reason": "stop",
+        "error": call["problem"],
+        "prompt_tokens": 200,
+        "completion_tokens": 90,
+        "cost": 0.0001,
+        "seconds": 1.0,
+        "created_at": now(),
+    }

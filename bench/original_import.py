@@ -76,9 +76,13 @@ def seconds_of(url: URL, data: bytes, *, accept: bool) -> float:
         with reading(engine) as session:
             shown = preview(session, table, column="premise")
             originals = read_originals(
-                session, table, shown, sentence="premise", source="bench",
+                session,
+                table,
+                shown,
+                sentence="premise",
+                source="bench",
                 columns=guess_columns(table, "premise"),
-            )  # fmt: skip
+            )
         rows = shown.chosen(include_suspicious=True)
         with writing(engine) as session:
             add_anchors(

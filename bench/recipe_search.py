@@ -56,18 +56,25 @@ def trial(text: str, options: argparse.Namespace) -> Iterator[dict[str, Any]]:
     started = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
         trained = finetune(
-            Data(starter_families()["train"]), recipe=recipe, seed=options.seed,
-            folder=Path(folder), progress=Silent(),
-        )  # fmt: skip
+            Data(starter_families()["train"]),
+            recipe=recipe,
+            seed=options.seed,
+            folder=Path(folder),
+            progress=Silent(),
+        )
         seconds = round(time.monotonic() - started)
         model = load_encoder(str(trained.folder))
     after = {key: value.clone() for key, value in model.state_dict().items()}
     for share in SHARES:
         interpolate(model, before, after, share)
         yield {
-            "trial": name, "changes": changes.strip(), "seed": options.seed, "share": share,
-            "seconds": seconds, "figures": measure(model, base, options),
-        }  # fmt: skip
+            "trial": name,
+            "changes": changes.strip(),
+            "seed": options.seed,
+            "share": share,
+            "seconds": seconds,
+            "figures": measure(model, base, options),
+        }
 
 
 def table(path: Path) -> str:

@@ -54,8 +54,10 @@ def _serving(script: Path, home: Path) -> AbstractContextManager[str]:
     command += ["--server.headless", "true", "--server.fileWatcherType", "none"]
     command += ["--browser.gatherUsageStats", "false", "--server.address", "127.0.0.1"]
     environment = {
-        "HEDGEROW_HOME": str(home), "HEDGEROW_REVIEWER": "bench", "PYTHONPATH": str(ROOT),
-    }  # fmt: skip
+        "HEDGEROW_HOME": str(home),
+        "HEDGEROW_REVIEWER": "bench",
+        "PYTHONPATH": str(ROOT),
+    }
     return serving(command, port=port, folder=home, environment=environment)
 
 

@@ -80,8 +80,14 @@ def _variants(source_id: int, *, decided: float) -> Iterator[tuple[dict[str, Any
         mark = f" (item {position})"
         text = family["anchor"] + mark
         uid = anchor_uid(text)
-        anchor = {"id": position + 1, "uid": uid, "source_id": source_id, "genre": family["genre"],
-                  "split": split_of(uid), "text": text}  # fmt: skip
+        anchor = {
+            "id": position + 1,
+            "uid": uid,
+            "source_id": source_id,
+            "genre": family["genre"],
+            "split": split_of(uid),
+            "text": text,
+        }
         for type_id in TYPES:
             entry = family.get(type_id)
             if entry is None:
@@ -93,15 +99,25 @@ def _variants(source_id: int, *, decided: float) -> Iterator[tuple[dict[str, Any
             status = Status.PENDING
             if share < 1:
                 status = Status.REJECTED if share < REJECTED else Status.ACCEPTED
-            yield anchor, {
-                "id": number, "uid": own, "anchor_id": position + 1, "type_id": type_id,
-                "text": wording, "cue": entry["cue"] if isinstance(entry, dict) else None,
-                "random_key": bucket(own, salt=RANDOM_SALT), "hardness": bucket(own, salt="h"),
-                "suspicion": bucket(own, salt="s"), "status": status,
-                "model_only": status is Status.ACCEPTED,
-                "run_id": 1 + position % RUNS, "provider": "openai",
-                "model": f"model-{position % 2}",
-            }  # fmt: skip
+            yield (
+                anchor,
+                {
+                    "id": number,
+                    "uid": own,
+                    "anchor_id": position + 1,
+                    "type_id": type_id,
+                    "text": wording,
+                    "cue": entry["cue"] if isinstance(entry, dict) else None,
+                    "random_key": bucket(own, salt=RANDOM_SALT),
+                    "hardness": bucket(own, salt="h"),
+                    "suspicion": bucket(own, salt="s"),
+                    "status": status,
+                    "model_only": status is Status.ACCEPTED,
+                    "run_id": 1 + position % RUNS,
+                    "provider": "openai",
+                    "model": f"model-{position % 2}",
+                },
+            )
 
 
 def _store(
@@ -119,22 +135,32 @@ def _store(
         session.execute(
             insert(AnchorRevision),
             [
-                {"anchor_id": a["id"], "revision": 1, "text": a["text"], "text_uid": a["uid"],
-                 "created_at": moment}
+                {
+                    "anchor_id": a["id"],
+                    "revision": 1,
+                    "text": a["text"],
+                    "text_uid": a["uid"],
+                    "created_at": moment,
+                }
                 for a in fresh
             ],
-        )  # fmt: skip
+        )
     variants = [variant | {"created_at": moment} for _, variant in batch]
     session.execute(insert(Variant), variants)
     session.execute(
         insert(Diagnostic),
         [
-            {"variant_id": v["id"], "length_ratio": 1.1, "content_kept": 0.9,
-             "check_version": MEASURES_VERSION,
-             "created_at": moment} | _distance(anchor["text"], v)
+            {
+                "variant_id": v["id"],
+                "length_ratio": 1.1,
+                "content_kept": 0.9,
+                "check_version": MEASURES_VERSION,
+                "created_at": moment,
+            }
+            | _distance(anchor["text"], v)
             for anchor, v in batch
         ],
-    )  # fmt: skip
+    )
     session.execute(
         insert(VariantCosine),
         [
@@ -161,10 +187,17 @@ def _decide(session: Session, variants: list[dict[str, Any]], reviewer_id: int) 
     reasons = [reason.id for reason in REJECT_REASONS]
     moment = now()
     rows = [
-        {"variant_id": v["id"], "variant_version": 1, "reviewer_id": reviewer_id,
-         "verdict": verdicts[v["status"]], "action_id": str(uuid.uuid4()), "decided_at": moment,
-         "reason": reasons[v["id"] % len(reasons)] if v["status"] == Status.REJECTED else ""}
-        for v in variants if v["status"] in verdicts
-    ]  # fmt: skip
+        {
+            "variant_id": v["id"],
+            "variant_version": 1,
+            "reviewer_id": reviewer_id,
+            "verdict": verdicts[v["status"]],
+            "action_id": str(uuid.uuid4()),
+            "decided_at": moment,
+            "reason": reasons[v["id"] % len(reasons)] if v["status"] == Status.REJECTED else "",
+        }
+        for v in variants
+        if v["status"] in verdicts
+    ]
     if rows:
         session.execute(insert(Decision), rows)

@@ -58,11 +58,24 @@ ROOM = 2
 """Anchors for each triple of a batch: with fewer, batches without duplicates run out."""
 
 RECIPE = Recipe(
-    loss="family", scale=20.0, learning_rate=5e-5, warmup_ratio=0.1, weight_decay=0.01,
-    max_seq_length=128, epochs=1.0, dropout=0.0, distillation=0.0, opposites=0, hedge_weight=1.0,
-    negation_margin=0.0, order_weight=0.0, measure_every=None, checkpoint_every=None,
-    freeze_word_embeddings=False, lazy_word_embeddings=False,
-)  # fmt: skip
+    loss="family",
+    scale=20.0,
+    learning_rate=5e-5,
+    warmup_ratio=0.1,
+    weight_decay=0.01,
+    max_seq_length=128,
+    epochs=1.0,
+    dropout=0.0,
+    distillation=0.0,
+    opposites=0,
+    hedge_weight=1.0,
+    negation_margin=0.0,
+    order_weight=0.0,
+    measure_every=None,
+    checkpoint_every=None,
+    freeze_word_embeddings=False,
+    lazy_word_embeddings=False,
+)
 
 
 class Work(NamedTuple):
@@ -92,11 +105,13 @@ class Work(NamedTuple):
         """That of our training."""
         return RECIPE.model_copy(
             update={
-                "batch_size": self.size, "precision": precision, "max_steps": max_steps,
+                "batch_size": self.size,
+                "precision": precision,
+                "max_steps": max_steps,
                 "negation_margin": self.room,
                 "learning_rate": RECIPE.learning_rate * (1 if self.same_rate else self.larger),
             }
-        )  # fmt: skip
+        )
 
     @property
     def larger(self) -> float:
@@ -186,9 +201,12 @@ def ours(work: Work, precision: Precision, *, seed: int, max_steps: int | None =
     clock = Clock()
     with tempfile.TemporaryDirectory() as folder, watched_gpu() as gpu:
         trained = finetune(
-            Data(work.families), recipe=work.recipe(precision, max_steps=max_steps), seed=seed,
-            folder=Path(folder) / "run", progress=clock,
-        )  # fmt: skip
+            Data(work.families),
+            recipe=work.recipe(precision, max_steps=max_steps),
+            seed=seed,
+            folder=Path(folder) / "run",
+            progress=clock,
+        )
         figures = work.held_out.figures(load_encoder(str(trained.folder)))
     return Outcome(clock.ended - clock.begun, work.triples, clock.steps, figures, gpu.said)
 
@@ -206,9 +224,14 @@ def theirs(work: Work, precision: Precision, *, seed: int, max_steps: int | None
     steps = max_steps or max(1, work.triples // work.flat_size)
     with tempfile.TemporaryDirectory() as folder, watched_gpu() as gpu:
         trainer = make_trainer(
-            model, work.flat_triples, recipe=RECIPE.model_copy(update={"precision": precision}),
-            seed=seed, steps=steps, batch_size=work.flat_size, folder=folder,
-        )  # fmt: skip
+            model,
+            work.flat_triples,
+            recipe=RECIPE.model_copy(update={"precision": precision}),
+            seed=seed,
+            steps=steps,
+            batch_size=work.flat_size,
+            folder=folder,
+        )
         seconds, steps = timed(trainer)
     model.max_seq_length = limit
     figures = work.held_out.figures(model.eval())
@@ -272,9 +295,14 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as home:
         families, validation = starter_families(Path(home))
     work = work_on(
-        families, HeldOut(base, validation), texts=options.texts, triples=options.triples,
-        repeat=options.repeat, same_rate=options.same_rate, room=options.room,
-    )  # fmt: skip
+        families,
+        HeldOut(base, validation),
+        texts=options.texts,
+        triples=options.triples,
+        repeat=options.repeat,
+        same_rate=options.same_rate,
+        room=options.room,
+    )
     texts = sum(map(len, work.families))
     print(
         f"{work.triples:,} triples of {len(work.families):,} families with {texts:,} texts; "

@@ -51,8 +51,11 @@ OPTION_NAMES = {
         ("--column", "--encoder", "--genre-column", "--model", "--name", "--reviewer", "--source"),
         "NAME",
     ),
-    "--base-url": "URL", "--timeout": "SECONDS", "--type": "TYPE", "--types": "TYPES",
-}  # fmt: skip
+    "--base-url": "URL",
+    "--timeout": "SECONDS",
+    "--type": "TYPE",
+    "--types": "TYPES",
+}
 """The same of single options."""
 
 

@@ -46,9 +46,13 @@ def list_anchors(
 ) -> None:
     """List anchors in use, or retired ones, in the order in which they were added."""
     wanted = AnchorFilter(
-        text=search, source=source, genre=genre, split=split, retired=retired,
+        text=search,
+        source=source,
+        genre=genre,
+        split=split,
+        retired=retired,
         without_variants=without_variants,
-    )  # fmt: skip
+    )
     _, engine = open_home()
     with reading(engine) as session:
         page = find_anchors(session, wanted, limit=limit, offset=offset)
@@ -60,11 +64,17 @@ def list_anchors(
 
 def _as_json(anchor: FoundAnchor) -> dict[str, object]:
     return {
-        "uid": anchor.uid, "text": anchor.text, "revision": anchor.revision,
-        "source": anchor.source, "licence": anchor.licence, "genre": anchor.genre,
-        "language": anchor.language, "split": anchor.split.value,
-        "retired": anchor.retired_at is not None, "variants": anchor.variants,
-    }  # fmt: skip
+        "uid": anchor.uid,
+        "text": anchor.text,
+        "revision": anchor.revision,
+        "source": anchor.source,
+        "licence": anchor.licence,
+        "genre": anchor.genre,
+        "language": anchor.language,
+        "split": anchor.split.value,
+        "retired": anchor.retired_at is not None,
+        "variants": anchor.variants,
+    }
 
 
 @anchors_app.command()
@@ -99,9 +109,13 @@ def correct(
         anchor_id = anchor.id or 0
         try:
             done = correct_anchor(
-                session, anchor_id, text, expected_revision=anchor.revision, reviewer_id=who,
+                session,
+                anchor_id,
+                text,
+                expected_revision=anchor.revision,
+                reviewer_id=who,
                 insist=force,
-            )  # fmt: skip
+            )
         except SuspiciousWording as suspicious:
             raise HedgerowError(
                 f"Nothing was changed. {suspicious} Word it differently, or insist with --force."
@@ -113,8 +127,11 @@ def correct(
         looks = done.second_looks - len(found) * carry
     carried = [{"variant": p.uid, "text": p.new_text} for p in found] if carry else []
     result = {
-        "anchor": uid, "revision": done.revision, "second_looks": looks, "carried_over": carried,
-    }  # fmt: skip
+        "anchor": uid,
+        "revision": done.revision,
+        "second_looks": looks,
+        "carried_over": carried,
+    }
     lines: list[str | Table] = [f"{uid} now has wording {done.revision}. {_looks(looks)}"]
     if carried:
         rows = [new.values() for new in carried]

@@ -102,25 +102,43 @@ def anchors_add(
             check_source(session, about)
             given = {ENTAILMENT: entailment, CONTRADICTION: contradiction}
             originals = read_originals(
-                session, table, looked, sentence=column, source=about.source, language=language,
+                session,
+                table,
+                looked,
+                sentence=column,
+                source=about.source,
+                language=language,
                 columns=_columns(guess_columns(table, column), given),
-            )  # fmt: skip
+            )
         rows = looked.chosen(include_suspicious=include_suspicious, sample=sample, seed=seed)
         texts = Counter(text.type_id for text in originals.of(rows))
         if (rows or texts) and not dry_run:
             with writing(engine) as session:
                 added = add_anchors(
-                    session, looked, rows, about=about, file=name,
+                    session,
+                    looked,
+                    rows,
+                    about=about,
+                    file=name,
                     beside=Beside(originals, accept_originals) if originals.columns else None,
-                    parameters={"column": column, "genre_column": genre_column, "sample": sample,
-                                "seed": seed, "include_suspicious": include_suspicious},
+                    parameters={
+                        "column": column,
+                        "genre_column": genre_column,
+                        "sample": sample,
+                        "seed": seed,
+                        "include_suspicious": include_suspicious,
+                    },
                     author_id=_author(session, settings),
-                )  # fmt: skip
+                )
     result = _result(table, looked, rows, added) | {
-        "column": column, "source": about.source, "dry_run": dry_run, "notes": list(table.notes),
+        "column": column,
+        "source": about.source,
+        "dry_run": dry_run,
+        "notes": list(table.notes),
         "added_before": before.run.id if before else None,
-        "originals": _told(originals, added.originals.types), "originals_chosen": texts.total(),
-    }  # fmt: skip
+        "originals": _told(originals, added.originals.types),
+        "originals_chosen": texts.total(),
+    }
     lines = [*table.notes]
     if before:
         told = f"{counted(before.added, 'anchor')} of the source '{before.source}'"

@@ -51,7 +51,7 @@ from training.contamination import compare
 MTEB = "mteb:"
 """Before a suite of mteb's tasks, or a single one."""
 
-NAMES = f"One of {', '.join(entry.id for entry in BENCHMARKS)}; or {MTEB}SUITE ({', '.join(SUITES)}) or {MTEB}TASK for general ability."  # fmt: skip  # noqa: E501
+NAMES = f"One of {', '.join(entry.id for entry in BENCHMARKS)}; or {MTEB}SUITE ({', '.join(SUITES)}) or {MTEB}TASK for general ability."  # noqa: E501
 
 benchmarks_app = typer.Typer(
     invoke_without_command=True, help="List the results, or build a suite of your own sentences."
@@ -65,26 +65,34 @@ def run_benchmark(
     ] = "",
     data: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="In the published format; otherwise the one named last, "
-                     "or the model hub's."),
+        typer.Option(
+            metavar="FILE",
+            help="In the published format; otherwise the one named last, or the model hub's.",
+        ),
     ] = None,
     architecture: Annotated[
         str,
-        typer.Option(help=f"One of {', '.join(ARCHITECTURES)}; otherwise what the model's files "
-                     "say."),
+        typer.Option(
+            help=f"One of {', '.join(ARCHITECTURES)}; otherwise what the model's files say."
+        ),
     ] = "",
     release: Annotated[
         int | None,
-        typer.Option(metavar="N", min=1, max=LARGEST_NUMBER,
-                     help=f"For '{Hedgerow.id}' and --overlap; otherwise the newest."),
+        typer.Option(
+            metavar="N",
+            min=1,
+            max=LARGEST_NUMBER,
+            help=f"For '{Hedgerow.id}' and --overlap; otherwise the newest.",
+        ),
     ] = None,
     split: Annotated[
         Split, typer.Option(help=f"Of the release, for '{Hedgerow.id}'.")
     ] = Split.TEST,
     overlap: Annotated[
         bool,
-        typer.Option("--overlap", help="Say, too, what the release has in common with the known "
-                     "benchmarks."),
+        typer.Option(
+            "--overlap", help="Say, too, what the release has in common with the known benchmarks."
+        ),
     ] = False,
     base_url: Annotated[str, typer.Option(help="Address of a chat model's server.")] = "",
     max_tokens: Annotated[
@@ -97,7 +105,7 @@ def run_benchmark(
     max_calls: Annotated[int | None, typer.Option(min=1, help="Pause after so many calls.")] = None,
     dry_run: DryRun = False,
     as_json: AsJson = False,
-) -> None:  # fmt: skip
+) -> None:
     """Measure a model with a benchmark, or with mteb's tasks; 'hedgerow run ID' resumes a run."""
     settings, engine = open_home()
     asked = _model(model, architecture, base_url, max_tokens)
@@ -120,9 +128,11 @@ def run_benchmark(
         require_hub(choice)
     with writing(engine) as session:
         run = request_benchmarks(
-            session, settings, request,
+            session,
+            settings,
+            request,
             requested_by=reviewer_id(session, settings, "") if settings.reviewer else None,
-        )  # fmt: skip
+        )
     ended = carry_out_run(settings, engine, run.id or 0)
     with reading(engine) as session:
         rows = of_run(session, run.id or 0)
@@ -140,8 +150,11 @@ def run_benchmark(
 
 def _model(name: str, architecture: str, base_url: str, max_tokens: int) -> ModelChoice:
     values = {
-        "name": name, "architecture": architecture, "base_url": base_url, "max_tokens": max_tokens,
-    }  # fmt: skip
+        "name": name,
+        "architecture": architecture,
+        "base_url": base_url,
+        "max_tokens": max_tokens,
+    }
     return checked(ModelChoice, values, called=as_option)
 
 
@@ -156,7 +169,7 @@ def _priced(session: Session, model: ModelChoice, budget: float | None) -> Model
 
 def _show_plan(
     settings: Settings, engine: Engine, request: BenchmarkRequest, as_json: bool
-) -> None:  # fmt: skip
+) -> None:
     """What ``--dry-run`` says; what nobody knows is null: of mteb's tasks, all but their names."""
     with reading(engine) as session:
         data = [
@@ -165,19 +178,26 @@ def _show_plan(
         plan = plan_benchmarks(session, settings, request.models, data)
     (model,) = plan.models
     result: dict[str, Any] = {
-        "tasks": names_of(request.suites, request.tasks), "items": plan.items or None,
-        "questions": plan.questions or None, "texts": plan.texts or None,
-        "unknown": list(plan.unknown), "seconds": model.seconds if plan.items else None,
+        "tasks": names_of(request.suites, request.tasks),
+        "items": plan.items or None,
+        "questions": plan.questions or None,
+        "texts": plan.texts or None,
+        "unknown": list(plan.unknown),
+        "seconds": model.seconds if plan.items else None,
         "chat": model.chats._asdict() if model.chats and plan.items else None,
-    }  # fmt: skip
+    }
     flat = result | (result["chat"] or {})
     rows = [
         (name.replace("_", " "), _in_words(value))
         for name, value in flat.items()
         if name != "chat" and value not in (None, [])
     ]
-    show(result, as_json, "Nothing was measured. This is what the run would take.",
-         table_of("figure", "value", rows=rows))  # fmt: skip
+    show(
+        result,
+        as_json,
+        "Nothing was measured. This is what the run would take.",
+        table_of("figure", "value", rows=rows),
+    )
 
 
 def _in_words(value: object) -> str:
@@ -203,9 +223,13 @@ def _named(
 
 
 def _request(
-    settings: Settings, name: str, model: ModelChoice, kept: KeptData | None,
-    release: int | None, split: Split,
-) -> BenchmarkRequest:  # fmt: skip
+    settings: Settings,
+    name: str,
+    model: ModelChoice,
+    kept: KeptData | None,
+    release: int | None,
+    split: Split,
+) -> BenchmarkRequest:
     if not name.startswith(MTEB):
         chosen = _data(settings, name, kept, release, split)
         return BenchmarkRequest(models=(model,), benchmarks=(chosen,))
@@ -238,13 +262,22 @@ def _facts(row: Scored) -> dict[str, Any]:
     """A result for scripts: what it came to, and all that it depends on but the versions."""
     interval = row.interval
     return {
-        "benchmark": row.benchmark, "metric": row.metric, "score": row.score, "n": row.n,
+        "benchmark": row.benchmark,
+        "metric": row.metric,
+        "score": row.score,
+        "n": row.n,
         "interval": [interval.low, interval.high] if interval else None,
-        "ties": row.ties, "unanswered": row.unanswered, "model": row.model,
-        "architecture": row.architecture, "model_hash": row.model_hash, "data": row.data,
-        "data_hash": row.data_hash, "run": row.run_id, "outcomes": row.summary.get("outcomes", {}),
+        "ties": row.ties,
+        "unanswered": row.unanswered,
+        "model": row.model,
+        "architecture": row.architecture,
+        "model_hash": row.model_hash,
+        "data": row.data,
+        "data_hash": row.data_hash,
+        "run": row.run_id,
+        "outcomes": row.summary.get("outcomes", {}),
         "figures": row.summary.get("figures", {}),
-    }  # fmt: skip
+    }
 
 
 def _general(name: str, rows: list[Scored]) -> dict[str, Any]:
@@ -253,11 +286,16 @@ def _general(name: str, rows: list[Scored]) -> dict[str, Any]:
         return _facts(rows[0]) | {"benchmark": name}
     scores = [TaskScore(row.benchmark, str(row.summary["type"]), row.score) for row in rows]
     return {
-        "benchmark": name, "metric": "mean over kinds of tasks", "score": average(scores),
-        "n": len(rows), "model": rows[0].model, "architecture": rows[0].architecture,
-        "model_hash": rows[0].model_hash, "kinds": by_kind(scores),
+        "benchmark": name,
+        "metric": "mean over kinds of tasks",
+        "score": average(scores),
+        "n": len(rows),
+        "model": rows[0].model,
+        "architecture": rows[0].architecture,
+        "model_hash": rows[0].model_hash,
+        "kinds": by_kind(scores),
         "tasks": {row.benchmark: row.score for row in reversed(rows)},
-    }  # fmt: skip
+    }
 
 
 def _average_line(result: dict[str, Any]) -> list[str]:
@@ -266,13 +304,26 @@ def _average_line(result: dict[str, Any]) -> list[str]:
 
 def _table(rows: list[Scored]) -> Any:
     return table_of(
-        "benchmark", "model", "score", "95% interval", "items", "data", "run",
+        "benchmark",
+        "model",
+        "score",
+        "95% interval",
+        "items",
+        "data",
+        "run",
         rows=(
-            (row.benchmark, row.title, f"{row.score:.1f}", _interval(row), row.n or "", row.data,
-             row.run_id)
+            (
+                row.benchmark,
+                row.title,
+                f"{row.score:.1f}",
+                _interval(row),
+                row.n or "",
+                row.data,
+                row.run_id,
+            )
             for row in rows
         ),
-    )  # fmt: skip
+    )
 
 
 def _interval(row: Scored) -> str:
@@ -300,13 +351,16 @@ def make_suite(
     file: Annotated[Path, typer.Argument(metavar="OUT", help="The file to write, JSON Lines.")],
     forms: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="A table or JSON Lines with the columns original, "
-                     "negation, antonym and both; otherwise a release."),
+        typer.Option(
+            metavar="FILE",
+            help="A table or JSON Lines with the columns original, "
+            "negation, antonym and both; otherwise a release.",
+        ),
     ] = None,
     release: ReleaseNumber = None,
     split: Annotated[Split, typer.Option(help="Of the release.")] = Split.TEST,
     as_json: AsJson = False,
-) -> None:  # fmt: skip
+) -> None:
     """Write a suite in SemAntoNeg's manner, of your own sentences in four forms each."""
     if forms is not None and release is not None:
         raise HedgerowError("Expected --forms or --release, found both; leave one out.")

@@ -32,16 +32,22 @@ SWITCH_SECONDS, POLL_SECONDS = 0.0005, 0.05
 def open_app(
     port: Annotated[
         int | None,
-        typer.Option(min=1, max=65535, envvar="STREAMLIT_SERVER_PORT",
-                     help=f"The port; otherwise the first free one from {FIRST_PORT} on."),
+        typer.Option(
+            min=1,
+            max=65535,
+            envvar="STREAMLIT_SERVER_PORT",
+            help=f"The port; otherwise the first free one from {FIRST_PORT} on.",
+        ),
     ] = None,
     address: Annotated[
         str,
-        typer.Option(envvar="STREAMLIT_SERVER_ADDRESS",
-                     help="This machine's address to listen on; the default admits nobody else."),
+        typer.Option(
+            envvar="STREAMLIT_SERVER_ADDRESS",
+            help="This machine's address to listen on; the default admits nobody else.",
+        ),
     ] = "127.0.0.1",
     as_json: AsJson = False,
-) -> None:  # fmt: skip
+) -> None:
     """Open the browser app; Ctrl-C ends it."""
     asked = port
     port = _free_port(address, asked)

@@ -107,16 +107,27 @@ def generate(
     if types and not types.strip(" ,"):
         raise HedgerowError("Expected types such as 'affixal,word' after --types, found none.")
     values = {
-        "provider": provider, "model": model, "base_url": base_url, "temperature": temperature,
-        "roles": tuple(name.strip() for name in roles.split(",") if name.strip()), "seed": seed,
-        "max_tokens": max_tokens, "timeout": timeout,
-        "concurrency": concurrency, "attempts": attempts, "structured": structured,
-        "batch": batch, "budget": {"money": budget, "calls": max_calls},
+        "provider": provider,
+        "model": model,
+        "base_url": base_url,
+        "temperature": temperature,
+        "roles": tuple(name.strip() for name in roles.split(",") if name.strip()),
+        "seed": seed,
+        "max_tokens": max_tokens,
+        "timeout": timeout,
+        "concurrency": concurrency,
+        "attempts": attempts,
+        "structured": structured,
+        "batch": batch,
+        "budget": {"money": budget, "calls": max_calls},
         "selection": {
-            "which": which, "run": run_id, "search": search, "limit": limit,
+            "which": which,
+            "run": run_id,
+            "search": search,
+            "limit": limit,
             "types": tuple(name.strip() for name in types.split(",") if name.strip()),
         },
-    }  # fmt: skip
+    }
     with writing(engine) as session:
         seed_prompts(session)
         price = price_under(session, model, budget if provider == "openai" else None)
@@ -192,11 +203,16 @@ def _show_estimate(
     """
     known = is_priced or request.provider == "rules"
     result = {
-        "anchors": found.anchors, "calls": found.calls, "total_calls": found.total_calls,
-        "prompt_tokens": found.prompt_tokens, "completion_tokens": found.completion_tokens,
-        "cost": found.cost if known else None, "seconds": found.seconds,
-        "based_on": found.based_on, "price": request.charged.model_dump() if known else None,
-    }  # fmt: skip
+        "anchors": found.anchors,
+        "calls": found.calls,
+        "total_calls": found.total_calls,
+        "prompt_tokens": found.prompt_tokens,
+        "completion_tokens": found.completion_tokens,
+        "cost": found.cost if known else None,
+        "seconds": found.seconds,
+        "based_on": found.based_on,
+        "price": request.charged.model_dump() if known else None,
+    }
     calls = ", ".join(f"{count:,} for {role}" for role, count in found.calls.items())
     about = f"{counted(found.anchors, 'anchor')}, {counted(found.total_calls, 'call')}"
     lines = [f"{about} ({calls})."]

@@ -80,16 +80,25 @@ def judge(
     with writing(engine) as session:
         seed_prompts(session)
         request = _request(
-            session, model=model, base_url=base_url, concurrency=concurrency,
-            max_tokens=max_tokens, timeout=timeout,
+            session,
+            model=model,
+            base_url=base_url,
+            concurrency=concurrency,
+            max_tokens=max_tokens,
+            timeout=timeout,
             prompt=find_version(session, JUDGE, prompt).id,
             budget={"money": budget, "calls": max_calls},
             selection={
-                "types": [known_type(list_types(session), name.strip()).id
-                          for name in types.split(",") if name.strip()],
-                "status": None if status == ANY else status, "flagged": flagged, "limit": limit,
+                "types": [
+                    known_type(list_types(session), name.strip()).id
+                    for name in types.split(",")
+                    if name.strip()
+                ],
+                "status": None if status == ANY else status,
+                "flagged": flagged,
+                "limit": limit,
             },
-        )  # fmt: skip
+        )
         if dry_run:
             found = estimate_judging(session, request)
             show(_as_json(found), as_json, *_told(found))
@@ -100,11 +109,12 @@ def judge(
         )
     result = carry_out_run(settings, engine, run.id or 0)
     show(
-        result, as_json,
+        result,
+        as_json,
         f"{result['reviewer']} has judged {counted(result['done'], 'variant')}; "
         f"{counted(result['failed'], 'call')} failed. {counted(result['calls'], 'request')} cost "
         f"{spent_by(result)}.",
-    )  # fmt: skip
+    )
 
 
 def _asked_by(session: Session, settings: Settings) -> int | None:
@@ -118,9 +128,16 @@ def _request(session: Session, **values: Any) -> JudgeRequest:
 
 
 def _as_json(found: Estimate) -> dict[str, Any]:
-    return {"dry_run": True, "variants": found.total_calls, "anchors": found.anchors,
-            "prompt_tokens": found.prompt_tokens, "completion_tokens": found.completion_tokens,
-            "cost": found.cost, "seconds": found.seconds, "based_on": found.based_on}  # fmt: skip
+    return {
+        "dry_run": True,
+        "variants": found.total_calls,
+        "anchors": found.anchors,
+        "prompt_tokens": found.prompt_tokens,
+        "completion_tokens": found.completion_tokens,
+        "cost": found.cost,
+        "seconds": found.seconds,
+        "based_on": found.based_on,
+    }
 
 
 def _told(found: Estimate) -> list[str]:
@@ -150,25 +167,36 @@ def show_agreement(as_json: AsJson = False) -> None:
     result = {
         "judges": [
             {
-                "name": one.name, "counts": one.counts, "opinions": one.opinions,
+                "name": one.name,
+                "counts": one.counts,
+                "opinions": one.opinions,
                 "types": [_row(row) for row in (*rows, together(rows))],
             }
             for one, rows in found
         ]
-    }  # fmt: skip
+    }
     lines: list[str | Table] = []
     for one, rows in found:
         lines.append(f"{one.name} has given {counted(one.opinions, 'opinion')}.")
         lines.append(
             table_of(
-                "type", "pairs", "agree", "kappa", "left out",
+                "type",
+                "pairs",
+                "agree",
+                "kappa",
+                "left out",
                 rows=(
-                    [row.type_id, row.pairs, _figure(row.share), _figure(row.kappa),
-                     row.after_looking]
+                    [
+                        row.type_id,
+                        row.pairs,
+                        _figure(row.share),
+                        _figure(row.kappa),
+                        row.after_looking,
+                    ]
                     for row in (*rows, together(rows))
                 ),
             )
-        )  # fmt: skip
+        )
     show(result, as_json, *(lines or ["No model has given an opinion yet."]))
 
 

@@ -69,10 +69,13 @@ def status(as_json: AsJson = False) -> None:
         for name in dict.fromkeys([*known, *sorted(counts)])
     }
     result = {
-        "database": _database(engine), "anchors": anchors, "variants": variants,
-        "releases": releases, "runs": runs,
+        "database": _database(engine),
+        "anchors": anchors,
+        "variants": variants,
+        "releases": releases,
+        "runs": runs,
         "encoders": encoders,
-    }  # fmt: skip
+    }
     show(
         result,
         as_json,
@@ -91,9 +94,14 @@ def _encoder(settings: Settings, encoder: Encoder) -> dict[str, Any]:
 
 def _run(run: Run) -> dict[str, Any]:
     return {
-        "run": run.id, "kind": run.kind, "state": run.state.value, "step": run.step,
-        "total": run.total, "message": run.message, "created_at": run.created_at.isoformat(),
-    }  # fmt: skip
+        "run": run.id,
+        "kind": run.kind,
+        "state": run.state.value,
+        "step": run.step,
+        "total": run.total,
+        "message": run.message,
+        "created_at": run.created_at.isoformat(),
+    }
 
 
 def _run_table(runs: list[dict[str, Any]]) -> Table:

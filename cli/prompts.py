@@ -32,17 +32,22 @@ def prompts_list(as_json: AsJson = False) -> None:
         seed_prompts(session)
         rows = [_facts(row) for name in PROMPTS for row in prompt_versions(session, name)]
     table = table_of(
-        "prompt", "version", "made", "from",
+        "prompt",
+        "version",
+        "made",
+        "from",
         rows=([r["prompt"], r["version"], r["created_at"][:10], r["origin"]] for r in rows),
-    )  # fmt: skip
+    )
     show({"prompts": rows}, as_json, table)
 
 
 def _facts(row: PromptVersion) -> dict[str, Any]:
     return {
-        "prompt": row.name, "version": row.version, "created_at": row.created_at.isoformat(),
+        "prompt": row.name,
+        "version": row.version,
+        "created_at": row.created_at.isoformat(),
         "origin": "installed" if row.parent_id is None else "edited copy",
-    }  # fmt: skip
+    }
 
 
 @prompts_app.command("show")

@@ -42,9 +42,12 @@ def push_to_hub(
     settings, engine = open_home()
     with writing(engine) as session:
         asked = request_push(
-            session, Subject(run, release), repo=repo, private=private,
+            session,
+            Subject(run, release),
+            repo=repo,
+            private=private,
             requested_by=reviewer_id(session, settings, "") if settings.reviewer else None,
-        )  # fmt: skip
+        )
         require_token()  # without one nothing is stored
     result = carry_out_run(settings, engine, asked.id or 0)
     show(result, as_json, pushed_sentence(result))

@@ -22,9 +22,12 @@ release_app = typer.Typer(no_args_is_help=True, help="Freeze what is accepted.")
 def release_facts(release: Release) -> dict[str, Any]:
     """What ``--json`` says of a release."""
     return {
-        "release": release.number, "name": release.name, "hash": release.content_hash,
-        "summary": release.summary, "created_at": release.created_at.isoformat(),
-    }  # fmt: skip
+        "release": release.number,
+        "name": release.name,
+        "hash": release.content_hash,
+        "summary": release.summary,
+        "created_at": release.created_at.isoformat(),
+    }
 
 
 @release_app.command("create")
@@ -75,8 +78,10 @@ def export_release(
         )
     packed = export.zip_export(place) if as_zip else None
     result = {
-        "release": release.number, "format": form, "folder": str(resolved(place)),
+        "release": release.number,
+        "format": form,
+        "folder": str(resolved(place)),
         "zip": str(resolved(packed)) if packed else None,
-    }  # fmt: skip
+    }
     packed_too = f", and packed in {result['zip']}" if packed else ""
     show(result, as_json, f"Release {release.number} is in {result['folder']}{packed_too}.")

@@ -92,10 +92,14 @@ def review_apply(
     else:
         with writing(engine) as session:
             matches, action_id = apply_rule(
-                session, parsed, verdict=Verdict.ACCEPT if accept else Verdict.REJECT,
-                reviewer_id=reviewer_id(session, settings, reviewer), reason=reason, note=note,
+                session,
+                parsed,
+                verdict=Verdict.ACCEPT if accept else Verdict.REJECT,
+                reviewer_id=reviewer_id(session, settings, reviewer),
+                reason=reason,
+                note=note,
                 type_id=type_id,
-            )  # fmt: skip
+            )
     verb = "Would decide on" if dry_run else "Decided on"
     lines: list[str | Table] = [f"{verb} {counted(matches.total, 'variant')}."]
     if matches.by_type:
@@ -105,9 +109,14 @@ def review_apply(
             f"Not measured yet and left out: {counted(matches.unmeasured, 'pending variant')}. Run "
             "'hedgerow diagnose' first."
         )
-    result = {"rule": parsed.text, "dry_run": dry_run, "variants": matches.total,
-              "types": matches.by_type, "unmeasured": matches.unmeasured,
-              "action": action_id}  # fmt: skip
+    result = {
+        "rule": parsed.text,
+        "dry_run": dry_run,
+        "variants": matches.total,
+        "types": matches.by_type,
+        "unmeasured": matches.unmeasured,
+        "action": action_id,
+    }
     show(result, as_json, *lines)
 
 
@@ -116,8 +125,12 @@ def review_accept(
     uid: Uid, reviewer: ReviewerName = "", note: Note = "", as_json: AsJson = False
 ) -> None:
     """Accept a variant as it stands."""
-    _decide(lambda session, card, who: review.accept(session, card, reviewer_id=who, note=note),
-            uid, reviewer, as_json)  # fmt: skip
+    _decide(
+        lambda session, card, who: review.accept(session, card, reviewer_id=who, note=note),
+        uid,
+        reviewer,
+        as_json,
+    )
 
 
 @review_app.command("reject")
@@ -130,9 +143,14 @@ def review_reject(
 ) -> None:
     """Reject a variant."""
     reason, note = reason_and_note(reason, note)
-    _decide(lambda session, card, who: review.reject(
-                session, card, reviewer_id=who, reason=reason, note=note),
-            uid, reviewer, as_json)  # fmt: skip
+    _decide(
+        lambda session, card, who: review.reject(
+            session, card, reviewer_id=who, reason=reason, note=note
+        ),
+        uid,
+        reviewer,
+        as_json,
+    )
 
 
 class SettledAs(StrEnum):
@@ -155,13 +173,24 @@ def review_settle(
     if verdict is SettledAs.ACCEPT:
         if reason:
             raise typer.BadParameter("--reason goes with 'reject'; give --note instead")
-        _decide(lambda session, card, who: review.accept(session, card, reviewer_id=who, note=note),
-                uid, reviewer, as_json, settles=True)  # fmt: skip
+        _decide(
+            lambda session, card, who: review.accept(session, card, reviewer_id=who, note=note),
+            uid,
+            reviewer,
+            as_json,
+            settles=True,
+        )
         return
     reason, note = reason_and_note(reason, note)
-    _decide(lambda session, card, who: review.reject(
-                session, card, reviewer_id=who, reason=reason, note=note),
-            uid, reviewer, as_json, settles=True)  # fmt: skip
+    _decide(
+        lambda session, card, who: review.reject(
+            session, card, reviewer_id=who, reason=reason, note=note
+        ),
+        uid,
+        reviewer,
+        as_json,
+        settles=True,
+    )
 
 
 @review_app.command("edit")
@@ -177,9 +206,15 @@ def review_edit(
     """Replace a variant by a better wording, or give it its right type or cue."""
     if text is None and type_id is None and cue is None:
         raise typer.BadParameter("give --text, --type or --cue")
-    _decide(lambda session, card, who: review.edit(
-                session, card, reviewer_id=who, text=text, type_id=type_id, cue=cue, note=note),
-            uid, reviewer, as_json, with_flags=True)  # fmt: skip
+    _decide(
+        lambda session, card, who: review.edit(
+            session, card, reviewer_id=who, text=text, type_id=type_id, cue=cue, note=note
+        ),
+        uid,
+        reviewer,
+        as_json,
+        with_flags=True,
+    )
 
 
 @review_app.command("write")
@@ -195,15 +230,22 @@ def review_write(
     settings, engine = open_home()
     with writing(engine) as session:
         written = write_variant(
-            session, anchor_id=get_anchor(session, anchor).id or 0, type_id=type_id, text=text,
-            cue=cue, reviewer_id=reviewer_id(session, settings, reviewer),
-        )  # fmt: skip
+            session,
+            anchor_id=get_anchor(session, anchor).id or 0,
+            type_id=type_id,
+            text=text,
+            cue=cue,
+            reviewer_id=reviewer_id(session, settings, reviewer),
+        )
         variant = written.variant
         flags = [flag.label for flag in stored_flags(session, variant)]
         result = {
-            "variant": variant.uid, "status": variant.status.value, "type": variant.type_id,
-            "cue": variant.cue, "flags": flags,
-        }  # fmt: skip
+            "variant": variant.uid,
+            "status": variant.status.value,
+            "type": variant.type_id,
+            "cue": variant.cue,
+            "flags": flags,
+        }
     said = [f"{result['variant']} is {result['status']} now.", written.remark]
     show(result, as_json, *filter(None, said), *_flagged(flags))
 
@@ -243,8 +285,10 @@ def _decide(
         session.refresh(variant)
         child = session.get(Variant, outcome.child_id) if outcome.child_id else None
         result: dict[str, Any] = {
-            "variant": uid, "status": variant.status.value, "child": child.uid if child else None,
-        }  # fmt: skip
+            "variant": uid,
+            "status": variant.status.value,
+            "child": child.uid if child else None,
+        }
         stored = child or variant
         flags = [flag.label for flag in stored_flags(session, stored)] if with_flags else []
         if with_flags:

@@ -73,12 +73,15 @@ def merge(
             plan = merging.merge(session, find_person(session, person), find_person(session, into))
         lines = [f"{plan.person} and {plan.into} are one reviewer now, {plan.into}."]
     result = {
-        "from": plan.person, "into": plan.into, "merged": not dry_run, "both_decided": plan.shared,
+        "from": plan.person,
+        "into": plan.into,
+        "merged": not dry_run,
+        "both_decided": plan.shared,
         "statuses": [
             {"before": old, "after": new, "variants": count}
             for (old, new), count in plan.statuses.items()
         ],
-    }  # fmt: skip
+    }
     show(result, as_json, *lines)
 
 

@@ -40,15 +40,20 @@ def run_facts(session: Session, settings: Settings, run: Run) -> dict[str, Any]:
     or None before they come.
     """
     return {
-        "run": run.id, "kind": run.kind, "state": run.state.value, "message": run.message,
-        "step": run.step, "total": run.total,
+        "run": run.id,
+        "kind": run.kind,
+        "state": run.state.value,
+        "message": run.message,
+        "step": run.step,
+        "total": run.total,
         "created_at": run.created_at.isoformat(),
         "started_at": run.started_at.isoformat() if run.started_at else None,
         "finished_at": run.finished_at.isoformat() if run.finished_at else None,
         "folder": str(settings.data_folder / run.folder) if run.folder else None,
         "log": str(log_file(settings, run)) if run.folder else None,
-        "figures": figures_so_far(session, run), "result": located(settings, run.result),
-    }  # fmt: skip
+        "figures": figures_so_far(session, run),
+        "result": located(settings, run.result),
+    }
 
 
 def figures_so_far(session: Session, run: Run) -> dict[str, Any]:
@@ -57,10 +62,13 @@ def figures_so_far(session: Session, run: Run) -> dict[str, Any]:
     if run.kind in (GENERATE, JUDGE):
         counts, so_far = count_calls(session, run.id or 0), progress(session, run.id or 0).spent
         found |= {
-            "done": counts[CallState.DONE], "failed": counts[CallState.FAILED],
-            "open": counts[CallState.OPEN], "calls": so_far.attempts,
-            "cost": round(so_far.cost, 6), "cost_is_estimate": so_far.is_estimate,
-        }  # fmt: skip
+            "done": counts[CallState.DONE],
+            "failed": counts[CallState.FAILED],
+            "open": counts[CallState.OPEN],
+            "calls": so_far.attempts,
+            "cost": round(so_far.cost, 6),
+            "cost_is_estimate": so_far.is_estimate,
+        }
     last = (
         select(col(RunMetric.name), func.max(col(RunMetric.step)).label("step"))
         .where(col(RunMetric.run_id) == run.id)

@@ -107,6 +107,7 @@ def delete(run_id: RunId, as_json: AsJson = False) -> None:
     folders = delete_run(engine, settings, run_id)
     also = f", with {counted(len(folders) - 1, 'run')} of it" if len(folders) > 1 else ""
     show(
-        {"run": run_id, "deleted": [str(folder) for folder in folders]}, as_json,
+        {"run": run_id, "deleted": [str(folder) for folder in folders]},
+        as_json,
         f"Run {run_id} is deleted{also}.",
-    )  # fmt: skip
+    )

@@ -127,17 +127,24 @@ def similarity(
     ] = None,
     probes_file: Annotated[
         Path | None,
-        typer.Option("--probes", metavar="FILE", help="CSV, TSV or JSON lines with anchor and "
-                     "text; otherwise the paper's Figure 1."),
+        typer.Option(
+            "--probes",
+            metavar="FILE",
+            help="CSV, TSV or JSON lines with anchor and text; otherwise the paper's Figure 1.",
+        ),
     ] = None,
     set_name: Annotated[
         str,
-        typer.Option("--probe-set", metavar="NAME", help=f"In place of a file: '{GROUPS_SET}', "
-                     "which come with Hedgerow, or a probe set of this project."),
+        typer.Option(
+            "--probe-set",
+            metavar="NAME",
+            help=f"In place of a file: '{GROUPS_SET}', "
+            "which come with Hedgerow, or a probe set of this project.",
+        ),
     ] = "",
     old_set_name: Annotated[str, typer.Option("--set", hidden=True)] = "",
     as_json: AsJson = False,
-) -> None:  # fmt: skip
+) -> None:
     """Show how similar sentence pairs are to a model, and to another before it."""
     set_name = set_name or old_set_name
     if probes_file and set_name:
@@ -152,13 +159,17 @@ def similarity(
     )
     pairs = [{**row._asdict(), "cosine": round(row.cosine, 4)} for row in rows]
     table = table_of(
-        "series", "cosine", "anchor", "text",
+        "series",
+        "cosine",
+        "anchor",
+        "text",
         rows=([row.series, f"{row.cosine:.3f}", row.anchor, row.text] for row in rows),
-    )  # fmt: skip
+    )
     result: dict[str, Any] = {
-        "model": _absolute(model), "before": _absolute(before) if before else None,
+        "model": _absolute(model),
+        "before": _absolute(before) if before else None,
         "similarities": pairs,
-    }  # fmt: skip
+    }
     if not (groups := find_groups(probes)):
         show(result, as_json, table)
         return

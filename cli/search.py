@@ -29,10 +29,12 @@ def search(
         }
     result = {"text": text} | {
         kind.value: {
-            "total": len(some.rows), "more": some.more, "hits": [_as_json(hit) for hit in some.hits]
+            "total": len(some.rows),
+            "more": some.more,
+            "hits": [_as_json(hit) for hit in some.hits],
         }
         for kind, some in found.items()
-    }  # fmt: skip
+    }
     lines = [line for kind, some in found.items() for line in _lines(kind, some)]
     show(result, as_json, *lines)
 
@@ -50,13 +52,17 @@ def _lines(kind: Kind, found: Found) -> list[str | Table]:
     if not found.hits:
         return [f"0 {kind} contain it."]
     if kind is Kind.ANCHORS:
-        table = table_of("uid", "anchor", "status",
-                         rows=[(h.anchor_uid, h.text, _status(h)) for h in found.hits])  # fmt: skip
+        table = table_of(
+            "uid", "anchor", "status", rows=[(h.anchor_uid, h.text, _status(h)) for h in found.hits]
+        )
     else:
         table = table_of(
-            "uid of the variant", kind.value.removesuffix("s"), "type", "status",
+            "uid of the variant",
+            kind.value.removesuffix("s"),
+            "type",
+            "status",
             rows=[(h.variant_uid or "", h.text, h.type_id or "", _status(h)) for h in found.hits],
-        )  # fmt: skip
+        )
     if total == "1":
         return [table, f"1 {kind.value.removesuffix('s')} contains it."]
     first = f" Here are the first {len(found.hits)}." if len(found.hits) < len(found.rows) else ""

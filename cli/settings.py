@@ -59,13 +59,20 @@ def show_settings(as_json: AsJson = False) -> None:
     changes = [THRESHOLD, ACTIVE_ENCODER]
     rows = [[key, own[key], f"hedgerow settings set {key} …"] for key in changes]
     rows += [
-        [f"{COUNTS}{model['name']}", "on" if model["counts"] else "off",
-         f"{model['decisions']} decisions"]
+        [
+            f"{COUNTS}{model['name']}",
+            "on" if model["counts"] else "off",
+            f"{model['decisions']} decisions",
+        ]
         for model in own["model_reviewers"]
-    ]  # fmt: skip
+    ]
     rows += [[fact.label, fact.shown, fact.name] for fact in facts]
-    show(result, as_json, table_of("setting", "value", "changed by", rows=rows),
-         *_lines(database, folder))  # fmt: skip
+    show(
+        result,
+        as_json,
+        table_of("setting", "value", "changed by", rows=rows),
+        *_lines(database, folder),
+    )
 
 
 def _project(session: Session) -> dict[str, Any]:

@@ -34,10 +34,13 @@ def study(
     with writing(engine) as session:
         data = composition(session, number)
         run = request_study(
-            session, name, data=data, seed=seed,
+            session,
+            name,
+            data=data,
+            seed=seed,
             base=with_full_paths(default_recipe(session, data).with_overrides(changes or [])),
             requested_by=reviewer_id(session, settings, "") if settings.reviewer else None,
-        )  # fmt: skip
+        )
     told = f"Run {run.id}: {len(run.parameters['members'])} trainings"
     err.print(text_of(f"{told}, about {expected_seconds(run) / 60:.0f} min."), soft_wrap=True)
     ended = carry_out_run(settings, engine, run.id or 0)
@@ -45,17 +48,28 @@ def study(
         members = trials(session, run)
     values = {(row.run, row.figure): row for row in figure_rows(members)}
     table = table_of(
-        "run", "training", "state", *NAMES.values(),
+        "run",
+        "training",
+        "state",
+        *NAMES.values(),
         rows=(
-            (trial.run.id, trial.label, trial.run.state,
-             *(_shown(values.get((trial.run.id, figure))) for figure in NAMES))
+            (
+                trial.run.id,
+                trial.label,
+                trial.run.state,
+                *(_shown(values.get((trial.run.id, figure))) for figure in NAMES),
+            )
             for trial in members
         ),
-    )  # fmt: skip
+    )
     result = {
-        "run": run.id, "state": ended["state"], "study": name.value, "release": data.release,
-        "seed": seed, "members": [_as_json(settings, trial) for trial in members],
-    }  # fmt: skip
+        "run": run.id,
+        "state": ended["state"],
+        "study": name.value,
+        "release": data.release,
+        "seed": seed,
+        "members": [_as_json(settings, trial) for trial in members],
+    }
     show(result, as_json, table, *run.parameters["told"])
 
 
@@ -67,7 +81,9 @@ def _as_json(settings: Settings, trial: Trial) -> dict[str, Any]:
     kept = ("triples", "steps", "held_out", "model")
     result = located(settings, trial.run.result)
     return {
-        "run": trial.run.id, "label": trial.label, "state": trial.run.state.value,
+        "run": trial.run.id,
+        "label": trial.label,
+        "state": trial.run.state.value,
         "message": trial.run.message,
         **{key: result[key] for key in kept if key in result},
-    }  # fmt: skip
+    }

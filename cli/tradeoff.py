@@ -31,11 +31,15 @@ def tradeoff(
     ] = False,
     sts_file: Annotated[
         Path | None,
-        typer.Option("--sts", metavar="FILE", help="Score and two sentences a line, separated by "
-                     "tabs; measures general ability beside the drift."),
+        typer.Option(
+            "--sts",
+            metavar="FILE",
+            help="Score and two sentences a line, separated by "
+            "tabs; measures general ability beside the drift.",
+        ),
     ] = None,
     as_json: AsJson = False,
-) -> None:  # fmt: skip
+) -> None:
     """Show negation against general ability between a training's base and its model.
     Measures it where that has not been done; nothing is trained.
     """
@@ -62,10 +66,13 @@ def _curve(
         return curve
     with writing(engine) as session:
         asked = request_tradeoff(
-            session, settings, training=training, sts=sts,
+            session,
+            settings,
+            training=training,
+            sts=sts,
             more_shares=() if share is None else (share,),
             requested_by=reviewer_id(session, settings, "") if settings.reviewer else None,
-        )  # fmt: skip
+        )
     carry_out_run(settings, engine, asked.id or 0)
     with reading(engine) as session:
         curve = curve_of(session, training)
@@ -76,9 +83,12 @@ def _curve(
 def _saved(settings: Settings, engine: Engine, training: int, share: float) -> dict[str, Any]:
     with writing(engine) as session:
         asked = request_save(
-            session, settings, training=training, share=share,
+            session,
+            settings,
+            training=training,
+            share=share,
             requested_by=reviewer_id(session, settings, "") if settings.reviewer else None,
-        )  # fmt: skip
+        )
     result = carry_out_run(settings, engine, asked.id or 0)
     return {"model": result["model"], "encoder": result["name"]}
 
@@ -88,23 +98,27 @@ def _facts(curve: Curve, share: float | None) -> dict[str, Any]:
     point = None if share is None else curve.at(share)
     general, negation = axes(curve)
     return {
-        "run": curve.run, "training": curve.training, "own_share": curve.own_share,
-        "sts": curve.sts, "counts": curve.counts,
+        "run": curve.run,
+        "training": curve.training,
+        "own_share": curve.own_share,
+        "sts": curve.sts,
+        "counts": curve.counts,
         "points": [point._asdict() for point in curve.points],
         "suggested": suggested(curve, general=general[0], negation=negation[0]),
         "chosen": point._asdict() if point else None,
-    }  # fmt: skip
+    }
 
 
 def _table(curve: Curve) -> Any:
     names = [*curve.measured(NEGATION), *curve.measured(GENERAL)]
     return table_of(
-        "share", *names,
+        "share",
+        *names,
         rows=(
             (f"{point.share:g}", *(f"{point.value(name):.3f}" for name in names))
             for point in curve.points
         ),
-    )  # fmt: skip
+    )
 
 
 def _hint(share: float) -> str:

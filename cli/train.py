@@ -27,8 +27,13 @@ from training.runs import DEFAULT_SEED, request_training
 def train_encoder(
     number: Annotated[
         int | None,
-        typer.Option("--release", metavar="N", min=1, max=LARGEST_NUMBER,
-                     help="Otherwise the newest; made if there is none."),
+        typer.Option(
+            "--release",
+            metavar="N",
+            min=1,
+            max=LARGEST_NUMBER,
+            help="Otherwise the newest; made if there is none.",
+        ),
     ] = None,
     recipe_file: Annotated[
         Path | None, typer.Option("--recipe", metavar="FILE", help="YAML; otherwise the default.")
@@ -40,20 +45,25 @@ def train_encoder(
     seed: Annotated[int, typer.Option(help="Decides order and dropout.")] = DEFAULT_SEED,
     queue: Annotated[
         bool,
-        typer.Option("--queue", help="Store the training without starting it, for another host or "
-                     "for several processes."),
+        typer.Option(
+            "--queue",
+            help="Store the training without starting it, for another host or "
+            "for several processes.",
+        ),
     ] = False,
     as_json: AsJson = False,
-) -> None:  # fmt: skip
+) -> None:
     """Finetune an encoder on a release and measure what it changed."""
     settings, engine = open_home()
     with writing(engine) as session:
         base = read_recipe(recipe_file) if recipe_file else plan(session, number).recipe()
         run = request_training(
-            session, release_number=number, seed=seed,
+            session,
+            release_number=number,
+            seed=seed,
             recipe=with_full_paths(base.with_overrides(changes or [])),
             requested_by=reviewer_id(session, settings, "") if settings.reviewer else None,
-        )  # fmt: skip
+        )
     if queue:
         show(_queued(run), as_json, *_how_to_start(run))
         return

@@ -92,10 +92,15 @@ def add(
 ) -> None:
     """Add a variant type, which is asked for, reviewed, counted and released as any other."""
     wanted = OwnType(
-        label=name, role=role, definition=definition, example_anchor=anchor, example=example,
-        prompt_line=prompt_line or "", surface_check=_check(check) or SurfaceCheck(),
+        label=name,
+        role=role,
+        definition=definition,
+        example_anchor=anchor,
+        example=example,
+        prompt_line=prompt_line or "",
+        surface_check=_check(check) or SurfaceCheck(),
         guideline=_read(guideline) or "",
-    )  # fmt: skip
+    )
     _, engine = open_home()
     with writing(engine) as session:
         entry = add_type(session, wanted)
@@ -118,9 +123,14 @@ def change(
 ) -> None:
     """Change a type of your own, as its next version; what is not named stays."""
     values = {
-        "label": name, "definition": definition, "example_anchor": anchor, "example": example,
-        "prompt_line": prompt_line, "surface_check": _check(check), "guideline": _read(guideline),
-    }  # fmt: skip
+        "label": name,
+        "definition": definition,
+        "example_anchor": anchor,
+        "example": example,
+        "prompt_line": prompt_line,
+        "surface_check": _check(check),
+        "guideline": _read(guideline),
+    }
     _, engine = open_home()
     with writing(engine) as session:
         current = as_written(find_type(session, type_id))

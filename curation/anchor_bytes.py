@@ -45,8 +45,12 @@ _SIGNATURES: tuple[tuple[bytes, str], ...] = (
     (b"OggS", "a sound file"),
 )
 _ZIP = b"PK\x03\x04"
-_OFFICE = ((b"xl/", "an Excel workbook"), (b"word/", "a Word document"),
-           (b"ppt/", "a PowerPoint file"), (b"opendocument", "an OpenDocument file"))  # fmt: skip
+_OFFICE = (
+    (b"xl/", "an Excel workbook"),
+    (b"word/", "a Word document"),
+    (b"ppt/", "a PowerPoint file"),
+    (b"opendocument", "an OpenDocument file"),
+)
 _HEAD = 4096
 _PACKED = ("a file packed", "a zip", "a 7-Zip", "a RAR")
 _OFFICE_FILES = ("an Excel", "a Word", "an old Excel", "an OpenDocument")
@@ -165,8 +169,9 @@ def _check_lines(data: AnyStr, feed: AnyStr, carriage: AnyStr, name: str) -> Non
     """Refuse a line longer than ``MAX_LINE``, looking only once in so many characters."""
     start = 0
     while len(data) - start > MAX_LINE:
-        end = max(data.rfind(feed, start, start + MAX_LINE),
-                  data.rfind(carriage, start, start + MAX_LINE))  # fmt: skip
+        end = max(
+            data.rfind(feed, start, start + MAX_LINE), data.rfind(carriage, start, start + MAX_LINE)
+        )
         if end < 0:
             raise HedgerowError(
                 f"Line {_line(data, start):,} of {name} is longer than {MAX_LINE >> 20} MB; "

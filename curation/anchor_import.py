@@ -179,8 +179,9 @@ def _add_beside(
     imported = add_originals(session, texts, run_id=run.id or 0, file=file, accept=beside.accept)
     left_out = {fault.value: count for fault, count in beside.originals.left_out.items()}
     run.parameters = run.parameters | {
-        "columns": dict(beside.originals.columns), "accept_originals": beside.accept,
-    }  # fmt: skip
+        "columns": dict(beside.originals.columns),
+        "accept_originals": beside.accept,
+    }
     run.result = run.result | {"originals": dict(imported.types), "originals_left_out": left_out}
     return imported
 

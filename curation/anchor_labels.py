@@ -27,10 +27,16 @@ _LABELS = ("gold_label", "label", "labels", "choice", "annotation", "class")
 _HYPOTHESES = ("hypothesis", "sentence2")
 _NEUTRAL = "neutral"
 _SPELLINGS = {
-    "entailment": ENTAILMENT, "entails": ENTAILMENT, "e": ENTAILMENT,
-    "contradiction": CONTRADICTION, "contradicts": CONTRADICTION, "c": CONTRADICTION,
-    "neutral": _NEUTRAL, "n": _NEUTRAL, "-": _NEUTRAL,
-}  # fmt: skip
+    "entailment": ENTAILMENT,
+    "entails": ENTAILMENT,
+    "e": ENTAILMENT,
+    "contradiction": CONTRADICTION,
+    "contradicts": CONTRADICTION,
+    "c": CONTRADICTION,
+    "neutral": _NEUTRAL,
+    "n": _NEUTRAL,
+    "-": _NEUTRAL,
+}
 """SNLI writes '-' where its annotators found no agreement."""
 
 _VALUES_TOLD = 4

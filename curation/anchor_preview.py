@@ -104,9 +104,12 @@ class Preview:
         if sample is None:
             return rows
         return stratified_sample(
-            rows, sample, seed=seed, uid=lambda row: row.uid,
+            rows,
+            sample,
+            seed=seed,
+            uid=lambda row: row.uid,
             stratum=lambda row: (row.genre, length_band(row.text)),
-        )  # fmt: skip
+        )
 
 
 _Looked = tuple[int, str, str, str, str, tuple[Finding, ...]]
@@ -197,12 +200,14 @@ def _known(
     current = col(AnchorRevision.revision) == col(Anchor.revision)
     query = (
         select(
-            col(AnchorRevision.text_uid), col(AnchorRevision.text), current,
+            col(AnchorRevision.text_uid),
+            col(AnchorRevision.text),
+            current,
             col(Anchor.retired_at).is_not(None),
         )
         .join(Anchor, col(Anchor.id) == col(AnchorRevision.anchor_id))
         .execution_options(yield_per=_FETCHED_AT_ONCE)
-    )  # fmt: skip
+    )
     known: dict[str, Finding] = {}
     nearly: dict[str, Finding] = {}
     for uid, text, is_current, is_retired in session.execute(query):

@@ -132,13 +132,15 @@ def anchor_history(session: Session, anchor_id: int) -> list[Wording]:
     """All wordings of an anchor, the first one first."""
     query = (
         select(
-            col(AnchorRevision.revision), col(AnchorRevision.text), shown_name(),
+            col(AnchorRevision.revision),
+            col(AnchorRevision.text),
+            shown_name(),
             col(AnchorRevision.created_at),
         )
         .outerjoin(Reviewer, col(Reviewer.id) == col(AnchorRevision.author_id))
         .where(col(AnchorRevision.anchor_id) == anchor_id)
         .order_by(col(AnchorRevision.revision))
-    )  # fmt: skip
+    )
     return [Wording(*row) for row in session.execute(query)]
 
 

@@ -10,9 +10,20 @@ MAX_COLUMNS = 500
 MAX_ROWS = 500_000
 
 SENTENCE_NAMES = (
-    "text", "sentence", "anchor", "premise", "sentence1", "sent", "claim", "caption", "utterance",
-    "statement", "content", "sentences", "anchors",
-)  # fmt: skip
+    "text",
+    "sentence",
+    "anchor",
+    "premise",
+    "sentence1",
+    "sent",
+    "claim",
+    "caption",
+    "utterance",
+    "statement",
+    "content",
+    "sentences",
+    "anchors",
+)
 """Names of the sentence column, the likeliest first; case does not matter."""
 
 GENRE_NAMES = ("genre", "domain", "register", "category", "topic")

@@ -32,9 +32,13 @@ MAX_RULE = 500
 """Longest rule, in characters; it is kept in the note of every decision it makes."""
 
 _OPERATORS: dict[str, Callable[[Any, Any], ColumnElement[bool]]] = {
-    "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
-    "=": operator.eq, "!=": operator.ne,
-}  # fmt: skip
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+    "=": operator.eq,
+    "!=": operator.ne,
+}
 
 
 class _Measure(NamedTuple):

@@ -281,9 +281,10 @@ def _taxonomy(release: Release) -> str:
     parts = [_type_table(release)]
     for origin, said in _ORIGINS.items():
         names = [
-            f"`{name}`" for name in ordered_types(release)
+            f"`{name}`"
+            for name in ordered_types(release)
             if release.taxonomy[name].get("origin") == origin
-        ]  # fmt: skip
+        ]
         if names:
             parts.append(f"{said}: {', '.join(names)}.")
     return "\n\n".join(parts)
@@ -299,12 +300,23 @@ def _type_table(release: Release) -> str:
     return markdown_table(
         ["type", "version", "polarity", "name", "definition", "example anchor", "example"],
         [
-            [type_id, *(release.taxonomy[type_id][key] for key in (
-                "version", "polarity", "label", "definition", "example_anchor", "example"
-            ))]
+            [
+                type_id,
+                *(
+                    release.taxonomy[type_id][key]
+                    for key in (
+                        "version",
+                        "polarity",
+                        "label",
+                        "definition",
+                        "example_anchor",
+                        "example",
+                    )
+                ),
+            ]
             for type_id in ordered_types(release)
         ],
-    )  # fmt: skip
+    )
 
 
 def _licences(summary: Mapping[str, Any]) -> str:

@@ -34,6 +34,11 @@ def _row(facts: Mapping[str, Any]) -> list[object]:
     items, overlapping = int(facts["items"]), int(facts["overlapping"])
     share = percent(overlapping / items) if items else "–"
     return [
-        facts["title"], facts["data"], items, int(facts["n"]), overlapping, share,
+        facts["title"],
+        facts["data"],
+        items,
+        int(facts["n"]),
+        overlapping,
+        share,
         int(facts["exact"]),
-    ]  # fmt: skip
+    ]

@@ -53,9 +53,10 @@ def writers_of(session: Session, release: Release) -> list[Writer]:
     """Who wrote the variants of a release, counted in the database; by provider and model."""
     provenance = col(ReleaseItem.provenance)
     by = (
-        provenance["provider"].as_string(), provenance["model"].as_string(),
+        provenance["provider"].as_string(),
+        provenance["model"].as_string(),
         col(ReleaseItem.type_id),
-    )  # fmt: skip
+    )
     query = select(*by, func.count()).where(col(ReleaseItem.release_id) == release.id).group_by(*by)
     found: dict[tuple[str, str], Counter[str]] = {}
     for provider, model, type_id, count in session.execute(query):

@@ -61,10 +61,14 @@ class Compared:
         """What the command line prints and a training keeps: all but the examples."""
         found = self.overlap
         facts: dict[str, Any] = {
-            "benchmark": self.benchmark, "title": self.title, "data": self.data,
-            "n": found.n, "items": found.samples, "overlapping": found.overlapping,
+            "benchmark": self.benchmark,
+            "title": self.title,
+            "data": self.data,
+            "n": found.n,
+            "items": found.samples,
+            "overlapping": found.overlapping,
             "exact": found.exact,
-        }  # fmt: skip
+        }
         return facts | ({"problem": self.problem} if self.problem else {})
 
 

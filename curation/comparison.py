@@ -48,12 +48,33 @@ _FRAME_REACH = 4
 _OPPOSITES = frozenset(
     frozenset(pair.split())
     for pair in (
-        "on off", "in out", "up down", "with without", "for against", "before after", "to from",
-        "over under", "inside outside", "above below", "into from", "many few", "more less",
-        "most few", "into off", "onto off", "same other", "within beyond", "within outside",
-        "over through", "by against", "well badly", "all few", "enough too", "much little",
+        "on off",
+        "in out",
+        "up down",
+        "with without",
+        "for against",
+        "before after",
+        "to from",
+        "over under",
+        "inside outside",
+        "above below",
+        "into from",
+        "many few",
+        "more less",
+        "most few",
+        "into off",
+        "onto off",
+        "same other",
+        "within beyond",
+        "within outside",
+        "over through",
+        "by against",
+        "well badly",
+        "all few",
+        "enough too",
+        "much little",
     )
-)  # fmt: skip
+)
 
 
 class Comparison:

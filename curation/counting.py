@@ -151,9 +151,11 @@ def work(context: RunContext) -> dict[str, Any]:
     reviewer_id = int(context.parameters["reviewer"])
     with reading(context.engine) as session:
         plan = plan_switch(
-            session, reviewer_id,
-            counts=bool(context.parameters["counts"]), report=context.update,
-        )  # fmt: skip
+            session,
+            reviewer_id,
+            counts=bool(context.parameters["counts"]),
+            report=context.update,
+        )
     context.check()
     with writing(context.engine) as session:
         return {"variants": apply_switch(session, plan)}

@@ -89,14 +89,17 @@ def refresh_status(session: Session, variant_ids: Iterable[int]) -> list[StatusC
             variant_id or 0: (type_id, Standing(*standing))
             for variant_id, type_id, *standing in session.execute(
                 select(
-                    col(Variant.id), col(Variant.type_id), col(Variant.status),
-                    col(Variant.second_look), col(Variant.model_only),
+                    col(Variant.id),
+                    col(Variant.type_id),
+                    col(Variant.status),
+                    col(Variant.second_look),
+                    col(Variant.model_only),
                 )
                 .where(col(Variant.id).in_(ids))
                 .order_by(col(Variant.id))
                 .with_for_update(key_share=True)
             )
-        }  # fmt: skip
+        }
         standings = compute_standing(session, list(before))
         for variant_id, (type_id, old) in before.items():
             new = standings[variant_id]
@@ -153,9 +156,11 @@ def compute_standing(
         )
     ).all()
     own = _votes(
-        session, col(Decision.variant_id).in_(variant_ids), switched=switched or {},
+        session,
+        col(Decision.variant_id).in_(variant_ids),
+        switched=switched or {},
         merged=merged or {},
-    )  # fmt: skip
+    )
     births = _births(session, [variant_id for variant_id, parent_id, _ in rows if parent_id])
     return {
         variant_id: standing_of(
@@ -202,15 +207,21 @@ def _votes(
 ) -> dict[int, list[Vote]]:
     query = (
         select(
-            col(Decision.variant_id), col(Decision.id), whose(),
-            col(Decision.verdict), col(Reviewer.kind), col(Reviewer.counts),
-            col(Decision.adjudicates), col(Decision.child_id), col(Decision.retracts_id),
+            col(Decision.variant_id),
+            col(Decision.id),
+            whose(),
+            col(Decision.verdict),
+            col(Reviewer.kind),
+            col(Reviewer.counts),
+            col(Decision.adjudicates),
+            col(Decision.child_id),
+            col(Decision.retracts_id),
             col(Decision.variant_version),
         )
         .join(Reviewer, col(Reviewer.id) == Decision.reviewer_id)
         .where(condition)
         .order_by(col(Decision.id))
-    )  # fmt: skip
+    )
     votes: dict[int, list[Vote]] = defaultdict(list)
     for variant_id, number, reviewer_id, verdict, kind, stored, *rest in session.execute(query):
         is_person = kind == ReviewerKind.PERSON

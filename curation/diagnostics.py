@@ -66,14 +66,20 @@ def _measure_chunk(
 ) -> None:
     rows = session.execute(
         select(  # type: ignore[call-overload]
-            Variant.id, Variant.anchor_id, Variant.parent_id, Variant.type_id,
-            Variant.text, Variant.cue, AnchorRevision.text, Anchor.language,
+            Variant.id,
+            Variant.anchor_id,
+            Variant.parent_id,
+            Variant.type_id,
+            Variant.text,
+            Variant.cue,
+            AnchorRevision.text,
+            Anchor.language,
         )
         .join(Anchor, col(Anchor.id) == Variant.anchor_id)
         .join(AnchorRevision, current_wording())
         .where(col(Variant.id).in_(ids))
         .order_by(col(Variant.id))
-    ).all()  # fmt: skip
+    ).all()
     siblings = _siblings(session, {row[1] for row in rows})
     cosines = _stored_cosines(session, ids, encoder_id)
     moment = now()
@@ -82,9 +88,14 @@ def _measure_chunk(
     for variant_id, anchor_id, parent_id, type_id, text, cue, anchor, language in rows:
         others = [t for other, t in siblings[anchor_id] if other not in (variant_id, parent_id)]
         found = measure(
-            anchor=anchor, text=text, cue=cue, check=types[type_id].surface_check,
-            siblings=others, threshold=threshold, english=is_english(language),
-        )  # fmt: skip
+            anchor=anchor,
+            text=text,
+            cue=cue,
+            check=types[type_id].surface_check,
+            siblings=others,
+            threshold=threshold,
+            english=is_english(language),
+        )
         measured.append(
             {
                 "variant_id": variant_id,

@@ -136,8 +136,11 @@ def pair_counts(session: Session) -> list[PairCount]:
     ``cosine_counts``.
     """
     group = (
-        col(Variant.type_id), col(Variant.status), col(Diagnostic.levenshtein), cosine_bin(),
-    )  # fmt: skip
+        col(Variant.type_id),
+        col(Variant.status),
+        col(Diagnostic.levenshtein),
+        cosine_bin(),
+    )
     query = (
         select(*group, func.count())
         .join(Diagnostic, col(Diagnostic.variant_id) == Variant.id)

@@ -101,9 +101,13 @@ def _concerns(
     siblings = _siblings(session, anchor.id or 0, leave_out=leave_out)
     threshold = int(get_setting(session, THRESHOLD))
     found = measure(
-        anchor=wording, text=text, cue=planned.cue, check=check,
-        siblings=[sibling.text for sibling in siblings], threshold=threshold,
-    )  # fmt: skip
+        anchor=wording,
+        text=text,
+        cue=planned.cue,
+        check=check,
+        siblings=[sibling.text for sibling in siblings],
+        threshold=threshold,
+    )
     comparison = Comparison(anchor=wording, text=text)
     sentences = {
         Flag.UNCHANGED: "It has the same words as the anchor.",

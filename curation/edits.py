@@ -71,9 +71,13 @@ def plan_edit(
         kept = Hedge(entry, known.cue)
         return Edit(entry, new_text, known.cue, known, _remark(entry, kept, original, known))
     hedge = choose_cue(
-        entry, list_types(session), anchor=wording_of(session, anchor), text=new_text, named=cue,
+        entry,
+        list_types(session),
+        anchor=wording_of(session, anchor),
+        text=new_text,
+        named=cue,
         current=original.cue,
-    )  # fmt: skip
+    )
     if hedge.entry.id != entry.id:
         known = find_text(session, original.anchor_id, hedge.entry.id, new_text)
         if known is original and not is_news:
@@ -133,9 +137,15 @@ def edit(
     original = shown_variant(session, card, keep_wording=True)
     planned = plan_edit(session, original, text=text, type_id=type_id, cue=cue)
     return carry_out(
-        session, card, original, planned, reviewer_id=reviewer_id, asked=cue, reason=reason,
+        session,
+        card,
+        original,
+        planned,
+        reviewer_id=reviewer_id,
+        asked=cue,
+        reason=reason,
         note=note,
-    )  # fmt: skip
+    )
 
 
 def carry_out(
@@ -171,9 +181,7 @@ def carry_out(
             card, original, child, reviewer_id=reviewer_id, reason=reason, note=note
         )
     if planned.entry.needs_cue and child.cue != planned.cue:
-        correct_cue(
-            session, child, planned.cue, reviewer_id=reviewer_id, action_id=card.action_id
-        )  # fmt: skip
+        correct_cue(session, child, planned.cue, reviewer_id=reviewer_id, action_id=card.action_id)
     changes = store_decisions(session, rows)
     measure_variants(session, [child.id or 0])
     if known is None:
@@ -240,9 +248,13 @@ def _replacement(
     """The original superseded by the child, the child accepted."""
     retyped = child.type_id != original.type_id
     row = decision_on(
-        card, original, reviewer_id=reviewer_id, verdict=Verdict.EDIT,
-        reason=reason or ("wrong_type" if retyped else ""), note=note,
-    )  # fmt: skip
+        card,
+        original,
+        reviewer_id=reviewer_id,
+        verdict=Verdict.EDIT,
+        reason=reason or ("wrong_type" if retyped else ""),
+        note=note,
+    )
     row.child_id = child.id
     accepted = decision_on(
         card, original, other=child, reviewer_id=reviewer_id, verdict=Verdict.ACCEPT

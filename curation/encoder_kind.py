@@ -20,8 +20,11 @@ MODULES = "modules.json"
 SENTENCE_TRANSFORMER = "SentenceTransformer"
 
 _HEADS_OF_ENCODERS = (
-    "ForMaskedLM", "ForPreTraining", "XLMWithLMHeadModel", "FlaubertWithLMHeadModel",
-)  # fmt: skip
+    "ForMaskedLM",
+    "ForPreTraining",
+    "XLMWithLMHeadModel",
+    "FlaubertWithLMHeadModel",
+)
 """What a pretrained encoder is saved with; its embeddings are what a finetuning starts from."""
 
 _WHAT_THEY_DO = {

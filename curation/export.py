@@ -84,9 +84,13 @@ def export_release(
             draft.mkdir()
             rows = _write_tables(session, release, draft, format=format, progress=progress)
             text = card(
-                release, format=format, rows=rows, place=place, compared=compared,
+                release,
+                format=format,
+                rows=rows,
+                place=place,
+                compared=compared,
                 writers=writers_of(session, release),
-            )  # fmt: skip
+            )
             (draft / "README.md").write_text(text, encoding="utf-8", newline="\n")
             _write_manifest(release, draft, format=format, rows=rows)
             _check_target(target)  # somebody may have used the place meanwhile
@@ -324,9 +328,13 @@ def work(context: RunContext) -> dict[str, Any]:
         own = context.folder / f"hedgerow-release-{release.number}-{format}"
         folder = context.settings.home / chosen if chosen else own
         place = export_release(
-            session, release, folder, format=format, progress=context.update,
+            session,
+            release,
+            folder,
+            format=format,
+            progress=context.update,
             compared=kept(context.settings.data_folder, release.content_hash),
-        )  # fmt: skip
+        )
     context.check()
     packed = zip_export(place)
     return {

@@ -78,15 +78,22 @@ def rows(session: Session, ids: tuple[int, ...]) -> list[Row]:
         _measured(
             session,
             select(
-                col(Variant.id), col(Variant.uid), col(AnchorRevision.text), col(Variant.text),
-                col(Variant.type_id), col(Variant.cue), col(Variant.status),
-                col(Diagnostic.levenshtein), col(VariantCosine.cosine), col(Diagnostic.flags),
+                col(Variant.id),
+                col(Variant.uid),
+                col(AnchorRevision.text),
+                col(Variant.text),
+                col(Variant.type_id),
+                col(Variant.cue),
+                col(Variant.status),
+                col(Diagnostic.levenshtein),
+                col(VariantCosine.cosine),
+                col(Diagnostic.flags),
             ),
         )
         .join(Anchor, col(Anchor.id) == col(Variant.anchor_id))
         .join(AnchorRevision, current_wording())
         .where(col(Variant.id).in_(ids))
-    )  # fmt: skip
+    )
     found = {row[0]: Row._make((*row[:-1], Flag(row[-1] or 0))) for row in session.execute(query)}
     return [found[key] for key in ids if key in found]
 

@@ -154,9 +154,17 @@ def funnel(session: Session, *, known: Counts | None = None) -> Funnel:
 
 
 _COLUMNS = (
-    "anchors", "variants", "diagnosed", "decided", "accepted", "rejected", "conflict", "released",
-    "triples", "trained",
-)  # fmt: skip
+    "anchors",
+    "variants",
+    "diagnosed",
+    "decided",
+    "accepted",
+    "rejected",
+    "conflict",
+    "released",
+    "triples",
+    "trained",
+)
 
 
 def _rows(session: Session, columns: Mapping[str, Counts]) -> Iterator[FunnelRow]:

@@ -33,8 +33,13 @@ class Late(NamedTuple):
 _OWN = aliased(Decision)
 _LATE = (
     select(
-        col(Decision.id), whose(), shown_name(), col(Decision.verdict),
-        col(Decision.reason), col(Decision.adjudicates), col(Variant.text),
+        col(Decision.id),
+        whose(),
+        shown_name(),
+        col(Decision.verdict),
+        col(Decision.reason),
+        col(Decision.adjudicates),
+        col(Variant.text),
         col(Variant.status),
     )
     .join(_OWN, col(_OWN.variant_id) == col(Decision.variant_id))
@@ -48,7 +53,7 @@ _LATE = (
         col(Decision.verdict) != Verdict.RETRACT,
     )
     .order_by(col(Decision.id))
-)  # fmt: skip
+)
 
 
 def late_decisions(session: Session, action_ids: Collection[str]) -> list[Late]:

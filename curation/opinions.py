@@ -226,12 +226,17 @@ def opinions_of(session: Session, variant_id: int) -> list[GivenOpinion]:
     )
     return [
         GivenOpinion(
-            reviewer=reviewer.name, counts=reviewer.counts, verdict=opinion.verdict,
-            reason=decision.reason, comment=decision.note, suggestion=opinion.suggestion,
-            certainty=opinion.certainty, decided_at=decision.decided_at,
+            reviewer=reviewer.name,
+            counts=reviewer.counts,
+            verdict=opinion.verdict,
+            reason=decision.reason,
+            comment=decision.note,
+            suggestion=opinion.suggestion,
+            certainty=opinion.certainty,
+            decided_at=decision.decided_at,
         )
         for opinion, decision, reviewer in session.execute(query)
-    ]  # fmt: skip
+    ]
 
 
 def counting_judges(session: Session, variant_id: int) -> list[str]:

@@ -28,9 +28,12 @@ from db.models import Anchor, AnchorRevision, Source, Variant
 _NAMES = {
     ENTAILMENT: ("entailment", "entailed", "entailment_hypothesis", "entailed_hypothesis"),
     CONTRADICTION: (
-        "contradiction", "contradicted", "contradiction_hypothesis", "contradicted_hypothesis",
+        "contradiction",
+        "contradicted",
+        "contradiction_hypothesis",
+        "contradicted_hypothesis",
     ),
-}  # fmt: skip
+}
 _BESIDE_ENTAILMENTS = "negative"
 """Jina AI's name for the contradictions; alone it could mean anything."""
 
@@ -187,14 +190,17 @@ def known_anchors(
     for some in chunks(uids, LOOKED_UP_AT_ONCE):
         query = (
             select(
-                col(AnchorRevision.text_uid), col(Anchor.id), col(Anchor.uid),
-                col(Anchor.revision), col(Source.name),
+                col(AnchorRevision.text_uid),
+                col(Anchor.id),
+                col(Anchor.uid),
+                col(Anchor.revision),
+                col(Source.name),
             )
             .join(Anchor, current_wording())
             .join(Source, col(Source.id) == col(Anchor.source_id))
             .where(col(AnchorRevision.text_uid).in_(some), col(Anchor.retired_at).is_(None))
             .order_by(col(Anchor.id))
-        )  # fmt: skip
+        )
         if lock:
             query = query.with_for_update(read=True, of=Anchor)
         found |= {text_uid: KnownAnchor(*anchor) for text_uid, *anchor in session.execute(query)}

@@ -220,8 +220,14 @@ def _card_query(session: Session) -> Select[Any]:
     )
     return (
         select(  # type: ignore[call-overload]
-            Variant, AnchorRevision.text, Anchor.genre, Source.name, Diagnostic,
-            VariantCosine.cosine, made_for.text, notes,
+            Variant,
+            AnchorRevision.text,
+            Anchor.genre,
+            Source.name,
+            Diagnostic,
+            VariantCosine.cosine,
+            made_for.text,
+            notes,
         )
         .join(Anchor, col(Anchor.id) == Variant.anchor_id)
         .join(Source, col(Source.id) == Anchor.source_id)
@@ -237,7 +243,7 @@ def _card_query(session: Session) -> Select[Any]:
             (col(VariantCosine.variant_id) == Variant.id)
             & (col(VariantCosine.encoder_id) == encoder_id),
         )
-    )  # fmt: skip
+    )
 
 
 def _card(row: Row[Any]) -> Card:

@@ -132,9 +132,14 @@ def _reorder(session: Session, *, first: int, last: int) -> None:
     threshold = int(get_setting(session, THRESHOLD))
     query = (
         select(
-            col(Diagnostic.variant_id), col(Diagnostic.levenshtein), col(Diagnostic.content_kept),
-            col(Diagnostic.flags), col(TypeRow.polarity), col(Variant.hardness),
-            col(Variant.suspicion), col(VariantCosine.cosine),
+            col(Diagnostic.variant_id),
+            col(Diagnostic.levenshtein),
+            col(Diagnostic.content_kept),
+            col(Diagnostic.flags),
+            col(TypeRow.polarity),
+            col(Variant.hardness),
+            col(Variant.suspicion),
+            col(VariantCosine.cosine),
         )
         .join(Variant, col(Variant.id) == Diagnostic.variant_id)
         .join(TypeRow, col(TypeRow.id) == Variant.type_id)
@@ -145,7 +150,7 @@ def _reorder(session: Session, *, first: int, last: int) -> None:
         )
         .where(col(Diagnostic.variant_id).between(first, last))
         .order_by(col(Diagnostic.variant_id))
-    )  # fmt: skip
+    )
     flagged: list[dict[str, int]] = []
     keys: list[dict[str, Any]] = []
     for key, levenshtein, kept, flags, polarity, hard, suspicious, cosine in session.execute(query):
@@ -153,9 +158,14 @@ def _reorder(session: Session, *, first: int, last: int) -> None:
         if now != flags:
             flagged.append({"variant": key, "new_flags": int(now)})
         values = queue_keys(
-            key, flags=now, levenshtein=levenshtein, content_kept=kept, cosine=cosine,
-            polarity=polarity, threshold=threshold,
-        )  # fmt: skip
+            key,
+            flags=now,
+            levenshtein=levenshtein,
+            content_kept=kept,
+            cosine=cosine,
+            polarity=polarity,
+            threshold=threshold,
+        )
         if (values["new_hardness"], values["new_suspicion"]) != (hard, suspicious):
             keys.append(values)
     if flagged:

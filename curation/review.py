@@ -122,10 +122,15 @@ def reject_family(session: Session, card: Shown, *, reviewer_id: int, note: str 
     ).scalars()
     rows = [
         decision_on(
-            card, variant, reviewer_id=reviewer_id, verdict=Verdict.REJECT,
-            reason="anchor_unsuitable", note=note, other=member,
+            card,
+            variant,
+            reviewer_id=reviewer_id,
+            verdict=Verdict.REJECT,
+            reason="anchor_unsuitable",
+            note=note,
+            other=member,
         )
         for member in family
-    ]  # fmt: skip
+    ]
     changes = store_decisions(session, rows)
     return Outcome(True, tuple(changes), others, outdated=is_outdated(card, variant))

@@ -166,9 +166,13 @@ def _rows(kind: Kind) -> Select[Any]:
         )
         return query.join(AnchorRevision, current_wording()).add_columns(literal(""))
     of_variant = (
-        col(Anchor.uid), col(Variant.id), col(Variant.uid), col(Variant.type_id),
-        col(Variant.status), col(Variant.retired),
-    )  # fmt: skip
+        col(Anchor.uid),
+        col(Variant.id),
+        col(Variant.uid),
+        col(Variant.type_id),
+        col(Variant.status),
+        col(Variant.retired),
+    )
     if kind is Kind.VARIANTS:
         query = select(_COLUMNS[kind].id, col(Variant.text), *of_variant, literal(""))
     else:

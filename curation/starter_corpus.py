@@ -210,9 +210,13 @@ def _decide(
                 rows.append(_decision(variant_id, reviewer, Verdict.REJECT, review))
             else:
                 child = _row(
-                    uid, anchor_ids[uid], original["type_id"],
-                    text=review["text"], cue=review.get("cue", original["cue"]), model=STARTER,
-                )  # fmt: skip
+                    uid,
+                    anchor_ids[uid],
+                    original["type_id"],
+                    text=review["text"],
+                    cue=review.get("cue", original["cue"]),
+                    model=STARTER,
+                )
                 child |= {"parent_id": variant_id, "author_id": reviewer.id, "run_id": None}
                 edits.append((variant_id, child, review))
     child_ids = _add_variants(session, [child for _, child, _ in edits]) if edits else {}

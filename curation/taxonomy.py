@@ -29,8 +29,10 @@ GUIDELINE_VERSION = 3
 Polarity = Literal["negative", "positive"]
 Role = Literal["negation", "hedge", "paraphrase"]
 ROLE_NAMES: dict[Role, str] = {
-    "negation": "negations", "hedge": "hedges", "paraphrase": "paraphrases",
-}  # fmt: skip
+    "negation": "negations",
+    "hedge": "hedges",
+    "paraphrase": "paraphrases",
+}
 """What the types of a role are called in a sentence."""
 
 _GUIDELINES = Path(__file__).with_name("guidelines")
@@ -259,49 +261,69 @@ TAXONOMY: tuple[VariantType, ...] = (
 
 REJECT_REASONS: tuple[RejectReason, ...] = (
     RejectReason(
-        digit="1", id="wrong_type", label="Wrong type",
+        digit="1",
+        id="wrong_type",
+        label="Wrong type",
         explanation="A fair sentence, but of another type than asked.",
     ),
     RejectReason(
-        digit="2", id="not_contradictory", label="Not contradictory", roles=("negation",),
+        digit="2",
+        id="not_contradictory",
+        label="Not contradictory",
+        roles=("negation",),
         explanation="Asked to contradict the anchor, but both can be true together.",
     ),
     RejectReason(
-        digit="3", id="meaning_changed", label="Meaning changed",
+        digit="3",
+        id="meaning_changed",
+        label="Meaning changed",
         explanation="Says something else than the anchor, beyond the change asked for.",
     ),
     RejectReason(
-        digit="4", id="wrong_scope", label="Wrong scope",
+        digit="4",
+        id="wrong_scope",
+        label="Wrong scope",
         explanation=(
             "The negation or hedge falls on another part of the sentence than the main claim."
         ),
     ),
     RejectReason(
-        digit="5", id="double_negation", label="Double negation",
+        digit="5",
+        id="double_negation",
+        label="Double negation",
         explanation="Two negations cancel out, or pile up beyond what can be read.",
     ),
     RejectReason(
-        digit="6", id="content_dropped", label="Content dropped",
+        digit="6",
+        id="content_dropped",
+        label="Content dropped",
         explanation="Part of what the anchor says is missing.",
     ),
     RejectReason(
-        digit="7", id="ungrammatical", label="Ungrammatical",
+        digit="7",
+        id="ungrammatical",
+        label="Ungrammatical",
         explanation="Not a sentence a careful writer would write.",
     ),
     RejectReason(
-        digit="8", id="not_a_hedge", label="Not a hedge", roles=("hedge",),
+        digit="8",
+        id="not_a_hedge",
+        label="Not a hedge",
+        roles=("hedge",),
         explanation=(
             "The claim stands as firm as before, or firmer; or the cue has another sense."
         ),
     ),
     RejectReason(
-        digit="9", id="anchor_unsuitable", label="Anchor unsuitable",
+        digit="9",
+        id="anchor_unsuitable",
+        label="Anchor unsuitable",
         explanation="The anchor is not a plain affirmative claim: negated, hedged or disputed.",
     ),
     RejectReason(
         digit="0", id="other", label="Other", explanation="Something else; say what in the note."
     ),
-)  # fmt: skip
+)
 
 _TYPES = {variant_type.id: variant_type for variant_type in TAXONOMY}
 _REASONS = {reason.id: reason for reason in REJECT_REASONS}

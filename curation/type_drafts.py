@@ -26,8 +26,10 @@ MAX_ENTRIES, MAX_ENTRY = 300, 60
 """Entries of a list of words or affixes, and characters of one."""
 
 POLARITIES: dict[Role, Polarity] = {
-    "negation": "negative", "hedge": "positive", "paraphrase": "positive",
-}  # fmt: skip
+    "negation": "negative",
+    "hedge": "positive",
+    "paraphrase": "positive",
+}
 """What the role of a type makes of its variants: a triple takes its positive from the hedges and
 paraphrases, its negative from the negations (Equation 1)."""
 
@@ -259,9 +261,10 @@ def as_written(entry: VariantType) -> OwnType:
     wanted = OwnType(**entry.model_dump(include={*OwnType.model_fields}))
     made = _as_type(wanted.model_copy(update={"prompt_line": "", "guideline": ""}), entry.id)
     same = {
-        name: "" for name in ("prompt_line", "guideline")
+        name: ""
+        for name in ("prompt_line", "guideline")
         if getattr(made, name) == getattr(entry, name)
-    }  # fmt: skip
+    }
     return wanted.model_copy(update=same)
 
 

@@ -112,9 +112,11 @@ def types_in_use(session: Session) -> set[str]:
 def types_version() -> Select[int, int, int, datetime | None]:
     """SQL: something that changes with every change of a type; a row of a small table's sums."""
     return select(
-        func.count(), func.sum(col(TypeRow.version)), func.count(col(TypeRow.retired_at)),
+        func.count(),
+        func.sum(col(TypeRow.version)),
+        func.count(col(TypeRow.retired_at)),
         func.max(col(TypeRow.retired_at)),
-    )  # fmt: skip
+    )
 
 
 def known_type(types: Sequence[VariantType], type_id: str) -> VariantType:

@@ -140,13 +140,17 @@ def retract_action(session: Session, action_id: str, *, reviewer_id: int) -> Und
     action, moment = str(uuid.uuid4()), now()
     rows = [
         {
-            "variant_id": variant_id, "variant_version": versions[variant_id],
-            "reviewer_id": reviewer_id, "verdict": Verdict.RETRACT, "action_id": action,
-            "retracts_id": decision_id, "guideline_version": GUIDELINE_VERSION,
+            "variant_id": variant_id,
+            "variant_version": versions[variant_id],
+            "reviewer_id": reviewer_id,
+            "verdict": Verdict.RETRACT,
+            "action_id": action,
+            "retracts_id": decision_id,
+            "guideline_version": GUIDELINE_VERSION,
             "decided_at": moment,
         }
         for decision_id, variant_id, _ in decisions
-    ]  # fmt: skip
+    ]
     variants = len(rows) - sum(verdict == Verdict.EDIT for _, _, verdict in decisions)
     changes = bulk_store_decisions(session, rows)
     restore_cues(session, action_id, reviewer_id=reviewer_id, undo_id=action)

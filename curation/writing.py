@@ -75,9 +75,7 @@ def plan_own(
     entry = known_type(types, type_id)
     clean = checked_text(text)
     _check(session, anchor, entry.id, clean)
-    hedge = choose_cue(
-        entry, types, anchor=wording_of(session, anchor), text=clean, named=cue
-    )  # fmt: skip
+    hedge = choose_cue(entry, types, anchor=wording_of(session, anchor), text=clean, named=cue)
     if hedge.entry.id != entry.id:
         _check(session, anchor, hedge.entry.id, clean)
         return Own(hedge.entry, clean, hedge.cue, filed_by_cue(hedge))

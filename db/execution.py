@@ -139,10 +139,13 @@ class RunContext:
                 update(Run)
                 .where(col(Run.id) == self.run.id, col(Run.attempt) == self.run.attempt)
                 .values(
-                    state=state, message=message, result=result or {},
-                    finished_at=moment, heartbeat_at=moment,
+                    state=state,
+                    message=message,
+                    result=result or {},
+                    finished_at=moment,
+                    heartbeat_at=moment,
                 )
-            )  # fmt: skip
+            )
 
 
 def execute(

@@ -660,11 +660,15 @@ class BenchmarkResult(SQLModel, table=True):
     __tablename__ = "benchmark_result"
     __table_args__ = (
         UniqueConstraint(
-            "run_id", "model", "architecture", "benchmark", "data_hash",
+            "run_id",
+            "model",
+            "architecture",
+            "benchmark",
+            "data_hash",
             name="uq_benchmark_result_measured",
         ),
         Index(None, "model", "architecture", "benchmark", "data_hash", "id"),
-    )  # fmt: skip
+    )
 
     id: int | None = Field(default=None, primary_key=True)
     run_id: int = Field(foreign_key="run.id")

@@ -38,8 +38,14 @@ STOPPED = (RunState.FAILED, RunState.CANCELLED, RunState.INTERRUPTED, RunState.P
 logger = logging.getLogger(__name__)
 
 _RECORDED_PACKAGES = (
-    "hedgerow", "torch", "transformers", "sentence-transformers", "datasets", "mteb", "streamlit",
-)  # fmt: skip
+    "hedgerow",
+    "torch",
+    "transformers",
+    "sentence-transformers",
+    "datasets",
+    "mteb",
+    "streamlit",
+)
 
 
 def create_run(
@@ -174,14 +180,16 @@ def _wait(
             session.execute(
                 update(Run)
                 .where(
-                    col(Run.id) == run_id, col(Run.attempt) == attempt,
+                    col(Run.id) == run_id,
+                    col(Run.attempt) == attempt,
                     col(Run.state) == RunState.QUEUED,
                 )
                 .values(
-                    state=RunState.FAILED, finished_at=now(),
+                    state=RunState.FAILED,
+                    finished_at=now(),
                     message=f"Its process ended at once (exit code {code}); the log says why.",
                 )
-            )  # fmt: skip
+            )
     except HedgerowError as error:  # the database is away; the row still reads queued
         logger.warning("run %s: %s", run_id, error)
     finally:
@@ -293,10 +301,15 @@ def requeue(session: Session, run_id: int) -> None:
         update(Run)
         .where(col(Run.id) == run_id, free)
         .values(
-            state=RunState.QUEUED, cancel_requested=False, pause_requested=False,
-            step=0, total=0, finished_at=None, message="Waiting for its process.",
+            state=RunState.QUEUED,
+            cancel_requested=False,
+            pause_requested=False,
+            step=0,
+            total=0,
+            finished_at=None,
+            message="Waiting for its process.",
         )
-    )  # fmt: skip
+    )
     if not getattr(changed, "rowcount", 0):
         raise HedgerowError(f"Run {run_id} cannot be started again: it is done or under way.")
 
@@ -316,13 +329,20 @@ def claim(engine: Engine, run_id: int, *, host: str, pid: int) -> Run:
             update(Run)
             .where(col(Run.id) == run_id, free)
             .values(
-                state=RunState.RUNNING, cancel_requested=False, pause_requested=False,
+                state=RunState.RUNNING,
+                cancel_requested=False,
+                pause_requested=False,
                 attempt=Run.attempt + 1,
-                host=host, pid=pid, message="Starting.", versions=package_versions(),
-                started_at=moment, heartbeat_at=moment, lease_until=moment + LEASE,
+                host=host,
+                pid=pid,
+                message="Starting.",
+                versions=package_versions(),
+                started_at=moment,
+                heartbeat_at=moment,
+                lease_until=moment + LEASE,
                 finished_at=None,
             )
-        )  # fmt: skip
+        )
         run = get_run(session, run_id)
         if not getattr(taken, "rowcount", 0):
             if run.state == RunState.DONE:

@@ -80,9 +80,14 @@ def runs(home: Path) -> list[dict[str, Any]]:
 def served(home: Path) -> Iterator[str]:
     """The app over the project: its address."""
     process = subprocess.Popen(
-        [HEDGEROW, "app"], env=os.environ | {"HEDGEROW_HOME": str(home)}, cwd=home,
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True,
-    )  # fmt: skip
+        [HEDGEROW, "app"],
+        env=os.environ | {"HEDGEROW_HOME": str(home)},
+        cwd=home,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+    )
     assert process.stdout is not None
     try:
         for line in process.stdout:

@@ -16,9 +16,14 @@ frame.begin(
     "Benchmarks", "See how well a model handles negation, what else it lost, and where it errs."
 )
 section = st.segmented_control(
-    "Section", SECTIONS, key=SECTION, default=SECTIONS[0], required=True, bind="query-params",
+    "Section",
+    SECTIONS,
+    key=SECTION,
+    default=SECTIONS[0],
+    required=True,
+    bind="query-params",
     label_visibility="collapsed",
-)  # fmt: skip
+)
 match section:
     case benchmarks_words.SCORES:
         benchmarks_scores.draw()

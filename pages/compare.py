@@ -39,10 +39,13 @@ def _cosines(opened: OpenSet, models: list[Chosen]) -> None:
 
 def _sentences(models: list[Chosen]) -> None:
     text = st.text_area(
-        "Sentences, one a line", key="compare-text", height=170, persist_state="session",
+        "Sentences, one a line",
+        key="compare-text",
+        height=170,
+        persist_state="session",
         placeholder="The tuna is raw.\nThe tuna is cooked.\nThe tuna is not cooked.",
         help=f"2 to {MAX_SENTENCES}; every two of them are compared.",
-    )  # fmt: skip
+    )
     if not text.strip():
         st.text(
             f"Write or paste 2 to {MAX_SENTENCES} sentences, one a line, then press Ctrl+Enter. "

@@ -37,12 +37,16 @@ def _scope() -> Scope:
     st.session_state.setdefault("status", "In use")
     with st.container(horizontal=True, vertical_alignment="bottom", key="scope"):
         types = st.multiselect(
-            "Types", list(labels), format_func=lambda key: labels[key], key="types",
-            bind="query-params", placeholder="All types",
-        )  # fmt: skip
+            "Types",
+            list(labels),
+            format_func=lambda key: labels[key],
+            key="types",
+            bind="query-params",
+            placeholder="All types",
+        )
         status = st.segmented_control(
             "Status", list(STATUSES), key="status", required=True, bind="query-params"
-        )  # fmt: skip
+        )
     return Scope(tuple(t for t in labels if t in types), STATUSES[status or "In use"])
 
 
@@ -61,9 +65,10 @@ def _flags(view: View) -> None:
     cells = [Cell(labels[row.type_id], str(int(row.flag)), row.number, row.of) for row in found]
     drawn = partial(diagnostics_charts.heat_map, cells, columns=names, of="Measured variants")
     save_chart.chart(
-        drawn, name="flags",
+        drawn,
+        name="flags",
         alt_text="Heat map: how many variants of each type have which flag",
-    )  # fmt: skip
+    )
     st.caption("Variants with the flag, and their share of the measured ones of the type.")
     _flagged(view, found)
 
@@ -110,9 +115,13 @@ if measuring is not None:
 scope = _scope()
 st.session_state.setdefault("show", "Distances")
 section = st.segmented_control(
-    "Section", list(SECTIONS), key="show", required=True, bind="query-params",
+    "Section",
+    list(SECTIONS),
+    key="show",
+    required=True,
+    bind="query-params",
     label_visibility="collapsed",
-)  # fmt: skip
+)
 current = View(counts, scope, {entry.id: entry.label for entry in project.types()})
 SECTIONS[section or "Distances"](current)
 if measuring is not None:

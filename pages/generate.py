@@ -56,9 +56,14 @@ frame.begin(
 )
 generate_prompts.ensure()
 section = st.segmented_control(
-    "Section", SECTIONS, key=SECTION, default=SETUP, required=True, bind="query-params",
+    "Section",
+    SECTIONS,
+    key=SECTION,
+    default=SETUP,
+    required=True,
+    bind="query-params",
     label_visibility="collapsed",
-)  # fmt: skip
+)
 found, counts = _runs(), Counts()
 match section:
     case "Prompts":

@@ -61,9 +61,11 @@ def _welcome() -> None:
         if st.button("Load the starter corpus", type="primary", key="load-starter"):
             _load()
     st.page_link(
-        "pages/anchors.py", label="Or add anchors of your own", icon=":material/notes:",
+        "pages/anchors.py",
+        label="Or add anchors of your own",
+        icon=":material/notes:",
         query_params={"part": "Add"},
-    )  # fmt: skip
+    )
 
 
 def _next(steps: Sequence[NextStep], labels: dict[str, str]) -> None:
@@ -157,9 +159,11 @@ def _in_words(state: Funnel) -> str:
 
 
 def _end_of_the_way(state: Funnel) -> str:
-    release = f"The newest release is number {state.newest.number}" if state.newest else (
-        "There is no release yet"
-    )  # fmt: skip
+    release = (
+        f"The newest release is number {state.newest.number}"
+        if state.newest
+        else ("There is no release yet")
+    )
     if not state.models:
         model = "no model has been trained yet"
     elif state.trained_release is None:
@@ -217,9 +221,11 @@ def _recent(runs: Collection[Run]) -> None:
     )
     message = st.column_config.TextColumn(width="large")
     st.dataframe(
-        rows, hide_index=True, key="runs",
+        rows,
+        hide_index=True,
+        key="runs",
         column_config={"Begun": begun, "Message": message},
-    )  # fmt: skip
+    )
 
 
 @st.cache_data(show_spinner=False, max_entries=2)

@@ -204,8 +204,9 @@ def _download(release: Release) -> None:
     )
     run = _export(release.number, format)
     if run is None:
-        st.button("Prepare the download", key="export", on_click=_start,
-                  args=(release.number, format))  # fmt: skip
+        st.button(
+            "Prepare the download", key="export", on_click=_start, args=(release.number, format)
+        )
     elif run.state in UNFINISHED:
         run_view.follow(run, title=f"Export release {release.number} as {FORMATS[format][0]}")
     elif run.state != RunState.DONE:
@@ -286,9 +287,12 @@ if known:
     if st.session_state.get(_CHOSEN) not in known:
         st.session_state[_CHOSEN] = max(known)
     number = st.selectbox(
-        "Look at and download", list(known), key=_CHOSEN, width=260,
+        "Look at and download",
+        list(known),
+        key=_CHOSEN,
+        width=260,
         format_func=lambda number: f"Release {number}",
-    )  # fmt: skip
+    )
     _contents(known[number])
     _download(known[number])
     st.header(f"Publish release {number}", anchor=False)

@@ -39,8 +39,9 @@ def _machine() -> None:
             {"Setting": fact.label, "Value": fact.shown, "Changed by": fact.name}
             for fact in setting_facts(project.settings())
         ],
-        hide_index=True, key="machine",
-    )  # fmt: skip
+        hide_index=True,
+        key="machine",
+    )
 
 
 def _database_part() -> None:
@@ -56,9 +57,12 @@ def _database_part() -> None:
     _backups(facts)
     st.dataframe(
         [{"Rows": name.capitalize(), "Count": count} for name, count in facts.rows.items()],
-        hide_index=True, key="rows", width="content", height="content",
+        hide_index=True,
+        key="rows",
+        width="content",
+        height="content",
         column_config={"Count": st.column_config.NumberColumn(format="localized")},
-    )  # fmt: skip
+    )
 
 
 def _backups(facts: DatabaseFacts) -> None:
@@ -73,8 +77,10 @@ def _backups(facts: DatabaseFacts) -> None:
             {"Backup": str(copy.path), "Size": size_text(copy.size), "Made": copy.made_at}
             for copy in facts.backups
         ],
-        hide_index=True, key="backups", column_config={"Made": made},
-    )  # fmt: skip
+        hide_index=True,
+        key="backups",
+        column_config={"Made": made},
+    )
 
 
 def _versions() -> None:

@@ -45,17 +45,22 @@ def _table(types: Mapping[str, VariantType], variants: Mapping[str, int]) -> Non
     st.dataframe(
         [
             {
-                "Type": entry.label, "Role": entry.role, "State": _state(entry),
-                "Variants": variants.get(entry.id, 0), "Example": entry.example,
+                "Type": entry.label,
+                "Role": entry.role,
+                "State": _state(entry),
+                "Variants": variants.get(entry.id, 0),
+                "Example": entry.example,
             }
             for entry in types.values()
         ],
-        hide_index=True, key="types", height="content",
+        hide_index=True,
+        key="types",
+        height="content",
         column_config={
             "Example": st.column_config.TextColumn(width="large"),
             "Variants": st.column_config.NumberColumn(format="localized"),
         },
-    )  # fmt: skip
+    )
 
 
 def _state(entry: VariantType) -> str:
@@ -73,9 +78,12 @@ def _types() -> None:
     if st.session_state.get(PICKED) not in types:
         st.session_state[PICKED] = next(iter(types))
     picked = st.selectbox(
-        "Show the type", list(types), format_func=lambda key: names[key], key=PICKED,
+        "Show the type",
+        list(types),
+        format_func=lambda key: names[key],
+        key=PICKED,
         bind="query-params",
-    )  # fmt: skip
+    )
     entry = types[picked]
     with st.container(border=True, key="type-detail"):
         if entry.own and st.session_state.get(CHANGE) == entry.id:
@@ -162,9 +170,13 @@ frame.begin(
 )
 _follow()
 part = st.segmented_control(
-    "Section", (TYPES, ADD), key=PART, required=True, bind="query-params",
+    "Section",
+    (TYPES, ADD),
+    key=PART,
+    required=True,
+    bind="query-params",
     label_visibility="collapsed",
-)  # fmt: skip
+)
 if told := st.session_state.pop(TOLD, ""):
     st.text(told)
 if part == ADD:

@@ -41,9 +41,14 @@ frame.begin(
     "Train", "Finetune a text encoder on what was accepted, and see what it makes of a “not”."
 )
 section = st.segmented_control(
-    "Section", SECTIONS, key=SECTION, default=SECTIONS[0], required=True, bind="query-params",
+    "Section",
+    SECTIONS,
+    key=SECTION,
+    default=SECTIONS[0],
+    required=True,
+    bind="query-params",
     label_visibility="collapsed",
-)  # fmt: skip
+)
 if section != train_sections.RESULTS:
     train_sections.leave_results()
 found = _runs()

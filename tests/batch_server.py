@@ -79,9 +79,12 @@ class BatchServer:
 
     def _create(self, asked: dict[str, Any]) -> dict[str, Any]:
         batch = asked | {
-            "id": f"batch_{next(self._numbers)}", "object": "batch", "status": "validating",
-            "created_at": time.time(), "request_counts": {},
-        }  # fmt: skip
+            "id": f"batch_{next(self._numbers)}",
+            "object": "batch",
+            "status": "validating",
+            "created_at": time.time(),
+            "request_counts": {},
+        }
         self.batches[batch["id"]] = batch
         return batch
 

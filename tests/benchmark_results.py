@@ -24,9 +24,14 @@ BI = "bi-encoder"
 
 
 def add_result(
-    session: Session, data_folder: Path, model: str, result: Result, *, hash_: str = "",
+    session: Session,
+    data_folder: Path,
+    model: str,
+    result: Result,
+    *,
+    hash_: str = "",
     data: str = "sample.jsonl",
-) -> Run:  # fmt: skip
+) -> Run:
     """Store a result of a bi-encoder, and its items as a file."""
     run = create_run(
         session, kind=KIND, parameters={"models": [{"name": model}], "suites": ["quick"]}
@@ -37,13 +42,21 @@ def add_result(
     write_result(result, folder / "rows.jsonl")
     session.add(
         BenchmarkResult(
-            run_id=run.id or 0, kind="negation", benchmark=result.benchmark, model=model,
-            model_hash=hash_, architecture=BI, data=data, data_hash=result.data_hash,
-            metric=result.metric, score=result.score, n=result.n,
+            run_id=run.id or 0,
+            kind="negation",
+            benchmark=result.benchmark,
+            model=model,
+            model_hash=hash_,
+            architecture=BI,
+            data=data,
+            data_hash=result.data_hash,
+            metric=result.metric,
+            score=result.score,
+            n=result.n,
             summary=result.summary | {"interval": interval(result)._asdict()},
             file=f"{folder.name}/rows.jsonl",
         )
-    )  # fmt: skip
+    )
     return run
 
 
@@ -52,11 +65,18 @@ def add_suite(session: Session, model: str, run: Run, score: float) -> None:
     for task in QUICK:
         session.add(
             BenchmarkResult(
-                run_id=run.id or 0, kind="general", benchmark=task, model=model, architecture=BI,
-                data=f"mteb/{task}", data_hash="revision", metric="main", score=score,
+                run_id=run.id or 0,
+                kind="general",
+                benchmark=task,
+                model=model,
+                architecture=BI,
+                data=f"mteb/{task}",
+                data_hash="revision",
+                metric="main",
+                score=score,
                 summary={"type": "STS", "suites": ["quick"]},
             )
-        )  # fmt: skip
+        )
 
 
 def add_hostile_results(session: Session, data_folder: Path, texts: list[str]) -> None:

@@ -20,9 +20,17 @@ import uvicorn
 from tests.batch_server import BatchServer
 
 FAULTS = (
-    "rate limit", "server error", "hang", "refusal", "cut off", "wrong json", "missing type",
-    "cue ignored", "empty", "disconnect",
-)  # fmt: skip
+    "rate limit",
+    "server error",
+    "hang",
+    "refusal",
+    "cut off",
+    "wrong json",
+    "missing type",
+    "cue ignored",
+    "empty",
+    "disconnect",
+)
 FAULTS_IN_A_ROW = 2
 MEANT = ("refusal", "cue ignored")
 """A model that does it twice means it; here it does it once."""

@@ -12,15 +12,23 @@ WORDS = 30522
 """Of MiniLM's vocabulary, whose tokenizer they have."""
 
 NO_ENCODERS = (
-    "T5ForConditionalGeneration", "T5Model", "LlamaForCausalLM", "BertForSequenceClassification",
-    "DPRQuestionEncoder", "DPRContextEncoder",
-)  # fmt: skip
+    "T5ForConditionalGeneration",
+    "T5Model",
+    "LlamaForCausalLM",
+    "BertForSequenceClassification",
+    "DPRQuestionEncoder",
+    "DPRContextEncoder",
+)
 ENCODERS = ("T5EncoderModel", "BertForMaskedLM", "Qwen2Model")
 
 _BERT = {
-    "hidden_size": 16, "intermediate_size": 32, "num_hidden_layers": 1, "num_attention_heads": 2,
-    "num_key_value_heads": 2, "vocab_size": WORDS,
-}  # fmt: skip
+    "hidden_size": 16,
+    "intermediate_size": 32,
+    "num_hidden_layers": 1,
+    "num_attention_heads": 2,
+    "num_key_value_heads": 2,
+    "vocab_size": WORDS,
+}
 _T5 = {"d_model": 16, "d_kv": 8, "d_ff": 32, "num_layers": 1, "num_heads": 2, "vocab_size": WORDS}
 
 

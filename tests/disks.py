@@ -13,10 +13,14 @@ import pytest
 def disk_of(size: str, folder: Path) -> Iterator[Path]:
     """A disk with this much room ('16k', '6m') while the test lasts; skips it where none can be."""
     folder.mkdir()
-    mounted = os.geteuid() == 0 and not subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", str(folder)],
-        capture_output=True, check=False,
-    ).returncode  # fmt: skip
+    mounted = (
+        os.geteuid() == 0
+        and not subprocess.run(
+            ["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", str(folder)],
+            capture_output=True,
+            check=False,
+        ).returncode
+    )
     if not mounted:
         pytest.skip("needs the right to mount")
     try:

@@ -103,14 +103,22 @@ def add_opinion(
     session.add(run)
     session.flush()
     answer = Answer(
-        run_id=run.id or 0, anchor_id=variant.anchor_id, anchor_revision=variant.anchor_revision,
+        run_id=run.id or 0,
+        anchor_id=variant.anchor_id,
+        anchor_revision=variant.anchor_revision,
         prompt_version_id=prompt_versions(session, JUDGE)[0].id or 0,
-    )  # fmt: skip
+    )
     session.add(answer)
     session.flush()
     given = NewOpinion(
-        variant.id or 0, variant.version, variant.since_version, verdict,
-        "" if verdict is Verdict.ACCEPT else "wrong_scope", "Because.", suggestion, certainty,
+        variant.id or 0,
+        variant.version,
+        variant.since_version,
+        verdict,
+        "" if verdict is Verdict.ACCEPT else "wrong_scope",
+        "Because.",
+        suggestion,
+        certainty,
         answer.id or 0,
-    )  # fmt: skip
+    )
     return store_opinions(session, [given], reviewer_id=reviewer_id) == 1

@@ -37,9 +37,13 @@ class Forker:
         command = [sys.executable, "-m", "tests.forking", *modules]
         environment = os.environ | {"PYTHONPATH": str(ROOT)}
         self._process = subprocess.Popen(
-            command, cwd=ROOT, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            command,
+            cwd=ROOT,
+            env=environment,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
             text=True,
-        )  # fmt: skip
+        )
 
     def start(
         self,
@@ -58,13 +62,16 @@ class Forker:
             call: the function that does it, handed the run's number.
         """
         order = {
-            "run": run_id, "constants": constants, "call": call,
-            "environment": dict(environment or {}) | {
+            "run": run_id,
+            "constants": constants,
+            "call": call,
+            "environment": dict(environment or {})
+            | {
                 "HEDGEROW_TRAINING_LOCK": os.environ["HEDGEROW_TRAINING_LOCK"],
                 "HEDGEROW_DATABASE_URL": url.render_as_string(hide_password=False),
                 "HEDGEROW_HOME": str(home),
             },
-        }  # fmt: skip
+        }
         assert self._process.stdin and self._process.stdout
         print(json.dumps(order), file=self._process.stdin, flush=True)
         return int(self._process.stdout.readline())

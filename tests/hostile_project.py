@@ -90,10 +90,13 @@ def _anchor(session: Session, text: str) -> Anchor:
 def _variant(session: Session, anchor: Anchor, type_id: str, text: str) -> Variant:
     variant = Variant(
         uid=variant_uid(anchor_uid=anchor.uid, type_id=type_id, text=text),
-        anchor_id=anchor.id or 0, type_id=type_id, text=text,
+        anchor_id=anchor.id or 0,
+        type_id=type_id,
+        text=text,
         cue=text[:200].strip() if type_id in ("word", "phrase") else None,
-        provider=text[:80], model=text[:200],
-    )  # fmt: skip
+        provider=text[:80],
+        model=text[:200],
+    )
     session.add(variant)
     session.flush()
     return variant
@@ -124,20 +127,32 @@ def _generation(session: Session, anchors: list[Anchor], texts: list[str]) -> No
         run = create_run(session, kind="generate", parameters=parameters)
         for anchor, text in zip(anchors, texts, strict=True):
             call = ModelCall(
-                run_id=run.id or 0, key=f"{anchor.uid}-hedge", role="hedge",
-                anchor_id=anchor.id or 0, anchor_revision=1, prompt_version_id=prompt.id or 0,
-                type_ids=["word", "phrase"], cues={"word": text[:80]}, attempts=1,
-                state=CallState.FAILED, problem=Problem.UNREADABLE.value,
-            )  # fmt: skip
+                run_id=run.id or 0,
+                key=f"{anchor.uid}-hedge",
+                role="hedge",
+                anchor_id=anchor.id or 0,
+                anchor_revision=1,
+                prompt_version_id=prompt.id or 0,
+                type_ids=["word", "phrase"],
+                cues={"word": text[:80]},
+                attempts=1,
+                state=CallState.FAILED,
+                problem=Problem.UNREADABLE.value,
+            )
             session.add(call)
             session.flush()
             session.add(
                 Answer(
-                    run_id=run.id or 0, call_id=call.id, anchor_id=anchor.id or 0,
-                    anchor_revision=1, prompt_version_id=prompt.id or 0, raw=text,
-                    error=f"{Problem.UNREADABLE.value}: {text}", cost=0.001,
+                    run_id=run.id or 0,
+                    call_id=call.id,
+                    anchor_id=anchor.id or 0,
+                    anchor_revision=1,
+                    prompt_version_id=prompt.id or 0,
+                    raw=text,
+                    error=f"{Problem.UNREADABLE.value}: {text}",
+                    cost=0.001,
                 )
-            )  # fmt: skip
+            )
         _ended(run, state, texts[15])
 
 
@@ -171,7 +186,13 @@ def _training(session: Session, texts: list[str]) -> None:
         values = {key or 0: cosine - key / 1000 for key in variants if key}
         save_cosines(session, values, encoder_id=encoder.id or 0)
     run.result = {
-        "run": run.id, "model": f"{run.folder}/model", "release": 1, "triples": 18, "steps": 3,
-        "seconds": 61.0, "before_encoder_id": encoders[0].id, "encoder_id": encoders[1].id,
+        "run": run.id,
+        "model": f"{run.folder}/model",
+        "release": 1,
+        "triples": 18,
+        "steps": 3,
+        "seconds": 61.0,
+        "before_encoder_id": encoders[0].id,
+        "encoder_id": encoders[1].id,
         "sampled": {part.value: {"measured": 27, "of": 9_000} for part in Part},
-    }  # fmt: skip
+    }

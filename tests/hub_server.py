@@ -113,9 +113,12 @@ class HubServer:
                 parts = found.groupdict()
                 kind = parts.get("kind") or ("dataset" if parts.get("prefix") else "model")
                 asked = Asked(
-                    f"http://{headers['host']}", kind, parts.get("repo") or parts.get("oid") or "",
-                    body, writes=token == TOKEN,
-                )  # fmt: skip
+                    f"http://{headers['host']}",
+                    kind,
+                    parts.get("repo") or parts.get("oid") or "",
+                    body,
+                    writes=token == TOKEN,
+                )
                 answer: tuple[int, dict[str, Any]] = getattr(self, name)(asked)
                 return answer
         return 404, {"error": f"No such path: {path}"}

@@ -30,15 +30,20 @@ def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[HubServer]:
 
     with serving_hub() as (address, server):
         for name, value in {
-            "ENDPOINT": address, "HF_HUB_OFFLINE": False, "HF_HUB_DISABLE_XET": True,
+            "ENDPOINT": address,
+            "HF_HUB_OFFLINE": False,
+            "HF_HUB_DISABLE_XET": True,
             "HF_TOKEN_PATH": str(tmp_path / "hub" / "token"),
             "AGENT_HARNESSES_PATH": str(tmp_path / "hub" / "agents.json"),
-        }.items():  # fmt: skip
+        }.items():
             monkeypatch.setattr(constants, name, value)
         for name, value in {
-            "HF_ENDPOINT": address, "HF_HUB_OFFLINE": "0", "HF_HUB_DISABLE_XET": "1",
-            "HF_HOME": str(tmp_path / "hub"), HUB_TOKEN: TOKEN,
-        }.items():  # fmt: skip
+            "HF_ENDPOINT": address,
+            "HF_HUB_OFFLINE": "0",
+            "HF_HUB_DISABLE_XET": "1",
+            "HF_HOME": str(tmp_path / "hub"),
+            HUB_TOKEN: TOKEN,
+        }.items():
             monkeypatch.setenv(name, value)
         yield server
 
@@ -54,9 +59,15 @@ def add_model(engine: Engine, encoder: Path, recipe: Recipe | None = None) -> in
             add_plain_family(session, number, split=Split.TRAIN)
         release, _ = create_release(session, name="A | *first* <b>one</b>")
         given = recipe or Recipe(base_encoder=str(encoder))
-        run = create_run(session, kind=KIND, parameters={
-            "release": release.number, "recipe": given.model_dump(mode="json"), "seed": 7,
-        })  # fmt: skip
+        run = create_run(
+            session,
+            kind=KIND,
+            parameters={
+                "release": release.number,
+                "recipe": given.model_dump(mode="json"),
+                "seed": 7,
+            },
+        )
         folder = load_settings().data_folder / run.folder / "model"
         shutil.copytree(encoder, folder)
         (folder / "notes.bin").write_bytes(b"not of the model")
@@ -65,8 +76,14 @@ def add_model(engine: Engine, encoder: Path, recipe: Recipe | None = None) -> in
         session.flush()
         run.state = RunState.DONE
         run.result = {
-            "model": row.path, "encoder_id": row.id, "before_encoder_id": 0, "release": 1,
-            "triples": 6, "anchors": 3, "steps": 4, "seconds": 1.0,
-        }  # fmt: skip
+            "model": row.path,
+            "encoder_id": row.id,
+            "before_encoder_id": 0,
+            "release": 1,
+            "triples": 6,
+            "anchors": 3,
+            "steps": 4,
+            "seconds": 1.0,
+        }
         write_card(folder, card_of(session, run, run.result))
         return run.id or 0

@@ -58,8 +58,9 @@ def test_a_run_whose_process_dies_at_once_has_failed(
             break
         time.sleep(0.05)
     assert state(project_engine, run) == (
-        RunState.FAILED, "Its process ended at once (exit code 3); the log says why.",
-    )  # fmt: skip
+        RunState.FAILED,
+        "Its process ended at once (exit code 3); the log says why.",
+    )
 
 
 def test_a_run_whose_folder_is_deleted_meanwhile_says_so(

@@ -24,9 +24,18 @@ import cli
 ROOT = Path(__file__).parent.parent
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 ONLY_HELP = {
-    "app", "benchmark", "benchmarks suite", "diagnose", "generate", "push", "review judge",
-    "similarity", "study", "tradeoff", "train",
-}  # fmt: skip
+    "app",
+    "benchmark",
+    "benchmarks suite",
+    "diagnose",
+    "generate",
+    "push",
+    "review judge",
+    "similarity",
+    "study",
+    "tradeoff",
+    "train",
+}
 NOT_COMMANDS = {"text", "json", "python", "toml", "yaml"}
 
 _FENCE = re.compile(r"^ *```(\w*)[^\n]*\n(.*?)^ *```", re.DOTALL | re.MULTILINE)

@@ -69,9 +69,12 @@ class TripleBatches:
         from sentence_transformers.base.sampler import NoDuplicatesBatchSampler
 
         sampler = NoDuplicatesBatchSampler(
-            cast("Dataset", _Texts(self._triples)), batch_size=self._size, drop_last=True,
-            generator=torch.Generator(), seed=self._seed,
-        )  # fmt: skip
+            cast("Dataset", _Texts(self._triples)),
+            batch_size=self._size,
+            drop_last=True,
+            generator=torch.Generator(),
+            seed=self._seed,
+        )
         sampler.set_epoch(epoch)
         return list(sampler)
 

@@ -10,9 +10,19 @@ from training.benchmark_table import Column
 from training.benchmarks.tables import Line, cells
 
 HEAD = [
-    "model", "source", "benchmark", "data", "items", "metric", "score", "low", "high", "place",
-    "base", "difference to base",
-]  # fmt: skip
+    "model",
+    "source",
+    "benchmark",
+    "data",
+    "items",
+    "metric",
+    "score",
+    "low",
+    "high",
+    "place",
+    "base",
+    "difference to base",
+]
 
 
 def as_table(
@@ -30,10 +40,21 @@ def as_table(
             where, items = (line.source, "") if line.published else (column.data, column.n or "")
             low, high = (cell.interval.low, cell.interval.high) if cell.interval else (None, None)
             found.append(
-                (line.model, "published" if line.published else "measured", column.title,
-                 where, items, column.metric, _rounded(cell.score), _rounded(low),
-                 _rounded(high), cell.place, line.base, _rounded(cell.delta))
-            )  # fmt: skip
+                (
+                    line.model,
+                    "published" if line.published else "measured",
+                    column.title,
+                    where,
+                    items,
+                    column.metric,
+                    _rounded(cell.score),
+                    _rounded(low),
+                    _rounded(high),
+                    cell.place,
+                    line.base,
+                    _rounded(cell.delta),
+                )
+            )
     return list(HEAD), found
 
 

@@ -150,9 +150,14 @@ class _Watch:
 
 
 def _row(
-    context: RunContext, found: Found, result: Result, opened: OpenData, *, file: str,
+    context: RunContext,
+    found: Found,
+    result: Result,
+    opened: OpenData,
+    *,
+    file: str,
     spent: Mapping[str, float],
-) -> BenchmarkResult:  # fmt: skip
+) -> BenchmarkResult:
     summary = result.summary
     parts = summary["breakdowns"].items()
     summary |= {
@@ -163,11 +168,22 @@ def _row(
         "took": dict(spent),
     }
     return BenchmarkResult(
-        run_id=context.run.id or 0, kind=NEGATION, benchmark=result.benchmark, model=found.name,
-        model_hash=found.hash, architecture=found.architecture, data=opened.where[:300],
-        data_hash=result.data_hash, metric=result.metric, score=result.score, n=result.n,
-        ties=result.ties, unanswered=result.unanswered, summary=summary, file=file,
-    )  # fmt: skip
+        run_id=context.run.id or 0,
+        kind=NEGATION,
+        benchmark=result.benchmark,
+        model=found.name,
+        model_hash=found.hash,
+        architecture=found.architecture,
+        data=opened.where[:300],
+        data_hash=result.data_hash,
+        metric=result.metric,
+        score=result.score,
+        n=result.n,
+        ties=result.ties,
+        unanswered=result.unanswered,
+        summary=summary,
+        file=file,
+    )
 
 
 def general_jobs(suites: Sequence[str], tasks: Sequence[str]) -> list[Job]:
@@ -188,21 +204,36 @@ def _general_job(task: Any) -> Job:
     def run(scorer: Scorer, found: Found, step: Step) -> BenchmarkResult:
         context = step.context
         (score,) = general.run_tasks(
-            inner_model(scorer), [task], name=_mteb_name(found.name), revision=found.hash,
+            inner_model(scorer),
+            [task],
+            name=_mteb_name(found.name),
+            revision=found.hash,
             folder=context.settings.data_folder / MTEB_FOLDER,
-        )  # fmt: skip
+        )
         summary = facts._asdict() | {"suites": suites}
         return BenchmarkResult(
-            run_id=context.run.id or 0, kind=GENERAL_ABILITY, benchmark=facts.name,
-            model=found.name, model_hash=found.hash, architecture=found.architecture,
-            data=f"{facts.data}, mteb {facts.version}", data_hash=facts.revision,
-            metric=facts.metric, score=score.score, summary=summary,
-        )  # fmt: skip
+            run_id=context.run.id or 0,
+            kind=GENERAL_ABILITY,
+            benchmark=facts.name,
+            model=found.name,
+            model_hash=found.hash,
+            architecture=found.architecture,
+            data=f"{facts.data}, mteb {facts.version}",
+            data_hash=facts.revision,
+            metric=facts.metric,
+            score=score.score,
+            summary=summary,
+        )
 
     return Job(
-        facts.name, facts.name, TASK_ITEMS, facts.revision, run,
-        general=True, reranking=facts.type == RERANKING,
-    )  # fmt: skip
+        facts.name,
+        facts.name,
+        TASK_ITEMS,
+        facts.revision,
+        run,
+        general=True,
+        reranking=facts.type == RERANKING,
+    )
 
 
 def _mteb_name(name: str) -> str:

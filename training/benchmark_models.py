@@ -83,9 +83,12 @@ class ModelChoice(BaseModel):
     def request(self) -> ModelRequest:
         """How a chat model is asked: without chance, and for words rather than JSON."""
         return ModelRequest(
-            model=self.name, base_url=self.base_url, max_tokens=self.max_tokens, temperature=0.0,
+            model=self.name,
+            base_url=self.base_url,
+            max_tokens=self.max_tokens,
+            temperature=0.0,
             structured=False,
-        )  # fmt: skip
+        )
 
 
 class Found(NamedTuple):

@@ -60,8 +60,11 @@ def took(
 ) -> dict[str, float]:
     """What the summary of a result keeps for `paces`."""
     return {
-        "units": units, "seconds": round(seconds, 3), "weight": weight, "tokens_out": tokens_out,
-    }  # fmt: skip
+        "units": units,
+        "seconds": round(seconds, 3),
+        "weight": weight,
+        "tokens_out": tokens_out,
+    }
 
 
 def paces(session: Session) -> list[Pace]:
@@ -82,9 +85,7 @@ def paces(session: Session) -> list[Pace]:
     return [pace for pace in found if pace.units and pace.seconds >= TELLING]
 
 
-def pace_of(
-    earlier: Sequence[Pace], name: str, architecture: str, weight: float
-) -> float | None:  # fmt: skip
+def pace_of(earlier: Sequence[Pace], name: str, architecture: str, weight: float) -> float | None:
     """Units a second: as this model's newest result says; else as others' do, by their weights.
 
     None where nothing is known of the model.

@@ -93,9 +93,11 @@ def newest(session: Session, *, kind: str = "", benchmark: str = "") -> list[Sco
     """
     newest_id = func.max(col(BenchmarkResult.id))
     ids = select(newest_id).group_by(
-        col(BenchmarkResult.model), col(BenchmarkResult.architecture),
-        col(BenchmarkResult.benchmark), col(BenchmarkResult.data_hash),
-    )  # fmt: skip
+        col(BenchmarkResult.model),
+        col(BenchmarkResult.architecture),
+        col(BenchmarkResult.benchmark),
+        col(BenchmarkResult.data_hash),
+    )
     if kind:
         ids = ids.where(col(BenchmarkResult.kind) == kind)
     if benchmark:

@@ -246,7 +246,9 @@ class _Work:
 def _stored(session: Session, run_id: int) -> set[tuple[str, str, str, str]]:
     """What a run has measured already."""
     query = select(
-        col(BenchmarkResult.model), col(BenchmarkResult.architecture),
-        col(BenchmarkResult.benchmark), col(BenchmarkResult.data_hash),
-    ).where(col(BenchmarkResult.run_id) == run_id)  # fmt: skip
+        col(BenchmarkResult.model),
+        col(BenchmarkResult.architecture),
+        col(BenchmarkResult.benchmark),
+        col(BenchmarkResult.data_hash),
+    ).where(col(BenchmarkResult.run_id) == run_id)
     return {(model, kind, name, data) for model, kind, name, data in session.execute(query)}

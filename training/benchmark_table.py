@@ -146,9 +146,15 @@ def points(lines: Sequence[Line], *, negation: Sequence[str], general: str) -> l
 def _column(row: Scored) -> Column:
     entry = next((entry for entry in BENCHMARKS if entry.id == row.benchmark), None)
     return Column(
-        row.column, entry.title if entry else row.benchmark, row.data, row.n, row.kind, row.metric,
-        row.benchmark, entry.chance if entry else None,
-    )  # fmt: skip
+        row.column,
+        entry.title if entry else row.benchmark,
+        row.data,
+        row.n,
+        row.kind,
+        row.metric,
+        row.benchmark,
+        entry.chance if entry else None,
+    )
 
 
 _AVERAGES = (

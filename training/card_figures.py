@@ -166,8 +166,10 @@ def _of_the_groups(before: Scores, after: Scores) -> list[_Figure]:
     ]
     return rows + [
         _Figure(
-            f"mean cosine of the {role} sentence", _GROUPS, after.groups,
+            f"mean cosine of the {role} sentence",
+            _GROUPS,
+            after.groups,
             *(_cosine(scores.means[role]) for scores in (before, after)),
         )
         for role in ROLES
-    ]  # fmt: skip
+    ]

@@ -138,9 +138,10 @@ def newest(folder: Path, *, of: str) -> str | None:
                 continue
             _place(stored)
             damaged = [
-                file for file, expected in stored["files"].items()
+                file
+                for file, expected in stored["files"].items()
                 if _sha256(_where(folder, name, file)) != expected
-            ]  # fmt: skip
+            ]
         except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
             logger.warning("the checkpoint in %r cannot be read: %s", name, error)
             continue

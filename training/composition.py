@@ -84,12 +84,14 @@ def composition(session: Session, release_number: int | None = None) -> Composit
     release = get_release(session, release_number)
     query = (
         select(
-            col(ReleaseItem.anchor_uid), col(ReleaseItem.polarity), col(ReleaseItem.type_id),
+            col(ReleaseItem.anchor_uid),
+            col(ReleaseItem.polarity),
+            col(ReleaseItem.type_id),
             col(ReleaseItem.provenance)["provider"].as_string(),
         )
         .where(col(ReleaseItem.release_id) == release.id, col(ReleaseItem.split) == Split.TRAIN)
         .order_by(col(ReleaseItem.anchor_uid))
-    )  # fmt: skip
+    )
     shapes = _shapes(session, query)
     return _composition(session, release.number, release.summary["variants"], shapes)
 

@@ -118,9 +118,15 @@ def _compared(session: Session, release: Release, data: Known, runs: Runs) -> Co
     texts = [example.release_text for example in found.examples]
     records = records_of(session, key, texts) if texts else {}
     return Compared(
-        release.content_hash, data.benchmark.id, data.benchmark.title, data.data, data.key, found,
-        tuple(records.get(text, "") for text in texts), problem,
-    )  # fmt: skip
+        release.content_hash,
+        data.benchmark.id,
+        data.benchmark.title,
+        data.data,
+        data.key,
+        found,
+        tuple(records.get(text, "") for text in texts),
+        problem,
+    )
 
 
 def export_work(context: RunContext) -> dict[str, Any]:

@@ -113,13 +113,17 @@ def cosines(looks: Looks) -> list[Band]:
     """Anchors with their variants by role at each look (NevIR's Figure 8)."""
     return [
         Band(
-            point.epoch, point.step, series, point.value,
-            lower=max(-1.0, point.value - sd), upper=min(1.0, point.value + sd),
+            point.epoch,
+            point.step,
+            series,
+            point.value,
+            lower=max(-1.0, point.value - sd),
+            upper=min(1.0, point.value + sd),
         )
         for role, series in ROLES.items()
         for point in _points(looks, COSINE[role], series)
         for sd in [looks.figures.get(COSINE[role] + SPREAD, {}).get(point.step, 0.0)]
-    ]  # fmt: skip
+    ]
 
 
 def pair_shares(looks: Looks) -> list[PairShare]:

@@ -47,10 +47,14 @@ def chunks_of_one_length(lengths: Sequence[int], most: int = MOST) -> list[slice
 
 
 SAMPLE = (
-    "It is open.", "Nobody in the village had ever seen it open before noon.", "It is not open.",
-    "Is it?", "The door at the far end of the corridor was left ajar, or so I heard.", "Very open.",
+    "It is open.",
+    "Nobody in the village had ever seen it open before noon.",
+    "It is not open.",
+    "Is it?",
+    "The door at the far end of the corridor was left ajar, or so I heard.",
+    "Very open.",
     "I doubt that it is.",
-)  # fmt: skip
+)
 """Texts of several lengths, more than are in a group whatever its padding."""
 
 LARGEST_DIFFERENCE = 1e-4

@@ -140,12 +140,14 @@ def finetune(
         if group.leads:
             remove_partial(folder)
     return Trained(
-        folder / MODEL_FOLDER, outcome,
+        folder / MODEL_FOLDER,
+        outcome,
         triples=len(rows) if recipe.loss == "triples" else sum(map(count_triples, rows)),
         anchors=len({anchor.text for anchor, *_ in rows}),
-        before=held_out.before if held_out else {}, after=after,
+        before=held_out.before if held_out else {},
+        after=after,
         counts=held_out.counts if held_out else {},
-    )  # fmt: skip
+    )
 
 
 def _prepare_folder(folder: Path) -> None:
@@ -189,9 +191,14 @@ def _train(
     if recipe.freeze_word_embeddings and (words := word_embeddings(model)) is not None:
         words.requires_grad_(False)
     outcome = train(
-        model, course, recipe=recipe, folder=folder, identity=identity, progress=progress,
+        model,
+        course,
+        recipe=recipe,
+        folder=folder,
+        identity=identity,
+        progress=progress,
         group=group,
-    )  # fmt: skip
+    )
     if recipe.lora_rank is not None:
         merge_adapter(model)
     require_finite(model, step=outcome.steps, recipe=recipe)

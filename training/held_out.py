@@ -35,8 +35,11 @@ DRIFT = "drift"
 STS = "sts"
 """Spearman's correlation with people's scores, where an STS file is given."""
 
-COSINE = {Role.NEGATION: "cosine:negation", Role.HEDGE: "cosine:hedge",
-          Role.PARAPHRASE: "cosine:paraphrase"}  # fmt: skip
+COSINE = {
+    Role.NEGATION: "cosine:negation",
+    Role.HEDGE: "cosine:hedge",
+    Role.PARAPHRASE: "cosine:paraphrase",
+}
 """Mean cosine of the anchor with its variants of a role; the standard deviation is at the name with
 `SPREAD` behind it (NevIR's Figure 8)."""
 

@@ -66,9 +66,12 @@ def identity_of(
 ) -> str:
     """A hash of all that determines a training: a checkpoint of another one is of no use to it."""
     content = [
-        _texts(rows), _texts(held_out) if recipe.early_stopping else [], content_hashes(recipe),
-        fingerprint(recipe.base_encoder), seed,
-    ]  # fmt: skip
+        _texts(rows),
+        _texts(held_out) if recipe.early_stopping else [],
+        content_hashes(recipe),
+        fingerprint(recipe.base_encoder),
+        seed,
+    ]
     return hashlib.sha256(json.dumps(content).encode()).hexdigest()
 
 
@@ -205,8 +208,16 @@ def _distillation(
     if recipe.distillation_file:
         texts += read_sentences(Path(recipe.distillation_file))
     return Distillation(
-        model, texts, weight=recipe.distillation, texts_a_step=recipe.distillation_texts,
-        matters=matters(), matters_a_step=recipe.distillation_wordings,
-        steps=recipe.total_steps(len(rows)), seed=seed, edits=recipe.distillation_edits,
-        likeness=recipe.likeness, every=recipe.distillation_every, check=progress.check,
-    )  # fmt: skip
+        model,
+        texts,
+        weight=recipe.distillation,
+        texts_a_step=recipe.distillation_texts,
+        matters=matters(),
+        matters_a_step=recipe.distillation_wordings,
+        steps=recipe.total_steps(len(rows)),
+        seed=seed,
+        edits=recipe.distillation_edits,
+        likeness=recipe.likeness,
+        every=recipe.distillation_every,
+        check=progress.check,
+    )

@@ -173,9 +173,11 @@ class _Training:
         number = agreed(number, self.group)
         if number >= 0:
             self.place = self.checkpoint = checkpoints.load(
-                self.folder / FOLDERS[number], model=self.model, descent=self.descent,
+                self.folder / FOLDERS[number],
+                model=self.model,
+                descent=self.descent,
                 soup=self.soup,
-            )  # fmt: skip
+            )
             logger.info("going on after step %s", self.place.step)
         self.since = time.monotonic() - self.place.seconds
         self.progress.goes_on(self.place.step)
@@ -191,9 +193,13 @@ class _Training:
         place = self.place._replace(seconds=begun - self.since)
         self.progress.secure()
         checkpoints.save(
-            self.folder, place=place, of=self.identity, model=self.model, descent=self.descent,
+            self.folder,
+            place=place,
+            of=self.identity,
+            model=self.model,
+            descent=self.descent,
             soup=self.soup,
-        )  # fmt: skip
+        )
         self.checkpoint = place
         self.since += time.monotonic() - begun
 
@@ -224,9 +230,13 @@ class _Training:
         torch.manual_seed(chance.getrandbits(63))
         with computing(self.model, bf16=self.course.bf16):
             embeddings = embed(
-                self.model, texts, packed=self.packed, group=self.group, threads=self.threads,
+                self.model,
+                texts,
+                packed=self.packed,
+                group=self.group,
+                threads=self.threads,
                 check=self.progress.check,
-            )  # fmt: skip
+            )
         loss = self.loss(embeddings[: len(batch.texts)], _on(batch, embeddings))
         if distillation and more:
             place = {text: number for number, text in enumerate(texts)}

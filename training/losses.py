@@ -118,9 +118,12 @@ def weights_of(recipe: Recipe) -> Weights:
         if Role.HEDGE in roles:
             pairs[roles] *= recipe.hedge_weight
     return Weights(
-        pairs, room=recipe.negation_margin, order=recipe.order_weight, margin=recipe.order_margin,
+        pairs,
+        room=recipe.negation_margin,
+        order=recipe.order_weight,
+        margin=recipe.order_margin,
         push=recipe.order_pushes_hedges,
-    )  # fmt: skip
+    )
 
 
 def _flat(model: SentenceTransformer, scale: float) -> Objective:

@@ -30,9 +30,11 @@ class MetricsFile:
     def add(self, step: int, name: str, value: float) -> None:
         """Append one figure."""
         row = {
-            "step": step, "name": name, "value": value if math.isfinite(value) else None,
+            "step": step,
+            "name": name,
+            "value": value if math.isfinite(value) else None,
             "time": now().isoformat(timespec="milliseconds"),
-        }  # fmt: skip
+        }
         self._write([row], mode="a")
 
     def cut(self, step: int) -> None:

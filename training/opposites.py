@@ -254,9 +254,10 @@ def _plain_frame(chance: random.Random) -> Frame:
     negated = chance.choice((f"{verb} not", f"{verb}n't", f"{verb}n't"))
     hedge = chance.choice(_lists()["hedges"])
     return Frame(
-        (f"{subject} {verb} ", "."), (f"{subject} {negated} ", "."),
+        (f"{subject} {verb} ", "."),
+        (f"{subject} {negated} ", "."),
         (f"{subject} {verb} {hedge} ", "."),
-    )  # fmt: skip
+    )
 
 
 def _of_sentence(sentence: Sentence, chance: random.Random) -> Iterator[Member]:

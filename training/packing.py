@@ -71,9 +71,12 @@ def features(model: SentenceTransformer, texts: Sequence[str]) -> dict[str, Any]
 
     limit = model.max_seq_length
     ids = model.tokenizer(
-        list(texts), truncation=limit is not None, max_length=limit,
-        return_attention_mask=False, return_token_type_ids=False,
-    )["input_ids"]  # fmt: skip
+        list(texts),
+        truncation=limit is not None,
+        max_length=limit,
+        return_attention_mask=False,
+        return_token_type_ids=False,
+    )["input_ids"]
     lengths = [len(own) for own in ids]
     rest = -sum(lengths) % MULTIPLE  # tokens that nothing attends to, as if of one more text
     filler = [ids[0][0]] * rest
@@ -83,10 +86,12 @@ def features(model: SentenceTransformer, texts: Sequence[str]) -> dict[str, Any]
     return {
         "input_ids": torch.tensor([[token for own in (*ids, filler) for token in own]]),
         "position_ids": torch.cat(places)[None],
-        "cu_seq_lens_q": ends, "cu_seq_lens_k": ends,
-        "max_length_q": longest, "max_length_k": longest,
+        "cu_seq_lens_q": ends,
+        "cu_seq_lens_k": ends,
+        "max_length_q": longest,
+        "max_length_k": longest,
         _SPANS: _spans(lengths),
-    }  # fmt: skip
+    }
 
 
 def enable(model: SentenceTransformer) -> bool:

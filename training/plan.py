@@ -106,9 +106,12 @@ def plan(session: Session, release_number: int | None = None) -> Plan:
     if not part:
         return Plan(release.number, release.summary["variants"], 0, 0, 0)
     return Plan(
-        release.number, release.summary["variants"], part["triples"],
-        part["anchors"] - part["without_triples"], part["anchors"] + part["variants"],
-    )  # fmt: skip
+        release.number,
+        release.summary["variants"],
+        part["triples"],
+        part["anchors"] - part["without_triples"],
+        part["anchors"] + part["variants"],
+    )
 
 
 def count_accepted(session: Session) -> int:

@@ -75,9 +75,13 @@ def request_push(
     else:
         inputs = {"release": get_release(session, subject.release).content_hash}
     return create_run(
-        session, kind=KIND, group=subject.group, inputs=inputs, requested_by=requested_by,
+        session,
+        kind=KIND,
+        group=subject.group,
+        inputs=inputs,
+        requested_by=requested_by,
         parameters={**subject._asdict(), "repo": name, "private": private},
-    )  # fmt: skip
+    )
 
 
 def model_run(session: Session, number: int) -> Run:
@@ -177,7 +181,11 @@ def _release_files(context: RunContext, subject: Subject, repo: Repo) -> dict[st
         release = get_release(session, subject.release)
         compared = compare(session, context.settings.data_folder, release, report=context.update)
         folder = export_release(
-            session, release, context.folder / DATASET, place=repo.name, compared=compared,
+            session,
+            release,
+            context.folder / DATASET,
+            place=repo.name,
+            compared=compared,
             progress=context.update,
-        )  # fmt: skip
+        )
     return {p.relative_to(folder).as_posix(): p for p in sorted(folder.rglob("*")) if p.is_file()}

@@ -43,9 +43,12 @@ class Recipe(BaseModel):
     """
 
     model_config = ConfigDict(
-        frozen=True, extra="forbid", allow_inf_nan=False, str_strip_whitespace=True,
+        frozen=True,
+        extra="forbid",
+        allow_inf_nan=False,
+        str_strip_whitespace=True,
         use_attribute_docstrings=True,  # the page shows them as help
-    )  # fmt: skip
+    )
 
     version: int = Field(default=RECIPE_VERSION, ge=RECIPE_VERSION, le=RECIPE_VERSION)
     """Of the recipe's format. An older one is brought up to date with the defaults of its time; an

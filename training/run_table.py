@@ -202,13 +202,20 @@ def as_table(rows: Sequence[Row]) -> tuple[list[str], list[list[Any]]]:
     names = list(dict.fromkeys(name for row in rows for name in figures(row)))
     lines = [
         [
-            row.run, f"{row.when:%Y-%m-%d %H:%M:%S}", row.release,
-            "" if row.study is None else row.study, row.seed, row.triples, row.steps,
+            row.run,
+            f"{row.when:%Y-%m-%d %H:%M:%S}",
+            row.release,
+            "" if row.study is None else row.study,
+            row.seed,
+            row.triples,
+            row.steps,
             "" if row.minutes is None else round(row.minutes, 2),
             *(shown(row.recipe[key]) if key in row.recipe else "" for key in keys),
-            *(round(value, 4) if (value := figures(row).get(name)) is not None else ""
-              for name in names),
+            *(
+                round(value, 4) if (value := figures(row).get(name)) is not None else ""
+                for name in names
+            ),
         ]
         for row in rows
-    ]  # fmt: skip
+    ]
     return [*HEADER, *keys, *names], lines

@@ -142,9 +142,13 @@ def help_with(engine: Engine, settings: Settings, run_id: int, group: Group) -> 
         run = get_run(session, run_id)
         task = _task(session, run, settings)
     finetune(
-        task.data, recipe=task.recipe, seed=task.seed, folder=settings.data_folder / run.folder,
-        progress=Silent(), group=group,
-    )  # fmt: skip
+        task.data,
+        recipe=task.recipe,
+        seed=task.seed,
+        folder=settings.data_folder / run.folder,
+        progress=Silent(),
+        group=group,
+    )
 
 
 def _work(context: RunContext, group: Group) -> dict[str, Any]:
@@ -161,17 +165,26 @@ def _work(context: RunContext, group: Group) -> dict[str, Any]:
     progress = _Progress(context, measuring=task.measuring_steps)
     agreed(context.run.id or 0, group)  # the others may begin
     trained = finetune(
-        task.data, recipe=task.recipe, seed=task.seed, folder=context.folder, progress=progress,
-        group=group, keep_checkpoint=True,
-    )  # fmt: skip
+        task.data,
+        recipe=task.recipe,
+        seed=task.seed,
+        folder=context.folder,
+        progress=progress,
+        group=group,
+        keep_checkpoint=True,
+    )
     base_id = _register_base(context, base, base_hash)  # only now: it has been of use
     result = _result(context, task, trained) | {"overlap": [found.facts for found in shared]}
     _write_card(context, trained, result)  # measuring may fail, and the model shall have one
     encoder = _trained_encoder(context, task, base_id=base_id, hash_=fingerprint(trained.folder))
     encoder_id = measure_before_and_after(
-        context.engine, trained=encoder, folder=trained.folder, base=base,
-        variant_ids=task.variant_ids, report=progress.measured,
-    )  # fmt: skip
+        context.engine,
+        trained=encoder,
+        folder=trained.folder,
+        base=base,
+        variant_ids=task.variant_ids,
+        report=progress.measured,
+    )
     result |= {"encoder_id": encoder_id, "before_encoder_id": base_id}
     _write_card(context, trained, result)
     checkpoints.remove(context.folder)  # only now: what is cut off while it measures goes on, too
@@ -240,9 +253,13 @@ def _model_path(context: RunContext) -> str:
 def _trained_encoder(context: RunContext, task: _Task, *, base_id: int, hash_: str) -> Encoder:
     name = f"run {context.run.id}: {task.recipe.base_encoder}, release {task.release.number}"
     return Encoder(
-        name=name[:MAX_ENCODER_NAME], fingerprint=hash_, path=_model_path(context),
-        base_id=base_id, run_id=context.run.id, release_id=task.release.id,
-    )  # fmt: skip
+        name=name[:MAX_ENCODER_NAME],
+        fingerprint=hash_,
+        path=_model_path(context),
+        base_id=base_id,
+        run_id=context.run.id,
+        release_id=task.release.id,
+    )
 
 
 class _Progress:

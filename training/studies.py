@@ -85,11 +85,14 @@ def request_study(
         session,
         kind=KIND,
         parameters={
-            "study": study.value, "release": data.release, "seed": seed,
-            "recipe": base.model_dump(mode="json"), "told": planned.design.told,
+            "study": study.value,
+            "release": data.release,
+            "seed": seed,
+            "recipe": base.model_dump(mode="json"),
+            "told": planned.design.told,
         },
         requested_by=requested_by,
-    )  # fmt: skip
+    )
     arms = zip(planned.design.arms, planned.seconds, strict=True)
     members = [_member(session, run, arm, seconds, seed=seed) for arm, seconds in arms]
     run.parameters = run.parameters | {"members": members}
@@ -100,9 +103,12 @@ def request_study(
 def _member(session: Session, run: Run, arm: Arm, seconds: float, *, seed: int) -> dict[str, Any]:
     """The training of an arm, stored; what the study's run keeps of it."""
     child = trainings.request_training(
-        session, release_number=arm.plan.release, recipe=arm.recipe, seed=seed,
+        session,
+        release_number=arm.plan.release,
+        recipe=arm.recipe,
+        seed=seed,
         requested_by=run.requested_by,
-    )  # fmt: skip
+    )
     child.group = parts_of(run)
     return {"run": child.id, "label": arm.label, "seconds": round(seconds)}
 

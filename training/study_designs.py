@@ -172,16 +172,20 @@ def _by_triples(data: Composition, base: Recipe) -> Design:
     ]
     if not able:
         return Design(
-            [], told,
+            [],
+            told,
             f"Half of the {most:,} triples fill no batch of {base.batch_size} anchors; accept more "
             "variants, or lower batch_size.",
-        )  # fmt: skip
+        )
     return _checked([full, *reversed(able[-MOST_SHARES:])], told)
 
 
 def _by_types(data: Composition, base: Recipe) -> Design:
-    left = {type_id: label for type_id, label in data.labels.items()
-            if type_id not in base.without_types}  # fmt: skip
+    left = {
+        type_id: label
+        for type_id, label in data.labels.items()
+        if type_id not in base.without_types
+    }
     arms = [_arm(data, base, "All types")]
     arms += [
         _arm(data, base, f"Without {label}", without_types=(*base.without_types, type_id))
@@ -200,10 +204,11 @@ def _by_writers(data: Composition, base: Recipe) -> Design:
     if RULES not in data.providers or not models:
         missing = "rules" if models else "a language model"
         return Design(
-            [], [],
+            [],
+            [],
             f"It takes variants by rules and by a language model; release {data.release} has none "
             f"by {missing}.",
-        )  # fmt: skip
+        )
     sides = {"Rules": (RULES,), "Language models": models}
     plans = [_arm(data, base, label, providers=by).plan for label, by in sides.items()]
     limits = [plan.triples for plan in plans] + [base.max_triples or plans[0].triples]
@@ -222,7 +227,9 @@ def _by_writers(data: Composition, base: Recipe) -> Design:
 
 _DESIGNS: Mapping[Study, Callable[[Composition, Recipe], Design]] = MappingProxyType(
     {
-        Study.DATA: _by_data, Study.TRIPLES: _by_triples,
-        Study.TYPES: _by_types, Study.WRITERS: _by_writers,
+        Study.DATA: _by_data,
+        Study.TRIPLES: _by_triples,
+        Study.TYPES: _by_types,
+        Study.WRITERS: _by_writers,
     }
-)  # fmt: skip
+)

@@ -22,8 +22,12 @@ NAMES: Mapping[str, str] = SHARES | GENERAL
 """Figure of the held-out part → what it is called; all but the first ones are general ability."""
 
 SHORT: Mapping[str, str] = {
-    RANKED: "Ranked", FAMILIES: "Anchors", QUESTIONS: "Questions", DRIFT: "Drift", STS: "STS",
-}  # fmt: skip
+    RANKED: "Ranked",
+    FAMILIES: "Anchors",
+    QUESTIONS: "Questions",
+    DRIFT: "Drift",
+    STS: "STS",
+}
 """The same in a word, for the heads of tables."""
 
 BASE = "base encoder"
@@ -40,9 +44,11 @@ _PAPER_ARMS = {
 """What a study calls a training → what the table does."""
 
 _PAPER_FIGURES = {
-    NEGATION: "Mean of four negation tests", "nevir": "NevIR",
-    GENERAL_ABILITY: "Mean of 16 general tests", f"{GENERAL_ABILITY}:STS": "MTEB STS",
-}  # fmt: skip
+    NEGATION: "Mean of four negation tests",
+    "nevir": "NevIR",
+    GENERAL_ABILITY: "Mean of 16 general tests",
+    f"{GENERAL_ABILITY}:STS": "MTEB STS",
+}
 
 
 class FigureRow(NamedTuple):
@@ -115,12 +121,17 @@ def figure_rows(trials: Sequence[Trial]) -> list[FigureRow]:
         before, after, counts = held_out(run)
         rows += [
             FigureRow(
-                label, run.id or 0, run.result["triples"], figure, before[figure], after[figure],
+                label,
+                run.id or 0,
+                run.result["triples"],
+                figure,
+                before[figure],
+                after[figure],
                 counts.get(figure),
             )
             for figure in NAMES
             if figure in before and figure in after
-        ]  # fmt: skip
+        ]
     return rows
 
 
@@ -134,12 +145,10 @@ def published_rows(study: Study) -> list[FigureRow]:
         if number.table == _TABLE
     }
     return [
-        FigureRow(
-            arm, None, None, title, scores[name, _PAPER_BASE], scores[name, model], None
-        )
+        FigureRow(arm, None, None, title, scores[name, _PAPER_BASE], scores[name, model], None)
         for name, title in _PAPER_FIGURES.items()
         for arm, model in _PAPER_ARMS.items()
-    ]  # fmt: skip
+    ]
 
 
 def differences(

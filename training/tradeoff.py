@@ -100,14 +100,17 @@ def request_tradeoff(
     kept = keep_file(settings.data_folder, sts.content, read=read_sts) if sts else None
     shares = {*SHARES, own_share, *more_shares, *(earlier.parameters["shares"] if earlier else ())}
     return create_run(
-        session, kind=KIND, group=group_of(training), requested_by=requested_by,
+        session,
+        kind=KIND,
+        group=group_of(training),
+        requested_by=requested_by,
         parameters={
             "training": training,
             "shares": sorted(shares),
             "sts": kept.relative_to(settings.data_folder).as_posix() if kept else "",
             "sts_name": sts.name if sts else "",
         },
-    )  # fmt: skip
+    )
 
 
 def _known_sts(settings: Settings, run: Run, earlier: Run | None) -> StsFile | None:

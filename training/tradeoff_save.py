@@ -89,9 +89,12 @@ def request_save(
         raise HedgerowError(reason)
     require_no_other(session, kind=KIND, training=training)
     return create_run(
-        session, kind=KIND, group=group_of(training), requested_by=requested_by,
+        session,
+        kind=KIND,
+        group=group_of(training),
+        requested_by=requested_by,
         parameters={"training": training, "share": point.share},
-    )  # fmt: skip
+    )
 
 
 def _point(curve: Curve, share: float) -> Point:
@@ -163,23 +166,33 @@ def _result(context: RunContext, run: Run, curve: Curve, *, share: float) -> dic
         base = run.parameters["recipe"]["base_encoder"]
         name = f"run {run.id} at {share:g}: {base}, release {release.number}"
         row = _store_encoder(
-            session, context.settings,
+            session,
+            context.settings,
             Encoder(
-                name=name[:MAX_ENCODER_NAME], path=path, base_id=run.result["before_encoder_id"],
-                fingerprint=fingerprint(context.folder / MODEL_FOLDER), run_id=context.run.id,
+                name=name[:MAX_ENCODER_NAME],
+                path=path,
+                base_id=run.result["before_encoder_id"],
+                fingerprint=fingerprint(context.folder / MODEL_FOLDER),
+                run_id=context.run.id,
                 release_id=release.id,
             ),
-        )  # fmt: skip
+        )
         encoder_id, known_as = row.id, row.name
     return {
-        "run": context.run.id, "training": run.id, "share": share, "model": path,
-        "name": known_as, "encoder_id": encoder_id,
-        "before_encoder_id": run.result["before_encoder_id"], "release": release.number,
+        "run": context.run.id,
+        "training": run.id,
+        "share": share,
+        "model": path,
+        "name": known_as,
+        "encoder_id": encoder_id,
+        "before_encoder_id": run.result["before_encoder_id"],
+        "release": release.number,
         "triples": run.result["triples"],
         "held_out": {
-            "before": curve.points[0].figures, "after": _point(curve, share).figures,
+            "before": curve.points[0].figures,
+            "after": _point(curve, share).figures,
         },
-    }  # fmt: skip
+    }
 
 
 def _store_encoder(session: Session, settings: Settings, made: Encoder) -> Encoder:

@@ -149,8 +149,13 @@ def open_calls(
     is_free = col(ModelCall.batch) == ""
     asked = case((is_free, col(Anchor.revision)), else_=col(ModelCall.anchor_revision))
     query = (
-        select(ModelCall, Anchor.uid, AnchorRevision.revision, AnchorRevision.text,  # type: ignore[call-overload]
-               PromptVersion.template)
+        select(
+            ModelCall,
+            Anchor.uid,
+            AnchorRevision.revision,
+            AnchorRevision.text,  # type: ignore[call-overload]
+            PromptVersion.template,
+        )
         .join(Anchor, col(Anchor.id) == ModelCall.anchor_id)
         .join(
             AnchorRevision,
@@ -166,7 +171,7 @@ def open_calls(
         )
         .order_by(col(ModelCall.id))
         .limit(limit)
-    )  # fmt: skip
+    )
     if ids is not None:
         query = query.where(col(ModelCall.id).in_(ids))
     if batch is not None:
@@ -181,11 +186,19 @@ def open_calls(
 
 def _call(row: ModelCall, uid: str, revision: int, text: str, template: str) -> Call:
     return Call(
-        id=row.id or 0, run_id=row.run_id, role=row.role, anchor_id=row.anchor_id,
-        anchor_revision=revision, anchor_uid=uid, text=text,
-        prompt_version_id=row.prompt_version_id, template=template,
-        type_ids=tuple(row.type_ids), cues=row.cues, attempts=row.attempts,
-    )  # fmt: skip
+        id=row.id or 0,
+        run_id=row.run_id,
+        role=row.role,
+        anchor_id=row.anchor_id,
+        anchor_revision=revision,
+        anchor_uid=uid,
+        text=text,
+        prompt_version_id=row.prompt_version_id,
+        template=template,
+        type_ids=tuple(row.type_ids),
+        cues=row.cues,
+        attempts=row.attempts,
+    )
 
 
 def close_retired(session: Session, run_id: int) -> None:

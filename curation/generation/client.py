@@ -276,6 +276,8 @@ def response_format(answer: type[BaseModel]) -> dict[str, Any]:
     return {
         "type": "json_schema",
         "json_schema": {
-            "name": answer.__name__, "schema": answer.model_json_schema(), "strict": True,
+            "name": answer.__name__,
+            "schema": answer.model_json_schema(),
+            "strict": True,
         },
-    }  # fmt: skip
+    }

@@ -69,13 +69,16 @@ def cost_rows(session: Session, *, run_id: int | None = None) -> list[CostRow]:
         group = (prompt_id, origin, type_id)
         old = rows.get(group)
         rows[group] = CostRow(
-            prompt.name, prompt.version, *origin, type_id,
+            prompt.name,
+            prompt.version,
+            *origin,
+            type_id,
             calls=(old.calls if old else 0) + calls[key],
             cost=(old.cost if old else 0.0) + spent[key],
             variants=(old.variants if old else 0) + made[key],
             accepted=(old.accepted if old else 0) + kept[key],
             is_estimate=(old is not None and old.is_estimate) or key in estimated,
-        )  # fmt: skip
+        )
     return [rows[key] for key in sorted(rows)]
 
 
@@ -89,10 +92,13 @@ def _spent(
     """
     asked = col(ModelCall.type_ids)
     query = select(
-        col(ModelCall.run_id), col(ModelCall.prompt_version_id), asked,
-        func.count(col(ModelCall.id).distinct()), func.coalesce(func.sum(col(Answer.cost)), 0.0),
+        col(ModelCall.run_id),
+        col(ModelCall.prompt_version_id),
+        asked,
+        func.count(col(ModelCall.id).distinct()),
+        func.coalesce(func.sum(col(Answer.cost)), 0.0),
         func.count(case((col(Answer.is_estimate), 1))),
-    ).join(Answer, col(Answer.call_id) == ModelCall.id)  # fmt: skip
+    ).join(Answer, col(Answer.call_id) == ModelCall.id)
     if run_id is not None:
         query = query.where(col(ModelCall.run_id) == run_id)
     query = query.group_by(col(ModelCall.run_id), col(ModelCall.prompt_version_id), asked)
@@ -113,15 +119,20 @@ def _variants(
 ) -> tuple[defaultdict[_Key, int], defaultdict[_Key, int]]:
     """By run, prompt and type: variants that were stored, and those that were kept."""
     query = select(
-        col(Variant.run_id), col(Variant.prompt_version_id), col(Variant.type_id),
-        col(Variant.status), func.count(),
-    ).where(col(Variant.prompt_version_id).is_not(None))  # fmt: skip
+        col(Variant.run_id),
+        col(Variant.prompt_version_id),
+        col(Variant.type_id),
+        col(Variant.status),
+        func.count(),
+    ).where(col(Variant.prompt_version_id).is_not(None))
     if run_id is not None:
         query = query.where(col(Variant.run_id) == run_id)
     query = query.group_by(
-        col(Variant.run_id), col(Variant.prompt_version_id), col(Variant.type_id),
+        col(Variant.run_id),
+        col(Variant.prompt_version_id),
+        col(Variant.type_id),
         col(Variant.status),
-    )  # fmt: skip
+    )
     made: defaultdict[_Key, int] = defaultdict(int)
     kept: defaultdict[_Key, int] = defaultdict(int)
     for run, prompt_id, type_id, status, number in session.execute(query):

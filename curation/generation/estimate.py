@@ -147,27 +147,31 @@ def _measured(session: Session, runs: Sequence[int]) -> dict[tuple[str, int], Me
         col(ModelCall.state).in_([CallState.DONE, CallState.FAILED]),
     )
     total = session.execute(select(func.count()).where(*ended)).scalar_one()
-    some = (*ended, col(ModelCall.id) % max(1, total // MEASURED) == 0,
-            col(ModelCall.attempts) > 0)  # fmt: skip
+    some = (*ended, col(ModelCall.id) % max(1, total // MEASURED) == 0, col(ModelCall.attempts) > 0)
     kind = (col(ModelCall.role), col(ModelCall.prompt_version_id))
     done = func.sum(case((col(ModelCall.state) == CallState.DONE, 1), else_=0))
     attempts = select(*kind, done, func.avg(col(ModelCall.attempts))).where(*some).group_by(*kind)
     means = (
         select(
-            *kind, func.avg(col(Answer.prompt_tokens)), func.avg(col(Answer.completion_tokens)),
+            *kind,
+            func.avg(col(Answer.prompt_tokens)),
+            func.avg(col(Answer.completion_tokens)),
             func.avg(col(Answer.seconds)),
         )
         .join(Answer, col(Answer.call_id) == ModelCall.id)
         .where(*some)
         .group_by(*kind)
-    )  # fmt: skip
+    )
     took = {(role, prompt): rest for role, prompt, *rest in session.execute(means)}
     found = {}
     for role, prompt, number, mean in session.execute(attempts):
         tokens_in, tokens_out, seconds = took.get((role, prompt), (None, None, None))
         if number:
             found[role, prompt] = Measured(
-                number, float(mean), float(tokens_in or 0), float(tokens_out or 0),
+                number,
+                float(mean),
+                float(tokens_in or 0),
+                float(tokens_out or 0),
                 None if seconds is None else float(seconds),
-            )  # fmt: skip
+            )
     return found

@@ -133,9 +133,12 @@ def _opinion(attempt: Attempt, answer_id: int) -> NewOpinion:
     judged, said = _judged(attempt.call), attempt.judgement
     assert said is not None
     return NewOpinion(
-        variant_id=judged.variant_id, version=judged.version, since_version=judged.since_version,
-        answer_id=answer_id, **said._asdict(),
-    )  # fmt: skip
+        variant_id=judged.variant_id,
+        version=judged.version,
+        since_version=judged.since_version,
+        answer_id=answer_id,
+        **said._asdict(),
+    )
 
 
 def request_opinions(

@@ -120,13 +120,17 @@ def _wanted(session: Session, request: JudgeRequest) -> Select[Any]:
     place = col(Variant.id) if selection.limit is None else col(Variant.random_key)
     query = (
         select(  # type: ignore[call-overload]
-            Variant.id, Variant.uid, Variant.anchor_id, Anchor.revision,
-            as_list.label("type_ids"), place.label("place"),
+            Variant.id,
+            Variant.uid,
+            Variant.anchor_id,
+            Anchor.revision,
+            as_list.label("type_ids"),
+            place.label("place"),
         )
         .join(Anchor, col(Anchor.id) == Variant.anchor_id)
         .join(TypeRow, _type_in_use())
         .where(col(Variant.retired).is_(False))
-    )  # fmt: skip
+    )
     if selection.status is None:
         query = query.where(col(Variant.status) != Status.SUPERSEDED)
     else:
@@ -217,14 +221,22 @@ def open_judging(
 
 def _call(row: ModelCall, variant: Variant, uid: str, text: str, template: str) -> Call:
     return Call(
-        id=row.id or 0, run_id=row.run_id, role=row.role, anchor_id=row.anchor_id,
-        anchor_revision=row.anchor_revision, anchor_uid=uid, text=text,
-        prompt_version_id=row.prompt_version_id, template=template,
-        type_ids=(variant.type_id,), cues=row.cues, attempts=row.attempts,
+        id=row.id or 0,
+        run_id=row.run_id,
+        role=row.role,
+        anchor_id=row.anchor_id,
+        anchor_revision=row.anchor_revision,
+        anchor_uid=uid,
+        text=text,
+        prompt_version_id=row.prompt_version_id,
+        template=template,
+        type_ids=(variant.type_id,),
+        cues=row.cues,
+        attempts=row.attempts,
         judged=Judged(
             variant.id or 0, variant.version, variant.since_version, variant.text, variant.cue
         ),
-    )  # fmt: skip
+    )
 
 
 def example_question(
@@ -250,9 +262,12 @@ def example_question(
         return None
     variant, anchor = found
     return question(
-        template, anchor=anchor, variant=variant.text, entry=entries[variant.type_id],
+        template,
+        anchor=anchor,
+        variant=variant.text,
+        entry=entries[variant.type_id],
         cue=variant.cue,
-    )  # fmt: skip
+    )
 
 
 def estimate_judging(

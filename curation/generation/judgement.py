@@ -28,10 +28,13 @@ _PROMISES = {
     "paraphrase": "It must say the same as the text.",
 }
 _VERDICTS = {
-    "accept": Verdict.ACCEPT, "accepted": Verdict.ACCEPT,
-    "reject": Verdict.REJECT, "rejected": Verdict.REJECT,
-    "edit": Verdict.EDIT, "edited": Verdict.EDIT,
-}  # fmt: skip
+    "accept": Verdict.ACCEPT,
+    "accepted": Verdict.ACCEPT,
+    "reject": Verdict.REJECT,
+    "rejected": Verdict.REJECT,
+    "edit": Verdict.EDIT,
+    "edited": Verdict.EDIT,
+}
 _FIELDS = ("comment", "verdict", "reason", "suggestion", "certainty")
 # '2. **Verdict:** reject', 'Verdict - reject' at the start of a line.
 _FIELD = re.compile(

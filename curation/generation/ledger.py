@@ -96,6 +96,10 @@ def read_ledger(engine: Engine, run_id: int, budget: Budget) -> Ledger:
             ).where(col(Answer.run_id) == run_id)
         ).one()
     return Ledger(
-        budget, calls=calls, answers=answers, money=float(money), largest=float(largest),
+        budget,
+        calls=calls,
+        answers=answers,
+        money=float(money),
+        largest=float(largest),
         is_estimate=estimates > 0,
-    )  # fmt: skip
+    )

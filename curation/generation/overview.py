@@ -96,13 +96,17 @@ def progress(session: Session, run_id: int) -> Progress:
     lately = case((col(Answer.created_at) > now() - PACE, 1), else_=0)
     query = (
         select(
-            col(Answer.error), func.count(), func.sum(col(Answer.cost)),
-            func.sum(col(Answer.prompt_tokens)), func.sum(col(Answer.completion_tokens)),
-            func.sum(lately), func.sum(case((col(Answer.is_estimate), 1), else_=0)),
+            col(Answer.error),
+            func.count(),
+            func.sum(col(Answer.cost)),
+            func.sum(col(Answer.prompt_tokens)),
+            func.sum(col(Answer.completion_tokens)),
+            func.sum(lately),
+            func.sum(case((col(Answer.is_estimate), 1), else_=0)),
         )
         .where(col(Answer.run_id) == run_id)
         .group_by(col(Answer.error))
-    )  # fmt: skip
+    )
     sums = [0.0] * 6
     found: Counter[Problem] = Counter()
     for error, *figures in session.execute(query):
@@ -198,11 +202,14 @@ def _in_full(session: Session, call: ModelCall, text: str) -> Shown:
     )
     last = answers[-1] if answers else None
     return Shown(
-        text, call.role, call.state,
+        text,
+        call.role,
+        call.state,
         {type_id: SPELLING.get(cue, cue) for type_id, cue in call.cues.items()},
         tuple((type_id, written) for type_id, written in session.execute(brought)),
-        last.raw if last else "", last.error if last else "",
-    )  # fmt: skip
+        last.raw if last else "",
+        last.error if last else "",
+    )
 
 
 def has_failures(session: Session, run_id: int) -> bool:

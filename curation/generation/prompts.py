@@ -44,8 +44,9 @@ _JUDGE_PLACES = {
 }
 _ROLE_PLACES = {"{text}": "the anchor", "{types}": "the list of types"}
 PLACES: dict[PromptName, dict[str, str]] = {
-    **dict.fromkeys(ROLES, _ROLE_PLACES), JUDGE: _JUDGE_PLACES,
-}  # fmt: skip
+    **dict.fromkeys(ROLES, _ROLE_PLACES),
+    JUDGE: _JUDGE_PLACES,
+}
 """By prompt, what each place that its template must have is for."""
 
 FURTHER_PLACES: dict[PromptName, tuple[str, ...]] = {JUDGE: ("{guideline}",)}
@@ -157,9 +158,12 @@ def _add(
         select(func.max(PromptVersion.version)).where(col(PromptVersion.name) == role)
     ).scalar_one()
     row = PromptVersion(
-        name=role, version=(newest or 0) + 1, template=template,
-        parent_id=parent_id, author_id=author_id,
-    )  # fmt: skip
+        name=role,
+        version=(newest or 0) + 1,
+        template=template,
+        parent_id=parent_id,
+        author_id=author_id,
+    )
     session.add(row)
     session.flush()
     return row

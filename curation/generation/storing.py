@@ -93,12 +93,15 @@ def store_attempts(
         ),
         [
             {
-                "call": a.call.id, "new_state": a.state, "number": a.number, "found": _problem(a),
+                "call": a.call.id,
+                "new_state": a.state,
+                "number": a.number,
+                "found": _problem(a),
                 "asked": a.call.anchor_revision,
             }
             for a in attempts
         ],
-    )  # fmt: skip
+    )
     return attempts
 
 

@@ -78,8 +78,11 @@ def wanted_anchors(
         query.where(some).order_by(col(Anchor.id))
     ):
         for role in roles:
-            asked = [lack.type_ids for lack, flag in zip(lacks, flags, strict=True)
-                     if flag and lack.role == role]  # fmt: skip
+            asked = [
+                lack.type_ids
+                for lack, flag in zip(lacks, flags, strict=True)
+                if flag and lack.role == role
+            ]
             if asked:
                 found[role].append(WantedAnchor(anchor_id, revision, uid, sum(asked, ())))
     return found if selection.limit is None else _drawn(found, selection.limit, seed)

@@ -56,9 +56,13 @@ class Worker:
 
     def __post_init__(self) -> None:
         self._keeper = Keeper(
-            self.context, self._store, self._told, self._halt, self._stop,
+            self.context,
+            self._store,
+            self._told,
+            self._halt,
+            self._stop,
             most=WAITING * self.request.concurrency,
-        )  # fmt: skip
+        )
 
     async def run(self) -> None:
         """Make all calls that are open.

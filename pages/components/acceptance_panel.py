@@ -14,8 +14,12 @@ from pages.components import diagnostics_charts, save_chart
 from pages.components.diagnostics_charts import Cell
 from pages.components.diagnostics_view import View, counting
 
-DIMENSIONS = {"Type": Dimension.TYPE, "Cue": Dimension.CUE, "Genre": Dimension.GENRE,
-              "Origin": Dimension.ORIGIN}  # fmt: skip
+DIMENSIONS = {
+    "Type": Dimension.TYPE,
+    "Cue": Dimension.CUE,
+    "Genre": Dimension.GENRE,
+    "Origin": Dimension.ORIGIN,
+}
 
 KEY = "by"
 
@@ -27,10 +31,14 @@ def draw(view: View) -> None:
     """The whole section."""
     st.session_state.setdefault(KEY, "Type")
     chosen = st.segmented_control(
-        "By", list(DIMENSIONS), key=KEY, required=True, bind="query-params",
+        "By",
+        list(DIMENSIONS),
+        key=KEY,
+        required=True,
+        bind="query-params",
         label_visibility="collapsed",
         help="Origin: what wrote the variants (provider, model and run).",
-    )  # fmt: skip
+    )
     dimension = DIMENSIONS[chosen or "Type"]
     found = view.counts.get(acceptance.outcomes, dimension, types=view.scope.types)
     reasons = view.counts.get(acceptance.reject_reasons, dimension, types=view.scope.types)
@@ -96,9 +104,10 @@ def _chart(view: View, named: Mapping[str, Outcomes], dimension: Dimension) -> N
     shown = {name: named[name] for name in decided[:GROUPS]}
     drawn = partial(diagnostics_charts.acceptance, shown)
     save_chart.chart(
-        drawn, name=f"acceptance-{dimension.value}",
+        drawn,
+        name=f"acceptance-{dimension.value}",
         alt_text="Bars: what became of the decided variants; the table below has the numbers",
-    )  # fmt: skip
+    )
     if len(decided) > GROUPS:
         st.caption(f"The {GROUPS} with most decisions of {len(decided):,}; the table has all.")
 
@@ -106,21 +115,29 @@ def _chart(view: View, named: Mapping[str, Outcomes], dimension: Dimension) -> N
 def _table(named: Mapping[str, Outcomes]) -> None:
     rows = [
         {
-            "Group": name, "Acceptance": found.acceptance, "As written": found.as_written,
-            "Decided": found.decided, "Accepted": found.accepted, "Edited": found.edited,
-            "Rejected": found.rejected, "Conflict": found.conflict, "Pending": found.pending,
+            "Group": name,
+            "Acceptance": found.acceptance,
+            "As written": found.as_written,
+            "Decided": found.decided,
+            "Accepted": found.accepted,
+            "Edited": found.edited,
+            "Rejected": found.rejected,
+            "Conflict": found.conflict,
+            "Pending": found.pending,
         }
         for name, found in named.items()
-    ]  # fmt: skip
+    ]
     number = st.column_config.NumberColumn(format="localized")
     share = st.column_config.NumberColumn(format="percent")
     columns = dict.fromkeys(
         ("Decided", "Accepted", "Edited", "Rejected", "Conflict", "Pending"), number
     )
     st.dataframe(
-        rows, hide_index=True, key="acceptance",
+        rows,
+        hide_index=True,
+        key="acceptance",
         column_config=columns | {"Acceptance": share, "As written": share},
-    )  # fmt: skip
+    )
 
 
 def _reasons(
@@ -150,9 +167,10 @@ def _reasons(
     ]
     drawn = partial(diagnostics_charts.heat_map, cells, columns=columns, of="Rejected variants")
     save_chart.chart(
-        drawn, name=f"reasons-{dimension.value}",
+        drawn,
+        name=f"reasons-{dimension.value}",
         alt_text="Heat map: how many rejected variants of each group have which reason",
-    )  # fmt: skip
+    )
     st.caption(
         "Rejected variants by the reasons of the verdicts that stand; one with two reasons counts "
         "under both. The darker, the greater the share of the row."

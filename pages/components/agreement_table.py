@@ -37,11 +37,13 @@ def draw(counts: Counts, reviewer_id: int, *, key: str) -> None:
             }
             for row in (*rows, together(rows)._replace(type_id="All types"))
         ],
-        hide_index=True, key=key, width="content",
+        hide_index=True,
+        key=key,
+        width="content",
         column_config={
             "Pairs": st.column_config.NumberColumn(format="localized", help=_HELP["Pairs"]),
             "Agree": st.column_config.NumberColumn(format="%.0f%%", help=_HELP["Agree"]),
             "Kappa": st.column_config.NumberColumn(format="%.2f", help=_HELP["Kappa"]),
             "Left out": st.column_config.NumberColumn(format="localized", help=_HELP["Left out"]),
         },
-    )  # fmt: skip
+    )

@@ -93,21 +93,31 @@ def adder(reviewer_id: int | None) -> None:
 def _given() -> Given | None:
     turn = st.session_state.setdefault(_TURN, 0)
     way = st.segmented_control(
-        "From", list(WAYS), key="anchors-way", format_func=lambda key: WAYS[key],
-        default=FILE, required=True, label_visibility="collapsed",
-    )  # fmt: skip
+        "From",
+        list(WAYS),
+        key="anchors-way",
+        format_func=lambda key: WAYS[key],
+        default=FILE,
+        required=True,
+        label_visibility="collapsed",
+    )
     if way == PASTE:
         text = st.text_area(
-            "Pasted text", key=f"anchors-text-{turn}", height=180, label_visibility="collapsed",
+            "Pasted text",
+            key=f"anchors-text-{turn}",
+            height=180,
+            label_visibility="collapsed",
             placeholder="One sentence a line, or rows copied from a table with their header",
-        )  # fmt: skip
+        )
         if not text or not text.strip():
             return None
         return Given(text, PASTED, hashlib.sha256(text.encode("utf-8", "replace")).hexdigest())
     file = st.file_uploader(
-        "File", key=f"anchors-file-{turn}", max_upload_size=MAX_BYTES >> 20,
+        "File",
+        key=f"anchors-file-{turn}",
+        max_upload_size=MAX_BYTES >> 20,
         label_visibility="collapsed",
-    )  # fmt: skip
+    )
     return Given(file.getvalue(), file.name, file.file_id) if file is not None else None
 
 
@@ -150,9 +160,14 @@ def _originals(
     """Made anew when variants have been added."""
     with reading(_engine) as session:
         return read_originals(
-            session, _table, _shown, sentence=sentence, columns=columns, source=source,
+            session,
+            _table,
+            _shown,
+            sentence=sentence,
+            columns=columns,
+            source=source,
             language=language,
-        )  # fmt: skip
+        )
 
 
 @st.cache_resource(max_entries=8, ttl=3600, show_spinner=False)
@@ -166,22 +181,27 @@ def _look(given: Given, reviewer_id: int | None) -> None:
     """Everything below the file: which column, the questions, what would happen, the button."""
     left, middle, right = st.columns(3)
     format = left.selectbox(
-        "Read as", [None, *FORMATS], key="anchors-format",
+        "Read as",
+        [None, *FORMATS],
+        key="anchors-format",
         format_func=lambda kind: FORMATS[kind] if kind else "As it looks",
-    )  # fmt: skip
+    )
     table = _table(given.key, format, given)
     column = middle.selectbox(
-        "Sentences in", table.columns,
-        index=table.columns.index(table.sentence_column()), key=f"anchors-column-{given.key}",
-    )  # fmt: skip
+        "Sentences in",
+        table.columns,
+        index=table.columns.index(table.sentence_column()),
+        key=f"anchors-column-{given.key}",
+    )
     genres = [name for name in table.text_columns if name != column]
     guessed = table.genre_column()
     genre_column = right.selectbox(
-        "Genres in", [None, *genres],
+        "Genres in",
+        [None, *genres],
         index=1 + genres.index(guessed) if guessed in genres else 0,
         format_func=lambda name: "No column" if name is None else name,
         key=f"anchors-genres-{given.key}",
-    )  # fmt: skip
+    )
     columns = anchor_questions.original_columns(table, column, key=given.key)
     for note in table.notes:
         st.text(note)
@@ -207,18 +227,28 @@ def _look(given: Given, reviewer_id: int | None) -> None:
     include, size, seed = anchor_questions.rows_to_add(shown, key=given.key)
     rows = _chosen(key, include, size, seed, shown)
     originals = _originals(
-        key, column, columns, about.source if about else "", language, newest, shown, table,
+        key,
+        column,
+        columns,
+        about.source if about else "",
+        language,
+        newest,
+        shown,
+        table,
         project.engine(),
-    )  # fmt: skip
+    )
     texts, accept = anchor_questions.accept_originals(originals, rows, key=given.key)
     with facts[0]:
         anchor_rows.lengths_chart(rows)
     with facts[1]:
         anchor_rows.reasons(shown, key=given.key)
     parameters: dict[str, object] = {
-        "column": column, "genre_column": genre_column, "sample": size or None, "seed": seed,
+        "column": column,
+        "genre_column": genre_column,
+        "sample": size or None,
+        "seed": seed,
         "include_suspicious": include,
-    }  # fmt: skip
+    }
     beside = Beside(originals, accept) if columns else None
     plan = Plan(shown, rows, about, beside, given.name, parameters) if about else None
     _button(plan, len(rows), texts, reviewer_id)
@@ -230,9 +260,13 @@ def _button(plan: Plan | None, count: int, texts: int, reviewer_id: int | None) 
     if not count and not texts:
         st.text("Every row is there already or left out, so there is nothing to add.")
     st.button(
-        f"Add {_amount(count, texts)}", type="primary", key="anchors-add",
-        disabled=plan is None or not (count or texts), on_click=_add, args=(plan, reviewer_id),
-    )  # fmt: skip
+        f"Add {_amount(count, texts)}",
+        type="primary",
+        key="anchors-add",
+        disabled=plan is None or not (count or texts),
+        on_click=_add,
+        args=(plan, reviewer_id),
+    )
 
 
 def _amount(count: int, texts: int) -> str:
@@ -246,9 +280,15 @@ def _add(plan: Plan | None, reviewer_id: int | None) -> None:
         return
     with writing(project.engine()) as session:
         added = add_anchors(
-            session, plan.shown, plan.rows, about=plan.about, beside=plan.beside, file=plan.file,
-            parameters=plan.parameters, author_id=reviewer_id,
-        )  # fmt: skip
+            session,
+            plan.shown,
+            plan.rows,
+            about=plan.about,
+            beside=plan.beside,
+            file=plan.file,
+            parameters=plan.parameters,
+            author_id=reviewer_id,
+        )
     st.session_state[_DONE] = added
     if added.originals.total:
         background.ensure("diagnose")
@@ -261,21 +301,29 @@ def _done() -> None:
         st.text(f"Added {_amount(added.added, texts)} of the source '{added.source}'.")
         st.write(
             "The variants are being measured, and those to be reviewed are in the queue."
-            if texts else
-            "They have no variants yet. A language model or rules can write them; under **Browse** "
-            "you can also write some by hand."
-        )  # fmt: skip
+            if texts
+            else "They have no variants yet. A language model or rules can write them; under "
+            "**Browse** you can also write some by hand."
+        )
         with st.container(horizontal=True):
             generate = added.added and st.button(
-                "Generate variants", key="anchors-generate", type="primary",
+                "Generate variants",
+                key="anchors-generate",
+                type="primary",
                 icon=":material/edit_note:",
-            )  # fmt: skip
+            )
             review = texts and st.button(
-                "Review variants", key="anchors-review", icon=":material/rate_review:",
+                "Review variants",
+                key="anchors-review",
+                icon=":material/rate_review:",
                 type="secondary" if added.added else "primary",
-            )  # fmt: skip
-            st.button("Browse them", key="anchors-browse", on_click=_browse,
-                      args=(added.source, "In use" if texts else "Without variants"))  # fmt: skip
+            )
+            st.button(
+                "Browse them",
+                key="anchors-browse",
+                on_click=_browse,
+                args=(added.source, "In use" if texts else "Without variants"),
+            )
             st.button("Add more", key="anchors-more", on_click=_leave)
     if generate:
         st.session_state[WHICH] = Which.SLOTS if texts else Which.WITHOUT

@@ -84,9 +84,14 @@ def _filters() -> AnchorFilter:
         "Split", [split.value for split in Split], index=None, key="split", placeholder="All"
     )
     show = st.segmented_control(
-        "Show", _SHOW, key="show", default=_SHOW[0], required=True, bind="query-params",
+        "Show",
+        _SHOW,
+        key="show",
+        default=_SHOW[0],
+        required=True,
+        bind="query-params",
         label_visibility="collapsed",
-    )  # fmt: skip
+    )
     return AnchorFilter(
         text=text.strip(),
         source=source or "",
@@ -118,14 +123,17 @@ def _list(found: AnchorPage, wanted: AnchorFilter, number: int, picked: Sequence
     key = f"anchors-{abs(hash((wanted, number, *uids)))}"
     rows = [at for at, uid in enumerate(uids) if uid in picked]
     st.dataframe(
-        _rows(found.anchors), hide_index=True, key=key, selection_mode="multi-row",
+        _rows(found.anchors),
+        hide_index=True,
+        key=key,
+        selection_mode="multi-row",
         on_select=lambda: _pick(key, uids),
         selection_default={"selection": {"rows": rows, "columns": [], "cells": []}},
         column_config={
             "Anchor": st.column_config.TextColumn(width="large"),
             "Variants": st.column_config.NumberColumn(width="small"),
         },
-    )  # fmt: skip
+    )
 
 
 def _pages(found: AnchorPage) -> int:

@@ -35,9 +35,12 @@ def told() -> None:
         st.success(done.said)
         if done.retired:
             st.button(
-                "Undo", key="anchors-bulk-undo", icon=":material/undo:", on_click=_restore,
+                "Undo",
+                key="anchors-bulk-undo",
+                icon=":material/undo:",
+                on_click=_restore,
                 args=(done.retired,),
-            )  # fmt: skip
+            )
 
 
 def draw(anchors: Sequence[FoundAnchor], reviewer_id: int | None) -> None:
@@ -46,8 +49,13 @@ def draw(anchors: Sequence[FoundAnchor], reviewer_id: int | None) -> None:
     with st.container(border=True, key="anchors-bulk"):
         st.text(f"{amount(len(ids), 'anchor')} ticked.")
         if anchors[0].retired_at is not None:
-            st.button("Restore them", key="anchors-bulk-restore", icon=":material/undo:",
-                      on_click=_restore, args=(ids,))  # fmt: skip
+            st.button(
+                "Restore them",
+                key="anchors-bulk-restore",
+                icon=":material/undo:",
+                on_click=_restore,
+                args=(ids,),
+            )
             return
         with st.container(horizontal=True, vertical_alignment="center"):
             describe = st.segmented_control(
@@ -64,9 +72,10 @@ def draw(anchors: Sequence[FoundAnchor], reviewer_id: int | None) -> None:
             _retire(ids)
         elif describe:
             said = facts_form(
-                ids, genre=_common(a.genre for a in anchors),
+                ids,
+                genre=_common(a.genre for a in anchors),
                 language=_common(a.language for a in anchors),
-            )  # fmt: skip
+            )
             if said:
                 _finish(_Done(said))
 
@@ -82,15 +91,21 @@ def facts_form(ids: Sequence[int], *, genre: str | None, language: str | None) -
     with st.container(key="type-here-facts"), st.form(f"facts-{turn}", border=False):
         left, right = st.columns(2)
         new_genre = left.text_input(
-            "Genre", genre or "", max_chars=MAX_GENRE, key=f"facts-genre-{turn}",
+            "Genre",
+            genre or "",
+            max_chars=MAX_GENRE,
+            key=f"facts-genre-{turn}",
             placeholder=differ if genre is None else "None",
-        )  # fmt: skip
+        )
         new_language = right.text_input(
-            "Language", language or "", max_chars=MAX_LANGUAGE, key=f"facts-language-{turn}",
+            "Language",
+            language or "",
+            max_chars=MAX_LANGUAGE,
+            key=f"facts-language-{turn}",
             placeholder=differ if language is None else "",
             help="A tag such as en or de-CH. The checks for negations, hedges and the like apply "
             "to English only.",
-        )  # fmt: skip
+        )
         save = st.form_submit_button("Save genre and language", type="primary")
     if not save:
         return ""

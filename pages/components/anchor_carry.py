@@ -32,8 +32,10 @@ def draw(anchor: FoundAnchor, reviewer_id: int | None) -> None:
         chosen = _choice(found, key=f"{anchor.uid}-{anchor.revision}")
         save = st.button(
             f"Save {amount(len(chosen), 'edit')}" if chosen else "Save edits",
-            type="primary", key="anchor-carry-save", disabled=not chosen,
-        )  # fmt: skip
+            type="primary",
+            key="anchor-carry-save",
+            disabled=not chosen,
+        )
         if save and reviewer_id is None:
             signin.name_form(
                 "Your name is kept with what you change.", key="carry-name", button="Go on"
@@ -50,8 +52,9 @@ def _choice(found: Sequence[Carried], *, key: str) -> dict[int, str]:
         was = _WAS.get(carried.was, "not reviewed yet")
         ticked = st.checkbox(
             f"{labels.get(carried.type_id, carried.type_id)}, {was}",
-            carried.was is Status.ACCEPTED, key=f"carry-{key}-{carried.variant_id}",
-        )  # fmt: skip
+            carried.was is Status.ACCEPTED,
+            key=f"carry-{key}-{carried.variant_id}",
+        )
         before, after = diff(carried.text, carried.new_text)
         markup.show(Markup("<div>{}<br>{}</div>").format(before, after))
         if ticked:

@@ -86,9 +86,13 @@ def correct(anchor: FoundAnchor, reviewer_id: int) -> None:
     try:
         with writing(project.engine()) as session:
             done = correct_anchor(
-                session, anchor.id, text, reviewer_id=reviewer_id, expected_revision=seen,
+                session,
+                anchor.id,
+                text,
+                reviewer_id=reviewer_id,
+                expected_revision=seen,
                 insist=insist and doubted is not None and doubted.text == text,
-            )  # fmt: skip
+            )
     except SuspiciousWording as suspicious:
         # Asked in the form, so that what is typed meanwhile is asked about again, not lost.
         st.session_state[f"anchor-doubted-{form_id}"] = Doubted(text, str(suspicious))
@@ -138,12 +142,14 @@ def write(anchor: FoundAnchor, reviewer_id: int) -> None:
         )
         cue = (
             st.text_input(
-                "Hedge cue", max_chars=MAX_CUE, key=f"cue-{form_id}",
+                "Hedge cue",
+                max_chars=MAX_CUE,
+                key=f"cue-{form_id}",
                 placeholder="The word or phrase that hedges",
             )
             if types[type_id].needs_cue
             else None
-        )  # fmt: skip
+        )
         seen = drafts.Look()
         if text != anchor.text:
             seen = drafts.look(
@@ -162,9 +168,14 @@ def write(anchor: FoundAnchor, reviewer_id: int) -> None:
     try:
         with writing(project.engine()) as session:
             written = write_variant(
-                session, anchor_id=anchor.id, type_id=type_id, text=text, cue=cue,
-                reviewer_id=reviewer_id, action_id=action_id,
-            )  # fmt: skip
+                session,
+                anchor_id=anchor.id,
+                type_id=type_id,
+                text=text,
+                cue=cue,
+                reviewer_id=reviewer_id,
+                action_id=action_id,
+            )
             variant_id = written.variant.id
     except HedgerowError as error:
         with left:

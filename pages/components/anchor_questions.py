@@ -24,25 +24,35 @@ def questions(name: str, *, key: str, has_genres: bool) -> About | None:
     stem = "" if name == PASTED else name.rpartition(".")[0] or name
     first, second = st.columns(2)
     source = first.text_input(
-        "Source", stem[:MAX_SOURCE], max_chars=MAX_SOURCE, key=f"anchors-source-{key}",
+        "Source",
+        stem[:MAX_SOURCE],
+        max_chars=MAX_SOURCE,
+        key=f"anchors-source-{key}",
         placeholder="Where they come from",
         help="A data set, a book, a person. Anchors of one source are told apart by it.",
-    )  # fmt: skip
+    )
     licence = second.text_input(
-        "Licence", max_chars=MAX_LICENCE, key=f"anchors-licence-{key}",
+        "Licence",
+        max_chars=MAX_LICENCE,
+        key=f"anchors-licence-{key}",
         placeholder="Such as CC BY 4.0",
         help="Every release repeats it. Left empty, that of the source if it is there already.",
-    )  # fmt: skip
+    )
     first, second = st.columns(2)
     genre = first.text_input(
-        "Genre of rows without one" if has_genres else "Genre", max_chars=MAX_GENRE,
-        key=f"anchors-genre-{key}", placeholder="Such as news",
-    )  # fmt: skip
+        "Genre of rows without one" if has_genres else "Genre",
+        max_chars=MAX_GENRE,
+        key=f"anchors-genre-{key}",
+        placeholder="Such as news",
+    )
     language = second.text_input(
-        "Language", "en", max_chars=MAX_LANGUAGE, key=f"anchors-language-{key}",
+        "Language",
+        "en",
+        max_chars=MAX_LANGUAGE,
+        key=f"anchors-language-{key}",
         help="A tag such as en or de-CH. The checks for negations, hedges and questions know "
         "English only and are left out for others.",
-    )  # fmt: skip
+    )
     if not source.strip():
         return None
     return About(source, licence.strip() or None, genre, language.strip())
@@ -57,14 +67,26 @@ def rows_to_add(shown: Preview, *, key: str) -> tuple[bool, int, int]:
     most = new + (suspicious if include else 0)
     sampling = st.container(horizontal=True)
     size = sampling.number_input(
-        "Sample of", width=220, min_value=1, max_value=max(most, 1), value=None, step=1,
-        placeholder="All", key=f"anchors-sample-{key}-{most}",
+        "Sample of",
+        width=220,
+        min_value=1,
+        max_value=max(most, 1),
+        value=None,
+        step=1,
+        placeholder="All",
+        key=f"anchors-sample-{key}-{most}",
         help="Drawn in proportion to lengths and genres, the same for the same seed.",
-    )  # fmt: skip
+    )
     seed = sampling.number_input(
-        "Seed", width=160, min_value=0, max_value=2**31, value=0, step=1,
-        key=f"anchors-seed-{key}", disabled=size is None,
-    )  # fmt: skip
+        "Seed",
+        width=160,
+        min_value=0,
+        max_value=2**31,
+        value=0,
+        step=1,
+        key=f"anchors-seed-{key}",
+        disabled=size is None,
+    )
     return include, int(size or 0) if most else 0, int(seed)
 
 
@@ -81,12 +103,13 @@ def original_columns(table: Table, sentence: str, *, key: str) -> dict[str, str]
     chosen: dict[str, str] = {}
     for type_id, place in zip(ORIGINALS, st.columns(2), strict=True):
         column = place.selectbox(
-            ORIGINALS[type_id], [None, *others],
+            ORIGINALS[type_id],
+            [None, *others],
             index=1 + others.index(guessed[type_id]) if type_id in guessed else 0,
             format_func=lambda name: "No column" if name is None else name,
             key=f"anchors-{type_id}-{key}-{sentence}",
             help="Sentences that the data set has for each anchor; they become its variants.",
-        )  # fmt: skip
+        )
         if column is not None:
             chosen[type_id] = column
     return chosen
@@ -102,10 +125,11 @@ def accept_originals(originals: Originals, rows: list[Row], *, key: str) -> tupl
     left = "; ".join(f"{count:,} {FAULTS[fault]}" for fault, count in originals.left_out.items())
     st.text(f"Beside them: {said}." + (f" Left out: {left}." if left else ""))
     accept = st.checkbox(
-        "Accept these as their data set labels them", key=f"anchors-accept-{key}",
+        "Accept these as their data set labels them",
+        key=f"anchors-accept-{key}",
         disabled=not texts,
         help="Otherwise they are pending, to be reviewed. A person's verdict outranks the label.",
-    )  # fmt: skip
+    )
     return len(texts), accept
 
 

@@ -38,10 +38,14 @@ def draw(shown: Preview, table: Table, *, key: str) -> None:
     """The counts as a choice, and a page of the rows chosen."""
     counts = {ALL: len(shown.rows)} | {fate: shown.fates[fate] for fate in FATES}
     chosen = st.segmented_control(
-        "Rows", [name for name in counts if counts[name] or name == Fate.NEW],
-        default=ALL, required=True, key=f"anchors-fate-{key}", label_visibility="collapsed",
+        "Rows",
+        [name for name in counts if counts[name] or name == Fate.NEW],
+        default=ALL,
+        required=True,
+        key=f"anchors-fate-{key}",
+        label_visibility="collapsed",
         format_func=lambda name: f"{FATES.get(name, 'All rows')} {counts[name]:,}",
-    )  # fmt: skip
+    )
     rows = shown.rows if chosen == ALL else shown.of(Fate(chosen))
     _page(rows, table, key=f"{key}-{chosen}")
 
@@ -52,9 +56,10 @@ def reasons(shown: Preview, *, key: str) -> None:
         return
     st.dataframe(
         [{"What speaks against rows": LABELS[r], "Rows": n} for r, n in shown.reasons.items()],
-        hide_index=True, key=f"anchors-reasons-{key}",
+        hide_index=True,
+        key=f"anchors-reasons-{key}",
         column_config={"Rows": st.column_config.NumberColumn(format="localized", width="small")},
-    )  # fmt: skip
+    )
 
 
 def _page(rows: Sequence[Row], table: Table, *, key: str) -> None:
@@ -63,9 +68,13 @@ def _page(rows: Sequence[Row], table: Table, *, key: str) -> None:
     if pages > 1:
         with st.container(horizontal=True, vertical_alignment="center"):
             number = st.number_input(
-                "Page", 1, pages, key=f"anchors-page-{key}", width=140,
+                "Page",
+                1,
+                pages,
+                key=f"anchors-page-{key}",
+                width=140,
                 label_visibility="collapsed",
-            )  # fmt: skip
+            )
             first = (number - 1) * A_PAGE
             last = min(first + A_PAGE, len(rows))
             st.caption(f"Rows {first + 1:,} to {last:,} of {len(rows):,}")
@@ -80,14 +89,16 @@ def _page(rows: Sequence[Row], table: Table, *, key: str) -> None:
             }
             for row in rows[(number - 1) * A_PAGE : number * A_PAGE]
         ],
-        hide_index=True, key=f"anchors-rows-{key}", height="auto" if len(rows) < 8 else 320,
+        hide_index=True,
+        key=f"anchors-rows-{key}",
+        height="auto" if len(rows) < 8 else 320,
         column_config={
             place: st.column_config.NumberColumn(width=80, format="localized"),
             "Text": st.column_config.TextColumn(width="large"),
             "What happens": st.column_config.TextColumn(width=110),
             "Why": st.column_config.TextColumn(width="large"),
         },
-    )  # fmt: skip
+    )
 
 
 def lengths_chart(rows: Sequence[Row]) -> None:
@@ -96,9 +107,11 @@ def lengths_chart(rows: Sequence[Row]) -> None:
         return
     found = lengths(row.text for row in rows)
     plot.chart(
-        chart(found, dark=st.context.theme.type == "dark"), width="stretch", key="anchors-lengths",
+        chart(found, dark=st.context.theme.type == "dark"),
+        width="stretch",
+        key="anchors-lengths",
         alt=in_words(found),
-    )  # fmt: skip
+    )
     st.caption(in_words(found))
 
 

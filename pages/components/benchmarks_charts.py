@@ -89,12 +89,20 @@ def outcomes(
     table = pd.DataFrame([part for model in models for part in _stacked(shares, model, shown)])
     scale = alt.Scale(domain=shown, range=_paints(names, shown, colours))
     above = alt.Legend(
-        title=None, orient="top", symbolType="square", columns=1, labelLimit=200,
-        labelColor=colours.ink, symbolStrokeWidth=1, symbolStrokeColor=colours.quiet,
-    )  # fmt: skip
+        title=None,
+        orient="top",
+        symbolType="square",
+        columns=1,
+        labelLimit=200,
+        labelColor=colours.ink,
+        symbolStrokeWidth=1,
+        symbolStrokeColor=colours.quiet,
+    )
     base = alt.Chart(table).encode(
         y=alt.Y(
-            "model:N", sort=models, title=None,
+            "model:N",
+            sort=models,
+            title=None,
             axis=alt.Axis(ticks=False, domain=False, labelLimit=240, labelOverlap=False),
         ),
         tooltip=[
@@ -103,15 +111,21 @@ def outcomes(
             alt.Tooltip("number:Q", title="Items", format=","),
             alt.Tooltip("share:Q", title="Share", format=".1%"),
         ],
-    )  # fmt: skip
-    axis = alt.X("start:Q", title="share of the items", scale=alt.Scale(domain=[0, 1]),
-                 axis=alt.Axis(format=".0%", values=[0, 0.25, 0.5, 0.75, 1]))  # fmt: skip
+    )
+    axis = alt.X(
+        "start:Q",
+        title="share of the items",
+        scale=alt.Scale(domain=[0, 1]),
+        axis=alt.Axis(format=".0%", values=[0, 0.25, 0.5, 0.75, 1]),
+    )
     bars = base.mark_bar(height={"band": 0.75}, stroke=colours.quiet, strokeWidth=0.75).encode(
         x=axis, x2="end:Q", color=alt.Color("outcome:N", scale=scale, legend=above)
     )
-    words = base.transform_filter(f"datum.share >= {LEAST_LABELLED}").mark_text(
-        color=colours.ink, fontSize=12
-    ).encode(x=alt.X("middle:Q"), text=alt.Text("share:Q", format=".0%"))  # fmt: skip
+    words = (
+        base.transform_filter(f"datum.share >= {LEAST_LABELLED}")
+        .mark_text(color=colours.ink, fontSize=12)
+        .encode(x=alt.X("middle:Q"), text=alt.Text("share:Q", format=".0%"))
+    )
     height = len(models) * WIDE_BAR + AROUND + LEGEND_ROW * len(shown)
     chart: Any = alt.layer(bars, words).properties(height=height)
     return chart
@@ -124,9 +138,16 @@ def _stacked(shares: Sequence[Share], model: str, order: Sequence[str]) -> list[
     for share in (own[name] for name in order if name in own and own[name].number):
         size = share.number / share.of
         parts.append(
-            {"model": model, "outcome": share.outcome, "number": share.number, "share": size,
-             "start": start, "middle": start + size / 2, "end": min(1.0, start + size)}
-        )  # fmt: skip
+            {
+                "model": model,
+                "outcome": share.outcome,
+                "number": share.number,
+                "share": size,
+                "start": start,
+                "middle": start + size / 2,
+                "end": min(1.0, start + size),
+            }
+        )
         start += size
     return parts
 
@@ -136,11 +157,13 @@ def _paints(names: Sequence[str], shown: Sequence[str], colours: Palette) -> lis
     errors = [name for name in names[1:] if name not in _UNDECIDED]
     steps = dict(zip(errors, colours.diverging[: len(errors)], strict=False))
     return [
-        colours.diverging[-1] if name == names[0]
-        else _undecided(name, colours) if name in _UNDECIDED
+        colours.diverging[-1]
+        if name == names[0]
+        else _undecided(name, colours)
+        if name in _UNDECIDED
         else steps.get(name, colours.diverging[3])
         for name in shown
-    ]  # fmt: skip
+    ]
 
 
 _UNDECIDED = ("tied", "unanswered")
@@ -165,15 +188,19 @@ def parts(bars: Sequence[Bar], *, dark: bool, low: float = 0.0) -> alt.LayerChar
     base = alt.Chart(table).encode(
         y=groups("label", list(labels.values())),
         yOffset=side_by_side(models),
-        x=alt.X("score:Q", title="points", scale=alt.Scale(domain=[low, 112]),
-                axis=alt.Axis(values=[0, 20, 40, 60, 80, 100])),
+        x=alt.X(
+            "score:Q",
+            title="points",
+            scale=alt.Scale(domain=[low, 112]),
+            axis=alt.Axis(values=[0, 20, 40, 60, 80, 100]),
+        ),
         tooltip=[
             alt.Tooltip("part:N", title="Part"),
             alt.Tooltip("model:N", title="Model"),
             alt.Tooltip("score:Q", title="Points", format=".1f"),
             alt.Tooltip("n:Q", title="Items", format=","),
         ],
-    )  # fmt: skip
+    )
     drawn = base.mark_bar(height=WHOLE_BAND).encode(color=_models(models, colours))
     values = base.mark_text(align="left", baseline="middle", dx=5, color=colours.ink).encode(
         text=alt.Text("score:Q", format=".1f")
@@ -203,9 +230,11 @@ def boxes(found: Sequence[Box], *, dark: bool) -> alt.LayerChart:
         ],
     )
     axis = alt.X(
-        "least:Q", title="place among the pairs (0% the least similar)",
-        scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(format=".0%"),
-    )  # fmt: skip
+        "least:Q",
+        title="place among the pairs (0% the least similar)",
+        scale=alt.Scale(domain=[0, 1]),
+        axis=alt.Axis(format=".0%"),
+    )
     chart = alt.layer(
         base.mark_rule(strokeWidth=1.5).encode(x=axis, x2="most:Q"),
         base.mark_bar(height=WHOLE_BAND).encode(x=alt.X("lower:Q"), x2="upper:Q"),
@@ -217,9 +246,12 @@ def boxes(found: Sequence[Box], *, dark: bool) -> alt.LayerChart:
 
 
 _QUANTILES = (
-    ("median", "Median"), ("lower", "Quarter below"), ("upper", "Quarter above"),
-    ("least", "Tenth below"), ("most", "Tenth above"),
-)  # fmt: skip
+    ("median", "Median"),
+    ("lower", "Quarter below"),
+    ("upper", "Quarter above"),
+    ("least", "Tenth below"),
+    ("most", "Tenth above"),
+)
 
 
 def _models(names: list[str], colours: Palette) -> alt.Color:
@@ -241,24 +273,33 @@ def tokens(matrix: TokenMatrix, *, dark: bool) -> alt.LayerChart:
     down, across = _numbered(matrix.query), _numbered(matrix.document)
     table = pd.DataFrame(
         [
-            {"query": down[row], "document": across[column], "first": matrix.query[row],
-             "second": matrix.document[column], "value": round(float(value), 3),
-             "best": bool(matrix.best[row] == column)}
+            {
+                "query": down[row],
+                "document": across[column],
+                "first": matrix.query[row],
+                "second": matrix.document[column],
+                "value": round(float(value), 3),
+                "best": bool(matrix.best[row] == column),
+            }
             for row, line in enumerate(matrix.similarity)
             for column, value in enumerate(line)
         ]
-    )  # fmt: skip
+    )
     base = alt.Chart(table).encode(
         y=alt.Y("query:N", sort=down, title="query", axis=_tokens_axis(colours)),
-        x=alt.X("document:N", sort=across, title="document",
-                axis=_tokens_axis(colours, orient="top", labelAngle=-60, labelAlign="left")),
+        x=alt.X(
+            "document:N",
+            sort=across,
+            title="document",
+            axis=_tokens_axis(colours, orient="top", labelAngle=-60, labelAlign="left"),
+        ),
         tooltip=[
             alt.Tooltip("first:N", title="Of the query"),
             alt.Tooltip("second:N", title="Of the document"),
             alt.Tooltip("value:Q", title="Similarity", format=".3f"),
             alt.Tooltip("best:N", title="Its best"),
         ],
-    )  # fmt: skip
+    )
     low, high = float(matrix.similarity.min()), float(matrix.similarity.max())
     scale = alt.Scale(domain=[low, max(high, low + 1e-6)], range=list(colours.sequential))
     bar = alt.Legend(title=None, orient="bottom", labelColor=colours.ink, gradientLength=180)
@@ -281,9 +322,15 @@ def _numbered(names: Sequence[str]) -> list[str]:
 
 def _tokens_axis(colours: Palette, **more: Any) -> alt.Axis:
     return alt.Axis(
-        labelExpr=_UNNUMBERED, labelOverlap=False, labelLimit=110, ticks=False, domain=False,
-        labelColor=colours.ink, titleColor=colours.ink, **more,
-    )  # fmt: skip
+        labelExpr=_UNNUMBERED,
+        labelOverlap=False,
+        labelLimit=110,
+        ticks=False,
+        domain=False,
+        labelColor=colours.ink,
+        titleColor=colours.ink,
+        **more,
+    )
 
 
 def shares_of(model: str, counts: Mapping[str, int]) -> list[Share]:

@@ -37,9 +37,11 @@ def choose() -> list[DataChoice]:
 
 def _one(kind: type[Benchmark[Any]]) -> list[DataChoice]:
     ticked = st.checkbox(
-        kind.title, value=kind is Hedgerow and bool(_releases()), key=f"bench-tick-{kind.id}",
+        kind.title,
+        value=kind is Hedgerow and bool(_releases()),
+        key=f"bench-tick-{kind.id}",
         persist_state="session",
-    )  # fmt: skip
+    )
     st.caption(f"{kind.measures} {_metric(kind)}")
     if not ticked:
         return []
@@ -66,9 +68,12 @@ def _own() -> list[DataChoice]:
     row = st.container(horizontal=True)
     number = row.selectbox("Release", numbers, key="bench-release", persist_state="session")
     split = row.selectbox(
-        "Part", [Split.TEST.value, Split.VALIDATION.value, Split.TRAIN.value], key="bench-split",
-        persist_state="session", help="A model trained on the release has seen its train split.",
-    )  # fmt: skip
+        "Part",
+        [Split.TEST.value, Split.VALIDATION.value, Split.TRAIN.value],
+        key="bench-split",
+        persist_state="session",
+        help="A model trained on the release has seen its train split.",
+    )
     return [DataChoice(benchmark=Hedgerow.id, release=number, split=Split(split))]
 
 
@@ -117,10 +122,15 @@ def _uploader(kind: type[Benchmark[Any]]) -> None:
     both = kind is ExcluIR
     key = f"bench-file-{kind.id}-{st.session_state.get(_ADDED, 0)}"
     st.file_uploader(
-        "Both files" if both else "File", type=FILE_TYPES, key=key, on_change=_keep,
-        args=(kind.id, key, both), accept_multiple_files=both,
-        max_upload_size=LARGEST_FILE >> 20, help=_expected(kind),
-    )  # fmt: skip
+        "Both files" if both else "File",
+        type=FILE_TYPES,
+        key=key,
+        on_change=_keep,
+        args=(kind.id, key, both),
+        accept_multiple_files=both,
+        max_upload_size=LARGEST_FILE >> 20,
+        help=_expected(kind),
+    )
 
 
 def _suite() -> None:
@@ -128,11 +138,14 @@ def _suite() -> None:
     numbers = _releases()
     if numbers:
         st.button(
-            f"Make one of release {numbers[0]}", key="bench-suite", on_click=_keep_suite,
-            args=(numbers[0],), help="In SemAntoNeg's manner, of the test split: anchors with a "
+            f"Make one of release {numbers[0]}",
+            key="bench-suite",
+            on_click=_keep_suite,
+            args=(numbers[0],),
+            help="In SemAntoNeg's manner, of the test split: anchors with a "
             "negation, an opposite, and both at once. A file with the columns "
             f"{', '.join(Forms._fields)} makes one, too.",
-        )  # fmt: skip
+        )
 
 
 def _keep_suite(number: int) -> None:

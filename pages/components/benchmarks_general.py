@@ -16,8 +16,11 @@ SUITE_NOTES: Mapping[str, str] = {
 }
 
 SUITE_TIMES: dict[str, str] = {
-    "quick": "minutes", "nano": "about an hour", "lite": "hours", "full": "days",
-}  # fmt: skip
+    "quick": "minutes",
+    "nano": "about an hour",
+    "lite": "hours",
+    "full": "days",
+}
 """With a small encoder on two cores, from the shortest on."""
 
 
@@ -55,11 +58,15 @@ def choose() -> General:
             "Suites", list(SUITES), key="bench-suites", placeholder="None", persist_state="session"
         )
         typed: list[str] = st.multiselect(
-            "Tasks", KNOWN_TASKS, key="bench-tasks", accept_new_options=True,
-            persist_state="session", placeholder="None",
+            "Tasks",
+            KNOWN_TASKS,
+            key="bench-tasks",
+            accept_new_options=True,
+            persist_state="session",
+            placeholder="None",
             help="Single tasks of these suites, or any other of mteb's for English: type its name, "
             "as mteb writes it, and press Enter.",
-        )  # fmt: skip
+        )
     for name in suites:
         st.text(
             f"{name}: {len(SUITES[name])} tasks, {SUITE_NOTES[name]}; takes {SUITE_TIMES[name]} "

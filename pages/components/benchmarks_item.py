@@ -20,11 +20,21 @@ _NOTHING = Markup("")
 _NUMBER = re.compile(r" \d+$")
 
 LABELS: Mapping[str, str] = {
-    "q1": "Query 1", "q2": "Query 2", "doc1": "Document 1", "doc2": "Document 2",
-    "query": "Query", "wanted": "Asked for", "excluded": "Excluded by the query",
-    "input": "Input", "antonym": "Antonym changed", "negation": "Negation changed",
-    "both": "Both changed", "first": "First", "second": "Second", "anchor": "Anchor",
-}  # fmt: skip
+    "q1": "Query 1",
+    "q2": "Query 2",
+    "doc1": "Document 1",
+    "doc2": "Document 2",
+    "query": "Query",
+    "wanted": "Asked for",
+    "excluded": "Excluded by the query",
+    "input": "Input",
+    "antonym": "Antonym changed",
+    "negation": "Negation changed",
+    "both": "Both changed",
+    "first": "First",
+    "second": "Second",
+    "anchor": "Anchor",
+}
 """What a text is called; a variant by its type."""
 
 BESIDE: Mapping[str, str] = {"q2": "q1", "doc2": "doc1"}
@@ -79,9 +89,12 @@ def _text(row: Row, name: str, sides: Sequence[Side], type_names: Mapping[str, s
     return Markup(
         '<div class="hg-row"><span class="hg-label">{}{}{}</span><div>{}{}</div></div>'
     ).format(
-        _label(name, type_names), _small(_expected(row, name)), _record(row, name),
-        _sentence(row, name), _scores(sides, name),
-    )  # fmt: skip
+        _label(name, type_names),
+        _small(_expected(row, name)),
+        _record(row, name),
+        _sentence(row, name),
+        _scores(sides, name),
+    )
 
 
 def _label(name: str, type_names: Mapping[str, str]) -> str:

@@ -51,8 +51,12 @@ MOST_PARTS = 300
 ALL = "All"
 
 _AGREEMENTS = {
-    ANY: "Any", ONLY_FIRST: "Only A", ONLY_SECOND: "Only B", BOTH: "Both", NEITHER: "Neither",
-}  # fmt: skip
+    ANY: "Any",
+    ONLY_FIRST: "Only A",
+    ONLY_SECOND: "Only B",
+    BOTH: "Both",
+    NEITHER: "Neither",
+}
 
 
 def draw(benchmark: type[Benchmark[Any]], sides: Sequence[Side], *, key: str) -> None:
@@ -83,9 +87,12 @@ def _filters(benchmark: type[Benchmark[Any]], sides: Sequence[Side]) -> Wanted:
         chosen = row.selectbox("Outcome, of A", [ALL, *counts], key="bench-outcome")
         if len(sides) > 1:
             agreement = row.selectbox(
-                "Right", list(AGREEMENTS), format_func=lambda name: _AGREEMENTS[name],
-                key="bench-agreement", help="Which of the two models got an item right.",
-            )  # fmt: skip
+                "Right",
+                list(AGREEMENTS),
+                format_func=lambda name: _AGREEMENTS[name],
+                key="bench-agreement",
+                help="Which of the two models got an item right.",
+            )
     part = _part(row, sides[0])
     text = row.text_input("Search", key="bench-search", placeholder="Part of a text")
     return Wanted(counts.get(chosen, ""), part, agreement, text.strip())
@@ -103,9 +110,13 @@ def _part(row: Any, side: Side) -> tuple[str, str] | None:
     if not parts:
         return None
     chosen: tuple[str, str] | None = row.selectbox(
-        "Part", parts, index=None, placeholder=ALL, key="bench-part",
+        "Part",
+        parts,
+        index=None,
+        placeholder=ALL,
+        key="bench-part",
         format_func=lambda part: labels.get(part[1], part[1]),
-    )  # fmt: skip
+    )
     return chosen
 
 
@@ -116,10 +127,16 @@ def _list(found: Sequence[Item], sides: Sequence[Side], *, key: str) -> None:
         shown = f"; here are the first {SHOWN}" if len(found) > SHOWN else ""
         st.text(f"{amount(len(found), 'item')}{shown}.", width="content")
         st.download_button(
-            "CSV", lambda: csv_bytes(*as_table(found)), "hedgerow-items.csv", "text/csv",
-            key="bench-items-csv", type="tertiary", icon=":material/download:",
-            on_click="ignore", disabled=not found,
-        )  # fmt: skip
+            "CSV",
+            lambda: csv_bytes(*as_table(found)),
+            "hedgerow-items.csv",
+            "text/csv",
+            key="bench-items-csv",
+            type="tertiary",
+            icon=":material/download:",
+            on_click="ignore",
+            disabled=not found,
+        )
     if not found:
         st.text("No item fits; widen the filters.")
         return
@@ -127,12 +144,16 @@ def _list(found: Sequence[Item], sides: Sequence[Side], *, key: str) -> None:
     picked = [at for at, name in enumerate(keys) if name == st.query_params.get(PICKED)]
     widget = f"bench-items-{key}"
     st.dataframe(
-        [_line(item) for item in found[:SHOWN]], hide_index=True, key=widget,
-        selection_mode="single-row", on_select=lambda: _pick(widget, keys), placeholder="–",
+        [_line(item) for item in found[:SHOWN]],
+        hide_index=True,
+        key=widget,
+        selection_mode="single-row",
+        on_select=lambda: _pick(widget, keys),
+        placeholder="–",
         selection_default={"selection": {"rows": picked[:1], "columns": [], "cells": []}},
         column_config=_columns(found[0]),
         height="auto" if len(found) < 11 else 400,
-    )  # fmt: skip
+    )
 
 
 def _columns(item: Item) -> dict[str, Any]:
@@ -181,10 +202,12 @@ def _tokens(letter: str, side: Side, row: Row) -> None:
     pairs = [(one.query, one.candidate) for one in compared(row)]
     with st.container(horizontal=True, vertical_alignment="bottom"):
         query, candidate = st.selectbox(
-            f"Tokens under {letter}", pairs, key=f"bench-pair-{letter}",
+            f"Tokens under {letter}",
+            pairs,
+            key=f"bench-pair-{letter}",
             format_func=lambda pair: " × ".join(LABELS.get(name, name) for name in pair),
             width=320,
-        )  # fmt: skip
+        )
         asked = st.toggle("Show the token map", key=f"bench-tokens-{letter}")
     if not asked:
         return
@@ -198,13 +221,15 @@ def _tokens(letter: str, side: Side, row: Row) -> None:
         return
     dark = st.context.theme.type == "dark"
     plot.chart(
-        benchmarks_charts.tokens(matrix, dark=dark), key=f"bench-token-map-{letter}",
+        benchmarks_charts.tokens(matrix, dark=dark),
+        key=f"bench-token-map-{letter}",
         alt="How alike the tokens of the two texts are",
-    )  # fmt: skip
+    )
     save_chart.buttons(
-        lambda: benchmarks_charts.tokens(matrix, dark=False), name="tokens",
+        lambda: benchmarks_charts.tokens(matrix, dark=False),
+        name="tokens",
         key=f"save-tokens-{letter}",
-    )  # fmt: skip
+    )
     st.caption(
         f"The score, {matrix.score:.2f}, is the sum over the tokens of the query (down) of what "
         "they find best in the document (across): the framed cells."

@@ -64,9 +64,13 @@ def _choose(rows: Sequence[Scored]) -> list[Scored]:
         first = st.selectbox("Model A", list(models), key=FIRST, bind="query-params")
         others = [name for name in models if name != first]
         second = st.selectbox(
-            "Model B", others, index=_base(rows, models[first], others), key=SECOND,
-            bind="query-params", placeholder="None",
-        )  # fmt: skip
+            "Model B",
+            others,
+            index=_base(rows, models[first], others),
+            key=SECOND,
+            bind="query-params",
+            placeholder="None",
+        )
     return [models[name] for name in (first, second) if name in models]
 
 

@@ -36,20 +36,31 @@ def choose() -> Chosen:
         names = list_encoders(session)
         newest = newest_trained(session)
     chosen = st.multiselect(
-        "Models", names, default=list(dict.fromkeys([newest or DEFAULT_ENCODER, DEFAULT_ENCODER])),
-        key=f"{_KEY}-models", accept_new_options=True, help=_HELP, persist_state="session",
+        "Models",
+        names,
+        default=list(dict.fromkeys([newest or DEFAULT_ENCODER, DEFAULT_ENCODER])),
+        key=f"{_KEY}-models",
+        accept_new_options=True,
+        help=_HELP,
+        persist_state="session",
         placeholder="Choose models, or type a folder or a name on the model hub",
-    )  # fmt: skip
+    )
     found = _with_architectures(chosen)
     with st.container(horizontal=True, vertical_alignment="bottom", key="bench-others"):
         baselines = st.pills(
-            "To compare with", list(BASELINES), format_func=lambda key: BASELINES[key],
-            selection_mode="multi", key=f"{_KEY}-baselines", persist_state="session",
-        )  # fmt: skip
+            "To compare with",
+            list(BASELINES),
+            format_func=lambda key: BASELINES[key],
+            selection_mode="multi",
+            key=f"{_KEY}-baselines",
+            persist_state="session",
+        )
         with_chat = st.toggle(
-            "A chat model", key=f"{_KEY}-chat", persist_state="session",
+            "A chat model",
+            key=f"{_KEY}-chat",
+            persist_state="session",
             help="Asked with the prompts of HedgeTriple; in mteb's tasks it takes no part.",
-        )  # fmt: skip
+        )
     found += [{"architecture": name} for name in baselines]
     if not with_chat:
         return Chosen(found, Budget())
@@ -70,9 +81,13 @@ def _with_architecture(name: str) -> dict[str, Any]:
     with st.container(horizontal=True, vertical_alignment="center"):
         st.text(name, width="stretch")
         chosen = st.selectbox(
-            "Architecture", [AS_ITS_FILES_SAY, *KINDS], key=f"{_KEY}-kind-{name}",
-            label_visibility="collapsed", width=230, persist_state="session",
-        )  # fmt: skip
+            "Architecture",
+            [AS_ITS_FILES_SAY, *KINDS],
+            key=f"{_KEY}-kind-{name}",
+            label_visibility="collapsed",
+            width=230,
+            persist_state="session",
+        )
     return {"name": name, "architecture": "" if chosen == AS_ITS_FILES_SAY else chosen}
 
 
@@ -80,9 +95,15 @@ def _chat() -> Chosen:
     with st.container(border=True, key="bench-chat-model"):
         values = generate_model.model()
         tokens = st.number_input(
-            "Longest answer (tokens)", 16, 32_000, 500, 100, key=f"{_KEY}-tokens",
-            persist_state="session", help="A model that thinks aloud first needs thousands.",
-        )  # fmt: skip
+            "Longest answer (tokens)",
+            16,
+            32_000,
+            500,
+            100,
+            key=f"{_KEY}-tokens",
+            persist_state="session",
+            help="A model that thinks aloud first needs thousands.",
+        )
         generate_key.draw(values["base_url"], place="-bench")
         price = generate_cost.price(values["model"]) if values["model"] else Price()
         budget = generate_cost.budget()
@@ -93,7 +114,10 @@ def _chat() -> Chosen:
         st.text("OpenAI answers nobody without a key: type one in, or name another address.")
         return Chosen([], budget)
     model = {
-        "name": values["model"], "architecture": CHAT, "base_url": values["base_url"],
-        "max_tokens": int(tokens), "price": price.model_dump(),
-    }  # fmt: skip
+        "name": values["model"],
+        "architecture": CHAT,
+        "base_url": values["base_url"],
+        "max_tokens": int(tokens),
+        "price": price.model_dump(),
+    }
     return Chosen([model], budget)

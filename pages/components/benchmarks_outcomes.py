@@ -79,12 +79,14 @@ def _outcomes(benchmark: type[Benchmark[Any]], every: Sequence[Summary]) -> None
     right = RIGHT_OUTCOME.get(benchmark.id, benchmark.outcomes[0])
     save_chart.chart(
         partial(
-            benchmarks_charts.outcomes, shares, order=[outcome(o) for o in benchmark.outcomes],
+            benchmarks_charts.outcomes,
+            shares,
+            order=[outcome(o) for o in benchmark.outcomes],
             right=outcome(right),
         ),
         name=f"outcomes-{benchmark.id}",
         alt_text=f"What became of the items of {benchmark.title}, by model",
-    )  # fmt: skip
+    )
 
 
 def _grades(chosen: Sequence[Side]) -> None:
@@ -96,8 +98,9 @@ def _grades(chosen: Sequence[Side]) -> None:
     if boxes:
         save_chart.chart(
             partial(benchmarks_charts.boxes, boxes),
-            name="grades", alt_text="Places of the pairs by what people say of them, by model",
-        )  # fmt: skip
+            name="grades",
+            alt_text="Places of the pairs by what people say of them, by model",
+        )
 
 
 def _breakdown(name: str, chosen: Sequence[Side]) -> None:
@@ -113,9 +116,10 @@ def _breakdown(name: str, chosen: Sequence[Side]) -> None:
     ]
     key = name.replace(" ", "-")
     save_chart.chart(
-        partial(benchmarks_charts.parts, bars), name=f"parts-{key}",
+        partial(benchmarks_charts.parts, bars),
+        name=f"parts-{key}",
         alt_text="Scores by the parts of a breakdown, by model",
-    )  # fmt: skip
+    )
     if len(largest) > MOST_PARTS:
         st.caption(f"The {MOST_PARTS} with the most items, of {len(largest):,}.")
         with st.expander("All of them", icon=":material/table:", key=f"all-{key}"):
@@ -156,19 +160,24 @@ def _pairs(side: Side) -> None:
     down, across = (sorted({pair[at] for pair in found}, key=_place(labels)) for at in (0, 1))
     cells = [
         diagnostics_charts.Cell(
-            labels.get(good, good), bad, *_of(found.get((good, bad))),
+            labels.get(good, good),
+            bad,
+            *_of(found.get((good, bad))),
         )
         for good in down
         for bad in across
-    ]  # fmt: skip
+    ]
     save_chart.chart(
         partial(
-            diagnostics_charts.heat_map, cells,
-            columns={bad: labels.get(bad, bad) for bad in across}, of="Pairs", counted="Right",
+            diagnostics_charts.heat_map,
+            cells,
+            columns={bad: labels.get(bad, bad) for bad in across},
+            of="Pairs",
+            counted="Right",
         ),
         name="type-pairs",
         alt_text="Share of pairs of a positive and a negative variant in the right order, by type",
-    )  # fmt: skip
+    )
     st.text(
         f"{side.label}: pairs of a positive (down) and a negative (across) of the same anchor of "
         "which the positive is nearer."
@@ -196,11 +205,13 @@ def _figures(every: Sequence[Summary]) -> None:
             {"Model": one.label} | {_figure(name): one.figures.get(name) for name in names}
             for one in every
         ],
-        hide_index=True, key="benchmark-figures", placeholder="–",
+        hide_index=True,
+        key="benchmark-figures",
+        placeholder="–",
         column_config={
             _figure(name): st.column_config.NumberColumn(format="%.3f") for name in names
         },
-    )  # fmt: skip
+    )
 
 
 def _figure(name: str) -> str:

@@ -34,11 +34,16 @@ def _compare(numbers: list[int]) -> None:
     with st.container(horizontal=True, key="overlap-fields"):
         number = st.selectbox("Release", numbers, key="overlap-release", bind="query-params")
         n = st.number_input(
-            "Words in a row", SHORTEST, LONGEST, SHORTEST, key="overlap-n", bind="query-params",
+            "Words in a row",
+            SHORTEST,
+            LONGEST,
+            SHORTEST,
+            key="overlap-n",
+            bind="query-params",
             help="An item overlaps if one of its texts shares so many words in a row with a text "
             "of the release. Case and punctuation do not count. Fewer than five are phrases that "
             "any two texts share.",
-        )  # fmt: skip
+        )
     with reading(project.engine()) as session:
         release = get_release(session, number)
     found = overlap_found.compared(release, n=int(n))

@@ -51,7 +51,7 @@ def scatter(dots: Sequence[Dot], *, negation: str, general: str, dark: bool) -> 
             {**dot._asdict(), "label": label, "kind": names[dot.published]}
             for dot, label in zip(dots, labels, strict=True)
         ]
-    )  # fmt: skip
+    )
     axes: dict[str, Any] = {
         "x": alt.X("general:Q", title=general.lower(), scale=_roomy()),
         "y": alt.Y("negation:Q", title=negation, scale=_roomy()),
@@ -80,9 +80,11 @@ def scatter(dots: Sequence[Dot], *, negation: str, general: str, dark: bool) -> 
     ).encode(text="label:N")
     layers: list[Any] = [points, words]
     if trails := _trails(dots):
-        line = alt.Chart(pd.DataFrame(trails)).mark_line(
-            color=colours.quiet, strokeWidth=1.5, strokeDash=[4, 3]
-        ).encode(**axes, detail="trail:N")  # fmt: skip
+        line = (
+            alt.Chart(pd.DataFrame(trails))
+            .mark_line(color=colours.quiet, strokeWidth=1.5, strokeDash=[4, 3])
+            .encode(**axes, detail="trail:N")
+        )
         layers.insert(0, line)
     chart: Any = alt.layer(*layers).properties(height=SCATTER_HEIGHT)
     return chart

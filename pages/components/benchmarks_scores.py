@@ -64,9 +64,12 @@ def _options(models: Sequence[str], rows: Sequence[Scored]) -> tuple[list[str], 
     """The models to show, and whether with mteb's single tasks."""
     with st.container(horizontal=True, vertical_alignment="bottom", key="bench-options"):
         chosen = st.multiselect(
-            "Models", models, default=models[:MOST_MODELS], placeholder="Choose models",
+            "Models",
+            models,
+            default=models[:MOST_MODELS],
+            placeholder="Choose models",
             key=f"bench-shown-{len(models)}",
-        )  # fmt: skip
+        )
         tasks = any(row.kind != "negation" for row in rows) and st.toggle(
             "Every task of mteb", key="tasks", bind="query-params"
         )
@@ -76,10 +79,18 @@ def _options(models: Sequence[str], rows: Sequence[Scored]) -> tuple[list[str], 
 def _with_published(made: Sequence[Line]) -> list[Line]:
     """The measured lines, and those of the papers that are chosen."""
     papers = list(dict.fromkeys(_paper(line) for line in made if line.published))
-    chosen = st.pills(
-        "Published numbers", papers, default=papers[:1], selection_mode="multi", key="bench-papers",
-        help="What papers print, on their own full data; never ranked with what is measured.",
-    ) if papers else []  # fmt: skip
+    chosen = (
+        st.pills(
+            "Published numbers",
+            papers,
+            default=papers[:1],
+            selection_mode="multi",
+            key="bench-papers",
+            help="What papers print, on their own full data; never ranked with what is measured.",
+        )
+        if papers
+        else []
+    )
     return [line for line in made if not line.published or _paper(line) in chosen]
 
 
@@ -102,15 +113,27 @@ def _table(made: Sequence[Line], found: Sequence[Column]) -> None:
         st.caption(note)
     with st.container(horizontal=True):
         st.download_button(
-            "CSV", lambda: csv_bytes(*as_table(made, found)), "hedgerow-benchmarks.csv",
-            "text/csv", key="bench-csv", type="tertiary", icon=":material/download:",
-            on_click="ignore", help="One row a score, with its interval, data and base model.",
-        )  # fmt: skip
+            "CSV",
+            lambda: csv_bytes(*as_table(made, found)),
+            "hedgerow-benchmarks.csv",
+            "text/csv",
+            key="bench-csv",
+            type="tertiary",
+            icon=":material/download:",
+            on_click="ignore",
+            help="One row a score, with its interval, data and base model.",
+        )
         st.download_button(
-            "LaTeX", lambda: latex(made, names, caption=note).encode(), "hedgerow-benchmarks.tex",
-            "application/x-tex", key="bench-latex", type="tertiary", icon=":material/download:",
-            on_click="ignore", help="The table as above; needs the package booktabs.",
-        )  # fmt: skip
+            "LaTeX",
+            lambda: latex(made, names, caption=note).encode(),
+            "hedgerow-benchmarks.tex",
+            "application/x-tex",
+            key="bench-latex",
+            type="tertiary",
+            icon=":material/download:",
+            on_click="ignore",
+            help="The table as above; needs the package booktabs.",
+        )
 
 
 def _note(made: Sequence[Line], found: Sequence[Column]) -> str:
@@ -153,8 +176,9 @@ def _scatter(made: Sequence[Line], found: Sequence[Column]) -> None:
         return
     saved.chart(
         partial(benchmarks_scatter.scatter, dots, negation=title, general=chosen),
-        name="trade-off", alt_text="Negation against general ability, by model",
-    )  # fmt: skip
+        name="trade-off",
+        alt_text="Negation against general ability, by model",
+    )
     if any(dot.start for dot in dots):
         st.caption("A dashed line leads from a model to what was trained from it.")
 
@@ -166,10 +190,13 @@ def _negation(found: Sequence[Column]) -> tuple[list[str], str]:
     names = {column.key: column for column in found if column.kind == "negation"}
     labels = titles(found)
     chosen = st.multiselect(
-        "Negation: the mean of", list(names), default=list(names)[:1],
-        format_func=lambda key: labels[key], key="bench-negation-of",
+        "Negation: the mean of",
+        list(names),
+        default=list(names)[:1],
+        format_func=lambda key: labels[key],
+        key="bench-negation-of",
         help=f"The average of {', '.join(NEGATION_AVERAGE)} needs all four.",
-    )  # fmt: skip
+    )
     return chosen, "mean of " + ", ".join(names[key].title for key in chosen)
 
 
@@ -177,8 +204,11 @@ def _dots(made: Sequence[Line], negation: Sequence[str], general: str) -> list[D
     started = {line.model: line.base for line in made if not line.published}
     return [
         Dot(
-            point.model, point.negation, point.general,
-            "" if point.published else started.get(point.model, ""), point.published,
+            point.model,
+            point.negation,
+            point.general,
+            "" if point.published else started.get(point.model, ""),
+            point.published,
         )
         for point in points(made, negation=negation, general=general)
-    ]  # fmt: skip
+    ]

@@ -97,9 +97,13 @@ def _paused(run: Run) -> None:
             if model.architecture == CHAT:
                 generate_key.draw(model.base_url, place=f"-{run.id}")
         st.button(
-            "Resume", key=f"again-{run.id}", type="primary", icon=":material/play_arrow:",
-            on_click=_again, args=(run, budget),
-        )  # fmt: skip
+            "Resume",
+            key=f"again-{run.id}",
+            type="primary",
+            icon=":material/play_arrow:",
+            on_click=_again,
+            args=(run, budget),
+        )
         run_view.log(run)
 
 
@@ -140,19 +144,27 @@ def _box(*, busy: bool) -> None:
     with st.container(border=True, key="bench-start-box"):
         with st.container(horizontal=True, vertical_alignment="center"):
             st.button(
-                "Run", key="bench-start", type="primary", icon=":material/play_arrow:",
-                disabled=not models or not (data or general.number), on_click=_start,
+                "Run",
+                key="bench-start",
+                type="primary",
+                icon=":material/play_arrow:",
+                disabled=not models or not (data or general.number),
+                on_click=_start,
                 args=(models, data, general, budget),
-            )  # fmt: skip
+            )
             st.text(_promise(models, data, general, budget, busy=busy), width="stretch")
         if problem := st.session_state.pop(_PROBLEM, ""):
             errors.show(problem, key="bench-start")
 
 
 def _promise(
-    models: Sequence[dict[str, Any]], data: Sequence[DataChoice], general: General, budget: Budget,
-    *, busy: bool,
-) -> str:  # fmt: skip
+    models: Sequence[dict[str, Any]],
+    data: Sequence[DataChoice],
+    general: General,
+    budget: Budget,
+    *,
+    busy: bool,
+) -> str:
     """What the click will do and take, or what is missing."""
     if not models:
         return "Choose at least one model."
@@ -174,9 +186,12 @@ def _start(
     try:
         chosen = tuple(checked(ModelChoice, values) for values in models)
         request = BenchmarkRequest(
-            models=chosen, benchmarks=tuple(data), suites=general.suites, tasks=general.tasks,
+            models=chosen,
+            benchmarks=tuple(data),
+            suites=general.suites,
+            tasks=general.tasks,
             budget=budget,
-        )  # fmt: skip
+        )
         require_tasks(request.tasks)  # may take seconds, in which nobody else could write
         with writing(project.engine()) as session:
             run = request_benchmarks(

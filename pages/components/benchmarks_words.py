@@ -16,8 +16,11 @@ SECTION = "step"
 RUN, SCORES, ITEMS, OVERLAP = SECTIONS = ("Run", "Scores", "Items", "Overlap")
 
 RIGHT_OUTCOME: Mapping[str, str] = {
-    NevIR.id: CORRECT, ExcluIR.id: RIGHT_RANK, SemAntoNeg.id: CHANGES[-1], Hedgerow.id: RIGHT,
-}  # fmt: skip
+    NevIR.id: CORRECT,
+    ExcluIR.id: RIGHT_RANK,
+    SemAntoNeg.id: CHANGES[-1],
+    Hedgerow.id: RIGHT,
+}
 """The outcome that counts, where items are right or wrong."""
 
 _OUTCOMES: Mapping[str, str] = {

@@ -15,13 +15,23 @@ def boxes(run: Run) -> Budget:
     caps = _stored(run)
     row = st.container(horizontal=True)
     money = row.number_input(
-        "Pause at (US$)", LEAST_CAP, value=caps.money, step=1.0, format="%g",
-        placeholder="No cap", key=f"generate-money-{run.id}",
-    )  # fmt: skip
+        "Pause at (US$)",
+        LEAST_CAP,
+        value=caps.money,
+        step=1.0,
+        format="%g",
+        placeholder="No cap",
+        key=f"generate-money-{run.id}",
+    )
     calls = row.number_input(
-        "Pause at (calls)", 1, value=caps.calls, step=100, placeholder="No cap",
-        key=f"generate-calls-{run.id}", help="Those made so far count.",
-    )  # fmt: skip
+        "Pause at (calls)",
+        1,
+        value=caps.calls,
+        step=100,
+        placeholder="No cap",
+        key=f"generate-calls-{run.id}",
+        help="Those made so far count.",
+    )
     return Budget(money=money, calls=calls)
 
 

@@ -172,11 +172,12 @@ def chips(shown: Card, entry: VariantType, *, threshold: int, hidden: bool = Fal
         return _chip_row(parts)
     parts.append(
         _chip(
-            "Levenshtein ", f"{shown.levenshtein} / {threshold}",
+            "Levenshtein ",
+            f"{shown.levenshtein} / {threshold}",
             title="Distance to the anchor in characters, and the greatest one without a flag.",
             warn=Flag.OVER_THRESHOLD in shown.flags,
         )
-    )  # fmt: skip
+    )
     cosine = "pending" if shown.cosine is None else f"{shown.cosine:.2f}"
     parts.append(_chip("cosine ", cosine, title="Similarity to the anchor by the active encoder."))
     parts.append(
@@ -188,11 +189,12 @@ def chips(shown: Card, entry: VariantType, *, threshold: int, hidden: bool = Fal
     )
     parts.append(
         _chip(
-            "content kept ", f"{shown.content_kept:.0%}",
+            "content kept ",
+            f"{shown.content_kept:.0%}",
             title="Share of the anchor's content words that the variant keeps.",
             warn=Flag.CONTENT_DROPPED in shown.flags,
         )
-    )  # fmt: skip
+    )
     parts += _flag_chips(shown, entry)
     return _chip_row(parts)
 

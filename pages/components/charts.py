@@ -210,9 +210,11 @@ def distribution(
         ],
     )
     axis = alt.X(
-        "least:Q", title="cosine similarity",
-        scale=alt.Scale(domain=[low, 1.0]), axis=alt.Axis(values=TICKS),
-    )  # fmt: skip
+        "least:Q",
+        title="cosine similarity",
+        scale=alt.Scale(domain=[low, 1.0]),
+        axis=alt.Axis(values=TICKS),
+    )
     whiskers = base.mark_rule(strokeWidth=1.5).encode(x=axis, x2="most:Q")
     boxes = base.mark_bar(height=WHOLE_BAND).encode(x=alt.X("lower:Q"), x2="upper:Q")
     medians = base.mark_tick(thickness=3, color=colours.ink, height=WHOLE_BAND).encode(

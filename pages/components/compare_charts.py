@@ -72,26 +72,36 @@ def roles(rows: Sequence[RoleRow], *, dark: bool, first: str) -> alt.LayerChart:
         alt.Tooltip("series:N", title="Model"),
         alt.Tooltip("cosine:Q", title="Cosine", format=".3f"),
     ]
-    bars = alt.Chart(pd.DataFrame(means)).mark_bar(height=WHOLE_BAND).encode(
-        **base, x=axis,
-        color=alt.Color(
-            "series:N", scale=alt.Scale(domain=series, range=paints), legend=legend(colours.ink)
-        ),
-        tooltip=[*shown, alt.Tooltip("groups:Q", title="Groups")],
-    )  # fmt: skip
+    bars = (
+        alt.Chart(pd.DataFrame(means))
+        .mark_bar(height=WHOLE_BAND)
+        .encode(
+            **base,
+            x=axis,
+            color=alt.Color(
+                "series:N", scale=alt.Scale(domain=series, range=paints), legend=legend(colours.ink)
+            ),
+            tooltip=[*shown, alt.Tooltip("groups:Q", title="Groups")],
+        )
+    )
     texts = [
         alt.Tooltip("anchor:N", title="Anchor"),
         alt.Tooltip("text:N", title="Sentence"),
     ]
-    ticks = alt.Chart(pd.DataFrame(points)).mark_tick(
-        color=colours.ink, opacity=0.35, thickness=1.5, height=WHOLE_BAND
-    ).encode(**base, x=axis, tooltip=[*texts, *shown])  # fmt: skip
-    values = alt.Chart(pd.DataFrame(means)).mark_text(
-        align="left", baseline="middle", color=colours.ink
-    ).encode(
-        **base, x=alt.X(datum=VALUE_AT, type="quantitative"),
-        text=alt.Text("cosine:Q", format=".2f"),
-    )  # fmt: skip
+    ticks = (
+        alt.Chart(pd.DataFrame(points))
+        .mark_tick(color=colours.ink, opacity=0.35, thickness=1.5, height=WHOLE_BAND)
+        .encode(**base, x=axis, tooltip=[*texts, *shown])
+    )
+    values = (
+        alt.Chart(pd.DataFrame(means))
+        .mark_text(align="left", baseline="middle", color=colours.ink)
+        .encode(
+            **base,
+            x=alt.X(datum=VALUE_AT, type="quantitative"),
+            text=alt.Text("cosine:Q", format=".2f"),
+        )
+    )
     return sized(alt.layer(bars, ticks, values), labels=ROLE_LABELS.values(), bars=len(series))
 
 
@@ -100,10 +110,14 @@ def _means(rows: Sequence[RoleRow]) -> list[dict[str, object]]:
     for row in rows:
         found.setdefault((row.role, row.series), []).append(row.cosine)
     return [
-        {"label": ROLE_LABELS[role], "series": series, "cosine": float(np.mean(values)),
-         "groups": len(values)}
+        {
+            "label": ROLE_LABELS[role],
+            "series": series,
+            "cosine": float(np.mean(values)),
+            "groups": len(values),
+        }
         for (role, series), values in found.items()
-    ]  # fmt: skip
+    ]
 
 
 def shared_low(matrices: Sequence[np.ndarray]) -> float:
@@ -195,9 +209,14 @@ def _axis(labels: Sequence[str], ink: str) -> alt.Axis:
     """All labels of a few sentences; of many, about ten."""
     step = 1 if len(labels) <= NAMED else math.ceil(len(labels) / 10)
     return alt.Axis(
-        ticks=False, domain=False, labelColor=ink, labelAngle=0, labelOverlap=False,
-        labelLimit=240, values=list(labels[step - 1 :: step]),
-    )  # fmt: skip
+        ticks=False,
+        domain=False,
+        labelColor=ink,
+        labelAngle=0,
+        labelOverlap=False,
+        labelLimit=240,
+        values=list(labels[step - 1 :: step]),
+    )
 
 
 def _row_labels(sentences: Sequence[str]) -> list[str]:

@@ -141,14 +141,19 @@ def _one_group(
         | {f"Right {letter}": values[at] > 0 for letter, values in margins.items()}
         for at in order
     ]
-    numbers = {f"Margin {letter}": st.column_config.NumberColumn(format=COSINE)
-               for letter in margins}  # fmt: skip
+    numbers = {
+        f"Margin {letter}": st.column_config.NumberColumn(format=COSINE) for letter in margins
+    }
     # A key of its own for every order: a row that is chosen in one means another in the next.
     event = st.dataframe(
-        table, hide_index=True, height=320, key=f"compare-groups-{hash((name, *order))}",
+        table,
+        hide_index=True,
+        height=320,
+        key=f"compare-groups-{hash((name, *order))}",
         column_config=numbers | {"Change": st.column_config.NumberColumn(format="%+.3f")},
-        on_select="rerun", selection_mode="single-row",
-    )  # fmt: skip
+        on_select="rerun",
+        selection_mode="single-row",
+    )
     st.caption(
         "Margin: how far the contradicted sentence lies below the nearer of the other two. "
         "Choose a row to see its sentences."

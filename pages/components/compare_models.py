@@ -43,14 +43,23 @@ def choose() -> list[Chosen]:
         newest = newest_trained(session)
     left, right = st.columns(2)
     first = left.selectbox(
-        "Model A", names, key="a", bind="query-params", accept_new_options=True,
+        "Model A",
+        names,
+        key="a",
+        bind="query-params",
+        accept_new_options=True,
         help=_HELP,
-    )  # fmt: skip
+    )
     second = right.selectbox(
-        "Model B", names, index=names.index(newest) if newest in names else None, key="b",
-        bind="query-params", accept_new_options=True, help=_HELP,
+        "Model B",
+        names,
+        index=names.index(newest) if newest in names else None,
+        key="b",
+        bind="query-params",
+        accept_new_options=True,
+        help=_HELP,
         placeholder="None; choose one, or type a folder or a name on the model hub",
-    )  # fmt: skip
+    )
     if newest is None:
         st.page_link(
             "pages/train.py",
@@ -115,9 +124,13 @@ def measure(
         with st.container(border=True, key="compare-measure"):
             with st.container(horizontal=True, vertical_alignment="center"):
                 st.button(
-                    "Measure", key="compare-start", type="primary", icon=":material/straighten:",
-                    on_click=_start, args=(names, set_name, list(sentences)),
-                )  # fmt: skip
+                    "Measure",
+                    key="compare-start",
+                    type="primary",
+                    icon=":material/straighten:",
+                    on_click=_start,
+                    args=(names, set_name, list(sentences)),
+                )
                 st.text(
                     f"{what}, under {' and '.join(names)}: not measured yet. Takes some seconds, "
                     "and is kept.",
@@ -134,9 +147,12 @@ def _start(names: list[str], set_name: str, sentences: list[str]) -> None:
                 if run.state in UNFINISHED:
                     raise HedgerowError(f"Run {run.id} is measuring already; wait for its end.")
             run = request_comparison(
-                session, models=names, set_name=set_name,
-                sentences=() if set_name else sentences, requested_by=signin.reviewer_id(),
-            )  # fmt: skip
+                session,
+                models=names,
+                set_name=set_name,
+                sentences=() if set_name else sentences,
+                requested_by=signin.reviewer_id(),
+            )
         background.start_process_of(run)
     except HedgerowError as error:
         st.session_state[_PROBLEM] = str(error)

@@ -40,8 +40,10 @@ def table(rows: Sequence[tuple[Any, ...]], sides: Sequence[Side]) -> None:
         | ({"Change": float(row[3] - row[2])} if len(sides) > 1 else {})
         for row in rows
     ]
-    numbers = {column: st.column_config.NumberColumn(format=COSINE, width="small")
-               for column in (*(side.letter for side in sides), "Change")}  # fmt: skip
+    numbers = {
+        column: st.column_config.NumberColumn(format=COSINE, width="small")
+        for column in (*(side.letter for side in sides), "Change")
+    }
     with st.expander("As numbers", icon=":material/table:"):
         st.dataframe(table, hide_index=True, column_config=numbers, height=360)
 

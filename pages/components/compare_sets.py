@@ -40,11 +40,16 @@ def view() -> str:
     """Whether a probe set or typed sentences are compared."""
     return (
         st.segmented_control(
-            "What to compare", [SETS, SENTENCES], default=SETS, key=_VIEW, bind="query-params",
-            required=True, label_visibility="collapsed",
+            "What to compare",
+            [SETS, SENTENCES],
+            default=SETS,
+            key=_VIEW,
+            bind="query-params",
+            required=True,
+            label_visibility="collapsed",
         )
         or SETS
-    )  # fmt: skip
+    )
 
 
 def chosen() -> str:
@@ -65,10 +70,13 @@ def _brought(key: str) -> None:
     """Boxes for what is pasted, or a file."""
     st.text_area("Sentences, pairs or groups", key=f"{key}-text", height=150, help=_FORMAT)
     st.file_uploader(
-        "Or a file", type=list(FILE_TYPES), key=_file_key(key), max_upload_size=MAX_FILE,
+        "Or a file",
+        type=list(FILE_TYPES),
+        key=_file_key(key),
+        max_upload_size=MAX_FILE,
         help="UTF-8. CSV, TSV or JSON lines with the columns anchor and text, or anchor, "
         "contradicted, weakened and affirmed; or plain text as above.",
-    )  # fmt: skip
+    )
 
 
 def _content(key: str) -> Pasted:
@@ -93,9 +101,11 @@ def _empty(key: str) -> None:
 def _make() -> None:
     def make(session: Session) -> str:
         return create_set(
-            session, name=st.session_state.get(f"{_NEW}-name", ""), content=_content(_NEW),
+            session,
+            name=st.session_state.get(f"{_NEW}-name", ""),
+            content=_content(_NEW),
             author_id=signin.reviewer_id(),
-        )  # fmt: skip
+        )
 
     if _changed(make, _NEW):
         st.session_state[f"{_NEW}-name"] = ""
@@ -148,15 +158,22 @@ def edit(opened: OpenSet) -> None:
             st.caption("This set comes with Hedgerow and stays as it is.")
             return
         event = st.dataframe(
-            _listed(opened), hide_index=True, height=300, on_select="rerun",
-            selection_mode="multi-row", key=f"compare-rows-{opened.name}-{len(opened.probes)}",
-        )  # fmt: skip
+            _listed(opened),
+            hide_index=True,
+            height=300,
+            on_select="rerun",
+            selection_mode="multi-row",
+            key=f"compare-rows-{opened.name}-{len(opened.probes)}",
+        )
         ids = [opened.probes[row].id for row in event.selection.rows if row < len(opened.probes)]
         with st.container(horizontal=True):
             st.button(
                 f"Remove {len(ids)} chosen" if ids else "Remove the chosen ones",
-                key="compare-remove", disabled=not ids, on_click=_remove, args=(opened.name, ids),
-            )  # fmt: skip
+                key="compare-remove",
+                disabled=not ids,
+                on_click=_remove,
+                args=(opened.name, ids),
+            )
             with st.popover("Add more", icon=":material/add:"):
                 _brought(_MORE)
                 st.button("Add", key=f"{_MORE}-add", on_click=_add, args=(opened.name,))

@@ -70,13 +70,20 @@ def heat_map(
             sort=None,
             title=None,
             axis=alt.Axis(
-                orient="top", labelAngle=SLOPE, labelAlign="left", labelLimit=160, ticks=False,
-                domain=False, labelColor=colours.ink, labelPadding=6, labelFlush=False,
+                orient="top",
+                labelAngle=SLOPE,
+                labelAlign="left",
+                labelLimit=160,
+                ticks=False,
+                domain=False,
+                labelColor=colours.ink,
+                labelPadding=6,
+                labelFlush=False,
                 labelOverlap=False,
             ),
         ),
         y=_names("row", colours.ink),
-    )  # fmt: skip
+    )
     most = max([0.01, *(value["share"] for value in values if isinstance(value["share"], float))])
     rectangles = base.mark_rect(cornerRadius=3, stroke=colours.paper, strokeWidth=2).encode(
         color=alt.Color(
@@ -184,9 +191,16 @@ def acceptance(groups: Mapping[str, Outcomes], *, dark: bool) -> alt.LayerChart:
         for place, (key, told) in enumerate(OUTCOMES.items()):
             share = getattr(found, key) / found.decided
             values.append(
-                {"group": name, "outcome": told, "number": getattr(found, key), "share": share,
-                 "start": start, "end": start + share, "place": place}
-            )  # fmt: skip
+                {
+                    "group": name,
+                    "outcome": told,
+                    "number": getattr(found, key),
+                    "share": share,
+                    "start": start,
+                    "end": start + share,
+                    "place": place,
+                }
+            )
             start += share
     scale = alt.Scale(
         domain=list(OUTCOMES.values()),
@@ -198,14 +212,17 @@ def acceptance(groups: Mapping[str, Outcomes], *, dark: bool) -> alt.LayerChart:
         .mark_bar(height=14)
         .encode(
             x=alt.X(
-                "start:Q", title="share of the decided variants",
+                "start:Q",
+                title="share of the decided variants",
                 scale=alt.Scale(domain=[0, 1.12], nice=False),
                 axis=alt.Axis(format=".0%", values=[0, 0.2, 0.4, 0.6, 0.8, 1]),
             ),
             x2="end:Q",
             y=y,
             color=alt.Color(
-                "outcome:N", scale=scale, title=None,
+                "outcome:N",
+                scale=scale,
+                title=None,
                 legend=alt.Legend(orient="top", symbolType="square", columns=2),
             ),
             tooltip=[
@@ -215,7 +232,7 @@ def acceptance(groups: Mapping[str, Outcomes], *, dark: bool) -> alt.LayerChart:
                 alt.Tooltip("share:Q", title="Share", format=".1%"),
             ],
         )
-    )  # fmt: skip
+    )
     ends = [
         {"group": name, "start": 1, "told": f"{found.acceptance:.1%}"}
         for name, found in decided.items()

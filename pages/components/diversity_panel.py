@@ -125,14 +125,18 @@ def _ranking(
 
     def drawn(*, dark: bool) -> alt.LayerChart:
         return diagnostics_charts.ranking(
-            shown, of=sum(counts.values()), title="variants",
-            colour=palette(dark=dark).roles.get(entry.role, palette(dark=dark).after), dark=dark,
-        )  # fmt: skip
+            shown,
+            of=sum(counts.values()),
+            title="variants",
+            colour=palette(dark=dark).roles.get(entry.role, palette(dark=dark).after),
+            dark=dark,
+        )
 
     more = "" if len(ordered) <= TOP else f" The {TOP} most frequent of {len(ordered):,}."
     save_chart.chart(
-        drawn, name=f"{name}-{entry.id}",
+        drawn,
+        name=f"{name}-{entry.id}",
         alt_text=f"Bars: how many variants have which {what}",
-    )  # fmt: skip
+    )
     if more:
         st.caption(more.strip())

@@ -101,5 +101,10 @@ def show(
             )
         for number in dict.fromkeys(other for other in others if other is not None):
             if open_card is not None:
-                st.button("Show that card", key=f"that-{number}-{key}", type="tertiary",
-                          on_click=open_card, args=(number,))  # fmt: skip
+                st.button(
+                    "Show that card",
+                    key=f"that-{number}-{key}",
+                    type="tertiary",
+                    on_click=open_card,
+                    args=(number,),
+                )

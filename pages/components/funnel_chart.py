@@ -45,9 +45,17 @@ def funnel_chart(state: Funnel, *, dark: bool) -> dict[str, Any]:
         "encoding": {
             "x": _start(),
             "y": {
-                "field": "type", "type": "nominal", "sort": None, "title": None,
-                "axis": {"ticks": False, "domain": False, "labelLimit": 150, "labelPadding": 10,
-                         "labelColor": ink},
+                "field": "type",
+                "type": "nominal",
+                "sort": None,
+                "title": None,
+                "axis": {
+                    "ticks": False,
+                    "domain": False,
+                    "labelLimit": 150,
+                    "labelPadding": 10,
+                    "labelColor": ink,
+                },
             },
             "tooltip": [
                 {"field": "type", "type": "nominal", "title": "Type"},
@@ -56,7 +64,7 @@ def funnel_chart(state: Funnel, *, dark: bool) -> dict[str, Any]:
                 {"field": "meaning", "type": "nominal", "title": "Counts"},
             ],
         },
-    }  # fmt: skip
+    }
     numbers = cells | {
         "mark": _text(ink) | {"dy": -7},
         "encoding": cells["encoding"] | {"text": {"field": "short", "type": "nominal"}},
@@ -71,11 +79,15 @@ def _bars(state: Funnel, cells: dict[str, Any], *, dark: bool) -> dict[str, Any]
     colours = palette(dark=dark)
     roles = [role for role in ROLES if any(row.role == role for row in state.rows)]
     colour = {
-        "field": "role", "type": "nominal", "title": None,
-        "scale": {"domain": [ROLES[role] for role in roles],
-                  "range": [colours.roles[role] for role in roles]},
+        "field": "role",
+        "type": "nominal",
+        "title": None,
+        "scale": {
+            "domain": [ROLES[role] for role in roles],
+            "range": [colours.roles[role] for role in roles],
+        },
         "legend": {"orient": "bottom", "labelColor": colours.ink},
-    }  # fmt: skip
+    }
     return cells | {
         "mark": {"type": "bar", "height": 9, "yOffset": 7, "cornerRadiusEnd": 2},
         "encoding": cells["encoding"] | {"x2": {"field": "end"}, "color": colour},
@@ -84,17 +96,27 @@ def _bars(state: Funnel, cells: dict[str, Any], *, dark: bool) -> dict[str, Any]
 
 def _text(ink: str, *, align: str = "left") -> dict[str, Any]:
     return {
-        "type": "text", "align": align, "baseline": "middle", "fontSize": FONT_SIZE, "color": ink,
-    }  # fmt: skip
+        "type": "text",
+        "align": align,
+        "baseline": "middle",
+        "fontSize": FONT_SIZE,
+        "color": ink,
+    }
 
 
 def _start() -> dict[str, Any]:
     return {
-        "field": "start", "type": "quantitative",
-        "axis": {"values": list(range(len(STAGES))), "labels": False, "ticks": False,
-                 "domain": False, "title": None},
+        "field": "start",
+        "type": "quantitative",
+        "axis": {
+            "values": list(range(len(STAGES))),
+            "labels": False,
+            "ticks": False,
+            "domain": False,
+            "title": None,
+        },
         "scale": {"domain": [0, len(STAGES) + 0.5], "nice": False},
-    }  # fmt: skip
+    }
 
 
 def _heads(state: Funnel, ink: str) -> Iterator[dict[str, Any]]:
@@ -115,17 +137,20 @@ def _heads(state: Funnel, ink: str) -> Iterator[dict[str, Any]]:
             "data": {"values": part},
             "mark": _text(ink),
             "encoding": {
-                "x": _start(), "y": {"value": y}, "text": {"field": field, "type": "nominal"},
+                "x": _start(),
+                "y": {"value": y},
+                "text": {"field": field, "type": "nominal"},
             },
-        }  # fmt: skip
+        }
     yield {
         "data": {"values": [{"label": state.total.label}]},
         "mark": _text(ink, align="right"),
         "encoding": {
-            "x": {"value": -10}, "y": {"value": _TOTAL},
+            "x": {"value": -10},
+            "y": {"value": _TOTAL},
             "text": {"field": "label", "type": "nominal"},
         },
-    }  # fmt: skip
+    }
 
 
 def _short(number: int) -> str:

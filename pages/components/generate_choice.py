@@ -26,8 +26,10 @@ ALL_ANCHORS = {
     Which.FAILED: "What failed in an earlier run",
 }
 CALLS: dict[PromptName, str] = {
-    "negation": "Negations", "hedge": "Hedges", "paraphrase": "Paraphrases",
-}  # fmt: skip
+    "negation": "Negations",
+    "hedge": "Hedges",
+    "paraphrase": "Paraphrases",
+}
 
 
 class Choice(NamedTuple):
@@ -46,36 +48,59 @@ def draw() -> Choice | None:
     options = [which for which in Which if which is not Which.FAILED or runs]
     row = st.container(horizontal=True)
     which = row.selectbox(
-        "Which anchors", options, format_func=lambda which: ALL_ANCHORS[which], key=WHICH,
+        "Which anchors",
+        options,
+        format_func=lambda which: ALL_ANCHORS[which],
+        key=WHICH,
         persist_state="session",
-    )  # fmt: skip
+    )
     roles = _roles(row)
     row = st.container(horizontal=True)
     search = row.text_input(
-        "Search", key="generate-search", placeholder="Part of a sentence", max_chars=200,
+        "Search",
+        key="generate-search",
+        placeholder="Part of a sentence",
+        max_chars=200,
         persist_state="session",
-    )  # fmt: skip
+    )
     source = row.selectbox(
-        "Source", list(sources), index=None, key=SOURCE, placeholder="All",
+        "Source",
+        list(sources),
+        index=None,
+        key=SOURCE,
+        placeholder="All",
         persist_state="session",
-    )  # fmt: skip
+    )
     limit = row.number_input(
-        "Sample of", 1, value=None, step=100, key="generate-limit", placeholder="All",
-        help="So many anchors, drawn at random by the seed.", persist_state="session",
-    )  # fmt: skip
+        "Sample of",
+        1,
+        value=None,
+        step=100,
+        key="generate-limit",
+        placeholder="All",
+        help="So many anchors, drawn at random by the seed.",
+        persist_state="session",
+    )
     run = None
     if which is Which.FAILED:
         run = st.selectbox(
-            "Earlier run", list(runs), format_func=lambda number: runs[number], key=RUN,
+            "Earlier run",
+            list(runs),
+            format_func=lambda number: runs[number],
+            key=RUN,
             persist_state="session",
-        )  # fmt: skip
+        )
     if not roles:
         st.text("Choose at least one call.")
         return None
     selection = Selection(
-        which=which, search=search.strip(), source_id=sources.get(source or ""), limit=limit,
-        run=run, types=generate_types.only(roles),
-    )  # fmt: skip
+        which=which,
+        search=search.strip(),
+        source_id=sources.get(source or ""),
+        limit=limit,
+        run=run,
+        types=generate_types.only(roles),
+    )
     return Choice(selection, roles, int(st.session_state.get("generate-seed", 0)))
 
 
@@ -91,8 +116,12 @@ def _roles(place: DeltaGenerator) -> tuple[Role, ...]:
     named = [role for role in ROLES if asked[role]]
     st.session_state.setdefault(ROLES_KEY, named[:2])
     chosen = place.pills(
-        "One call an anchor for", named, selection_mode="multi",
-        format_func=lambda role: f"{CALLS[role]} ({len(asked[role])})", key=ROLES_KEY,
-        help="In brackets: for so many types, all in one answer.", persist_state="session",
-    )  # fmt: skip
+        "One call an anchor for",
+        named,
+        selection_mode="multi",
+        format_func=lambda role: f"{CALLS[role]} ({len(asked[role])})",
+        key=ROLES_KEY,
+        help="In brackets: for so many types, all in one answer.",
+        persist_state="session",
+    )
     return tuple(role for role in ROLES if role in (chosen or ()))

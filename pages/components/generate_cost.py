@@ -33,16 +33,25 @@ def price(model: str) -> Price:
     row = st.container(horizontal=True, vertical_alignment="bottom")
     prompt, completion = (
         row.number_input(
-            f"US$ a million tokens {way}", 0.0, value=value, step=0.05, format="%.3f",
-            key=f"{key}-{way}", persist_state="session",
+            f"US$ a million tokens {way}",
+            0.0,
+            value=value,
+            step=0.05,
+            format="%.3f",
+            key=f"{key}-{way}",
+            persist_state="session",
         )
         for way, value in (("in", shown.prompt), ("out", shown.completion))
-    )  # fmt: skip
+    )
     typed = Price(prompt=prompt, completion=completion)
     row.button(
-        "Keep this price", key=f"{key}-keep", disabled=typed == known, on_click=_keep,
-        args=(model, typed), help="For this model, in this project.",
-    )  # fmt: skip
+        "Keep this price",
+        key=f"{key}-keep",
+        disabled=typed == known,
+        on_click=_keep,
+        args=(model, typed),
+        help="For this model, in this project.",
+    )
     if known is None:
         st.caption(
             "No price is known for this model. A server of your own costs nothing here; for any "
@@ -63,13 +72,25 @@ def budget() -> Budget:
     """Boxes with the caps at which a run pauses by itself."""
     row = st.container(horizontal=True)
     money = row.number_input(
-        "Pause at (US$)", LEAST_CAP, value=MONEY_CAP, step=1.0, format="%g",
-        key="generate-money", placeholder="No cap", persist_state="session",
-    )  # fmt: skip
+        "Pause at (US$)",
+        LEAST_CAP,
+        value=MONEY_CAP,
+        step=1.0,
+        format="%g",
+        key="generate-money",
+        placeholder="No cap",
+        persist_state="session",
+    )
     calls = row.number_input(
-        "Pause at (calls)", 1, value=None, step=100, key="generate-calls", placeholder="No cap",
-        help="Repeated ones count.", persist_state="session",
-    )  # fmt: skip
+        "Pause at (calls)",
+        1,
+        value=None,
+        step=100,
+        key="generate-calls",
+        placeholder="No cap",
+        help="Repeated ones count.",
+        persist_state="session",
+    )
     return Budget(money=money, calls=calls)
 
 

@@ -51,20 +51,27 @@ def draw(base_url: str, place: str = "") -> None:
         ):
             st.text("Key: typed in for this session and this address.", width="content")
             st.button(
-                "Forget it", key=f"generate-key-forget{place}", type="tertiary",
-                on_click=_forget, args=(base_url,),
-            )  # fmt: skip
+                "Forget it",
+                key=f"generate-key-forget{place}",
+                type="tertiary",
+                on_click=_forget,
+                args=(base_url,),
+            )
         return
     if _of_the_environment(base_url):
         st.text(f"Key: set in the environment ({KEY_VARIABLE}).")
         return
     st.text_input(
-        "Key, for this session only", key=_BOX + place, type="password", autocomplete="off",
-        on_change=_keep, args=(_BOX + place, base_url),
+        "Key, for this session only",
+        key=_BOX + place,
+        type="password",
+        autocomplete="off",
+        on_change=_keep,
+        args=(_BOX + place, base_url),
         placeholder="" if lacks(base_url) else "Servers of your own mostly need none",
         help=f"To have it for all sessions, set {KEY_VARIABLE} in the environment or in .env. It "
         "is stored in no database and no log, and goes to this address only.",
-    )  # fmt: skip
+    )
     if project.settings().openai_api_key.get_secret_value():
         own = without_login(address_of("", project.settings()))
         st.text(f"The key in the environment is for {own}; it is not sent to another address.")

@@ -75,10 +75,11 @@ def _troubles(run: Run, counts: Mapping[Problem, int]) -> None:
     st.text(f"Problems: {said}.")
     # Without the counts, which change while the run goes on: a choice is kept by its name.
     picked = st.pills(
-        "Read the last texts with the problem", [p.value for p in Problem if p in counts],
+        "Read the last texts with the problem",
+        [p.value for p in Problem if p in counts],
         key=f"generate-problem-{run.id}",
         help="Problems that asking again solves leave no trace in the variants.",
-    )  # fmt: skip
+    )
     if picked is None:
         return
     with reading(project.engine()) as session:
@@ -124,10 +125,14 @@ def _way_on(run: Run) -> None:
         generate_key.draw(run.parameters["base_url"], f"-{run.id}")
     with st.container(horizontal=True):
         st.button(
-            "Resume", key=f"generate-resume-{run.id}", type="primary",
+            "Resume",
+            key=f"generate-resume-{run.id}",
+            type="primary",
             disabled=other is not None,
-            on_click=_resume, args=(run, budget), icon=":material/play_arrow:",
-        )  # fmt: skip
+            on_click=_resume,
+            args=(run, budget),
+            icon=":material/play_arrow:",
+        )
         if run.state not in (RunState.CANCELLED, RunState.FAILED):  # they have ended
             st.button("Cancel", key=f"generate-cancel-{run.id}", on_click=_cancel, args=(run.id,))
     if other is not None:

@@ -25,11 +25,19 @@ PROVIDERS = {OPENAI: "A language model", RULES: "Rules, without a model"}
 
 def draw(roles: tuple[Role, ...]) -> dict[str, Any]:
     """Draw the boxes; gives the values of a ``GenerationRequest`` that they stand for."""
-    provider = st.segmented_control(
-        "Who writes", list(PROVIDERS), format_func=lambda key: PROVIDERS[key], default=OPENAI,
-        key="generate-provider", required=True, label_visibility="collapsed",
-        persist_state="session",
-    ) or OPENAI  # fmt: skip
+    provider = (
+        st.segmented_control(
+            "Who writes",
+            list(PROVIDERS),
+            format_func=lambda key: PROVIDERS[key],
+            default=OPENAI,
+            key="generate-provider",
+            required=True,
+            label_visibility="collapsed",
+            persist_state="session",
+        )
+        or OPENAI
+    )
     if provider == RULES:
         st.text(
             "Negates and hedges by rule where that is sound, and passes over every other anchor. "
@@ -51,16 +59,24 @@ def model() -> dict[str, Any]:
         st.session_state[MODEL], st.session_state[ADDRESS] = last
     left, right = st.columns(2)
     name = left.selectbox(
-        "Model", list(dict.fromkeys(known)), index=None, key=MODEL,
-        placeholder="Choose or type", accept_new_options=True, persist_state="session",
+        "Model",
+        list(dict.fromkeys(known)),
+        index=None,
+        key=MODEL,
+        placeholder="Choose or type",
+        accept_new_options=True,
+        persist_state="session",
         help="As the server calls it.",
-    )  # fmt: skip
+    )
     address = right.text_input(
-        "Address", key=ADDRESS, max_chars=500, persist_state="session",
+        "Address",
+        key=ADDRESS,
+        max_chars=500,
+        persist_state="session",
         placeholder=without_login(project.settings().openai_base_url) or OWN_ADDRESS,
         help="Of any server that speaks OpenAI's protocol, such as http://127.0.0.1:8000/v1 for "
         "vLLM; docs/generation.md says how to start one. Empty for the one in the placeholder.",
-    )  # fmt: skip
+    )
     return {"provider": OPENAI, "model": (name or "").strip(), "base_url": address.strip()}
 
 
@@ -75,10 +91,12 @@ def _prompts(roles: tuple[Role, ...]) -> dict[Role, int]:
         if not versions:
             continue
         version = place.selectbox(
-            f"Prompt for {CALLS[role].lower()}", [NEWEST, *versions],
+            f"Prompt for {CALLS[role].lower()}",
+            [NEWEST, *versions],
             format_func=lambda v: "The newest version" if v == NEWEST else f"Version {v}",
-            key=f"generate-prompt-{role}", persist_state="session",
-        )  # fmt: skip
+            key=f"generate-prompt-{role}",
+            persist_state="session",
+        )
         chosen[role] = versions[max(versions) if version == NEWEST else version]
     return chosen
 
@@ -86,41 +104,78 @@ def _prompts(roles: tuple[Role, ...]) -> dict[Role, int]:
 def _fine_points() -> dict[str, Any]:
     row = st.container(horizontal=True)
     temperature = row.number_input(
-        "Temperature", 0.0, 2.0, 1.0, 0.1, key="generate-temperature", persist_state="session",
+        "Temperature",
+        0.0,
+        2.0,
+        1.0,
+        0.1,
+        key="generate-temperature",
+        persist_state="session",
         help="0 gives the likeliest wording, 1 the model's own variety.",
-    )  # fmt: skip
+    )
     concurrency = row.number_input(
-        "Calls at once", 1, MAX_CONCURRENCY, 16, key="generate-concurrency",
+        "Calls at once",
+        1,
+        MAX_CONCURRENCY,
+        16,
+        key="generate-concurrency",
         persist_state="session",
-    )  # fmt: skip
+    )
     attempts = row.number_input(
-        "Attempts at a call", 1, 20, 5, key="generate-attempts", persist_state="session",
+        "Attempts at a call",
+        1,
+        20,
+        5,
+        key="generate-attempts",
+        persist_state="session",
         help="Failures of the server and unusable answers are asked again, at most so often.",
-    )  # fmt: skip
+    )
     tokens = row.number_input(
-        "Longest answer (tokens)", 16, 32_000, 1000, 100, key="generate-tokens",
+        "Longest answer (tokens)",
+        16,
+        32_000,
+        1000,
+        100,
+        key="generate-tokens",
         persist_state="session",
-    )  # fmt: skip
+    )
     timeout = row.number_input(
-        "Wait for an answer (seconds)", 1, 3600, 120, key="generate-timeout",
+        "Wait for an answer (seconds)",
+        1,
+        3600,
+        120,
+        key="generate-timeout",
         persist_state="session",
-    )  # fmt: skip
+    )
     row.number_input(
-        "Seed", 0, MAX_SEED, 0, key="generate-seed", persist_state="session",
+        "Seed",
+        0,
+        MAX_SEED,
+        0,
+        key="generate-seed",
+        persist_state="session",
         help="Draws the cues and the sample: the same seed asks for the same cues.",
-    )  # fmt: skip
+    )
     structured = st.checkbox(
-        "Structured outputs", True, key="generate-structured", persist_state="session",
+        "Structured outputs",
+        True,
+        key="generate-structured",
+        persist_state="session",
         help="Answers as JSON of a fixed form; a server that refuses is asked for the paper's "
         "numbered list.",
-    )  # fmt: skip
+    )
     batch = st.checkbox(
-        "As a batch: half the price, answered within a day", key="generate-batch",
+        "As a batch: half the price, answered within a day",
+        key="generate-batch",
         persist_state="session",
         help="Goes through the provider's Batch API; a trial is answered at once all the same.",
-    )  # fmt: skip
+    )
     return {
-        "temperature": temperature, "concurrency": int(concurrency), "attempts": int(attempts),
-        "max_tokens": int(tokens), "timeout": float(timeout), "structured": structured,
+        "temperature": temperature,
+        "concurrency": int(concurrency),
+        "attempts": int(attempts),
+        "max_tokens": int(tokens),
+        "timeout": float(timeout),
+        "structured": structured,
         "batch": batch,
-    }  # fmt: skip
+    }

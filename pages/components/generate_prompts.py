@@ -44,16 +44,26 @@ def ensure() -> None:
 
 def draw(counts: Counts) -> None:
     """Choose a version; read it, see it filled in, edit a copy."""
-    role = st.segmented_control(
-        "Prompt for", list(PROMPTS), default=ROLES[0], format_func=lambda role: _NAMES[role],
-        key="generate-prompt-of", required=True, persist_state="session",
-    ) or ROLES[0]  # fmt: skip
+    role = (
+        st.segmented_control(
+            "Prompt for",
+            list(PROMPTS),
+            default=ROLES[0],
+            format_func=lambda role: _NAMES[role],
+            key="generate-prompt-of",
+            required=True,
+            persist_state="session",
+        )
+        or ROLES[0]
+    )
     with reading(project.engine()) as session:
         versions = {row.version: row for row in prompt_versions(session, role)}
     version = st.selectbox(
-        "Version", list(versions), format_func=lambda number: _named(versions[number]),
+        "Version",
+        list(versions),
+        format_func=lambda number: _named(versions[number]),
         key=f"generate-version-{role}-{len(versions)}",
-    )  # fmt: skip
+    )
     chosen = versions[version]
     _facts(chosen, counts)
     if told := st.session_state.pop(_TOLD, ""):
@@ -87,21 +97,32 @@ def _editor(chosen: PromptVersion, role: PromptName) -> str:
     """The template in a box, whose edited copy becomes a version of its own; what it holds."""
     key = f"generate-template-{chosen.id}"
     template = st.text_area(
-        "Template", chosen.template, height=260, key=key, max_chars=MAX_TEMPLATE,
+        "Template",
+        chosen.template,
+        height=260,
+        key=key,
+        max_chars=MAX_TEMPLATE,
         persist_state="session",
         help="Edit it and save the copy as the next version; this one stays. "
         + " ".join(f"{place} is where {what} goes." for place, what in PLACES[role].items()),
-    )  # fmt: skip
+    )
     edited = template.strip() != chosen.template
     with st.container(horizontal=True):
         st.button(
-            "Save the copy", key="generate-save-prompt", type="primary", disabled=not edited,
-            on_click=_save, args=(chosen, key),
-        )  # fmt: skip
+            "Save the copy",
+            key="generate-save-prompt",
+            type="primary",
+            disabled=not edited,
+            on_click=_save,
+            args=(chosen, key),
+        )
         st.button(
-            "Take the changes back", key="generate-undo-prompt", disabled=not edited,
-            on_click=_undo, args=(chosen, key),
-        )  # fmt: skip
+            "Take the changes back",
+            key="generate-undo-prompt",
+            disabled=not edited,
+            on_click=_undo,
+            args=(chosen, key),
+        )
     return template
 
 

@@ -61,13 +61,19 @@ def _one(run: Run, counts: Counts) -> None:
         if not is_trial(run) or run.state in STOPPED:
             generate_look.review_button(run)
         st.button(
-            "Retry what failed", key="generate-retry", icon=":material/replay:",
-            on_click=retry, args=(run.id,), disabled=not counts.get(has_failures, run.id),
+            "Retry what failed",
+            key="generate-retry",
+            icon=":material/replay:",
+            on_click=retry,
+            args=(run.id,),
+            disabled=not counts.get(has_failures, run.id),
             help="Sets up a run for what failed or lacked something.",
-        )  # fmt: skip
+        )
         st.page_link(
-            "pages/diagnostics.py", label="Diagnostics", icon=":material/bar_chart:",
-        )  # fmt: skip
+            "pages/diagnostics.py",
+            label="Diagnostics",
+            icon=":material/bar_chart:",
+        )
     if is_trial(run) and run.state not in STOPPED:
         generate_look.draw(run)
 
@@ -95,9 +101,12 @@ def mention(run: Run) -> None:
     ):
         st.text(_in_short(run, calls), width="content")
         st.button(
-            "Show it", key=f"generate-show-{run.id}", type="tertiary",
-            on_click=_show_results, args=(run.id,),
-        )  # fmt: skip
+            "Show it",
+            key=f"generate-show-{run.id}",
+            type="tertiary",
+            on_click=_show_results,
+            args=(run.id,),
+        )
 
 
 def _in_short(run: Run, calls: Mapping[CallState, int]) -> str:
@@ -133,10 +142,12 @@ def _costs(counts: Counts, run_id: int | None) -> None:
     labels = {entry.id: entry.label for entry in project.types()}
     total, each = (st.column_config.NumberColumn(format=f"$ %.{digits}f") for digits in (4, 6))
     st.dataframe(
-        [_line(row, labels) for row in _in_order(rows, labels)], hide_index=True,
-        key="generate-costs", placeholder="–",
+        [_line(row, labels) for row in _in_order(rows, labels)],
+        hide_index=True,
+        key="generate-costs",
+        placeholder="–",
         column_config={"Cost": total, "A variant": each, "An accepted one": each},
-    )  # fmt: skip
+    )
     estimates = (
         " Some of these costs are estimates: the server reports no usable token counts."
         if any(row.is_estimate for row in rows)
@@ -180,12 +191,19 @@ def _cues(counts: Counts, run_id: int | None) -> None:
     st.text(". ".join(_coverage(rows, type_id, types, labels) for type_id in labels) + ".")
     st.dataframe(
         [
-            {"Type": labels[row.type_id], "Cue": row.cue, "Calls": row.used,
-             "As the paper prints it": row.printed if row.printed != row.cue else ""}
+            {
+                "Type": labels[row.type_id],
+                "Cue": row.cue,
+                "Calls": row.used,
+                "As the paper prints it": row.printed if row.printed != row.cue else "",
+            }
             for row in rows
         ],
-        hide_index=True, key="generate-cues", width="content", height=CUES_HEIGHT,
-    )  # fmt: skip
+        hide_index=True,
+        key="generate-cues",
+        width="content",
+        height=CUES_HEIGHT,
+    )
     st.caption(
         "Cues that the paper prints with a slip of the pen are asked for in their right spelling, "
         "and stored as they are printed."

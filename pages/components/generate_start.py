@@ -55,13 +55,16 @@ def _no_anchors() -> None:
     with st.container(border=True, key="generate-empty"):
         st.text("There are no anchors yet, the sentences that variants are made of.")
         st.page_link(
-            "pages/anchors.py", label="Add anchors of your own", icon=":material/notes:",
+            "pages/anchors.py",
+            label="Add anchors of your own",
+            icon=":material/notes:",
             query_params={"part": "Add"},
-        )  # fmt: skip
+        )
         st.page_link(
-            "pages/overview.py", label="Or load the starter corpus on the Overview",
+            "pages/overview.py",
+            label="Or load the starter corpus on the Overview",
             icon=":material/conversion_path:",
-        )  # fmt: skip
+        )
 
 
 def _cost(choice: generate_choice.Choice, values: dict[str, Any], counts: Counts) -> None:
@@ -98,13 +101,19 @@ def _buttons(request: GenerationRequest, *, disabled: bool, known: bool) -> None
     """Not callbacks: those would start what was chosen when the page was last drawn."""
     with st.container(horizontal=True):
         tried = st.button(
-            f"Try on {_number(TRIAL)} anchors", key="generate-try", disabled=disabled,
-            type="secondary" if known else "primary", icon=":material/science:",
-        )  # fmt: skip
+            f"Try on {_number(TRIAL)} anchors",
+            key="generate-try",
+            disabled=disabled,
+            type="secondary" if known else "primary",
+            icon=":material/science:",
+        )
         asked = st.button(
-            "Start", key="generate-start", disabled=disabled, icon=":material/play_arrow:",
+            "Start",
+            key="generate-start",
+            disabled=disabled,
+            icon=":material/play_arrow:",
             type="primary" if known else "secondary",
-        )  # fmt: skip
+        )
     if disabled or not (tried or asked):
         return
     try:

@@ -19,7 +19,11 @@ def only(roles: Collection[Role]) -> tuple[str, ...]:
     if KEY in st.session_state and kept != list(st.session_state[KEY]):
         st.session_state[KEY] = kept  # of a call that is no longer chosen, or retired
     chosen = st.multiselect(
-        "Only these types", list(names), format_func=lambda key: names[key], key=KEY,
-        placeholder="All types of these calls", persist_state="session",
-    )  # fmt: skip
+        "Only these types",
+        list(names),
+        format_func=lambda key: names[key],
+        key=KEY,
+        placeholder="All types of these calls",
+        persist_state="session",
+    )
     return tuple(chosen)

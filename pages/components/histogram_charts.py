@@ -175,9 +175,16 @@ def _distance_bars(
             if number := part.get(start, 0):
                 low, high = _place(row, below / most), _place(row, (below + number) / most)
                 yield Bar(
-                    row, start, start + axis.width, low, high, name, number, number / total,
+                    row,
+                    start,
+                    start + axis.width,
+                    low,
+                    high,
+                    name,
+                    number,
+                    number / total,
                     axis.told(start),
-                )  # fmt: skip
+                )
                 below += number
 
 
@@ -186,9 +193,16 @@ def _cosine_bars(row: int, counts: Mapping[int, int]) -> Iterator[Bar]:
     for position, number in sorted(counts.items()):
         start, end = (round(edge * 2 / COSINE_BINS - 1, 4) for edge in (position, position + 1))
         yield Bar(
-            row, start, end, _place(row, 0), _place(row, number / most), "", number,
-            number / total, f"{start:.2f} to {end:.2f}",
-        )  # fmt: skip
+            row,
+            start,
+            end,
+            _place(row, 0),
+            _place(row, number / most),
+            "",
+            number,
+            number / total,
+            f"{start:.2f} to {end:.2f}",
+        )
 
 
 def _place(row: int, height: float) -> float:
@@ -216,13 +230,20 @@ def _chart(
                 title=None,
                 scale=alt.Scale(padding=0),
                 axis=alt.Axis(
-                    labelExpr=_LABEL, labelLimit=160, labelLineHeight=15, labelColor=ink,
-                    labelBaseline="middle", labelPadding=8, labelOverlap=False, ticks=False,
-                    domain=False, grid=False,
+                    labelExpr=_LABEL,
+                    labelLimit=160,
+                    labelLineHeight=15,
+                    labelColor=ink,
+                    labelBaseline="middle",
+                    labelPadding=8,
+                    labelOverlap=False,
+                    ticks=False,
+                    domain=False,
+                    grid=False,
                 ),
             )
         )
-    )  # fmt: skip
+    )
     height = alt.Scale(domain=[0, max(1, len(labels))], reverse=True, nice=False)
     drawn = (
         alt.Chart(pd.DataFrame(bars, columns=Bar._fields))

@@ -36,21 +36,25 @@ def draw(place: str) -> None:
     if environment():
         with st.container(horizontal=True, vertical_alignment="center"):
             st.text("Access token: typed in for this session.", width="content")
-            st.button(
-                "Forget it", key=f"hub-forget-{place}", type="tertiary", on_click=_forget
-            )  # fmt: skip
+            st.button("Forget it", key=f"hub-forget-{place}", type="tertiary", on_click=_forget)
         return
     if source := token_source():
         st.text(_SOURCES[source])
     box = f"hub-token-{place}"
     st.text_input(
-        "Another access token, for this session only" if source
+        "Another access token, for this session only"
+        if source
         else "Access token, for this session only",
-        key=box, type="password", autocomplete="off", on_change=_keep, args=(box,),
-        placeholder="hf_…", width=480,
+        key=box,
+        type="password",
+        autocomplete="off",
+        on_change=_keep,
+        args=(box,),
+        placeholder="hf_…",
+        width=480,
         help=f"One with write access, from your settings on the Hub. To have it for all sessions, "
         f"set {HUB_TOKEN} in the environment. It is stored in no database and no log.",
-    )  # fmt: skip
+    )
 
 
 def _keep(box: str) -> None:

@@ -91,9 +91,11 @@ def _done(run: Run) -> None:
         if calls > done:
             generate_live.troubles(run)
         st.page_link(
-            "pages/review.py", label="Review, doubtful first", icon=":material/rate_review:",
+            "pages/review.py",
+            label="Review, doubtful first",
+            icon=":material/rate_review:",
             query_params={"order": "Doubtful"},
-        )  # fmt: skip
+        )
 
 
 def _box(counts: Counts) -> None:
@@ -116,23 +118,35 @@ def _box(counts: Counts) -> None:
 def _selection() -> JudgeSelection:
     labels = {entry.id: plain(entry.label) for entry in project.types()}
     types = st.pills(
-        "Types", list(labels), selection_mode="multi", format_func=lambda key: labels[key],
-        key="opinion-types", help="None picked: all of them.", persist_state="session",
-    )  # fmt: skip
+        "Types",
+        list(labels),
+        selection_mode="multi",
+        format_func=lambda key: labels[key],
+        key="opinion-types",
+        help="None picked: all of them.",
+        persist_state="session",
+    )
     left, middle, right = st.columns(3, vertical_alignment="bottom")
     status = left.selectbox(
-        "Status", list(STATUSES), format_func=lambda status: STATUSES[status],
-        key="opinion-status", persist_state="session",
+        "Status",
+        list(STATUSES),
+        format_func=lambda status: STATUSES[status],
+        key="opinion-status",
+        persist_state="session",
         help="Judge some that people have decided, too, to see how far they agree.",
-    )  # fmt: skip
+    )
     limit = middle.number_input(
-        "Sample of", 1, value=None, step=100, placeholder="All", key="opinion-limit",
-        help="Those that come first in Review's random order.", persist_state="session",
-    )  # fmt: skip
+        "Sample of",
+        1,
+        value=None,
+        step=100,
+        placeholder="All",
+        key="opinion-limit",
+        help="Those that come first in Review's random order.",
+        persist_state="session",
+    )
     flagged = right.checkbox("Flagged only", key="opinion-flagged", persist_state="session")
-    return JudgeSelection(
-        types=tuple(types or ()), status=status, flagged=flagged, limit=limit
-    )  # fmt: skip
+    return JudgeSelection(types=tuple(types or ()), status=status, flagged=flagged, limit=limit)
 
 
 def _prompt() -> int | None:
@@ -142,10 +156,13 @@ def _prompt() -> int | None:
     if len(versions) < 2:
         return next(iter(versions.values()), None)
     version = st.selectbox(
-        "Prompt", list(versions), format_func=lambda number: f"Version {number}",
-        key="opinion-prompt", persist_state="session",
+        "Prompt",
+        list(versions),
+        format_func=lambda number: f"Version {number}",
+        key="opinion-prompt",
+        persist_state="session",
         help="Each version of the prompt makes the model another reviewer.",
-    )  # fmt: skip
+    )
     return versions[version]
 
 
@@ -154,21 +171,36 @@ def _fine_points() -> dict[str, Any]:
     with st.expander("Pace, length of the answers", icon=":material/tune:"):
         first, second, third = st.columns(3, vertical_alignment="bottom")
         concurrency = first.number_input(
-            "Calls at once", 1, MAX_CONCURRENCY, 16, key="opinion-concurrency",
+            "Calls at once",
+            1,
+            MAX_CONCURRENCY,
+            16,
+            key="opinion-concurrency",
             persist_state="session",
-        )  # fmt: skip
+        )
         tokens = second.number_input(
-            "Longest answer (tokens)", 16, 32_000, 500, 100, key="opinion-tokens",
+            "Longest answer (tokens)",
+            16,
+            32_000,
+            500,
+            100,
+            key="opinion-tokens",
             persist_state="session",
             help="Raise it where a model thinks aloud, or answers are cut off.",
-        )  # fmt: skip
+        )
         timeout = third.number_input(
-            "Wait for an answer (seconds)", 1, 3600, 120, key="opinion-timeout",
+            "Wait for an answer (seconds)",
+            1,
+            3600,
+            120,
+            key="opinion-timeout",
             persist_state="session",
-        )  # fmt: skip
+        )
     return {
-        "concurrency": int(concurrency), "max_tokens": int(tokens), "timeout": float(timeout),
-    }  # fmt: skip
+        "concurrency": int(concurrency),
+        "max_tokens": int(tokens),
+        "timeout": float(timeout),
+    }
 
 
 def _cost(values: dict[str, Any], counts: Counts) -> None:
@@ -217,14 +249,23 @@ def _buttons(request: JudgeRequest, *, disabled: bool, known: bool) -> None:
     )
     with st.container(horizontal=True):
         st.button(
-            f"Try on {TRIAL} variants", key="opinion-try", disabled=disabled,
-            type="secondary" if known else "primary", icon=":material/science:",
-            on_click=_start, args=(request.model_copy(update={"selection": few}),),
-        )  # fmt: skip
+            f"Try on {TRIAL} variants",
+            key="opinion-try",
+            disabled=disabled,
+            type="secondary" if known else "primary",
+            icon=":material/science:",
+            on_click=_start,
+            args=(request.model_copy(update={"selection": few}),),
+        )
         st.button(
-            "Start", key="opinion-start", disabled=disabled, icon=":material/play_arrow:",
-            type="primary" if known else "secondary", on_click=_start, args=(request,),
-        )  # fmt: skip
+            "Start",
+            key="opinion-start",
+            disabled=disabled,
+            icon=":material/play_arrow:",
+            type="primary" if known else "secondary",
+            on_click=_start,
+            args=(request,),
+        )
 
 
 def _start(request: JudgeRequest) -> None:

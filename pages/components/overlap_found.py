@@ -51,22 +51,26 @@ def table(found: Sequence[Compared]) -> list[Compared]:
     left_out = {"Data"} if problems else {"Data", "Problem"}
     chosen = st.dataframe(
         [{name: row[name] for name in row if name not in left_out} for row in rows],
-        hide_index=True, key="overlap-table", placeholder="–", on_select="rerun",
+        hide_index=True,
+        key="overlap-table",
+        placeholder="–",
+        on_select="rerun",
         selection_mode="single-row",
         column_config={
             "Benchmark": st.column_config.TextColumn(width=220),
             "Items": st.column_config.NumberColumn(format="localized"),
             "Overlapping": st.column_config.NumberColumn(
-                format="localized", help="Items of which a text shares so many words in a row with "
-                "a text of the release."
+                format="localized",
+                help="Items of which a text shares so many words in a row with "
+                "a text of the release.",
             ),
             "Share": st.column_config.NumberColumn(format="percent"),
             "Whole text": st.column_config.NumberColumn(
-                format="localized", help="Items of which a whole text, however short, is a text of "
-                "the release."
+                format="localized",
+                help="Items of which a whole text, however short, is a text of the release.",
             ),
         },
-    )  # fmt: skip
+    )
     selected = [at for at in chosen["selection"]["rows"] if at < len(found)]
     return [found[at] for at in selected] or list(found)
 
@@ -82,9 +86,11 @@ def _row(entry: Compared) -> Row:
         figures: Row = dict.fromkeys(("Overlapping", "Items", "Share", "Whole text"))
     else:
         figures = {
-            "Overlapping": found.overlapping, "Items": found.samples, "Share": found.share,
+            "Overlapping": found.overlapping,
+            "Items": found.samples,
+            "Share": found.share,
             "Whole text": found.exact,
-        }  # fmt: skip
+        }
     return row | figures | {"Problem": entry.problem}
 
 
@@ -97,18 +103,23 @@ def examples(found: Sequence[Compared], *, key: str) -> None:
     columns += ["Benchmark"] if len(found) > 1 else []
     st.dataframe(
         [{name: (row | {"Benchmark": _name(row)})[name] for name in columns} for row in rows],
-        hide_index=True, key=f"overlap-examples-{key}", placeholder="–", row_height=ROW_HEIGHT,
+        hide_index=True,
+        key=f"overlap-examples-{key}",
+        placeholder="–",
+        row_height=ROW_HEIGHT,
         column_config={
             "Card": st.column_config.LinkColumn(
-                display_text="Open", help="The release's text, or a variant of that anchor, on its "
-                "card in Review, in another tab.", width=60,
+                display_text="Open",
+                help="The release's text, or a variant of that anchor, on its "
+                "card in Review, in another tab.",
+                width=60,
             ),
             "Its text": st.column_config.TextColumn(width=330),
             "In the release": st.column_config.TextColumn(width=330),
             "Shared": st.column_config.TextColumn(width=190),
             "Item": st.column_config.NumberColumn(format="localized", width=60),
         },
-    )  # fmt: skip
+    )
     if any(len(entry.overlap.examples) == EXAMPLES for entry in found):
         st.caption(f"The first {EXAMPLES} texts of each benchmark, wholly shared ones first.")
 
@@ -140,11 +151,15 @@ def download(release: Release, found: Sequence[Compared], *, n: int) -> None:
         for label, (name, rows) in parts.items():
             if rows:
                 st.download_button(
-                    f"{label} as CSV", _csv(rows),
-                    f"hedgerow-release-{release.number}-{name}-{n}.csv", "text/csv",
-                    key=f"overlap-csv-{name}", type="tertiary", icon=":material/download:",
+                    f"{label} as CSV",
+                    _csv(rows),
+                    f"hedgerow-release-{release.number}-{name}-{n}.csv",
+                    "text/csv",
+                    key=f"overlap-csv-{name}",
+                    type="tertiary",
+                    icon=":material/download:",
                     on_click="ignore",
-                )  # fmt: skip
+                )
 
 
 def _csv(rows: Sequence[Row]) -> bytes:

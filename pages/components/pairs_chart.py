@@ -70,9 +70,14 @@ def draw(
     names = [labels[type_id] for type_id in types]
     marks = colours.marks_of(types, own)
     legend = alt.Legend(
-        orient="top", title=None, columns=COLUMNS, symbolOpacity=1, symbolSize=110,
-        symbolStrokeWidth=0, labelLimit=290,
-    )  # fmt: skip
+        orient="top",
+        title=None,
+        columns=COLUMNS,
+        symbolOpacity=1,
+        symbolSize=110,
+        symbolStrokeWidth=0,
+        labelLimit=290,
+    )
     lowest = min((value["low"] for value in values), default=0.0)
     most = max((value["number"] for value in values), default=1)
     place = alt.selection_point(name=PLACE, fields=["type_id", "column", "bin"])
@@ -93,19 +98,26 @@ def draw(
                 axis=alt.Axis(format=".1f", values=TENTHS),
             ),
             color=alt.Color(
-                "type:N", legend=legend,
+                "type:N",
+                legend=legend,
                 scale=alt.Scale(domain=names, range=[mark.colour for mark in marks]),
             ),
             shape=alt.Shape(
-                "type:N", legend=legend,
+                "type:N",
+                legend=legend,
                 scale=alt.Scale(domain=names, range=[mark.shape for mark in marks]),
             ),
             size=alt.Size(
                 "number:Q",
                 scale=alt.Scale(type="sqrt", domain=[1, max(most, 2)], range=[SMALLEST, LARGEST]),
                 legend=alt.Legend(
-                    orient="bottom", title="Variants", titleOrient="left", values=_steps(most),
-                    symbolFillColor=colours.quiet, symbolStrokeWidth=0, format=",d",
+                    orient="bottom",
+                    title="Variants",
+                    titleOrient="left",
+                    values=_steps(most),
+                    symbolFillColor=colours.quiet,
+                    symbolStrokeWidth=0,
+                    format=",d",
                 ),
             ),
             strokeWidth=alt.when(place, empty=False).then(alt.value(2)).otherwise(alt.value(0)),
@@ -118,7 +130,7 @@ def draw(
         )
         .add_params(alt.selection_interval(name=BRUSH, encodings=["x", "y"]), place)
         .properties(height=PLOT + AROUND + LEGEND_ROW * math.ceil(len(types) / COLUMNS))
-    )  # fmt: skip
+    )
 
 
 def _symbols(
@@ -141,12 +153,18 @@ def _symbols(
         middle = column + (axis.width - 1) / 2
         values.append(
             {
-                "type_id": type_id, "type": labels[type_id], "column": column, "bin": at,
-                "x": middle + SPREAD * axis.width * place, "y": (low + high) / 2,
-                "low": low, "number": number, "distance": axis.told(column),
+                "type_id": type_id,
+                "type": labels[type_id],
+                "column": column,
+                "bin": at,
+                "x": middle + SPREAD * axis.width * place,
+                "y": (low + high) / 2,
+                "low": low,
+                "number": number,
+                "distance": axis.told(column),
                 "cosine": f"{low:.2f} to {high:.2f}",
             }
-        )  # fmt: skip
+        )
     return values
 
 

@@ -36,9 +36,11 @@ def draw(view: View) -> None:
         st.caption("Drag over a region, or click on a symbol: its variants are listed here.")
         return
     found_table(
-        view, Wanted(scope, levenshtein=region.distances, cosine_bins=region.bins),
-        told=pairs_chart.told(axis, region), key="region",
-    )  # fmt: skip
+        view,
+        Wanted(scope, levenshtein=region.distances, cosine_bins=region.bins),
+        told=pairs_chart.told(axis, region),
+        key="region",
+    )
 
 
 def _chart(view: View, shown: Sequence[PairCount], axis: Axis) -> Any:
@@ -52,11 +54,13 @@ def _chart(view: View, shown: Sequence[PairCount], axis: Axis) -> Any:
         f"{number}. Top left: small changes that the encoder hardly sees, the pairs it gets wrong."
     )
     selected = plot.chart(
-        drawn(dark=st.context.theme.type == "dark"), key="pairs", on_select="rerun",
+        drawn(dark=st.context.theme.type == "dark"),
+        key="pairs",
+        on_select="rerun",
         selection_mode=[BRUSH, PLACE],
         alt="Chart of Levenshtein distance and cosine similarity; drag over a region or click on "
         "a symbol to list its variants",
-    )  # fmt: skip
+    )
     save_chart.buttons(partial(drawn, dark=False), name="pairs", key="save-pairs")
     st.caption(
         "A symbol is the variants of one type with the same distance and nearly the same cosine "

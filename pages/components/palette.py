@@ -115,12 +115,28 @@ LIGHT = Palette(
     before="#b5531c",
     after="#2f62a8",
     sequential=(
-        "#f1f5fb", "#dee9f7", "#ccddf2", "#b9d0ed", "#a7c4e8",
-        "#94b8e3", "#82acde", "#70a0d8", "#5d93d3", "#4a87cd",
+        "#f1f5fb",
+        "#dee9f7",
+        "#ccddf2",
+        "#b9d0ed",
+        "#a7c4e8",
+        "#94b8e3",
+        "#82acde",
+        "#70a0d8",
+        "#5d93d3",
+        "#4a87cd",
     ),
     diverging=(
-        "#cf6f2e", "#d98a5a", "#e1a580", "#e9bfa5", "#efd9c9",
-        "#d2dee9", "#b0c8e3", "#8eb3dc", "#6d9dd5", "#4a87cd",
+        "#cf6f2e",
+        "#d98a5a",
+        "#e1a580",
+        "#e9bfa5",
+        "#efd9c9",
+        "#d2dee9",
+        "#b0c8e3",
+        "#8eb3dc",
+        "#6d9dd5",
+        "#4a87cd",
     ),
     types=MappingProxyType(
         {
@@ -135,7 +151,7 @@ LIGHT = Palette(
     ),
     own=("#7a3fd0", "#00807a", "#c0185a", "#5f6a00", "#101a0e"),
     roles=MappingProxyType({"negation": "#b5531c", "hedge": "#2f62a8", "paraphrase": "#0b3f0f"}),
-)  # fmt: skip
+)
 
 DARK = Palette(
     ink="#dbe3d6",
@@ -152,12 +168,28 @@ DARK = Palette(
     before="#f0a273",
     after="#86b4ec",
     sequential=(
-        "#1f2a33", "#21303f", "#23364c", "#243c58", "#264365",
-        "#274973", "#294f80", "#2a558e", "#2b5c9c", "#2c62aa",
+        "#1f2a33",
+        "#21303f",
+        "#23364c",
+        "#243c58",
+        "#264365",
+        "#274973",
+        "#294f80",
+        "#2a558e",
+        "#2b5c9c",
+        "#2c62aa",
     ),
     diverging=(
-        "#9b4b1a", "#844722", "#6d4327", "#573e2a", "#40382c",
-        "#2b3c44", "#2c465d", "#2c4f76", "#2c5990", "#2c62aa",
+        "#9b4b1a",
+        "#844722",
+        "#6d4327",
+        "#573e2a",
+        "#40382c",
+        "#2b3c44",
+        "#2c465d",
+        "#2c4f76",
+        "#2c5990",
+        "#2c62aa",
     ),
     types=MappingProxyType(
         {
@@ -172,7 +204,7 @@ DARK = Palette(
     ),
     own=("#b592ff", "#35c9c0", "#ff7fb0", "#c3cf4a", "#dbe3d6"),
     roles=MappingProxyType({"negation": "#f0a273", "hedge": "#86b4ec", "paraphrase": "#aff4d2"}),
-)  # fmt: skip
+)
 
 
 def palette(*, dark: bool) -> Palette:

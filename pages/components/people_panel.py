@@ -33,9 +33,12 @@ def draw() -> None:
                 {"Name": one.name, "Decisions": one.decisions, "Merged into": one.merged_into}
                 for one in found
             ],
-            hide_index=True, key="people", width="content", height="content",
+            hide_index=True,
+            key="people",
+            width="content",
+            height="content",
             column_config={"Decisions": st.column_config.NumberColumn(format="localized")},
-        )  # fmt: skip
+        )
         for first, second in lookalikes(found):
             st.text(f"{second.name} may be {first.name}: the names differ in case alone.")
         if said := st.session_state.pop(_SAID, ""):
@@ -47,26 +50,38 @@ def _changes(found: Sequence[Person]) -> None:
     """Choose a person, and what to do to them."""
     by_id = {one.id: one for one in found}
     chosen = st.selectbox(
-        "Person", list(by_id), index=None, key=_PERSON, placeholder="Choose one to change",
+        "Person",
+        list(by_id),
+        index=None,
+        key=_PERSON,
+        placeholder="Choose one to change",
         format_func=lambda key: by_id[key].name,
-    )  # fmt: skip
+    )
     if chosen is None:
         return
     person = by_id[chosen]
     if person.merged_into:
         st.text(f"{person.name} has been merged into {person.merged_into}.")
-        st.button("Separate", key="separate", on_click=_separate, args=(chosen,),
-                  help="They are two reviewers again, as before the merge.")  # fmt: skip
+        st.button(
+            "Separate",
+            key="separate",
+            on_click=_separate,
+            args=(chosen,),
+            help="They are two reviewers again, as before the merge.",
+        )
         return
     with st.container(horizontal=True, vertical_alignment="bottom", key="rename-person"):
         st.text_input("New name", key=f"{_NAME}-{chosen}", max_chars=MAX_NAME)
-        st.button("Rename", key="rename", on_click=_rename,
-                  args=(chosen,))  # fmt: skip
+        st.button("Rename", key="rename", on_click=_rename, args=(chosen,))
     others = [one.id for one in found if one.id != chosen and not one.merged_into]
     into = st.selectbox(
-        "Merge into", others, index=None, key=f"{_INTO}-{chosen}",
-        placeholder="The name that both have then", format_func=lambda key: by_id[key].name,
-    )  # fmt: skip
+        "Merge into",
+        others,
+        index=None,
+        key=f"{_INTO}-{chosen}",
+        placeholder="The name that both have then",
+        format_func=lambda key: by_id[key].name,
+    )
     if into is not None:
         _merge_form(chosen, into)
 
@@ -79,8 +94,14 @@ def _merge_form(person: int, into: int) -> None:
         )
     for line in plan.in_words():
         st.text(line)
-    st.button("Merge", key="merge", type="primary", on_click=_merge, args=(person, into),
-              help="You can separate them again.")  # fmt: skip
+    st.button(
+        "Merge",
+        key="merge",
+        type="primary",
+        on_click=_merge,
+        args=(person, into),
+        help="You can separate them again.",
+    )
 
 
 def _rename(person: int) -> None:

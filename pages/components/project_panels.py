@@ -66,28 +66,37 @@ def _at_work() -> None:
                 "settings yet."
             )
             st.button(
-                "Put the queues in order", key="reorder",
-                on_click=background.ensure, args=(queue_keys.KIND,),
-            )  # fmt: skip
+                "Put the queues in order",
+                key="reorder",
+                on_click=background.ensure,
+                args=(queue_keys.KIND,),
+            )
 
 
 def _threshold(session: Session) -> None:
     now = int(get_setting(session, THRESHOLD))
     with st.container(border=True, key="threshold-panel"):
         value = st.number_input(
-            "Levenshtein threshold (characters)", 1, LARGEST_THRESHOLD, now, key=f"threshold-{now}",
+            "Levenshtein threshold (characters)",
+            1,
+            LARGEST_THRESHOLD,
+            now,
+            key=f"threshold-{now}",
             help="A variant that differs from its anchor in more characters is flagged as too far; "
             "hardness is measured against the threshold, too.",
-        )  # fmt: skip
+        )
         over = count_over_threshold(session, value)
         if value == now:
             st.text(f"Measured variants over it: {over.now:,}.")
         else:
             st.text(f"Measured variants over {value}: {over.then:,}; over {now}: {over.now:,}.")
         st.button(
-            "Change the threshold", key="change-threshold", disabled=value == now,
-            on_click=_change_threshold, args=(value,),
-        )  # fmt: skip
+            "Change the threshold",
+            key="change-threshold",
+            disabled=value == now,
+            on_click=_change_threshold,
+            args=(value,),
+        )
 
 
 def _change_threshold(value: int) -> None:
@@ -101,11 +110,13 @@ def _encoder(session: Session) -> None:
     now = str(get_setting(session, ACTIVE_ENCODER))
     with st.container(border=True, key="encoder-panel"):
         chosen = st.selectbox(
-            "Active encoder", known_encoders(session), key=f"encoder-{now}",
+            "Active encoder",
+            known_encoders(session),
+            key=f"encoder-{now}",
             accept_new_options=True,
             help="Its cosines order the queues. Choose one, or type a folder or a name on the "
             "model hub, such as sentence-transformers/all-mpnet-base-v2.",
-        )  # fmt: skip
+        )
         missing = count_without_cosine(session, active_encoder_id(session))
         if chosen == now and missing:
             st.text(f"{amount(missing, 'variant')} {_has(missing)} no cosine under it yet.")
@@ -121,9 +132,12 @@ def _encoder(session: Session) -> None:
         else:
             st.text("The queues follow its cosines; variants that lack one are measured.")
         st.button(
-            "Make it the active encoder", key="change-encoder",
-            disabled=not chosen or chosen == now, on_click=_change_encoder, args=(chosen,),
-        )  # fmt: skip
+            "Make it the active encoder",
+            key="change-encoder",
+            disabled=not chosen or chosen == now,
+            on_click=_change_encoder,
+            args=(chosen,),
+        )
 
 
 def _change_encoder(typed: str) -> None:
@@ -159,9 +173,11 @@ def _model(session: Session, model: ModelReviewer, counts: Counts | None) -> Non
         state = "counts" if model.counts else "does not count"
         st.text(f"{amount(model.decisions, 'decision')} · {state}", width="content")
         st.button(
-            "Switch off …" if model.counts else "Switch on …", key=f"switch-{model.id}",
-            on_click=_ask, args=(model.id,),
-        )  # fmt: skip
+            "Switch off …" if model.counts else "Switch on …",
+            key=f"switch-{model.id}",
+            on_click=_ask,
+            args=(model.id,),
+        )
     if counts and st.toggle("Agreement with people", key=f"agrees-{model.id}"):
         agreement_table.draw(counts, model.id, key=f"agreement-{model.id}")
     if st.session_state.get(_ASKED) != model.id:
@@ -173,9 +189,12 @@ def _model(session: Session, model: ModelReviewer, counts: Counts | None) -> Non
             st.text(line)
         with st.container(horizontal=True):
             st.button(
-                "Switch it off" if model.counts else "Switch it on", key="switch-now",
-                type="primary", on_click=_switch, args=(model, not model.counts),
-            )  # fmt: skip
+                "Switch it off" if model.counts else "Switch it on",
+                key="switch-now",
+                type="primary",
+                on_click=_switch,
+                args=(model, not model.counts),
+            )
             st.button("Leave it", key="switch-leave", on_click=_ask, args=(None,))
 
 

@@ -47,20 +47,29 @@ def _made(run: Run) -> None:
 def _form(subject: Subject, what: str, runs: list[Run]) -> None:
     last = runs[0].parameters if runs else {}
     st.text_input(
-        "Repository", value=last.get("repo", ""), key=_key(subject, "repo"),
-        placeholder="owner/name", max_chars=LONGEST_REPO, width=480,
+        "Repository",
+        value=last.get("repo", ""),
+        key=_key(subject, "repo"),
+        placeholder="owner/name",
+        max_chars=LONGEST_REPO,
+        width=480,
         help="On the Hugging Face Hub, or the hub that HF_ENDPOINT names. It is made if it is not "
         "there; in one that is, other files stay, and a new commit is added.",
-    )  # fmt: skip
+    )
     st.toggle(
-        "Private", value=bool(last.get("private", True)), key=_key(subject, "private"),
+        "Private",
+        value=bool(last.get("private", True)),
+        key=_key(subject, "private"),
         help="Only you, or your organisation, see a private repository.",
-    )  # fmt: skip
+    )
     hub_token.draw(subject.group)
     st.button(
-        f"Push {what} to the Hub", key=_key(subject, "start"), on_click=_start, args=(subject,),
+        f"Push {what} to the Hub",
+        key=_key(subject, "start"),
+        on_click=_start,
+        args=(subject,),
         icon=":material/cloud_upload:",
-    )  # fmt: skip
+    )
 
 
 def _key(subject: Subject, name: str) -> str:
@@ -74,9 +83,12 @@ def _start(subject: Subject) -> None:
         if any(run.state in UNFINISHED for run in pushes(session, subject)):
             return  # somebody was quicker; it is shown
         run = request_push(
-            session, subject, repo=st.session_state[_key(subject, "repo")],
-            private=st.session_state[_key(subject, "private")], requested_by=signin.reviewer_id(),
-        )  # fmt: skip
+            session,
+            subject,
+            repo=st.session_state[_key(subject, "repo")],
+            private=st.session_state[_key(subject, "private")],
+            requested_by=signin.reviewer_id(),
+        )
     background.start_process_of(run, hub_token.environment())
 
 

@@ -120,21 +120,37 @@ def _family(state: ReviewState, view: View, entries: dict[str, VariantType]) -> 
         has_keys = item.variant.id == state.focus_id
         hidden = item.variant.id in view.hidden
         with st.container(
-            horizontal=True, vertical_alignment="center", gap="small",
+            horizontal=True,
+            vertical_alignment="center",
+            gap="small",
             key=f"one-line-{shown.action_id}",
-        ):  # fmt: skip
+        ):
             markup.show(
                 card.family_row(
-                    item, entries[item.variant.type_id], threshold=threshold, focus=has_keys,
+                    item,
+                    entries[item.variant.type_id],
+                    threshold=threshold,
+                    focus=has_keys,
                     hidden=hidden,
                 )
-            )  # fmt: skip
-            st.button(_label("Accept", shown), key=f"row-accept-{shown.action_id}", width="content",
-                      on_click=state.accept, args=(shown,),
-                      disabled=item.variant.status == Status.ACCEPTED and not hidden)  # fmt: skip
-            st.button("Choose", key=f"row-focus-{shown.action_id}", width="content",
-                      on_click=state.focus, args=(shown.variant_id,), disabled=has_keys,
-                      help="Let the keys and the buttons above mean this one.")  # fmt: skip
+            )
+            st.button(
+                _label("Accept", shown),
+                key=f"row-accept-{shown.action_id}",
+                width="content",
+                on_click=state.accept,
+                args=(shown,),
+                disabled=item.variant.status == Status.ACCEPTED and not hidden,
+            )
+            st.button(
+                "Choose",
+                key=f"row-focus-{shown.action_id}",
+                width="content",
+                on_click=state.focus,
+                args=(shown.variant_id,),
+                disabled=has_keys,
+                help="Let the keys and the buttons above mean this one.",
+            )
 
 
 def _label(verdict: str, shown: Shown) -> str:
@@ -152,15 +168,23 @@ def _buttons(state: ReviewState, shown: Shown, entry: VariantType) -> None:
     opener = {Panel.RETYPE: "t", Panel.REASON: "x"}.get(state.panel)
 
     def button(
-        label: str, letter: str, act: Callable[..., None], *args: object,
+        label: str,
+        letter: str,
+        act: Callable[..., None],
+        *args: object,
         kind: str = "secondary",
-    ) -> None:  # fmt: skip
+    ) -> None:
         has_key = not typing and (letter == opener or not choosing)
         of_card = shown.action_id if shown in args else "key"
         st.button(
-            label, key=f"{letter}-{of_card}", shortcut=letter if has_key else None,
-            disabled=typing, on_click=act, args=args, type=kind,  # type: ignore[arg-type]
-        )  # fmt: skip
+            label,
+            key=f"{letter}-{of_card}",
+            shortcut=letter if has_key else None,
+            disabled=typing,
+            on_click=act,
+            args=args,
+            type=kind,  # type: ignore[arg-type]
+        )
 
     with st.container(horizontal=True, key="decide", gap="small"):
         button(_label("Accept", shown), "a", state.accept, shown, kind="primary")
@@ -195,12 +219,21 @@ def _reasons(state: ReviewState, shown: Shown, entry: VariantType) -> None:
             at_once = not with_note and reason.id != "other"
             hidden = "" if reason.applies_to(entry) else "not-for-this-"
             st.button(
-                reason.label, key=f"{hidden}{reason.digit}-{key if at_once else 'note'}",
-                shortcut=reason.digit, type="tertiary", help=reason.explanation,
+                reason.label,
+                key=f"{hidden}{reason.digit}-{key if at_once else 'note'}",
+                shortcut=reason.digit,
+                type="tertiary",
+                help=reason.explanation,
                 on_click=state.reject_at_once if at_once else state.choose_reason,
                 args=(shown, reason.id) if at_once else (entry, reason.id),
-            )  # fmt: skip
+            )
         if not with_note:
-            st.button("Anchor unsuitable (whole family)", key=f"f-{key}", shortcut="f",
-                      type="tertiary", on_click=state.reject_family, args=(shown,),
-                      help="Not affirmative to begin with: rejects all of it.")  # fmt: skip
+            st.button(
+                "Anchor unsuitable (whole family)",
+                key=f"f-{key}",
+                shortcut="f",
+                type="tertiary",
+                on_click=state.reject_family,
+                args=(shown,),
+                help="Not affirmative to begin with: rejects all of it.",
+            )

@@ -120,10 +120,13 @@ def _type(state: ReviewState, labels: dict[str, str], shown: Shown, begins: str)
         chosen = state.chosen_types.get(drafted, begins)
         begins = chosen if chosen in labels else begins
     st.selectbox(
-        "Type", list(labels), index=list(labels).index(begins),
-        format_func=lambda one: labels[one], key=key,
+        "Type",
+        list(labels),
+        index=list(labels).index(begins),
+        format_func=lambda one: labels[one],
+        key=key,
         on_change=lambda: state.chosen_types.update({drafted: st.session_state[key]}),
-    )  # fmt: skip
+    )
 
 
 def _needs_cue(state: ReviewState) -> bool:
@@ -173,16 +176,19 @@ def _buttons(
     anyway = " anyway" if not seen.refusal and state.asked & seen.kinds else ""
     with st.container(horizontal=True):
         st.button(
-            f"{label}{anyway} (Ctrl+Enter)", key=f"save-{state.form_id}", type="primary",
+            f"{label}{anyway} (Ctrl+Enter)",
+            key=f"save-{state.form_id}",
+            type="primary",
             on_click=save,
-        )  # fmt: skip
+        )
+        st.button(KEEP, key=f"cancel-{state.form_id}", on_click=state.toggle, args=(state.panel,))
         st.button(
-            KEEP, key=f"cancel-{state.form_id}", on_click=state.toggle, args=(state.panel,)
-        )  # fmt: skip
-        st.button(
-            DISCARD, key=f"discard-{state.form_id}", type="tertiary", on_click=state.discard,
+            DISCARD,
+            key=f"discard-{state.form_id}",
+            type="tertiary",
+            on_click=state.discard,
             args=(shown,),
-        )  # fmt: skip
+        )
 
 
 def _checks(state: ReviewState, seen: Look) -> None:

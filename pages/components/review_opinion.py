@@ -15,9 +15,10 @@ from pages.components.review_place import Panel
 from pages.components.review_state import ReviewState
 
 _SAYS = {
-    Verdict.ACCEPT: "would accept it", Verdict.REJECT: "would reject it",
+    Verdict.ACCEPT: "would accept it",
+    Verdict.REJECT: "would reject it",
     Verdict.EDIT: "would edit it",
-}  # fmt: skip
+}
 
 
 def ask(state: ReviewState, shown: Shown) -> None:
@@ -59,10 +60,12 @@ def draw(state: ReviewState, focus: Card, shown: Shown) -> None:
             markup.show(_told(opinion, focus.variant.text))
             if opinion.suggestion:
                 st.button(
-                    "Take the suggestion over", key=f"take-{number}-{shown.action_id}",
-                    on_click=state.edit_from, args=(opinion,),
+                    "Take the suggestion over",
+                    key=f"take-{number}-{shown.action_id}",
+                    on_click=state.edit_from,
+                    args=(opinion,),
                     help="Opens the editor with it; nothing is decided before you save.",
-                )  # fmt: skip
+                )
 
 
 def _told(opinion: GivenOpinion, text: str) -> Markup:

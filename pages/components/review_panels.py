@@ -139,8 +139,13 @@ def _retype(state: ReviewState, focus: Card, shown: Shown) -> None:
                 args=(shown, entry.id),
             )
         if pages > 1:
-            st.button("More types", key="retype-more", shortcut="0", type="tertiary",
-                      on_click=state.next_types)  # fmt: skip
+            st.button(
+                "More types",
+                key="retype-more",
+                shortcut="0",
+                type="tertiary",
+                on_click=state.next_types,
+            )
 
 
 def _last(state: ReviewState) -> None:
@@ -153,21 +158,38 @@ def _last(state: ReviewState) -> None:
             st.text("You have not decided on anything yet.")
         for action in actions:
             with st.container(
-                horizontal=True, vertical_alignment="center", gap="small",
+                horizontal=True,
+                vertical_alignment="center",
+                gap="small",
                 key=f"one-line-{action.action_id}",
-            ):  # fmt: skip
+            ):
                 told = _told(action, labels.get(action.type_id, action.type_id))
                 markup.show(card.told(told))
-                st.button("Show", key=f"show-{action.action_id}", width="content",
-                          on_click=state.pin, args=(action.variant_id,))  # fmt: skip
-                st.button("Take back", key=f"back-{action.action_id}", width="content",
-                          on_click=state.take_back, args=(action.action_id,))  # fmt: skip
+                st.button(
+                    "Show",
+                    key=f"show-{action.action_id}",
+                    width="content",
+                    on_click=state.pin,
+                    args=(action.variant_id,),
+                )
+                st.button(
+                    "Take back",
+                    key=f"back-{action.action_id}",
+                    width="content",
+                    on_click=state.take_back,
+                    args=(action.action_id,),
+                )
 
 
 def _told(action: OwnAction, label: str) -> str:
     """A decision as a line: when, what, of which type, and the text cut short."""
     text = action.text if len(action.text) <= 90 else action.text[:89] + "…"
     more = f" and {action.decisions - 1:,} more" if action.decisions > 1 else ""
-    parts = [f"{local(action.decided_at):%d %b %H:%M}", f"{action.verdict}{more}",
-             review_words.reason(action.reason), label, text]  # fmt: skip
+    parts = [
+        f"{local(action.decided_at):%d %b %H:%M}",
+        f"{action.verdict}{more}",
+        review_words.reason(action.reason),
+        label,
+        text,
+    ]
     return " · ".join(part for part in parts if part)

@@ -61,8 +61,14 @@ def controls(state: ReviewState) -> None:
         queue, chosen, order = _queue(state), _type(state), _order(state)
     else:
         queue, chosen, order = state.queue, state.type_id or ALL, state.order
-    view = _choice("View", "V", VIEWS, key="view", value=CARD,
-                   help="Family: an anchor with all its variants together.")  # fmt: skip
+    view = _choice(
+        "View",
+        "V",
+        VIEWS,
+        key="view",
+        value=CARD,
+        help="Family: an anchor with all its variants together.",
+    )
     state.go_to(
         queue=Queue(queue),
         type_id=None if chosen == ALL else chosen,
@@ -88,11 +94,15 @@ def _complete_address() -> None:
 def _queue(state: ReviewState) -> str:
     """The numbers behind the labels are drawn with each card (see ``card.left``)."""
     return _choice(
-        "Queue", "U", QUEUES, key="queue", value=state.queue,
+        "Queue",
+        "U",
+        QUEUES,
+        key="queue",
+        value=state.queue,
         help="In conflict: reviewers disagree, and your decision settles it. Accepted by a model "
         "only: no person has looked at it. Second look: its anchor was corrected after it had been "
         "decided.",
-    )  # fmt: skip
+    )
 
 
 def _type(state: ReviewState) -> str:
@@ -113,10 +123,14 @@ def _order(state: ReviewState) -> str:
     if st.session_state.get("order", value) not in allowed:
         st.session_state["order"] = value
     return _choice(
-        "Order", "O", allowed, key="order", value=value,
+        "Order",
+        "O",
+        allowed,
+        key="order",
+        value=value,
         help="Hardest: small Levenshtein distance and high cosine, the pairs an encoder gets "
         f"wrong. Most suspicious: what the diagnostics flag.{doubtful}",
-    )  # fmt: skip
+    )
 
 
 def _choice(
@@ -132,10 +146,15 @@ def _choice(
         opener = st.empty()
         chosen = str(
             st.segmented_control(
-                label, list(options), key=key, format_func=lambda option: options[option],
-                help=help, required=True, bind="query-params",
+                label,
+                list(options),
+                key=key,
+                format_func=lambda option: options[option],
+                help=help,
+                required=True,
+                bind="query-params",
             )
-        )  # fmt: skip
+        )
         with opener:
             name = options[chosen]
             short = _SHORT.get(name, name)

@@ -51,9 +51,13 @@ class Screen:
     ) -> int | None:
         """Lease the next variant, with its family if asked for (see ``leases.take_next``)."""
         found, self.others = leases.take_next(
-            session, find, is_left,
-            window=self.window, reviewer_id=self.reviewer_id, by_family=by_family,
-        )  # fmt: skip
+            session,
+            find,
+            is_left,
+            window=self.window,
+            reviewer_id=self.reviewer_id,
+            by_family=by_family,
+        )
         self._hold([] if found is None else [found])
         return found
 

@@ -37,9 +37,14 @@ def contents(state: ReviewState) -> None:
         text = st.text_input("Part of a sentence or a note, or a uid", key=_TEXT).strip()
         st.session_state[_LAST] = text
         kind = st.segmented_control(
-            "Search in", kinds, key=_KIND, default=kinds[0], required=True,
-            format_func=lambda one: _LABELS[one], label_visibility="collapsed",
-        )  # fmt: skip
+            "Search in",
+            kinds,
+            key=_KIND,
+            default=kinds[0],
+            required=True,
+            format_func=lambda one: _LABELS[one],
+            label_visibility="collapsed",
+        )
         if text:
             with reading(state.engine) as session:
                 found = find(session, text, kind, limit=SHOWN)

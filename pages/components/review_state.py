@@ -177,9 +177,15 @@ class ReviewState(Undoing, Viewer):
 
         def do(session: Session) -> Outcome:
             return review.edit(
-                session, shown, reviewer_id=self.reviewer_id,
-                text=text, type_id=type_id, cue=cue, reason=reason, note=note,
-            )  # fmt: skip
+                session,
+                shown,
+                reviewer_id=self.reviewer_id,
+                text=text,
+                type_id=type_id,
+                cue=cue,
+                reason=reason,
+                note=note,
+            )
 
         if self._act(shown, "Retyped." if text is None else "Edited.", do):
             self.edited += 1
@@ -241,9 +247,14 @@ class ReviewState(Undoing, Viewer):
             with writing(self.engine) as session:
                 anchor_id = session.get_one(Variant, shown.variant_id).anchor_id
                 written = write_variant(
-                    session, anchor_id=anchor_id, type_id=type_id, text=text, cue=cue,
-                    reviewer_id=self.reviewer_id, action_id=self.form_id,
-                )  # fmt: skip
+                    session,
+                    anchor_id=anchor_id,
+                    type_id=type_id,
+                    text=text,
+                    cue=cue,
+                    reviewer_id=self.reviewer_id,
+                    action_id=self.form_id,
+                )
                 variant_id, filed = written.variant.id or 0, written.variant.type_id
         except HedgerowError as error:
             self.say(str(error), warn=True)

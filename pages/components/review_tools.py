@@ -21,25 +21,48 @@ def tools(state: ReviewState) -> None:
         label: str, letter: str, act: Callable[..., None], *args: object, help: str | None = None
     ) -> None:
         st.button(
-            label, key=f"{letter}-key", shortcut=letter, type="tertiary", help=help,
-            on_click=_use, args=(state, act, *args),
-        )  # fmt: skip
+            label,
+            key=f"{letter}-key",
+            shortcut=letter,
+            type="tertiary",
+            help=help,
+            on_click=_use,
+            args=(state, act, *args),
+        )
 
     with st.container(key="menu-tools", width="content"):
         markup.show(card.opener("Tools"))
         with st.container(horizontal=True, key="look", gap="small"):
             tool("Note", "n", state.toggle, Panel.NOTE)
-            tool("Own variant", "w", state.toggle, Panel.WRITE,
-                 help="Write a variant of your own for this anchor.")  # fmt: skip
+            tool(
+                "Own variant",
+                "w",
+                state.toggle,
+                Panel.WRITE,
+                help="Write a variant of your own for this anchor.",
+            )
             tool("Details", "g", state.toggle_details, help="Siblings, origin, notes, history.")
             tool("Guideline", "i", state.toggle_guide)
-            tool("Not blind" if state.blind else "Blind", "b", state.toggle_blind,
-                 help="Diagnostics, notes and other verdicts only after your own.")  # fmt: skip
-            if st.button("Search (/)", key="search-key", type="tertiary",
-                         help="Find anchors, variants and notes by their words."):  # fmt: skip
+            tool(
+                "Not blind" if state.blind else "Blind",
+                "b",
+                state.toggle_blind,
+                help="Diagnostics, notes and other verdicts only after your own.",
+            )
+            if st.button(
+                "Search (/)",
+                key="search-key",
+                type="tertiary",
+                help="Find anchors, variants and notes by their words.",
+            ):
                 search(state)
-            tool("Decisions", "l", state.toggle, Panel.LAST,
-                 help="Your last decisions; each can be taken back by itself.")  # fmt: skip
+            tool(
+                "Decisions",
+                "l",
+                state.toggle,
+                Panel.LAST,
+                help="Your last decisions; each can be taken back by itself.",
+            )
             tool("Keys", "h", state.toggle, Panel.KEYS)
 
 

@@ -70,9 +70,12 @@ def _follow(run_id: int, title: str, more: Draw | None, pausable: bool) -> None:
 def _pause_button(run: Run) -> None:
     stops = run.cancel_requested or run.pause_requested
     st.button(
-        "Pausing …" if run.pause_requested else "Pause", key=f"pause-{run.id}",
-        disabled=stops or run.state != RunState.RUNNING, on_click=_pause, args=(run.id,),
-    )  # fmt: skip
+        "Pausing …" if run.pause_requested else "Pause",
+        key=f"pause-{run.id}",
+        disabled=stops or run.state != RunState.RUNNING,
+        on_click=_pause,
+        args=(run.id,),
+    )
 
 
 def _pause(run_id: int) -> None:
@@ -84,8 +87,11 @@ def cancel_button(run: Run) -> None:
     """Asks a run to stop."""
     st.button(
         "Cancelling …" if run.cancel_requested else "Cancel",
-        key=f"cancel-{run.id}", disabled=run.cancel_requested, on_click=_cancel, args=(run.id,),
-    )  # fmt: skip
+        key=f"cancel-{run.id}",
+        disabled=run.cancel_requested,
+        on_click=_cancel,
+        args=(run.id,),
+    )
 
 
 def _cancel(run_id: int) -> None:

@@ -61,15 +61,21 @@ def differences(
     paint = alt.Scale(domain=there, range=[paints[arm] for arm in there])
     unit = "%" if relative else "points"
     table = [
-        {**row._asdict(), "label": _label(row), "series": row.arm,
-         "kind": "published" if row.published else "measured here", "hollow": row.published}
+        {
+            **row._asdict(),
+            "label": _label(row),
+            "series": row.arm,
+            "kind": "published" if row.published else "measured here",
+            "hollow": row.published,
+        }
         for row in rows
-    ]  # fmt: skip
+    ]
     base = alt.Chart(alt.Data(values=table)).encode(
         y=groups("label", labels),
         yOffset=side_by_side(there),
         x=alt.X(
-            "difference:Q", title=f"difference to the {against} ({unit})",
+            "difference:Q",
+            title=f"difference to the {against} ({unit})",
             scale=alt.Scale(domain=_reach([row.difference for row in rows]), nice=False),
         ),
         tooltip=[
@@ -81,7 +87,7 @@ def differences(
             alt.Tooltip("difference:Q", title=f"Difference ({unit})", format="+.1f"),
             alt.Tooltip("n:Q", title="n"),
         ],
-    )  # fmt: skip
+    )
     above = _legend(colours.ink)
     fill = alt.Fill("series:N", scale=paint, legend=above)
     outlined = base.encode(stroke=alt.Stroke("series:N", scale=paint, legend=above))
@@ -147,7 +153,8 @@ def growth(rows: Sequence[FigureRow], *, dark: bool) -> alt.LayerChart:
     y = alt.Y("value:Q", title="figure of the held-out part", scale=alt.Scale(zero=False))
     base = alt.Chart(alt.Data(values=table)).encode(
         x=alt.X(
-            "triples:Q", title="triples (logarithmic)",
+            "triples:Q",
+            title="triples (logarithmic)",
             scale=alt.Scale(type="log", nice=False, padding=20),
             axis=alt.Axis(values=numbers, format=",d", labelOverlap=True),
         ),
@@ -159,7 +166,7 @@ def growth(rows: Sequence[FigureRow], *, dark: bool) -> alt.LayerChart:
             alt.Tooltip("before:Q", title="Base encoder", format=".3f"),
             alt.Tooltip("n:Q", title="n"),
         ],
-    )  # fmt: skip
+    )
     shape = alt.Shape(
         "series:N", scale=alt.Scale(domain=names, range=list(SHAPES)), legend=_legend(colours.ink)
     )

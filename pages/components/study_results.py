@@ -61,15 +61,22 @@ def draw(run: Run) -> None:
 def _differences(study: Study, rows: Sequence[FigureRow], *, arms: Sequence[str], run: Run) -> None:
     with st.container(horizontal=True):
         against = st.segmented_control(
-            "Compared with", list(Against), format_func=lambda to: f"the {to}",
+            "Compared with",
+            list(Against),
+            format_func=lambda to: f"the {to}",
             default=Against.BASE if study is Study.DATA else Against.FULL,
-            required=True, key=f"study-against-{study}",
-        )  # fmt: skip
+            required=True,
+            key=f"study-against-{study}",
+        )
         unit = st.segmented_control(
-            "Difference in", [POINTS, RELATIVE], default=POINTS, required=True, key="study-unit",
+            "Difference in",
+            [POINTS, RELATIVE],
+            default=POINTS,
+            required=True,
+            key="study-unit",
             help="Points are hundredths of the figure itself. Percent of what is compared with, as "
             "in the paper's Figure 3, say little where that is near 0.",
-        )  # fmt: skip
+        )
     relative = unit == RELATIVE
     shown = [*rows, *published_rows(study)]
     found = differences(shown, against=against, full=arms[0], relative=relative)
@@ -100,10 +107,13 @@ def _growth(rows: Sequence[FigureRow], run: Run) -> None:
     )
     st.caption("Dashed: the base encoder. " + _OF_FIGURE_2)
     negation = st.segmented_control(
-        "Negation measured as", [name for name in SHARES if name in there],
-        format_func=lambda name: SHARES[name], default=next(n for n in SHARES if n in there),
-        required=True, key="study-negation",
-    )  # fmt: skip
+        "Negation measured as",
+        [name for name in SHARES if name in there],
+        format_func=lambda name: SHARES[name],
+        default=next(n for n in SHARES if n in there),
+        required=True,
+        key="study-negation",
+    )
     general = next((name for name in reversed(GENERAL) if name in there), "")
     points = trade_off(rows, negation=negation, general=general)
     if len(points) < 2:
@@ -123,8 +133,14 @@ def _table(run: Run, found: Sequence[Trial]) -> None:
     values = {(row.run, row.figure): row.value for row in rows}
     there = [figure for figure in NAMES if any(row.figure == figure for row in rows)]
     before = {row.figure: row.before for row in rows}
-    base = {"Training": "base encoder", "Results": None, "State": None, "Triples": None,
-            "Steps": None, "Minutes": None}  # fmt: skip
+    base = {
+        "Training": "base encoder",
+        "Results": None,
+        "State": None,
+        "Triples": None,
+        "Steps": None,
+        "Minutes": None,
+    }
     table: list[dict[str, Any]] = [
         {
             "Training": trial.label,
@@ -140,17 +156,28 @@ def _table(run: Run, found: Sequence[Trial]) -> None:
     if rows:
         table.insert(0, base | {SHORT[figure]: before[figure] for figure in there})
     st.dataframe(
-        table, hide_index=True, key="study-table", placeholder="–",
+        table,
+        hide_index=True,
+        key="study-table",
+        placeholder="–",
         column_config={
-            "Results": st.column_config.LinkColumn("Run", display_text=r"run=(\d+)", width=50,
-                help="The results of the run, in another tab."),
-            **{name: st.column_config.NumberColumn(format="localized")
-               for name in ("Triples", "Steps")},
+            "Results": st.column_config.LinkColumn(
+                "Run",
+                display_text=r"run=(\d+)",
+                width=50,
+                help="The results of the run, in another tab.",
+            ),
+            **{
+                name: st.column_config.NumberColumn(format="localized")
+                for name in ("Triples", "Steps")
+            },
             "Minutes": st.column_config.NumberColumn(format="%.1f"),
-            **{SHORT[figure]: st.column_config.NumberColumn(format="%.3f", help=NAMES[figure])
-               for figure in there},
+            **{
+                SHORT[figure]: st.column_config.NumberColumn(format="%.3f", help=NAMES[figure])
+                for figure in there
+            },
         },
-    )  # fmt: skip
+    )
     for trial in found:
         if trial.run.state == RunState.FAILED:
             st.text(f"Run {trial.run.id} ({trial.label}) failed: {trial.run.message}")

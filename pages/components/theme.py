@@ -24,9 +24,14 @@ def draw() -> None:
     now = now if now in THEMES else "System"
     st.header("Appearance", anchor=False)
     chosen = st.segmented_control(
-        "Theme", list(THEMES), default=now, key=f"theme-{now}", format_func=lambda key: THEMES[key],
-        required=True, help="For this browser; it is remembered.",
-    )  # fmt: skip
+        "Theme",
+        list(THEMES),
+        default=now,
+        key=f"theme-{now}",
+        format_func=lambda key: THEMES[key],
+        required=True,
+        help="For this browser; it is remembered.",
+    )
     if chosen != now:
         pages = sorted(path.stem for path in _PAGES.glob("*.py"))
         markup.choose_theme(chosen, pages=pages, cookie=COOKIE)

@@ -54,10 +54,11 @@ def _distances(view: View, rows: Sequence[Count]) -> None:
     _told(view, rows, threshold)
     drawn = partial(histogram_charts.levenshtein, counts, labels=labels, threshold=threshold)
     save_chart.chart(
-        drawn, name="levenshtein",
+        drawn,
+        name="levenshtein",
         alt_text="Histograms of the Levenshtein distance, one row a type; the table below has the "
         "numbers the threshold cuts",
-    )  # fmt: skip
+    )
     st.caption("Each row is scaled to its own highest bar; a pointer on a bar shows its number.")
     _acts(view, rows, threshold, present)
     _by_type(view, rows, threshold, labels)
@@ -67,11 +68,14 @@ def _slider(rows: Sequence[Count], present: int) -> int:
     longest = min(max(row.value for row in rows), 500)
     st.session_state.setdefault(KEY, present)
     return st.slider(
-        "Levenshtein threshold, in characters", 1, max(SHORTEST_AXIS, present, longest),
-        key=KEY, bind="query-params",
+        "Levenshtein threshold, in characters",
+        1,
+        max(SHORTEST_AXIS, present, longest),
+        key=KEY,
+        bind="query-params",
         help="Try one out: nothing changes until you press a button below. The paper drops what is "
         "more than 60 characters, about ten words, away from its anchor.",
-    )  # fmt: skip
+    )
 
 
 def _told(view: View, rows: Sequence[Count], threshold: int) -> None:
@@ -99,19 +103,26 @@ def _by_type(view: View, rows: Sequence[Count], threshold: int, labels: dict[str
         table.append(_line("All types", *sums))
     numbers = st.column_config.NumberColumn(format="localized")
     st.dataframe(
-        table, hide_index=True, key="cut-by-type",
+        table,
+        hide_index=True,
+        key="cut-by-type",
         column_config={
-            "Measured": numbers, "Cut": numbers, "Pending and cut": numbers,
+            "Measured": numbers,
+            "Cut": numbers,
+            "Pending and cut": numbers,
             "Share cut": st.column_config.NumberColumn(format="percent"),
         },
-    )  # fmt: skip
+    )
 
 
 def _line(label: str, measured: int, cut: int, pending: int) -> dict[str, object]:
     return {
-        "Type": label, "Measured": measured, "Cut": cut, "Share cut": cut / measured,
+        "Type": label,
+        "Measured": measured,
+        "Cut": cut,
+        "Share cut": cut / measured,
         "Pending and cut": pending,
-    }  # fmt: skip
+    }
 
 
 def _count_pending(scope: Scope, rows: Sequence[Count], threshold: int) -> int:
@@ -126,11 +137,14 @@ def _acts(view: View, rows: Sequence[Count], threshold: int, present: int) -> No
     pending = _count_pending(view.scope, rows, threshold)
     with st.container(horizontal=True, vertical_alignment="center", key="threshold-acts"):
         st.button(
-            f"Keep {threshold} as the project's threshold", key="keep-threshold",
-            disabled=threshold == present, on_click=_keep, args=(threshold,),
+            f"Keep {threshold} as the project's threshold",
+            key="keep-threshold",
+            disabled=threshold == present,
+            on_click=_keep,
+            args=(threshold,),
             help=f"It is {present} now. Flags and the order of the queues follow in the "
             "background.",
-        )  # fmt: skip
+        )
         if pending:
             with st.popover(f"Reject the {pending:,} pending over it", icon=":material/block:"):
                 _reject_form(view.scope, threshold, pending)
@@ -165,13 +179,21 @@ def _reject_form(scope: Scope, threshold: int, pending: int) -> None:
         if reason.id != "other" and all(reason.applies_to(entry) for entry in wanted)
     }
     reason = st.selectbox(
-        "Reason", list(reasons), index=None, format_func=lambda key: reasons[key],
-        placeholder="Why are they rejected", key="threshold-reason",
-    )  # fmt: skip
+        "Reason",
+        list(reasons),
+        index=None,
+        format_func=lambda key: reasons[key],
+        placeholder="Why are they rejected",
+        key="threshold-reason",
+    )
     st.button(
-        f"Reject {pending:,}", key="reject-over", type="primary", disabled=reason is None,
-        on_click=_reject, args=(scope, threshold, reason),
-    )  # fmt: skip
+        f"Reject {pending:,}",
+        key="reject-over",
+        type="primary",
+        disabled=reason is None,
+        on_click=_reject,
+        args=(scope, threshold, reason),
+    )
 
 
 def _reject(scope: Scope, threshold: int, reason: str) -> None:
@@ -179,10 +201,13 @@ def _reject(scope: Scope, threshold: int, reason: str) -> None:
     assert reviewer_id is not None  # the form is there for a reviewer only
     with writing(project.engine()) as session:
         done = apply_rule(
-            session, parse_rule(f"levenshtein > {threshold}"), verdict=Verdict.REJECT,
-            reviewer_id=reviewer_id, reason=reason,
+            session,
+            parse_rule(f"levenshtein > {threshold}"),
+            verdict=Verdict.REJECT,
+            reviewer_id=reviewer_id,
+            reason=reason,
             type_id=scope.types[0] if scope.types else None,
-        )  # fmt: skip
+        )
     kept.forget()
     st.session_state[TOLD] = f"Rejected {done.matches.total:,} variants."
     if done.action_id is not None:
@@ -213,7 +238,8 @@ def _cosines(view: View, in_use: int) -> None:
         encoder = get_setting(session, ACTIVE_ENCODER)
     drawn = partial(histogram_charts.cosine, counts, labels=view.labels_of(counts))
     save_chart.chart(
-        drawn, name="cosine",
+        drawn,
+        name="cosine",
         alt_text="Histograms of the cosine similarity of anchor and variant, one row a type",
-    )  # fmt: skip
+    )
     st.text(f"Under the active encoder, {encoder}. Bars are 0.02 wide.")

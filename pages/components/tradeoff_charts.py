@@ -59,11 +59,15 @@ def curve(
     name = GENERAL_NAMES[general]
     base = alt.Chart(alt.Data(values=table)).encode(
         x=alt.X(
-            "general:Q", title=f"general ability: {name}", axis=alt.Axis(format=".3~f"),
+            "general:Q",
+            title=f"general ability: {name}",
+            axis=alt.Axis(format=".3~f"),
             scale=alt.Scale(zero=False, nice=False, padding=ROOM),
         ),
         y=alt.Y(
-            "negation:Q", title=f"negation: {negation_name.lower()}", axis=alt.Axis(format=".3~p"),
+            "negation:Q",
+            title=f"negation: {negation_name.lower()}",
+            axis=alt.Axis(format=".3~p"),
             scale=alt.Scale(zero=False, nice=False, padding=ROOM),
         ),
         tooltip=[
@@ -71,7 +75,7 @@ def curve(
             alt.Tooltip("negation:Q", title=negation_name, format=".1%"),
             alt.Tooltip("general:Q", title=name, format=".3f"),
         ],
-    )  # fmt: skip
+    )
     line = base.mark_line(color=colours.quiet, strokeWidth=1.5).encode(order="share:Q")
     ring = base.transform_filter("datum.chosen").mark_point(
         size=380, strokeWidth=2.5, color=colours.ink, opacity=1

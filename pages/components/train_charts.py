@@ -53,12 +53,12 @@ def shares(points: Sequence[Point], *, dark: bool) -> alt.LayerChart:
     colours = palette(dark=dark)
     ranges = [colours.after, colours.before, colours.good]
     return _lines(
-        points, names=list(SHARES.values()), colours=ranges,
-        y=alt.Y(
-            "value:Q", title=None, scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(format=".0%")
-        ),
+        points,
+        names=list(SHARES.values()),
+        colours=ranges,
+        y=alt.Y("value:Q", title=None, scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(format=".0%")),
         format_=".1%",
-    )  # fmt: skip
+    )
 
 
 def figure(points: Sequence[Point], *, dark: bool, zero: bool) -> alt.LayerChart:
@@ -68,10 +68,12 @@ def figure(points: Sequence[Point], *, dark: bool, zero: bool) -> alt.LayerChart
         zero: whether its axis begins at 0.
     """
     return _lines(
-        points, names=[], colours=[palette(dark=dark).after],
+        points,
+        names=[],
+        colours=[palette(dark=dark).after],
         y=alt.Y("value:Q", title=None, scale=alt.Scale(zero=zero)),
         format_=".3f",
-    )  # fmt: skip
+    )
 
 
 def _lines(
@@ -141,9 +143,10 @@ def cosines(bands: Sequence[Band], *, dark: bool) -> alt.LayerChart:
     )
     mean = alt.Y("mean:Q")
     chart: Any = alt.layer(
-        spread, base.mark_line().encode(y=mean),
+        spread,
+        base.mark_line().encode(y=mean),
         base.mark_point(filled=True, size=36, opacity=1).encode(y=mean),
-    ).properties(height=HEIGHT + LEGEND)  # fmt: skip
+    ).properties(height=HEIGHT + LEGEND)
     return chart
 
 
@@ -169,14 +172,25 @@ def pairs(rows: Sequence[PairShare], *, labels: Mapping[str, str], dark: bool) -
     )
     base = alt.Chart(alt.Data(values=table)).encode(
         y=alt.Y(
-            "positive:N", sort=down, title=None,
+            "positive:N",
+            sort=down,
+            title=None,
             axis=alt.Axis(labelLimit=150, ticks=False, domain=False, labelOverlap=False),
         ),
         x=alt.X(
-            "negative:N", sort=across, title=None,
+            "negative:N",
+            sort=across,
+            title=None,
             axis=alt.Axis(
-                orient="top", labelAngle=SLOPE, labelAlign="left", labelLimit=150, ticks=False,
-                domain=False, labelPadding=6, labelFlush=False, labelOverlap=False,
+                orient="top",
+                labelAngle=SLOPE,
+                labelAlign="left",
+                labelLimit=150,
+                ticks=False,
+                domain=False,
+                labelPadding=6,
+                labelFlush=False,
+                labelOverlap=False,
             ),
         ),
         tooltip=[
@@ -185,7 +199,7 @@ def pairs(rows: Sequence[PairShare], *, labels: Mapping[str, str], dark: bool) -
             alt.Tooltip("before:Q", title="Ranked right before", format=".1%"),
             alt.Tooltip("share:Q", title="At the newest look", format=".1%"),
         ],
-    )  # fmt: skip
+    )
     scale = alt.Scale(domain=[0, 1], range=list(colours.sequential))
     cells = base.mark_rect().encode(color=alt.Color("share:Q", scale=scale, legend=None))
     words = base.mark_text(color=colours.ink).encode(text=alt.Text("share:Q", format=".0%"))

@@ -69,21 +69,28 @@ def _held_out(looks: Looks, panel: Callable[..., None]) -> None:
     labels = project.type_names()
     if points := curves.shares(looks):
         panel(
-            "Got right", partial(train_charts.shares, points), "held-out",
+            "Got right",
+            partial(train_charts.shares, points),
+            "held-out",
             "Shares of held-out triples, anchors and questions that are right, by epoch",
             SAID["shares"],
-        )  # fmt: skip
+        )
     if bands := curves.cosines(looks):
         panel(
-            "Anchor and variant", partial(train_charts.cosines, bands), "cosines",
+            "Anchor and variant",
+            partial(train_charts.cosines, bands),
+            "cosines",
             "Mean cosine of anchors with negations, hedges and paraphrases by epoch",
             SAID["cosines"],
-        )  # fmt: skip
+        )
     if rows := curves.pair_shares(looks):
         panel(
-            "Got right, by types", partial(train_charts.pairs, rows, labels=labels), "pairs",
-            "Share of held-out triples ranked right by positive and negative type", SAID["pairs"],
-        )  # fmt: skip
+            "Got right, by types",
+            partial(train_charts.pairs, rows, labels=labels),
+            "pairs",
+            "Share of held-out triples ranked right by positive and negative type",
+            SAID["pairs"],
+        )
     for name, title in ((DRIFT, "Drift"), (STS, "General ability (STS)")):
         if points := curves.general(looks, name):
             drawn = partial(train_charts.figure, points, zero=name == DRIFT)

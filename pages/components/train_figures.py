@@ -12,35 +12,54 @@ SHARE, COSINES = "{:.1%}", "{:.3f}"
 
 FIGURES: Mapping[str, tuple[str, str, str, str]] = {
     RANKED: (
-        "Triples ranked right", SHARE, "triples",
+        "Triples ranked right",
+        SHARE,
+        "triples",
         "The positive is nearer to the anchor than the negative.",
     ),
     FAMILIES: (
-        "Anchors ranked right as a whole", SHARE, "anchors",
+        "Anchors ranked right as a whole",
+        SHARE,
+        "anchors",
         "Every positive is nearer than every negative.",
     ),
     QUESTIONS: (
-        "Questions answered right", SHARE, "questions",
+        "Questions answered right",
+        SHARE,
+        "questions",
         "As in SemAntoNeg: of three candidates, the paraphrase is nearest; one in three by chance.",
     ),
     COSINE[Role.NEGATION]: (
-        "Mean cosine, negations", COSINES, "variants", "Should sink: they say the opposite.",
+        "Mean cosine, negations",
+        COSINES,
+        "variants",
+        "Should sink: they say the opposite.",
     ),
     COSINE[Role.HEDGE]: (
-        "Mean cosine, hedges", COSINES, "variants", "Should stay: they say the same, weakened.",
+        "Mean cosine, hedges",
+        COSINES,
+        "variants",
+        "Should stay: they say the same, weakened.",
     ),
     COSINE[Role.PARAPHRASE]: (
-        "Mean cosine, paraphrases", COSINES, "variants", "Should rise: they say the same.",
+        "Mean cosine, paraphrases",
+        COSINES,
+        "variants",
+        "Should rise: they say the same.",
     ),
     STS: (
-        "STS, Spearman", COSINES, "pairs",
+        "STS, Spearman",
+        COSINES,
+        "pairs",
         "General ability: how well cosines follow people's scores. Should stay.",
     ),
     DRIFT: (
-        "Drift", COSINES, "sentences",
+        "Drift",
+        COSINES,
+        "sentences",
         "How far cosines of unrelated sentences have moved; 0 is nothing forgotten.",
     ),
-}  # fmt: skip
+}
 """Name of a figure → what it is called, how it is written, what it rests on, what it means."""
 
 

@@ -28,10 +28,13 @@ class Kind(NamedTuple):
 KINDS = (
     Kind("sts_file", "STS file", "sentence pairs", sts.read_sts, sts.LARGEST_FILE >> 20),
     Kind(
-        "distillation_file", "Text to distil on", "sentences", retention.read_sentences,
+        "distillation_file",
+        "Text to distil on",
+        "sentences",
+        retention.read_sentences,
         retention.LARGEST_FILE >> 20,
     ),
-)  # fmt: skip
+)
 
 
 def draw(recipe: Recipe, current: str, usable: bool) -> None:
@@ -49,16 +52,24 @@ def _one(kind: Kind, recipe: Recipe, current: str, usable: bool) -> None:
     if not path:
         key = f"train-file-{kind.field}"
         st.file_uploader(
-            kind.label, key=key, type=["txt", "tsv", "csv"], on_change=_store,
-            args=(kind, key, current), disabled=not usable, max_upload_size=kind.megabytes,
+            kind.label,
+            key=key,
+            type=["txt", "tsv", "csv"],
+            on_change=_store,
+            args=(kind, key, current),
+            disabled=not usable,
+            max_upload_size=kind.megabytes,
             help=train_recipe.meaning(kind.field),
-        )  # fmt: skip
+        )
         return
     st.text(f"{kind.label}: {_told(kind, path)}")
     st.button(
-        "Leave it out", key=f"train-file-drop-{kind.field}", disabled=not usable,
-        on_click=train_recipe.change, args=(current, {kind.field: None}),
-    )  # fmt: skip
+        "Leave it out",
+        key=f"train-file-drop-{kind.field}",
+        disabled=not usable,
+        on_click=train_recipe.change,
+        args=(current, {kind.field: None}),
+    )
 
 
 def _told(kind: Kind, path: str) -> str:

@@ -86,8 +86,10 @@ def mention(run: Run) -> None:
         st.text(_in_short(run), width="stretch")
         st.button(
             "Show its results" if run.state == RunState.DONE else "Show it",
-            key=f"train-show-{run.id}", on_click=train_sections.show_run, args=(run.id,),
-        )  # fmt: skip
+            key=f"train-show-{run.id}",
+            on_click=train_sections.show_run,
+            args=(run.id,),
+        )
 
 
 def _in_short(run: Run) -> str:

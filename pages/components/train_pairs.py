@@ -23,9 +23,11 @@ def box() -> None:
     count = f" ({len(stored)})" if stored else ""
     problem = st.session_state.pop(_PROBLEM, "")
     with st.expander(
-        f"Your own sentence pairs{count}", icon=":material/compare_arrows:",
-        expanded=bool(problem), key="train-probes",
-    ):  # fmt: skip
+        f"Your own sentence pairs{count}",
+        icon=":material/compare_arrows:",
+        expanded=bool(problem),
+        key="train-probes",
+    ):
         st.caption("Every training measures their similarity before and after, beside Figure 1.")
         for pair in stored:
             _pair(pair)
@@ -43,18 +45,24 @@ def _pair(pair: StoredProbe) -> None:
     first.text(pair.probe.anchor)
     second.text(pair.probe.text)
     remove.button(
-        "Remove", key=f"train-probe-{pair.id}", on_click=_remove, args=(pair.id,),
-        width="stretch", type="tertiary",
-    )  # fmt: skip
+        "Remove",
+        key=f"train-probe-{pair.id}",
+        on_click=_remove,
+        args=(pair.id,),
+        width="stretch",
+        type="tertiary",
+    )
 
 
 def _add() -> None:
     try:
         with writing(project.engine()) as session:
             add_own_probe(
-                session, anchor=st.session_state[_ANCHOR], text=st.session_state[_TEXT],
+                session,
+                anchor=st.session_state[_ANCHOR],
+                text=st.session_state[_TEXT],
                 author_id=signin.reviewer_id(),
-            )  # fmt: skip
+            )
     except HedgerowError as error:
         st.session_state[_PROBLEM] = str(error)
     else:

@@ -106,10 +106,14 @@ def draw(default: str, files: Callable[[Recipe, str, bool], None]) -> None:
     if wrong:
         st.text(f"The fields above rest until the text below is a recipe again. {wrong}")
     st.text_area(
-        "Recipe (YAML)", height=340, max_chars=LARGEST, key=_key(_BOX, shown), on_change=take_up,
+        "Recipe (YAML)",
+        height=340,
+        max_chars=LARGEST,
+        key=_key(_BOX, shown),
+        on_change=take_up,
         help="All of it; the fields above write into it. Keys that are left out have their "
         "defaults.",
-    )  # fmt: skip
+    )
     _in_and_out(shown, default)
     _meanings(recipe)
 
@@ -162,9 +166,13 @@ def _fields(recipe: Recipe, *, disabled: bool) -> None:
             "Learning rate", 0.0, 1.0, step=1e-5, format="%.1e", **shared("learning_rate")
         )
         st.selectbox(
-            "Stop early by", get_args(Watched), index=None, format_func=_label,
-            placeholder="no: keep the last state", **shared("early_stopping"),
-        )  # fmt: skip
+            "Stop early by",
+            get_args(Watched),
+            index=None,
+            format_func=_label,
+            placeholder="no: keep the last state",
+            **shared("early_stopping"),
+        )
     with st.container(horizontal=True, key="train-fields-keep"):
         st.number_input(
             "Distillation", 0.0, 1000.0, step=0.5, format="%g", **shared("distillation")
@@ -174,9 +182,14 @@ def _fields(recipe: Recipe, *, disabled: bool) -> None:
         )
         st.number_input("Opposites", 0, 1000, step=1, **shared("opposites"))
         st.number_input(
-            "LoRA rank", 1, 1024, value=None, step=8, placeholder="all weights",
+            "LoRA rank",
+            1,
+            1024,
+            value=None,
+            step=8,
+            placeholder="all weights",
             **shared("lora_rank"),
-        )  # fmt: skip
+        )
 
 
 def _in_and_out(shown: str, default: str) -> None:
@@ -184,9 +197,12 @@ def _in_and_out(shown: str, default: str) -> None:
         st.download_button("Download", shown, "recipe.yaml", "text/yaml", on_click="ignore")
         st.button("Back to the defaults", on_click=use, args=("",), disabled=shown == default)
     st.file_uploader(
-        "Use a recipe file", type=["yaml", "yml"], key=_UPLOAD, on_change=_upload,
+        "Use a recipe file",
+        type=["yaml", "yml"],
+        key=_UPLOAD,
+        on_change=_upload,
         max_upload_size=1,
-    )  # fmt: skip
+    )
 
 
 def _upload() -> None:
@@ -210,6 +226,8 @@ def _meanings(recipe: Recipe) -> None:
                 {"Key": name, "Now": str(getattr(recipe, name)), "Meaning": meaning(name)}
                 for name in Recipe.model_fields
             ],
-            hide_index=True, key="train-meanings", row_height=60,
+            hide_index=True,
+            key="train-meanings",
+            row_height=60,
             column_config={"Meaning": st.column_config.TextColumn(width="large")},
-        )  # fmt: skip
+        )

@@ -99,16 +99,18 @@ def _figure_1(run: Run) -> None:
         "all-mpnet-base-v2 (before) and its HedgeMPNet (after)."
     )
     save_chart.chart(
-        partial(charts.figure_1, paper), name="figure-1",
+        partial(charts.figure_1, paper),
+        name="figure-1",
         alt_text="Cosine similarity of three sentences to the anchor, published and measured, "
         "before and after training",
-    )  # fmt: skip
+    )
     if own:
         st.markdown("**Your own pairs**")
         save_chart.chart(
-            partial(charts.own_probes, own), name="own-pairs",
+            partial(charts.own_probes, own),
+            name="own-pairs",
             alt_text="Cosine similarity of your own pairs before and after training",
-        )  # fmt: skip
+        )
     if added_since:
         st.caption(f"{added_since} of your pairs came later; Compare measures them.")
     _compare(run)
@@ -122,9 +124,11 @@ def _compare(run: Run) -> None:
     models = {name: row.name for name, row in rows.items() if row is not None}
     if len(models) == len(keys):
         st.page_link(
-            "pages/compare.py", label="Compare the two on sixty groups, or on your own sentences",
-            icon=":material/compare_arrows:", query_params=models,
-        )  # fmt: skip
+            "pages/compare.py",
+            label="Compare the two on sixty groups, or on your own sentences",
+            icon=":material/compare_arrows:",
+            query_params=models,
+        )
 
 
 @st.cache_resource(show_spinner=False, max_entries=8)
@@ -152,16 +156,21 @@ def _distributions(run: Run) -> None:
         st.caption("No variants were measured.")
         return
     part = st.segmented_control(
-        "Part of the data", parts, default=Part.HELD_OUT if Part.HELD_OUT in parts else parts[0],
-        required=True, format_func=lambda key: PARTS[key], label_visibility="collapsed",
+        "Part of the data",
+        parts,
+        default=Part.HELD_OUT if Part.HELD_OUT in parts else parts[0],
+        required=True,
+        format_func=lambda key: PARTS[key],
+        label_visibility="collapsed",
         key=f"train-part-{run.id}",
-    )  # fmt: skip
+    )
     shown = by_part[part or parts[0]]
     known = labels | {row.type: row.type for row in shown if row.type not in labels}
     save_chart.chart(
-        partial(charts.distribution, shown, labels=known), name="cosine-by-type",
+        partial(charts.distribution, shown, labels=known),
+        name="cosine-by-type",
         alt_text="Cosine of anchor and variant by type, before and after training",
-    )  # fmt: skip
+    )
     st.caption(
         f"Bar: the middle half. Line: the middle four fifths. Tick: the median. "
         f"{_measured(run, part or parts[0])}"
@@ -185,12 +194,14 @@ def _numbers(rows: list[DistributionRow], labels: dict[str, str]) -> list[dict[s
         for before, after in zip(found[::2], found[1::2], strict=True):
             table.append(
                 {
-                    "Part": name, "Type": labels[before.type], "Variants": before.n,
+                    "Part": name,
+                    "Type": labels[before.type],
+                    "Variants": before.n,
                     "Median before": round(before.median, 3),
                     "Median after": round(after.median, 3),
                     "Change": round(after.median - before.median, 3),
                 }
-            )  # fmt: skip
+            )
     return table
 
 
@@ -202,8 +213,9 @@ def _model(run: Run) -> None:
     st.code(
         "from sentence_transformers import SentenceTransformer\n"
         f"model = SentenceTransformer({str(path)!r})",
-        language="python", wrap_lines=True,
-    )  # fmt: skip
+        language="python",
+        wrap_lines=True,
+    )
 
 
 def _recipe(run: Run) -> None:
@@ -220,9 +232,11 @@ def _recipe(run: Run) -> None:
         record = {"seed": run.parameters["seed"], "inputs": run.inputs, "versions": run.versions}
         st.code(yaml.safe_dump(record, sort_keys=False), language="yaml")
     st.button(
-        "Use this recipe for the next training", key=f"train-reuse-{run.id}",
-        on_click=_reuse, args=(recipe.to_yaml(),),
-    )  # fmt: skip
+        "Use this recipe for the next training",
+        key=f"train-reuse-{run.id}",
+        on_click=_reuse,
+        args=(recipe.to_yaml(),),
+    )
 
 
 def _reuse(text: str) -> None:

@@ -54,14 +54,24 @@ def _overview(rows: Sequence[Row], default: dict[str, Any]) -> None:
         number = f"The newest {MOST:,}" if len(rows) == MOST else f"{len(rows):,}"
         st.text(f"{number} finished training{'' if len(rows) == 1 else 's'}.", width="content")
         st.download_button(
-            "CSV", lambda: csv_bytes(*as_table(rows)), "hedgerow-runs.csv", "text/csv",
-            key="runs-csv", type="tertiary", icon=":material/download:", on_click="ignore",
+            "CSV",
+            lambda: csv_bytes(*as_table(rows)),
+            "hedgerow-runs.csv",
+            "text/csv",
+            key="runs-csv",
+            type="tertiary",
+            icon=":material/download:",
+            on_click="ignore",
             help="All of them, with every key of their recipes and every figure.",
-        )  # fmt: skip
+        )
     st.dataframe(
-        [_line(row, default) for row in rows], hide_index=True, key="runs-table", placeholder="–",
-        column_config=_columns(), height="auto" if len(rows) < 11 else 400,
-    )  # fmt: skip
+        [_line(row, default) for row in rows],
+        hide_index=True,
+        key="runs-table",
+        placeholder="–",
+        column_config=_columns(),
+        height="auto" if len(rows) < 11 else 400,
+    )
     st.caption(
         "Measured on the validation split of the release: ranked, of the triples those ranked "
         "right; questions, in SemAntoNeg's manner; drift of the cosines of unrelated sentences, "
@@ -91,11 +101,21 @@ def _line(row: Row, default: dict[str, Any]) -> dict[str, Any]:
 
 
 def _columns() -> dict[str, Any]:
-    numbers = ("Ranked before", "Ranked", "Questions before", "Questions", "Drift", "STS before",
-               "STS", *(role.capitalize() for role in ROLES))  # fmt: skip
+    numbers = (
+        "Ranked before",
+        "Ranked",
+        "Questions before",
+        "Questions",
+        "Drift",
+        "STS before",
+        "STS",
+        *(role.capitalize() for role in ROLES),
+    )
     return {
         "Run": st.column_config.LinkColumn(
-            display_text=r"run=0*(\d+)", pinned=True, width=60,
+            display_text=r"run=0*(\d+)",
+            pinned=True,
+            width=60,
             help="Its results, in another tab.",
         ),
         "When": st.column_config.DatetimeColumn(format="YYYY-MM-DD HH:mm"),
@@ -107,7 +127,7 @@ def _columns() -> dict[str, Any]:
         },
         "Minutes": st.column_config.NumberColumn(format="%.1f"),
         **{name: st.column_config.NumberColumn(format="%.3f") for name in numbers},
-    }  # fmt: skip
+    }
 
 
 def _compare(rows: Sequence[Row], default: dict[str, Any]) -> None:
@@ -115,18 +135,25 @@ def _compare(rows: Sequence[Row], default: dict[str, Any]) -> None:
     st.header("Side by side", anchor=False)
     by_run = {row.run: row for row in rows}
     chosen = st.multiselect(
-        "Runs", list(by_run), default=list(by_run)[:2], format_func=lambda run: f"Run {run}",
-        key=f"{_COMPARED}-{rows[0].run}", max_selections=MOST_COMPARED,
+        "Runs",
+        list(by_run),
+        default=list(by_run)[:2],
+        format_func=lambda run: f"Run {run}",
+        key=f"{_COMPARED}-{rows[0].run}",
+        max_selections=MOST_COMPARED,
         placeholder="Choose trainings to compare",
-    )  # fmt: skip
+    )
     if not chosen:
         st.text("Choose the trainings to compare.")
         return
     found = [by_run[run] for run in chosen]
     against = st.segmented_control(
-        "Marked where they differ from", [DEFAULT, FIRST], default=DEFAULT, required=True,
+        "Marked where they differ from",
+        [DEFAULT, FIRST],
+        default=DEFAULT,
+        required=True,
         key=_AGAINST,
-    )  # fmt: skip
+    )
     _recipes(found, default, against)
     _figures(found)
 
@@ -142,10 +169,12 @@ def _recipes(rows: Sequence[Row], default: dict[str, Any], against: str) -> None
         lines = [
             {"Key": line.key}
             | ({"Default": line.reference} if against == DEFAULT else {})
-            | {name: f"≠ {value}" if apart else value
-               for name, value, apart in zip(names, line.values, line.apart, strict=True)}
+            | {
+                name: f"≠ {value}" if apart else value
+                for name, value, apart in zip(names, line.values, line.apart, strict=True)
+            }
             for line in found
-        ]  # fmt: skip
+        ]
         st.dataframe(_marked(lines), hide_index=True, key="runs-recipes")
     if common:
         st.text(f"Alike, but not as in the default recipe: {in_words(common)}.")
@@ -163,20 +192,29 @@ def _figures(rows: Sequence[Row]) -> None:
     names = list(dict.fromkeys(name for of_run in every for name in of_run))
     number = st.column_config.NumberColumn
     st.dataframe(
-        [{"Figure": name} | {f"Run {row.run}": of_run.get(name)
-                             for row, of_run in zip(rows, every, strict=True)}
-         for name in names],
-        hide_index=True, key="runs-figures", placeholder="–", height="content",
+        [
+            {"Figure": name}
+            | {f"Run {row.run}": of_run.get(name) for row, of_run in zip(rows, every, strict=True)}
+            for name in names
+        ],
+        hide_index=True,
+        key="runs-figures",
+        placeholder="–",
+        height="content",
         column_config={f"Run {row.run}": number(format="%.3f") for row in rows},
-    )  # fmt: skip
+    )
     effort: dict[str, list[float | None]] = {
         "triples": [float(row.triples) for row in rows],
         "steps": [float(row.steps) for row in rows],
         "minutes": [None if row.minutes is None else round(row.minutes, 1) for row in rows],
     }
     st.dataframe(
-        [{"Effort": name} | dict(zip((f"Run {row.run}" for row in rows), values, strict=True))
-         for name, values in effort.items()],
-        hide_index=True, key="runs-effort", placeholder="–",
+        [
+            {"Effort": name} | dict(zip((f"Run {row.run}" for row in rows), values, strict=True))
+            for name, values in effort.items()
+        ],
+        hide_index=True,
+        key="runs-effort",
+        placeholder="–",
         column_config={f"Run {row.run}": number(format="localized") for row in rows},
-    )  # fmt: skip
+    )

@@ -37,9 +37,13 @@ def choose_run(by_id: Mapping[int, Run]) -> Run:
         st.session_state[key] = wanted
     names = {run_id: named(run) for run_id, run in by_id.items()}
     chosen: int = st.selectbox(
-        "Results of", list(by_id), format_func=lambda run_id: names[run_id], key=key,
-        on_change=_take, args=(key,),
-    )  # fmt: skip
+        "Results of",
+        list(by_id),
+        format_func=lambda run_id: names[run_id],
+        key=key,
+        on_change=_take,
+        args=(key,),
+    )
     st.session_state[_CHOSEN] = chosen
     _into_address(str(chosen))
     return by_id[chosen]

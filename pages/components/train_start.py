@@ -75,9 +75,13 @@ def box(*, busy: bool) -> None:
     with st.container(border=True, key="train-start"):
         with st.container(horizontal=True, vertical_alignment="center"):
             st.button(
-                "Finetune", key="train-click", type="primary", icon=":material/model_training:",
-                on_click=_start, args=(wanted, default, _release_key(numbers)),
-            )  # fmt: skip
+                "Finetune",
+                key="train-click",
+                type="primary",
+                icon=":material/model_training:",
+                on_click=_start,
+                args=(wanted, default, _release_key(numbers)),
+            )
             st.text(_promise(wanted, train_recipe.text(default), busy=busy), width="stretch")
         _newer(wanted, numbers)
         train_overlap.draw(wanted.release)
@@ -168,16 +172,22 @@ def _advanced(numbers: list[int], wanted: Plan) -> None:
     with st.container(horizontal=True, key="train-fields-run"):
         if numbers:
             st.session_state[_RELEASE] = st.selectbox(
-                "Release", numbers, index=numbers.index(wanted.release or numbers[0]),
+                "Release",
+                numbers,
+                index=numbers.index(wanted.release or numbers[0]),
                 key=_release_key(numbers),
-            )  # fmt: skip
+            )
             if wanted.release != st.session_state[_RELEASE]:
                 st.rerun()
         st.session_state[_SEED] = st.number_input(
-            "Seed", 0, LARGEST_SEED, st.session_state.get(_SEED, DEFAULT_SEED),
-            key=_SEED_BOX, help="Decides the draw and order of the data and the dropout: the same "
+            "Seed",
+            0,
+            LARGEST_SEED,
+            st.session_state.get(_SEED, DEFAULT_SEED),
+            key=_SEED_BOX,
+            help="Decides the draw and order of the data and the dropout: the same "
             "release, recipe and seed give the same model.",
-        )  # fmt: skip
+        )
 
 
 def _release_key(numbers: list[int]) -> str:
@@ -197,10 +207,12 @@ def _start(wanted: Plan, default: str, release_key: str) -> None:
         with writing(project.engine()) as session:
             under_way = [r for r in list_runs(session, kind=KIND, limit=QUEUE) if is_unfinished(r)]
             run = request_training(
-                session, release_number=chosen, recipe=recipe,
+                session,
+                release_number=chosen,
+                recipe=recipe,
                 seed=int(state.get(_SEED_BOX, state.get(_SEED, DEFAULT_SEED))),
                 requested_by=signin.reviewer_id(),
-            )  # fmt: skip
+            )
             _refuse_a_double(run, under_way)
         background.start_process_of(run)
     except HedgerowError as error:

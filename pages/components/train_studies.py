@@ -170,9 +170,13 @@ def _card(study: Study, data: Composition, base: Recipe) -> None:
                     for sentence in planned.design.told:
                         st.text(sentence)
             st.button(
-                "Run this study", key=f"study-start-{study}", icon=":material/science:",
-                disabled=not possible, on_click=_start, args=(study, data, base),
-            )  # fmt: skip
+                "Run this study",
+                key=f"study-start-{study}",
+                icon=":material/science:",
+                disabled=not possible,
+                on_click=_start,
+                args=(study, data, base),
+            )
         told = _promise(planned) if possible else f"Not possible here. {planned.design.obstacle}"
         st.text(f"{_QUESTIONS[study]}\n{told}")
 
@@ -190,9 +194,14 @@ def _advanced(numbers: list[int], *, edited: bool) -> None:
     with st.container(horizontal=True):
         st.selectbox("Release", numbers, key=_RELEASE, persist_state="session")
         st.number_input(
-            "Seed", 0, LARGEST_SEED, DEFAULT_SEED, key=_SEED, persist_state="session",
+            "Seed",
+            0,
+            LARGEST_SEED,
+            DEFAULT_SEED,
+            key=_SEED,
+            persist_state="session",
             help="Of all trainings of a study.",
-        )  # fmt: skip
+        )
     st.text(
         "By the recipe as it was edited in the section Train, but for what a study varies."
         if edited
@@ -206,9 +215,13 @@ def _start(study: Study, data: Composition, base: Recipe) -> None:
     try:
         with writing(project.engine()) as session:
             run = request_study(
-                session, study, data=data, base=base, requested_by=signin.reviewer_id(),
+                session,
+                study,
+                data=data,
+                base=base,
+                requested_by=signin.reviewer_id(),
                 seed=int(st.session_state.get(_SEED, DEFAULT_SEED)),
-            )  # fmt: skip
+            )
         background.start_process_of(run)
     except HedgerowError as error:
         st.session_state[_PROBLEM] = str(error)
@@ -219,9 +232,11 @@ def _results(runs: list[Run]) -> None:
     by_id = {run.id or 0: run for run in runs}
     st.header("What came out", anchor=False)
     chosen = st.selectbox(
-        "Study", list(by_id), format_func=lambda key: _named(by_id[key]),
+        "Study",
+        list(by_id),
+        format_func=lambda key: _named(by_id[key]),
         key=f"study-chosen-{max(by_id)}",  # anew where there are others to choose from
-    )  # fmt: skip
+    )
     run = by_id[chosen]
     if run.state not in (*UNFINISHED, RunState.DONE):
         busy = any(other.state in UNFINISHED for other in runs)

@@ -92,9 +92,13 @@ def _offer(run: Run, curve: Curve | None) -> None:
 def _form(run: Run, seconds: float, *, label: str, sts_now: str) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         st.button(
-            label, key=f"tradeoff-click-{run.id}", icon=":material/show_chart:",
-            on_click=_start, args=(run.id or 0,), type="secondary" if sts_now else "primary",
-        )  # fmt: skip
+            label,
+            key=f"tradeoff-click-{run.id}",
+            icon=":material/show_chart:",
+            on_click=_start,
+            args=(run.id or 0,),
+            type="secondary" if sts_now else "primary",
+        )
         st.text(
             f"Measures eleven mixtures on the release's validation split, from the base encoder to "
             f"the finetuned one. Takes {run_view.duration(seconds)}; nothing is trained.",
@@ -109,11 +113,13 @@ def _form(run: Run, seconds: float, *, label: str, sts_now: str) -> None:
         "if you give one."
     )
     st.file_uploader(
-        "STS file", key=_file_key(run.id or 0), type=["tsv", "txt", "csv"],
+        "STS file",
+        key=_file_key(run.id or 0),
+        type=["tsv", "txt", "csv"],
         max_upload_size=sts.LARGEST_FILE >> 20,
         help="UTF-8; a score and two sentences a line, separated by tabs. Spearman's correlation "
         "of the cosines with the scores is measured at every point.",
-    )  # fmt: skip
+    )
 
 
 def _file_key(training: int) -> str:
@@ -131,9 +137,12 @@ def _start(training: int) -> None:
     try:
         with writing(project.engine()) as session:
             run = request_tradeoff(
-                session, project.settings(), training=training, sts=given,
+                session,
+                project.settings(),
+                training=training,
+                sts=given,
                 requested_by=signin.reviewer_id(),
-            )  # fmt: skip
+            )
         background.start_process_of(run)
     except HedgerowError as error:
         st.session_state[_PROBLEM] = f"{given.name}: {error}" if given else str(error)
@@ -150,10 +159,12 @@ def _curve(run: Run, curve: Curve, saved: Sequence[Saved]) -> None:
     shares = [point.share for point in curve.points]
     where = st.container()
     share = st.select_slider(
-        "Share of the finetuned weights", shares, format_func=lambda value: f"{value:g}",
+        "Share of the finetuned weights",
+        shares,
+        format_func=lambda value: f"{value:g}",
         value=suggested(curve, general=general[0], negation=negation[0]),
         key=f"tradeoff-share-{curve.run}",
-    )  # fmt: skip
+    )
     with where:
         save_chart.chart(
             partial(
@@ -171,15 +182,23 @@ def _axes(curve: Curve, general: list[str], negation: list[str]) -> tuple[str, s
     """Which figures are drawn, where there are several."""
     with st.container(horizontal=True):
         y = st.segmented_control(
-            "Negation", negation, default=negation[0], required=True,
-            format_func=lambda name: FIGURES[name][0], key=f"tradeoff-y-{curve.run}",
-        )  # fmt: skip
+            "Negation",
+            negation,
+            default=negation[0],
+            required=True,
+            format_func=lambda name: FIGURES[name][0],
+            key=f"tradeoff-y-{curve.run}",
+        )
         if len(general) == 1:
             return general[0], y or negation[0]
         x = st.segmented_control(
-            "General ability", general, default=general[0], required=True,
-            format_func=lambda name: GENERAL_NAMES[name], key=f"tradeoff-x-{curve.run}",
-        )  # fmt: skip
+            "General ability",
+            general,
+            default=general[0],
+            required=True,
+            format_func=lambda name: GENERAL_NAMES[name],
+            key=f"tradeoff-x-{curve.run}",
+        )
     return x or general[0], y or negation[0]
 
 
@@ -204,9 +223,12 @@ def _save(run: Run, curve: Curve, share: float, saved: Sequence[Saved]) -> None:
     reason = why_not(curve, share, saved)
     with st.container(horizontal=True, vertical_alignment="center"):
         clicked = st.button(
-            "Save this model", key=f"tradeoff-save-{run.id}", type="primary",
-            icon=":material/save:", disabled=bool(reason),
-        )  # fmt: skip
+            "Save this model",
+            key=f"tradeoff-save-{run.id}",
+            type="primary",
+            icon=":material/save:",
+            disabled=bool(reason),
+        )
         st.text(
             reason
             or f"Stores the mixture at {share:g} as a model of its own, which Compare and "
@@ -225,9 +247,12 @@ def _start_saving(training: int, share: float) -> None:
     try:
         with writing(project.engine()) as session:
             run = request_save(
-                session, project.settings(), training=training, share=share,
+                session,
+                project.settings(),
+                training=training,
+                share=share,
                 requested_by=signin.reviewer_id(),
-            )  # fmt: skip
+            )
         background.start_process_of(run)
     except HedgerowError as error:
         st.session_state[_PROBLEM] = str(error)
@@ -238,16 +263,19 @@ def _place(run: Run, model: Saved) -> None:
     st.code(
         "from sentence_transformers import SentenceTransformer\n"
         f"model = SentenceTransformer({str(model.folder)!r})",
-        language="python", wrap_lines=True,
-    )  # fmt: skip
+        language="python",
+        wrap_lines=True,
+    )
     st.text(f"To publish it: hedgerow push {model.run} --repo OWNER/NAME")
     with reading(project.engine()) as session:
         base = session.get(Encoder, run.result.get("before_encoder_id", 0))
     if base is not None:
         st.page_link(
-            "pages/compare.py", label="Compare it with the base encoder",
-            icon=":material/compare_arrows:", query_params={"a": base.name, "b": model.name},
-        )  # fmt: skip
+            "pages/compare.py",
+            label="Compare it with the base encoder",
+            icon=":material/compare_arrows:",
+            query_params={"a": base.name, "b": model.name},
+        )
 
 
 def _numbers(curve: Curve) -> None:
@@ -262,7 +290,11 @@ def _numbers(curve: Curve) -> None:
             hide_index=True,
         )
         st.download_button(
-            "Save the numbers as CSV", lambda: csv_bytes(["share", *names], rows),
-            f"hedgerow-trade-off-run-{curve.training}.csv", "text/csv",
-            key=f"tradeoff-csv-{curve.run}", icon=":material/download:", on_click="ignore",
-        )  # fmt: skip
+            "Save the numbers as CSV",
+            lambda: csv_bytes(["share", *names], rows),
+            f"hedgerow-trade-off-run-{curve.training}.csv",
+            "text/csv",
+            key=f"tradeoff-csv-{curve.run}",
+            icon=":material/download:",
+            on_click="ignore",
+        )

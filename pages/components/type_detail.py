@@ -131,21 +131,28 @@ def _acts(entry: VariantType, variants: int) -> None:
     with st.container(horizontal=True, vertical_alignment="center", key="type-acts"):
         if entry.retired:
             st.button(
-                "Restore", key="type-restore", icon=":material/undo:", on_click=_set_retired,
+                "Restore",
+                key="type-restore",
+                icon=":material/undo:",
+                on_click=_set_retired,
                 args=(entry, False),
-            )  # fmt: skip
+            )
             st.text("Out of use, with its variants.")
             return
         if entry.imported:
             st.text("Comes with imported anchors; no model and no rule is asked for it.")
         elif st.button("Generate variants", key="type-generate", icon=":material/edit_note:"):
             _generate(entry)
-        st.button("Change", key="type-change", icon=":material/edit:", on_click=_change,
-                  args=(entry,))  # fmt: skip
         st.button(
-            "Retire", key="type-retire", icon=":material/inventory_2:", on_click=_set_retired,
+            "Change", key="type-change", icon=":material/edit:", on_click=_change, args=(entry,)
+        )
+        st.button(
+            "Retire",
+            key="type-retire",
+            icon=":material/inventory_2:",
+            on_click=_set_retired,
             args=(entry, True),
-        )  # fmt: skip
+        )
         st.caption(_consequence(variants))
 
 

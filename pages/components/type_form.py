@@ -60,36 +60,56 @@ def fields(form: Form) -> OwnType:
     left, right = st.columns(2, gap="medium")
     with left:
         label = st.text_input(
-            "Name", known.label if known else "", max_chars=MAX_NAME, key=form.of("label"),
+            "Name",
+            known.label if known else "",
+            max_chars=MAX_NAME,
+            key=form.of("label"),
             placeholder="Such as: Quantifier negation",
-        )  # fmt: skip
+        )
         role = st.selectbox(
-            "What it does", list(ROLES), format_func=lambda key: ROLES[key], key=form.of("role"),
-            index=list(ROLES).index(known.role) if known else 0, disabled=known is not None,
+            "What it does",
+            list(ROLES),
+            format_func=lambda key: ROLES[key],
+            key=form.of("role"),
+            index=list(ROLES).index(known.role) if known else 0,
+            disabled=known is not None,
             help="Negations are the negatives of triples, hedges and paraphrases the positives.",
-        )  # fmt: skip
+        )
         definition = st.text_area(
-            "Definition", known.definition if known else "", max_chars=MAX_DEFINITION,
-            key=form.of("definition"), height=100,
+            "Definition",
+            known.definition if known else "",
+            max_chars=MAX_DEFINITION,
+            key=form.of("definition"),
+            height=100,
             placeholder="One or two sentences, which reviewers see and models are told.",
-        )  # fmt: skip
+        )
         anchor = st.text_input(
-            "Example: the anchor", known.example_anchor if known else "", max_chars=MAX_EXAMPLE,
+            "Example: the anchor",
+            known.example_anchor if known else "",
+            max_chars=MAX_EXAMPLE,
             key=form.of("anchor"),
-        )  # fmt: skip
+        )
         example = st.text_input(
-            "Example: a variant of it", known.example if known else "", max_chars=MAX_EXAMPLE,
+            "Example: a variant of it",
+            known.example if known else "",
+            max_chars=MAX_EXAMPLE,
             key=form.of("example"),
-        )  # fmt: skip
+        )
     with right:
         check = _check(form, role)
     line, guideline = _more(form, with_cue=bool(check["require_cue"]))
     # Last, since Streamlit forgets what was typed into a box that one run does not draw.
     surface_check = read_check(check)
     return OwnType(
-        label=label, role=role, definition=definition, example_anchor=anchor, example=example,
-        prompt_line=line, surface_check=surface_check, guideline=guideline,
-    )  # fmt: skip
+        label=label,
+        role=role,
+        definition=definition,
+        example_anchor=anchor,
+        example=example,
+        prompt_line=line,
+        surface_check=surface_check,
+        guideline=guideline,
+    )
 
 
 def _check(form: Form, role: Role) -> dict[str, object]:
@@ -97,37 +117,54 @@ def _check(form: Form, role: Role) -> dict[str, object]:
     known = form.known.surface_check if form.known else SurfaceCheck()
     classes = list(CLASS_LABELS)
     with_cue = role == "hedge" and st.checkbox(
-        "With a hedge cue", known.require_cue if form.known else True,
-        key=form.of("cue"), help="Each call asks for one, drawn at random.",
-    )  # fmt: skip
+        "With a hedge cue",
+        known.require_cue if form.known else True,
+        key=form.of("cue"),
+        help="Each call asks for one, drawn at random.",
+    )
     words = st.text_area(
         "Its cues" if with_cue else "One of these words must be new",
-        "\n".join(known.require_words), key=form.of("words"), height=80,
+        "\n".join(known.require_words),
+        key=form.of("words"),
+        height=80,
         placeholder="One per line; left empty, "
         + ("the paper's cues are asked for" if with_cue else "any new word will do"),
-    )  # fmt: skip
+    )
     required = st.multiselect(
-        "Must bring in", classes, known.require_new, key=form.of("require"),
-        format_func=lambda key: CLASS_LABELS[key], placeholder="Nothing in particular",
-    )  # fmt: skip
+        "Must bring in",
+        classes,
+        known.require_new,
+        key=form.of("require"),
+        format_func=lambda key: CLASS_LABELS[key],
+        placeholder="Nothing in particular",
+    )
     forbidden = st.multiselect(
-        "Must not bring in", classes, known.forbid_new, key=form.of("forbid"),
-        format_func=lambda key: CLASS_LABELS[key], placeholder="Nothing is forbidden",
-    )  # fmt: skip
+        "Must not bring in",
+        classes,
+        known.forbid_new,
+        key=form.of("forbid"),
+        format_func=lambda key: CLASS_LABELS[key],
+        placeholder="Nothing is forbidden",
+    )
     content = st.selectbox(
-        "Content words of the anchor", list(_CONTENT), key=form.of("content"),
-        index=list(_CONTENT).index(_content(known)), format_func=lambda key: _CONTENT[key],
-    )  # fmt: skip
+        "Content words of the anchor",
+        list(_CONTENT),
+        key=form.of("content"),
+        index=list(_CONTENT).index(_content(known)),
+        format_func=lambda key: _CONTENT[key],
+    )
     with st.expander("More of the check"):
         rest = _rest_of_check(form, known)
     return {
-        "require_new": required, "forbid_new": forbidden, "require_cue": with_cue,
+        "require_new": required,
+        "forbid_new": forbidden,
+        "require_cue": with_cue,
         "require_words": _lines(words),
         "require_replaced_content": content == "required",
         "forbid_replaced_content": content == "forbidden",
         "forbid_reversed_content": content == "reworded",
         **rest,
-    }  # fmt: skip
+    }
 
 
 def _content(check: SurfaceCheck) -> str:
@@ -140,41 +177,59 @@ def _content(check: SurfaceCheck) -> str:
 
 def _rest_of_check(form: Form, known: SurfaceCheck) -> dict[str, object]:
     scope = st.selectbox(
-        "Where the words above are counted", list(_SCOPES), key=form.of("scope"),
-        index=list(_SCOPES).index(known.scope), format_func=lambda key: _SCOPES[key],
+        "Where the words above are counted",
+        list(_SCOPES),
+        key=form.of("scope"),
+        index=list(_SCOPES).index(known.scope),
+        format_func=lambda key: _SCOPES[key],
         help="The main clause leaves out what a hedge puts around it: I am not sure, but …",
-    )  # fmt: skip
+    )
     lost = st.number_input(
-        "Content words that may be lost", 0, 100, known.max_lost_content, key=form.of("lost"),
+        "Content words that may be lost",
+        0,
+        100,
+        known.max_lost_content,
+        key=form.of("lost"),
         placeholder="Any number",
-    )  # fmt: skip
+    )
     unwanted = st.text_area(
-        "None of these words may be new", "\n".join(known.forbid_words),
-        key=form.of("unwanted"), height=80, placeholder="One per line",
-    )  # fmt: skip
+        "None of these words may be new",
+        "\n".join(known.forbid_words),
+        key=form.of("unwanted"),
+        height=80,
+        placeholder="One per line",
+    )
     unless = st.text_area(
         "Words that need others in the anchor",
         "\n".join(
             f"{', '.join(rule.words)} | {', '.join(rule.anchor_has)}"
             for rule in known.forbid_words_unless
         ),
-        key=form.of("unless"), height=80, placeholder="no longer, any longer | still, remain",
+        key=form.of("unless"),
+        height=80,
+        placeholder="no longer, any longer | still, remain",
         help="The words before the bar may be new only where the anchor has one of those after it.",
-    )  # fmt: skip
+    )
     prefixes = st.text_input(
-        "Negative prefixes", ", ".join(known.negative_prefixes), key=form.of("prefixes"),
+        "Negative prefixes",
+        ", ".join(known.negative_prefixes),
+        key=form.of("prefixes"),
         placeholder="In place of the built-in ones: un, non",
-    )  # fmt: skip
+    )
     suffixes = st.text_input(
-        "Negative suffixes", ", ".join(known.negative_suffixes), key=form.of("suffixes"),
+        "Negative suffixes",
+        ", ".join(known.negative_suffixes),
+        key=form.of("suffixes"),
         placeholder="In place of the built-in ones: less, free",
-    )  # fmt: skip
+    )
     return {
-        "scope": scope, "max_lost_content": lost, "forbid_words": _lines(unwanted),
+        "scope": scope,
+        "max_lost_content": lost,
+        "forbid_words": _lines(unwanted),
         "forbid_words_unless": [_conditional(line) for line in _lines(unless)],
         "negative_prefixes": _lines(prefixes.replace(",", "\n")),
         "negative_suffixes": _lines(suffixes.replace(",", "\n")),
-    }  # fmt: skip
+    }
 
 
 def _more(form: Form, *, with_cue: bool) -> tuple[str, str]:
@@ -183,16 +238,23 @@ def _more(form: Form, *, with_cue: bool) -> tuple[str, str]:
     with st.expander("Prompt line and guideline"):
         st.caption("Left empty, they are made of name, definition and example.")
         line = st.text_area(
-            "Prompt line", known.prompt_line if known else "", max_chars=MAX_PROMPT_LINE,
-            key=form.of("line"), height=80,
+            "Prompt line",
+            known.prompt_line if known else "",
+            max_chars=MAX_PROMPT_LINE,
+            key=form.of("line"),
+            height=80,
             help="The line of the prompt that asks for this type."
             + (" The cue goes where {cue} stands." if with_cue else ""),
-        )  # fmt: skip
+        )
         guideline = st.text_area(
-            "Guideline", known.guideline if known else "", max_chars=MAX_GUIDELINE,
-            key=form.of("guideline"), height=160, placeholder=_GUIDELINE,
+            "Guideline",
+            known.guideline if known else "",
+            max_chars=MAX_GUIDELINE,
+            key=form.of("guideline"),
+            height=160,
+            placeholder=_GUIDELINE,
             help="Shown beside the card in Review, and told to a model that judges.",
-        )  # fmt: skip
+        )
     return line, guideline
 
 

@@ -37,13 +37,17 @@ def draw(wanted: OwnType, *, key: str, type_id: str = "") -> None:
 def _pair(entry: VariantType, key: str) -> tuple[str, str]:
     left, right = st.columns(2, gap="medium")
     anchor = left.text_input(
-        "An anchor", key=f"try-anchor-{key}", max_chars=MAX_EXAMPLE,
+        "An anchor",
+        key=f"try-anchor-{key}",
+        max_chars=MAX_EXAMPLE,
         placeholder=entry.example_anchor or "The example's",
-    )  # fmt: skip
+    )
     text = right.text_input(
-        "A variant of it", key=f"try-text-{key}", max_chars=MAX_EXAMPLE,
+        "A variant of it",
+        key=f"try-text-{key}",
+        max_chars=MAX_EXAMPLE,
         placeholder=entry.example or "The example's",
-    )  # fmt: skip
+    )
     return canonical(anchor) or entry.example_anchor, canonical(text) or entry.example
 
 
@@ -64,9 +68,10 @@ def _prompt(entry: VariantType, anchor: str, type_id: str) -> None:
     cues = draw_cues(types, seed=0, anchor_uid="")
     with st.expander("How the prompt will read", icon=":material/chat:"):
         st.code(
-            fill(template, text=anchor or "The anchor.", types=types, cues=cues), language=None,
+            fill(template, text=anchor or "The anchor.", types=types, cues=cues),
+            language=None,
             wrap_lines=True,
-        )  # fmt: skip
+        )
 
 
 def _template(session: Session, role: Role) -> str:

@@ -28,9 +28,14 @@ from tests.hostile_project import fill
 CHROMIUM = os.environ.get("HEDGEROW_TEST_CHROMIUM") or shutil.which("chromium") or ""
 # Without the background-networking flags Chromium looks for its maker's servers at every start.
 FLAGS = [
-    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
-    "--disable-background-networking", "--disable-component-update", "--disable-sync",
-]  # fmt: skip
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
 PATIENCE_MS = 30_000
 """How long a test waits for what a page shall show; these machines are slow at times."""
 

@@ -54,9 +54,13 @@ class Server:
     def start(self) -> None:
         self.process = subprocess.Popen(
             [str(Path(sys.executable).with_name("hedgerow")), "app", "--port", str(self.port)],
-            cwd=self.home, env=os.environ | {"HEDGEROW_HOME": str(self.home)},
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True,
-        )  # fmt: skip
+            cwd=self.home,
+            env=os.environ | {"HEDGEROW_HOME": str(self.home)},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            start_new_session=True,
+        )
         assert self.process.stdout is not None
         if not any(re.search(r"http://127\.0\.0\.1", line) for line in self.process.stdout):
             pytest.fail("the app ended while it was starting")

@@ -52,8 +52,12 @@ def is_in_first_screen(page: Page, part: Locator) -> bool:
     """Whether the whole of it is in the window, which has not been scrolled."""
     box, size = part.bounding_box(), page.viewport_size
     assert box is not None and size is not None
-    whole = (box["x"] >= 0, box["y"] >= 0, box["x"] + box["width"] <= size["width"],
-             box["y"] + box["height"] <= size["height"])  # fmt: skip
+    whole = (
+        box["x"] >= 0,
+        box["y"] >= 0,
+        box["x"] + box["width"] <= size["width"],
+        box["y"] + box["height"] <= size["height"],
+    )
     return all(whole) and page.locator(".stMain").evaluate("main => main.scrollTop") == 0
 
 
@@ -64,9 +68,14 @@ def keys(page: Page) -> Locator:
 @pytest.mark.parametrize(("width", "height"), SIZES)
 @pytest.mark.parametrize("length", ["typical", "long"])
 def test_card_and_keys_are_in_the_first_screen(
-    length: Literal["typical", "long"], width: int, height: int, long_card: str, home: Path,
-    share: Callable[[Path], str], page: Page,
-) -> None:  # fmt: skip
+    length: Literal["typical", "long"],
+    width: int,
+    height: int,
+    long_card: str,
+    home: Path,
+    share: Callable[[Path], str],
+    page: Page,
+) -> None:
     page.set_viewport_size({"width": width, "height": height})
     address = f"?variant={long_card}" if length == "long" else "?type=Hedge%3A+phrase"
     visit(page, share(home), f"/review{address}")

@@ -36,11 +36,25 @@ def file(home: Path) -> Path:
 
 
 def test_new_ones_are_added_and_the_others_counted(file: Path, home: Path) -> None:
-    answer = ask("anchors", "add", str(file), "--genre-column", "genre", "--genre", "prose",
-                 "--licence", "CC0", "--language", "en-GB")  # fmt: skip
+    answer = ask(
+        "anchors",
+        "add",
+        str(file),
+        "--genre-column",
+        "genre",
+        "--genre",
+        "prose",
+        "--licence",
+        "CC0",
+        "--language",
+        "en-GB",
+    )
     assert {key: answer[key] for key in ("added", "duplicates", "suspicious", "impossible")} == {
-        "added": 2, "duplicates": 1, "suspicious": 2, "impossible": 1,
-    }  # fmt: skip
+        "added": 2,
+        "duplicates": 1,
+        "suspicious": 2,
+        "impossible": 1,
+    }
     assert answer["reasons"] == {"empty": 1, "repeated": 1, "negated": 1, "question": 1}
     assert (answer["column"], answer["source"], answer["format"]) == ("text", "mine", "csv")
     assert stored(home) == [
@@ -111,16 +125,20 @@ def test_entailments_and_contradictions_come_along(home: Path) -> None:
     assert "left out: 1 not a sentence" in shown
     answer = ask("anchors", "add", str(file), "--entailment", "", "--accept-originals")
     assert answer["added"] == 2 and answer["originals"] == {
-        "columns": {"contradiction": "negative"}, "added": {"contradiction": 1}, "left_out": {},
-    }  # fmt: skip
+        "columns": {"contradiction": "negative"},
+        "added": {"contradiction": 1},
+        "left_out": {},
+    }
     assert ask("anchors", "add", str(file), "--accept-originals")["originals"]["added"] == {
-        "entailment": 1, "contradiction": 0,
-    }  # fmt: skip
+        "entailment": 1,
+        "contradiction": 0,
+    }
     types = ask("status")["variants"]
     assert types["entailment"]["accepted"] == types["contradiction"]["accepted"] == 1
     assert ask("anchors", "add", str(file))["originals"]["left_out"] == {
-        "there": 2, "no_sentence": 1,
-    }  # fmt: skip
+        "there": 2,
+        "no_sentence": 1,
+    }
     assert "is asked of nobody" in complaint(
         "generate", "--provider", "rules", "--types", "entailment"
     )
@@ -164,9 +182,13 @@ def test_labels_of_the_source_decide_what_comes_in(home: Path) -> None:
         {"premise": "A man sleeps.", "hypothesis": "A person rests now.", "label": "entailment"},
         {"premise": "A man sleeps.", "hypothesis": "A man runs fast.", "label": "contradiction"},
         {"premise": "A dog barks.", "hypothesis": "It is very loud.", "label": "neutral"},
-        {"premise": "A cat purrs.", "hypothesis": "It is happy.", "label": "neutral",
-         "answer": "reject"},
-    ]  # fmt: skip
+        {
+            "premise": "A cat purrs.",
+            "hypothesis": "It is happy.",
+            "label": "neutral",
+            "answer": "reject",
+        },
+    ]
     file = home / "pairs.jsonl"
     file.write_text("".join(json.dumps(row) + "\n" for row in rows))
     dry = said("anchors", "add", str(file), "--dry-run")

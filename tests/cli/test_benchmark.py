@@ -76,8 +76,9 @@ def test_a_suite_of_ones_own_sentences_is_written_and_measured(tmp_path: Path) -
     forms = write_table(tmp_path / "own.tsv", "original\tnegation\tantonym\tboth", SENTENCES)
     out = tmp_path / "suite.jsonl"
     assert ask("benchmarks", "suite", str(out), "--forms", str(forms)) == {
-        "file": str(out), "items": 4 * len(SENTENCES),
-    }  # fmt: skip
+        "file": str(out),
+        "items": 4 * len(SENTENCES),
+    }
     answer = ask("benchmark", "semantoneg", "--architecture", "random", "--data", str(out))
     assert answer["n"] == 4 * len(SENTENCES)
     assert "There is no release yet" in complaint("benchmarks", "suite", str(tmp_path / "new"))

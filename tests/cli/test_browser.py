@@ -38,9 +38,12 @@ def start_app(started: list["subprocess.Popen[str]"], *arguments: str) -> dict[s
 
 def launch(started: list["subprocess.Popen[str]"], *arguments: str) -> "subprocess.Popen[str]":
     app = subprocess.Popen(
-        [HEDGEROW, "app", "--json", *arguments], text=True, start_new_session=True,
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-    )  # fmt: skip
+        [HEDGEROW, "app", "--json", *arguments],
+        text=True,
+        start_new_session=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
     started.append(app)
     return app
 

@@ -90,15 +90,21 @@ def test_wrong_usage_ends_with_2(arguments: list[str]) -> None:
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["generate", "--provider", "foo"],
-         "Invalid value for '--provider': 'foo' is not one of 'openai', 'rules'."),
-        (["runs", "list", "--limit", "0"],
-         "Invalid value for '--limit': it should be greater than or equal to 1."),
+        (
+            ["generate", "--provider", "foo"],
+            "Invalid value for '--provider': 'foo' is not one of 'openai', 'rules'.",
+        ),
+        (
+            ["runs", "list", "--limit", "0"],
+            "Invalid value for '--limit': it should be greater than or equal to 1.",
+        ),
         (["runs", "show", "abc"], "Invalid value for 'ID': it should be a whole number."),
-        (["types", "add", "X"],
-         "Missing option '--role'. Choose from: negation, hedge, paraphrase"),
+        (
+            ["types", "add", "X"],
+            "Missing option '--role'. Choose from: negation, hedge, paraphrase",
+        ),
     ],
-)  # fmt: skip
+)
 def test_wrong_usage_is_one_line_without_the_words_of_a_library(
     arguments: list[str], sentence: str
 ) -> None:
@@ -216,8 +222,9 @@ def test_whatever_goes_wrong_is_one_json_object(
 def test_a_figure_that_is_no_number_is_null_in_json(capsys: pytest.CaptureFixture[str]) -> None:
     show({"cosines": [math.nan, {"score": -math.inf}], "n": 2}, True)
     assert json.loads(capsys.readouterr().out, parse_constant=pytest.fail) == {
-        "cosines": [None, {"score": None}], "n": 2,
-    }  # fmt: skip
+        "cosines": [None, {"score": None}],
+        "n": 2,
+    }
 
 
 def test_tables_in_a_pipe_do_not_wrap(opened_home: Path) -> None:
@@ -232,8 +239,12 @@ def test_the_module_does_what_the_installed_command_does() -> None:
     ask("init", "--empty")
     module = subprocess.run(
         [sys.executable, "-m", "cli", "release", "list"],
-        cwd=ROOT, capture_output=True, text=True, timeout=60, check=False,
-    )  # fmt: skip
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
     installed = process("release", "list")
     assert (module.returncode, module.stdout) == (0, "There is no release yet.\n")
     assert (module.stdout, module.stderr) == (installed.stdout, installed.stderr)

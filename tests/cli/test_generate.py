@@ -80,9 +80,18 @@ def test_one_anchor_and_one_call_are_counted_as_one() -> None:
 def test_a_paused_run_prints_its_state_and_what_it_has_spent(serve_chat: Serve) -> None:
     address, _ = serve_chat()
     code, answer = ended(
-        "generate", "--model", "fake", "--base-url", address, "--max-calls", "4",
-        "--roles", "negation", "--concurrency", "2",
-    )  # fmt: skip
+        "generate",
+        "--model",
+        "fake",
+        "--base-url",
+        address,
+        "--max-calls",
+        "4",
+        "--roles",
+        "negation",
+        "--concurrency",
+        "2",
+    )
     assert code == 1
     assert (answer["run"], answer["state"]) == (1, "paused")
     assert "Paused at the budget" in answer["message"] and "error" not in answer
@@ -105,9 +114,18 @@ def test_an_interrupted_run_says_how_it_is_resumed(serve_chat: Serve) -> None:
 def test_a_run_that_paused_at_its_budget_is_resumed_by_its_number(serve_chat: Serve) -> None:
     address, server = serve_chat()
     sentence = complaint(
-        "generate", "--model", "fake", "--base-url", address, "--max-calls", "4",
-        "--roles", "negation", "--concurrency", "2",
-    )  # fmt: skip
+        "generate",
+        "--model",
+        "fake",
+        "--base-url",
+        address,
+        "--max-calls",
+        "4",
+        "--roles",
+        "negation",
+        "--concurrency",
+        "2",
+    )
     assert "Paused at the budget" in sentence
     engine = open_project(load_settings())
     assert stored_run(engine, 1).state == RunState.PAUSED

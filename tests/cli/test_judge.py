@@ -93,8 +93,9 @@ def test_agreement_is_told_by_type(serve_chat: Serve, variants: dict[str, str]) 
     }
     assert (found["name"], found["counts"], found["opinions"]) == (NAME, False, 7)
     assert {row["type_id"]: row["share"] for row in found["types"]} == {
-        **{key: float(value) for key, value in agreed.items()}, "all": sum(agreed.values()) / 2
-    }  # fmt: skip
+        **{key: float(value) for key, value in agreed.items()},
+        "all": sum(agreed.values()) / 2,
+    }
     assert "left out" in said("review", "agreement")
 
 

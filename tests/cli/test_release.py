@@ -16,8 +16,11 @@ def test_a_release_is_made_once_listed_and_exported(loaded_home: Path, tmp_path:
     place = tmp_path / "export"
     answer = ask("export", str(place), "--format", "pairs", "--zip")
     assert answer == {
-        "release": 1, "format": "pairs", "folder": str(place), "zip": f"{place}.zip",
-    }  # fmt: skip
+        "release": 1,
+        "format": "pairs",
+        "folder": str(place),
+        "zip": f"{place}.zip",
+    }
     assert {"README.md", "hedgerow.json", "pairs.csv"} == {p.name for p in place.iterdir()}
     assert Path(answer["zip"]).stat().st_size > 0
     Path(answer["zip"]).write_text("mine")

@@ -60,9 +60,12 @@ def test_a_merge_says_what_changes_and_asks_first(uids: list[str]) -> None:
     assert refused.exit_code == 1
     assert "Variants that change from conflict to rejected: 1." in refused.stderr
     assert ask(*command, "--dry-run") == {
-        "from": "ada l.", "into": "Ada", "merged": False, "both_decided": 1,
+        "from": "ada l.",
+        "into": "Ada",
+        "merged": False,
+        "both_decided": 1,
         "statuses": [{"before": "conflict", "after": "rejected", "variants": 1}],
-    }  # fmt: skip
+    }
     assert [one["merged_into"] for one in ask("reviewers", "list")["reviewers"]] == [None, None]
     agreed = CliRunner().invoke(cli.app, command, input="y\n")
     assert agreed.stdout.endswith("ada l. and Ada are one reviewer now, Ada.\n")

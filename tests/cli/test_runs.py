@@ -78,8 +78,9 @@ def test_runs_are_listed_shown_cancelled_and_deleted(home: Path) -> None:
     folder = home / "hedgerow_data" / "runs" / "00001-diagnose"
     listed = ask("runs", "list")["runs"]
     assert [(run["run"], run["kind"], run["state"]) for run in listed] == [
-        (2, "export", "queued"), (1, "diagnose", "done"),
-    ]  # fmt: skip
+        (2, "export", "queued"),
+        (1, "diagnose", "done"),
+    ]
     assert listed[1]["log"] == str(folder / "log.txt") and Path(listed[1]["log"]).is_file()
     assert [run["run"] for run in ask("runs", "list", "--kind", "diagnose")["runs"]] == [1]
     shown = ask("runs", "show", "1")
@@ -89,8 +90,10 @@ def test_runs_are_listed_shown_cancelled_and_deleted(home: Path) -> None:
     cancelled = {"run": 2, "state": "cancelled", "message": "Run 2 is cancelled."}
     assert ask("runs", "cancel", "2") == cancelled
     assert ask("runs", "cancel", "1") == {
-        "run": 1, "state": "done", "message": "Run 1 has ended already: it is done.",
-    }  # fmt: skip
+        "run": 1,
+        "state": "done",
+        "message": "Run 1 has ended already: it is done.",
+    }
     assert "has ended already: it is done" in said("runs", "cancel", "1")
     assert ask("runs", "delete", "1")["deleted"] == [str(folder)]
     assert not folder.exists()

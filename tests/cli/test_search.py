@@ -26,9 +26,14 @@ def test_all_three_kinds_are_searched() -> None:
     found = ask("search", "door IS")
     assert [found[kind]["total"] for kind in ("anchors", "variants", "notes")] == [1, 2, 1]
     assert found["notes"]["hits"][0] | {"variant": "", "anchor": ""} == {
-        "anchor": "", "variant": "", "text": "Which DOOR is it?", "retired": False,
-        "type": "verbal", "status": "pending", "variant_text": "The door is not open.",
-    }  # fmt: skip
+        "anchor": "",
+        "variant": "",
+        "text": "Which DOOR is it?",
+        "retired": False,
+        "type": "verbal",
+        "status": "pending",
+        "variant_text": "The door is not open.",
+    }
 
 
 def test_a_search_can_be_narrowed_and_limited() -> None:

@@ -42,8 +42,10 @@ def test_a_threshold_is_changed_with_what_follows(loaded_home: Path) -> None:
     done = ask("settings", "set", THRESHOLD, "40")
     assert (done["changed"], done["variants"]) == (True, 10_506)
     assert ask("settings")["project"] == {
-        **ask("settings")["project"], THRESHOLD: 40, "variants_to_reorder": 0
-    }  # fmt: skip
+        **ask("settings")["project"],
+        THRESHOLD: 40,
+        "variants_to_reorder": 0,
+    }
     assert ask("settings", "set", THRESHOLD, "40") == {"setting": THRESHOLD, "changed": False}
 
 

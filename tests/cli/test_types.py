@@ -10,10 +10,18 @@ import cli
 from tests.cli.commands import ask, complaint, said
 
 ADD = (
-    "types", "add", "Quantifier negation", "--role", "negation",
-    "--definition", "A negated quantifier denies the claim for some.",
-    "--anchor", "Every bridge is safe.", "--example", "Not every bridge is safe.",
-)  # fmt: skip
+    "types",
+    "add",
+    "Quantifier negation",
+    "--role",
+    "negation",
+    "--definition",
+    "A negated quantifier denies the claim for some.",
+    "--anchor",
+    "Every bridge is safe.",
+    "--example",
+    "Not every bridge is safe.",
+)
 
 
 @pytest.fixture(autouse=True)
@@ -30,8 +38,10 @@ def test_an_added_type_is_listed_behind_the_built_in_ones() -> None:
     check = {"require_new": ["negator"], "forbid_words": ["perhaps"]}
     added = ask(*ADD, "--check", json.dumps(check))
     assert (added["id"], added["polarity"], added["own"]) == (
-        "quantifier_negation", "negative", True,
-    )  # fmt: skip
+        "quantifier_negation",
+        "negative",
+        True,
+    )
     assert ids() == [*built_in, "quantifier_negation"]
     listed = ask("types", "list")["types"][-1]
     assert (listed["surface_check"], listed["variants"]) == (check, 0)
@@ -44,9 +54,16 @@ def test_a_change_leaves_what_it_does_not_name(home: Path) -> None:
     (home / "check.json").write_text('{"require_new": ["negator"]}', "utf-8")
     (home / "guideline.txt").write_text("Rule, none: accept none.\n", "utf-8")
     changed = ask(
-        "types", "change", "quantifier_negation", "--name", "Negated quantifier",
-        "--check", f"@{home / 'check.json'}", "--guideline", str(home / "guideline.txt"),
-    )  # fmt: skip
+        "types",
+        "change",
+        "quantifier_negation",
+        "--name",
+        "Negated quantifier",
+        "--check",
+        f"@{home / 'check.json'}",
+        "--guideline",
+        str(home / "guideline.txt"),
+    )
     assert (changed["version"], changed["label"]) == (2, "Negated quantifier")
     assert changed["definition"] == "A negated quantifier denies the claim for some."
     assert changed["surface_check"] == {"require_new": ["negator"]}

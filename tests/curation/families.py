@@ -75,10 +75,16 @@ def add_variant(
 ) -> Variant:
     variant = Variant(
         uid=variant_uid(anchor_uid=anchor.uid, type_id=type_id, text=text),
-        anchor_id=anchor.id or 0, anchor_revision=revision, type_id=type_id, text=canonical(text),
-        cue=cue, provider="openai", model="gpt-x", parent_id=parent.id if parent else None,
+        anchor_id=anchor.id or 0,
+        anchor_revision=revision,
+        type_id=type_id,
+        text=canonical(text),
+        cue=cue,
+        provider="openai",
+        model="gpt-x",
+        parent_id=parent.id if parent else None,
         author_id=author.id if author else None,
-    )  # fmt: skip
+    )
     session.add(variant)
     session.flush()
     return variant
@@ -95,10 +101,15 @@ def decide(
     adjudicates: bool = False,
 ) -> None:
     decision = Decision(
-        variant_id=variant.id or 0, variant_version=variant.version, reviewer_id=reviewer.id or 0,
-        verdict=verdict, reason=reason, action_id=str(uuid.uuid4()), adjudicates=adjudicates,
+        variant_id=variant.id or 0,
+        variant_version=variant.version,
+        reviewer_id=reviewer.id or 0,
+        verdict=verdict,
+        reason=reason,
+        action_id=str(uuid.uuid4()),
+        adjudicates=adjudicates,
         child_id=child.id if child else None,
-    )  # fmt: skip
+    )
     store_decisions(session, [decision])
 
 

@@ -53,10 +53,13 @@ def fill(session: Session, *, families: int = 12, seed: int = 1) -> None:
             if draw.random() < 0.9:
                 session.add(
                     Diagnostic(
-                        variant_id=variant.id or 0, levenshtein=draw.randrange(90),
-                        length_ratio=1.0, content_kept=1.0, flags=draw.randrange(64),
+                        variant_id=variant.id or 0,
+                        levenshtein=draw.randrange(90),
+                        length_ratio=1.0,
+                        content_kept=1.0,
+                        flags=draw.randrange(64),
                     )
-                )  # fmt: skip
+                )
             if draw.random() < 0.9:
                 cosine = draw.choice([*EDGES, draw.uniform(-1, 1)])
                 session.add(_cosine(encoder.id, variant, cosine))
@@ -85,12 +88,20 @@ def everything(session: Session) -> list[Measured]:
         measures = diagnostics.get(v.id or 0)
         found.append(
             Measured(
-                v.id or 0, v.type_id, v.status, v.retired, v.cue, genres[v.anchor_id],
-                (v.provider, v.model), v.parent_id is not None, v.hardness,
-                measures.levenshtein if measures else None, cosines.get(v.id or 0),
+                v.id or 0,
+                v.type_id,
+                v.status,
+                v.retired,
+                v.cue,
+                genres[v.anchor_id],
+                (v.provider, v.model),
+                v.parent_id is not None,
+                v.hardness,
+                measures.levenshtein if measures else None,
+                cosines.get(v.id or 0),
                 Flag(measures.flags if measures else 0),
             )
-        )  # fmt: skip
+        )
     return found
 
 

@@ -88,8 +88,9 @@ class TestFormats:
 
     def test_pasted_prose_is_plain_and_a_pasted_table_is_a_table(self) -> None:
         assert rows(read_pasted("First, one.\nSecond, two.")) == [
-            (1, "First, one."), (2, "Second, two."),
-        ]  # fmt: skip
+            (1, "First, one."),
+            (2, "Second, two."),
+        ]
         assert rows(read_pasted("id\tsentence\n1\tHi there"), "sentence") == [(2, "Hi there")]
         assert rows(read_pasted("id,sentence\n1,Hi there"), "sentence") == [(2, "Hi there")]
         assert rows(read_pasted('{"text": "Hi there"}')) == [(1, "Hi there")]
@@ -98,9 +99,10 @@ class TestFormats:
     @given(
         st.lists(
             st.tuples(CELLS, CELLS),
-            min_size=1, max_size=6,
+            min_size=1,
+            max_size=6,
         )
-    )  # fmt: skip
+    )
     def test_what_a_csv_writer_writes_is_read_back(self, cells: list[tuple[str, str]]) -> None:
         file = io.StringIO(newline="")
         writer = csv.writer(file, quoting=csv.QUOTE_ALL)
@@ -208,7 +210,7 @@ class TestRefusals:
             (parquet(text=pa.array([], pa.string())), "a.parquet", "no rows"),
         ],
         ids=lambda value: None if isinstance(value, bytes) else str(value)[:40],
-    )  # fmt: skip
+    )
     def test_in_one_sentence(self, data: bytes, name: str, expected: str) -> None:
         assert expected in complaint(data, name)
 

@@ -74,8 +74,12 @@ class TestPreview:
         with reading(engine) as session:
             shown = preview(session, read_file(data, name="a.jsonl"), column="text")
         assert [row.findings[0].reason for row in shown.of(Fate.IMPOSSIBLE)] == [
-            Reason.NOT_TEXT, Reason.EMPTY, Reason.EMPTY, Reason.NOT_TEXT, Reason.TOO_LONG,
-        ]  # fmt: skip
+            Reason.NOT_TEXT,
+            Reason.EMPTY,
+            Reason.EMPTY,
+            Reason.NOT_TEXT,
+            Reason.TOO_LONG,
+        ]
         assert [row.line for row in shown.chosen(include_suspicious=True)] == [6]
         for row in shown.rows:
             row.text.encode()  # can be shown
@@ -93,8 +97,11 @@ class TestPreview:
             add_anchor(session, "The well-known bridge is safe.")
         shown = looked(engine, "the well known bridge is “safe”\nIt's open.\nIT’S OPEN\nIts open.")
         assert [told(row)[0] for row in shown.rows] == [
-            Fate.SUSPICIOUS, Fate.NEW, Fate.SUSPICIOUS, Fate.NEW,
-        ]  # fmt: skip
+            Fate.SUSPICIOUS,
+            Fate.NEW,
+            Fate.SUSPICIOUS,
+            Fate.NEW,
+        ]
         sentences = [row.findings[0].sentence for row in shown.of(Fate.SUSPICIOUS)]
         assert "the anchor “The well-known bridge is safe.”" in sentences[0]
         assert "from line 2." in sentences[1]
@@ -122,8 +129,9 @@ class TestPreview:
     def test_checks_that_know_english_are_left_out_for_others(self, engine: Engine) -> None:
         text = "No es la verdad.\n今日は良い天気です"
         assert [row.fate for row in looked(engine, text, language="en-GB").rows] == [
-            Fate.SUSPICIOUS, Fate.SUSPICIOUS,
-        ]  # fmt: skip
+            Fate.SUSPICIOUS,
+            Fate.SUSPICIOUS,
+        ]
         assert [row.fate for row in looked(engine, text, language="es").rows] == [
             Fate.NEW,
             Fate.NEW,
@@ -135,8 +143,11 @@ class TestPreview:
         )
         assert sum(shown.fates.values()) == len(shown.rows) == 5
         assert shown.reasons == {
-            Reason.REPEATED: 1, Reason.QUESTION: 1, Reason.NEGATED: 1, Reason.SEVERAL_SENTENCES: 1,
-        }  # fmt: skip
+            Reason.REPEATED: 1,
+            Reason.QUESTION: 1,
+            Reason.NEGATED: 1,
+            Reason.SEVERAL_SENTENCES: 1,
+        }
 
     def test_a_genre_that_is_too_long_is_told_with_its_line(self, engine: Engine) -> None:
         table = read_file(b"text,genre\nHi there,a\nYou too," + b"g" * 81 + b"\n", name="a.csv")
@@ -182,15 +193,21 @@ class TestAdding:
             )
             about = About(source="mine", licence="CC0", genre="prose", language="en-GB")
             added = add_anchors(
-                session, shown, shown.chosen(), about=about, file="a.csv", author_id=ada,
+                session,
+                shown,
+                shown.chosen(),
+                about=about,
+                file="a.csv",
+                author_id=ada,
                 parameters={"column": "text"},
-            )  # fmt: skip
+            )
         assert (added.added, added.source) == (2, "mine")
         with reading(engine) as session:
             anchors = session.execute(select(Anchor).order_by(col(Anchor.id))).scalars().all()
             assert [a.uid for a in anchors] == [
-                anchor_uid("The café is open."), anchor_uid("The bridge is safe."),
-            ]  # fmt: skip
+                anchor_uid("The café is open."),
+                anchor_uid("The bridge is safe."),
+            ]
             assert [a.genre for a in anchors] == ["news", "prose"]
             for anchor in anchors:
                 wording = session.get_one(AnchorRevision, (anchor.id, 1))

@@ -68,8 +68,10 @@ def test_filters_narrow(engine: Engine, session: Session) -> None:
         writer.add(other)
         writer.flush()
         for anchor_id, values in (
-            (1, {"genre": "poem"}), (2, {"source_id": other.id}), (3, {"split": Split.TEST}),
-        ):  # fmt: skip
+            (1, {"genre": "poem"}),
+            (2, {"source_id": other.id}),
+            (3, {"split": Split.TEST}),
+        ):
             for name, value in values.items():
                 setattr(writer.get_one(Anchor, anchor_id), name, value)
         for anchor_id in (1, 2, 4, 5):

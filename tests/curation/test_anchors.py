@@ -94,9 +94,7 @@ def test_a_suspicious_wording_is_taken_only_on_insistence(
         correct(session, ada, text)
     with writing(engine) as session:
         assert session.get_one(Anchor, 1).revision == 1
-        done = correct_anchor(
-            session, 1, text, reviewer_id=ada, expected_revision=1, insist=True
-        )  # fmt: skip
+        done = correct_anchor(session, 1, text, reviewer_id=ada, expected_revision=1, insist=True)
         assert done.revision == 2
 
 

@@ -70,11 +70,15 @@ def add_variants(session: Session, count: int) -> list[int]:
     anchor = add_anchor(session, "It holds.")
     rows = [
         {
-            "uid": f"{i:016x}", "anchor_id": anchor.id, "anchor_revision": 1,
-            "type_id": ("verbal", "word")[i % 2], "text": f"It is not {i}.", "created_at": now(),
+            "uid": f"{i:016x}",
+            "anchor_id": anchor.id,
+            "anchor_revision": 1,
+            "type_id": ("verbal", "word")[i % 2],
+            "text": f"It is not {i}.",
+            "created_at": now(),
         }
         for i in range(count)
-    ]  # fmt: skip
+    ]
     session.execute(insert(Variant), rows)
     return list(session.execute(select(Variant.id).order_by(col(Variant.id))).scalars())  # type: ignore[call-overload]
 
@@ -82,11 +86,15 @@ def add_variants(session: Session, count: int) -> list[int]:
 def measure(session: Session, ids: Iterable[int], *, levenshtein: int = 0, flags: int = 0) -> None:
     rows = [
         {
-            "variant_id": variant_id, "levenshtein": levenshtein, "length_ratio": 1.0,
-            "content_kept": 1.0, "flags": flags, "created_at": now(),
+            "variant_id": variant_id,
+            "levenshtein": levenshtein,
+            "length_ratio": 1.0,
+            "content_kept": 1.0,
+            "flags": flags,
+            "created_at": now(),
         }
         for variant_id in ids
-    ]  # fmt: skip
+    ]
     session.execute(insert(Diagnostic), rows)
 
 
@@ -179,9 +187,12 @@ class TestApplying:
             rule = parse_rule("levenshtein > 60")
             counted = find_matches(session, rule)
             matches, action_id = apply_rule(
-                session, rule, verdict=Verdict.REJECT, reason="content_dropped",
+                session,
+                rule,
+                verdict=Verdict.REJECT,
+                reason="content_dropped",
                 reviewer_id=reviewer.id or 0,
-            )  # fmt: skip
+            )
         assert matches == counted
         assert matches.total == 20
         with reading(engine) as session:
@@ -213,9 +224,12 @@ class TestApplying:
             reviewer_id = ensure_reviewer(session, "Ann").id or 0
             with pytest.raises(HedgerowError, match="reject reason"):
                 apply_rule(
-                    session, parse_rule("no flags"), verdict=Verdict.REJECT, reason="ugly",
+                    session,
+                    parse_rule("no flags"),
+                    verdict=Verdict.REJECT,
+                    reason="ugly",
                     reviewer_id=reviewer_id,
-                )  # fmt: skip
+                )
             assert session.execute(select(func.count()).select_from(Decision)).scalar() == 0
 
     def test_a_reason_that_is_not_for_every_type_that_matches_changes_nothing(
@@ -230,14 +244,22 @@ class TestApplying:
             for type_id in (None, "verbal"):
                 with pytest.raises(HedgerowError, match="for hedges"):
                     apply_rule(
-                        session, rule, verdict=Verdict.REJECT, reason="not_a_hedge",
-                        type_id=type_id, reviewer_id=reviewer_id,
-                    )  # fmt: skip
+                        session,
+                        rule,
+                        verdict=Verdict.REJECT,
+                        reason="not_a_hedge",
+                        type_id=type_id,
+                        reviewer_id=reviewer_id,
+                    )
             assert session.execute(select(func.count()).select_from(Decision)).scalar() == 0
             done = apply_rule(
-                session, rule, verdict=Verdict.REJECT, reason="not_a_hedge",
-                type_id="word", reviewer_id=reviewer_id,
-            )  # fmt: skip
+                session,
+                rule,
+                verdict=Verdict.REJECT,
+                reason="not_a_hedge",
+                type_id="word",
+                reviewer_id=reviewer_id,
+            )
         assert done.matches.by_type == {"word": 2}
 
     def test_many_thousands_are_decided_and_taken_back_at_once(self, engine: Engine) -> None:

@@ -61,12 +61,15 @@ def test_the_card_tells_people_from_models(engine: Engine, tmp_path: Path) -> No
     assert b"Lovelace" not in b"".join(contents(folder).values())
 
 
-@pytest.mark.parametrize(("licences", "expected"), [
-    (["CC BY-SA 4.0"], {"license": "cc-by-sa-4.0"}),
-    (["CC BY 4.0", "CC0 1.0"], {"license": "other", "license_name": "several, see the card"}),
-    (["Ask Jo: no"], {"license": "other", "license_name": "Ask Jo: no"}),
-    ([""], {"license": "unknown"}),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("licences", "expected"),
+    [
+        (["CC BY-SA 4.0"], {"license": "cc-by-sa-4.0"}),
+        (["CC BY 4.0", "CC0 1.0"], {"license": "other", "license_name": "several, see the card"}),
+        (["Ask Jo: no"], {"license": "other", "license_name": "Ask Jo: no"}),
+        ([""], {"license": "unknown"}),
+    ],
+)
 def test_the_card_names_the_licence(
     engine: Engine, tmp_path: Path, licences: list[str], expected: dict[str, str]
 ) -> None:

@@ -22,10 +22,13 @@ from tests.curation.test_card import header
 
 def test_who_wrote_what_is_counted_by_type(engine: Engine, tmp_path: Path) -> None:
     written = [
-        ("rules", "", "verbal", "It does not rain."), ("rules", "", "verbal", "It isn't raining."),
-        ("rules", "", "word", "It probably rains."), ("openai", "gpt-x", "word", "It may rain."),
-        ("person", "", "lexical", "It is dry."), ("imported", "", "verbal", "No rain falls."),
-    ]  # fmt: skip
+        ("rules", "", "verbal", "It does not rain."),
+        ("rules", "", "verbal", "It isn't raining."),
+        ("rules", "", "word", "It probably rains."),
+        ("openai", "gpt-x", "word", "It may rain."),
+        ("person", "", "lexical", "It is dry."),
+        ("imported", "", "verbal", "No rain falls."),
+    ]
     with writing(engine) as session:
         anchor = add_anchor(session, "It rains.")
         for provider, name, type_id, text in written:
@@ -38,9 +41,11 @@ def test_who_wrote_what_is_counted_by_type(engine: Engine, tmp_path: Path) -> No
     table = writers_table(release, found).splitlines()
     assert table[0] == "| provider | model | verbal | lexical | word | all |"
     assert table[2:] == [
-        "| imported |  | 1 | 0 | 0 | 1 |", "| openai | gpt-x | 0 | 0 | 1 | 1 |",
-        "| person |  | 0 | 1 | 0 | 1 |", "| rules |  | 2 | 0 | 1 | 3 |",
-    ]  # fmt: skip
+        "| imported |  | 1 | 0 | 0 | 1 |",
+        "| openai | gpt-x | 0 | 0 | 1 | 1 |",
+        "| person |  | 0 | 1 | 0 | 1 |",
+        "| rules |  | 2 | 0 | 1 | 3 |",
+    ]
     text = body(folder)
     assert "\n".join(table) in text and "`rules` a program, no language model" in text
     assert header(folder)["language_creators"] == ["expert-generated", "found", "machine-generated"]

@@ -17,9 +17,14 @@ EXAMPLE = Example(1, "Door 1 is *open* “now”.", "door 1 is open now", "Door 
 
 
 def compared(
-    *, release: str = HASH, key: str = "1" * 16, n: int = 5, overlapping: int = 2, exact: int = 1,
+    *,
+    release: str = HASH,
+    key: str = "1" * 16,
+    n: int = 5,
+    overlapping: int = 2,
+    exact: int = 1,
     problem: str = "",
-) -> Compared:  # fmt: skip
+) -> Compared:
     found = Overlap(n, 1234, exact, overlapping, (EXAMPLE,))
     return Compared(release, "semantoneg", "SemAntoNeg", "a.jsonl", key, found, ("ab",), problem)
 
@@ -46,15 +51,25 @@ def test_a_mangled_file_counts_as_none(tmp_path: Path, content: str) -> None:
 
 def test_it_is_told_in_one_sentence() -> None:
     for facts, sentence in (
-        (compared().facts, "2 of 1,234 items of SemAntoNeg (a.jsonl) share 5 words in a row with "
-         "the release; 1 has a text that is in it as a whole."),
-        (compared(overlapping=1, exact=2, n=6).facts, "1 of 1,234 items of SemAntoNeg (a.jsonl) "
-         "shares 6 words in a row with the release; 2 have a text that is in it as a whole."),
-        (compared(overlapping=0, exact=0).facts, "None of 1,234 items of SemAntoNeg (a.jsonl) "
-         "share 5 words in a row with the release."),
-        (compared(problem="It is gone.").facts, "SemAntoNeg (a.jsonl) was not compared: It is "
-         "gone."),
-    ):  # fmt: skip
+        (
+            compared().facts,
+            "2 of 1,234 items of SemAntoNeg (a.jsonl) share 5 words in a row with "
+            "the release; 1 has a text that is in it as a whole.",
+        ),
+        (
+            compared(overlapping=1, exact=2, n=6).facts,
+            "1 of 1,234 items of SemAntoNeg (a.jsonl) "
+            "shares 6 words in a row with the release; 2 have a text that is in it as a whole.",
+        ),
+        (
+            compared(overlapping=0, exact=0).facts,
+            "None of 1,234 items of SemAntoNeg (a.jsonl) share 5 words in a row with the release.",
+        ),
+        (
+            compared(problem="It is gone.").facts,
+            "SemAntoNeg (a.jsonl) was not compared: It is gone.",
+        ),
+    ):
         assert told(facts) == sentence
 
 
@@ -65,8 +80,11 @@ def test_the_texts_of_a_release_are_its_anchors_and_all_variants(engine: Engine)
         add_plain_family(session, 2)
         create_release(session)
         assert sorted(texts_of(session, first.id or 0)) == [
-            "Door 1 is not open.", "Door 1 is open.", "Door 1 is probably open.", "Door 1 is shut.",
-        ]  # fmt: skip
+            "Door 1 is not open.",
+            "Door 1 is open.",
+            "Door 1 is probably open.",
+            "Door 1 is shut.",
+        ]
 
 
 def test_a_text_of_a_release_leads_to_its_variant_or_to_one_of_its_anchor(engine: Engine) -> None:

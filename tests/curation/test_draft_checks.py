@@ -38,7 +38,7 @@ def ids(engine: Engine) -> dict[str, int]:
         ("phrase", "The footage is not clear, but the bridge is safe.", "FLAT_HEDGE", "concession"),
         ("word", "Critics suspect that the bridge is safe.", "REPORTS_OTHERS", "others"),
     ],
-)  # fmt: skip
+)
 def test_each_flag_is_a_sentence_for_edits_and_own_variants(
     engine: Engine, ids: dict[str, int], type_id: str, text: str, kind: str, said: str
 ) -> None:

@@ -67,8 +67,9 @@ def test_undo_puts_the_cue_back(engine: Engine, ada: int) -> None:
         assert Flag.WRONG_SURFACE in Flag(session.get_one(Diagnostic, variant.id).flags)
         rows = session.execute(select(CueCorrection).order_by(col(CueCorrection.id))).scalars()
         assert [(row.before, row.after) for row in rows] == [
-            ("maybe", "probably"), ("probably", "maybe"),
-        ]  # fmt: skip
+            ("maybe", "probably"),
+            ("probably", "maybe"),
+        ]
 
 
 def test_of_two_windows_the_later_correction_stays_until_it_is_taken_back(
@@ -169,13 +170,18 @@ def test_a_cue_corrected_on_an_outdated_card_is_looked_at_again(engine: Engine, 
         variant = hedge(session)
         card = shown(variant)
         correct_anchor(
-            session, variant.anchor_id, "The old bridge is safe.", reviewer_id=ada,
+            session,
+            variant.anchor_id,
+            "The old bridge is safe.",
+            reviewer_id=ada,
             expected_revision=1,
-        )  # fmt: skip
+        )
         assert review.edit(session, card, reviewer_id=ada, cue="probably").outdated
         assert (variant.cue, variant.status, variant.second_look) == (
-            "probably", Status.PENDING, True,
-        )  # fmt: skip
+            "probably",
+            Status.PENDING,
+            True,
+        )
 
 
 @pytest.mark.parametrize("seed", range(2))

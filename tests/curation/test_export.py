@@ -114,9 +114,12 @@ def test_a_release_without_triples_has_variants_and_says_so(engine: Engine, tmp_
 def hostile_release(session: Session) -> Release:
     for number, text in enumerate(HOSTILE):
         add_family(
-            session, text, {"word": [f"{text} (hedged)"], "verbal": [f"{text} (negated)"]},
-            split=Split.TRAIN, cue=text[:200] if number % 2 else None,
-        )  # fmt: skip
+            session,
+            text,
+            {"word": [f"{text} (hedged)"], "verbal": [f"{text} (negated)"]},
+            split=Split.TRAIN,
+            cue=text[:200] if number % 2 else None,
+        )
     return create_release(session).release
 
 
@@ -204,9 +207,15 @@ def test_an_earlier_export_is_replaced(engine: Engine, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "kind",
-    ["file", "foreign folder", "note in an export", "changed card", "another program's settings",
-     "damaged manifest"],
-)  # fmt: skip
+    [
+        "file",
+        "foreign folder",
+        "note in an export",
+        "changed card",
+        "another program's settings",
+        "damaged manifest",
+    ],
+)
 def test_what_is_not_an_export_is_left_alone(engine: Engine, tmp_path: Path, kind: str) -> None:
     place = tmp_path / "exports" / "mine"
     place.parent.mkdir()

@@ -78,9 +78,13 @@ def test_the_actions_of_a_day_are_those_since_its_beginning(
     with writing(engine) as session:
         ada, yesterday = person(session), now() - timedelta(days=1)
         old = Decision(
-            variant_id=ids["verbal"], variant_version=1, reviewer_id=ada, verdict=Verdict.ACCEPT,
-            action_id="yesterday's", decided_at=yesterday,
-        )  # fmt: skip
+            variant_id=ids["verbal"],
+            variant_version=1,
+            reviewer_id=ada,
+            verdict=Verdict.ACCEPT,
+            action_id="yesterday's",
+            decided_at=yesterday,
+        )
         store_decisions(session, [old])
         for type_id in ("word", "phrase"):
             review.accept(session, card_of(session, ids[type_id]), reviewer_id=ada)

@@ -117,9 +117,12 @@ def _next(session: Session, window: str, reviewer: int) -> Shown | None:
         return None if variant is None else variant.id
 
     found, _ = leases.take_next(
-        session, find, lambda key: bool(among(session, [key], Queue.PENDING)),
-        window=window, reviewer_id=reviewer,
-    )  # fmt: skip
+        session,
+        find,
+        lambda key: bool(among(session, [key], Queue.PENDING)),
+        window=window,
+        reviewer_id=reviewer,
+    )
     return None if found is None else shown(session.get_one(Variant, found))
 
 

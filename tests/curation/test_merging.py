@@ -68,8 +68,10 @@ def test_the_later_of_two_verdicts_counts_after_a_merge(
         assert merge(session, *_pair(session)) == plan
     with reading(engine) as session:
         assert _statuses(session, family) == {
-            "verbal": Status.ACCEPTED, "word": Status.ACCEPTED, "phrase": Status.REJECTED,
-        }  # fmt: skip
+            "verbal": Status.ACCEPTED,
+            "word": Status.ACCEPTED,
+            "phrase": Status.REJECTED,
+        }
         assert data_version(session) != before
         assert ensure_reviewer(session, "ADA L.").name == "Ada"
 
@@ -131,9 +133,13 @@ def test_undo_goes_on_with_what_the_merged_person_did(
         merge(session, other, ada)
         done = [review.undo(session, reviewer_id=ada.id or 0) for _ in range(6)]
         assert [one and one.variant_id for one in done] == [
-            family["word"], family["phrase"], family["word"], family["verbal"], family["verbal"],
+            family["word"],
+            family["phrase"],
+            family["word"],
+            family["verbal"],
+            family["verbal"],
             None,
-        ]  # fmt: skip
+        ]
         assert _statuses(session, family)["verbal"] is Status.PENDING
 
 

@@ -73,9 +73,12 @@ def test_what_is_carried_on_from_a_large_release_is_what_counting_anew_gives(
         retire_anchor(session, families[9]["word"].anchor_id)
         agreed(session)
         correct_anchor(
-            session, families[5]["word"].anchor_id, "It is safe.", reviewer_id=ada,
+            session,
+            families[5]["word"].anchor_id,
+            "It is safe.",
+            reviewer_id=ada,
             expected_revision=1,
-        )  # fmt: skip
+        )
         agreed(session)
         assert contents_now(session).anchors == release.summary["anchors"] - 3
 

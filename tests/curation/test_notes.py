@@ -119,10 +119,13 @@ def test_undo_goes_back_through_notes_and_decisions_by_time(engine: Engine, ada:
     assert done[0].startswith("You took back your rejection and ")
     assert done[1:] == [
         "You took back your acceptance of your own variant.",
-        "You took back your cue correction.", "You took back your retyping.",
-        "Note on “The bridge is unsafe.” removed.", "You took back your edit.",
-        "Note on “No part of the bridge is safe.” removed.", "You took back your acceptance.",
-    ]  # fmt: skip
+        "You took back your cue correction.",
+        "You took back your retyping.",
+        "Note on “The bridge is unsafe.” removed.",
+        "You took back your edit.",
+        "Note on “No part of the bridge is safe.” removed.",
+        "You took back your acceptance.",
+    ]
     with reading(engine) as session:
         assert session.get_one(Variant, 1).status == Status.PENDING
 

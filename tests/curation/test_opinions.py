@@ -62,9 +62,13 @@ def who(engine: Engine) -> int:
         for key in range(1, 4):
             add_opinion(session, session.get_one(Variant, key), reviewer_id=number)
         add_opinion(
-            session, session.get_one(Variant, 4), Verdict.EDIT, reviewer_id=number,
-            certainty=0.4, suggestion="The bridge is hazardous.",
-        )  # fmt: skip
+            session,
+            session.get_one(Variant, 4),
+            Verdict.EDIT,
+            reviewer_id=number,
+            certainty=0.4,
+            suggestion="The bridge is hazardous.",
+        )
     return number
 
 
@@ -144,9 +148,12 @@ def test_the_same_wording_is_judged_once_by_a_reviewer(engine: Engine, who: int)
         assert add_opinion(session, variant, Verdict.REJECT, reviewer_id=judge(session, "other"))
         assert [o.verdict for o in opinions_of(session, 1)] == ["reject", "accept"]
         correct_anchor(
-            session, variant.anchor_id, "The old bridge is safe.", reviewer_id=person(session),
+            session,
+            variant.anchor_id,
+            "The old bridge is safe.",
+            reviewer_id=person(session),
             expected_revision=1,
-        )  # fmt: skip
+        )
         session.expire_all()
         assert opinions_of(session, 1) == [] and variant.doubt == 0
         assert add_opinion(session, variant, Verdict.REJECT, reviewer_id=who)
@@ -185,8 +192,11 @@ def test_who_has_looked_is_kept_and_who_shall_decide_first_is_refused(
         (found,) = look(session, 4, reviewer_id=ada, own_first=True)
         assert look(session, 4, reviewer_id=ada, own_first=False) == [found]
         assert (found.verdict, found.reason, found.suggestion, found.certainty) == (
-            Verdict.EDIT, "wrong_scope", "The bridge is hazardous.", 0.4
-        )  # fmt: skip
+            Verdict.EDIT,
+            "wrong_scope",
+            "The bridge is hazardous.",
+            0.4,
+        )
         assert look(session, 7, reviewer_id=ada, own_first=False) == []
         looks = session.execute(select(OpinionLook)).scalars().all()
         assert [(seen.reviewer_id, seen.variant_id) for seen in looks] == [(ada, 4)]

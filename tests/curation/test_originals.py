@@ -62,27 +62,43 @@ def read(engine: Engine, text: str = NLI, *, source: str = "nli", **columns: str
     with reading(engine) as session:
         shown = preview(session, table, column="premise")
         return read_originals(
-            session, table, shown, sentence="premise", source=source,
+            session,
+            table,
+            shown,
+            sentence="premise",
+            source=source,
             columns=columns or guess_columns(table, "premise"),
-        )  # fmt: skip
+        )
 
 
 def load(
-    engine: Engine, text: str = NLI, *, source: str = "nli", accept: bool = False,
+    engine: Engine,
+    text: str = NLI,
+    *,
+    source: str = "nli",
+    accept: bool = False,
     sample: int | None = None,
-) -> Added:  # fmt: skip
+) -> Added:
     """Import the file whole."""
     table = read_file(text.encode(), name="nli.csv")
     with writing(engine) as session:
         shown = preview(session, table, column="premise")
         originals = read_originals(
-            session, table, shown, sentence="premise", source=source,
+            session,
+            table,
+            shown,
+            sentence="premise",
+            source=source,
             columns=guess_columns(table, "premise"),
-        )  # fmt: skip
+        )
         return add_anchors(
-            session, shown, shown.chosen(include_suspicious=True, sample=sample),
-            about=About(source), beside=Beside(originals, accept), file="nli.csv",
-        )  # fmt: skip
+            session,
+            shown,
+            shown.chosen(include_suspicious=True, sample=sample),
+            about=About(source),
+            beside=Beside(originals, accept),
+            file="nli.csv",
+        )
 
 
 def stored(session: Session) -> list[tuple[str, str, Status]]:
@@ -112,8 +128,9 @@ def test_texts_become_pending_variants_of_their_anchors(seeded: Engine) -> None:
         types = all_types(session)
         assert (types[ENTAILMENT].role, types[ENTAILMENT].polarity) == ("paraphrase", "positive")
         assert (types[CONTRADICTION].role, types[CONTRADICTION].polarity) == (
-            "negation", "negative",
-        )  # fmt: skip
+            "negation",
+            "negative",
+        )
         run = session.get_one(Run, added.run_id)
         assert run.result["originals"] == {ENTAILMENT: 3, CONTRADICTION: 2}
         assert run.result["originals_left_out"] == {"there": 1, "same": 1}
@@ -140,9 +157,12 @@ def test_anchors_that_are_there_get_what_they_lack(seeded: Engine) -> None:
         assert ENTAILMENT not in all_types(session)
         dog, man = session.execute(select(Anchor).order_by(col(Anchor.id))).scalars()
         correct_anchor(
-            session, dog.id or 0, "A dog runs along the beach.",
-            reviewer_id=person(session), expected_revision=1,
-        )  # fmt: skip
+            session,
+            dog.id or 0,
+            "A dog runs along the beach.",
+            reviewer_id=person(session),
+            expected_revision=1,
+        )
         retire_anchor(session, man.id or 0)
     corrected = NLI.replace("runs on", "runs along")
     added = load(seeded, corrected)
@@ -207,7 +227,7 @@ def test_what_is_no_sentence_is_left_out_and_counted(seeded: Engine) -> None:
         ("text,negative,genre", {}),
         ("entailment,contradiction,x", {CONTRADICTION: "contradiction"}),
     ],
-)  # fmt: skip
+)
 def test_columns_are_told_by_their_names(header: str, expected: dict[str, str]) -> None:
     table = read_file(f"{header}\na b,c d,e f\n".encode(), name="a.csv")
     assert guess_columns(table, header.partition(",")[0]) == expected
@@ -244,9 +264,12 @@ def test_a_retired_type_and_one_of_another_role_take_no_texts(seeded: Engine) ->
 @one_database
 def test_a_type_of_ones_own_with_the_id_and_another_role_is_told(seeded: Engine) -> None:
     wanted = OwnType(
-        label="Entailment", role="hedge", definition="Something of my own here.",
-        example_anchor="It rains.", example="It may rain.",
-    )  # fmt: skip
+        label="Entailment",
+        role="hedge",
+        definition="Something of my own here.",
+        example_anchor="It rains.",
+        example="It may rain.",
+    )
     with writing(seeded) as session:
         assert add_type(session, wanted).id == ENTAILMENT
     with pytest.raises(HedgerowError, match="to be a paraphrase, found a hedge"):

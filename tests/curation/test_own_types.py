@@ -52,12 +52,17 @@ def project(engine: Engine) -> Engine:
         add_type(session, NEGATION)
         other = add_anchor(session, "The road is safe.")
         bridge = session.get_one(Variant, 1).anchor_id
-        for anchor_id, text in ((bridge, "Not all of the bridge is safe."),
-                                (other.id, "Not all of the road is safe.")):  # fmt: skip
+        for anchor_id, text in (
+            (bridge, "Not all of the bridge is safe."),
+            (other.id, "Not all of the road is safe."),
+        ):
             write_variant(
-                session, anchor_id=anchor_id or 0, type_id="quantifier_negation", text=text,
+                session,
+                anchor_id=anchor_id or 0,
+                type_id="quantifier_negation",
+                text=text,
                 reviewer_id=person(session),
-            )  # fmt: skip
+            )
     return engine
 
 
@@ -107,9 +112,10 @@ def test_a_change_is_a_further_version_and_has_the_flags_measured_anew(project: 
         assert count_without_measures(session) == 7  # the family of the fixture
         version = data_version(session)
         strict = changed(
-            wording, example="Nowhere is every bridge safe.",
+            wording,
+            example="Nowhere is every bridge safe.",
             surface_check=SurfaceCheck(require_words=("nowhere",)),
-        )  # fmt: skip
+        )
         done = change_type(session, "quantifier_negation", strict)
         assert (done.to_measure, done.entry.version) == (2, 3)
         assert count_without_measures(session) == 9
@@ -121,8 +127,9 @@ def test_a_change_is_a_further_version_and_has_the_flags_measured_anew(project: 
     with reading(project) as session:
         assert [row.version for row in type_versions(session, done.entry.id)] == [3, 2, 1]
         assert [row.label for row in type_versions(session, done.entry.id)][1:] == [
-            "Negated quantifier", "Quantifier negation",
-        ]  # fmt: skip
+            "Negated quantifier",
+            "Quantifier negation",
+        ]
 
 
 def test_a_retired_type_leaves_queues_and_releases_and_comes_back(project: Engine) -> None:
@@ -190,9 +197,12 @@ def test_a_variant_of_a_retired_type_can_be_retyped_and_is_in_use_again(project:
             )
         with pytest.raises(HedgerowError, match="Expected a variant type"):
             write_variant(
-                session, anchor_id=first.anchor_id, type_id="quantifier_negation", text="No.",
+                session,
+                anchor_id=first.anchor_id,
+                type_id="quantifier_negation",
+                text="No.",
                 reviewer_id=me,
-            )  # fmt: skip
+            )
 
 
 @one_database

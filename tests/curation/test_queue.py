@@ -97,9 +97,12 @@ def test_an_index_serves_the_order(engine: Engine, queue: Queue, order: Order) -
 
 def order_column(order: Order) -> str:
     return {
-        Order.SUSPICIOUS: "suspicion", Order.HARDEST: "hardness", Order.RANDOM: "random_key",
-        Order.DOUBTFUL: "doubt", Order.OLDEST: "id",
-    }[order]  # fmt: skip
+        Order.SUSPICIOUS: "suspicion",
+        Order.HARDEST: "hardness",
+        Order.RANDOM: "random_key",
+        Order.DOUBTFUL: "doubt",
+        Order.OLDEST: "id",
+    }[order]
 
 
 @pytest.mark.parametrize(
@@ -186,9 +189,12 @@ def test_second_looks_have_a_queue_of_their_own(engine: Engine) -> None:
         review.accept(session, shown(first), reviewer_id=person(session))
         assert count_left(session, Queue.SECOND_LOOK) == {}
         correct_anchor(
-            session, first.anchor_id, "The bridges are safe.",
-            reviewer_id=person(session), expected_revision=1,
-        )  # fmt: skip
+            session,
+            first.anchor_id,
+            "The bridges are safe.",
+            reviewer_id=person(session),
+            expected_revision=1,
+        )
         assert count_left(session, Queue.SECOND_LOOK) == {"verbal": 1}
         assert order_of(session, Order.OLDEST, queue=Queue.SECOND_LOOK) == [first.id]
         found = card(session, first.id or 0)

@@ -77,18 +77,33 @@ def test_an_item_holds_everything_about_its_variant(engine: Engine) -> None:
         decide(session, child, ada)
         item = items(session, create_release(session).release)["Maybe it rains."]
         assert (item.anchor, item.type_id, item.polarity, item.cue, item.split) == (
-            "It rains.", "word", "positive", "maybe", "test",
-        )  # fmt: skip
+            "It rains.",
+            "word",
+            "positive",
+            "maybe",
+            "test",
+        )
         assert (item.genre, item.language, item.source, item.licence) == (
-            "news", "en", "News", "CC0",
-        )  # fmt: skip
+            "news",
+            "en",
+            "News",
+            "CC0",
+        )
         assert (item.anchor_uid, item.variant_uid) == (anchor.uid, child.uid)
         assert item.provenance == {
-            "provider": "openai", "model": "gpt-x", "prompt": None, "run": None,
-            "parent_uid": original.uid, "anchor_revision": 1,
-            "author": "Ada", "author_kind": "person",
-            "decided_by": "person", "persons": 1, "models": 0, "adjudicated": False,
-        }  # fmt: skip
+            "provider": "openai",
+            "model": "gpt-x",
+            "prompt": None,
+            "run": None,
+            "parent_uid": original.uid,
+            "anchor_revision": 1,
+            "author": "Ada",
+            "author_kind": "person",
+            "decided_by": "person",
+            "persons": 1,
+            "models": 0,
+            "adjudicated": False,
+        }
 
 
 def test_who_decided_follows_the_status_rule(engine: Engine) -> None:
@@ -136,9 +151,10 @@ def test_all_items_of_a_corrected_anchor_have_its_current_wording(engine: Engine
         anchor.revision = 2
         session.flush()
         decide(
-            session, add_variant(session, anchor, "word", "Maybe it rains.", revision=2),
+            session,
+            add_variant(session, anchor, "word", "Maybe it rains.", revision=2),
             model(session),
-        )  # fmt: skip
+        )
         release = create_release(session).release
         found = items(session, release)
         assert {item.anchor for item in found.values()} == {"It rains."}
@@ -171,9 +187,13 @@ def test_later_work_does_not_reach_a_release(engine: Engine) -> None:
         assert after.model_dump() == release.model_dump()
 
 
-@pytest.mark.parametrize("statement", [
-    update(ReleaseItem).values(text="forged"), delete(ReleaseItem),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "statement",
+    [
+        update(ReleaseItem).values(text="forged"),
+        delete(ReleaseItem),
+    ],
+)
 def test_the_database_refuses_to_change_an_item(engine: Engine, statement: object) -> None:
     with writing(engine) as session:
         add_plain_family(session, 1)
@@ -295,9 +315,12 @@ def test_the_hash_does_not_depend_on_ids_order_or_names(
 def test_the_hash_is_the_documented_one(engine: Engine) -> None:
     with writing(engine) as session:
         add_family(
-            session, "It rains.", {"word": ["Maybe it rains."], "verbal": ["It doesn't, “no”."]},
-            split=Split.TRAIN, cue="maybe",
-        )  # fmt: skip
+            session,
+            "It rains.",
+            {"word": ["Maybe it rains."], "verbal": ["It doesn't, “no”."]},
+            split=Split.TRAIN,
+            cue="maybe",
+        )
         found = create_release(session).release.content_hash
     lines = (
         '["It rains.","It doesn\'t, “no”.","verbal","maybe","train"]\n'
@@ -306,9 +329,15 @@ def test_the_hash_is_the_documented_one(engine: Engine) -> None:
     assert found == hashlib.sha256(lines.encode()).hexdigest()
 
 
-@pytest.mark.parametrize("change", [
-    {"text": "Perhaps it rains."}, {"type_id": "phrase"}, {"cue": "perhaps"}, {"cue": None},
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"text": "Perhaps it rains."},
+        {"type_id": "phrase"},
+        {"cue": "perhaps"},
+        {"cue": None},
+    ],
+)
 def test_the_hash_depends_on_what_a_reader_sees(engine: Engine, change: dict[str, str]) -> None:
     with writing(engine) as session:
         add_family(session, "It rains.", {"word": ["Maybe it rains."]}, cue="maybe")
@@ -345,8 +374,12 @@ def test_the_summary_counts_what_was_released(engine: Engine) -> None:
         "test": {"anchors": 2, "variants": 5, "triples": 2, "without_triples": 1},
     }
     assert summary["review"]["word"] == {
-        "as_written": 3, "edited": 0, "rejected": 1, "conflict": 0, "pending": 0,
-    }  # fmt: skip
+        "as_written": 3,
+        "edited": 0,
+        "rejected": 1,
+        "conflict": 0,
+        "pending": 0,
+    }
     assert summary["review"]["absolute"]["edited"] == 1
     assert summary["review"]["absolute"]["as_written"] == 0
     assert summary["review"]["lexical"]["pending"] == 1

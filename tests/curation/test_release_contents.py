@@ -81,9 +81,12 @@ def test_a_corrected_anchor_takes_its_variants_out_until_they_are_accepted_again
         ada = person(session)
         before = changes_since(session, release)
         correct_anchor(
-            session, families[0]["word"].anchor_id, "It is safe.", reviewer_id=ada,
+            session,
+            families[0]["word"].anchor_id,
+            "It is safe.",
+            reviewer_id=ada,
             expected_revision=1,
-        )  # fmt: skip
+        )
         assert before == ({}, {})
         assert changes_since(session, release) == ({}, dict.fromkeys(TEXTS, 1))
         accept(session, families[0]["word"], ada)

@@ -112,9 +112,12 @@ def test_a_retyped_variant_keeps_its_text(engine: Engine, ada: int) -> None:
 def test_an_edit_into_a_known_sibling_takes_that_one(engine: Engine, ada: int) -> None:
     with writing(engine) as session:
         outcome = review.edit(
-            session, shown(get(engine)), reviewer_id=ada,
-            text="The bridge is unsafe.", type_id="affixal",
-        )  # fmt: skip
+            session,
+            shown(get(engine)),
+            reviewer_id=ada,
+            text="The bridge is unsafe.",
+            type_id="affixal",
+        )
     assert outcome.child_id == get(engine, "affixal").id
     assert get(engine, "affixal").status == Status.ACCEPTED
     with writing(engine) as session:

@@ -26,10 +26,15 @@ from tests.factories import add_family, model, person
 @pytest.mark.parametrize(
     "spelling",
     [
-        "Jürgen Weiß", "jürgen weiß", "JÜRGEN WEISS", "  Jürgen \t weiß ", "Ju\u0308rgen Weiß",
-        "Jürgen\u00a0Weiß", "Jür\u00adgen Weiß",
+        "Jürgen Weiß",
+        "jürgen weiß",
+        "JÜRGEN WEISS",
+        "  Jürgen \t weiß ",
+        "Ju\u0308rgen Weiß",
+        "Jürgen\u00a0Weiß",
+        "Jür\u00adgen Weiß",
     ],
-)  # fmt: skip
+)
 def test_all_spellings_of_a_name_are_one_reviewer(engine: Engine, spelling: str) -> None:
     with writing(engine) as session:
         first = person(session, "Jürgen Weiß")
@@ -52,8 +57,9 @@ def test_the_database_refuses_a_second_spelling(engine: Engine) -> None:
         assert [one.id for one in people(session)] == [ada]
 
 
-@pytest.mark.parametrize("name", [STARTER, "Starter-LLM", LABELS, "Data  Set Labels", "judge: x",
-                                  "Judge:x"])  # fmt: skip
+@pytest.mark.parametrize(
+    "name", [STARTER, "Starter-LLM", LABELS, "Data  Set Labels", "judge: x", "Judge:x"]
+)
 def test_reserved_names_are_refused(engine: Engine, name: str) -> None:
     with writing(engine) as session:
         with pytest.raises(HedgerowError, match="is reserved for what imports and models decide"):

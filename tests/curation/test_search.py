@@ -71,11 +71,40 @@ def test_case_does_not_matter_and_every_character_means_itself(
 @pytest.mark.parametrize(
     "typed",
     [
-        "", "   ", "*", "NEAR(", 'NEAR("a" "b", 5)', "not* OR", "text:", "-not", "^An", "'", "';--",
-        '""', '"""', "\0", "no\0t", "\ud800", "\u200f", "\u202enot", "\u200b", "%%%", "___", "\\\\",
-        "{", "(", "a" * 1000, "a" * 100_000, "not " * 50_000, "🙈", ":x", "%s", "%(x)s", "?",
+        "",
+        "   ",
+        "*",
+        "NEAR(",
+        'NEAR("a" "b", 5)',
+        "not* OR",
+        "text:",
+        "-not",
+        "^An",
+        "'",
+        "';--",
+        '""',
+        '"""',
+        "\0",
+        "no\0t",
+        "\ud800",
+        "\u200f",
+        "\u202enot",
+        "\u200b",
+        "%%%",
+        "___",
+        "\\\\",
+        "{",
+        "(",
+        "a" * 1000,
+        "a" * 100_000,
+        "not " * 50_000,
+        "🙈",
+        ":x",
+        "%s",
+        "%(x)s",
+        "?",
     ],
-)  # fmt: skip
+)
 def test_hostile_queries_find_something_or_nothing(filled: Engine, typed: str) -> None:
     with reading(filled) as session:
         for kind in Kind:
@@ -160,7 +189,10 @@ def test_a_note_taken_back_is_not_found(engine: Engine) -> None:
 
 def test_the_match_is_marked() -> None:
     assert marked("Die BRÜCKE, die Brücke", "brücke") == [
-        ("Die ", False), ("BRÜCKE", True), (", die ", False), ("Brücke", True),
-    ]  # fmt: skip
+        ("Die ", False),
+        ("BRÜCKE", True),
+        (", die ", False),
+        ("Brücke", True),
+    ]
     assert marked("<b>", "<") == [("<", True), ("b>", False)]
     assert marked("as it is", "\0") == [("as it is", False)]

@@ -90,8 +90,9 @@ def test_an_edit_settles_with_its_own_wording(engine: Engine, conflict: int) -> 
         ).child_id
     assert child is not None
     assert (status(engine, conflict), status(engine, child)) == (
-        Status.SUPERSEDED, Status.ACCEPTED,
-    )  # fmt: skip
+        Status.SUPERSEDED,
+        Status.ACCEPTED,
+    )
 
 
 def test_rejecting_the_family_from_a_card_in_conflict_settles_the_other_conflicts_in_it(
@@ -113,9 +114,12 @@ def test_a_correction_of_the_anchor_ends_a_settlement(engine: Engine, conflict: 
         review.accept(session, settling(session, conflict), reviewer_id=ada)
         variant = session.get_one(Variant, conflict)
         correct_anchor(
-            session, variant.anchor_id, "The bridges are safe.", reviewer_id=ada,
+            session,
+            variant.anchor_id,
+            "The bridges are safe.",
+            reviewer_id=ada,
             expected_revision=1,
-        )  # fmt: skip
+        )
         review.reject(
             session, shown(session.get_one(Variant, conflict)), reviewer_id=ada, reason="wrong_type"
         )

@@ -7,8 +7,9 @@ from curation.strict_json import JsonError, RepeatedKey, read_json
 
 def test_plain_json_is_read() -> None:
     assert read_json('{"a": [1, null, {"b": "ü"}], "b": "c"}') == {
-        "a": [1, None, {"b": "ü"}], "b": "c",
-    }  # fmt: skip
+        "a": [1, None, {"b": "ü"}],
+        "b": "c",
+    }
 
 
 @pytest.mark.parametrize(

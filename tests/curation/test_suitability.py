@@ -174,8 +174,13 @@ def _looked_at_in_full(anchor: str) -> list[Problem]:
     analysis = Analysis(anchor)
     if looks_foreign(anchor, words_of(anchor)):
         return [Problem(Kind.OTHER_LANGUAGE, "The anchor does not look like English.")]
-    checks = (suitability._negated, suitability._nearly_negated, suitability._hedged,
-              suitability._disputed, suitability._no_statement)  # fmt: skip
+    checks = (
+        suitability._negated,
+        suitability._nearly_negated,
+        suitability._hedged,
+        suitability._disputed,
+        suitability._no_statement,
+    )
     return [problem for check in checks for problem in check(analysis)]
 
 
@@ -197,7 +202,7 @@ _PIECES = [
     *"although but, that because".split(),
     *"hardly few little is please let's close the it you what don't have if turn off".split(),
     *"? . , ; — - ' ’ ʼ ' \u0345 \u0302 İ ß \u212a _ \u200d 5".split(),
-]  # fmt: skip
+]
 
 
 @settings(max_examples=150, deadline=None)

@@ -81,8 +81,10 @@ def test_a_cue_that_the_anchor_has_already_is_not_enough() -> None:
     ("anchor", "text"),
     [
         ("The kitchen was furnished.", "The kitchen had no furniture."),
-        ("The avalanche was audible from the village.",
-         "Nobody could hear the avalanche from the village."),
+        (
+            "The avalanche was audible from the village.",
+            "Nobody could hear the avalanche from the village.",
+        ),
         ("The toddler on the rug is dressed.", "The toddler on the rug has nothing on."),
         ("The witness was present.", "The witness was nowhere to be seen."),
         ("The two sensors are similar.", "The two sensors share nothing."),
@@ -93,7 +95,7 @@ def test_a_cue_that_the_anchor_has_already_is_not_enough() -> None:
         ("The lighthouse is still in use.", "The lighthouse is no longer in use."),
         ("There is doubt about the date.", "There is no doubt about the date."),
     ],
-)  # fmt: skip
+)
 def test_rewordings_around_an_absolute_negator_pass(anchor: str, text: str) -> None:
     assert problems("absolute", anchor, text) == []
     check = variant_type("absolute").surface_check
@@ -206,7 +208,7 @@ def marked(anchor: str, text: str, cue: str | None = None) -> list[tuple[str, st
         ("I'm not sure, maybe it is.", "maybe", [("not", "negator"), ("maybe", "cue")]),
         ("The bridge is safe for lorries.", "probably", []),
     ],
-)  # fmt: skip
+)
 def test_marks(text: str, cue: str | None, expected: list[tuple[str, str]]) -> None:
     assert marked(SAFE, text, cue) == expected
 

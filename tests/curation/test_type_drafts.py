@@ -81,7 +81,7 @@ def test_every_name_gives_an_id_that_an_answer_can_have(label: str, taken: set[s
         ({"surface_check": {"require_words": ["x" * 61]}}, "of 1 to 60 characters"),
         ({"surface_check": {"negative_prefixes": ["un1"]}}, "affixes of letters"),
     ],
-)  # fmt: skip
+)
 def test_what_is_wrong_is_said_in_one_sentence(values: Mapping[str, Any], said: str) -> None:
     with pytest.raises(HedgerowError, match=said) as refused:
         draft(changed(NEGATION, **values), TAXONOMY)
@@ -142,9 +142,12 @@ def test_a_sentence_is_tried_out_before_the_type_is_whole() -> None:
 @pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
 def test_hostile_texts_are_kept_as_texts_or_refused(text: str) -> None:
     wanted = changed(
-        NEGATION, label=text[:40], definition=text[:999] + " " * 10, surface_check=SurfaceCheck(),
+        NEGATION,
+        label=text[:40],
+        definition=text[:999] + " " * 10,
+        surface_check=SurfaceCheck(),
         guideline=text,
-    )  # fmt: skip
+    )
     with contextlib.suppress(HedgerowError):  # such as a control character in it
         entry = draft(wanted, TAXONOMY)
         asked = fill("{text}|{types}", text="It is.", types=[entry], cues={})

@@ -74,9 +74,13 @@ def test_the_same_form_sent_twice_writes_once(engine: Engine, ada: int) -> None:
 @one_database
 @pytest.mark.parametrize(
     ("verdict", "told"),
-    [("", "it is pending"), ("accept", "it is accepted"), ("reject", "was rejected"),
-     ("edit", "an edit has replaced it")],
-)  # fmt: skip
+    [
+        ("", "it is pending"),
+        ("accept", "it is accepted"),
+        ("reject", "was rejected"),
+        ("edit", "an edit has replaced it"),
+    ],
+)
 def test_a_text_that_is_there_is_named_with_its_status(
     engine: Engine, ada: int, verdict: str, told: str
 ) -> None:
@@ -142,9 +146,12 @@ def test_it_is_made_for_the_current_wording(engine: Engine, ada: int) -> None:
             session, other.id or 0, "The trains are late.", reviewer_id=ada, expected_revision=1
         )
         own = write_variant(
-            session, anchor_id=other.id or 0, type_id="verbal", text="The trains are not late.",
+            session,
+            anchor_id=other.id or 0,
+            type_id="verbal",
+            text="The trains are not late.",
             reviewer_id=ada,
-        ).variant  # fmt: skip
+        ).variant
         assert (own.anchor_revision, own.status) == (2, Status.ACCEPTED)
         measured = select(Diagnostic.levenshtein).where(col(Diagnostic.variant_id) == own.id)  # type: ignore[call-overload]
         assert session.execute(measured).scalar() == 4
@@ -153,9 +160,12 @@ def test_it_is_made_for_the_current_wording(engine: Engine, ada: int) -> None:
 def test_an_own_hedge_is_filed_by_the_number_of_words_in_its_cue(engine: Engine, ada: int) -> None:
     with writing(engine) as session:
         own = write_variant(
-            session, anchor_id=1, type_id="word", text="I wonder if the bridge is safe.",
+            session,
+            anchor_id=1,
+            type_id="word",
+            text="I wonder if the bridge is safe.",
             reviewer_id=ada,
-        )  # fmt: skip
+        )
         assert (own.variant.type_id, own.variant.cue) == ("phrase", "wonder if")
         assert own.remark == "Filed under 'Hedge: phrase': the cue 'wonder if' has 2 words."
 

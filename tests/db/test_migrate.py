@@ -180,9 +180,17 @@ def test_what_only_models_accepted_is_found_in_an_older_database(url: URL) -> No
                 verdict = "retract" if retracts else "accept"
                 connection.execute(
                     text(decision),
-                    {"id": number, "variant": variant_id, "version": version, "verdict": verdict,
-                     "reviewer": reviewer, "action": f"a{number}", "retracts": retracts} | moment,
-                )  # fmt: skip
+                    {
+                        "id": number,
+                        "variant": variant_id,
+                        "version": version,
+                        "verdict": verdict,
+                        "reviewer": reviewer,
+                        "action": f"a{number}",
+                        "retracts": retracts,
+                    }
+                    | moment,
+                )
     migrate.upgrade(engine)
     with reading(engine) as session:
         kept = {key: session.get_one(Variant, key).model_only for key in range(1, 6)}
@@ -202,9 +210,11 @@ def test_texts_from_before_the_search_are_found(url: URL) -> None:
         found = [
             [hit.text for hit in find(session, query, kind, limit=9).hits]
             for query, kind in (
-                ("RAIN", Kind.VARIANTS), ("rains", Kind.ANCHORS), ("Grün", Kind.NOTES),
+                ("RAIN", Kind.VARIANTS),
+                ("rains", Kind.ANCHORS),
+                ("Grün", Kind.NOTES),
             )
-        ]  # fmt: skip
+        ]
     assert found == [["It does not rain."], ["It rains."], ["GRÜN is better"]]
     engine.dispose()
 
@@ -238,10 +248,13 @@ def test_decisions_are_append_only(engine: Engine, statement: str) -> None:
         variant = add_variant(session, add_anchor(session))
         session.add(
             Decision(
-                variant_id=variant.id or 0, variant_version=1, reviewer_id=person(session),
-                verdict="accept", action_id="a",
+                variant_id=variant.id or 0,
+                variant_version=1,
+                reviewer_id=person(session),
+                verdict="accept",
+                action_id="a",
             )
-        )  # fmt: skip
+        )
     with (
         pytest.raises(DBAPIError, match="append-only"),
         Session(engine.execution_options(writes=True)) as session,

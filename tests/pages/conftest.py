@@ -83,8 +83,11 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 def unsafe_texts(app: AppTest) -> str:
     """All that the page hands to Streamlit as Markdown or HTML, labels included."""
-    values = [element.value for kind in ("markdown", "caption", "html", "success", "title",
-              "subheader") for element in app.get(kind)]  # fmt: skip
+    values = [
+        element.value
+        for kind in ("markdown", "caption", "html", "success", "title", "subheader")
+        for element in app.get(kind)
+    ]
     widgets = ("button", "download_button", "page_link", "selectbox", "radio", "expander")
     labels = [element.label for kind in widgets for element in app.get(kind)]
     return "\n".join(str(value) for value in values + labels)

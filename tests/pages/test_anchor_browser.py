@@ -74,8 +74,12 @@ def test_anchors_are_searched_as_they_are_written(two_anchors: Engine, open_page
     assert not app.exception
     assert listed(app) == [ANCHOR, HOSTILE]
     for typed, expected in (
-        ("100%", [HOSTILE]), ("BRIDGE", [ANCHOR]), ("%", [HOSTILE]), ("_", []), (UID, [ANCHOR]),
-    ):  # fmt: skip
+        ("100%", [HOSTILE]),
+        ("BRIDGE", [ANCHOR]),
+        ("%", [HOSTILE]),
+        ("_", []),
+        (UID, [ANCHOR]),
+    ):
         assert listed(app.text_input(key="search").set_value(typed).run()) == expected
     app.text_input(key="search").set_value("").run()
     app.session_state["show"] = "Without variants"
@@ -126,9 +130,12 @@ def test_who_corrects_second_is_told_and_loses_nothing(
     with writing(two_anchors) as session:
         anchor = get_anchor(session, UID)
         correct_anchor(
-            session, anchor.id or 0, "The new bridge is safe.", reviewer_id=person(session),
+            session,
+            anchor.id or 0,
+            "The new bridge is safe.",
+            reviewer_id=person(session),
             expected_revision=1,
-        )  # fmt: skip
+        )
     next(a for a in app.text_area if a.label == "Better wording").set_value("The bridge is fine.")
     app = press(app, "Save the wording")
     assert "corrected by Ada meanwhile" in texts(app)
@@ -207,9 +214,12 @@ def test_the_tick_stays_with_its_anchor_when_another_leaves_the_list(
     with writing(two_anchors) as session:
         anchor = get_anchor(session, anchor_uid(HOSTILE))
         write_variant(
-            session, anchor_id=anchor.id or 0, type_id="verbal", text="It is not 100%.",
+            session,
+            anchor_id=anchor.id or 0,
+            type_id="verbal",
+            text="It is not 100%.",
             reviewer_id=person(session),
-        )  # fmt: skip
+        )
     app.run()
     assert listed(app) == ["The road is safe."]
     # Another element, whose ticks Streamlit does not take over by row.
@@ -318,8 +328,9 @@ def test_a_correction_is_offered_to_the_variants_with_its_words(
     with reading(two_anchors) as session:
         texts_ = select(Variant.text).where(col(Variant.status) == Status.ACCEPTED)  # type: ignore[call-overload]
         assert set(session.execute(texts_).scalars()) == {
-            "The footbridge is not safe.", "The footbridge is unsafe.",
-        }  # fmt: skip
+            "The footbridge is not safe.",
+            "The footbridge is unsafe.",
+        }
 
 
 def test_nobody_changes_an_anchor_without_a_name(unnamed: Engine, open_page: OpenPage) -> None:

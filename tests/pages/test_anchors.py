@@ -65,8 +65,13 @@ def test_a_file_is_shown_row_by_row_and_added_on_request(page: AppTest, app_engi
     app = upload(page, CSV)
     assert not app.exception
     assert [row["What happens"] for row in shown_rows(app)] == [
-        "New", "New", "Duplicate", "Suspicious", "Impossible", "New",
-    ]  # fmt: skip
+        "New",
+        "New",
+        "Duplicate",
+        "Suspicious",
+        "Impossible",
+        "New",
+    ]
     assert shown_rows(app)[2]["Why"] == "It repeats line 2."
     assert stored(app_engine) == []
     widget(app.text_input, "anchors-licence").set_value("CC0")

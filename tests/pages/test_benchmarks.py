@@ -201,8 +201,11 @@ def test_a_wrong_file_is_refused_in_one_sentence(app_engine: Engine) -> None:
 
 
 def test_a_suite_is_made_of_a_release(app_engine: Engine) -> None:
-    forms = {"verbal": ["It is not cold."], "lexical": ["It is warm."],
-             "negated_antonym": ["It is not warm."]}  # fmt: skip
+    forms = {
+        "verbal": ["It is not cold."],
+        "lexical": ["It is warm."],
+        "negated_antonym": ["It is not warm."],
+    }
     with writing(app_engine) as session:
         add_family(session, "It is cold.", forms, split=Split.TEST)
         create_release(session)
@@ -331,9 +334,13 @@ def test_a_result_whose_file_is_gone_is_told_and_the_others_stay(measured: Engin
 
 def test_hostile_texts_of_items_are_shown_as_they_are(app_engine: Engine, tmp_path: Path) -> None:
     rows: list[dict[str, Any]] = [
-        {"idx": HOSTILE, "label": 2, "input": HOSTILE,
-         "sentences": [f"{HOSTILE} a", f"{HOSTILE} b", f"{HOSTILE} c"]}
-    ]  # fmt: skip
+        {
+            "idx": HOSTILE,
+            "label": 2,
+            "input": HOSTILE,
+            "sentences": [f"{HOSTILE} a", f"{HOSTILE} b", f"{HOSTILE} c"],
+        }
+    ]
     data = SemAntoNeg.read(write_lines(tmp_path / "hostile.jsonl", rows))
     store(app_engine, HOSTILE, data.evaluate([np.array([0.3, 0.2, 0.1])]))
     test = page(ITEMS, item=HOSTILE)

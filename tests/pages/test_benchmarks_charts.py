@@ -29,8 +29,11 @@ def test_outcomes_fill_a_bar_from_the_right_one_on() -> None:
         charts.outcomes(shares_of(HOSTILE, counts), order=list(counts), right="both", dark=False)
     )
     assert [(row["outcome"], round(row["start"], 6), round(row["end"], 6)) for row in rows] == [
-        ("both", 0.0, 0.2), ("antonym", 0.2, 0.3), ("negation", 0.3, 0.9), ("tied", 0.9, 1.0),
-    ]  # fmt: skip
+        ("both", 0.0, 0.2),
+        ("antonym", 0.2, 0.3),
+        ("negation", 0.3, 0.9),
+        ("tied", 0.9, 1.0),
+    ]
     assert "alert" not in json.dumps(spec["layer"][0]["encoding"]["color"])
     colour = spec["layer"][0]["encoding"]["color"]["scale"]
     assert colour["domain"][0] == "both"
@@ -41,8 +44,9 @@ def test_parts_and_boxes_stand_side_by_side_by_model() -> None:
     bars = [Bar("scope", model, score, 7) for model, score in (("a", 10.0), ("b", 90.0))]
     _, rows = drawn(charts.parts(bars, dark=True))
     assert [(row["series"], row["score"], row["label"]) for row in rows] == [
-        ("a", 10.0, "scope\n7 items"), ("b", 90.0, "scope\n7 items"),
-    ]  # fmt: skip
+        ("a", 10.0, "scope\n7 items"),
+        ("b", 90.0, "scope\n7 items"),
+    ]
     boxes = [Box("1", "a", 5, 0.1, 0.2, 0.3, 0.4, 0.5)]
     _, rows = drawn(charts.boxes(boxes, dark=True))
     assert (rows[0]["median"], rows[0]["label"]) == (0.3, "1\n5 pairs")
@@ -50,9 +54,11 @@ def test_parts_and_boxes_stand_side_by_side_by_model() -> None:
 
 def test_a_line_leads_from_a_base_model_to_what_was_trained_from_it() -> None:
     dots = [
-        Dot("base", 30.0, 60.0), Dot("trained", 50.0, 58.0, "base"),
-        Dot("lost", 40.0, 40.0, "not shown"), Dot("paper's", 50.0, 58.1, published=True),
-    ]  # fmt: skip
+        Dot("base", 30.0, 60.0),
+        Dot("trained", 50.0, 58.0, "base"),
+        Dot("lost", 40.0, 40.0, "not shown"),
+        Dot("paper's", 50.0, 58.1, published=True),
+    ]
     _, rows = drawn(scatter(dots, negation="negation", general="general", dark=False))
     ends = [(row["trail"], row["general"]) for row in rows if "trail" in row]
     assert ends == [("trained", 60.0), ("trained", 58.0)]

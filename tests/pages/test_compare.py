@@ -95,8 +95,10 @@ def test_one_click_measures_what_is_missing_under_both_models(
         (run,) = list_runs(session, kind=KIND)
     assert started == [run.id]
     assert run.parameters == {
-        "models": [DEFAULT_ENCODER, TRAINED], "set": GROUPS_SET, "sentences": [],
-    }  # fmt: skip
+        "models": [DEFAULT_ENCODER, TRAINED],
+        "set": GROUPS_SET,
+        "sentences": [],
+    }
     assert "Waiting for its process" in told(app)
     assert not [button for button in app.button if button.key == "compare-start"]
 
@@ -111,8 +113,9 @@ def test_groups_are_ranked_under_both_models_and_one_is_shown(
     app = open_page("compare")
     assert "not measured yet" not in told(app)
     assert [(metric.label, metric.value) for metric in app.metric] == [
-        ("Ranked right, model A", "0%"), ("Ranked right, model B", "100%"),
-    ]  # fmt: skip
+        ("Ranked right, model A", "0%"),
+        ("Ranked right, model B", "100%"),
+    ]
     assert charts(app) == 2
     numbers = app.dataframe[0].value.set_index("Measured")
     assert numbers.loc["Mean cosine, contradicted"].tolist() == ["0.900", "0.400", "-0.500"]
@@ -120,8 +123,9 @@ def test_groups_are_ranked_under_both_models_and_one_is_shown(
     kinds = app.dataframe[1].value
     assert kinds["Groups"].tolist() == [15] * 4 + [30] * 4
     assert kinds["Made by"].tolist()[::4] == [
-        "Contradicted: Verbal negation", "Weakened: Hedge: single word",
-    ]  # fmt: skip
+        "Contradicted: Verbal negation",
+        "Weakened: Hedge: single word",
+    ]
     groups = app.dataframe[2].value
     assert len(groups) == 60
     assert groups["Change"].round(3).unique().tolist() == [0.5]

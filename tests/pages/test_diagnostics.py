@@ -241,9 +241,12 @@ def test_own_types_are_among_the_pairs(with_source: Engine, open_page: OpenPage)
     with writing(with_source) as session:
         fill(session)
         wanted = OwnType(
-            label="Denial", role="negation", definition="Denies the whole claim.",
-            example_anchor="She sang.", example="It is false that she sang.",
-        )  # fmt: skip
+            label="Denial",
+            role="negation",
+            definition="Denies the whole claim.",
+            example_anchor="She sang.",
+            example="It is false that she sang.",
+        )
         mine = add_type(session, wanted)
         anchor = session.get_one(Anchor, 1)
         text = "It is false that bridge 0 is safe."
@@ -296,14 +299,22 @@ def test_a_type_that_only_reviewers_wrote_is_named_below_the_acceptance(
     with writing(with_source) as session:
         fill(session)
         wanted = OwnType(
-            label=label, role="negation", definition="Denies the whole claim.",
-            example_anchor="She sang.", example="It is false that she sang.",
-        )  # fmt: skip
+            label=label,
+            role="negation",
+            definition="Denies the whole claim.",
+            example_anchor="She sang.",
+            example="It is false that she sang.",
+        )
         mine = add_type(session, wanted)
         write_variant(
-            session, anchor_id=1, type_id=mine.id, text="It is false that bridge 0 is safe.",
-            cue=None, reviewer_id=person(session), action_id=str(uuid.uuid4()),
-        )  # fmt: skip
+            session,
+            anchor_id=1,
+            type_id=mine.id,
+            text="It is false that bridge 0 is safe.",
+            cue=None,
+            reviewer_id=person(session),
+            action_id=str(uuid.uuid4()),
+        )
     app = section(open_page("diagnostics"), "Acceptance")
     assert label not in app.dataframe[0].value["Group"].tolist()
     assert f"reviewers wrote all their variants: {label}." in texts(app)

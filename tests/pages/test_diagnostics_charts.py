@@ -55,8 +55,9 @@ def test_each_row_is_scaled_to_its_highest_bar() -> None:
         assert height == pytest.approx(FILL * number / most)
     assert all(0 <= b["high"] < b["low"] <= 2 for b in bars(chart))
     assert [row["label"] for row in rows(chart) if "label" in row] == [
-        "Verbal negation\n15", "Hedge: single word\n1,250",
-    ]  # fmt: skip
+        "Verbal negation\n15",
+        "Hedge: single word\n1,250",
+    ]
 
 
 def test_far_outliers_are_in_the_last_bar() -> None:
@@ -104,8 +105,10 @@ def test_cosines_stand_where_their_bins_are() -> None:
     counts = {"word": {COSINE_BINS - 1: 4, 90: 8, 40: 1}}
     drawn = bars(histogram_charts.cosine(counts, labels=LABELS, dark=False))
     assert [(b["start"], b["end"], b["number"]) for b in drawn] == [
-        (-0.2, -0.18, 1), (0.8, 0.82, 8), (0.98, 1.0, 4),
-    ]  # fmt: skip
+        (-0.2, -0.18, 1),
+        (0.8, 0.82, 8),
+        (0.98, 1.0, 4),
+    ]
 
 
 def test_a_heat_map_tells_numbers_and_shares() -> None:
@@ -120,9 +123,11 @@ def test_outcomes_add_up_to_a_whole_bar() -> None:
     drawn = list(rows(diagnostics_charts.acceptance(groups, dark=False)))
     parts = [row for row in drawn if "end" in row]
     assert [(p["outcome"], p["start"], p["end"]) for p in parts] == [
-        ("accepted as written", 0.0, 0.6), ("edited", 0.6, 0.8),
-        ("in conflict", 0.8, pytest.approx(0.9)), ("rejected", pytest.approx(0.9), 1.0),
-    ]  # fmt: skip
+        ("accepted as written", 0.0, 0.6),
+        ("edited", 0.6, 0.8),
+        ("in conflict", 0.8, pytest.approx(0.9)),
+        ("rejected", pytest.approx(0.9), 1.0),
+    ]
     assert [row["told"] for row in drawn if "told" in row] == ["80.0%"]
 
 

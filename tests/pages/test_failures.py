@@ -123,8 +123,11 @@ def test_a_callback_that_fails_leaves_the_page_and_is_told_once() -> None:
     app = AppTest.from_function(_page_with_callbacks, default_timeout=TIMEOUT).run()
     app.button(key="fail").click().run()
     assert not app.exception
-    assert [t.value for t in app.text] == ["No **room**.", "The part is there.",
-                                           "The page is there."]  # fmt: skip
+    assert [t.value for t in app.text] == [
+        "No **room**.",
+        "The part is there.",
+        "The page is there.",
+    ]
     app.button(key="err").click().run()
     assert app.text[0].value.startswith("This page failed (KeyError)")
     assert app.text[-1].value == "The page is there."

@@ -67,10 +67,15 @@ def test_overlap_shows_how_much_and_which_texts(released: Engine) -> None:
     test = opened("benchmarks")
     assert not test.exception
     figures, texts = (frame.value for frame in test.dataframe)
-    assert figures.to_dict("records") == [{
-        "Benchmark": "SemAntoNeg (doors.jsonl)", "Items": 4, "Overlapping": 2, "Share": 0.5,
-        "Whole text": 2,
-    }]  # fmt: skip
+    assert figures.to_dict("records") == [
+        {
+            "Benchmark": "SemAntoNeg (doors.jsonl)",
+            "Items": 4,
+            "Overlapping": 2,
+            "Share": 0.5,
+            "Whole text": 2,
+        }
+    ]
     assert list(texts["Its text"])[-1] == "She said that door 2 is probably open today."
     assert all(link.startswith("/review?variant=") for link in texts["Card"])
     assert list(texts["Shared"])[-1] == "door 2 is probably open"

@@ -21,9 +21,13 @@ def pair(type_id: str, distance: int, cosine_bin: int, number: int = 1) -> PairC
 
 
 PAIRS = [
-    pair("word", 5, 95, 3), pair("word", 5, 95, 4), pair("verbal", 5, 95), pair("verbal", 70, 40),
-    pair("mine", 5, 95, 2), pair("his", 30, 99, 5),
-]  # fmt: skip
+    pair("word", 5, 95, 3),
+    pair("word", 5, 95, 4),
+    pair("verbal", 5, 95),
+    pair("verbal", 70, 40),
+    pair("mine", 5, 95, 2),
+    pair("his", 30, 99, 5),
+]
 
 
 def spec_of(pairs: list[PairCount] = PAIRS, **labels: str) -> dict[str, Any]:

@@ -201,8 +201,10 @@ def test_the_field_for_the_cue_follows_the_text_until_a_cue_is_named(family: Eng
     page = Page(type="Hedge: phrase")
     page.press("e-")
     page.field("selectbox", "Type").select("word").run()
-    for text, cue in (("The bridge is probably safe.", "probably"),
-                      ("The bridge is possibly safe.", "possibly")):  # fmt: skip
+    for text, cue in (
+        ("The bridge is probably safe.", "probably"),
+        ("The bridge is possibly safe.", "possibly"),
+    ):
         page.write(text)
         assert page.field("text_input", "Hedge cue").value == cue
         assert "is not in the text" not in page.html()

@@ -108,9 +108,12 @@ def test_a_corrected_anchor_brings_its_variants_back(state: ReviewState) -> None
     state.accept(card)
     with writing(state.engine) as session:
         correct_anchor(
-            session, session.get_one(Variant, card.variant_id).anchor_id, "The bridges are safe.",
-            reviewer_id=state.reviewer_id, expected_revision=1,
-        )  # fmt: skip
+            session,
+            session.get_one(Variant, card.variant_id).anchor_id,
+            "The bridges are safe.",
+            reviewer_id=state.reviewer_id,
+            expected_revision=1,
+        )
     state.recount()
     assert state.left_in(Queue.SECOND_LOOK) == 1
     state.go_to(queue=Queue.SECOND_LOOK, type_id=None, order=Order.OLDEST, family=False)
@@ -125,9 +128,12 @@ def test_a_card_whose_anchor_is_corrected_meanwhile_says_so(state: ReviewState) 
     card = draw(state)
     with writing(state.engine) as session:
         correct_anchor(
-            session, session.get_one(Variant, card.variant_id).anchor_id, "The bridges are safe.",
-            reviewer_id=state.reviewer_id, expected_revision=1,
-        )  # fmt: skip
+            session,
+            session.get_one(Variant, card.variant_id).anchor_id,
+            "The bridges are safe.",
+            reviewer_id=state.reviewer_id,
+            expected_revision=1,
+        )
     state.accept(card)
     assert state.message == f"Accepted. {OUTDATED}"
 

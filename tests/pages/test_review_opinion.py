@@ -114,9 +114,12 @@ def judged(signed_in: None, with_source: Engine, monkeypatch: pytest.MonkeyPatch
         add_family(session)
         variant = add_family(session, "The road is safe.", subject="road")["verbal"]
         add_opinion(
-            session, variant, Verdict.EDIT, reviewer_id=judge(session, HOSTILE),
+            session,
+            variant,
+            Verdict.EDIT,
+            reviewer_id=judge(session, HOSTILE),
             suggestion=HOSTILE,
-        )  # fmt: skip
+        )
     return with_source
 
 
@@ -176,9 +179,12 @@ def test_it_is_put_away_when_the_card_becomes_another_one(judged: Engine) -> Non
     assert "would edit it" in html(app)
     with writing(judged) as session:
         correct_anchor(
-            session, variant.anchor_id, "The old road is safe.", reviewer_id=person(session),
+            session,
+            variant.anchor_id,
+            "The old road is safe.",
+            reviewer_id=person(session),
             expected_revision=1,
-        )  # fmt: skip
+        )
     app.run()
     assert "The old road is safe." in re.sub("<[^>]+>", "", html(app))
     assert "would edit it" not in html(app)

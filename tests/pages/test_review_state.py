@@ -100,9 +100,12 @@ def test_an_edit_is_counted_once(state: ReviewState) -> None:
     state.edit(card, text="The bridge isn't safe.")
     assert state.edited == 1
     assert state.counts["verbal"] == {
-        Status.PENDING: 2, Status.ACCEPTED: 1, Status.REJECTED: 0,
-        Status.CONFLICT: 0, Status.SUPERSEDED: 1,
-    }  # fmt: skip
+        Status.PENDING: 2,
+        Status.ACCEPTED: 1,
+        Status.REJECTED: 0,
+        Status.CONFLICT: 0,
+        Status.SUPERSEDED: 1,
+    }
 
 
 def test_what_is_wrong_with_an_edit_is_said_and_the_panel_stays(state: ReviewState) -> None:

@@ -167,8 +167,12 @@ def test_the_facts_are_shown(judged: Engine, open_page: OpenPage, home: Path) ->
     assert f"sqlite:///{home}/hedgerow.db" in said
     assert "SQLite" in said and "write-ahead log" in said and f"schema {head_revision()}" in said
     machine, backups, rows, versions = (table.value for table in app.dataframe)
-    assert set(machine["Changed by"]) >= {"HEDGEROW_HOME", "HEDGEROW_DATABASE_URL",
-                                          "HEDGEROW_REVIEWER", "HF_TOKEN"}  # fmt: skip
+    assert set(machine["Changed by"]) >= {
+        "HEDGEROW_HOME",
+        "HEDGEROW_DATABASE_URL",
+        "HEDGEROW_REVIEWER",
+        "HF_TOKEN",
+    }
     assert backups["Size"].tolist() == ["2.0 kB"]
     assert dict(zip(rows["Rows"], rows["Count"], strict=True))["Variants"] == 7
     assert {"hedgerow", "python", "torch", "streamlit"} <= set(versions["Package"])
@@ -204,9 +208,14 @@ def test_a_secret_is_nowhere(
     runner = CliRunner()
     said = "".join(
         runner.invoke(cli.app, arguments).output
-        for arguments in (["settings"], ["settings", "show", "--json"], ["settings", "--json"],
-                          ["settings", "set", THRESHOLD, "50", "--json"], ["status"])
-    )  # fmt: skip
+        for arguments in (
+            ["settings"],
+            ["settings", "show", "--json"],
+            ["settings", "--json"],
+            ["settings", "set", THRESHOLD, "50", "--json"],
+            ["status"],
+        )
+    )
     with reading(judged) as session:
         runs = session.execute(select(Run)).scalars().all()
         stored = "".join(run.model_dump_json() for run in runs)

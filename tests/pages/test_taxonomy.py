@@ -86,9 +86,13 @@ def test_the_built_in_types_are_shown_and_cannot_be_changed(
 
 def test_a_type_is_added_and_shown(form: AppTest, app_engine: Engine) -> None:
     write(
-        form, "new-0", label=NEGATION.label, definition=NEGATION.definition,
-        anchor=NEGATION.example_anchor, example=NEGATION.example,
-    )  # fmt: skip
+        form,
+        "new-0",
+        label=NEGATION.label,
+        definition=NEGATION.definition,
+        anchor=NEGATION.example_anchor,
+        example=NEGATION.example,
+    )
     form.multiselect(key="own-type-require-new-0").set_value(["negator"]).run()
     assert "The check finds nothing wrong." in "\n".join(h.value for h in form.get("html"))
     assert '"quantifier_negation": Quantifier negation: A negated' in form.code[0].value
@@ -132,9 +136,12 @@ def test_a_change_is_the_next_version_and_is_measured(
         add_type(session, NEGATION)
         anchor_id = next(iter(add_family(session).values())).anchor_id
         write_variant(
-            session, anchor_id=anchor_id, type_id="quantifier_negation",
-            text="Not all of the bridge is safe.", reviewer_id=person(session),
-        )  # fmt: skip
+            session,
+            anchor_id=anchor_id,
+            type_id="quantifier_negation",
+            text="Not all of the bridge is safe.",
+            reviewer_id=person(session),
+        )
     app = open_page("taxonomy")
     app.selectbox(key="shown").set_value("quantifier_negation").run()
     press(app, "type-change")
@@ -155,12 +162,13 @@ def test_a_change_is_the_next_version_and_is_measured(
 def test_a_check_is_told_with_correct_numbers_and_each_word_once() -> None:
     check = SurfaceCheck.model_validate(
         {
-            "require_cue": True, "require_words": ["maybe"],
+            "require_cue": True,
+            "require_words": ["maybe"],
             "forbid_words_unless": [
                 {"words": ["any longer", "any more", "any more."], "anchor_has": ["still"]}
             ],
         }
-    )  # fmt: skip
+    )
     assert in_words(check) == [
         "Must have its hedge cue: maybe.",
         "Must not bring in any longer, any more unless the anchor has this: still.",
@@ -175,10 +183,11 @@ def test_the_form_keeps_every_part_of_the_check(
 ) -> None:
     check = SurfaceCheck.model_validate(
         {
-            "require_new": ["negator"], "forbid_reversed_content": True,
+            "require_new": ["negator"],
+            "forbid_reversed_content": True,
             "forbid_words_unless": [{"words": ["no longer"], "anchor_has": ["still", "remain"]}],
         }
-    )  # fmt: skip
+    )
     with writing(with_source) as session:
         add_type(session, NEGATION.model_copy(update={"surface_check": check}))
     app = open_page("taxonomy")
@@ -235,17 +244,30 @@ def hostile(signed_in: None, with_source: Engine) -> Engine:
         add_type(session, HEDGE)
         first = next(iter(add_family(session).values()))
         session.add(
-            Variant(uid="own", anchor_id=first.anchor_id, type_id=own.id,
-                    text="Not all of the bridge is safe.")
-        )  # fmt: skip
+            Variant(
+                uid="own",
+                anchor_id=first.anchor_id,
+                type_id=own.id,
+                text="Not all of the bridge is safe.",
+            )
+        )
     return with_source
 
 
 @pytest.mark.parametrize(
     "name",
-    ["overview", "anchors", "taxonomy", "generate", "review", "diagnostics", "release", "train",
-     "settings"],
-)  # fmt: skip
+    [
+        "overview",
+        "anchors",
+        "taxonomy",
+        "generate",
+        "review",
+        "diagnostics",
+        "release",
+        "train",
+        "settings",
+    ],
+)
 def test_a_hostile_type_is_text_on_every_page(
     hostile: Engine, open_page: OpenPage, name: str
 ) -> None:

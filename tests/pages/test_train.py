@@ -309,9 +309,16 @@ def test_a_running_training_shows_where_it_is_and_can_be_cancelled(project: Engi
 def store_looks(engine: Engine, run_id: int) -> None:
     """Two looks at the held-out part."""
     figures = {
-        "ranked": 0.5, "families": 0.2, "questions": 0.3, "ranked:word>verbal": 0.5, "drift": 0.0,
-        "sts": 0.8, "cosine:negation": 0.9, "cosine:negation:sd": 0.1, "cosine:hedge": 0.9,
-    }  # fmt: skip
+        "ranked": 0.5,
+        "families": 0.2,
+        "questions": 0.3,
+        "ranked:word>verbal": 0.5,
+        "drift": 0.0,
+        "sts": 0.8,
+        "cosine:negation": 0.9,
+        "cosine:negation:sd": 0.1,
+        "cosine:hedge": 0.9,
+    }
     with writing(engine) as session:
         for step in (0, 20):
             for name, value in figures.items():
@@ -368,9 +375,10 @@ def test_what_was_cut_off_is_told(project: Engine, state: RunState, sentence: st
 
 
 HELD_OUT = {
-    "before": {"ranked": 0.5, "drift": 0.0}, "after": {"ranked": 0.925, "drift": 0.02},
+    "before": {"ranked": 0.5, "drift": 0.0},
+    "after": {"ranked": 0.925, "drift": 0.02},
     "of": {"ranked": 1234, "drift": 200},
-}  # fmt: skip
+}
 
 
 def finished_run(engine: Engine) -> int:
@@ -393,11 +401,18 @@ def finished_run(engine: Engine) -> int:
                 session.add(VariantCosine(encoder_id=key, variant_id=variant, cosine=cosine))
         run = get_run(session, run_id)
         run.result = {
-            "run": run_id, "model": f"{run.folder}/model", "release": 1, "triples": 18,
-            "steps": 3, "kept_step": 2, "seconds": 61.0, "held_out": HELD_OUT,
-            "before_encoder_id": ids[0], "encoder_id": ids[1],
+            "run": run_id,
+            "model": f"{run.folder}/model",
+            "release": 1,
+            "triples": 18,
+            "steps": 3,
+            "kept_step": 2,
+            "seconds": 61.0,
+            "held_out": HELD_OUT,
+            "before_encoder_id": ids[0],
+            "encoder_id": ids[1],
             "sampled": {part.value: {"measured": 27, "of": 9_000} for part in Part},
-        }  # fmt: skip
+        }
     return run_id
 
 
@@ -409,9 +424,14 @@ def test_a_finished_training_shows_figures_and_model(project: Engine) -> None:
     test.button(f"train-show-{run_id}").click().run()
     text = told(test)
     assert [element.value for element in test.header] == [
-        "On the held-out part", "Figure 1", "Anchor and variant, by type", "The trade-off",
-        "While it trained", "The model", "The recipe",
-    ]  # fmt: skip
+        "On the held-out part",
+        "Figure 1",
+        "Anchor and variant, by type",
+        "The trade-off",
+        "While it trained",
+        "The model",
+        "The recipe",
+    ]
     assert test.query_params["run"] == str(run_id)
     ranked, drift = test.table[0].value.to_dict("records")
     assert (ranked["Before"], ranked["After"], ranked["Of"]) == ("50.0%", "92.5%", "1,234 triples")
@@ -528,8 +548,11 @@ def test_figure_1_draws_published_values_hollow_in_the_colours_of_before_and_aft
     assert bars["stroke"]["scale"]["range"] == [light.before, light.after] * 2
     assert bars["fill"]["scale"]["range"] == ["transparent"] * 2 + [light.before, light.after]
     assert bars["fill"]["scale"]["domain"] == [
-        "before (paper)", "after (paper)", "before", "after",
-    ]  # fmt: skip
+        "before (paper)",
+        "after (paper)",
+        "before",
+        "after",
+    ]
 
 
 def test_long_sentences_that_begin_alike_keep_labels_of_their_own() -> None:
@@ -551,6 +574,9 @@ def test_the_distribution_summary_gives_quantiles_in_the_order_of_the_types() ->
     ]
     found = charts.summary(rows, labels=["verbal", "lexical", "word"])
     assert [(row.type, row.series) for row in found] == [
-        ("verbal", "before"), ("verbal", "after"), ("word", "before"), ("word", "after"),
-    ]  # fmt: skip
+        ("verbal", "before"),
+        ("verbal", "after"),
+        ("word", "before"),
+        ("word", "after"),
+    ]
     assert found[0][2:] == pytest.approx((11, 0.1, 0.25, 0.5, 0.75, 0.9))

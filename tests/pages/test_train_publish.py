@@ -145,9 +145,11 @@ def ended(engine: Engine, state: RunState, **values: object) -> None:
     """A push that has ended so."""
     with writing(engine) as session:
         run = create_run(
-            session, kind=KIND, group=SUBJECT.group,
+            session,
+            kind=KIND,
+            group=SUBJECT.group,
             parameters={"run": 1, "repo": "ada/encoder", "private": False},
-        )  # fmt: skip
+        )
         run = get_run(session, run.id or 0)
         run.state = state
         for name, value in values.items():

@@ -76,9 +76,11 @@ def result(place: int) -> dict[str, object]:
     before = {"ranked": 0.5, "questions": 0.0, "drift": 0.0}
     after = {"ranked": 0.9 - place / 10, "questions": 0.8, "drift": 0.05}
     return {
-        "triples": 24 // 2**place, "steps": 3, "seconds": 90.0,
+        "triples": 24 // 2**place,
+        "steps": 3,
+        "seconds": 90.0,
         "held_out": {"before": before, "after": after, "of": {"ranked": 20}},
-    }  # fmt: skip
+    }
 
 
 def test_without_a_release_the_page_leads_to_one(project: Engine) -> None:
@@ -115,8 +117,11 @@ def test_a_study_shows_chart_table_and_what_failed(released: Engine) -> None:
     assert len(test.get("vega_lite_chart")) == 1
     table = test.dataframe[0].value
     assert list(table["Training"]) == [
-        "base encoder", "All types", f"Without {HOSTILE}", "Without Lexical negation",
-    ]  # fmt: skip
+        "base encoder",
+        "All types",
+        f"Without {HOSTILE}",
+        "Without Lexical negation",
+    ]
     assert list(table["State"])[1:] == ["done", "done", "failed"]
     assert list(table["Ranked"])[:3] == [0.5, 0.9, pytest.approx(0.8)]
     assert f"Run {members[-1]} (Without Lexical negation) failed: It diverged {HOSTILE}." in told(
@@ -181,17 +186,19 @@ def test_differences_are_to_the_base_or_to_all_in_percent_or_points() -> None:
 
     assert found(Against.BASE, relative=True) == {("All", "ranked"): 80, ("Half", "ranked"): 20}
     assert found(Against.BASE, relative=False) == {
-        ("All", "ranked"): 40, ("All", "drift"): 10, ("Half", "ranked"): 10, ("Half", "drift"): 5,
-    }  # fmt: skip
+        ("All", "ranked"): 40,
+        ("All", "drift"): 10,
+        ("Half", "ranked"): 10,
+        ("Half", "drift"): 5,
+    }
     assert found(Against.FULL, relative=True) == {
-        ("Half", "ranked"): pytest.approx(-100 / 3), ("Half", "drift"): -50,
-    }  # fmt: skip
+        ("Half", "ranked"): pytest.approx(-100 / 3),
+        ("Half", "drift"): -50,
+    }
 
 
 def test_the_papers_figure_3_follows_from_its_table_2() -> None:
-    rows = differences(
-        published_rows(Study.DATA), against=Against.BASE, full="All", relative=True
-    )  # fmt: skip
+    rows = differences(published_rows(Study.DATA), against=Against.BASE, full="All", relative=True)
     found = {(row.figure, row.arm): round(row.difference, 1) for row in rows}
     assert found["Mean of four negation tests", "Only negation"] == 73.0
     assert found["MTEB STS", "All"] == -6.8
@@ -215,8 +222,10 @@ def test_published_bars_are_hollow_in_the_colour_of_their_training() -> None:
 def test_the_trade_off_begins_at_the_base_encoder_and_goes_up_where_it_is_better() -> None:
     points = trade_off(ROWS, negation="ranked", general="drift")
     assert [(point.triples, point.negation, point.general) for point in points] == [
-        (0, 0.5, 1.0), (40, 0.6, 0.95), (80, 0.9, 0.9),
-    ]  # fmt: skip
+        (0, 0.5, 1.0),
+        (40, 0.6, 0.95),
+        (80, 0.9, 0.9),
+    ]
     chart = study_charts.trade_off(points, negation="ranked", general="1 − drift", dark=True)
     labels = [value["label"] for value in chart.to_dict()["data"]["values"]]
     assert labels == ["base", "40", "80"]

@@ -26,8 +26,12 @@ HOSTILE = '<img src=x onerror="alert(1)"> **bold** $x^2$ :red[text]'
 
 
 def figures(share: float, *, sts: bool = False) -> dict[str, float]:
-    found = {"ranked": 0.4 + 0.4 * share, "families": 0.1 + share * (1.6 - share) / 2,
-             "drift": 0.1 * share**3, "ranked:word>verbal": 0.5}  # fmt: skip
+    found = {
+        "ranked": 0.4 + 0.4 * share,
+        "families": 0.1 + share * (1.6 - share) / 2,
+        "drift": 0.1 * share**3,
+        "ranked:word>verbal": 0.5,
+    }
     return found | ({"sts": 0.8 - 0.02 * share} if sts else {})
 
 
@@ -49,9 +53,15 @@ def training(app_engine: Engine) -> int:
         session.flush()
         run.state = RunState.DONE
         run.result = {
-            "run": run.id, "model": f"{run.folder}/model", "release": 1, "triples": 6, "steps": 2,
-            "seconds": 5.0, "before_encoder_id": rows[0].id, "encoder_id": rows[1].id,
-        }  # fmt: skip
+            "run": run.id,
+            "model": f"{run.folder}/model",
+            "release": 1,
+            "triples": 6,
+            "steps": 2,
+            "seconds": 5.0,
+            "before_encoder_id": rows[0].id,
+            "encoder_id": rows[1].id,
+        }
         (load_settings().data_folder / run.result["model"]).mkdir(parents=True)
         return run.id or 0
 
@@ -61,16 +71,22 @@ def store_curve(engine: Engine, training: int, **more: object) -> int:
     sts = str(more.get("sts", ""))
     result = {
         "points": [{"share": s, "figures": figures(s, sts=bool(sts))} for s in shares],  # type: ignore[attr-defined]
-        "own_share": 1.0, "counts": {"families": 3, "drift": 3}, "sts": sts, **more,
-    }  # fmt: skip
+        "own_share": 1.0,
+        "counts": {"families": 3, "drift": 3},
+        "sts": sts,
+        **more,
+    }
     parameters = {"training": training, "shares": list(SHARES), "sts": "", "sts_name": ""}
     return store(engine, KIND, training, parameters, result)
 
 
 def store(
-    engine: Engine, kind: str, training: int, parameters: Mapping[str, object],
+    engine: Engine,
+    kind: str,
+    training: int,
+    parameters: Mapping[str, object],
     result: Mapping[str, object],
-) -> int:  # fmt: skip
+) -> int:
     with writing(engine) as session:
         run = create_run(session, kind=kind, parameters=dict(parameters), group=group_of(training))
         run.state, run.result = RunState.DONE, dict(result)
@@ -161,8 +177,11 @@ def finish_saving(engine: Engine, run: Run) -> None:
         stored = get_run(session, run.id or 0)
         stored.state = RunState.DONE
         stored.result = {
-            "share": 0.7, "model": f"{run.folder}/model", "encoder_id": row.id, "name": row.name,
-        }  # fmt: skip
+            "share": 0.7,
+            "model": f"{run.folder}/model",
+            "encoder_id": row.id,
+            "name": row.name,
+        }
     (load_settings().data_folder / run.folder / "model").mkdir(parents=True)
 
 

@@ -18,9 +18,15 @@ from training.recipe import Recipe
 @pytest.fixture
 def recipe(tiny_encoder: Path) -> Recipe:
     return Recipe(
-        base_encoder=str(tiny_encoder), batch_size=6, learning_rate=1e-2, max_steps=4, epochs=20,
-        lora_rank=2, measure_every=None, distillation=0,
-    )  # fmt: skip
+        base_encoder=str(tiny_encoder),
+        batch_size=6,
+        learning_rate=1e-2,
+        max_steps=4,
+        epochs=20,
+        lora_rank=2,
+        measure_every=None,
+        distillation=0,
+    )
 
 
 def test_a_new_adapter_changes_nothing_and_only_it_is_trained(tiny_encoder: Path) -> None:
@@ -50,10 +56,12 @@ def test_the_saved_model_holds_the_sum_and_nothing_of_the_adapter(
     assert changed and all(base[name].ndim == 2 for name in changed)
     name = next(name for name in changed if "query" in name)
     assert np.linalg.matrix_rank(tuned[name] - base[name], tol=1e-5) <= 2
-    assert not np.allclose(*(
-        encode_distinct(load_encoder(str(where), device="cpu"), ["The kettle is old."])
-        for where in (path, Path(recipe.base_encoder))
-    ))  # fmt: skip
+    assert not np.allclose(
+        *(
+            encode_distinct(load_encoder(str(where), device="cpu"), ["The kettle is old."])
+            for where in (path, Path(recipe.base_encoder))
+        )
+    )
 
 
 def test_equal_recipes_give_equal_weights(tmp_path: Path, recipe: Recipe) -> None:

@@ -22,8 +22,10 @@ from training.benchmark_data import (
 from training.benchmarks.semantoneg import SemAntoNeg
 
 GOOD = lines(semantoneg_rows())
-EXCLUIR_FILES = {"corpus (1).json": json.dumps(CORPUS).encode(),
-                 "manual.json": json.dumps(EXCLUIR).encode()}  # fmt: skip
+EXCLUIR_FILES = {
+    "corpus (1).json": json.dumps(CORPUS).encode(),
+    "manual.json": json.dumps(EXCLUIR).encode(),
+}
 
 
 def everything(folder: Path) -> list[Path]:

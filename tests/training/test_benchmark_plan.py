@@ -38,9 +38,12 @@ from training.benchmarks.excluir import ExcluIR, Exclusion
 from training.weights import BUILT_IN_WEIGHT, weight_of
 
 PRICED = ModelChoice(
-    name="some-llm", architecture="chat", base_url="http://127.0.0.1:9/v1", max_tokens=100,
+    name="some-llm",
+    architecture="chat",
+    base_url="http://127.0.0.1:9/v1",
+    max_tokens=100,
     price=Price(prompt=2.0, completion=8.0),
-)  # fmt: skip
+)
 
 
 @pytest.fixture
@@ -134,10 +137,17 @@ def add_took(engine: Engine, model: str, kind: str, host: str = "", **took: floa
         told = {"units": 1000.0, "seconds": 10.0, "weight": 0.0, "tokens_out": 0.0} | took
         session.add(
             BenchmarkResult(
-                run_id=run.id or 0, kind="negation", benchmark="nevir", model=model,
-                architecture=kind, metric="m", score=1.0, summary={"took": told}, file="rows",
+                run_id=run.id or 0,
+                kind="negation",
+                benchmark="nevir",
+                model=model,
+                architecture=kind,
+                metric="m",
+                score=1.0,
+                summary={"took": told},
+                file="rows",
             )
-        )  # fmt: skip
+        )
 
 
 def letters(engine: Engine, settings: Settings, choice: DataChoice) -> Size:

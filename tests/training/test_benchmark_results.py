@@ -45,10 +45,17 @@ def add(session: Session, **more: Any) -> BenchmarkResult:
     """A stored result; what is not named is that of a bi-encoder on some items of NevIR."""
     run_id = more.pop("run_id", None) or create_run(session, kind="benchmark", parameters={}).id
     values: dict[str, Any] = {
-        "run_id": run_id, "kind": "negation", "benchmark": "nevir", "model": "a",
-        "architecture": "bi-encoder", "data": "test.jsonl", "data_hash": "d" * 64,
-        "metric": "pairwise accuracy", "score": 20.0, "n": 10,
-    }  # fmt: skip
+        "run_id": run_id,
+        "kind": "negation",
+        "benchmark": "nevir",
+        "model": "a",
+        "architecture": "bi-encoder",
+        "data": "test.jsonl",
+        "data_hash": "d" * 64,
+        "metric": "pairwise accuracy",
+        "score": 20.0,
+        "n": 10,
+    }
     row = BenchmarkResult(**values | more)
     session.add(row)
     session.flush()
@@ -56,8 +63,17 @@ def add(session: Session, **more: Any) -> BenchmarkResult:
 
 
 def add_task(session: Session, model: str, task: str, type_: str, score: float) -> None:
-    add(session, kind="general", benchmark=task, model=model, metric="cosine_spearman", n=0,
-        data_hash="revision", summary={"type": type_}, score=score)  # fmt: skip
+    add(
+        session,
+        kind="general",
+        benchmark=task,
+        model=model,
+        metric="cosine_spearman",
+        n=0,
+        data_hash="revision",
+        summary={"type": type_},
+        score=score,
+    )
 
 
 def test_the_newest_of_a_model_an_architecture_and_data_counts(engine: Engine) -> None:
@@ -104,8 +120,10 @@ def test_a_model_is_compared_with_the_one_it_was_trained_from(engine: Engine) ->
         for line, cell in zip(made, table, strict=True)
     }
     assert found == {
-        "run 1: base": (30.0, "best"), "/home/base": (None, ""), "other": (None, "second"),
-    }  # fmt: skip
+        "run 1: base": (30.0, "best"),
+        "/home/base": (None, ""),
+        "other": (None, "second"),
+    }
 
 
 @one_database
@@ -117,8 +135,9 @@ def test_published_lines_stand_apart_beside_the_largest_data(engine: Engine) -> 
         rows = newest(session)
     shown = columns(rows)
     assert [(column.benchmark, column.n, column.chance) for column in shown] == [
-        ("nevir", 1380, 25.0), ("nevir", 10, 25.0),
-    ]  # fmt: skip
+        ("nevir", 1380, 25.0),
+        ("nevir", 10, 25.0),
+    ]
     made = lines(rows, trained_from={})
     reference = [line for line in made if line.published]
     assert len(made) - len(reference) == 1

@@ -131,9 +131,12 @@ def test_a_cancelled_run_keeps_what_it_has(
     engine: Engine, settings: Settings, tiny_encoder: Path
 ) -> None:
     run = requested(
-        engine, settings, TF_IDF, ModelChoice(name=str(tiny_encoder)),
+        engine,
+        settings,
+        TF_IDF,
+        ModelChoice(name=str(tiny_encoder)),
         benchmarks=(semantoneg(settings), nevir(settings)),
-    )  # fmt: skip
+    )
     with pytest.raises(HedgerowError, match="was cancelled"):
         carried_out(engine, settings, run, stopping(after="encoder, SemAntoNeg: 0 of"))
     assert {model for model, _ in results(engine)} == {"TF-IDF"}
@@ -159,9 +162,12 @@ def test_what_computes_waits_for_its_turn(
     engine: Engine, settings: Settings, tiny_encoder: Path
 ) -> None:
     run = requested(
-        engine, settings, TF_IDF, ModelChoice(name=str(tiny_encoder)),
+        engine,
+        settings,
+        TF_IDF,
+        ModelChoice(name=str(tiny_encoder)),
         benchmarks=(semantoneg(settings),),
-    )  # fmt: skip
+    )
     with device_to_oneself(lambda: None, lock=settings.training_lock):
         with pytest.raises(HedgerowError, match="was cancelled"):
             carried_out(engine, settings, run, stopping(after="Waiting for other work"))
@@ -261,9 +267,13 @@ def test_a_run_pauses_at_its_cap_keeps_every_answer_and_goes_on_with_a_higher_on
     server.says = lambda prompt: "1" if "Document 1" in prompt else f"0.{len(prompt)}"
     chat = ModelChoice(name="some-llm", architecture="chat", base_url=address, price=PRICE)
     run = requested(
-        engine, settings, chat, RANDOM, benchmarks=(semantoneg(settings), nevir(settings)),
+        engine,
+        settings,
+        chat,
+        RANDOM,
+        benchmarks=(semantoneg(settings), nevir(settings)),
         budget=Budget(money=5.0),
-    )  # fmt: skip
+    )
     assert [model["name"] for model in run.parameters["models"]] == ["random scores", "some-llm"]
     with pytest.raises(
         HedgerowError, match=r"Paused at the budget: 5 calls for \$5.00 so far; raise"

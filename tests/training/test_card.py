@@ -107,10 +107,16 @@ def test_hostile_names_break_neither_header_nor_markdown(
     engine: Engine, tiny_encoder: Path
 ) -> None:
     hostile = "x/y\n---\n```\n# Title\n<script>alert(1)</script> | [a](javascript:b)"
-    number = add_model(engine, tiny_encoder, Recipe(
-        base_encoder=hostile, providers=(hostile, "`````"), distillation_file="/home/ada/own.txt",
-        sts_file="/home/ada/sts.tsv",
-    ))  # fmt: skip
+    number = add_model(
+        engine,
+        tiny_encoder,
+        Recipe(
+            base_encoder=hostile,
+            providers=(hostile, "`````"),
+            distillation_file="/home/ada/own.txt",
+            sts_file="/home/ada/sts.tsv",
+        ),
+    )
     card = card_with(engine, number)
     assert "base_model" not in ModelCard(card).data.to_dict()
     found = recipe_in(card)
@@ -143,20 +149,40 @@ def test_each_figure_has_its_number_and_what_was_forgotten_is_told(
 ) -> None:
     number = add_model(engine, tiny_encoder, Recipe(early_stopping="questions"))
     held_out = {
-        "before": {"ranked": 0.5, "ranked:word>verbal": 0.25, "drift": 0.0, "sts": 0.8,
-                   "cosine:negation": 0.9, "cosine:negation:sd": 0.05},
-        "after": {"ranked": 0.75, "ranked:word>verbal": 1.0, "drift": 0.0625, "sts": 0.79,
-                  "cosine:negation": 0.1, "cosine:negation:sd": 0.2},
-        "of": {"ranked": 12_000, "ranked:word>verbal": 8, "drift": 200, "sts": 1379,
-               "cosine:negation": 16},
-    }  # fmt: skip
+        "before": {
+            "ranked": 0.5,
+            "ranked:word>verbal": 0.25,
+            "drift": 0.0,
+            "sts": 0.8,
+            "cosine:negation": 0.9,
+            "cosine:negation:sd": 0.05,
+        },
+        "after": {
+            "ranked": 0.75,
+            "ranked:word>verbal": 1.0,
+            "drift": 0.0625,
+            "sts": 0.79,
+            "cosine:negation": 0.1,
+            "cosine:negation:sd": 0.2,
+        },
+        "of": {
+            "ranked": 12_000,
+            "ranked:word>verbal": 8,
+            "drift": 200,
+            "sts": 1379,
+            "cosine:negation": 16,
+        },
+    }
     card = card_with(engine, number, held_out=held_out)
     rows = table(card)
     assert rows["triples ranked right"] == ("held out", "12,000", "50.0%", "75.0%")
     assert rows["word"] == ("verbal", "8", "25.0%", "100.0%")
     assert rows["mean cosine of anchor and negation"] == (
-        "held out", "16", "0.900 (sd 0.050)", "0.100 (sd 0.200)",
-    )  # fmt: skip
+        "held out",
+        "16",
+        "0.900 (sd 0.050)",
+        "0.100 (sd 0.200)",
+    )
     assert rows["drift"] == ("held out", "200", "0.000", "0.062")
     assert rows["Spearman correlation with people's scores"][1:] == ("1,379", "0.800", "0.790")
     assert "drifted by 0.062 and the STS correlation went from 0.800 to 0.790" in card

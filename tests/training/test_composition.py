@@ -33,21 +33,31 @@ def originals(engine: Engine) -> Engine:
             add_plain_family(session, number, split=Split.TRAIN)
         ensure_types(session, [ENTAILMENT, CONTRADICTION])
         anchor = add_family(
-            session, "The cat is big.",
-            {"word": ["It may be big."], "verbal": ["It is not."], "absolute": ["It never is."],
-             ENTAILMENT: ["There is a cat."], CONTRADICTION: ["It is a dog."],
-             "negated_antonym": ["It is not small."]},
+            session,
+            "The cat is big.",
+            {
+                "word": ["It may be big."],
+                "verbal": ["It is not."],
+                "absolute": ["It never is."],
+                ENTAILMENT: ["There is a cat."],
+                CONTRADICTION: ["It is a dog."],
+                "negated_antonym": ["It is not small."],
+            },
             split=Split.TRAIN,
-        )  # fmt: skip
+        )
         of_rules = add_variant(session, anchor, "phrase", "I think it is big.")
         of_rules.provider = "rules"
         decide(session, of_rules, model(session))
         add_family(
-            session, "The dog is old.",
-            {"word": ["It may be old."], "negated_antonym": ["It is not young."],
-             "lexical": ["It is young."]},
+            session,
+            "The dog is old.",
+            {
+                "word": ["It may be old."],
+                "negated_antonym": ["It is not young."],
+                "lexical": ["It is young."],
+            },
             split=Split.TRAIN,
-        )  # fmt: skip
+        )
         add_family(session, "Only hedged.", {"phrase": ["Perhaps hedged."]}, split=Split.TRAIN)
         add_plain_family(session, 9, split=Split.TEST)
     return engine

@@ -58,9 +58,10 @@ def test_a_release_is_compared_with_all_that_is_kept(
     assert (nevir.title, nevir.data, nevir.shares) == ("NevIR", "pairs.jsonl", False)
     assert told(own.facts) == SAID and own.shares
     assert [(e.sample, e.exact, e.release_text) for e in own.overlap.examples] == [
-        (0, True, "Door 1 is not open."), (2, True, "Door 3 is open."),
+        (0, True, "Door 1 is not open."),
+        (2, True, "Door 3 is open."),
         (1, False, "Door 2 is probably open."),
-    ]  # fmt: skip
+    ]
     assert [step[:2] for step in seen] == [(0, 0), (0, 2), (1, 2)]
 
 
@@ -148,9 +149,16 @@ def test_a_training_and_its_card_tell(project: Engine, recipe: Recipe, settings:
     run = train(project, settings, ask(project, recipe))
     with reading(project) as session:
         stored = get_run(session, run.id or 0).result["overlap"]
-    assert stored == [{
-        "benchmark": "semantoneg", "title": "SemAntoNeg", "data": "doors.jsonl",
-        "n": 5, "items": 4, "overlapping": 2, "exact": 2,
-    }]  # fmt: skip
+    assert stored == [
+        {
+            "benchmark": "semantoneg",
+            "title": "SemAntoNeg",
+            "data": "doors.jsonl",
+            "n": 5,
+            "items": 4,
+            "overlapping": 2,
+            "exact": 2,
+        }
+    ]
     card = (settings.data_folder / run.result["model"] / "README.md").read_text("utf-8")
     assert ROW in card

@@ -19,12 +19,22 @@ from training.curves import (
 )
 
 STORED = {
-    (0, "epoch"): 0.0, (0, "ranked"): 0.5, (0, "ranked:word>verbal"): 0.25, (0, "sts"): 0.8,
-    (0, "cosine:hedge"): 0.9, (0, "cosine:hedge:sd"): 0.05,
-    (6, "epoch"): 0.5, (6, "ranked"): 0.75, (6, "ranked:word>verbal"): 0.5, (6, "sts"): 0.79,
-    (6, "cosine:hedge"): 0.8, (6, "cosine:hedge:sd"): 0.1,
-    (5, "loss"): 2.5, (5, "learning_rate"): 1e-5, (5, "texts_per_second"): 30.0,
-}  # fmt: skip
+    (0, "epoch"): 0.0,
+    (0, "ranked"): 0.5,
+    (0, "ranked:word>verbal"): 0.25,
+    (0, "sts"): 0.8,
+    (0, "cosine:hedge"): 0.9,
+    (0, "cosine:hedge:sd"): 0.05,
+    (6, "epoch"): 0.5,
+    (6, "ranked"): 0.75,
+    (6, "ranked:word>verbal"): 0.5,
+    (6, "sts"): 0.79,
+    (6, "cosine:hedge"): 0.8,
+    (6, "cosine:hedge:sd"): 0.1,
+    (5, "loss"): 2.5,
+    (5, "learning_rate"): 1e-5,
+    (5, "texts_per_second"): 30.0,
+}
 
 
 def test_looks_are_read_as_rows_by_epoch(engine: Engine) -> None:
@@ -39,8 +49,9 @@ def test_looks_are_read_as_rows_by_epoch(engine: Engine) -> None:
         assert read_looks(session, other) is None
     assert looks is not None and looks.last == 6
     assert shares(looks) == [
-        Point(0.0, 0, "triples ranked right", 0.5), Point(0.5, 6, "triples ranked right", 0.75),
-    ]  # fmt: skip
+        Point(0.0, 0, "triples ranked right", 0.5),
+        Point(0.5, 6, "triples ranked right", 0.75),
+    ]
     assert [point.value for point in general(looks, "sts")] == [0.8, 0.79]
     assert general(looks, "drift") == []
     assert cosines(looks)[1] == Band(0.5, 6, "hedges", 0.8, 0.8 - 0.1, 0.8 + 0.1)

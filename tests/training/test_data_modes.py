@@ -28,10 +28,19 @@ def test_other_anchors_are_negatives_enough_to_learn_from(
     tiny_encoder: Path, tmp_path: Path, loss: Loss, families: list[Family]
 ) -> None:
     recipe = Recipe(
-        base_encoder=str(tiny_encoder), loss=loss, batch_size=6, epochs=20, max_steps=12,
-        learning_rate=5e-3, warmup_ratio=0, distillation=0, context=0, measure_every=None,
-        checkpoint_every=None, precision="fp32",
-    )  # fmt: skip
+        base_encoder=str(tiny_encoder),
+        loss=loss,
+        batch_size=6,
+        epochs=20,
+        max_steps=12,
+        learning_rate=5e-3,
+        warmup_ratio=0,
+        distillation=0,
+        context=0,
+        measure_every=None,
+        checkpoint_every=None,
+        precision="fp32",
+    )
     told = Recorder()
     trained = finetune(Data(families), recipe=recipe, seed=1, folder=tmp_path, progress=told)
     losses = [value for _, value in sorted(told.metrics[LOSS].items())]

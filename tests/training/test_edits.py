@@ -20,9 +20,10 @@ TEXTS = st.lists(st.one_of(WORDS, st.sampled_from(["not", "no", "never", "isn't"
 
 def negators(text: str) -> list[str]:
     return [
-        word for word in text.lower().replace(",", "").split()
+        word
+        for word in text.lower().replace(",", "").split()
         if word in NEGATOR_WORDS or word.endswith("n't")
-    ]  # fmt: skip
+    ]
 
 
 def test_a_sentence_has_copies_that_are_shorter_and_such_with_other_words() -> None:

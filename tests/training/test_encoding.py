@@ -58,9 +58,12 @@ def test_embeddings_are_the_models_own_in_the_order_of_the_texts(tiny_encoder: P
     looks: list[None] = []
     found = embed(model, texts, check=lambda: looks.append(None))
     expected = model.encode(
-        texts, batch_size=1, convert_to_tensor=True, normalize_embeddings=True,
+        texts,
+        batch_size=1,
+        convert_to_tensor=True,
+        normalize_embeddings=True,
         show_progress_bar=False,
-    )  # fmt: skip
+    )
     torch.testing.assert_close(found.detach(), expected, atol=1e-5, rtol=0)
     assert looks
     found[:, 0].sum().backward()

@@ -32,21 +32,25 @@ def release(engine: Engine) -> int:
         ensure_types(session, ORIGINALS)
         for name, more in (("Tea", {kind: [f"Tea, {kind}."] for kind in ORIGINALS}), ("Soup", {})):
             add_family(
-                session, f"{name} is hot.",
+                session,
+                f"{name} is hot.",
                 {
                     "word": [f"{name} is hot-ish."],
                     "negated_antonym": [f"{name} is not cold."],
                     "verbal": [f"{name} is not hot."],
                     "lexical": [f"{name} is cold."],
-                } | more,
+                }
+                | more,
                 split=Split.TRAIN,
-            )  # fmt: skip
+            )
         add_family(session, "Ice is cold.", {"word": ["Ice may be cold."]}, split=Split.TRAIN)
         add_family(session, "Fog is wet.", {"verbal": ["Fog is not wet."]}, split=Split.TRAIN)
         add_family(
-            session, "Sand is dry.", {"word": ["Sand may be dry."], "verbal": ["Sand is not dry."]},
+            session,
+            "Sand is dry.",
+            {"word": ["Sand may be dry."], "verbal": ["Sand is not dry."]},
             split=Split.VALIDATION,
-        )  # fmt: skip
+        )
         return create_release(session).release.id or 0
 
 
@@ -64,9 +68,11 @@ def families(
 
 def test_all_variants_take_part_in_the_role_of_their_type(engine: Engine, release: int) -> None:
     common = {
-        "word": Role.HEDGE, "negated_antonym": Role.PARAPHRASE, "verbal": Role.NEGATION,
+        "word": Role.HEDGE,
+        "negated_antonym": Role.PARAPHRASE,
+        "verbal": Role.NEGATION,
         "lexical": Role.NEGATION,
-    }  # fmt: skip
+    }
     originals = {"entailment": Role.PARAPHRASE, "contradiction": Role.NEGATION}
     assert families(engine, release) == {"Tea is hot.": common | originals, "Soup is hot.": common}
     assert list(families(engine, release, split=Split.VALIDATION)) == ["Sand is dry."]
@@ -113,8 +119,10 @@ def test_a_type_that_the_project_lacks_is_not_silently_left_out(
 def test_variants_far_from_their_anchor_are_left_out(engine: Engine, release: int) -> None:
     # '-ish' is 4 edits, 'not ' as well, 'cold' for 'hot' 3, 'not cold' 6
     assert families(engine, release, max_distance=5)["Soup is hot."] == {
-        "word": Role.HEDGE, "verbal": Role.NEGATION, "lexical": Role.NEGATION,
-    }  # fmt: skip
+        "word": Role.HEDGE,
+        "verbal": Role.NEGATION,
+        "lexical": Role.NEGATION,
+    }
 
 
 def test_variants_of_other_providers_are_left_out(engine: Engine) -> None:

@@ -34,10 +34,22 @@ LOSSES = ["family", "symmetric", "triples"]
 @pytest.fixture
 def recipe(tiny_encoder: Path) -> Recipe:
     return Recipe(
-        base_encoder=str(tiny_encoder), batch_size=6, learning_rate=1e-3, max_steps=4, epochs=20,
-        warmup_ratio=0, measure_every=None, distillation=0, freeze_word_embeddings=False,
-        scale=20, opposites=0, order_weight=0, interpolation=1, dropout=None, soup=1,
-    )  # fmt: skip
+        base_encoder=str(tiny_encoder),
+        batch_size=6,
+        learning_rate=1e-3,
+        max_steps=4,
+        epochs=20,
+        warmup_ratio=0,
+        measure_every=None,
+        distillation=0,
+        freeze_word_embeddings=False,
+        scale=20,
+        opposites=0,
+        order_weight=0,
+        interpolation=1,
+        dropout=None,
+        soup=1,
+    )
 
 
 @pytest.mark.parametrize("loss", LOSSES)
@@ -234,9 +246,11 @@ def test_a_disk_that_fills_leaves_nothing_half(
     try:
         with pytest.raises(HedgerowError, match=sentence) as caught:
             run(
-                tmp_path / "run", recipe.with_overrides(changes), held_out=HELD_OUT,
+                tmp_path / "run",
+                recipe.with_overrides(changes),
+                held_out=HELD_OUT,
                 progress=Recorder(on_update=fill),
-            )  # fmt: skip
+            )
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
     assert "\n" not in str(caught.value)
@@ -314,8 +328,10 @@ def test_the_figures_after_are_those_of_the_saved_model(tmp_path: Path, recipe: 
     again = finetune(
         Data(FAMILIES, HELD_OUT),
         recipe=recipe.with_overrides([f"base_encoder={trained.folder}", "lora_rank=none"]),
-        seed=1, folder=tmp_path / "again", progress=Recorder(),
-    )  # fmt: skip
+        seed=1,
+        folder=tmp_path / "again",
+        progress=Recorder(),
+    )
     for name in ("ranked", "families", "cosine:negation"):
         assert again.before[name] == pytest.approx(trained.after[name], abs=1e-5)
     assert trained.after["cosine:negation"] != trained.before["cosine:negation"]

@@ -11,9 +11,11 @@ from training.losses import Family, Member, Role
 from training.sts import ScoredPair
 
 KINDS = {
-    "word": Role.HEDGE, "negated_antonym": Role.PARAPHRASE, "verbal": Role.NEGATION,
+    "word": Role.HEDGE,
+    "negated_antonym": Role.PARAPHRASE,
+    "verbal": Role.NEGATION,
     "lexical": Role.NEGATION,
-}  # fmt: skip
+}
 
 
 def family(name: str) -> Family:

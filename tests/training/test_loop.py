@@ -20,10 +20,18 @@ from training.recipe import Recipe
 @pytest.fixture
 def recipe(tiny_encoder: Path) -> Recipe:
     return Recipe(
-        base_encoder=str(tiny_encoder), batch_size=6, learning_rate=1e-3, max_steps=6, epochs=20,
-        warmup_ratio=0, measure_every=None, distillation=0, checkpoint_every=2, dropout=None,
+        base_encoder=str(tiny_encoder),
+        batch_size=6,
+        learning_rate=1e-3,
+        max_steps=6,
+        epochs=20,
+        warmup_ratio=0,
+        measure_every=None,
+        distillation=0,
+        checkpoint_every=2,
+        dropout=None,
         soup=1,
-    )  # fmt: skip
+    )
 
 
 class Cut(Recorder):
@@ -170,8 +178,9 @@ def test_early_stopping_goes_on_where_it_was_cut_off(
     scores(monkeypatch, 0.5, 0.3, 0.6)
     cut_off(folder, recipe, after=3, metrics={})
     assert {path.name for path in folder.glob("best-*")} == {
-        "best-1.safetensors", "best-3.safetensors",
-    }  # fmt: skip
+        "best-1.safetensors",
+        "best-3.safetensors",
+    }
     scores(monkeypatch, 0.3, 0.3, 0.4)
     found = trained(folder, recipe)
     assert found.outcome == loop.Outcome(steps=4, kept=1)

@@ -54,9 +54,12 @@ def written_out(vectors: torch.Tensor, families: Families, scale: float, weights
             own = [m for m in members if (m.role == Role.NEGATION) == (query.role == Role.NEGATION)]
             against = [m for m in members if m not in own]
             against += [
-                m for other in families if other is not members for m in other
+                m
+                for other in families
+                if other is not members
+                for m in other
                 if m.role != Role.ANCHOR
-            ]  # fmt: skip
+            ]
             own_texts = {m.text for m in own}
             below = sum(e(query, m) for m in against if m.text not in own_texts)
             for positive in own:
@@ -261,9 +264,14 @@ def test_triples_and_pairs_in_one_batch_are_compared_with_all_there_is() -> None
 
 def test_the_recipe_says_what_comparisons_count() -> None:
     recipe = Recipe(
-        loss="symmetric", hedge_weight=0.5, negation_weight=3, order_weight=2, order_margin=0.1,
-        negation_margin=0.07, order_pushes_hedges=False,
-    )  # fmt: skip
+        loss="symmetric",
+        hedge_weight=0.5,
+        negation_weight=3,
+        order_weight=2,
+        order_margin=0.1,
+        negation_margin=0.07,
+        order_pushes_hedges=False,
+    )
     weights = weights_of(recipe)
     assert (weights.room, weights.order, weights.margin, weights.push) == (0.07, 2, 0.1, False)
     assert weights_of(recipe.with_overrides(["order_pushes_hedges=true"])).push
@@ -276,8 +284,9 @@ def test_the_recipe_says_what_comparisons_count() -> None:
     equation = weights_of(LIKE_TRIPLES)
     assert equation.pairs == EQUATION_1.pairs and equation.order == 0
     assert weights_of(recipe.with_overrides(["loss=family"])).pairs == {
-        (Role.ANCHOR, Role.PARAPHRASE): 1, (Role.ANCHOR, Role.HEDGE): 0.5,
-    }  # fmt: skip
+        (Role.ANCHOR, Role.PARAPHRASE): 1,
+        (Role.ANCHOR, Role.HEDGE): 0.5,
+    }
 
 
 def test_a_weight_of_nothing_leaves_the_comparison_out() -> None:

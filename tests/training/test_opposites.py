@@ -180,8 +180,11 @@ def test_what_is_made_depends_on_seed_and_step_alone() -> None:
 def test_words_are_put_into_sentences_of_the_data_and_into_plain_ones() -> None:
     in_sentences = Counter("on the corner" in family[0].text for family in drawn())
     assert min(in_sentences.values()) > 20
-    assert not any("on the corner" in f[0].text for step in (1, 2) for f in
-                   Opposites([], count=4, seed=1).of(step))  # fmt: skip
+    assert not any(
+        "on the corner" in f[0].text
+        for step in (1, 2)
+        for f in Opposites([], count=4, seed=1).of(step)
+    )
 
 
 def test_a_sentence_is_used_where_its_negation_has_the_same_quality() -> None:
@@ -197,11 +200,17 @@ def test_a_sentence_is_used_where_its_negation_has_the_same_quality() -> None:
 @pytest.mark.parametrize(
     ("verb", "form"),
     [
-        ("acquit", "acquitted"), ("concur", "concurred"), ("fulfil", "fulfilled"),
-        ("panic", "panicked"), ("unwrap", "unwrapped"), ("uphold", "upheld"),
-        ("misunderstand", "misunderstood"), ("deny", "denied"), ("delay", "delayed"),
+        ("acquit", "acquitted"),
+        ("concur", "concurred"),
+        ("fulfil", "fulfilled"),
+        ("panic", "panicked"),
+        ("unwrap", "unwrapped"),
+        ("uphold", "upheld"),
+        ("misunderstand", "misunderstood"),
+        ("deny", "denied"),
+        ("delay", "delayed"),
     ],
-)  # fmt: skip
+)
 def test_verbs_of_the_list_have_their_past(verb: str, form: str) -> None:
     listed = {word for pair in pairs() for word in pair.one + pair.other}
     assert verb in listed and past(verb) == form

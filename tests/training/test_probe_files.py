@@ -17,8 +17,11 @@ from training.probe_files import (
 )
 from training.similarity import Probe
 
-GROUP = [Probe("A.", "Not A.", "contradicted"), Probe("A.", "Maybe A.", "weakened"),
-         Probe("A.", "A, no doubt.", "affirmed")]  # fmt: skip
+GROUP = [
+    Probe("A.", "Not A.", "contradicted"),
+    Probe("A.", "Maybe A.", "weakened"),
+    Probe("A.", "A, no doubt.", "affirmed"),
+]
 
 
 @pytest.mark.parametrize(

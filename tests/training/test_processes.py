@@ -30,9 +30,14 @@ from training import checkpoints
 from training.recipe import Recipe
 
 PRELOADED = (
-    "torch", "sentence_transformers", "transformers.models.bert.modeling_bert", "datasets", "peft",
-    "training.__main__", "tests.training.together",
-)  # fmt: skip
+    "torch",
+    "sentence_transformers",
+    "transformers.models.bert.modeling_bert",
+    "datasets",
+    "peft",
+    "training.__main__",
+    "tests.training.together",
+)
 SECONDS = 60
 
 
@@ -67,10 +72,18 @@ def calm_encoder(tiny_encoder: Path, home: Path) -> Path:
 def long_recipe(tiny_encoder: Path) -> Recipe:
     """Of a training that lasts some seconds."""
     return Recipe(
-        base_encoder=str(tiny_encoder), batch_size=4, learning_rate=1e-3, epochs=1000,
-        max_steps=40, checkpoint_every=4, measure_every=5, early_stopping="ranked", patience=99,
-        dropout=None, soup=1,
-    )  # fmt: skip
+        base_encoder=str(tiny_encoder),
+        batch_size=4,
+        learning_rate=1e-3,
+        epochs=1000,
+        max_steps=40,
+        checkpoint_every=4,
+        measure_every=5,
+        early_stopping="ranked",
+        patience=99,
+        dropout=None,
+        soup=1,
+    )
 
 
 def found(engine: Engine, run_id: int) -> Run:
@@ -178,9 +191,13 @@ def shared_recipe(calm_encoder: Path, long_recipe: Recipe) -> Recipe:
     # At first distillation's gradients are rounding, which AdamW scales up: of tokens that no other
     # text has, the weights differ with the order of a sum. Wordings and opposites bring many.
     changes = [
-        f"base_encoder={calm_encoder}", "max_steps=12", "distillation=1", "precision=fp32",
-        "distillation_wordings=0", "opposites=0",
-    ]  # fmt: skip
+        f"base_encoder={calm_encoder}",
+        "max_steps=12",
+        "distillation=1",
+        "precision=fp32",
+        "distillation_wordings=0",
+        "opposites=0",
+    ]
     return long_recipe.with_overrides(changes)
 
 
@@ -236,8 +253,11 @@ def test_what_ends_one_process_ends_all(
     wait_for(helper, home)
     run = found(project, run_id)
     assert run.state == (RunState.CANCELLED if end == "cancelled" else RunState.FAILED)
-    expected = {"cancelled": "Cancelled.", "helper killed": "Another process of this training",
-                "leader fails": "lower batch_size"}  # fmt: skip
+    expected = {
+        "cancelled": "Cancelled.",
+        "helper killed": "Another process of this training",
+        "leader fails": "lower batch_size",
+    }
     assert expected[end] in run.message and "\n" not in run.message
 
 
@@ -247,8 +267,16 @@ def test_torchrun_trains_a_queued_run(
     project: Engine, home: Path, shared_recipe: Recipe, settings: Settings
 ) -> None:
     run_id = ask(project, shared_recipe.with_overrides(["max_steps=3"]))
-    command = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2", "-m",
-               "training", str(run_id)]  # fmt: skip
+    command = [
+        sys.executable,
+        "-m",
+        "torch.distributed.run",
+        "--nproc-per-node",
+        "2",
+        "-m",
+        "training",
+        str(run_id),
+    ]
     environment = settings.process_environment() | {"PYTHONPATH": str(ROOT)}
     result = subprocess.run(
         command, env=environment, cwd=home, capture_output=True, text=True, timeout=300, check=False

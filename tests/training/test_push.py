@@ -145,9 +145,14 @@ def test_a_release_is_pushed_as_a_data_set(engine: Engine, hub: HubServer, model
     ],
 )
 def test_a_token_that_will_not_do_is_told_in_one_sentence(
-    engine: Engine, hub: HubServer, model: int, monkeypatch: pytest.MonkeyPatch,
-    token: str, repo: str, sentence: str,
-) -> None:  # fmt: skip
+    engine: Engine,
+    hub: HubServer,
+    model: int,
+    monkeypatch: pytest.MonkeyPatch,
+    token: str,
+    repo: str,
+    sentence: str,
+) -> None:
     monkeypatch.setenv("HF_TOKEN", token)
     assert sentence in refused(engine, Subject(run=model), repo=repo)
     assert newest(engine).state == RunState.FAILED
@@ -222,9 +227,21 @@ def test_another_model_than_a_trainings_own_needs_its_card(
 
 @pytest.mark.parametrize(
     "name",
-    ["encoder", "a/b/c", "ada/a b", "ada/-", "ada/x..y", "ada/x.git", "ada/x--y", "äda/x", "/x",
-     "ada/", "", "ada/" + "x" * 96],
-)  # fmt: skip
+    [
+        "encoder",
+        "a/b/c",
+        "ada/a b",
+        "ada/-",
+        "ada/x..y",
+        "ada/x.git",
+        "ada/x--y",
+        "äda/x",
+        "/x",
+        "ada/",
+        "",
+        "ada/" + "x" * 96,
+    ],
+)
 def test_a_name_the_hub_would_refuse_is_refused_here(backend: str, name: str) -> None:
     with pytest.raises(HedgerowError, match="Expected a repository as owner/name"):
         checked_repo(name)

@@ -79,19 +79,52 @@ def test_hashes_are_equal_exactly_for_equal_recipes(first: Recipe, second: Recip
 
 
 OTHER: dict[str, Any] = {
-    "base_encoder": "owner/other", "pooling": "cls", "data": "negation", "without_types": ["x"],
-    "providers": ["x"], "max_distance": 77, "max_triples": 9999, "loss": "family", "scale": 31,
-    "hedge_weight": 0.31, "negation_weight": 0.32, "order_weight": 0.33, "context": 0.34,
-    "epochs": 7.5, "max_steps": 9, "batch_size": 7, "learning_rate": 1e-6, "warmup_ratio": 0.35,
-    "weight_decay": 0.2, "max_seq_length": 99, "precision": "bf16", "distillation": 0.37,
-    "distillation_file": "x", "interpolation": 0.38, "lora_rank": 3, "measure_every": 0.39,
-    "freeze_word_embeddings": True, "order_margin": 0.36, "opposites": 9,
-    "distillation_texts": 37, "distillation_edits": False, "distillation_wordings": 5,
-    "dropout": 0.1, "soup": 7, "negation_margin": 0.21, "order_pushes_hedges": False,
-    "distillation_every": 3, "likeness": 0.38, "framed_anchors": False, "stances": 9,
-    "lazy_word_embeddings": False, "early_stopping": "families", "patience": 7, "sts_file": "x",
+    "base_encoder": "owner/other",
+    "pooling": "cls",
+    "data": "negation",
+    "without_types": ["x"],
+    "providers": ["x"],
+    "max_distance": 77,
+    "max_triples": 9999,
+    "loss": "family",
+    "scale": 31,
+    "hedge_weight": 0.31,
+    "negation_weight": 0.32,
+    "order_weight": 0.33,
+    "context": 0.34,
+    "epochs": 7.5,
+    "max_steps": 9,
+    "batch_size": 7,
+    "learning_rate": 1e-6,
+    "warmup_ratio": 0.35,
+    "weight_decay": 0.2,
+    "max_seq_length": 99,
+    "precision": "bf16",
+    "distillation": 0.37,
+    "distillation_file": "x",
+    "interpolation": 0.38,
+    "lora_rank": 3,
+    "measure_every": 0.39,
+    "freeze_word_embeddings": True,
+    "order_margin": 0.36,
+    "opposites": 9,
+    "distillation_texts": 37,
+    "distillation_edits": False,
+    "distillation_wordings": 5,
+    "dropout": 0.1,
+    "soup": 7,
+    "negation_margin": 0.21,
+    "order_pushes_hedges": False,
+    "distillation_every": 3,
+    "likeness": 0.38,
+    "framed_anchors": False,
+    "stances": 9,
+    "lazy_word_embeddings": False,
+    "early_stopping": "families",
+    "patience": 7,
+    "sts_file": "x",
     "checkpoint_every": 77,
-}  # fmt: skip
+}
 """A value for every field that is not its default."""
 
 
@@ -105,10 +138,19 @@ def test_every_field_changes_the_hash() -> None:
 def test_a_recipe_of_version_1_means_what_it_meant(said: dict[str, Any]) -> None:
     """As its file leaves values out, and as a run stored it, with all of them."""
     of_its_time = {
-        "base_encoder": "all-MiniLM-L6-v2", "loss": "triples", "scale": 10.0, "epochs": 1.0,
-        "max_steps": 150, "max_triples": None, "batch_size": 32, "learning_rate": 5e-5,
-        "warmup_ratio": 0.1, "weight_decay": 0.01, "max_seq_length": 128, "precision": "fp32",
-    }  # fmt: skip
+        "base_encoder": "all-MiniLM-L6-v2",
+        "loss": "triples",
+        "scale": 10.0,
+        "epochs": 1.0,
+        "max_steps": 150,
+        "max_triples": None,
+        "batch_size": 32,
+        "learning_rate": 5e-5,
+        "warmup_ratio": 0.1,
+        "weight_decay": 0.01,
+        "max_seq_length": 128,
+        "precision": "fp32",
+    }
     expected = of_its_time | said
     for version in (1, "1"):
         short = Recipe(version=version, **said)
@@ -196,11 +238,15 @@ def test_no_default_of_today_reaches_an_older_recipe() -> None:
 @pytest.mark.parametrize(
     ("changes", "made"),
     [
-        ({}, True), ({"opposites": 0}, False), ({"loss": "triples"}, False),
-        ({"data": "hedging"}, False), ({"data": "negation"}, True),
-        ({"providers": ["rules"]}, True), ({"providers": ["openai"]}, False),
+        ({}, True),
+        ({"opposites": 0}, False),
+        ({"loss": "triples"}, False),
+        ({"data": "hedging"}, False),
+        ({"data": "negation"}, True),
+        ({"providers": ["rules"]}, True),
+        ({"providers": ["openai"]}, False),
     ],
-)  # fmt: skip
+)
 def test_opposites_are_made_where_rules_may_write(changes: dict[str, Any], made: bool) -> None:
     assert Recipe(**{"opposites": 2, **changes}).makes_opposites == made
 

@@ -74,9 +74,7 @@ def test_keys_left_out_have_their_defaults(tmp_path: Path) -> None:
     assert read_recipe(tmp_path / "recipe.yaml") == expected == parse_recipe("learning_rate: 1e-6")
 
 
-@pytest.mark.parametrize(
-    "value", ["[word, phrase]", "phrase, word", "[phrase, word, word, '']"]
-)  # fmt: skip
+@pytest.mark.parametrize("value", ["[word, phrase]", "phrase, word", "[phrase, word, word, '']"])
 def test_names_are_a_list_or_a_line(value: str) -> None:
     assert parse_recipe(f"without_types: {value}").without_types == ("phrase", "word")
 

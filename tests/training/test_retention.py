@@ -28,8 +28,13 @@ def base(seed: int = 0) -> Vectors:
 
 def distillation(model: Vectors, *, weight: float = 1.0, steps: int = 5, seed: int = 0):
     return Distillation(
-        model, [*TEXTS, *TEXTS], weight=weight, texts_a_step=4, steps=steps, seed=seed  # type: ignore[arg-type]
-    )  # fmt: skip
+        model,
+        [*TEXTS, *TEXTS],
+        weight=weight,
+        texts_a_step=4,
+        steps=steps,
+        seed=seed,  # type: ignore[arg-type]
+    )
 
 
 class AnyText(Vectors):
@@ -91,8 +96,14 @@ def test_steps_without_it_are_made_up_for_by_the_others() -> None:
 
     model, every = base(), distillation(base())
     third = Distillation(
-        model, TEXTS, weight=1.0, texts_a_step=4, steps=9, seed=0, every=3  # type: ignore[arg-type]
-    )  # fmt: skip
+        model,
+        TEXTS,
+        weight=1.0,
+        texts_a_step=4,
+        steps=9,
+        seed=0,
+        every=3,  # type: ignore[arg-type]
+    )
     assert [bool(third.draw(step)) for step in range(1, 7)] == [False, False, True] * 2
     assert third.draw(3) == every.draw(3)
     moved = torch.from_numpy(base(seed=1).encode(every.draw(3)))
@@ -140,9 +151,17 @@ ABOUT_THEM = {text for matter in MATTERS for text in matter.texts}
 
 def with_matters(model: Any, *, a_step: int = 2, likeness: float = 0, every: int = 1):
     return Distillation(
-        model, [f"The {name} slept." for name in NAMES], weight=1.0, texts_a_step=2, steps=9,
-        seed=0, matters=MATTERS, matters_a_step=a_step, likeness=likeness, every=every,
-    )  # fmt: skip
+        model,
+        [f"The {name} slept." for name in NAMES],
+        weight=1.0,
+        texts_a_step=2,
+        steps=9,
+        seed=0,
+        matters=MATTERS,
+        matters_a_step=a_step,
+        likeness=likeness,
+        every=every,
+    )
 
 
 def test_cosines_among_texts_about_one_matter_count_once_more() -> None:
@@ -176,11 +195,16 @@ def test_likeness_wants_what_says_the_same_nearer_than_anything_that_does_not() 
     settings: dict[str, Any] = {"texts_a_step": 2, "steps": 9, "seed": 0, "every": 3}
     plain, loss = (
         Distillation(
-            model, TEXTS, weight=1.0, matters=matters, matters_a_step=3, likeness=likeness,
+            model,
+            TEXTS,
+            weight=1.0,
+            matters=matters,
+            matters_a_step=3,
+            likeness=likeness,
             **settings,
         )  # type: ignore[arg-type]
         for likeness in (0.0, 0.25)
-    )  # fmt: skip
+    )
     drawn = loss.draw(3)
     assert drawn == plain.draw(3) and {*distorted.texts} <= {*drawn}
     rows = model.encode(drawn, normalize_embeddings=True)

@@ -58,8 +58,10 @@ def test_a_training_goes_with_its_figures_its_encoder_and_its_folder(
     assert folder.name == "00001-train" and not folder.exists()
     gone = {name: count - rows(engine)[name] for name, count in before.items()}
     assert {name: count for name, count in gone.items() if count} == {
-        "run": 1, "run_metric": 1, "encoder": 1,
-    }  # fmt: skip
+        "run": 1,
+        "run_metric": 1,
+        "encoder": 1,
+    }
     with pytest.raises(HedgerowError, match="There is no run 1"):
         delete_run(engine, settings, training)
 

@@ -29,23 +29,34 @@ DEFAULT = Recipe().model_dump(mode="json")
 
 
 def add_run(
-    session: Session, *, state: RunState = RunState.DONE, seed: int = 1, group: str = "",
-    encoder_id: int = 0, after: float = 0.9, **recipe: Any,
-) -> int:  # fmt: skip
+    session: Session,
+    *,
+    state: RunState = RunState.DONE,
+    seed: int = 1,
+    group: str = "",
+    encoder_id: int = 0,
+    after: float = 0.9,
+    **recipe: Any,
+) -> int:
     """A training as its row says it went."""
     run = create_run(
-        session, kind=KIND, group=group,
+        session,
+        kind=KIND,
+        group=group,
         parameters={"release": 2, "seed": seed, "recipe": recipe},
-    )  # fmt: skip
+    )
     run.state = state
     run.result = {
-        "triples": 18, "steps": 3, "seconds": 90.0, "encoder_id": encoder_id,
+        "triples": 18,
+        "steps": 3,
+        "seconds": 90.0,
+        "encoder_id": encoder_id,
         "held_out": {
             "before": {"ranked": 0.5, "questions": 0.02, "drift": 0.0, "ranked:word>verbal": 0.1},
             "after": {"ranked": after, "questions": 0.8, "drift": 0.05, "ranked:word>verbal": 1.0},
             "of": {"ranked": 20, "questions": 8, "drift": 10},
         },
-    }  # fmt: skip
+    }
     session.flush()
     return run.id or 0
 
@@ -74,11 +85,15 @@ def test_finished_trainings_are_read_with_figures_and_study(engine: Engine) -> N
     assert oldest.recipe == DEFAULT
     assert newest.recipe["loss"] == "triples"  # what version 1 meant
     assert figures(oldest) == {
-        "triples ranked right, before": 0.5, "triples ranked right, after": 0.9,
-        "questions answered right, before": 0.02, "questions answered right, after": 0.8,
+        "triples ranked right, before": 0.5,
+        "triples ranked right, after": 0.9,
+        "questions answered right, before": 0.02,
+        "questions answered right, after": 0.8,
         "drift of unrelated cosines": 0.05,
-        "Figure 1, contradicted": 0.3, "Figure 1, weakened": 0.6, "Figure 1, affirmed": 0.9,
-    }  # fmt: skip
+        "Figure 1, contradicted": 0.3,
+        "Figure 1, weakened": 0.6,
+        "Figure 1, affirmed": 0.9,
+    }
 
 
 @one_database
@@ -108,9 +123,10 @@ def test_one_training_is_compared_with_the_default(engine: Engine) -> None:
         (row,) = finished(session)
     found = {line.key: (line.reference, line.values) for line in differing([row], DEFAULT)}
     assert found == {
-        "without_types": ("none", ["phrase, word"]), "max_triples": ("none", ["64"]),
+        "without_types": ("none", ["phrase, word"]),
+        "max_triples": ("none", ["64"]),
         "freeze_word_embeddings": ("false", ["true"]),
-    }  # fmt: skip
+    }
     assert in_words(changed_keys(row, DEFAULT)) == (
         "without_types: phrase, word, max_triples: 64, freeze_word_embeddings: true"
     )

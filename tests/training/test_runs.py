@@ -35,8 +35,10 @@ def test_a_training_makes_the_first_release_and_names_what_it_rests_on(
     with reading(project) as session:
         run, release = get_run(session, run_id), get_release(session)
         assert run.parameters == {
-            "release": 1, "recipe": recipe.model_dump(mode="json"), "seed": 7,
-        }  # fmt: skip
+            "release": 1,
+            "recipe": recipe.model_dump(mode="json"),
+            "seed": 7,
+        }
         assert run.inputs == {"release": release.content_hash, "recipe": recipe.hash}
         assert run.state == RunState.QUEUED
 
@@ -132,9 +134,12 @@ def test_a_run_says_its_step_and_all_steps_from_the_first_one_on(
     train(project, settings, ask(project, recipe))
     steps = [message for message in told if "step" in message]
     assert steps == [
-        "Loading the encoder: step 1 of 3.", "Training: step 1 of 3.", "Training: step 2 of 3.",
-        "Training: step 3 of 3.", "Training: step 3 of 3.",
-    ]  # fmt: skip
+        "Loading the encoder: step 1 of 3.",
+        "Training: step 1 of 3.",
+        "Training: step 2 of 3.",
+        "Training: step 3 of 3.",
+        "Training: step 3 of 3.",
+    ]
 
 
 def test_hedges_alone_are_enough_where_other_anchors_are_the_negatives(
@@ -183,9 +188,11 @@ def test_a_training_ends_with_a_model_its_encoder_and_figures(
         assert encoder.base_id == run.result["before_encoder_id"] != encoder.id
         assert [point.step for point in loss_curve(session, run)] == [1, 2, 3]
         assert {(row.series, row.published) for row in figure_1(session, run)} == {
-            ("paper: all-mpnet-base-v2", True), ("paper: HedgeMPNet", True),
-            ("before", False), ("after", False),
-        }  # fmt: skip
+            ("paper: all-mpnet-base-v2", True),
+            ("paper: HedgeMPNet", True),
+            ("before", False),
+            ("after", False),
+        }
         assert [row.text for row in own_figure(session, run)] == ["The door is ajar."] * 2
 
 
@@ -243,8 +250,11 @@ def test_a_training_that_was_cut_off_begins_anew_and_leaves_one_encoder(
         assert (run.state, run.message) == (RunState.FAILED, "OSError: the disk has gone")
         # as if the first attempt had got further than the second will
         session.add(RunMetric(run_id=run_id, name="loss", step=99, value=0.1))
-        session.execute(update(Encoder).where(col(Encoder.run_id) == run_id).values(
-            fingerprint="of weights that are no longer there"))  # fmt: skip
+        session.execute(
+            update(Encoder)
+            .where(col(Encoder.run_id) == run_id)
+            .values(fingerprint="of weights that are no longer there")
+        )
         requeue(session, run_id)
     run = train(project, settings, run_id)
     assert (run.state, run.attempt) == (RunState.DONE, 2)

@@ -98,10 +98,11 @@ def test_a_study_trains_each_member_as_it_would_be_trained_alone(
 ) -> None:
     with writing(project) as session:
         add_family(
-            session, "Hut 1 is warm.",
+            session,
+            "Hut 1 is warm.",
             {"word": ["Hut 1 is maybe warm."], "verbal": ["Hut 1 is not warm."]},
             split=Split.VALIDATION,
-        )  # fmt: skip
+        )
     base = base.model_copy(update={"without_types": ("lexical",), "max_steps": 1})
     run_id = asked(project, Study.TRIPLES, base.model_copy(update={"batch_size": 2}))
     run = carry_out(project, settings, run_id)
@@ -130,11 +131,15 @@ def test_trainings_are_stored_in_the_studys_group_with_its_seed(
     with reading(project) as session:
         found = trials(session, get_run(session, run_id))
     assert [trial.label for trial in found] == [
-        "All types", "Without Verbal negation", "Without Lexical negation",
-    ]  # fmt: skip
+        "All types",
+        "Without Verbal negation",
+        "Without Lexical negation",
+    ]
     assert [trial.run.parameters["recipe"]["without_types"] for trial in found] == [
-        [], ["verbal"], ["lexical"],
-    ]  # fmt: skip
+        [],
+        ["verbal"],
+        ["lexical"],
+    ]
     for trial in found:
         assert (trial.run.kind, trial.run.state) == (TRAINING, RunState.QUEUED)
         assert (study_of(trial.run), trial.run.parameters["seed"]) == (run_id, 1)

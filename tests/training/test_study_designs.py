@@ -27,17 +27,20 @@ def filled(session: Session, *, rules: int = 0, originals: int = 0, families: in
     """Families of the train split; of the first ones' variants a part is by rules, or original."""
     for number in range(families):
         add_family(session, f"Door {number} is open.", texts(number), split=Split.TRAIN)
-    by_rules = [f"Door {number} is {how} open." for number in range(rules)
-                for how in ("not", "probably")]  # fmt: skip
+    by_rules = [
+        f"Door {number} is {how} open." for number in range(rules) for how in ("not", "probably")
+    ]
     ruled = update(Variant).where(col(Variant.text).in_(by_rules)).values(provider="rules")
     session.execute(ruled)
     if originals:
         ensure_types(session, (ENTAILMENT, CONTRADICTION))
     for number in range(originals):
         sentences = {
-            ENTAILMENT: [f"Gate {number} is ajar."], CONTRADICTION: ["It is locked."],
-            "word": [f"Gate {number} may be ajar."], "verbal": ["It is not ajar."],
-        }  # fmt: skip
+            ENTAILMENT: [f"Gate {number} is ajar."],
+            CONTRADICTION: ["It is locked."],
+            "word": [f"Gate {number} may be ajar."],
+            "verbal": ["It is not ajar."],
+        }
         add_family(session, f"Gate {number} is wide open.", sentences, split=Split.TRAIN)
     create_release(session)
 
@@ -53,10 +56,14 @@ def texts(number: int) -> dict[str, list[str]]:
 
 def test_a_composition_counts_what_a_training_reads(engine: Engine) -> None:
     recipes = [
-        Recipe(), Recipe(data="negation"), Recipe(data="hedging"), Recipe(without_types=("word",)),
-        Recipe(without_types=("verbal", "lexical")), Recipe(providers=("rules",)),
+        Recipe(),
+        Recipe(data="negation"),
+        Recipe(data="hedging"),
+        Recipe(without_types=("word",)),
+        Recipe(without_types=("verbal", "lexical")),
+        Recipe(providers=("rules",)),
         Recipe(providers=("openai",), data="negation"),
-    ]  # fmt: skip
+    ]
     with writing(engine) as session:
         filled(session, rules=6, originals=3)
     with reading(engine) as session:
@@ -123,8 +130,10 @@ def test_each_type_of_the_release_is_left_out_once(engine: Engine) -> None:
     base = Recipe(batch_size=4, without_types=("lexical",), opposites=0, soup=1)
     found, _ = a_design(engine, Study.TYPES, base)
     assert [arm.recipe.without_types for arm in found.arms] == [
-        ("lexical",), ("lexical", "word"), ("lexical", "negated_antonym"),
-    ]  # fmt: skip
+        ("lexical",),
+        ("lexical", "word"),
+        ("lexical", "negated_antonym"),
+    ]
     assert any(told.startswith("Left out: Without Verbal") for told in found.told)
 
 
@@ -164,12 +173,20 @@ def test_every_training_of_a_study_fills_its_batches(
     counts: list[int], batch: int, study: Study
 ) -> None:
     kinds = [
-        (False, "verbal", "rules"), (True, "word", "rules"), (False, "lexical", "openai"),
-        (True, "phrase", "openai"), (True, "negated_antonym", "openai"),
-    ]  # fmt: skip
+        (False, "verbal", "rules"),
+        (True, "word", "rules"),
+        (False, "lexical", "openai"),
+        (True, "phrase", "openai"),
+        (True, "negated_antonym", "openai"),
+    ]
     shapes = {tuple(kinds[: 2 + place]): count for place, count in enumerate(counts)}
-    roles = {"verbal": "negation", "lexical": "negation", "word": "hedge", "phrase": "hedge",
-             "negated_antonym": "paraphrase"}  # fmt: skip
+    roles = {
+        "verbal": "negation",
+        "lexical": "negation",
+        "word": "hedge",
+        "phrase": "hedge",
+        "negated_antonym": "paraphrase",
+    }
     data = Composition(1, 1, shapes, roles, {kind: kind for kind in roles})  # type: ignore[arg-type]
     found = design(study, data, Recipe(batch_size=batch))
     assert bool(found.arms) != bool(found.obstacle)

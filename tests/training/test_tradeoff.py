@@ -49,9 +49,16 @@ def opened(folder: Path) -> Engine:
 @pytest.fixture(scope="session")
 def small_recipe(tiny_encoder: Path) -> Recipe:
     return Recipe(
-        base_encoder=str(tiny_encoder), batch_size=4, max_steps=2, learning_rate=5e-3,
-        warmup_ratio=0.0, distillation=0.0, opposites=0, interpolation=1.0, soup=1,
-    )  # fmt: skip
+        base_encoder=str(tiny_encoder),
+        batch_size=4,
+        max_steps=2,
+        learning_rate=5e-3,
+        warmup_ratio=0.0,
+        distillation=0.0,
+        opposites=0,
+        interpolation=1.0,
+        soup=1,
+    )
 
 
 @pytest.fixture
@@ -213,9 +220,11 @@ def test_a_point_is_saved_once_and_only_where_it_is_another_model(
     key = run.id or 0
     first = saved(project, settings, key, 0.5)
     for share, sentence in (
-        (0.0, "base encoder"), (1.0, f"run {key}'s own model"), (0.5, "saved already"),
+        (0.0, "base encoder"),
+        (1.0, f"run {key}'s own model"),
+        (0.5, "saved already"),
         (0.55, "share that was measured"),
-    ):  # fmt: skip
+    ):
         with writing(project) as session, pytest.raises(HedgerowError, match=sentence):
             request_save(session, settings, training=key, share=share)
     shutil.rmtree(settings.data_folder / first.result["model"])

@@ -29,20 +29,23 @@ QUICK = {"db.execution.HEARTBEAT_SECONDS": 0.05}
 
 
 def start_together(
-    forker: Forker, engine: Engine, home: Path, run_id: int, *, size: int = 2,
+    forker: Forker,
+    engine: Engine,
+    home: Path,
+    run_id: int,
+    *,
+    size: int = 2,
     call: str = "training.__main__:take_part_in",
-) -> list[int]:  # fmt: skip
+) -> list[int]:
     """Start so many processes of one group; their numbers, the leading one's first."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     environment = {"WORLD_SIZE": str(size), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
     return [
-        forker.start(
-            engine.url, home, run_id, QUICK, environment | {"RANK": str(rank)}, call=call
-        )
+        forker.start(engine.url, home, run_id, QUICK, environment | {"RANK": str(rank)}, call=call)
         for rank in range(size)
-    ]  # fmt: skip
+    ]
 
 
 def take_steps(run_id: int) -> None:

@@ -110,14 +110,20 @@ class Result:
     def summary(self) -> dict[str, Any]:
         """What the command line prints and a database keeps: all but the rows."""
         return {
-            "benchmark": self.benchmark, "metric": self.metric, "score": self.score, "n": self.n,
-            "ties": self.ties, "unanswered": self.unanswered, "outcomes": dict(self.outcomes),
+            "benchmark": self.benchmark,
+            "metric": self.metric,
+            "score": self.score,
+            "n": self.n,
+            "ties": self.ties,
+            "unanswered": self.unanswered,
+            "outcomes": dict(self.outcomes),
             "breakdowns": {
                 name: {value: part._asdict() for value, part in parts.items()}
                 for name, parts in self.breakdowns.items()
             },
-            "figures": dict(self.figures), "data_hash": self.data_hash,
-        }  # fmt: skip
+            "figures": dict(self.figures),
+            "data_hash": self.data_hash,
+        }
 
 
 class Benchmark(ABC, Generic[Item]):

@@ -14,8 +14,13 @@ from training.benchmarks.own import Hedgerow
 from training.benchmarks.semantoneg import SemAntoNeg
 
 BENCHMARKS: tuple[type[Benchmark[Any]], ...] = (
-    NevIR, ExcluIR, Cannot, M3Counterfactual, SemAntoNeg, Hedgerow,
-)  # fmt: skip
+    NevIR,
+    ExcluIR,
+    Cannot,
+    M3Counterfactual,
+    SemAntoNeg,
+    Hedgerow,
+)
 
 NEGATION_AVERAGE = (NevIR.id, ExcluIR.id, Cannot.id, M3Counterfactual.id)
 """Whose mean is the negation average of HedgeTriple's tables."""

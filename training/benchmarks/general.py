@@ -24,44 +24,113 @@ ENGLISH = "MTEB(eng, v1)"
 """The 56 data sets of HedgeTriple's Table 1, in mteb's words."""
 
 QUICK = (
-    "STSBenchmark", "SICK-R", "NanoSciFactRetrieval", "NanoNFCorpusRetrieval",
-    "AskUbuntuDupQuestions", "TwentyNewsgroupsClustering.v2", "Banking77Classification", "SummEval",
-)  # fmt: skip
+    "STSBenchmark",
+    "SICK-R",
+    "NanoSciFactRetrieval",
+    "NanoNFCorpusRetrieval",
+    "AskUbuntuDupQuestions",
+    "TwentyNewsgroupsClustering.v2",
+    "Banking77Classification",
+    "SummEval",
+)
 """Minutes on two cores: the smallest of each kind. Not to be compared with published averages."""
 
 LITE = (
-    "SciFact", "ArguAna", "NFCorpus", "StackOverflowDupQuestions", "SciDocsRR",
-    "BiorxivClusteringS2S", "MedrxivClusteringS2S", "TwentyNewsgroupsClustering",
-    "SprintDuplicateQuestions", "Banking77Classification", "EmotionClassification",
-    "MassiveIntentClassification", "STS17", "SICK-R", "STSBenchmark", "SummEval",
-)  # fmt: skip
+    "SciFact",
+    "ArguAna",
+    "NFCorpus",
+    "StackOverflowDupQuestions",
+    "SciDocsRR",
+    "BiorxivClusteringS2S",
+    "MedrxivClusteringS2S",
+    "TwentyNewsgroupsClustering",
+    "SprintDuplicateQuestions",
+    "Banking77Classification",
+    "EmotionClassification",
+    "MassiveIntentClassification",
+    "STS17",
+    "SICK-R",
+    "STSBenchmark",
+    "SummEval",
+)
 """The 16 data sets of HedgeTriple's Table 2: the 15 of LLM2Vec (BehnamGhader et al., 2024), which
 the paper refers to, and the one for summaries."""
 
 NANO = (
-    "NanoArguAnaRetrieval", "NanoClimateFeverRetrieval", "NanoDBPediaRetrieval",
-    "NanoFEVERRetrieval", "NanoFiQA2018Retrieval", "NanoHotpotQARetrieval",
-    "NanoMSMARCORetrieval", "NanoNFCorpusRetrieval", "NanoNQRetrieval", "NanoQuoraRetrieval",
-    "NanoSCIDOCSRetrieval", "NanoSciFactRetrieval", "NanoTouche2020Retrieval",
-)  # fmt: skip
+    "NanoArguAnaRetrieval",
+    "NanoClimateFeverRetrieval",
+    "NanoDBPediaRetrieval",
+    "NanoFEVERRetrieval",
+    "NanoFiQA2018Retrieval",
+    "NanoHotpotQARetrieval",
+    "NanoMSMARCORetrieval",
+    "NanoNFCorpusRetrieval",
+    "NanoNQRetrieval",
+    "NanoQuoraRetrieval",
+    "NanoSCIDOCSRetrieval",
+    "NanoSciFactRetrieval",
+    "NanoTouche2020Retrieval",
+)
 """Retrieval with 50 queries each instead of millions of documents."""
 
 FULL = (
-    "AmazonCounterfactualClassification", "AmazonPolarityClassification",
-    "AmazonReviewsClassification", "Banking77Classification", "EmotionClassification",
-    "ImdbClassification", "MTOPDomainClassification", "MTOPIntentClassification",
-    "MassiveIntentClassification", "MassiveScenarioClassification",
-    "ToxicConversationsClassification", "TweetSentimentExtractionClassification",
-    "SprintDuplicateQuestions", "TwitterSemEval2015", "TwitterURLCorpus",
-    "AskUbuntuDupQuestions", "MindSmallReranking", "SciDocsRR", "StackOverflowDupQuestions",
-    "ArxivClusteringP2P", "ArxivClusteringS2S", "BiorxivClusteringP2P", "BiorxivClusteringS2S",
-    "MedrxivClusteringP2P", "MedrxivClusteringS2S", "RedditClustering", "RedditClusteringP2P",
-    "StackExchangeClustering", "StackExchangeClusteringP2P", "TwentyNewsgroupsClustering",
-    "ArguAna", "CQADupstackRetrieval", "ClimateFEVER", "DBPedia", "FEVER", "FiQA2018", "HotpotQA",
-    "MSMARCO", "NFCorpus", "NQ", "QuoraRetrieval", "SCIDOCS", "SciFact", "TRECCOVID", "Touche2020",
-    "BIOSSES", "SICK-R", "STS12", "STS13", "STS14", "STS15", "STS16", "STS17", "STS22",
-    "STSBenchmark", "SummEval",
-)  # fmt: skip
+    "AmazonCounterfactualClassification",
+    "AmazonPolarityClassification",
+    "AmazonReviewsClassification",
+    "Banking77Classification",
+    "EmotionClassification",
+    "ImdbClassification",
+    "MTOPDomainClassification",
+    "MTOPIntentClassification",
+    "MassiveIntentClassification",
+    "MassiveScenarioClassification",
+    "ToxicConversationsClassification",
+    "TweetSentimentExtractionClassification",
+    "SprintDuplicateQuestions",
+    "TwitterSemEval2015",
+    "TwitterURLCorpus",
+    "AskUbuntuDupQuestions",
+    "MindSmallReranking",
+    "SciDocsRR",
+    "StackOverflowDupQuestions",
+    "ArxivClusteringP2P",
+    "ArxivClusteringS2S",
+    "BiorxivClusteringP2P",
+    "BiorxivClusteringS2S",
+    "MedrxivClusteringP2P",
+    "MedrxivClusteringS2S",
+    "RedditClustering",
+    "RedditClusteringP2P",
+    "StackExchangeClustering",
+    "StackExchangeClusteringP2P",
+    "TwentyNewsgroupsClustering",
+    "ArguAna",
+    "CQADupstackRetrieval",
+    "ClimateFEVER",
+    "DBPedia",
+    "FEVER",
+    "FiQA2018",
+    "HotpotQA",
+    "MSMARCO",
+    "NFCorpus",
+    "NQ",
+    "QuoraRetrieval",
+    "SCIDOCS",
+    "SciFact",
+    "TRECCOVID",
+    "Touche2020",
+    "BIOSSES",
+    "SICK-R",
+    "STS12",
+    "STS13",
+    "STS14",
+    "STS15",
+    "STS16",
+    "STS17",
+    "STS22",
+    "STSBenchmark",
+    "SummEval",
+)
 """All of `ENGLISH`; its retrieval tasks take a GPU, or days."""
 
 SUITES: Mapping[str, tuple[str, ...]] = {"quick": QUICK, "lite": LITE, "nano": NANO, "full": FULL}
@@ -107,9 +176,13 @@ def facts(task: AbsTask) -> TaskFacts:
     about = task.metadata
     data = about.dataset
     return TaskFacts(
-        about.name, str(about.type), about.main_score, str(data["path"]),
-        str(data.get("revision", "")), _mteb().__version__,
-    )  # fmt: skip
+        about.name,
+        str(about.type),
+        about.main_score,
+        str(data["path"]),
+        str(data.get("revision", "")),
+        _mteb().__version__,
+    )
 
 
 def suite(name: str) -> list[AbsTask]:
@@ -204,8 +277,12 @@ def _result(mteb: Any, model: Any, task: AbsTask) -> Any:
     try:
         with asked_once():
             found = mteb.evaluate(
-                model, task, cache=None, co2_tracker=False, show_progress_bar=False,
-            )  # fmt: skip
+                model,
+                task,
+                cache=None,
+                co2_tracker=False,
+                show_progress_bar=False,
+            )
     except (HedgerowError, RunCancelled):
         raise
     except Exception as error:  # data sets, the hub and a model can fail in any way

@@ -20,8 +20,12 @@ QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9)
 TENTHS = 10
 
 ANY, ONLY_FIRST, ONLY_SECOND, BOTH, NEITHER = AGREEMENTS = (
-    "any", "only the first", "only the second", "both", "neither",
-)  # fmt: skip
+    "any",
+    "only the first",
+    "only the second",
+    "both",
+    "neither",
+)
 """Which of two models got an item right."""
 
 _NUMBER = re.compile(r" \d+$")

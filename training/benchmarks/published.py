@@ -57,9 +57,16 @@ def _numbers(table: dict[str, Any]) -> Iterator[Published]:
         for model, score in zip(table["models"], row["scores"], strict=True):
             if score is not None:
                 yield Published(
-                    row["benchmark"], row["label"], model["name"], model["hub"], float(score),
-                    table["id"], table["title"], table["paper"], table["suite"],
-                )  # fmt: skip
+                    row["benchmark"],
+                    row["label"],
+                    model["name"],
+                    model["hub"],
+                    float(score),
+                    table["id"],
+                    table["title"],
+                    table["paper"],
+                    table["suite"],
+                )
 
 
 def of_benchmark(name: str) -> list[Published]:

@@ -22,9 +22,14 @@ LARGEST_FILE = 500 * 1024 * 1024
 _TOLD = 60
 Item = TypeVar("Item")
 _KINDS: Mapping[type, str] = {
-    str: "a text", bool: "true or false", int: "a number", float: "a number", list: "a list",
-    dict: "an object", type(None): "null",
-}  # fmt: skip
+    str: "a text",
+    bool: "true or false",
+    int: "a number",
+    float: "a number",
+    list: "a list",
+    dict: "an object",
+    type(None): "null",
+}
 
 
 class Record(NamedTuple):

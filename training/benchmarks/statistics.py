@@ -185,9 +185,11 @@ def _aligned(first: Result, second: Result) -> tuple[list[Row], list[Row]]:
 def _swapped_sums(sums: np.ndarray, seed: int) -> float:
     """p of a permutation test of paired sums, shape (groups, 2)."""
     return _permuted(
-        sums[:, 0].astype(float), sums[:, 1].astype(float), seed,
+        sums[:, 0].astype(float),
+        sums[:, 1].astype(float),
+        seed,
         lambda one, two, axis: two.sum(axis=axis) - one.sum(axis=axis),
-    )  # fmt: skip
+    )
 
 
 def _swapped_ranks(first: Sequence[Row], second: Sequence[Row], seed: int) -> float:
@@ -207,9 +209,11 @@ def _swapped_ranks(first: Sequence[Row], second: Sequence[Row], seed: int) -> fl
 
 
 def _permuted(
-    first: np.ndarray, second: np.ndarray, seed: int,
+    first: np.ndarray,
+    second: np.ndarray,
+    seed: int,
     statistic: Callable[[np.ndarray, np.ndarray, int], np.ndarray],
-) -> float:  # fmt: skip
+) -> float:
     if np.array_equal(first, second):
         return 1.0
     from scipy.stats import permutation_test  # noqa: PLC0415  (loading it takes a second)

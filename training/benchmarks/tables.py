@@ -12,10 +12,20 @@ from training.benchmarks.statistics import Interval, Place, places
 DECIMALS = 1
 
 _ESCAPED = {
-    "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&", "#": r"\#",
-    "%": r"\%", "_": r"\_", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
-    "<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}",
-}  # fmt: skip
+    "\\": r"\textbackslash{}",
+    "{": r"\{",
+    "}": r"\}",
+    "$": r"\$",
+    "&": r"\&",
+    "#": r"\#",
+    "%": r"\%",
+    "_": r"\_",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+}
 _SPECIAL = re.compile("|".join(map(re.escape, _ESCAPED)))
 
 
@@ -112,9 +122,13 @@ def latex(
     order = sorted(range(len(lines)), key=lambda number: lines[number].published)
     head = " & ".join(["Model", *map(escaped, titles.values())])
     out = [
-        r"\begin{table}", r"\centering", rf"\begin{{tabular}}{{l{'r' * len(titles)}}}", r"\toprule",
-        rf"{head} \\", r"\midrule",
-    ]  # fmt: skip
+        r"\begin{table}",
+        r"\centering",
+        rf"\begin{{tabular}}{{l{'r' * len(titles)}}}",
+        r"\toprule",
+        rf"{head} \\",
+        r"\midrule",
+    ]
     for place, number in enumerate(order):
         line = lines[number]
         if line.published and place and not lines[order[place - 1]].published:

@@ -17,9 +17,13 @@ _NO_OBJECT = frozenset(
 _NO_HAVE = frozenset(WORDS["no_have"])
 _OWNED = frozenset("the these those my your our their his her its".split())
 _ONES = {
-    "someone": "No one", "everyone": "No one", "somebody": "Nobody", "everybody": "Nobody",
-    "something": "Nothing", "everything": "Nothing",
-}  # fmt: skip
+    "someone": "No one",
+    "everyone": "No one",
+    "somebody": "Nobody",
+    "everybody": "Nobody",
+    "something": "Nothing",
+    "everything": "Nothing",
+}
 _PART_OF = frozenset(
     "few lot number couple series group majority minority third quarter half handful variety"
     " range pair total dozen hundred thousand million great large".split()

@@ -20,10 +20,27 @@ _HEDGED = frozenset(
     " suggest tend".split()
 )
 _OF_ONESELF = (
-    "I am not", "I think", "I believe", "I suppose", "I feel", "I suspect", "It seems", "It may",
-    "It might", "It could", "It is possible", "It is likely", "It is probable", "It would", "Maybe",
-    "I tend", "In all", "There is a possibility", "It looks", "I am somewhat",
-)  # fmt: skip
+    "I am not",
+    "I think",
+    "I believe",
+    "I suppose",
+    "I feel",
+    "I suspect",
+    "It seems",
+    "It may",
+    "It might",
+    "It could",
+    "It is possible",
+    "It is likely",
+    "It is probable",
+    "It would",
+    "Maybe",
+    "I tend",
+    "In all",
+    "There is a possibility",
+    "It looks",
+    "I am somewhat",
+)
 
 
 @lru_cache(maxsize=8)

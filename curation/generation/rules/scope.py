@@ -21,15 +21,31 @@ _ESCAPE = frozenset(
     " alternatively".split()
 )
 _ESCAPE_PAIRS = (
-    ("as", "well"), ("a", "few"), ("at", "last"), ("up", "to"), ("more", "than"), ("one", "of"),
-    ("a", "bit"), ("a", "little"), ("of", "course"), ("in", "fact"), ("for", "example"),
-    ("about", "to"), ("bound", "to"), ("or", "more"), ("or", "less"),
-    ("long", "after"), ("long", "before"),
-)  # fmt: skip
+    ("as", "well"),
+    ("a", "few"),
+    ("at", "last"),
+    ("up", "to"),
+    ("more", "than"),
+    ("one", "of"),
+    ("a", "bit"),
+    ("a", "little"),
+    ("of", "course"),
+    ("in", "fact"),
+    ("for", "example"),
+    ("about", "to"),
+    ("bound", "to"),
+    ("or", "more"),
+    ("or", "less"),
+    ("long", "after"),
+    ("long", "before"),
+)
 _ANY = {
-    "some": "any", "someone": "anyone", "somebody": "anybody", "something": "anything",
+    "some": "any",
+    "someone": "anyone",
+    "somebody": "anybody",
+    "something": "anything",
     "somewhere": "anywhere",
-}  # fmt: skip
+}
 _TAIL_CLAUSES = frozenset(
     "when where who which that whom whose how what after before while if as".split()
 )

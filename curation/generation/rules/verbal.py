@@ -127,8 +127,14 @@ def _passive(clause: Clause) -> bool:
 def _do_support(clause: Clause, base: str, *, informal: bool) -> tuple[int, int, str]:
     """'did not plan' for 'planned'; adverbs before the verb stay between the two."""
     verb = clause.verb
-    helper = {"VVZ": "does", "VHZ": "does", "VDZ": "does", "VVD": "did", "VHD": "did",
-              "VDD": "did"}.get(verb.tag, "do")  # fmt: skip
+    helper = {
+        "VVZ": "does",
+        "VHZ": "does",
+        "VDZ": "does",
+        "VVD": "did",
+        "VHD": "did",
+        "VDD": "did",
+    }.get(verb.tag, "do")
     word = base or "do"
     first = clause.tokens[clause.subject_end]
     for i in range(clause.subject_end, clause.finite):

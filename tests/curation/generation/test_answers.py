@@ -55,8 +55,9 @@ def test_json_is_read_with_or_without_a_fence() -> None:
 
 
 def test_a_text_is_stored_under_its_name_whatever_its_place() -> None:
-    raw = "\n".join(f'{n}. "{key}": {text}' for n, (key, text) in enumerate(
-        reversed(TEXTS.items()), 1))  # fmt: skip
+    raw = "\n".join(
+        f'{n}. "{key}": {text}' for n, (key, text) in enumerate(reversed(TEXTS.items()), 1)
+    )
     assert parse(raw).texts == TEXTS
 
 

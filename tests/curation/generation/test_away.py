@@ -161,9 +161,13 @@ def test_a_batch_of_which_every_call_met_a_429_pauses_the_run_which_asks_again(
 
 @pytest.mark.parametrize(("wish", "sentence"), [("0", "cannot be reached"), (NEW_YEAR, "on 209")])
 def test_a_provider_that_is_not_heard_of_for_long_pauses_a_run_that_waits_for_its_batch(
-    anchors: Engine, home: Path, serve_chat: Serve, monkeypatch: pytest.MonkeyPatch, wish: str,
+    anchors: Engine,
+    home: Path,
+    serve_chat: Serve,
+    monkeypatch: pytest.MonkeyPatch,
+    wish: str,
     sentence: str,
-) -> None:  # fmt: skip
+) -> None:
     monkeypatch.setattr(batches, "AWAY_SECONDS", 0.3)
     address, server = serve_chat(retry_after=wish)
     server.batches.hear = lambda event: setattr(server, "away", 429 if event == "made" else 0)

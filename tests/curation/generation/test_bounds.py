@@ -65,9 +65,11 @@ def test_a_compressed_answer_is_not_unfolded() -> None:
 
 def test_an_endless_line_of_a_batch_is_left_out_and_the_others_are_read() -> None:
     good = json.dumps(
-        {"custom_id": "7", "response": {"status_code": 200,
-         "body": {"choices": [{"message": {"content": "x"}}]}}}
-    ).encode()  # fmt: skip
+        {
+            "custom_id": "7",
+            "response": {"status_code": 200, "body": {"choices": [{"message": {"content": "x"}}]}},
+        }
+    ).encode()
 
     async def pieces() -> AsyncIterator[bytes]:
         yield b'{"custom_id": "6", "response": "'
@@ -91,9 +93,13 @@ def test_an_answer_that_is_too_long_is_paid_for_cut_and_named(
     server.pours = 2_000_000
     with pytest.raises(HedgerowError, match="mostly because of the problem 'answer too long'"):
         carry_out(
-            anchors, home, base_url=address, selection={"limit": 4}, concurrency=64,
+            anchors,
+            home,
+            base_url=address,
+            selection={"limit": 4},
+            concurrency=64,
             price={"completion": 10.0},
-        )  # fmt: skip
+        )
     assert set(server.asked.values()) == {2}, "asked once more"
     with reading(anchors) as session:
         answers = session.execute(select(Answer)).scalars().all()
@@ -114,9 +120,14 @@ def test_a_server_that_sends_byte_after_byte_keeps_to_the_timeout(
     server.drips = 0.02
     with pytest.raises(HedgerowError, match=r"No whole answer within 0\.5 seconds"):
         carry_out(
-            anchors, home, base_url=address, selection={"limit": 1}, roles=("hedge",),
-            attempts=1, timeout=0.5,
-        )  # fmt: skip
+            anchors,
+            home,
+            base_url=address,
+            selection={"limit": 1},
+            roles=("hedge",),
+            attempts=1,
+            timeout=0.5,
+        )
 
 
 def without_absolute(prompt: str) -> dict[str, str]:
@@ -125,9 +136,12 @@ def without_absolute(prompt: str) -> dict[str, str]:
 
 @pytest.mark.parametrize("structured", [True, False])
 def test_a_type_that_is_missing_in_every_answer_is_counted(
-    anchors: Engine, home: Path, serve_chat: Serve, monkeypatch: pytest.MonkeyPatch,
+    anchors: Engine,
+    home: Path,
+    serve_chat: Serve,
+    monkeypatch: pytest.MonkeyPatch,
     structured: bool,
-) -> None:  # fmt: skip
+) -> None:
     monkeypatch.setattr("tests.chat_server.answer_to", without_absolute)
     address, server = serve_chat(structured=structured)
     _, result = carry_out(anchors, home, base_url=address, selection={"limit": 10})

@@ -82,8 +82,13 @@ def test_a_dated_model_costs_what_its_family_does_unless_the_project_knows_bette
 
 @pytest.mark.parametrize(
     ("amount", "said"),
-    [(0, "$0.00"), (1234.5, "$1,234.50"), (0.01, "$0.01"), (0.005, "$0.0050"),
-     (0.0000412, "$0.000041")],
-)  # fmt: skip
+    [
+        (0, "$0.00"),
+        (1234.5, "$1,234.50"),
+        (0.01, "$0.01"),
+        (0.005, "$0.0050"),
+        (0.0000412, "$0.000041"),
+    ],
+)
 def test_an_amount_below_a_cent_does_not_read_as_nothing(amount: float, said: str) -> None:
     assert dollars(amount) == said

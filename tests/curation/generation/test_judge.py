@@ -60,12 +60,19 @@ def carry_out(engine: Engine, home: Path, run_id: int) -> dict[str, Any]:
 def table(engine: Engine) -> list[tuple[Any, ...]]:
     """All opinions, but for keys and times."""
     query = (
-        select(Variant.text, Opinion.verdict, Decision.verdict, Decision.reason, Decision.note,
-               Opinion.suggestion, Opinion.certainty)
+        select(
+            Variant.text,
+            Opinion.verdict,
+            Decision.verdict,
+            Decision.reason,
+            Decision.note,
+            Opinion.suggestion,
+            Opinion.certainty,
+        )
         .join(Variant, col(Variant.id) == Opinion.variant_id)
         .join(Decision, col(Decision.id) == Opinion.decision_id)
         .order_by(Variant.text)
-    )  # fmt: skip
+    )
     with reading(engine) as session:
         return [tuple(row) for row in session.execute(query)]
 
@@ -111,9 +118,12 @@ def test_nobody_is_judged_twice_until_the_anchor_is_corrected(
         variant = session.get_one(Variant, variant_id)
         assert variant.doubt > 0
         correct_anchor(
-            session, variant.anchor_id, "The old bridge is safe.", reviewer_id=person(session),
+            session,
+            variant.anchor_id,
+            "The old bridge is safe.",
+            reviewer_id=person(session),
             expected_revision=1,
-        )  # fmt: skip
+        )
         session.refresh(variant)
         assert opinions_of(session, variant_id) == [] and variant.doubt == 0
     carry_out(families, home, asked(families, base_url=address, selection={"types": ["verbal"]}))

@@ -30,9 +30,12 @@ def read(**values: object) -> tuple[Verdict, str, str, float | None] | None:
 def test_the_question_holds_all_that_a_reviewer_is_told() -> None:
     entry = next(entry for entry in TAXONOMY if entry.id == "word")
     asked = question(
-        built_in(JUDGE), anchor="A {variant} for all.", variant="A {type}.", entry=entry,
+        built_in(JUDGE),
+        anchor="A {variant} for all.",
+        variant="A {type}.",
+        entry=entry,
         cue="perhaps",
-    )  # fmt: skip
+    )
     assert "\nText: A {variant} for all.\nVariant: A {type}.\n" in asked
     assert entry.guideline in asked and entry.definition in asked
     assert "asked for: perhaps." in asked

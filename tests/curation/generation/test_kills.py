@@ -48,9 +48,13 @@ TRIED = 2
 """Calls that are made at once before a batch is sent."""
 
 PHASES = (
-    "sent", "made", "looked at in_progress", "looked at finalizing", "looked at completed",
+    "sent",
+    "made",
+    "looked at in_progress",
+    "looked at finalizing",
+    "looked at completed",
     "fetched",
-)  # fmt: skip
+)
 
 
 @pytest.fixture(scope="module")
@@ -161,8 +165,17 @@ def test_ten_kills_and_a_failing_server_leave_the_table_of_an_undisturbed_run(
         rows = Counter(session.execute(select(Answer.call_id)).scalars())
         assert rows == dict(session.execute(select(ModelCall.id, ModelCall.attempts)).all())
     found = {name for error in errors for name in error.partition(": ")[0].split(", ")}
-    assert {"rate limit", "server error", "timeout", "model refused", "cut off", "unreadable",
-            "type missing", "cue ignored", "no connection"} <= found  # fmt: skip
+    assert {
+        "rate limit",
+        "server error",
+        "timeout",
+        "model refused",
+        "cut off",
+        "unreadable",
+        "type missing",
+        "cue ignored",
+        "no connection",
+    } <= found
 
 
 @pytest.mark.slow

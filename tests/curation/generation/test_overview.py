@@ -44,9 +44,13 @@ def half(anchors: Engine, home: Path, serve_chat: Serve, monkeypatch: pytest.Mon
     )
     address, _ = serve_chat()
     run_id, _ = carry_out(
-        anchors, home, base_url=address, attempts=1, selection={"limit": 5},
+        anchors,
+        home,
+        base_url=address,
+        attempts=1,
+        selection={"limit": 5},
         price={"prompt": 1.0, "completion": 1.0},
-    )  # fmt: skip
+    )
     return run_id
 
 

@@ -180,9 +180,12 @@ def test_rules_pass_over_a_type_that_they_have_no_rule_for(generated: Engine, ho
         uids = session.execute(select(col(Anchor.uid))).scalars().all()
         before = len(variants(session, OWN[0]))
     carry_out(
-        generated, home, provider="rules", model="",
+        generated,
+        home,
+        provider="rules",
+        model="",
         selection={"which": "slots", "anchors": list(uids)},
-    )  # fmt: skip
+    )
     with reading(generated) as session:
         assert len(variants(session, OWN[0])) == before
         assert len(variants(session, "verbal")) > 10

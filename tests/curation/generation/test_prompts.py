@@ -77,10 +77,15 @@ def test_an_edited_copy_is_the_next_version_and_says_where_it_came_from(engine: 
 
 @pytest.mark.parametrize(
     ("template", "said"),
-    [("{text}", "types"), ("{types}", "text"), ("{text}{text}{types}", "2 times"),
-     ("{text}{types}" + "x" * 8000, "8000"), ("{text}{types}{cue}", r"found \{cue\}"),
-     ("{text}{types}{ Text }", r"found \{ Text \}")],
-)  # fmt: skip
+    [
+        ("{text}", "types"),
+        ("{types}", "text"),
+        ("{text}{text}{types}", "2 times"),
+        ("{text}{types}" + "x" * 8000, "8000"),
+        ("{text}{types}{cue}", r"found \{cue\}"),
+        ("{text}{types}{ Text }", r"found \{ Text \}"),
+    ],
+)
 def test_a_prompt_without_its_places_is_refused(engine: Engine, template: str, said: str) -> None:
     with writing(engine) as session:
         seed_prompts(session)

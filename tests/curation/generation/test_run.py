@@ -54,9 +54,14 @@ def test_every_anchor_gets_a_variant_of_every_type(
     address, server = serve_chat()
     run_id, result = carry_out(anchors, home, base_url=address)
     assert result == {
-        "done": 80, "failed": 0, "calls": 80, "cost": 0.0, "cost_is_estimate": False,
-        "missing": {}, "complete": True,
-    }  # fmt: skip
+        "done": 80,
+        "failed": 0,
+        "calls": 80,
+        "cost": 0.0,
+        "cost_is_estimate": False,
+        "missing": {},
+        "complete": True,
+    }
     assert len(table(anchors)) == 40 * 6
     assert set(server.asked.values()) == {1}
     with reading(anchors) as session:
@@ -89,8 +94,15 @@ def test_faults_are_retried_until_the_table_is_that_of_an_undisturbed_run(
     assert len(table(anchors)) == 40 * 6
     with reading(anchors) as session:
         errors = {e.partition(":")[0] for e in session.execute(select(Answer.error)).scalars()}
-    assert {"rate limit", "server error", "timeout", "model refused", "cut off", "unreadable",
-            "type missing"} <= errors  # fmt: skip
+    assert {
+        "rate limit",
+        "server error",
+        "timeout",
+        "model refused",
+        "cut off",
+        "unreadable",
+        "type missing",
+    } <= errors
 
 
 def test_a_wrong_key_ends_the_run_and_says_so_without_the_key(

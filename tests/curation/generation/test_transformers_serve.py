@@ -50,16 +50,25 @@ def make_model(folder: Path) -> None:
     ends = {"bos_token_id": 1, "eos_token_id": 1, "pad_token_id": 1}
     files: dict[str, dict[str, Any]] = {
         "tokenizer_config.json": {
-            "tokenizer_class": "PreTrainedTokenizerFast", "unk_token": "<unk>",
-            "eos_token": "<end>", "pad_token": "<end>", "chat_template": TEMPLATE,
+            "tokenizer_class": "PreTrainedTokenizerFast",
+            "unk_token": "<unk>",
+            "eos_token": "<end>",
+            "pad_token": "<end>",
+            "chat_template": TEMPLATE,
         },
         "config.json": {
-            "model_type": "gpt2", "architectures": ["GPT2LMHeadModel"], "dtype": "float32",
-            "vocab_size": len(numbered), "n_positions": 1024, "n_embd": WIDTH, "n_layer": 1,
-            "n_head": 2, **ends,
+            "model_type": "gpt2",
+            "architectures": ["GPT2LMHeadModel"],
+            "dtype": "float32",
+            "vocab_size": len(numbered),
+            "n_positions": 1024,
+            "n_embd": WIDTH,
+            "n_layer": 1,
+            "n_head": 2,
+            **ends,
         },
         "generation_config.json": {"do_sample": True, **ends},
-    }  # fmt: skip
+    }
     for name, content in files.items():
         (folder / name).write_text(json.dumps(content))
     save_file(weights(len(numbered)), folder / "model.safetensors", metadata={"format": "pt"})
@@ -68,12 +77,17 @@ def make_model(folder: Path) -> None:
 def weights(words: int) -> dict[str, NDArray[np.float32]]:
     """Random weights of a GPT-2 of one layer."""
     shapes: dict[str, tuple[int, ...]] = {
-        "wte.weight": (words, WIDTH), "wpe.weight": (1024, WIDTH),
-        "h.0.attn.c_attn.weight": (WIDTH, 3 * WIDTH), "h.0.attn.c_attn.bias": (3 * WIDTH,),
-        "h.0.attn.c_proj.weight": (WIDTH, WIDTH), "h.0.attn.c_proj.bias": (WIDTH,),
-        "h.0.mlp.c_fc.weight": (WIDTH, 4 * WIDTH), "h.0.mlp.c_fc.bias": (4 * WIDTH,),
-        "h.0.mlp.c_proj.weight": (4 * WIDTH, WIDTH), "h.0.mlp.c_proj.bias": (WIDTH,),
-    }  # fmt: skip
+        "wte.weight": (words, WIDTH),
+        "wpe.weight": (1024, WIDTH),
+        "h.0.attn.c_attn.weight": (WIDTH, 3 * WIDTH),
+        "h.0.attn.c_attn.bias": (3 * WIDTH,),
+        "h.0.attn.c_proj.weight": (WIDTH, WIDTH),
+        "h.0.attn.c_proj.bias": (WIDTH,),
+        "h.0.mlp.c_fc.weight": (WIDTH, 4 * WIDTH),
+        "h.0.mlp.c_fc.bias": (4 * WIDTH,),
+        "h.0.mlp.c_proj.weight": (4 * WIDTH, WIDTH),
+        "h.0.mlp.c_proj.bias": (WIDTH,),
+    }
     for norm in ("h.0.ln_1", "h.0.ln_2", "ln_f"):
         shapes |= {f"{norm}.weight": (WIDTH,), f"{norm}.bias": (WIDTH,)}
     drawn = np.random.default_rng(1)
@@ -95,8 +109,10 @@ def served_model(tmp_path: Path) -> Iterator[tuple[str, str]]:
     with log.open("wb") as out:
         server = subprocess.Popen(
             [*command, "--host", "127.0.0.1", "--port", str(port), "--device", "cpu"],
-            stdout=out, stderr=out, env=os.environ | {"HF_HUB_OFFLINE": "1"},
-        )  # fmt: skip
+            stdout=out,
+            stderr=out,
+            env=os.environ | {"HF_HUB_OFFLINE": "1"},
+        )
     try:
         until = time.monotonic() + START_SECONDS
         while not is_up(port):

@@ -23,7 +23,12 @@ ANSWER = "The bridge over the river is not safe in winter. " * 10
 REQUEST = {"model": "fake", "messages": [{"role": "user", "content": PROMPT}], "max_tokens": 1000}
 
 NONSENSE: list[Any] = [
-    None, {}, "many", [1], 12, {"prompt_tokens": None, "completion_tokens": None},
+    None,
+    {},
+    "many",
+    [1],
+    12,
+    {"prompt_tokens": None, "completion_tokens": None},
     {"prompt_tokens": "200", "completion_tokens": "90"},
     {"prompt_tokens": -5, "completion_tokens": -1},
     {"prompt_tokens": 10**12, "completion_tokens": 10**12},
@@ -31,7 +36,7 @@ NONSENSE: list[Any] = [
     {"prompt_tokens": math.nan, "completion_tokens": math.inf},
     {"prompt_tokens": True, "completion_tokens": True},
     {"prompt_tokens": 2_000_000, "completion_tokens": 2_000_000},
-]  # fmt: skip
+]
 
 
 def reply(usage: Any, *, finish: str = "stop", **message: Any) -> Reply:
@@ -89,17 +94,25 @@ def test_whatever_is_reported_an_answer_costs_what_is_plausible(usage: Any, text
 @pytest.mark.parametrize("usage", [None, {}, {"prompt_tokens": -1, "completion_tokens": 10**12}])
 @pytest.mark.parametrize("batch", [False, True])
 def test_a_cap_in_money_holds_though_the_server_reports_no_tokens(
-    anchors: Engine, home: Path, serve_chat: Serve, monkeypatch: pytest.MonkeyPatch, usage: Any,
+    anchors: Engine,
+    home: Path,
+    serve_chat: Serve,
+    monkeypatch: pytest.MonkeyPatch,
+    usage: Any,
     batch: bool,
-) -> None:  # fmt: skip
+) -> None:
     monkeypatch.setattr("curation.generation.batches.POLL_SECONDS", 0.01)
     address, server = serve_chat()
     server.reports = lambda usage_: usage
     with pytest.raises(HedgerowError, match=r"for about \$.* \(estimated: the server reports no"):
         carry_out(
-            anchors, home, base_url=address, price={"prompt": 1000.0, "completion": 1000.0},
-            budget={"money": 5.0}, batch=batch,
-        )  # fmt: skip
+            anchors,
+            home,
+            base_url=address,
+            price={"prompt": 1000.0, "completion": 1000.0},
+            budget={"money": 5.0},
+            batch=batch,
+        )
     with reading(anchors) as session:
         rows = session.execute(select(Answer.cost, Answer.is_estimate)).all()
         assert session.execute(select(Run.state)).scalar_one() is RunState.PAUSED

@@ -32,15 +32,17 @@ def test_only_what_an_anchor_lacks_is_asked_for(engine: Engine) -> None:
         retired.retired_at = now()
         add_variant(session, partly, "verbal")
         rejected = add_variant(session, partly, "lexical")
-        review.reject(session, review.shown(rejected), reviewer_id=person(session),
-                      reason="meaning_changed")  # fmt: skip
+        review.reject(
+            session, review.shown(rejected), reviewer_id=person(session), reason="meaning_changed"
+        )
     assert wanted(engine, Selection()) == {
         "negation": [(bare.id, ALL_NEGATIONS)],
         "hedge": [(bare.id, ("word", "phrase")), (partly.id, ("word", "phrase"))],
     }
     assert wanted(engine, Selection(which=Which.SLOTS))["negation"] == [
-        (bare.id, ALL_NEGATIONS), (partly.id, ("absolute", "affixal", "lexical")),
-    ]  # fmt: skip
+        (bare.id, ALL_NEGATIONS),
+        (partly.id, ("absolute", "affixal", "lexical")),
+    ]
 
 
 def test_a_limit_counts_anchors_and_is_drawn_by_the_seed(engine: Engine) -> None:
@@ -73,8 +75,9 @@ def test_what_failed_in_a_run_can_be_asked_alone(engine: Engine) -> None:
         session.get_one(ModelCall, second.id).problem = "type missing"
     again = Selection(which=Which.FAILED, run=run_id)
     assert [a for a, _ in wanted(engine, again, roles=("hedge",))["hedge"]] == [
-        anchors[0].id, anchors[1].id,
-    ]  # fmt: skip
+        anchors[0].id,
+        anchors[1].id,
+    ]
 
 
 ROLES = ("negation", "hedge", "paraphrase")
@@ -91,8 +94,12 @@ def test_counting_tells_what_planning_finds(
             partly = add_anchor(session, f"The road {number} is safe.")
             variant = add_variant(session, partly, ("verbal", "word")[number % 2])
             if number < 3:
-                review.reject(session, review.shown(variant), reviewer_id=person(session),
-                              reason="meaning_changed")  # fmt: skip
+                review.reject(
+                    session,
+                    review.shown(variant),
+                    reviewer_id=person(session),
+                    reason="meaning_changed",
+                )
             add_anchor(session, f"The wall {number} is safe.").genre = "bare"
     run = planned(engine, GenerationRequest(model="fake")) if which is Which.FAILED else None
     if run:

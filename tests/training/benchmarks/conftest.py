@@ -17,9 +17,13 @@ def tiny_config(**more: Any) -> Any:
     from transformers import BertConfig
 
     return BertConfig(
-        hidden_size=16, intermediate_size=32, num_hidden_layers=1, num_attention_heads=2,
-        max_position_embeddings=64, **more,
-    )  # fmt: skip
+        hidden_size=16,
+        intermediate_size=32,
+        num_hidden_layers=1,
+        num_attention_heads=2,
+        max_position_embeddings=64,
+        **more,
+    )
 
 
 def saved(model: Any, folder: Path, tokenizer: Path) -> Path:

@@ -183,12 +183,22 @@ def test_answers_that_find_no_room_are_kept_and_stored_when_it_goes_on(
 @pytest.mark.parametrize(
     ("raw", "choice"),
     [
-        ("1", 1), (" 2.", 2), ("**2**", 2), ("Document 1", 1), ("Document 1 is better than 2.", 1),
-        ("The answer is 2, not 1.", 2), ("Answer: 1", 1), ("I choose document 2.", 2),
-        ("<think>1 or 2? 1.</think>\n2", 2), ("Both 1 and 2 are.", None), ("12", None), ("", None),
-        ("1.5", None), ("Neither.", None),
+        ("1", 1),
+        (" 2.", 2),
+        ("**2**", 2),
+        ("Document 1", 1),
+        ("Document 1 is better than 2.", 1),
+        ("The answer is 2, not 1.", 2),
+        ("Answer: 1", 1),
+        ("I choose document 2.", 2),
+        ("<think>1 or 2? 1.</think>\n2", 2),
+        ("Both 1 and 2 are.", None),
+        ("12", None),
+        ("", None),
+        ("1.5", None),
+        ("Neither.", None),
     ],
-)  # fmt: skip
+)
 def test_how_a_choice_is_read(raw: str, choice: float | None) -> None:
     assert read_choice(raw) == choice
 
@@ -196,11 +206,20 @@ def test_how_a_choice_is_read(raw: str, choice: float | None) -> None:
 @pytest.mark.parametrize(
     ("raw", "score"),
     [
-        ("0.8", 0.8), ("-1.0", -1.0), ("−0.5", -0.5), (" .25", 0.25), ("**0.3**", 0.3),
-        ("Score: 0.9 out of 1.0", 0.9), ("The similarity score between S1 and S2 is -0.2.", -0.2),
-        ("On a scale from -1.0 to 1.0 I say 0.7", None), ("1.5", None), ("80%", None), ("S1", None),
-        ("<think>0.1</think>0.6", 0.6), ("", None),
+        ("0.8", 0.8),
+        ("-1.0", -1.0),
+        ("−0.5", -0.5),
+        (" .25", 0.25),
+        ("**0.3**", 0.3),
+        ("Score: 0.9 out of 1.0", 0.9),
+        ("The similarity score between S1 and S2 is -0.2.", -0.2),
+        ("On a scale from -1.0 to 1.0 I say 0.7", None),
+        ("1.5", None),
+        ("80%", None),
+        ("S1", None),
+        ("<think>0.1</think>0.6", 0.6),
+        ("", None),
     ],
-)  # fmt: skip
+)
 def test_how_a_score_is_read(raw: str, score: float | None) -> None:
     assert read_score(raw) == score

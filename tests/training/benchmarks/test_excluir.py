@@ -20,8 +20,9 @@ def folder(at: Path, queries: list[Any], corpus: list[Any] = CORPUS) -> Path:
 def test_the_wanted_document_must_stand_above_the_excluded_one(tmp_path: Path) -> None:
     read = ExcluIR.read(folder(tmp_path, EXCLUIR))
     assert [(item.wanted, item.excluded) for item in read.items] == [
-        (CORPUS[1], CORPUS[0]), (CORPUS[2], CORPUS[1]),
-    ]  # fmt: skip
+        (CORPUS[1], CORPUS[0]),
+        (CORPUS[2], CORPUS[1]),
+    ]
     result = read.evaluate([np.array([0.9, 0.1]), np.array([0.1, 0.9])])
     assert (result.score, result.metric) == (50.0, "right rank")
     assert [row.outcome for row in result.rows] == ["right rank", "excluded first"]

@@ -13,8 +13,15 @@ from db.errors import HedgerowError
 from training.benchmarks import general
 from training.benchmarks.general import SUITES, TaskScore, average, by_kind
 
-KINDS = {"Classification", "PairClassification", "Reranking", "Clustering", "Retrieval", "STS",
-         "Summarization"}  # fmt: skip
+KINDS = {
+    "Classification",
+    "PairClassification",
+    "Reranking",
+    "Clustering",
+    "Retrieval",
+    "STS",
+    "Summarization",
+}
 
 
 def kinds(name: str) -> dict[str, int]:
@@ -25,8 +32,15 @@ def kinds(name: str) -> dict[str, int]:
 
 
 def test_the_suites_are_in_the_installed_mteb() -> None:
-    assert kinds("lite") == {"Retrieval": 3, "Reranking": 2, "Clustering": 3, "Classification": 3,
-                             "PairClassification": 1, "STS": 3, "Summarization": 1}  # fmt: skip
+    assert kinds("lite") == {
+        "Retrieval": 3,
+        "Reranking": 2,
+        "Clustering": 3,
+        "Classification": 3,
+        "PairClassification": 1,
+        "STS": 3,
+        "Summarization": 1,
+    }
     assert kinds("full").keys() == KINDS and sum(kinds("full").values()) == 56
     assert kinds("nano") == {"Retrieval": 13}
     assert kinds("quick").keys() == KINDS - {"PairClassification"}

@@ -51,8 +51,10 @@ def test_items_are_chosen_by_outcome_part_text_and_by_which_model_is_right() -> 
     assert keys(FIRST, outcome="negation") == ["c"]
     assert keys(FIRST, part=("antonyms", "narrow / wide")) == ["b"]
     assert keys(FIRST, text="NARROW") == ["b"]
-    chosen = {name: keys(FIRST, SECOND, agreement=name)
-              for name in (ONLY_FIRST, ONLY_SECOND, BOTH, NEITHER)}  # fmt: skip
+    chosen = {
+        name: keys(FIRST, SECOND, agreement=name)
+        for name in (ONLY_FIRST, ONLY_SECOND, BOTH, NEITHER)
+    }
     assert chosen == {ONLY_FIRST: ["a"], ONLY_SECOND: ["b"], BOTH: [], NEITHER: ["c"]}
 
 
@@ -61,9 +63,12 @@ def test_the_nearest_wrong_text_is_found() -> None:
     assert right_candidates(right) == {"both"}
     found = [nearest(row) for row in (right, antonym, negated)]
     assert [one.candidate for one in found if one] == ["negation", "antonym", "negation"]
-    kin = Kin("uid", "It is cold.",
-              (Variant("word", "Maybe cold."), Variant("word", "Likely cold.")),
-              (Variant("verbal", "Not cold."), Variant("lexical", "It is warm.")))  # fmt: skip
+    kin = Kin(
+        "uid",
+        "It is cold.",
+        (Variant("word", "Maybe cold."), Variant("word", "Likely cold.")),
+        (Variant("verbal", "Not cold."), Variant("lexical", "It is warm.")),
+    )
     (row,) = Hedgerow([kin]).evaluate([np.array([0.9, 0.5, 0.6, 0.8])]).rows
     assert right_candidates(row) == {"word", "word 2"}
     wrong = nearest(row)
@@ -72,9 +77,12 @@ def test_the_nearest_wrong_text_is_found() -> None:
 
 def test_each_text_of_a_family_keeps_its_own_score() -> None:
     """Variants of a type need not stand together in a release."""
-    kin = Kin("uid", "It is cold.",
-              (Variant("word", "w1"), Variant("phrase", "p"), Variant("word", "w2")),
-              (Variant("verbal", "v"),))  # fmt: skip
+    kin = Kin(
+        "uid",
+        "It is cold.",
+        (Variant("word", "w1"), Variant("phrase", "p"), Variant("word", "w2")),
+        (Variant("verbal", "v"),),
+    )
     (row,) = Hedgerow([kin]).evaluate([np.array([0.1, 0.2, 0.3, 0.4])]).rows
     said = {row.texts[one.candidate]: one.score for one in compared(row)}
     assert said == {"w1": 0.1, "p": 0.2, "w2": 0.3, "v": 0.4}
@@ -84,8 +92,11 @@ def test_both_queries_of_a_pair_are_compared_with_both_documents() -> None:
     item = pair("1-2", ("q one", "q two"), ("It is open.", "It is not open."))
     (row,) = NevIR([item]).evaluate([np.array([0.1, 0.2]), np.array([0.3, 0.4])]).rows
     assert [tuple(one) for one in compared(row)] == [
-        ("q1", "doc1", 0.1), ("q1", "doc2", 0.2), ("q2", "doc1", 0.3), ("q2", "doc2", 0.4),
-    ]  # fmt: skip
+        ("q1", "doc1", 0.1),
+        ("q1", "doc2", 0.2),
+        ("q2", "doc1", 0.3),
+        ("q2", "doc2", 0.4),
+    ]
     assert nearest(row) is None
 
 
@@ -114,8 +125,11 @@ def test_a_table_has_texts_and_both_models_scores() -> None:
     head, rows = as_table(items(FIRST, SECOND))
     first = dict(zip(head, rows[0], strict=True))
     assert (first["item"], first["input"], first["outcome"], first["outcome 2"]) == (
-        "a", "It is not hot.", "both", "antonym",
-    )  # fmt: skip
+        "a",
+        "It is not hot.",
+        "both",
+        "antonym",
+    )
     assert first["score input : both"] == pytest.approx(0.9)
     assert first["score 2 input : both"] == pytest.approx(0.1)
     assert as_table([]) == (["item"], [])

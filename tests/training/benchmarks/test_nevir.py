@@ -113,8 +113,10 @@ def test_the_hubs_file_is_read_as_any_other(
     monkeypatch.setattr(huggingface_hub, "hf_hub_download", download)
     assert NevIR.read().items == NevIR.read(path).items
     assert len(NevIR.read("hf:me/own/data/dev.jsonl").items) == 2
-    assert asked == [("orionweller/NevIR", "test.jsonl", "dataset"),
-                     ("me/own", "data/dev.jsonl", "dataset")]  # fmt: skip
+    assert asked == [
+        ("orionweller/NevIR", "test.jsonl", "dataset"),
+        ("me/own", "data/dev.jsonl", "dataset"),
+    ]
     with pytest.raises(HedgerowError, match="Expected hf:owner/name/file"):
         NevIR.read("hf:me")
 

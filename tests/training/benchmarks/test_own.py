@@ -22,22 +22,31 @@ from training.held_out import FAMILIES, RANKED, HeldOut
 from training.recipe import Recipe
 
 KIN = Kin(
-    "uid", "It is cold.",
+    "uid",
+    "It is cold.",
     (Variant("word", "It is probably cold."), Variant("phrase", "It seems to be cold.")),
-    (Variant("verbal", "It is not cold."), Variant("lexical", "It is warm."),
-     Variant("verbal", "It isn't cold.")),
-)  # fmt: skip
+    (
+        Variant("verbal", "It is not cold."),
+        Variant("lexical", "It is warm."),
+        Variant("verbal", "It isn't cold."),
+    ),
+)
 
 
 def test_every_positive_must_be_nearer_than_every_negative() -> None:
     result = Hedgerow([KIN]).evaluate([np.array([0.9, 0.6, 0.7, 0.1, 0.2])])
     assert (result.score, result.rows[0].outcome, result.rows[0].uids["anchor"]) == (
-        0.0, "wrong", "uid",
-    )  # fmt: skip
+        0.0,
+        "wrong",
+        "uid",
+    )
     types = result.breakdowns["positive type"] | result.breakdowns["negative type"]
     assert {name: part.score for name, part in types.items()} == {
-        "word": 100.0, "phrase": 0.0, "verbal": 0.0, "lexical": 100.0,
-    }  # fmt: skip
+        "word": 100.0,
+        "phrase": 0.0,
+        "verbal": 0.0,
+        "lexical": 100.0,
+    }
     pairs = result.breakdowns["pair of types"]
     assert pairs["phrase>verbal"] == (50.0, 2) and pairs["word>verbal"] == (100.0, 2)
     assert result.rows[0].texts["verbal 2"] == "It isn't cold."

@@ -13,10 +13,12 @@ from training.benchmarks.general import TaskScore, average
 from training.benchmarks.published import GENERAL, LLM, NEGATION, of_benchmark, published
 
 MISPRINTED = {
-    ("hedgetriple_table_2", "Only negation"), ("hedgetriple_table_2", "Only hedging"),
-    ("hedgetriple_table_3", "Llama-3-8B-Instruct"), ("hedgetriple_table_3", "Only negation"),
+    ("hedgetriple_table_2", "Only negation"),
+    ("hedgetriple_table_2", "Only hedging"),
+    ("hedgetriple_table_3", "Llama-3-8B-Instruct"),
+    ("hedgetriple_table_3", "Only negation"),
     ("hedgetriple_table_3", "Only hedging"),
-}  # fmt: skip
+}
 """Averages that do not follow from the lines above them."""
 
 MPNET = "sentence-transformers/all-mpnet-base-v2"

@@ -75,9 +75,10 @@ def test_a_pair_without_a_score_is_left_out(tmp_path: Path) -> None:
 
 
 pairs = st.lists(
-    st.tuples(st.sampled_from([-1.0, 0.0, 0.5, 1.0]), st.floats(-1, 1, width=32)), min_size=2,
+    st.tuples(st.sampled_from([-1.0, 0.0, 0.5, 1.0]), st.floats(-1, 1, width=32)),
+    min_size=2,
     max_size=20,
-)  # fmt: skip
+)
 
 
 @settings(max_examples=60, deadline=None)

@@ -117,10 +117,11 @@ def test_a_table_with_two_forms_the_same(tmp_path: Path) -> None:
 
 def family(forms: Forms) -> list[Member]:
     return [
-        Member(forms.original, Role.ANCHOR), Member(forms.negation, Role.NEGATION, "verbal"),
+        Member(forms.original, Role.ANCHOR),
+        Member(forms.negation, Role.NEGATION, "verbal"),
         Member(forms.antonym, Role.NEGATION, "lexical"),
         Member(forms.both, Role.PARAPHRASE, "negated_antonym"),
-    ]  # fmt: skip
+    ]
 
 
 def test_families_give_the_questions_that_are_asked_during_training() -> None:

@@ -287,9 +287,7 @@ def _chooses(questions: Sequence[Question], asks: Asks) -> bool:
 
 def _relevance(question: Question, swapped: bool) -> str:
     text, candidates = question
-    return RELEVANCE.format(
-        query=text, first=candidates[swapped], second=candidates[not swapped]
-    )  # fmt: skip
+    return RELEVANCE.format(query=text, first=candidates[swapped], second=candidates[not swapped])
 
 
 def _digest(prompt: str) -> str:

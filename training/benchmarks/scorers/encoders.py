@@ -109,9 +109,12 @@ class Sparse(Scorer):
         for start in range(0, len(order), BATCH):
             batch = [texts[number] for number in order[start : start + BATCH]]
             found = encode(
-                batch, batch_size=BATCH, show_progress_bar=False, save_to_cpu=True,
+                batch,
+                batch_size=BATCH,
+                show_progress_bar=False,
+                save_to_cpu=True,
                 convert_to_sparse_tensor=False,
-            )  # fmt: skip
+            )
             parts.append(csr_array(found.float().numpy()))
             if on_progress:
                 on_progress(min(start + BATCH, len(order)), len(order))
@@ -147,9 +150,11 @@ class Cross(Scorer):
         for start in range(0, len(order), BATCH):
             batch = order[start : start + BATCH]
             given = self.model.predict(
-                [pairs[number] for number in batch], batch_size=BATCH, show_progress_bar=False,
+                [pairs[number] for number in batch],
+                batch_size=BATCH,
+                show_progress_bar=False,
                 activation_fn=torch.nn.Identity(),
-            )  # fmt: skip
+            )
             scores[batch] = given if self._label is None else _log_odds(given, self._label)
             if on_progress:
                 on_progress(min(start + BATCH, len(order)), len(order))

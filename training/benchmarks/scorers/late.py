@@ -80,9 +80,11 @@ class Late(Scorer):
         for start in range(0, len(order), BATCH):
             batch = order[start : start + BATCH]
             vectors = encode(
-                [texts[number] for number in batch], batch_size=BATCH, show_progress_bar=False,
+                [texts[number] for number in batch],
+                batch_size=BATCH,
+                show_progress_bar=False,
                 convert_to_numpy=True,
-            )  # fmt: skip
+            )
             found.update(zip(batch, vectors, strict=True))
             done(before + len(found))
         return [found[number] for number in range(len(texts))]

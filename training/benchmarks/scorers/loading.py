@@ -115,8 +115,10 @@ def _scorer(name: str, architecture: str, device: str | None) -> Scorer:
         return BiEncoder(load_encoder(name, device=device))
     model = load_model(name, KINDS[architecture], device=device)
     makers: dict[str, Any] = {
-        Cross.architecture: Cross, Sparse.architecture: Sparse, Late.architecture: Late,
-    }  # fmt: skip
+        Cross.architecture: Cross,
+        Sparse.architecture: Sparse,
+        Late.architecture: Late,
+    }
     scorer: Scorer = makers[architecture](model)
     return scorer
 

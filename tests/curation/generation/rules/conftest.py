@@ -8,12 +8,15 @@ from curation.generation.rules import wordnet
 
 SYNSETS = {
     "adj": [
-        ("solvable", ["!1"], "unsolvable"), ("lone", [], ""),
-        ("plump", ["!1"], "gaunt"), ("hopeful", ["!1"], "hopeless"),
-        ("tapered", ["!1"], "untapered"), ("rare", ["!1"], "unrare"),
+        ("solvable", ["!1"], "unsolvable"),
+        ("lone", [], ""),
+        ("plump", ["!1"], "gaunt"),
+        ("hopeful", ["!1"], "hopeless"),
+        ("tapered", ["!1"], "untapered"),
+        ("rare", ["!1"], "unrare"),
     ],
     "adv": [("thriftily", ["!1"], "unthriftily")],
-}  # fmt: skip
+}
 COUNTS = "rare%3:00:00:: 1 1\nrare%5:00:01:raw:00 2 9\n"
 
 

@@ -13,8 +13,10 @@ from curation.taxonomy import variant_type
 def test_the_first_sense_says_its_antonyms_and_how_usual_it_is(small_wordnet: Path) -> None:
     sense = first_sense("solvable", "adj")
     assert sense is not None and (sense.antonyms, sense.senses, sense.share) == (
-        ("unsolvable",), 1, 1.0,
-    )  # fmt: skip
+        ("unsolvable",),
+        1,
+        1.0,
+    )
     rare = first_sense("rare", "adj")
     assert rare is not None and (rare.antonyms, rare.senses, rare.share) == (("unrare",), 2, 0.1)
     lone = first_sense("lone", "adj")
