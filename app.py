@@ -2,10 +2,10 @@
 
 import streamlit as st
 
-from pages.components import errors, frame, signin
+from pages.components.shared.shell import error_messages, frame, signin
 
 frame.app_runs()
-errors.guard_callbacks()
+error_messages.guard_callbacks()
 # Our own pictures: the page icons that Streamlit names are fetched from a server of its maker's
 # choice, and nothing here may ask anybody else for anything.
 st.set_page_config(
@@ -31,7 +31,7 @@ PAGES = [
 ]
 
 page = st.navigation(PAGES)
-with errors.shown_as_one_sentence():
-    errors.show_callback_errors()
+with error_messages.shown_as_one_sentence():
+    error_messages.show_callback_errors()
     signin.sidebar()
     page.run()

@@ -22,12 +22,12 @@ from typing import Any
 from sqlalchemy import Engine
 from sqlalchemy.engine import URL
 
-from curation.anchor_files import read_file
-from curation.anchor_import import About, add_anchors
-from curation.anchor_preview import Fate, Row, preview
+from curation.anchors.importing.formats import read_file
+from curation.anchors.importing.insert import About, add_anchors
+from curation.anchors.importing.preview import Fate, Row, preview
+from curation.corpora.starter_corpus import FOLDER
 from curation.gc_pause import collector_paused
-from curation.starter_corpus import FOLDER
-from curation.text import split_of
+from curation.identity import split_of
 from db.engine import create_engine, reading, writing
 from db.migrate import upgrade
 from db.models import Source

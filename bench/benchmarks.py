@@ -2,7 +2,7 @@
 
     python -m bench.benchmarks [--sentences 788] [--pairs 1383] [--rounds 1]
 
-Ours is `training.benchmarks.measure`: every distinct text is encoded once. The baseline is
+Ours is `training.benchmarks.results.measure`: every distinct text is encoded once. The baseline is
 `model.encode`, in batches of 32, of each entry's input and three candidates (SemAntoNeg), and of
 each query with its two documents (NevIR), as the benchmarks' own scripts do it. The sentences are
 made up, as many and as long as theirs: 788 in four forms, and 1,383 pairs of documents of 113 words
@@ -21,12 +21,12 @@ from typing import Any
 
 import numpy as np
 
-from curation.encoders import DEFAULT_ENCODER, load_encoder
-from training.benchmarks.benchmark import Benchmark
-from training.benchmarks.measure import measure
-from training.benchmarks.nevir import NevIR, pair
-from training.benchmarks.scorers.encoders import BiEncoder
-from training.benchmarks.suites import Forms, suite
+from curation.encoders.loading import DEFAULT_ENCODER, load_encoder
+from training.benchmarks.definition import Benchmark
+from training.benchmarks.results.measure import measure
+from training.benchmarks.scorers.embedding_models import BiEncoder
+from training.benchmarks.tasks.nevir import NevIR, pair
+from training.benchmarks.tasks.suites import Forms, suite
 
 BATCH = 32
 LIMITS = {"semantoneg": 0.35, "nevir": 0.55}

@@ -21,12 +21,12 @@ import numpy as np
 from sqlalchemy import Engine, delete, select
 from sqlmodel import col
 
-from curation.decisions import chunks
-from curation.diagnostics import store_cosines, variant_texts
-from curation.encoder_rows import register_encoder
-from curation.encoders import DEFAULT_ENCODER, load_encoder
-from curation.project import open_project
-from curation.starter_corpus import load_starter_corpus
+from curation.corpora.starter_corpus import load_starter_corpus
+from curation.diagnostics.measuring import store_cosines, variant_texts
+from curation.encoders.loading import DEFAULT_ENCODER, load_encoder
+from curation.encoders.registered import register_encoder
+from curation.project.opening import open_project
+from curation.review.decisions import chunks
 from db.engine import reading, writing
 from db.models import Variant, VariantCosine
 from db.settings import Settings

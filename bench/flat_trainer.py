@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from bench.gpu import finish_gpu
-from training.recipe import Recipe
+from training.recipe.schema import Recipe
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer

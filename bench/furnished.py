@@ -8,16 +8,16 @@ from sqlmodel import Session, col
 
 from bench.generated import add_calls
 from bench.synthetic import make_project
-from curation import review
-from curation.release import create_release
-from curation.reviewers import ensure_reviewer
+from curation.release.freezing import create_release
+from curation.review import actions
+from curation.review.reviewers import ensure_reviewer
 from db.columns import now
 from db.engine import writing
 from db.models import Encoder, Note, Run, RunMetric, RunState, Variant, VariantCosine
-from training.figures import Part, count_part, sample
-from training.probes import ensure_figure_1, save_probe_cosines
-from training.recipe import Recipe
-from training.runs import DEFAULT_SEED, request_training
+from training.evaluation.probes import ensure_figure_1, save_probe_cosines
+from training.recipe.schema import Recipe
+from training.runs.figures import Part, count_part, sample
+from training.runs.trainings import DEFAULT_SEED, request_training
 
 PEOPLE = ("Ada", "Ben", "Chloë")
 DECIDED_BY_PEOPLE = 300
@@ -88,7 +88,7 @@ def _let_people_work(session: Session) -> None:
     for number, variant in enumerate(session.execute(query).scalars().all()):
         for reviewer_id in people[: 1 + number % len(people)]:
             session.refresh(variant)
-            review.accept(session, review.shown(variant), reviewer_id=reviewer_id)
+            actions.accept(session, actions.shown(variant), reviewer_id=reviewer_id)
         if number < NOTES:
             session.add(
                 Note(variant_id=variant.id or 0, reviewer_id=people[0], text=f"Remark {number}")
@@ -101,4 +101,4 @@ def decide_one(engine: Engine, *, number: int) -> None:
         query = select(Variant).where(col(Variant.status) == "pending").order_by(col(Variant.id))
         variant = session.execute(query.offset(number).limit(1)).scalar_one()
         ada = ensure_reviewer(session, PEOPLE[0]).id or 0
-        review.accept(session, review.shown(variant), reviewer_id=ada)
+        actions.accept(session, actions.shown(variant), reviewer_id=ada)

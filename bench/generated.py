@@ -7,7 +7,7 @@ from sqlmodel import Session, col
 
 from bench.synthetic import RUNS
 from curation.generation.prompts import ROLES, draw_cues, prompt_versions, seed_prompts, types_of
-from curation.types import list_types
+from curation.taxonomy.project_types import list_types
 from db.columns import now
 from db.models import Anchor, Answer, CallState, ModelCall, Variant
 

@@ -26,15 +26,15 @@ from urllib.request import urlopen
 from sqlalchemy import func, select
 from sqlmodel import col
 
-from curation import diagnostics
+from curation.diagnostics import measuring
 from curation.generation import run as generation
 from curation.generation.run import checked_request, request_generation
-from curation.project import open_project
+from curation.project.opening import open_project
 from db.engine import reading, writing
 from db.execution import execute
 from db.models import Answer, Source, Variant
 from db.settings import Settings
-from tests.factories import add_anchor
+from tests.support.factories import add_anchor
 
 CALLS = 2
 """Of an anchor: one for its negations, one for its hedges."""
@@ -60,7 +60,7 @@ def carry_out(home: Path, run_id: int) -> None:
     """Carry out a run in this process, and print what it took as JSON."""
     settings = Settings(home=home, database_url="")
     engine = open_project(settings)
-    diagnostics.work = lambda context: {}  # type: ignore[assignment]
+    measuring.work = lambda context: {}  # type: ignore[assignment]
     idle = peak_memory()
     begun, cpu = time.perf_counter(), time.process_time()
     execute(engine, settings, run_id, {generation.KIND: generation.work})
@@ -99,7 +99,7 @@ def serve(delay: float) -> tuple[subprocess.Popen[bytes], str]:
     """Start the server; gives its process and address once it answers."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
-    command = ["-m", "tests.chat_server", "--port", str(port), "--delay", str(delay)]
+    command = ["-m", "tests.support.chat_server", "--port", str(port), "--delay", str(delay)]
     server = subprocess.Popen([sys.executable, *command])
     while server.poll() is None:
         try:

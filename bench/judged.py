@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bench.judging import PENDING, on_families, on_sts, starter_families
-from curation.encoders import DEFAULT_ENCODER, load_encoder
-from training.probe_groups import bundled_probes, find_groups, score
-from training.similarity import AFFIRMED, FIGURE_1, WEAKENED, probe_similarities
+from curation.encoders.loading import DEFAULT_ENCODER, load_encoder
+from training.evaluation.probe_groups import bundled_probes, find_groups, score
+from training.evaluation.similarity import AFFIRMED, FIGURE_1, WEAKENED, probe_similarities
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer

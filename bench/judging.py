@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from curation.embeddings import encode_distinct, pair_cosines
-from curation.starter_corpus import FOLDER
-from curation.taxonomy import TAXONOMY
-from curation.text import anchor_uid, canonical, in_pending_fifth, split_of
-from training.held_out import HeldOut
-from training.losses import Family, Member, Role
-from training.sts import read_sts, spearman
+from curation.corpora.starter_corpus import FOLDER
+from curation.encoders.embeddings import encode_distinct, pair_cosines
+from curation.identity import anchor_uid, canonical, in_pending_fifth, split_of
+from curation.taxonomy.built_in import TAXONOMY
+from training.evaluation.held_out import HeldOut
+from training.evaluation.sts import read_sts, spearman
+from training.finetune.losses import Family, Member, Role
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
@@ -84,7 +84,7 @@ def ordered(families: list[Family], model: SentenceTransformer) -> float:
 def on_families(
     families: list[Family], model: SentenceTransformer, base: SentenceTransformer
 ) -> dict[str, float]:
-    """The figures of `training.held_out`, and the share of anchors as `ordered` has it."""
+    """The figures of `training.evaluation.held_out`, and the share of anchors as `ordered` has it."""
     return HeldOut(base, families).figures(model) | {"ordered": ordered(families, model)}
 
 

@@ -22,12 +22,12 @@ from sqlalchemy import text
 from sqlalchemy.engine import URL, make_url
 
 from bench.anchor_import import starter_anchors
-from curation.anchor_files import read_file
-from curation.anchor_import import About, Beside, add_anchors
-from curation.anchor_preview import preview
+from curation.anchors.importing.formats import read_file
+from curation.anchors.importing.insert import About, Beside, add_anchors
+from curation.anchors.importing.original_texts import guess_columns, read_originals
+from curation.anchors.importing.preview import preview
 from curation.gc_pause import collector_paused
-from curation.original_texts import guess_columns, read_originals
-from curation.types import seed_taxonomy
+from curation.taxonomy.project_types import seed_taxonomy
 from db.engine import create_engine, reading, writing
 from db.migrate import upgrade
 

@@ -25,7 +25,7 @@ from sqlalchemy import Engine
 from streamlit.testing.v1 import AppTest
 
 from bench.furnished import PEOPLE, decide_one, make_furnished
-from curation.project import open_project
+from curation.project.opening import open_project
 from db.settings import Settings
 
 ROOT = Path(__file__).resolve().parent.parent

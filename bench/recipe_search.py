@@ -20,13 +20,13 @@ from pathlib import Path
 from typing import Any
 
 from bench.judging import on_families, on_semantoneg, on_sts, starter_families
-from curation.encoders import load_encoder
-from training.devices import share_the_processor
-from training.finetune import Data, finetune
-from training.held_out import DRIFT, FAMILIES, QUESTIONS, RANKED
-from training.recipe import Recipe
-from training.retention import interpolate
-from training.watching import Silent
+from curation.encoders.loading import load_encoder
+from training.evaluation.held_out import DRIFT, FAMILIES, QUESTIONS, RANKED
+from training.finetune.compute.devices import share_the_processor
+from training.finetune.fitting import Data, finetune
+from training.finetune.progress import Silent
+from training.recipe.schema import Recipe
+from training.retention.distillation import interpolate
 
 SHARES = (1.0, 0.8)
 """Of the finetuned weights, at which each trial is measured."""

@@ -21,10 +21,10 @@ from sqlalchemy import insert, select
 from sqlmodel import col
 
 from bench.browsing import chromium, free_port, serving
-from curation.encoder_rows import register_encoder
-from curation.encoders import DEFAULT_ENCODER
-from curation.project import open_project
-from curation.starter_corpus import load_starter_corpus
+from curation.corpora.starter_corpus import load_starter_corpus
+from curation.encoders.loading import DEFAULT_ENCODER
+from curation.encoders.registered import register_encoder
+from curation.project.opening import open_project
 from db.engine import writing
 from db.models import Variant, VariantCosine
 from db.settings import Settings

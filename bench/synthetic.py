@@ -11,13 +11,13 @@ import Levenshtein
 from sqlalchemy import Engine, insert
 from sqlmodel import Session
 
+from curation.corpora.starter_corpus import FOLDER, RANDOM_SALT
+from curation.diagnostics.measures import LEVENSHTEIN_THRESHOLD, MEASURES_VERSION, Flag
 from curation.generation.request import GenerationRequest
-from curation.measures import LEVENSHTEIN_THRESHOLD, MEASURES_VERSION, Flag
-from curation.project import open_project
-from curation.reviewers import ensure_reviewer
-from curation.starter_corpus import FOLDER, RANDOM_SALT
-from curation.taxonomy import REJECT_REASONS
-from curation.text import anchor_uid, bucket, split_of, variant_uid
+from curation.identity import anchor_uid, bucket, split_of, variant_uid
+from curation.project.opening import open_project
+from curation.review.reviewers import ensure_reviewer
+from curation.taxonomy.built_in import REJECT_REASONS
 from db.columns import now
 from db.engine import writing
 from db.models import (

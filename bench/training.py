@@ -3,7 +3,7 @@
     python -m bench.training [--triples 4000] [--texts 128] [--rounds 1] [--precision fp32 bf16]
                              [--repeat 1] [--room 0] [--same-rate] [--device cuda]
 
-Ours is `training.finetune` as a run calls it. The baseline is SentenceTransformerTrainer with
+Ours is `training.finetune.fitting` as a run calls it. The baseline is SentenceTransformerTrainer with
 MultipleNegativesRankingLoss and batches without duplicates, on the triples that the same families
 give: a family with P positives and N negatives gives P x N of them, which is what is counted for
 both. Batches have about the same number of texts: so many families, or a third as many flat
@@ -16,7 +16,7 @@ the library's loss has none of, and the default recipe has 0.12 (`negation_margi
 The families are those of the training part of a release of the starter corpus; `--repeat` takes
 each so many times. Each round trains both from the base encoder with a seed of its own, and they
 take turns in going first. Timed are the steps alone: no loading, saving or measuring. Prints
-seconds, triples per second, and the figures of the validation part (`training.held_out`); the
+seconds, triples per second, and the figures of the validation part (`training.evaluation.held_out`); the
 ratio is the rounds' median. Expected: at least 3 times, with `ranked` at least as good.
 
 bf16 is tried beside fp32 where the machine has instructions for it. On a GPU the peak of its memory
@@ -35,22 +35,22 @@ from typing import NamedTuple
 
 from bench.flat_trainer import make_trainer, timed
 from bench.gpu import finish_gpu, let_gpu_be_fast, on_gpu, watched_gpu
-from curation.encoders import DEFAULT_ENCODER, load_encoder
-from curation.project import open_project
-from curation.release import create_release
-from curation.starter_corpus import load_starter_corpus
+from curation.corpora.starter_corpus import load_starter_corpus
+from curation.encoders.loading import DEFAULT_ENCODER, load_encoder
+from curation.project.opening import open_project
+from curation.release.freezing import create_release
 from db.engine import writing
 from db.models import Split
 from db.settings import Settings
-from training.batches import as_triples, count_triples
-from training.devices import share_the_processor, uses_bf16
-from training.family_data import training_families
-from training.finetune import Data, finetune
-from training.held_out import FAMILIES, QUESTIONS, RANKED, HeldOut
-from training.ingredients import set_dropout
-from training.losses import Family
-from training.recipe import Precision, Recipe
-from training.watching import Silent
+from training.data.families import training_families
+from training.data.sampling import as_triples, count_triples
+from training.evaluation.held_out import FAMILIES, QUESTIONS, RANKED, HeldOut
+from training.finetune.compute.devices import share_the_processor, uses_bf16
+from training.finetune.fitting import Data, finetune
+from training.finetune.losses import Family
+from training.finetune.progress import Silent
+from training.finetune.setup import set_dropout
+from training.recipe.schema import Precision, Recipe
 
 LIMIT = 3.0
 WARM_UP_STEPS = 2
@@ -148,7 +148,7 @@ class Clock(Silent):
         self.steps = 0
 
     def update(self, step: int, total: int, message: str) -> None:
-        """As in `training.watching.Progress`."""
+        """As in `training.finetune.progress.Progress`."""
         if total and step == 0:
             self.begun = time.perf_counter()
         if total and step == total:

@@ -7,15 +7,15 @@ from rich.table import Table
 from sqlalchemy import Engine, func, select
 from sqlmodel import col
 
-from cli.home import open_home
 from cli.release import release_facts
-from cli.tables import table_of
-from cli.terminal import AsJson, counted, show
-from curation.project import ACTIVE_ENCODER, get_setting
-from curation.queue import status_counts
-from curation.release import list_releases
-from curation.starter_corpus import load_starter_corpus
-from curation.types import list_types
+from cli.shared.home import open_home
+from cli.shared.tables import table_of
+from cli.shared.terminal import AsJson, counted, show
+from curation.corpora.starter_corpus import load_starter_corpus
+from curation.project.opening import ACTIVE_ENCODER, get_setting
+from curation.release.freezing import list_releases
+from curation.review.queue import status_counts
+from curation.taxonomy.project_types import list_types
 from db.engine import reading, writing
 from db.failures import shown_address
 from db.models import Anchor, Encoder, Run, Status

@@ -5,16 +5,16 @@ from typing import Annotated, Any
 
 import typer
 
-from cli.home import open_home, reviewer_id
-from cli.tables import table_of
-from cli.terminal import AsJson, ReleaseNumber, progress_bar, show
-from curation import export
-from curation.export_tables import ExportFormat
-from curation.release import create_release, get_release, list_releases
+from cli.shared.home import open_home, reviewer_id
+from cli.shared.tables import table_of
+from cli.shared.terminal import AsJson, ReleaseNumber, progress_bar, show
+from curation.release.export import release_folder
+from curation.release.export.table_rows import ExportFormat
+from curation.release.freezing import create_release, get_release, list_releases
 from db.engine import reading, writing
-from db.files import resolved
 from db.models import Release
-from training.contamination import compare
+from db.named_files import resolved
+from training.benchmarks.contamination import compare
 
 release_app = typer.Typer(no_args_is_help=True, help="Freeze what is accepted.")
 
@@ -69,14 +69,14 @@ def export_release(
     """Write a release to a folder."""
     settings, engine = open_home()
     if as_zip:
-        export.check_zip_place(folder)  # before anything is changed
+        release_folder.check_zip_place(folder)  # before anything is changed
     with reading(engine) as session, progress_bar() as report:
         release = get_release(session, number)
         compared = compare(session, settings.data_folder, release, report=report)
-        place = export.export_release(
+        place = release_folder.export_release(
             session, release, folder, format=form, compared=compared, progress=report
         )
-    packed = export.zip_export(place) if as_zip else None
+    packed = release_folder.zip_export(place) if as_zip else None
     result = {
         "release": release.number,
         "format": form,

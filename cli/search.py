@@ -5,10 +5,10 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
-from cli.home import open_home
-from cli.tables import table_of
-from cli.terminal import AsJson, show
-from curation.search import RANKED, Found, Hit, Kind, find
+from cli.shared.home import open_home
+from cli.shared.tables import table_of
+from cli.shared.terminal import AsJson, show
+from curation.project.search import RANKED, Found, Hit, Kind, find
 from db.engine import reading
 
 

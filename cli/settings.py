@@ -6,20 +6,22 @@ import typer
 from sqlalchemy import Engine
 from sqlmodel import Session
 
-from cli.home import open_home
-from cli.runs import carry_out_run, new_run
-from cli.tables import table_of
-from cli.terminal import MAX_DIGITS, AsJson, show
-from curation import counting, project_settings, queue_keys
-from curation.diagnostics import count_without_cosine
-from curation.project import ACTIVE_ENCODER, THRESHOLD, active_encoder_id, get_setting
-from curation.project_facts import (
+from cli.runs.carry_out import carry_out_run, new_run
+from cli.shared.home import open_home
+from cli.shared.tables import table_of
+from cli.shared.terminal import MAX_DIGITS, AsJson, show
+from curation.diagnostics import queue_keys
+from curation.diagnostics.measuring import count_without_cosine
+from curation.project import shared_settings
+from curation.project.facts import (
     DatabaseFacts,
     FolderFacts,
     data_folder_facts,
     database_facts,
     size_text,
 )
+from curation.project.opening import ACTIVE_ENCODER, THRESHOLD, active_encoder_id, get_setting
+from curation.review.opinions import model_verdicts
 from db.engine import reading, writing
 from db.errors import HedgerowError
 from db.runs import package_versions
@@ -81,7 +83,7 @@ def _project(session: Session) -> dict[str, Any]:
         ACTIVE_ENCODER: get_setting(session, ACTIVE_ENCODER),
         "model_reviewers": [
             {"name": model.name, "counts": model.counts, "decisions": model.decisions}
-            for model in counting.model_reviewers(session)
+            for model in model_verdicts.model_reviewers(session)
         ],
         "variants_to_reorder": queue_keys.count_to_reorder(session),
     }
@@ -137,17 +139,17 @@ def _change(session: Session, machine: Settings, key: str, value: str) -> bool:
     if key == THRESHOLD:
         if not value.strip().isdecimal() or len(value) > MAX_DIGITS:
             raise HedgerowError(f"Expected a number of characters for {key}, found {value[:80]!r}.")
-        return project_settings.change_threshold(session, int(value))
+        return shared_settings.change_threshold(session, int(value))
     if key == ACTIVE_ENCODER:
-        return project_settings.change_encoder(session, machine, value)
+        return shared_settings.change_encoder(session, machine, value)
     if key.startswith(COUNTS):
         if value not in ("on", "off"):
             raise HedgerowError(f"Expected 'on' or 'off' for {key}, found {value!r}.")
-        model = counting.find_model(session, key.removeprefix(COUNTS))
+        model = model_verdicts.find_model(session, key.removeprefix(COUNTS))
         wanted = value == "on"
         if model.counts != wanted:
-            plan = counting.plan_switch(session, model.id, counts=wanted)
-            counting.apply_switch(session, plan)
+            plan = model_verdicts.plan_switch(session, model.id, counts=wanted)
+            model_verdicts.apply_switch(session, plan)
         return model.counts != wanted
     raise HedgerowError(f"Expected {KEYS}, found {key!r}.")
 

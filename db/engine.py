@@ -22,7 +22,7 @@ from sqlmodel import Session, SQLModel
 
 from db.errors import HedgerowError
 from db.failures import explain, shown_address
-from db.search import index_new_texts
+from db.trigrams import index_new_texts
 
 BUSY_TIMEOUT_MS = 60_000
 """How long a writer waits for another, in milliseconds; freezing a large release takes half."""

@@ -47,7 +47,7 @@ class Verdict(StrEnum):
 
 
 class Status(StrEnum):
-    """What the decisions on a variant add up to (see ``curation.status``)."""
+    """What the decisions on a variant add up to (see ``curation.review.status``)."""
 
     PENDING = "pending"
     ACCEPTED = "accepted"
@@ -455,7 +455,7 @@ class Decision(SQLModel, table=True):
 class Lease(SQLModel, table=True):
     """A variant whose card is on a screen, until the database's clock says otherwise.
 
-    ``window`` is one of a reviewer's browser windows. See ``curation.leases``.
+    ``window`` is one of a reviewer's browser windows. See ``curation.review.leases``.
     """
 
     variant_id: int = Field(primary_key=True, foreign_key="variant.id")
@@ -552,7 +552,7 @@ class Encoder(SQLModel, table=True):
 
 
 class Diagnostic(SQLModel, table=True):
-    """What is measured on a variant without an encoder (see ``curation.measures``)."""
+    """What is measured on a variant without an encoder (see ``curation.diagnostics.measures``)."""
 
     variant_id: int = Field(primary_key=True, foreign_key="variant.id")
     levenshtein: int

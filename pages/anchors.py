@@ -2,10 +2,10 @@
 
 import streamlit as st
 
-from pages.components import frame
-from pages.components.anchor_add import adder
-from pages.components.anchor_browser import browser
-from pages.components.signin import reviewer_id
+from pages.components.anchors.adding import adder
+from pages.components.anchors.browse import browser
+from pages.components.shared.shell import frame
+from pages.components.shared.shell.signin import reviewer_id
 
 frame.begin(
     "Anchors", "Look through the affirmative sentences that variants are made from; add your own."

@@ -2,15 +2,10 @@
 
 import streamlit as st
 
-from pages.components import (
-    benchmarks_look,
-    benchmarks_overlap,
-    benchmarks_scores,
-    benchmarks_start,
-    benchmarks_words,
-    frame,
-)
-from pages.components.benchmarks_words import SECTION, SECTIONS
+from pages.components.benchmarks import names, overlap_panel, scores_section, start_run
+from pages.components.benchmarks.items import entry
+from pages.components.benchmarks.names import SECTION, SECTIONS
+from pages.components.shared.shell import frame
 
 frame.begin(
     "Benchmarks", "See how well a model handles negation, what else it lost, and where it errs."
@@ -25,11 +20,11 @@ section = st.segmented_control(
     label_visibility="collapsed",
 )
 match section:
-    case benchmarks_words.SCORES:
-        benchmarks_scores.draw()
-    case benchmarks_words.ITEMS:
-        benchmarks_look.draw()
-    case benchmarks_words.OVERLAP:
-        benchmarks_overlap.show()
+    case names.SCORES:
+        scores_section.draw()
+    case names.ITEMS:
+        entry.draw()
+    case names.OVERLAP:
+        overlap_panel.show()
     case _:
-        benchmarks_start.draw()
+        start_run.draw()

@@ -6,18 +6,19 @@ import streamlit as st
 
 from db.engine import reading
 from db.errors import HedgerowError
-from pages.components import compare_models, compare_sets, errors, frame, project
-from pages.components.compare_models import Chosen
-from pages.components.compare_parts import Side
-from pages.components.compare_view import show_sentences, show_set
-from training.compare import check_sentences, sentence_matrix, set_cosines
-from training.probe_files import parse_sentences
-from training.probe_sets import MAX_SENTENCES, OpenSet, SetKind, open_set
+from pages.components.compare import probe_set_choice, two_models
+from pages.components.compare.measured_view import show_sentences, show_set
+from pages.components.compare.parts import Side
+from pages.components.compare.two_models import Chosen
+from pages.components.shared.shell import error_messages, frame, open_project
+from training.evaluation.probe_files import parse_sentences
+from training.evaluation.probe_sets import MAX_SENTENCES, OpenSet, SetKind, open_set
+from training.evaluation.similarity_run import check_sentences, sentence_matrix, set_cosines
 
 
 def _set(models: list[Chosen]) -> None:
-    name = compare_sets.chosen()
-    with reading(project.engine()) as session:
+    name = probe_set_choice.chosen()
+    with reading(open_project.engine()) as session:
         opened = open_set(session, name)
     if not opened.probes:
         st.text("This set is empty; add sentences below.")
@@ -25,14 +26,14 @@ def _set(models: list[Chosen]) -> None:
         _matrices(opened.sentences, models, set_name=name)
     else:
         _cosines(opened, models)
-    compare_sets.edit(opened)
+    probe_set_choice.edit(opened)
 
 
 def _cosines(opened: OpenSet, models: list[Chosen]) -> None:
-    with reading(project.engine()) as session:
+    with reading(open_project.engine()) as session:
         found = [set_cosines(session, model.encoder, opened.probes) for model in models]
     what = f"{len(opened.probes):,} pairs of “{opened.name}”"
-    compare_models.measure(models, found, what=what, set_name=opened.name)
+    two_models.measure(models, found, what=what, set_name=opened.name)
     if sides := _sides(models, found):
         show_set(opened, sides)
 
@@ -56,23 +57,23 @@ def _sentences(models: list[Chosen]) -> None:
         sentences = parse_sentences(text)
         check_sentences(sentences)
     except HedgerowError as error:
-        errors.show(str(error), key="sentences")
+        error_messages.show(str(error), key="sentences")
         return
     repeated = sum(bool(line.strip()) for line in text.splitlines()) - len(sentences)
     if repeated:
         st.caption(f"{repeated} repeated left out.")
     _matrices(sentences, models)
-    compare_sets.save(sentences)
+    probe_set_choice.save(sentences)
 
 
 def _matrices(sentences: list[str], models: list[Chosen], *, set_name: str = "") -> None:
-    with reading(project.engine()) as session:
+    with reading(open_project.engine()) as session:
         found = [
-            sentence_matrix(session, project.settings(), model.encoder, sentences)
+            sentence_matrix(session, open_project.settings(), model.encoder, sentences)
             for model in models
         ]
     what = f"{len(sentences):,} sentences"
-    compare_models.measure(models, found, what=what, set_name=set_name, sentences=sentences)
+    two_models.measure(models, found, what=what, set_name=set_name, sentences=sentences)
     if sides := _sides(models, found):
         show_sentences(sentences, sides)
 
@@ -87,9 +88,9 @@ def _sides(models: list[Chosen], found: Sequence[object | None]) -> list[Side]:
 
 
 frame.begin("Compare", "See what two models make of the same sentences, side by side.")
-view = compare_sets.view()
-chosen = compare_models.choose()
-if chosen and view == compare_sets.SETS:
+view = probe_set_choice.view()
+chosen = two_models.choose()
+if chosen and view == probe_set_choice.SETS:
     _set(chosen)
 elif chosen:
     _sentences(chosen)

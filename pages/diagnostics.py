@@ -4,36 +4,34 @@ from functools import partial
 
 import streamlit as st
 
-from curation import distributions
-from curation.distributions import Scope
-from curation.found_variants import First, Wanted
-from curation.measures import Flag
-from pages.components import (
+from curation.diagnostics import distributions
+from curation.diagnostics.distributions import Scope
+from curation.diagnostics.found_variants import First, Wanted
+from curation.diagnostics.measures import Flag
+from pages.components.diagnostics import (
     acceptance_panel,
-    background,
-    diagnostics_charts,
     diversity_panel,
-    frame,
-    no_variants,
     pairs_panel,
-    project,
-    run_view,
-    save_chart,
+    share_charts,
     threshold_panel,
 )
-from pages.components.diagnostics_charts import Cell
-from pages.components.diagnostics_view import (
+from pages.components.diagnostics.scope_of_page import (
     STATUSES,
     View,
     counting,
     found_table,
 )
-from pages.components.kept import Counts
+from pages.components.diagnostics.share_charts import Cell
+from pages.components.shared.charts import save
+from pages.components.shared.runs import background, progress_view
+from pages.components.shared.shell import frame, open_project
+from pages.components.shared.shell.count_cache import Counts
+from pages.components.shared.variants import empty_state
 
 
 def _scope() -> Scope:
     """What the whole page looks at; the address keeps it."""
-    labels = {entry.id: entry.label for entry in project.types()}
+    labels = {entry.id: entry.label for entry in open_project.types()}
     st.session_state.setdefault("status", "In use")
     with st.container(horizontal=True, vertical_alignment="bottom", key="scope"):
         types = st.multiselect(
@@ -63,8 +61,8 @@ def _flags(view: View) -> None:
         return
     names = {str(int(flag)): flag.label for flag in Flag}
     cells = [Cell(labels[row.type_id], str(int(row.flag)), row.number, row.of) for row in found]
-    drawn = partial(diagnostics_charts.heat_map, cells, columns=names, of="Measured variants")
-    save_chart.chart(
+    drawn = partial(share_charts.heat_map, cells, columns=names, of="Measured variants")
+    save.chart(
         drawn,
         name="flags",
         alt_text="Heat map: how many variants of each type have which flag",
@@ -107,7 +105,7 @@ frame.begin(
 )
 counts = Counts()
 if counts.empty:
-    no_variants.box()
+    empty_state.box()
     st.stop()
 measuring = background.active("diagnose")
 if measuring is not None:
@@ -122,8 +120,8 @@ section = st.segmented_control(
     bind="query-params",
     label_visibility="collapsed",
 )
-current = View(counts, scope, {entry.id: entry.label for entry in project.types()})
+current = View(counts, scope, {entry.id: entry.label for entry in open_project.types()})
 SECTIONS[section or "Distances"](current)
 if measuring is not None:
-    run_view.follow(measuring, title="Measure variants")
+    progress_view.follow(measuring, title="Measure variants")
 counts.follow()

@@ -5,7 +5,8 @@ from typing import Any
 
 import streamlit as st
 
-from curation.funnel import (
+from curation.corpora.starter_corpus import load_starter_corpus
+from curation.project.funnel import (
     Funnel,
     FunnelRow,
     NextStep,
@@ -15,15 +16,16 @@ from curation.funnel import (
     surplus,
     surplus_version,
 )
-from curation.queue import Queue
-from curation.release_contents import Counts
-from curation.starter_corpus import load_starter_corpus
+from curation.release.contents import Counts
+from curation.review.queue import Queue
 from db.engine import reading, writing
 from db.models import Run
 from db.runs import UNFINISHED, list_runs
-from pages.components import background, frame, project, review_queue, run_view
-from pages.components.amounts import amount
-from pages.components.funnel_chart import funnel_chart
+from pages.components.overview.funnel_chart import funnel_chart
+from pages.components.review import queue_choice
+from pages.components.shared.runs import background, progress_view
+from pages.components.shared.shell import frame, open_project
+from pages.components.shared.texts.amounts import amount
 
 KINDS = {
     "benchmark": "Run benchmarks",
@@ -43,7 +45,7 @@ RUNS, LOOKED_AT = 8, 50  # of the last ones: shown below, and searched for those
 def _load() -> None:
     """Load the starter corpus, and have its similarities measured in the background."""
     with st.spinner("Loading the starter corpus. This takes some seconds."):
-        with writing(project.engine()) as session:
+        with writing(open_project.engine()) as session:
             load_starter_corpus(session)
         if background.active("diagnose") is None:
             background.start("diagnose", {})
@@ -129,7 +131,7 @@ def _action(step: NextStep) -> None:
                 background.start("diagnose", {})
                 st.rerun()
         case StepKind.SETTLE:
-            review_queue.page_link(Queue.CONFLICT, "Settle", icon=":material/gavel:")
+            queue_choice.page_link(Queue.CONFLICT, "Settle", icon=":material/gavel:")
         case StepKind.REVIEW:
             st.page_link("pages/review.py", label="Review", icon=":material/rate_review:")
         case StepKind.TRAIN:
@@ -210,7 +212,7 @@ def _recent(runs: Collection[Run]) -> None:
         {
             "Run": run.id,
             "What": KINDS.get(run.kind, run.kind),
-            "State": run_view.STATES[run.state],
+            "State": progress_view.STATES[run.state],
             "Message": "" if run.state in UNFINISHED else run.message,
             "Begun": run.started_at or run.created_at,
         }
@@ -231,20 +233,20 @@ def _recent(runs: Collection[Run]) -> None:
 @st.cache_data(show_spinner=False, max_entries=2)
 def _surplus(version: tuple[Any, ...]) -> Counts:
     """The slowest of the counts, which no decision changes."""
-    with reading(project.engine()) as session:
+    with reading(open_project.engine()) as session:
         return surplus(session)
 
 
 frame.begin(
     "Overview", "How far your sentences have come on the way to a model, and what to do next."
 )
-with reading(project.engine()) as session:
+with reading(open_project.engine()) as session:
     last_runs = list_runs(session, limit=LOOKED_AT)
     under_way = [run for run in last_runs if run.state in UNFINISHED]
     current = funnel(session, known=_surplus(surplus_version(session)))
     todo = next_steps(session, current, busy={run.kind for run in under_way})
 for under in reversed(under_way):
-    run_view.follow(under, title=KINDS.get(under.kind, under.kind))
+    progress_view.follow(under, title=KINDS.get(under.kind, under.kind))
 if todo == [NextStep(StepKind.LOAD)]:
     _welcome()
 else:

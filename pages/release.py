@@ -9,17 +9,18 @@ import streamlit as st
 from sqlalchemy import select
 from sqlmodel import Session, col
 
-from curation.export_tables import ExportFormat
-from curation.next_release import contents_now
-from curation.release import MAX_NAME, create_release, list_releases
-from curation.release_contents import Changes, Contents, changes_since, contents_of
+from curation.release.contents import Changes, Contents, changes_since, contents_of
+from curation.release.export.table_rows import ExportFormat
+from curation.release.freezing import MAX_NAME, create_release, list_releases
+from curation.release.upcoming import contents_now
 from db.engine import reading, writing
 from db.errors import HedgerowError
 from db.models import Release, Reviewer, Run, RunState, Split
 from db.runs import UNFINISHED, list_runs
-from pages.components import background, errors, frame, project, push_box, run_view, signin
-from pages.components.amounts import amount
-from training.push import Subject
+from pages.components.shared.runs import background, progress_view, push_box
+from pages.components.shared.shell import error_messages, frame, open_project, signin
+from pages.components.shared.texts.amounts import amount
+from training.hub.push_run import Subject
 
 # Format → its name, and what it is for. No string below it: Streamlit might take it for output.
 FORMATS: dict[ExportFormat, tuple[str, str]] = {
@@ -48,7 +49,7 @@ def _counts(
 ) -> list[dict[str, Any]]:
     """The rows of a table: a type each, all of them, and the triples; a column each split."""
     types = [*labels, *sorted(contents.types_by_split.keys() - labels.keys())]
-    names = project.type_names()
+    names = open_project.type_names()
     rows = []
     for type_id in types:
         splits = contents.types_by_split.get(type_id, {})
@@ -101,7 +102,7 @@ def _freeze(session: Session, newest: Release | None) -> None:
     if asked:
         _create(name)
     with st.expander("What it would hold, by type and split", expanded=newest is None):
-        labels = {entry.id: entry.label for entry in project.types()}
+        labels = {entry.id: entry.label for entry in open_project.types()}
         _show_counts(_counts(now, labels, changes), key="counts-now")
 
 
@@ -116,10 +117,10 @@ def _since(newest: Release | None, changes: Changes | None) -> str:
 
 def _create(name: str) -> None:
     try:
-        with st.spinner("Freezing what is accepted …"), writing(project.engine()) as session:
+        with st.spinner("Freezing what is accepted …"), writing(open_project.engine()) as session:
             release, created = create_release(session, name=name, author_id=signin.reviewer_id())
     except HedgerowError as error:
-        errors.show(str(error))
+        error_messages.show(str(error))
         return
     if created:
         said = f"Release {release.number} is frozen."
@@ -191,7 +192,7 @@ def _deciders(counts: Mapping[str, int]) -> str:
     return "; ".join(f"{counts[kind]:,} {by}" for kind, by in kinds.items() if counts.get(kind))
 
 
-@errors.fragment  # choosing a format does not count everything above anew
+@error_messages.fragment  # choosing a format does not count everything above anew
 def _download(release: Release) -> None:
     """Prepare and download one format of the release; what was prepared before is there at once."""
     st.header(f"Download release {release.number}", anchor=False)
@@ -208,9 +209,9 @@ def _download(release: Release) -> None:
             "Prepare the download", key="export", on_click=_start, args=(release.number, format)
         )
     elif run.state in UNFINISHED:
-        run_view.follow(run, title=f"Export release {release.number} as {FORMATS[format][0]}")
+        progress_view.follow(run, title=f"Export release {release.number} as {FORMATS[format][0]}")
     elif run.state != RunState.DONE:
-        run_view.stopped(run, again=lambda: _start(release.number, format))
+        progress_view.stopped(run, again=lambda: _start(release.number, format))
     else:
         _ready(run, format)
 
@@ -222,7 +223,7 @@ def _start(number: int, format: ExportFormat) -> None:
 
 def _export(number: int, format: ExportFormat) -> Run | None:
     """The export to go on with: one under way, a finished one that is still there, the last."""
-    with reading(project.engine()) as session:
+    with reading(open_project.engine()) as session:
         runs = [
             run
             for run in list_runs(session, kind="export", limit=EXPORTS_LOOKED_AT)
@@ -237,7 +238,7 @@ def _export(number: int, format: ExportFormat) -> Run | None:
 
 def _place(run: Run, which: str) -> Path:
     """Where the run's ``zip`` or ``folder`` lies."""
-    return project.settings().data_folder / run.result[which]
+    return open_project.settings().data_folder / run.result[which]
 
 
 def _ready(run: Run, format: ExportFormat) -> None:
@@ -278,7 +279,7 @@ frame.begin(
 )
 if said := st.session_state.pop(_SAID, ""):
     st.success(said, icon=":material/inventory_2:")
-with reading(project.engine()) as session:
+with reading(open_project.engine()) as session:
     known = {release.number: release for release in list_releases(session)}
     _freeze(session, next(iter(known.values()), None))
     if known:

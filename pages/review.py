@@ -4,16 +4,19 @@ from collections.abc import Callable
 
 import streamlit as st
 
-from curation.history import actions_since
-from curation.queue import Queue
+from curation.review.history import actions_since
+from curation.review.queue import Queue
 from db.engine import reading
-from pages.components import frame, markup, project, review_queue, review_windows, signin
-from pages.components.clock import midnight
-from pages.components.review_desk import desk
-from pages.components.review_selection import SELECTION, picked
-from pages.components.review_state import ReviewState
-from pages.components.review_tools import tools
-from pages.components.review_windows import STATE
+from pages.components.review import queue_choice
+from pages.components.review.desk import desk
+from pages.components.review.toolbar import tools
+from pages.components.review.window import closed
+from pages.components.review.window.closed import STATE
+from pages.components.review.window.key_actions import ReviewState
+from pages.components.shared.shell import frame, open_project, signin
+from pages.components.shared.texts import markup
+from pages.components.shared.texts.clock import midnight
+from pages.components.shared.variants.selection import SELECTION, picked
 
 _BLIND_COOKIE, _GUIDE_COOKIE = "hedgerow_blind", "hedgerow_guide"
 
@@ -22,15 +25,17 @@ def _state(reviewer_id: int) -> ReviewState:
     """This session's state; another reviewer begins anew."""
     state = st.session_state.get(STATE)
     if state is None or state.reviewer_id != reviewer_id:
-        review_windows.leave()
-        state = ReviewState(engine=project.engine(), reviewer_id=reviewer_id, types=project.types())
+        closed.leave()
+        state = ReviewState(
+            engine=open_project.engine(), reviewer_id=reviewer_id, types=open_project.types()
+        )
         state.recount()
         state.type_id = state.first_type(Queue.PENDING)
         state.guide = st.context.cookies.get(_GUIDE_COOKIE) != "hidden"
         with reading(state.engine) as session:
             state.pace.actions = actions_since(session, reviewer_id, midnight())
         st.session_state[STATE] = state
-        review_windows.enter(state.engine, state.screen.window)
+        closed.enter(state.engine, state.screen.window)
     elif not state.counts:  # nothing was there; by now something may be
         state.recount()
         state.type_id = state.first_type(Queue.PENDING)
@@ -40,7 +45,7 @@ def _state(reviewer_id: int) -> ReviewState:
 
 def _follow_taxonomy(state: ReviewState) -> None:
     """Types may have been added or retired since the last time."""
-    before, state.types = state.types, project.types()
+    before, state.types = state.types, open_project.types()
     ids = {entry.id for entry in state.types}
     if ids != {entry.id for entry in before}:
         state.recount()
@@ -90,9 +95,9 @@ if (me := signin.reviewer_id()) is None:
 current = _state(me)
 _follow(SELECTION, lambda name: _pick(current, name))
 _keep_blind(current)
-review_queue.follow_choice()
+queue_choice.follow_choice()
 with st.container(horizontal=True, vertical_alignment="center", key="controls"):
-    review_queue.controls(current)
+    queue_choice.controls(current)
     row = st.container(width="content")  # filled when it is known what the tools say
 _follow("variant", current.open_link)  # last: another queue begins at its head
 desk(current)

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from curation.project_facts import (
+from curation.project.facts import (
     DatabaseFacts,
     FolderFacts,
     data_folder_facts,
@@ -12,20 +12,21 @@ from curation.project_facts import (
 from db.engine import reading
 from db.runs import package_versions
 from db.settings import setting_facts
-from pages.components import frame, project, project_panels, theme
+from pages.components.settings import project_panels
+from pages.components.shared.shell import frame, open_project, theme
 
 FACTS_SECONDS = 60  # sizes and counts are kept: those of a large project take a moment
 
 
 @st.cache_data(ttl=FACTS_SECONDS, show_spinner=False)
 def _database() -> DatabaseFacts:
-    with reading(project.engine()) as session:
-        return database_facts(session, project.engine())
+    with reading(open_project.engine()) as session:
+        return database_facts(session, open_project.engine())
 
 
 @st.cache_data(ttl=FACTS_SECONDS, show_spinner=False)
 def _folder() -> FolderFacts:
-    return data_folder_facts(project.settings())
+    return data_folder_facts(open_project.settings())
 
 
 def _machine() -> None:
@@ -37,7 +38,7 @@ def _machine() -> None:
     st.dataframe(
         [
             {"Setting": fact.label, "Value": fact.shown, "Changed by": fact.name}
-            for fact in setting_facts(project.settings())
+            for fact in setting_facts(open_project.settings())
         ],
         hide_index=True,
         key="machine",

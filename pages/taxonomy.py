@@ -4,26 +4,19 @@ from collections.abc import Mapping
 
 import streamlit as st
 
-from curation.own_types import add_type, change_type
-from curation.queue import status_counts
-from curation.taxonomy import VariantType
-from curation.type_drafts import OwnType, as_written
+from curation.review.queue import status_counts
+from curation.taxonomy.built_in import VariantType
+from curation.taxonomy.own_types import add_type, change_type
+from curation.taxonomy.type_drafts import OwnType, as_written
 from db.engine import reading, writing
 from db.errors import HedgerowError
 from db.models import Status
-from pages.components import (
-    background,
-    errors,
-    frame,
-    kept,
-    project,
-    type_detail,
-    type_form,
-    type_trial,
-)
-from pages.components.amounts import amount
-from pages.components.type_detail import CHANGE, TOLD
-from pages.components.type_form import Form
+from pages.components.shared.runs import background
+from pages.components.shared.shell import count_cache, error_messages, frame, open_project
+from pages.components.shared.texts.amounts import amount
+from pages.components.taxonomy import type_detail, type_form, type_trial
+from pages.components.taxonomy.type_detail import CHANGE, TOLD
+from pages.components.taxonomy.type_form import Form
 
 TYPES, ADD = "Types", "Add a type"
 PART, PICKED = "part", "shown"
@@ -33,7 +26,7 @@ _NEXT_PICKED, _NEXT_PART = "own-type-next", "own-type-next-part"
 
 def _variants() -> dict[str, int]:
     """By type; an edited one counts once."""
-    with reading(project.engine()) as session:
+    with reading(open_project.engine()) as session:
         counts = status_counts(session)
     return {
         type_id: sum(count for status, count in numbers.items() if status != Status.SUPERSEDED)
@@ -72,9 +65,9 @@ def _state(entry: VariantType) -> str:
 
 
 def _types() -> None:
-    types, variants = project.every_type(), _variants()
+    types, variants = open_project.every_type(), _variants()
     _table(types, variants)
-    names = project.type_names()
+    names = open_project.type_names()
     if st.session_state.get(PICKED) not in types:
         st.session_state[PICKED] = next(iter(types))
     picked = st.selectbox(
@@ -100,7 +93,7 @@ def _add() -> None:
     _form(Form(f"new-{st.session_state.get(_ADDED, 0)}", None), None)
 
 
-@errors.fragment
+@error_messages.fragment
 def _form(form: Form, entry: VariantType | None) -> None:
     """Write, try out, and store; what is refused says why and stays as it was written."""
     type_id = entry.id if entry else ""
@@ -108,7 +101,7 @@ def _form(form: Form, entry: VariantType | None) -> None:
         wanted = type_form.fields(form)
         type_trial.draw(wanted, key=form.key, type_id=type_id)
     except HedgerowError as error:
-        errors.show(str(error), key="type-form")
+        error_messages.show(str(error), key="type-form")
         return
     with st.container(horizontal=True, vertical_alignment="center", key="type-form-acts"):
         label = "Save as the next version" if entry else "Add the type"
@@ -127,14 +120,14 @@ def _store(wanted: OwnType, entry: VariantType | None) -> None:
         else:
             _store_change(wanted, entry)
     except HedgerowError as error:
-        errors.show(str(error), key="type-form")
+        error_messages.show(str(error), key="type-form")
         return
-    kept.forget()
+    count_cache.forget()
     st.rerun()
 
 
 def _store_new(wanted: OwnType) -> None:
-    with writing(project.engine()) as session:
+    with writing(open_project.engine()) as session:
         added = add_type(session, wanted)
     st.session_state[_ADDED] = st.session_state.get(_ADDED, 0) + 1
     st.session_state[_NEXT_PICKED], st.session_state[_NEXT_PART] = added.id, TYPES
@@ -145,7 +138,7 @@ def _store_new(wanted: OwnType) -> None:
 
 
 def _store_change(wanted: OwnType, entry: VariantType) -> None:
-    with writing(project.engine()) as session:
+    with writing(open_project.engine()) as session:
         done = change_type(session, entry.id, wanted)
     st.session_state.pop(CHANGE, None)
     said = f"{done.entry.label} is at version {done.entry.version}."

@@ -5,36 +5,30 @@ import streamlit as st
 from db.engine import reading
 from db.models import Run
 from db.runs import UNFINISHED, list_runs
-from pages.components import (
-    frame,
-    project,
-    train_live,
-    train_pairs,
-    train_result,
-    train_runs,
-    train_sections,
-    train_start,
-    train_studies,
-)
-from pages.components.train_sections import SECTION, SECTIONS
-from training.plan import KIND
-from training.studies import study_of
+from pages.components.shared.shell import frame, open_project
+from pages.components.train import live, own_pairs, sections
+from pages.components.train.results import runs_table, summary_section
+from pages.components.train.sections import SECTION, SECTIONS
+from pages.components.train.start import training_form
+from pages.components.train.studies import offer
+from training.recipe.plan import KIND
+from training.studies.study_run import study_of
 
 SHOWN_RUNS = 300
 
 
 def _runs() -> list[Run]:
-    with reading(project.engine()) as session:
+    with reading(open_project.engine()) as session:
         return list_runs(session, kind=KIND, limit=SHOWN_RUNS)
 
 
 def _train(runs: list[Run]) -> None:
     """What is at work or has just ended, and the next training; studies have their own section."""
     alone = [run for run in runs if study_of(run) is None]
-    train_live.draw(alone)
-    busy = train_studies.mention() or any(run.state in UNFINISHED for run in alone)
-    train_start.box(busy=busy)
-    train_pairs.box()
+    live.draw(alone)
+    busy = offer.mention() or any(run.state in UNFINISHED for run in alone)
+    training_form.box(busy=busy)
+    own_pairs.box()
 
 
 frame.begin(
@@ -49,15 +43,15 @@ section = st.segmented_control(
     bind="query-params",
     label_visibility="collapsed",
 )
-if section != train_sections.RESULTS:
-    train_sections.leave_results()
+if section != sections.RESULTS:
+    sections.leave_results()
 found = _runs()
 match section:
-    case train_sections.RESULTS:
-        train_result.draw([run for run in found if run.state not in UNFINISHED])
-    case train_sections.STUDIES:
-        train_studies.show()
-    case train_sections.RUNS:
-        train_runs.show()
+    case sections.RESULTS:
+        summary_section.draw([run for run in found if run.state not in UNFINISHED])
+    case sections.STUDIES:
+        offer.show()
+    case sections.RUNS:
+        runs_table.show()
     case _:
         _train(found)

@@ -10,7 +10,7 @@ import pytest
 from sqlalchemy import Engine
 from sqlalchemy.engine import URL, make_url
 
-from tests.databases import Copies, Server, opened, sqlite
+from tests.support.databases import Copies, Server, opened, sqlite
 
 POSTGRES = os.environ.get("HEDGEROW_TEST_POSTGRES_URL", "")
 IN_CI = bool(os.environ.get("CI"))

@@ -14,16 +14,16 @@ import pytest
 from sqlalchemy import Engine, inspect, text
 from sqlalchemy.engine import URL, make_url
 
-from curation.project import open_project
+from curation.project.opening import open_project
 from db import engine as db_engine
 from db import migrate
 from db.engine import create_engine, reading, writing
 from db.errors import HedgerowError
 from db.models import Setting
 from db.settings import Settings, load_settings
-from tests.cli.commands import complaint
+from tests.cli.support.commands import complaint
 from tests.conftest import POSTGRES, missing
-from tests.disks import disk_of
+from tests.support.disks import disk_of
 
 COMMANDS = (["status"], ["init", "--empty"])
 """One that reads and one that writes."""

@@ -11,19 +11,21 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Engine, text
 
-from cli import opening
-from curation import diagnostics, export, review
-from curation.project import active_encoder_id, open_project
-from curation.release import create_release
+from cli.shared import app_start
+from curation.diagnostics import measuring
+from curation.project.opening import active_encoder_id, open_project
+from curation.release.export import release_folder
+from curation.release.freezing import create_release
+from curation.review import actions
 from db.engine import reading, writing
 from db.errors import HedgerowError
 from db.execution import RunContext, execute
 from db.models import Run, RunState, Source
 from db.runs import claim, create_run, get_run, list_runs, start_process
 from db.settings import load_settings
-from tests.cli.commands import complaint
-from tests.disks import disk_of
-from tests.factories import add_family, person
+from tests.cli.support.commands import complaint
+from tests.support.disks import disk_of
+from tests.support.factories import add_family, person
 
 
 def new_run(engine: Engine, kind: str, **parameters: object) -> Run:
@@ -105,11 +107,11 @@ def test_an_export_on_a_full_disk_leaves_nothing_half_written(
         ada = person(session)
         for number in range(30):
             for variant in add_family(session, f"The bridge number {number} is safe.").values():
-                review.accept(session, review.shown(variant), reviewer_id=ada)
+                actions.accept(session, actions.shown(variant), reviewer_id=ada)
         create_release(session)
     run = new_run(project_engine, "export", format=form, folder=str(small_disk / "out"))
     with pytest.raises(HedgerowError, match="No space left on device"):
-        execute(project_engine, load_settings(), run.id or 0, {"export": export.work})
+        execute(project_engine, load_settings(), run.id or 0, {"export": release_folder.work})
     found, message = state(project_engine, run)
     assert found == RunState.FAILED
     assert re.search("cannot be written .*No space left on device.*; make room", message)
@@ -129,23 +131,23 @@ def test_two_measurings_at_once_do_no_harm(engine: Engine, monkeypatch: pytest.M
     with writing(engine) as session:
         for number in range(12):
             add_family(session, f"The bridge number {number} is safe.")
-    monkeypatch.setattr(diagnostics, "CHUNK", 5)
-    monkeypatch.setattr(diagnostics, "BLOCK", 9)
-    monkeypatch.setattr(diagnostics, "fingerprint", lambda name: "f" * 64)
+    monkeypatch.setattr(measuring, "CHUNK", 5)
+    monkeypatch.setattr(measuring, "BLOCK", 9)
+    monkeypatch.setattr(measuring, "fingerprint", lambda name: "f" * 64)
     together = threading.Barrier(2, timeout=60)
 
     def load(name: str) -> None:
         together.wait()
 
-    monkeypatch.setattr(diagnostics, "load_encoder", load)
+    monkeypatch.setattr(measuring, "load_encoder", load)
     monkeypatch.setattr(
-        diagnostics, "pair_cosines", lambda model, pairs, **more: [0.5 for _ in pairs]
+        measuring, "pair_cosines", lambda model, pairs, **more: [0.5 for _ in pairs]
     )
     wrong: list[BaseException] = []
 
     def measure(run: Run) -> None:
         try:
-            execute(engine, load_settings(), run.id or 0, {"diagnose": diagnostics.work})
+            execute(engine, load_settings(), run.id or 0, {"diagnose": measuring.work})
         except BaseException as error:
             wrong.append(error)
 
@@ -158,8 +160,8 @@ def test_two_measurings_at_once_do_no_harm(engine: Engine, monkeypatch: pytest.M
         thread.join()
     assert wrong == []
     with reading(engine) as session:
-        assert diagnostics.count_without_measures(session) == 0
-        assert diagnostics.count_without_cosine(session, active_encoder_id(session)) == 0
+        assert measuring.count_without_measures(session) == 0
+        assert measuring.count_without_cosine(session, active_encoder_id(session)) == 0
         assert {run.state for run in list_runs(session)} == {RunState.DONE}
         hardness = session.execute(text("SELECT min(hardness) FROM variant")).scalar_one()
         assert hardness > 0
@@ -172,7 +174,7 @@ def test_the_app_opens_where_nothing_can_be_measured(
         session.add(Source(id=1, name="test"))
         add_family(session)
     (home / "hedgerow_data").write_text("a file in its place")
-    assert opening._start_missing_measures(load_settings(), project_engine) is None
+    assert app_start._start_missing_measures(load_settings(), project_engine) is None
     assert "hedgerow_data" in capsys.readouterr().err
     with reading(project_engine) as session:  # nothing is left waiting for a process
         assert [run.state for run in list_runs(session)] == [RunState.CANCELLED]

@@ -13,18 +13,18 @@ from typer.testing import CliRunner
 
 import cli
 from curation.generation.run import checked_request, request_generation
-from curation.project import open_project
+from curation.project.opening import open_project
 from db.engine import reading, writing
 from db.models import Answer, ModelCall, Reviewer, Run, RunState, Source, Variant
 from db.runs import get_run, start_process
 from db.settings import load_settings
-from tests.chat_server import ChatServer
-from tests.cli.commands import ask, process
-from tests.curation.families import decide
-from tests.factories import add_anchor, person
-from tests.forking import kill
-from tests.generating import Serve
-from tests.generating import serve_chat as serve_chat
+from tests.cli.support.commands import ask, process
+from tests.curation.support.families import decide
+from tests.support.chat_server import ChatServer
+from tests.support.factories import add_anchor, person
+from tests.support.forking import kill
+from tests.support.generating import Serve
+from tests.support.generating import serve_chat as serve_chat
 
 KEY = "sk-secret-5b0e77c1"
 SECONDS = 90
@@ -137,7 +137,7 @@ def test_a_refused_key_is_not_quoted(
 def keyed(monkeypatch: pytest.MonkeyPatch) -> None:
     """The key is in the environment, and what follows a generation is left out."""
     monkeypatch.setenv("HEDGEROW_OPENAI_API_KEY", KEY)
-    monkeypatch.setattr("curation.diagnostics.work", lambda context: {})
+    monkeypatch.setattr("curation.diagnostics.measuring.work", lambda context: {})
 
 
 def stored_texts(engine: Engine) -> str:
@@ -160,7 +160,7 @@ def test_a_server_that_quotes_the_key_in_its_error_is_not_believed(
     engine: Engine, home: Path, serve_own: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
-        "tests.chat_server._error",
+        "tests.support.chat_server._error",
         lambda message, code: {"error": {"message": f"Bearer {KEY}: {message}", "code": code}},
     )
     address, _ = serve_own(faults=1.0, kinds=("server error",))
@@ -178,8 +178,8 @@ def test_a_server_that_answers_with_the_key_is_not_quoted_either(
         message = {"content": f"Your key is {KEY}.", "refusal": f"Not with {KEY}."}
         return {"choices": [{"message": message, "finish_reason": KEY}], "usage": {}}
 
-    monkeypatch.setattr("curation.generation.batches.POLL_SECONDS", 0.01)
-    monkeypatch.setattr("tests.chat_server._completion", echo)
+    monkeypatch.setattr("curation.generation.providers.batch.polling.POLL_SECONDS", 0.01)
+    monkeypatch.setattr("tests.support.chat_server._completion", echo)
     address, _ = serve_own()
     ended_in_vain(request(engine, address, batch=batch))
     assert "Your key is (key)." in stored_texts(engine)
@@ -190,7 +190,7 @@ def test_a_server_that_answers_with_the_key_is_not_quoted_either(
 def test_a_batch_refused_with_the_key_is_not_quoted_either(
     engine: Engine, home: Path, serve_own: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("curation.generation.batches.POLL_SECONDS", 0.01)
+    monkeypatch.setattr("curation.generation.providers.batch.polling.POLL_SECONDS", 0.01)
     address, server = serve_own()
     server.batches.refused, server.batches.reason = 1, KEY
     number = request(engine, address, batch=True)

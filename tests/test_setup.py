@@ -14,7 +14,7 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from tests.colours import AA_GRAPHICS, AA_TEXT, contrast
+from tests.support.colours import AA_GRAPHICS, AA_TEXT, contrast
 
 ROOT = Path(__file__).parent.parent
 STREAMLIT = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text(encoding="utf-8"))

@@ -9,14 +9,14 @@ from __future__ import annotations
 import sys
 from functools import partial
 
-from curation.project import open_project
+from curation.project.opening import open_project
 from db.errors import HedgerowError
 from db.execution import execute
 from db.settings import load_settings
-from training import runs
-from training.devices import share_the_processor
-from training.plan import KIND
-from training.processes import agreed, joined
+from training.finetune.compute.devices import share_the_processor
+from training.finetune.compute.processes import agreed, joined
+from training.recipe.plan import KIND
+from training.runs import trainings
 
 
 def main() -> int:
@@ -42,12 +42,12 @@ def take_part_in(run_id: int) -> None:
     with joined() as group:
         settings = load_settings()
         if group.leads:
-            work = partial(runs.work, group=group)
+            work = partial(trainings.work, group=group)
             result = execute(open_project(settings), settings, run_id, {KIND: work})
             sys.stdout.write(f"The model is in {settings.data_folder / result['model']}.\n")
         else:
             agreed(run_id, group)
-            runs.help_with(open_project(settings), settings, run_id, group)
+            trainings.help_with(open_project(settings), settings, run_id, group)
 
 
 if __name__ == "__main__":

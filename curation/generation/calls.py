@@ -12,13 +12,13 @@ from typing import Any, NamedTuple
 from sqlalchemy import ColumnElement, and_, case, func, insert, or_, select, update
 from sqlmodel import Session, col
 
-from curation.generation.answers import Problem
-from curation.generation.gate import PASSING
 from curation.generation.prompts import draw_cues
+from curation.generation.providers.chat.answers import Problem
+from curation.generation.providers.chat.gate import PASSING
 from curation.generation.request import GenerationRequest
 from curation.generation.wanted import WantedAnchor, has_anchors, wanted_anchors
-from curation.taxonomy import Role, VariantType
-from curation.types import list_types
+from curation.taxonomy.built_in import Role, VariantType
+from curation.taxonomy.project_types import list_types
 from db.errors import NothingToDo
 from db.models import (
     Anchor,

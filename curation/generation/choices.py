@@ -6,8 +6,8 @@ from pydantic import ValidationError
 from sqlalchemy import update
 from sqlmodel import Session, col
 
-from curation.generation.estimate import TRIAL
-from curation.generation.prices import price_of
+from curation.generation.costs.estimate import TRIAL
+from curation.generation.costs.prices import price_of
 from curation.generation.request import Budget, GenerationRequest, Price
 from db.errors import HedgerowError
 from db.models import Run

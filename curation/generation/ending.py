@@ -3,8 +3,8 @@
 from sqlalchemy import Engine
 
 from curation.generation.calls import count_calls, reopen
-from curation.generation.gate import PASSING
-from curation.generation.overview import progress
+from curation.generation.providers.chat.gate import PASSING
+from curation.generation.run_report import progress
 from db.engine import reading, writing
 from db.errors import HedgerowError, RunPaused
 from db.models import CallState

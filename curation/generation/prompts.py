@@ -15,9 +15,9 @@ from typing import Literal
 from sqlalchemy import func, select
 from sqlmodel import Session, col
 
-from curation.cues import SPELLING, cue_list
-from curation.taxonomy import Role, VariantType
-from curation.text import bucket
+from curation.identity import bucket
+from curation.taxonomy.built_in import Role, VariantType
+from curation.taxonomy.cues import SPELLING, cue_list
 from db.errors import HedgerowError
 from db.models import PromptVersion
 

@@ -6,23 +6,28 @@ from typing import Any
 
 from sqlmodel import Session
 
-from curation import diagnostics
-from curation.generation.addresses import key_for
-from curation.generation.asking import Asker
-from curation.generation.batches import BatchWorker
+from curation.diagnostics import measuring
 from curation.generation.calls import close_retired, count_calls, plan_calls, reopen
-from curation.generation.client import ChatModel
-from curation.generation.doubles import check_alone, leave_out_made
+from curation.generation.costs.ledger import Ledger, read_ledger
+from curation.generation.duplicates import check_alone, leave_out_made
 from curation.generation.ending import require_success
-from curation.generation.ledger import Ledger, read_ledger
-from curation.generation.overview import missing_types
 from curation.generation.prompts import prompt_versions, seed_prompts
+from curation.generation.providers.batch.polling import BatchWorker
+from curation.generation.providers.chat.addresses import key_for
+from curation.generation.providers.chat.client import ChatModel
+from curation.generation.providers.chat.retries import Asker
+from curation.generation.providers.rules.writing_run import (
+    PROVIDER,
+    carry_out_rules,
+    check_rules,
+    seed_rules,
+)
 from curation.generation.request import KIND as KIND
 from curation.generation.request import GenerationRequest, ModelRequest
-from curation.generation.rules.carry_out import PROVIDER, carry_out_rules, check_rules, seed_rules
+from curation.generation.run_report import missing_types
 from curation.generation.worker import Worker
-from curation.taxonomy import Role
-from curation.types import list_types
+from curation.taxonomy.built_in import Role
+from curation.taxonomy.project_types import list_types
 from curation.validation import Place, checked, in_words
 from db.engine import reading, writing
 from db.errors import RunPaused
@@ -127,12 +132,12 @@ def work(context: RunContext) -> dict[str, Any]:
         try:
             ledger = make_calls(context, request, asker)
         except RunPaused:  # by itself: nobody waits for the process to end
-            diagnostics.work(context)
+            measuring.work(context)
             raise
     with writing(context.engine) as session:
         close_retired(session, run_id)
     if request.measure:
-        diagnostics.work(context)
+        measuring.work(context)
     if request.provider == PROVIDER:  # rules that fit nowhere have done what they could
         with reading(context.engine) as session:
             counts = count_calls(session, run_id)

@@ -11,15 +11,15 @@ from sqlalchemy import bindparam, insert, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlmodel import Session, col
 
-from curation.decisions import chunks
-from curation.generation.answers import Problem
+from curation.corpora.starter_corpus import RANDOM_SALT
 from curation.generation.calls import Call
-from curation.generation.completions import Reply
-from curation.generation.judgement import Judgement
+from curation.generation.judging.question import Judgement
+from curation.generation.providers.chat.answers import Problem
+from curation.generation.providers.chat.completions import Reply
 from curation.generation.request import Price
-from curation.starter_corpus import RANDOM_SALT
-from curation.text import bucket, variant_uid
-from curation.types import types_in_use
+from curation.identity import bucket, variant_uid
+from curation.review.decisions import chunks
+from curation.taxonomy.project_types import types_in_use
 from db.columns import now
 from db.models import Anchor, Answer, CallState, ModelCall, Variant
 

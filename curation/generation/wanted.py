@@ -11,13 +11,13 @@ from typing import Any, NamedTuple
 from sqlalchemy import ColumnElement, Select, and_, func, or_, select
 from sqlmodel import Session, col
 
+from curation.anchors.current_revision import current_wording
 from curation.generation.prompts import types_of
 from curation.generation.request import Selection, Which
-from curation.search import Kind, matches
-from curation.taxonomy import Role, VariantType
-from curation.text import bucket
-from curation.types import list_types
-from curation.wording import current_wording
+from curation.identity import bucket
+from curation.project.search import Kind, matches
+from curation.taxonomy.built_in import Role, VariantType
+from curation.taxonomy.project_types import list_types
 from db.models import Anchor, AnchorRevision, CallState, ModelCall, Status, Variant
 
 _SAMPLE_SALT = "hedgerow/generation-sample/1"

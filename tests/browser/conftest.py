@@ -17,13 +17,13 @@ from sqlalchemy import Engine
 
 from db.engine import create_engine, writing
 from db.settings import Settings
-from tests.benchmark_results import add_hostile_results
-from tests.browser.reviewing import card, settle, visit
+from tests.browser.support.reviewing import card, settle, visit
 from tests.conftest import missing
-from tests.databases import Copies, opened
-from tests.factories import add_family, person
-from tests.hostile import stored
-from tests.hostile_project import fill
+from tests.support.benchmark_results import add_hostile_results
+from tests.support.databases import Copies, opened
+from tests.support.factories import add_family, person
+from tests.support.hostile import stored
+from tests.support.hostile_project import fill
 
 CHROMIUM = os.environ.get("HEDGEROW_TEST_CHROMIUM") or shutil.which("chromium") or ""
 # Without the background-networking flags Chromium looks for its maker's servers at every start.

@@ -11,8 +11,8 @@ from sqlalchemy.engine import URL
 from db.engine import create_engine, writing
 from db.migrate import upgrade
 from db.models import Anchor
-from tests.browser.reviewing import rows, settle, visit
-from tests.factories import add_anchor, add_family
+from tests.browser.support.reviewing import rows, settle, visit
+from tests.support.factories import add_anchor, add_family
 
 HOSTILE = '<img src=x onerror="window.hacked=1">'
 CSV = f"text,genre\nThe bridge is safe.,news\nIs it open?,news\n{HOSTILE} is **bold** here.,law\n"

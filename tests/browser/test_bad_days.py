@@ -16,10 +16,10 @@ from playwright.sync_api import Browser, Locator, Page, expect
 from sqlalchemy import Engine
 from sqlalchemy.engine import URL
 
-from curation import review
+from curation.review import actions
 from db.engine import create_engine, writing
 from db.migrate import upgrade
-from tests.factories import add_family, person
+from tests.support.factories import add_family, person
 
 Rows = list[tuple[object, ...]]
 DELAYS_MS = (0, 40, 80, 140)
@@ -163,8 +163,8 @@ def test_a_page_left_open_over_a_restart_decides_only_what_it_shows(
     uid = wait_for_card(page)
     server.kill()
     with writing(engine) as session:
-        variant = review.find_variant(session, uid)
-        review.accept(session, review.shown(variant), reviewer_id=person(session, "Bert"))
+        variant = actions.find_variant(session, uid)
+        actions.accept(session, actions.shown(variant), reviewer_id=person(session, "Bert"))
     page.keyboard.press("a")  # nobody is there to hear it
     server.start()
     page.evaluate(PRESSED)

@@ -9,15 +9,15 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from curation.project import open_project
-from curation.release import create_release
+from curation.project.opening import open_project
+from curation.release.freezing import create_release
 from db.engine import writing
 from db.models import Split
 from db.settings import Settings
-from tests.browser.walk import go, settle, sign_in
-from tests.curation.families import add_plain_family
-from tests.factories import person
-from tests.training.benchmarks.running import semantoneg
+from tests.browser.support.walk import go, settle, sign_in
+from tests.curation.support.families import add_plain_family
+from tests.support.factories import person
+from tests.training.benchmarks.support.running import semantoneg
 
 RUN_MS = 120_000
 """Loading the model and PyTorch takes seconds alone, and a minute on a busy machine."""

@@ -7,17 +7,17 @@ import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 
-from curation.encoders import DEFAULT_ENCODER
-from curation.project import open_project
+from curation.encoders.loading import DEFAULT_ENCODER
+from curation.project.opening import open_project
 from db.engine import writing
 from db.models import Encoder, RunState
 from db.runs import run_folder
 from db.settings import Settings
-from tests.browser.walk import go, hover_charts, settle, sign_in
-from tests.factories import person
-from training.compare import request_comparison
-from training.probe_sets import GROUPS_SET, ensure_bundled
-from training.probes import save_probe_cosines
+from tests.browser.support.walk import go, hover_charts, settle, sign_in
+from tests.support.factories import person
+from training.evaluation.probe_sets import GROUPS_SET, ensure_bundled
+from training.evaluation.probes import save_probe_cosines
+from training.evaluation.similarity_run import request_comparison
 
 SENTENCES = ["It rains.", "It pours.", '<img src=x onerror="window.hacked=1"> **dry** $x$']
 

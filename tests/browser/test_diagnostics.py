@@ -7,14 +7,14 @@ import pytest
 from playwright.sync_api import Page, expect
 from sqlalchemy import Engine
 
-from curation.diagnostics import measure_variants, save_cosines
-from curation.encoder_rows import register_encoder
-from curation.project import ACTIVE_ENCODER, get_setting, open_project
+from curation.diagnostics.measuring import measure_variants, save_cosines
+from curation.encoders.registered import register_encoder
+from curation.project.opening import ACTIVE_ENCODER, get_setting, open_project
 from db.engine import writing
 from db.models import Source
 from db.settings import Settings
-from tests.browser.reviewing import press, settle, visit
-from tests.factories import add_anchor, add_variant, person
+from tests.browser.support.reviewing import press, settle, visit
+from tests.support.factories import add_anchor, add_variant, person
 
 HOSTILE = '<img src=x onerror="window.hacked=1"> is **not** safe.'
 

@@ -6,9 +6,9 @@ from typing import NamedTuple
 import pytest
 from playwright.sync_api import Browser, expect
 
-from tests.browser.accessibility import axe
 from tests.browser.conftest import new_page, served
-from tests.browser.walk import PAGES, go, misfits
+from tests.browser.support.accessibility import axe
+from tests.browser.support.walk import PAGES, go, misfits
 
 NEXT = {
     "overview": ("Load the starter corpus", "Or add anchors of your own"),

@@ -8,14 +8,14 @@ import pytest
 from playwright.sync_api import Page, expect
 from sqlalchemy import select
 
-from curation.project import open_project
+from curation.project.opening import open_project
 from db.engine import reading, writing
 from db.models import Decision, ModelCall, Source, Variant
 from db.settings import Settings
-from tests.browser.walk import go, settle, sign_in
-from tests.factories import add_anchor, person
-from tests.generating import Serve
-from tests.generating import serve_chat as serve_chat
+from tests.browser.support.walk import go, settle, sign_in
+from tests.support.factories import add_anchor, person
+from tests.support.generating import Serve
+from tests.support.generating import serve_chat as serve_chat
 
 ANCHORS = 60
 KEY = "sk-typed-in-7d1f"

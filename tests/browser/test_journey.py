@@ -9,11 +9,11 @@ import pytest
 from playwright.sync_api import Page, expect
 from sqlalchemy.engine import URL
 
-from curation import review
+from curation.review import actions
 from db.engine import create_engine, writing
 from db.migrate import upgrade
-from tests.browser.reviewing import card, editor, press, rows, settle
-from tests.factories import add_family, model
+from tests.browser.support.reviewing import card, editor, press, rows, settle
+from tests.support.factories import add_family, model
 
 NEW_WORDING = "Nobody in the whole wide world would say so."
 TRAINING_MS = 180_000
@@ -60,7 +60,7 @@ def project(home: Path) -> None:
         families = [add_family(session, f"The {s} is safe.", subject=s) for s in subjects]
         llm = model(session)
         for variant in (v for family in families[:40] for v in family.values()):
-            review.accept(session, review.shown(variant), reviewer_id=llm)
+            actions.accept(session, actions.shown(variant), reviewer_id=llm)
     engine.dispose()
 
 

@@ -10,10 +10,10 @@ from typing import NamedTuple
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.browser.accessibility import COLOURS, axe
 from tests.browser.conftest import new_page
-from tests.browser.walk import PAGES, go, hover_charts, look_round, misfits, settle, sign_in
-from tests.hostile import FOREIGN, stored
+from tests.browser.support.accessibility import COLOURS, axe
+from tests.browser.support.walk import PAGES, go, hover_charts, look_round, misfits, settle, sign_in
+from tests.support.hostile import FOREIGN, stored
 
 EDITED = ("latex", "bidirectional")
 """Names of texts that an editor is opened for and saved unchanged."""

@@ -1,4 +1,4 @@
 """Fixtures for the tests of the commands."""
 
-from tests.generating import serve_chat as serve_chat
+from tests.support.generating import serve_chat as serve_chat
 from tests.training.conftest import tiny_encoder as tiny_encoder

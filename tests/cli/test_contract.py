@@ -20,13 +20,13 @@ from typer.core import TyperGroup
 from typer.testing import CliRunner
 
 import cli
-from cli.runs import WORK
-from cli.terminal import progress_bar, show
-from curation.project import open_project
+from cli.runs.carry_out import WORK
+from cli.shared.terminal import progress_bar, show
+from curation.project.opening import open_project
 from db.engine import writing
 from db.settings import load_settings
-from tests.cli.commands import ask, complaint, ended, process, said
-from tests.factories import add_anchor
+from tests.cli.support.commands import ask, complaint, ended, process, said
+from tests.support.factories import add_anchor
 
 ROOT = Path(__file__).parents[2]
 
@@ -308,7 +308,7 @@ def test_nothing_is_said_in_names_and_values(
 ) -> None:
     """People get sentences and tables, scripts get JSON."""
     nothing = {"encoder": "all-MiniLM-L6-v2", "measured": 0, "cosines": 0}
-    monkeypatch.setattr("curation.diagnostics.work", lambda context: nothing)
+    monkeypatch.setattr("curation.diagnostics.measuring.work", lambda context: nothing)
     monkeypatch.setitem(WORK, "diagnose", lambda context: nothing)
     ask("release", "create")
     for command in (
@@ -344,7 +344,9 @@ def test_the_bar_shows_a_share_and_leaves_counting_to_the_message(
 ) -> None:
     """A training's steps are a part of its run's, so that '1/120' would contradict its message."""
     shown = io.StringIO()
-    monkeypatch.setattr("cli.terminal.err", Console(file=shown, force_terminal=True, width=100))
+    monkeypatch.setattr(
+        "cli.shared.terminal.err", Console(file=shown, force_terminal=True, width=100)
+    )
     with progress_bar() as report:
         report(30, 120, "Training: step 1 of 3.")
     assert "Training: step 1 of 3." in shown.getvalue() and "25%" in shown.getvalue()

@@ -8,14 +8,14 @@ import pytest
 from sqlalchemy import select
 from sqlmodel import col
 
-from curation.project import open_project
+from curation.project.opening import open_project
 from db.engine import reading, writing
 from db.models import Anchor, AnchorRevision, Status, Variant
 from db.settings import load_settings
-from tests.cli.commands import ask, complaint, said
-from tests.databases import Copies, opened
-from tests.hostile import HUGE, REFUSED, TEXTS, stored
-from tests.hostile_project import fill
+from tests.cli.support.commands import ask, complaint, said
+from tests.support.databases import Copies, opened
+from tests.support.hostile import HUGE, REFUSED, TEXTS, stored
+from tests.support.hostile_project import fill
 
 STEERING = {"Cc", "Cf", "Cs", "Zl", "Zp"}
 """Categories of characters that steer a terminal or turn what it shows around."""

@@ -5,11 +5,11 @@ import re
 import sqlite3
 from pathlib import Path
 
-from curation.project import open_project
+from curation.project.opening import open_project
 from db.engine import writing
 from db.runs import create_run
 from db.settings import load_settings
-from tests.cli.commands import add_small_project, ask, process, said
+from tests.cli.support.commands import add_small_project, ask, process, said
 
 STATES = ["pending", "accepted", "rejected", "conflict", "superseded"]
 

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from tests.cli.commands import ask, complaint, said
+from tests.cli.support.commands import ask, complaint, said
 
 
 def test_a_release_is_made_once_listed_and_exported(loaded_home: Path, tmp_path: Path) -> None:

@@ -2,12 +2,12 @@
 
 import pytest
 
-from curation.notes import add_note
-from curation.project import open_project
+from curation.project.opening import open_project
+from curation.review.notes import add_note
 from db.engine import writing
 from db.settings import load_settings
-from tests.cli.commands import add_small_project, ask, said
-from tests.factories import person
+from tests.cli.support.commands import add_small_project, ask, said
+from tests.support.factories import person
 
 pytestmark = pytest.mark.parametrize("backend", ["sqlite"])
 

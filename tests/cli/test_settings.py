@@ -5,11 +5,11 @@ from pathlib import Path
 from sqlalchemy import func, select
 from sqlmodel import col
 
-from curation.project import ACTIVE_ENCODER, THRESHOLD, open_project
+from curation.project.opening import ACTIVE_ENCODER, THRESHOLD, open_project
 from db.engine import reading
 from db.models import Status, Variant
 from db.settings import load_settings
-from tests.cli.commands import ask, complaint, said
+from tests.cli.support.commands import ask, complaint, said
 
 STARTER = "counts.starter-llm"
 

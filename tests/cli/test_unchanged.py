@@ -11,10 +11,10 @@ from sqlmodel import SQLModel
 
 from db.engine import reading, writing
 from db.settings import HUB_TOKEN, load_settings
-from tests.cli.commands import ask, ended
-from tests.curation.deciding import accept
-from tests.databases import Copies, opened
-from tests.factories import add_family, person
+from tests.cli.support.commands import ask, ended
+from tests.curation.support.deciding import accept
+from tests.support.databases import Copies, opened
+from tests.support.factories import add_family, person
 
 UID = "0" * 16
 NAMED = ("--reviewer", "Newcomer")

@@ -3,10 +3,10 @@
 import pytest
 from sqlalchemy import Engine
 
-from curation.release import create_release
+from curation.release.freezing import create_release
 from db.engine import writing
-from tests.curation.deciding import Released, accept
-from tests.factories import TEXTS, add_family, person
+from tests.curation.support.deciding import Released, accept
+from tests.support.factories import TEXTS, add_family, person
 
 
 @pytest.fixture

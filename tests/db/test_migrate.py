@@ -12,15 +12,15 @@ from sqlalchemy.engine import URL
 from sqlalchemy.exc import DBAPIError
 from sqlmodel import Session, SQLModel
 
-from curation.anchors import correct_anchor
-from curation.decisions import compute_standing
-from curation.search import Kind, find
-from curation.types import seed_taxonomy
+from curation.anchors.changes import correct_anchor
+from curation.project.search import Kind, find
+from curation.review.decisions import compute_standing
+from curation.taxonomy.project_types import seed_taxonomy
 from db import migrate
 from db.engine import create_engine, reading, writing
 from db.errors import HedgerowError
 from db.models import Decision, Variant
-from tests.factories import add_anchor, add_variant, person
+from tests.support.factories import add_anchor, add_variant, person
 
 
 def _is_a_models(name: str | None, kind: str, parents: object) -> bool:

@@ -10,14 +10,16 @@ from sqlalchemy import Engine
 from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
 
-from curation.types import list_types
+from curation.taxonomy.project_types import list_types
 from db.engine import writing
 from db.models import Run, Source
 from db.settings import Settings
-from pages.components import background, project, review_state
-from pages.components.review_state import ReviewState
-from tests.factories import add_family, person
-from tests.generating import serve_chat as serve_chat
+from pages.components.review.window import key_actions
+from pages.components.review.window.key_actions import ReviewState
+from pages.components.shared.runs import background
+from pages.components.shared.shell import open_project
+from tests.support.factories import add_family, person
+from tests.support.generating import serve_chat as serve_chat
 
 ROOT = Path(__file__).parents[2]
 TIMEOUT = 60.0
@@ -56,12 +58,12 @@ def open_page() -> OpenPage:
 @pytest.fixture
 def app_engine(home: Path) -> Engine:
     """The database as the app has it open."""
-    return project.engine()
+    return open_project.engine()
 
 
 @pytest.fixture
 def with_source(app_engine: Engine) -> Engine:
-    """As ``app_engine``, with the source that ``tests.factories`` gives its anchors."""
+    """As ``app_engine``, with the source that ``tests.support.factories`` gives its anchors."""
     with writing(app_engine) as session:
         session.add(Source(id=1, name="test", licence="CC BY 4.0"))
     return app_engine
@@ -96,7 +98,7 @@ def unsafe_texts(app: AppTest) -> str:
 @pytest.fixture
 def state(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> ReviewState:
     """A review session over three families, in which a key counts at once."""
-    monkeypatch.setattr(review_state, "MIN_SHOWN_SECONDS", 0.0)
+    monkeypatch.setattr(key_actions, "MIN_SHOWN_SECONDS", 0.0)
     with writing(engine) as session:
         for text in ("The bridge is safe.", "The road is safe.", "The tunnel is safe."):
             add_family(session, text)

@@ -6,16 +6,16 @@ from sqlalchemy import Engine, func
 from sqlmodel import Session, select
 from streamlit.testing.v1 import AppTest
 
-from curation.funnel import Funnel, FunnelRow, funnel
-from curation.release import create_release
-from curation.review import accept, reject, shown
+from curation.project.funnel import Funnel, FunnelRow, funnel
+from curation.release.freezing import create_release
+from curation.review.actions import accept, reject, shown
 from db.columns import now
 from db.engine import reading, writing
 from db.models import Encoder, Run, RunState, TypeRow, TypeVersion, Variant
 from db.runs import create_run, get_run
-from pages.components.funnel_chart import CELL, STAGES, funnel_chart
-from tests.factories import add_family, person
+from pages.components.overview.funnel_chart import CELL, STAGES, funnel_chart
 from tests.pages.conftest import OpenPage, unsafe_texts
+from tests.support.factories import add_family, person
 
 HOSTILE = "<img src=x onerror=alert(1)> **bold** $x$ =1+1"
 

@@ -8,17 +8,17 @@ from sqlalchemy import Engine
 from sqlmodel import Session
 from streamlit.testing.v1 import AppTest
 
-from curation import export
-from curation.release import get_release, list_releases
-from curation.review import accept, reject, shown
+from curation.release.export import release_folder
+from curation.release.freezing import get_release, list_releases
+from curation.review.actions import accept, reject, shown
 from db.columns import now
 from db.engine import reading, writing
 from db.execution import execute
 from db.models import Run, RunState, Variant
 from db.runs import create_run, list_runs
-from pages.components import project
-from tests.factories import TEXTS, add_family, person
+from pages.components.shared.shell import open_project
 from tests.pages.conftest import OpenPage, unsafe_texts
+from tests.support.factories import TEXTS, add_family, person
 
 HOSTILE = "<img src=x onerror=alert(1)> **bold** $x$ =1+1"
 
@@ -69,7 +69,7 @@ def carry_out(engine: Engine) -> None:
     """Do what the newest run asks for, in this process."""
     with reading(engine) as session:
         run = list_runs(session)[0]
-    execute(engine, project.settings(), run.id or 0, {"export": export.work})
+    execute(engine, open_project.settings(), run.id or 0, {"export": release_folder.work})
 
 
 def test_nothing_accepted_leads_to_the_review(open_page: OpenPage) -> None:
@@ -99,7 +99,7 @@ def test_freezing_makes_a_release_with_name_and_author(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("HEDGEROW_REVIEWER", "Ada")
-    project.settings.clear()
+    open_project.settings.clear()
     app = freeze(open_page("release"), HOSTILE)
     assert not app.exception
     assert "Release 1 is frozen." in said(app)

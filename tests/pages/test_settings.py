@@ -10,20 +10,22 @@ from streamlit.testing.v1 import AppTest
 from typer.testing import CliRunner
 
 import cli
-from curation import counting, queue_keys, review
-from curation.diagnostics import measure_variants
-from curation.encoder_rows import register_encoder
-from curation.project import ACTIVE_ENCODER, THRESHOLD, get_setting
-from curation.review import shown
-from curation.reviewers import Person, people
+from curation.diagnostics import queue_keys
+from curation.diagnostics.measuring import measure_variants
+from curation.encoders.registered import register_encoder
+from curation.project.opening import ACTIVE_ENCODER, THRESHOLD, get_setting
+from curation.review import actions
+from curation.review.actions import shown
+from curation.review.opinions import model_verdicts
+from curation.review.reviewers import Person, people
 from db.engine import reading, writing
 from db.migrate import head_revision
 from db.models import Reviewer, ReviewerKind, Run, RunState, Status, Variant
 from db.runs import create_run, get_run
-from pages.components import project
-from tests.checkpoints import checkpoint
-from tests.factories import add_family, model, person
+from pages.components.shared.shell import open_project
 from tests.pages.conftest import OpenPage, unsafe_texts
+from tests.support.checkpoints import checkpoint
+from tests.support.factories import add_family, model, person
 
 HOSTILE = "<img src=x onerror=alert(1)> **bold**"
 SECRETS = {
@@ -41,7 +43,7 @@ def judged(with_source: Engine) -> Engine:
         measure_variants(session, [v.id or 0 for v in family])
         judge = model(session, HOSTILE)
         for variant in family[:3]:
-            review.accept(session, shown(variant), reviewer_id=judge)
+            actions.accept(session, shown(variant), reviewer_id=judge)
     return with_source
 
 
@@ -99,7 +101,7 @@ def test_another_encoder_is_measured_and_ordered_by(
 ) -> None:
     with writing(judged) as session:
         register_encoder(session, name=HOSTILE, hash_="f" * 64)
-        path = project.settings().data_folder / "model"
+        path = open_project.settings().data_folder / "model"
         path.mkdir(parents=True)
         register_encoder(session, name="run 9: mine", hash_="e" * 64).path = "model"
     app = open_page("settings")
@@ -150,12 +152,12 @@ def test_a_model_is_switched_off_after_saying_what_changes(
 def test_a_large_switch_is_left_to_a_run(
     judged: Engine, open_page: OpenPage, started: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(counting, "AT_ONCE", 2)
+    monkeypatch.setattr(model_verdicts, "AT_ONCE", 2)
     app = open_page("settings")
     key = next(b.key for b in app.button if str(b.key).startswith("switch-"))
     app = app.button(key=key).click().run()
     app = app.button(key="switch-now").click().run()
-    assert kinds(judged, started) == [counting.KIND]
+    assert kinds(judged, started) == [model_verdicts.KIND]
     assert "Count a model's verdicts anew" in texts(app)
     assert statuses(judged).count(Status.ACCEPTED) == 3
 
@@ -199,7 +201,7 @@ def test_a_secret_is_nowhere(
 ) -> None:
     for name, value in SECRETS.items():
         monkeypatch.setenv(name, value)
-    project.settings.clear()
+    open_project.settings.clear()
     app = open_page("settings")
     app.button(key="measure").click().run()
     page = texts(app) + unsafe_texts(app) + "".join(t.value.to_csv() for t in app.dataframe)
@@ -223,7 +225,7 @@ def test_a_secret_is_nowhere(
     logs = "".join(path.read_text("utf-8") for path in home.rglob("log.txt")) + caplog.text
     assert "INFO" in logs
     files = b"".join(path.read_bytes() for path in home.rglob("*") if path.is_file())
-    for place in (page, said, stored, logs, repr(project.settings()), repr(files)):
+    for place in (page, said, stored, logs, repr(open_project.settings()), repr(files)):
         assert "zzsecret" not in place
 
 
@@ -231,8 +233,8 @@ def _of_two_names(session: Session) -> None:
     verbal = add_family(session)["verbal"]
     session.add(Reviewer(name="ada", kind=ReviewerKind.PERSON))  # as in an older project
     ada, other = person(session, "Ada"), person(session, "ada")
-    review.accept(session, shown(verbal), reviewer_id=ada)
-    review.reject(session, shown(verbal), reviewer_id=other, reason="meaning_changed")
+    actions.accept(session, shown(verbal), reviewer_id=ada)
+    actions.reject(session, shown(verbal), reviewer_id=other, reason="meaning_changed")
 
 
 def test_two_spellings_of_a_person_are_merged_and_separated(

@@ -7,18 +7,18 @@ from sqlalchemy import Engine
 from streamlit.testing.v1 import AppTest
 
 from curation.generation.request import Which
-from curation.own_types import add_type, find_type
-from curation.surface_check import SurfaceCheck
-from curation.taxonomy import TAXONOMY
-from curation.types import list_types
-from curation.writing import write_variant
+from curation.taxonomy.built_in import TAXONOMY
+from curation.taxonomy.own_types import add_type, find_type
+from curation.taxonomy.project_types import list_types
+from curation.taxonomy.surface_check import SurfaceCheck
+from curation.variants.own import write_variant
 from db.engine import reading, writing
 from db.models import Variant
-from pages.components.label import plain
-from pages.components.type_detail import in_words
-from tests.curation.own import HEDGE, NEGATION
-from tests.factories import add_family, person
+from pages.components.shared.texts.label import plain
+from pages.components.taxonomy.type_detail import in_words
+from tests.curation.support.own_types import HEDGE, NEGATION
 from tests.pages.conftest import OpenPage, unsafe_texts
+from tests.support.factories import add_family, person
 
 HOSTILE = "**bold** <img src=x> :smile: $x$ [a](b)"
 

@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Engine
 
-from curation.encoders import DEFAULT_ENCODER, resolve_encoder
+from curation.encoders.loading import DEFAULT_ENCODER, resolve_encoder
 from db.engine import writing
 from db.models import Split
 from db.settings import Settings, load_settings
-from tests.curation.families import add_anchor, add_plain_family, add_variant
-from tests.training.trainings import ANCHORS
-from training.recipe import Recipe
+from tests.curation.support.families import add_anchor, add_plain_family, add_variant
+from tests.training.support.trainings import ANCHORS
+from training.recipe.schema import Recipe
 
 TOKENIZER_FILES = ("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json")
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from db.errors import HedgerowError
-from training.benchmarks.benchmark import Benchmark
-from training.benchmarks.cannot import Cannot
-from training.benchmarks.excluir import ExcluIR
-from training.benchmarks.m3 import M3Counterfactual
-from training.benchmarks.nevir import NevIR
-from training.benchmarks.own import Hedgerow
-from training.benchmarks.semantoneg import SemAntoNeg
+from training.benchmarks.definition import Benchmark
+from training.benchmarks.tasks.cannot import Cannot
+from training.benchmarks.tasks.excluir import ExcluIR
+from training.benchmarks.tasks.m3 import M3Counterfactual
+from training.benchmarks.tasks.nevir import NevIR
+from training.benchmarks.tasks.own_families import Hedgerow
+from training.benchmarks.tasks.semantoneg import SemAntoNeg
 
 BENCHMARKS: tuple[type[Benchmark[Any]], ...] = (
     NevIR,

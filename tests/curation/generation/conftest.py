@@ -4,9 +4,9 @@ import pytest
 from sqlalchemy import Engine
 
 from db.engine import writing
-from tests.factories import add_anchor
-from tests.generating import Serve as Serve
-from tests.generating import serve_chat as serve_chat
+from tests.support.factories import add_anchor
+from tests.support.generating import Serve as Serve
+from tests.support.generating import serve_chat as serve_chat
 
 
 @pytest.fixture

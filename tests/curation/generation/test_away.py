@@ -7,19 +7,20 @@ import pytest
 from sqlalchemy import Engine, select, update
 from sqlmodel import col
 
-from curation.generation import batches, judge
-from curation.generation.answers import Problem
-from curation.generation.judge_request import JudgeRequest
+from curation.generation.judging import opinion_run
+from curation.generation.judging.opinion_request import JudgeRequest
+from curation.generation.providers.batch import polling
+from curation.generation.providers.chat.answers import Problem
 from curation.generation.run import checked
 from db.engine import reading, writing
 from db.errors import HedgerowError
 from db.execution import RunContext, execute
 from db.models import CallState, ModelCall, Run, RunState
 from db.settings import Settings
-from tests.chat_server import ChatServer
 from tests.curation.generation.conftest import Serve
 from tests.curation.generation.test_run import again, carry_out, table, unmeasured  # noqa: F401
-from tests.factories import add_family
+from tests.support.chat_server import ChatServer
+from tests.support.factories import add_family
 
 NEW_YEAR = "Thu, 01 Jan 2099 00:00:00 GMT"
 
@@ -27,9 +28,9 @@ NEW_YEAR = "Thu, 01 Jan 2099 00:00:00 GMT"
 @pytest.fixture(autouse=True)
 def fast(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody waits long."""
-    monkeypatch.setattr("curation.generation.asking.FIRST_WAIT", 0.001)
-    monkeypatch.setattr(batches, "POLL_SECONDS", 0.01)
-    monkeypatch.setattr(batches, "LOOK_SECONDS", 0.01)
+    monkeypatch.setattr("curation.generation.providers.chat.retries.FIRST_WAIT", 0.001)
+    monkeypatch.setattr(polling, "POLL_SECONDS", 0.01)
+    monkeypatch.setattr(polling, "LOOK_SECONDS", 0.01)
 
 
 def state(engine: Engine) -> RunState:
@@ -168,7 +169,7 @@ def test_a_provider_that_is_not_heard_of_for_long_pauses_a_run_that_waits_for_it
     wish: str,
     sentence: str,
 ) -> None:
-    monkeypatch.setattr(batches, "AWAY_SECONDS", 0.3)
+    monkeypatch.setattr(polling, "AWAY_SECONDS", 0.3)
     address, server = serve_chat(retry_after=wish)
     server.batches.hear = lambda event: setattr(server, "away", 429 if event == "made" else 0)
     with pytest.raises(HedgerowError, match=f"Paused: the .*{sentence}"):
@@ -188,8 +189,8 @@ def test_a_judge_at_its_limit_pauses_and_is_asked_again(
     server.always = lambda prompt: "rate limit"
     request = checked(JudgeRequest, {"model": "fake", "base_url": address, "concurrency": 2})
     with writing(engine) as session:
-        run_id = judge.request_opinions(session, request).id or 0
-    settings, works = Settings(home=home, database_url=""), {judge.KIND: judge.work}
+        run_id = opinion_run.request_opinions(session, request).id or 0
+    settings, works = Settings(home=home, database_url=""), {opinion_run.KIND: opinion_run.work}
     with pytest.raises(HedgerowError, match="Paused: the server refused 10 calls in a row"):
         execute(engine, settings, run_id, works)
     assert state(engine) is RunState.PAUSED

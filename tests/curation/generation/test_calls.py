@@ -15,7 +15,7 @@ from db.engine import reading, writing
 from db.errors import HedgerowError
 from db.models import CallState
 from db.runs import create_run
-from tests.factories import add_anchor
+from tests.support.factories import add_anchor
 
 
 def planned(engine: Engine, request: GenerationRequest) -> int:

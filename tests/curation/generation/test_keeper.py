@@ -10,11 +10,12 @@ import pytest
 from sqlalchemy import Engine, func, select, update
 from sqlmodel import col
 
-from curation.generation import judge, keeper
-from curation.generation.judge_request import JudgeRequest
+from curation.generation import keeper
+from curation.generation.judging import opinion_run
+from curation.generation.judging.opinion_request import JudgeRequest
 from curation.generation.run import checked
 from curation.generation.storing import store_attempts
-from curation.project import open_project
+from curation.project.opening import open_project
 from db.engine import reading, writing
 from db.errors import HedgerowError
 from db.execution import execute
@@ -23,9 +24,9 @@ from db.settings import Settings
 from tests.curation.generation.conftest import Serve
 from tests.curation.generation.test_run import again, carry_out, table, unmeasured  # noqa: F401
 from tests.curation.generation.test_worker import full_disk
-from tests.databases import one_database
-from tests.disks import disk_of
-from tests.factories import add_anchor, add_family
+from tests.support.databases import one_database
+from tests.support.disks import disk_of
+from tests.support.factories import add_anchor, add_family
 
 KEPT = re.compile(r"(\d+) answers? that could not be stored (?:are|is) kept in (\S+\.jsonl);")
 
@@ -184,10 +185,10 @@ def test_a_first_call_before_a_batch_is_put_aside_too(
     def away(*_: object, **__: object) -> None:
         raise HedgerowError("The disk is full.")
 
-    monkeypatch.setattr("curation.generation.batches.POLL_SECONDS", 0.01)
+    monkeypatch.setattr("curation.generation.providers.batch.polling.POLL_SECONDS", 0.01)
     address, server = serve_chat()
     with monkeypatch.context() as patched:
-        patched.setattr("curation.generation.batch_store.store_attempts", away)
+        patched.setattr("curation.generation.providers.batch.collecting.store_attempts", away)
         with pytest.raises(HedgerowError, match="1 answer that could not be stored is kept"):
             carry_out(anchors, home, base_url=address, batch=True)
     assert again(anchors, home, 1)["done"] == 80
@@ -205,10 +206,10 @@ def test_opinions_that_were_put_aside_are_stored_as_opinions(
     address, server = serve_chat()
     request = checked(JudgeRequest, {"model": "fake", "base_url": address})
     with writing(engine) as session:
-        run_id = judge.request_opinions(session, request).id or 0
-    settings, works = Settings(home=home, database_url=""), {judge.KIND: judge.work}
+        run_id = opinion_run.request_opinions(session, request).id or 0
+    settings, works = Settings(home=home, database_url=""), {opinion_run.KIND: opinion_run.work}
     with monkeypatch.context() as patched:
-        patched.setattr("curation.generation.judge.store_attempts", away)
+        patched.setattr("curation.generation.judging.opinion_run.store_attempts", away)
         with pytest.raises(HedgerowError, match="7 answers that could not be stored are kept"):
             execute(engine, settings, run_id, works)
     assert execute(engine, settings, run_id, works)["done"] == 7

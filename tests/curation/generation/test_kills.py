@@ -14,11 +14,11 @@ from pydantic import SecretStr
 from sqlalchemy import Engine, func, select, update
 from sqlmodel import col
 
-from curation.generation.asking import Asker
 from curation.generation.calls import open_calls
-from curation.generation.client import ChatModel
+from curation.generation.providers.chat.client import ChatModel
+from curation.generation.providers.chat.retries import Asker
 from curation.generation.run import checked_request, request_generation
-from curation.taxonomy import TAXONOMY
+from curation.taxonomy.built_in import TAXONOMY
 from db.columns import now
 from db.engine import reading, writing
 from db.errors import HedgerowError
@@ -31,18 +31,18 @@ from tests.curation.generation.test_run import (  # noqa: F401
     table,
     unmeasured,
 )
-from tests.databases import Copies, one_database, opened
-from tests.factories import add_anchor
-from tests.forking import Forker, is_alive, kill
-from tests.generating import serving
+from tests.support.databases import Copies, one_database, opened
+from tests.support.factories import add_anchor
+from tests.support.forking import Forker, is_alive, kill
+from tests.support.generating import serving
 
 KILLS = {"sqlite": 10, "postgresql": 5}
 HOW = {"model": "fake", "concurrency": 8}
 CONSTANTS = {
-    "curation.generation.asking.FIRST_WAIT": 0.1,
-    "curation.generation.batches.POLL_SECONDS": 0.02,
-    "curation.generation.batches.LOOK_SECONDS": 0.02,
-    "curation.generation.batches.CHUNK": 10,
+    "curation.generation.providers.chat.retries.FIRST_WAIT": 0.1,
+    "curation.generation.providers.batch.polling.POLL_SECONDS": 0.02,
+    "curation.generation.providers.batch.polling.LOOK_SECONDS": 0.02,
+    "curation.generation.providers.batch.polling.CHUNK": 10,
 }
 TRIED = 2
 """Calls that are made at once before a batch is sent."""
@@ -73,7 +73,7 @@ def undisturbed(copies: Copies, tmp_path_factory: pytest.TempPathFactory) -> lis
         serving() as serve,
         pytest.MonkeyPatch.context() as patched,
     ):
-        patched.setattr("curation.diagnostics.work", lambda context: {})
+        patched.setattr("curation.diagnostics.measuring.work", lambda context: {})
         add_anchors(calm)
         address, _ = serve()
         carry_out(calm, home, base_url=address)

@@ -10,27 +10,27 @@ from pydantic import SecretStr
 from sqlalchemy import Engine, func, select, update
 from sqlmodel import col
 
-from curation.anchors import correct_anchor, retire_anchor
-from curation.generation import batches
-from curation.generation.answers import Problem
-from curation.generation.asking import Asker
-from curation.generation.batch_store import BatchStore
+from curation.anchors.changes import correct_anchor, retire_anchor
 from curation.generation.calls import open_calls
-from curation.generation.client import ChatModel
-from curation.generation.completions import Reply
-from curation.generation.ledger import read_ledger
+from curation.generation.costs.ledger import read_ledger
+from curation.generation.providers.batch import polling
+from curation.generation.providers.batch.collecting import BatchStore
+from curation.generation.providers.chat.answers import Problem
+from curation.generation.providers.chat.client import ChatModel
+from curation.generation.providers.chat.completions import Reply
+from curation.generation.providers.chat.retries import Asker
 from curation.generation.run import checked_request, request_generation
-from curation.taxonomy import TAXONOMY
+from curation.taxonomy.built_in import TAXONOMY
 from db.columns import now
 from db.engine import reading, writing
 from db.execution import RunContext
 from db.models import AnchorRevision, Answer, CallState, ModelCall, RunState, TypeRow, Variant
 from db.settings import Settings
-from tests.chat_server import ChatServer, texts_for
 from tests.curation.generation.conftest import Serve
 from tests.curation.generation.test_run import carry_out, table, unmeasured  # noqa: F401
-from tests.databases import one_database
-from tests.factories import person
+from tests.support.chat_server import ChatServer, texts_for
+from tests.support.databases import one_database
+from tests.support.factories import person
 
 OLD, NEW = "The bridge number 3 is safe.", "The bridge number 3 is quite safe."
 
@@ -39,8 +39,8 @@ OLD, NEW = "The bridge number 3 is safe.", "The bridge number 3 is quite safe."
 def few_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
     """Calls are read in small blocks, and nobody waits long."""
     monkeypatch.setattr("curation.generation.worker.HELD", 8)
-    monkeypatch.setattr(batches, "POLL_SECONDS", 0.01)
-    monkeypatch.setattr(batches, "LOOK_SECONDS", 0.02)
+    monkeypatch.setattr(polling, "POLL_SECONDS", 0.01)
+    monkeypatch.setattr(polling, "LOOK_SECONDS", 0.02)
 
 
 def when_asked_about(server: ChatServer, text: str, change: Any) -> None:

@@ -5,7 +5,6 @@ from collections import Counter
 import pytest
 from sqlalchemy import Engine
 
-from curation.cues import HEDGE_CUES
 from curation.generation.prompts import (
     ROLES,
     built_in,
@@ -16,8 +15,9 @@ from curation.generation.prompts import (
     seed_prompts,
     types_of,
 )
-from curation.taxonomy import TAXONOMY
-from curation.text import anchor_uid
+from curation.identity import anchor_uid
+from curation.taxonomy.built_in import TAXONOMY
+from curation.taxonomy.cues import HEDGE_CUES
 from db.engine import writing
 from db.errors import HedgerowError
 

@@ -17,14 +17,14 @@ from db.execution import execute
 from db.models import Answer, CallState, ModelCall, Run, RunState, Variant
 from db.runs import request_pause
 from db.settings import Settings
-from tests.chat_server import texts_for
 from tests.curation.generation.conftest import Serve
+from tests.support.chat_server import texts_for
 
 
 @pytest.fixture(autouse=True)
 def unmeasured(monkeypatch: pytest.MonkeyPatch) -> None:
     """Measuring is tested elsewhere and loads an encoder."""
-    monkeypatch.setattr("curation.diagnostics.work", lambda context: {})
+    monkeypatch.setattr("curation.diagnostics.measuring.work", lambda context: {})
 
 
 def carry_out(engine: Engine, home: Path, **how: Any) -> tuple[int, dict[str, Any]]:
@@ -87,7 +87,7 @@ def test_a_server_that_knows_no_structured_outputs_gives_the_same(
 def test_faults_are_retried_until_the_table_is_that_of_an_undisturbed_run(
     anchors: Engine, home: Path, serve_chat: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("curation.generation.asking.FIRST_WAIT", 0.01)
+    monkeypatch.setattr("curation.generation.providers.chat.retries.FIRST_WAIT", 0.01)
     address, _ = serve_chat(faults=0.5)
     _, result = carry_out(anchors, home, base_url=address, timeout=0.5)
     assert result["done"] == 80 and result["failed"] == 0
@@ -121,7 +121,7 @@ def test_a_wrong_key_ends_the_run_and_says_so_without_the_key(
 def test_a_run_of_which_every_call_failed_has_failed(
     anchors: Engine, home: Path, serve_chat: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tests.chat_server.answer_to", lambda prompt: {})
+    monkeypatch.setattr("tests.support.chat_server.answer_to", lambda prompt: {})
     address, _ = serve_chat()
     with pytest.raises(HedgerowError, match="All 4 calls failed, mostly"):
         carry_out(anchors, home, base_url=address, attempts=1, selection={"limit": 2})
@@ -155,7 +155,7 @@ def test_retries_stay_within_the_budget(anchors: Engine, home: Path, serve_chat:
 def test_money_is_not_spent_on_what_failed_for_free(
     anchors: Engine, home: Path, serve_chat: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("curation.generation.asking.FIRST_WAIT", 0.0)
+    monkeypatch.setattr("curation.generation.providers.chat.retries.FIRST_WAIT", 0.0)
     address, _ = serve_chat(faults=0.5, kinds=("server error",))
     with pytest.raises(HedgerowError, match="budget"):
         carry_out(

@@ -4,13 +4,13 @@ import pytest
 from sqlalchemy import Engine, select
 
 from curation.generation.calls import Call, open_calls
-from curation.generation.completions import Reply
+from curation.generation.providers.chat.completions import Reply
 from curation.generation.request import GenerationRequest, Price
 from curation.generation.storing import Attempt, Origin, store_attempts
 from db.engine import reading, writing
 from db.models import Answer, CallState, ModelCall, Variant
 from tests.curation.generation.test_calls import planned
-from tests.factories import add_anchor
+from tests.support.factories import add_anchor
 
 ORIGIN = Origin("openai", "fake")
 

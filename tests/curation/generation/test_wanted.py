@@ -3,16 +3,16 @@
 import pytest
 from sqlalchemy import Engine
 
-from curation import review
 from curation.generation.calls import open_calls
 from curation.generation.request import GenerationRequest, Selection, Which
 from curation.generation.wanted import count_wanted, wanted_anchors
-from curation.types import list_types
+from curation.review import actions
+from curation.taxonomy.project_types import list_types
 from db.columns import now
 from db.engine import reading, writing
 from db.models import CallState, ModelCall
 from tests.curation.generation.test_calls import planned
-from tests.factories import add_anchor, add_family, add_variant, person
+from tests.support.factories import add_anchor, add_family, add_variant, person
 
 
 def wanted(engine: Engine, selection: Selection, *, seed: int = 0, roles=("negation", "hedge")):
@@ -32,8 +32,8 @@ def test_only_what_an_anchor_lacks_is_asked_for(engine: Engine) -> None:
         retired.retired_at = now()
         add_variant(session, partly, "verbal")
         rejected = add_variant(session, partly, "lexical")
-        review.reject(
-            session, review.shown(rejected), reviewer_id=person(session), reason="meaning_changed"
+        actions.reject(
+            session, actions.shown(rejected), reviewer_id=person(session), reason="meaning_changed"
         )
     assert wanted(engine, Selection()) == {
         "negation": [(bare.id, ALL_NEGATIONS)],
@@ -94,9 +94,9 @@ def test_counting_tells_what_planning_finds(
             partly = add_anchor(session, f"The road {number} is safe.")
             variant = add_variant(session, partly, ("verbal", "word")[number % 2])
             if number < 3:
-                review.reject(
+                actions.reject(
                     session,
-                    review.shown(variant),
+                    actions.shown(variant),
                     reviewer_id=person(session),
                     reason="meaning_changed",
                 )

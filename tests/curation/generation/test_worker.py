@@ -13,14 +13,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import Engine, event, select, text
 
-from curation.generation.ledger import Ledger
+from curation.generation.costs.ledger import Ledger
 from curation.generation.request import Budget
 from db.engine import reading, writing
 from db.errors import HedgerowError
 from db.models import Answer, CallState, ModelCall, Run, RunState
 from tests.curation.generation.conftest import Serve
 from tests.curation.generation.test_run import again, carry_out, table, unmeasured  # noqa: F401
-from tests.databases import one_database
+from tests.support.databases import one_database
 
 AT_ONCE = 64
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from tests.generating import Serve as Serve
-from tests.generating import serve_chat as serve_chat
+from tests.support.generating import Serve as Serve
+from tests.support.generating import serve_chat as serve_chat
 from tests.training.conftest import TOKENIZER_FILES
 
 

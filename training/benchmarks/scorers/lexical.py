@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from curation.text import words_of
-from training.benchmarks.benchmark import Asks
-from training.benchmarks.scorers.scorer import Pair, Progress, Scorer, distinct
+from curation.identity import words_of
+from training.benchmarks.definition import Asks
+from training.benchmarks.scorers.interface import Pair, Progress, Scorer, distinct
 
 
 class TfIdf(Scorer):

@@ -1,0 +1,94 @@
+"""The prompts on the command line: see them, and add versions of them."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from sqlmodel import Session
+
+from cli.shared.home import open_home, reviewer_id
+from cli.shared.tables import table_of
+from cli.shared.terminal import LARGEST_NUMBER, AsJson, show
+from curation.generation.prompts import PROMPTS, prompt_versions, save_copy, seed_prompts
+from db.engine import writing
+from db.errors import HedgerowError
+from db.models import PromptVersion
+from db.named_files import LARGEST_WRITTEN, read_text
+
+prompts_app = typer.Typer(no_args_is_help=True, help="See the prompts, and add versions of them.")
+
+Name = Annotated[str, typer.Argument(metavar="NAME", help=f"One of {', '.join(PROMPTS)}.")]
+Number = Annotated[
+    int | None,
+    typer.Option("--version", metavar="N", min=1, max=LARGEST_NUMBER, help="Otherwise the newest."),
+]
+
+
+@prompts_app.command("list")
+def prompts_list(as_json: AsJson = False) -> None:
+    """Name all prompts in their versions."""
+    _, engine = open_home()
+    with writing(engine) as session:
+        seed_prompts(session)
+        rows = [_facts(row) for name in PROMPTS for row in prompt_versions(session, name)]
+    table = table_of(
+        "prompt",
+        "version",
+        "made",
+        "from",
+        rows=([r["prompt"], r["version"], r["created_at"][:10], r["origin"]] for r in rows),
+    )
+    show({"prompts": rows}, as_json, table)
+
+
+def _facts(row: PromptVersion) -> dict[str, Any]:
+    return {
+        "prompt": row.name,
+        "version": row.version,
+        "created_at": row.created_at.isoformat(),
+        "origin": "installed" if row.parent_id is None else "edited copy",
+    }
+
+
+@prompts_app.command("show")
+def prompts_show(name: Name, number: Number = None, as_json: AsJson = False) -> None:
+    """Print a prompt's template."""
+    _, engine = open_home()
+    with writing(engine) as session:
+        seed_prompts(session)
+        row = find_version(session, name, number)
+    show(_facts(row) | {"template": row.template}, as_json, *row.template.splitlines())
+
+
+@prompts_app.command("add")
+def prompts_add(
+    name: Name,
+    file: Annotated[Path, typer.Argument(help="The template, UTF-8.")],
+    as_json: AsJson = False,
+) -> None:
+    """Add a file as the next version of a prompt."""
+    settings, engine = open_home()
+    template = read_text(file, kind="a prompt", largest=LARGEST_WRITTEN)
+    with writing(engine) as session:
+        seed_prompts(session)
+        author = reviewer_id(session, settings, "") if settings.reviewer else None
+        row = save_copy(session, find_version(session, name, None), template, author_id=author)
+    show(_facts(row), as_json, f"The file is version {row.version} of the prompt {row.name}.")
+
+
+def find_version(session: Session, name: str, number: int | None) -> PromptVersion:
+    """The version of a prompt, None for the newest.
+
+    Raises:
+        HedgerowError: there is none.
+    """
+    known = next((prompt for prompt in PROMPTS if prompt == name), None)
+    if known is None:
+        raise typer.BadParameter(f"expected one of {', '.join(PROMPTS)}, found {name}")
+    versions = prompt_versions(session, known)
+    for row in versions:
+        if number is None or row.version == number:
+            return row
+    raise HedgerowError(
+        f"Expected a version of the prompt {name} from 1 to {versions[0].version}, found {number}."
+    )

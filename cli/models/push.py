@@ -1,0 +1,53 @@
+"""Publishing a model or a release on the Hub."""
+
+from typing import Annotated
+
+import typer
+
+from cli.runs.carry_out import carry_out_run
+from cli.shared.home import open_home, reviewer_id
+from cli.shared.run_facts import pushed_sentence
+from cli.shared.terminal import LARGEST_NUMBER, AsJson, show
+from db.engine import writing
+from db.errors import HedgerowError
+from training.hub.publishing import require_token
+from training.hub.push_run import Subject, request_push
+
+
+def push_to_hub(
+    run: Annotated[
+        int | None,
+        typer.Argument(
+            metavar="ID", min=1, max=LARGEST_NUMBER, help="Whose model: a training's number."
+        ),
+    ] = None,
+    repo: Annotated[str, typer.Option(metavar="OWNER/NAME", help="Made if it is not there.")] = ...,  # type: ignore[assignment]
+    release: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N", min=1, max=LARGEST_NUMBER, help="A release as a data set, not a model."
+        ),
+    ] = None,
+    private: Annotated[
+        bool, typer.Option("--private/--public", help="Whether only you shall see it.")
+    ] = True,
+    as_json: AsJson = False,
+) -> None:
+    """Publish a trained model, or a release, on the Hugging Face Hub.
+    The access token is that of HF_TOKEN, or of 'hf auth login'; HF_ENDPOINT names another hub.
+    """
+    if (run is None) == (release is None):
+        found = "neither" if run is None else "both"
+        raise HedgerowError(f"Expected a run's number or --release, found {found}; name one.")
+    settings, engine = open_home()
+    with writing(engine) as session:
+        asked = request_push(
+            session,
+            Subject(run, release),
+            repo=repo,
+            private=private,
+            requested_by=reviewer_id(session, settings, "") if settings.reviewer else None,
+        )
+        require_token()  # without one nothing is stored
+    result = carry_out_run(settings, engine, asked.id or 0)
+    show(result, as_json, pushed_sentence(result))

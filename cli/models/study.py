@@ -1,0 +1,95 @@
+"""Studies: several trainings that differ in one thing, carried out in this process."""
+
+from typing import Annotated, Any
+
+import typer
+
+from cli.runs.carry_out import carry_out_run
+from cli.shared.home import open_home, reviewer_id
+from cli.shared.run_facts import located
+from cli.shared.tables import table_of
+from cli.shared.terminal import AsJson, ReleaseNumber, err, show, text_of
+from db.engine import reading, writing
+from db.settings import Settings
+from training.data.composition import composition
+from training.recipe.inputs import with_full_paths
+from training.runs.trainings import DEFAULT_SEED
+from training.studies.designs import Study
+from training.studies.outcomes import NAMES, FigureRow, figure_rows
+from training.studies.study_run import (
+    Trial,
+    default_recipe,
+    expected_seconds,
+    request_study,
+    trials,
+)
+
+
+def study(
+    name: Annotated[Study, typer.Argument(metavar="NAME", help=f"One of {', '.join(Study)}.")],
+    number: ReleaseNumber = None,
+    changes: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="Change the recipe; may be repeated."),
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Of all trainings.")] = DEFAULT_SEED,
+    as_json: AsJson = False,
+) -> None:
+    """Train several times, with parts of the data, and compare what each made of it."""
+    settings, engine = open_home()
+    with writing(engine) as session:
+        data = composition(session, number)
+        run = request_study(
+            session,
+            name,
+            data=data,
+            seed=seed,
+            base=with_full_paths(default_recipe(session, data).with_overrides(changes or [])),
+            requested_by=reviewer_id(session, settings, "") if settings.reviewer else None,
+        )
+    told = f"Run {run.id}: {len(run.parameters['members'])} trainings"
+    err.print(text_of(f"{told}, about {expected_seconds(run) / 60:.0f} min."), soft_wrap=True)
+    ended = carry_out_run(settings, engine, run.id or 0)
+    with reading(engine) as session:
+        members = trials(session, run)
+    values = {(row.run, row.figure): row for row in figure_rows(members)}
+    table = table_of(
+        "run",
+        "training",
+        "state",
+        *NAMES.values(),
+        rows=(
+            (
+                trial.run.id,
+                trial.label,
+                trial.run.state,
+                *(_shown(values.get((trial.run.id, figure))) for figure in NAMES),
+            )
+            for trial in members
+        ),
+    )
+    result = {
+        "run": run.id,
+        "state": ended["state"],
+        "study": name.value,
+        "release": data.release,
+        "seed": seed,
+        "members": [_as_json(settings, trial) for trial in members],
+    }
+    show(result, as_json, table, *run.parameters["told"])
+
+
+def _shown(row: FigureRow | None) -> str:
+    return "–" if row is None else f"{row.value:.3f}"
+
+
+def _as_json(settings: Settings, trial: Trial) -> dict[str, Any]:
+    kept = ("triples", "steps", "held_out", "model")
+    result = located(settings, trial.run.result)
+    return {
+        "run": trial.run.id,
+        "label": trial.label,
+        "state": trial.run.state.value,
+        "message": trial.run.message,
+        **{key: result[key] for key in kept if key in result},
+    }

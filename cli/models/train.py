@@ -1,0 +1,96 @@
+"""Trainings on the command line: asked for, and carried out or left for later."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from sqlalchemy import Engine
+
+from cli.runs.carry_out import carry_out_run
+from cli.shared.home import open_home, reviewer_id
+from cli.shared.terminal import LARGEST_NUMBER, AsJson, err, progress_bar, show, text_of
+from cli.shared.trained import lines_of
+from curation.release.freezing import get_release
+from curation.release.overlap_results import told
+from db.engine import reading, writing
+from db.models import Run
+from db.settings import Settings
+from training.benchmarks.contamination import compare
+from training.recipe.inputs import with_full_paths
+from training.recipe.plan import plan
+from training.recipe.yaml_text import read_recipe
+from training.runs.trainings import DEFAULT_SEED, request_training
+
+
+def train_encoder(
+    number: Annotated[
+        int | None,
+        typer.Option(
+            "--release",
+            metavar="N",
+            min=1,
+            max=LARGEST_NUMBER,
+            help="Otherwise the newest; made if there is none.",
+        ),
+    ] = None,
+    recipe_file: Annotated[
+        Path | None, typer.Option("--recipe", metavar="FILE", help="YAML; otherwise the default.")
+    ] = None,
+    changes: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="Change the recipe; may be repeated."),
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Decides order and dropout.")] = DEFAULT_SEED,
+    queue: Annotated[
+        bool,
+        typer.Option(
+            "--queue",
+            help="Store the training without starting it, for another host or "
+            "for several processes.",
+        ),
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Finetune an encoder on a release and measure what it changed."""
+    settings, engine = open_home()
+    with writing(engine) as session:
+        base = read_recipe(recipe_file) if recipe_file else plan(session, number).recipe()
+        run = request_training(
+            session,
+            release_number=number,
+            seed=seed,
+            recipe=with_full_paths(base.with_overrides(changes or [])),
+            requested_by=reviewer_id(session, settings, "") if settings.reviewer else None,
+        )
+    if queue:
+        show(_queued(run), as_json, *_how_to_start(run))
+        return
+    if not as_json:
+        _warn(settings, engine, run.parameters["release"])
+    result = carry_out_run(settings, engine, run.id or 0)
+    show(result, as_json, *lines_of(result))
+
+
+def _warn(settings: Settings, engine: Engine, number: int) -> None:
+    """Say which benchmarks the release shares texts with, while there is time to stop."""
+    with reading(engine) as session, progress_bar() as report:
+        found = compare(session, settings.data_folder, get_release(session, number), report=report)
+    for entry in found:
+        if entry.shares:
+            err.print(text_of(told(entry.facts)), soft_wrap=True)
+
+
+def _queued(run: Run) -> dict[str, Any]:
+    return {"run": run.id, "state": run.state, "release": run.parameters["release"]}
+
+
+def _how_to_start(run: Run) -> list[str]:
+    return [
+        f"Run {run.id} is stored and waits. Start it, here or on any host that reaches the "
+        "database and the data folder:",
+        f"  hedgerow run {run.id}",
+        "or on several processes, one a GPU or a part of the cores:",
+        f"  torchrun --nproc-per-node 2 -m training {run.id}",
+    ]

@@ -1,0 +1,96 @@
+"""The people who review: listed, renamed, and two spellings of one person made one."""
+
+from typing import Annotated
+
+import typer
+
+from cli.shared.home import open_home
+from cli.shared.tables import table_of
+from cli.shared.terminal import AsJson, err, show, text_of
+from curation.review import merging
+from curation.review.reviewers import find_person, people, rename_person
+from db.engine import reading, writing
+
+Name = Annotated[str, typer.Argument(help="A person's name.")]
+
+reviewers_app = typer.Typer(no_args_is_help=True, help="List, rename and merge reviewers.")
+
+
+@reviewers_app.command("list")
+def list_reviewers(as_json: AsJson = False) -> None:
+    """List the people who review; 'hedgerow settings' lists the models."""
+    _, engine = open_home()
+    with reading(engine) as session:
+        found = people(session)
+    result = [
+        {"name": one.name, "decisions": one.decisions, "merged_into": one.merged_into or None}
+        for one in found
+    ]
+    rows = [(one.name, one.decisions, one.merged_into) for one in found]
+    line = (
+        table_of("name", "decisions", "merged into", rows=rows) if rows else "Nobody reviews yet."
+    )
+    show({"reviewers": result}, as_json, line)
+
+
+@reviewers_app.command()
+def rename(
+    old: Name,
+    new: Annotated[str, typer.Argument(help="Their new name.")],
+    as_json: AsJson = False,
+) -> None:
+    """Give a person another name, also in what they have done before. To take it back, rename
+    them again."""
+    _, engine = open_home()
+    with writing(engine) as session:
+        person = find_person(session, old)
+        before = person.name
+        rename_person(session, person, new)
+        now = person.name
+    show({"before": before, "name": now}, as_json, f"{before} is called {now} now.")
+
+
+@reviewers_app.command()
+def merge(
+    person: Annotated[str, typer.Argument(metavar="FROM", help="A person's name.")],
+    into: Annotated[str, typer.Argument(metavar="INTO", help="Whose name both have then.")],
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what changes.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Make two people one reviewer, with all that both have done. Shows what changes and asks
+    first; 'hedgerow reviewers separate FROM' takes it back."""
+    _, engine = open_home()
+    with reading(engine) as session:
+        plan = merging.plan_merge(session, find_person(session, person), find_person(session, into))
+    lines = plan.in_words()
+    if not (yes or dry_run):
+        for line in lines:
+            err.print(text_of(line), soft_wrap=True)
+        typer.confirm("Merge them?", abort=True, err=True)
+    if not dry_run:
+        with writing(engine) as session:
+            plan = merging.merge(session, find_person(session, person), find_person(session, into))
+        lines = [f"{plan.person} and {plan.into} are one reviewer now, {plan.into}."]
+    result = {
+        "from": plan.person,
+        "into": plan.into,
+        "merged": not dry_run,
+        "both_decided": plan.shared,
+        "statuses": [
+            {"before": old, "after": new, "variants": count}
+            for (old, new), count in plan.statuses.items()
+        ],
+    }
+    show(result, as_json, *lines)
+
+
+@reviewers_app.command()
+def separate(person: Name, as_json: AsJson = False) -> None:
+    """Take a merge back: a person is a reviewer of their own again."""
+    _, engine = open_home()
+    with writing(engine) as session:
+        found = find_person(session, person)
+        name, into = found.name, merging.separate(session, found)
+    said = f"{name} and {into} are two reviewers again."
+    show({"name": name, "separated_from": into}, as_json, said)

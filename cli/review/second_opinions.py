@@ -1,0 +1,208 @@
+"""Second opinions on the command line: asking a model for them; how it agrees with people."""
+
+from typing import Annotated, Any
+
+import typer
+from rich.table import Table
+from sqlmodel import Session
+
+from cli.generation.prompt_versions import find_version
+from cli.review.decide import review_app
+from cli.runs.carry_out import carry_out_run
+from cli.shared.home import open_home, reviewer_id
+from cli.shared.options import as_option
+from cli.shared.tables import table_of
+from cli.shared.terminal import LARGEST_NUMBER, AsJson, DryRun, counted, show
+from curation.generation.costs.estimate import Estimate
+from curation.generation.costs.prices import dollars, price_under, spent_by
+from curation.generation.judging.opinion_calls import estimate_judging
+from curation.generation.judging.opinion_request import JudgeRequest
+from curation.generation.judging.opinion_run import broken_off, request_opinions
+from curation.generation.prompts import JUDGE, seed_prompts
+from curation.generation.providers.chat.addresses import require_key
+from curation.generation.request import MAX_CONCURRENCY
+from curation.review.opinions.agreement import Agreement, agreement, together
+from curation.review.opinions.stored import judges
+from curation.taxonomy.project_types import known_type, list_types
+from curation.validation import checked
+from db.engine import reading, writing
+from db.models import Status
+from db.settings import Settings
+
+ANY = "any"
+
+
+@review_app.command()
+def judge(
+    model: Annotated[str, typer.Option(help="As the server calls it.")],
+    base_url: Annotated[
+        str, typer.Option(help="The server's address (otherwise HEDGEROW_OPENAI_BASE_URL).")
+    ] = "",
+    types: Annotated[
+        str, typer.Option(help="Variant types, such as 'verbal,word'; otherwise all.")
+    ] = "",
+    status: Annotated[
+        str, typer.Option(help=f"Of the variants; '{ANY}' for all but replaced wordings.")
+    ] = Status.PENDING.value,
+    flagged: Annotated[bool, typer.Option("--flagged", help="Only what is flagged.")] = False,
+    limit: Annotated[
+        int | None, typer.Option(min=1, max=LARGEST_NUMBER, help="A sample of so many.")
+    ] = None,
+    prompt: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            min=1,
+            max=LARGEST_NUMBER,
+            help="Version of the prompt; otherwise the newest.",
+        ),
+    ] = None,
+    concurrency: Annotated[
+        int, typer.Option(min=1, max=MAX_CONCURRENCY, help="Calls at once.")
+    ] = 16,
+    max_tokens: Annotated[
+        int, typer.Option(min=16, max=32_000, help="Maximum tokens of one answer.")
+    ] = 500,
+    timeout: Annotated[float, typer.Option(min=1, max=3600, help="Seconds for one answer.")] = 120,
+    budget: Annotated[
+        float | None, typer.Option(metavar="USD", help="Pause when so much is spent.")
+    ] = None,
+    max_calls: Annotated[int | None, typer.Option(min=1, help="Pause after so many calls.")] = None,
+    dry_run: DryRun = False,
+    as_json: AsJson = False,
+) -> None:
+    """Ask a chat model for its opinion on variants; people see it only if they ask.
+
+    What it has judged already is left out. A run that was broken off is carried on by the same
+    command, or by 'hedgerow run ID'.
+    """
+    settings, engine = open_home()
+    with writing(engine) as session:
+        seed_prompts(session)
+        request = _request(
+            session,
+            model=model,
+            base_url=base_url,
+            concurrency=concurrency,
+            max_tokens=max_tokens,
+            timeout=timeout,
+            prompt=find_version(session, JUDGE, prompt).id,
+            budget={"money": budget, "calls": max_calls},
+            selection={
+                "types": [
+                    known_type(list_types(session), name.strip()).id
+                    for name in types.split(",")
+                    if name.strip()
+                ],
+                "status": None if status == ANY else status,
+                "flagged": flagged,
+                "limit": limit,
+            },
+        )
+        if dry_run:
+            found = estimate_judging(session, request)
+            show(_as_json(found), as_json, *_told(found))
+            return
+        require_key(request.base_url, settings)
+        run = broken_off(session, request) or request_opinions(
+            session, request, requested_by=_asked_by(session, settings)
+        )
+    result = carry_out_run(settings, engine, run.id or 0)
+    show(
+        result,
+        as_json,
+        f"{result['reviewer']} has judged {counted(result['done'], 'variant')}; "
+        f"{counted(result['failed'], 'call')} failed. {counted(result['calls'], 'request')} cost "
+        f"{spent_by(result)}.",
+    )
+
+
+def _asked_by(session: Session, settings: Settings) -> int | None:
+    return reviewer_id(session, settings, "") if settings.reviewer else None
+
+
+def _request(session: Session, **values: Any) -> JudgeRequest:
+    request = checked(JudgeRequest, values, called=as_option)
+    price = price_under(session, request.model, request.budget.money)
+    return request.model_copy(update={"price": price})
+
+
+def _as_json(found: Estimate) -> dict[str, Any]:
+    return {
+        "dry_run": True,
+        "variants": found.total_calls,
+        "anchors": found.anchors,
+        "prompt_tokens": found.prompt_tokens,
+        "completion_tokens": found.completion_tokens,
+        "cost": found.cost,
+        "seconds": found.seconds,
+        "based_on": found.based_on,
+    }
+
+
+def _told(found: Estimate) -> list[str]:
+    lines = [
+        f"Would ask about {counted(found.total_calls, 'variant')} of "
+        f"{counted(found.anchors, 'anchor')}."
+    ]
+    if found.cost is None or found.seconds is None:
+        lines.append(
+            "What that costs is not known yet: ask for a few with --limit first, and look here "
+            "again."
+        )
+    else:
+        lines.append(
+            f"Going by {counted(found.based_on, 'earlier answer')}: {dollars(found.cost)}, about "
+            f"{found.seconds / 60:.1f} minutes."
+        )
+    return lines
+
+
+@review_app.command("agreement")
+def show_agreement(as_json: AsJson = False) -> None:
+    """Show how far each model that gives opinions agrees with people, by type."""
+    _, engine = open_home()
+    with reading(engine) as session:
+        found = [(one, agreement(session, one.id)) for one in judges(session)]
+    result = {
+        "judges": [
+            {
+                "name": one.name,
+                "counts": one.counts,
+                "opinions": one.opinions,
+                "types": [_row(row) for row in (*rows, together(rows))],
+            }
+            for one, rows in found
+        ]
+    }
+    lines: list[str | Table] = []
+    for one, rows in found:
+        lines.append(f"{one.name} has given {counted(one.opinions, 'opinion')}.")
+        lines.append(
+            table_of(
+                "type",
+                "pairs",
+                "agree",
+                "kappa",
+                "left out",
+                rows=(
+                    [
+                        row.type_id,
+                        row.pairs,
+                        _figure(row.share),
+                        _figure(row.kappa),
+                        row.after_looking,
+                    ]
+                    for row in (*rows, together(rows))
+                ),
+            )
+        )
+    show(result, as_json, *(lines or ["No model has given an opinion yet."]))
+
+
+def _row(row: Agreement) -> dict[str, Any]:
+    return row._asdict() | {"pairs": row.pairs, "share": row.share, "kappa": row.kappa}
+
+
+def _figure(value: float | None) -> str:
+    return "–" if value is None else f"{value:.2f}"

@@ -1,0 +1,197 @@
+"""The browser app: its port and its server. Light: what it imports, the server waits for."""
+
+import errno
+import gc
+import importlib
+import io
+import os
+import runpy
+import signal
+import socket
+import sys
+import threading
+from collections.abc import Callable
+from contextlib import redirect_stdout
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from cli.shared.terminal import AsJson, err, show, text_of
+from db.errors import HedgerowError
+
+APP = Path(__file__).parent.with_name("app.py")
+FIRST_PORT = 8501
+PORTS_TRIED = 100
+THIS_MACHINE = ("127.0.0.1", "localhost")
+NEEDED_SOON = (
+    "curation.project.funnel",
+    "curation.release.contents",
+    "pages.components.shared.shell.signin",
+)
+"""What the first page imports beside; that, too, is done while the browser loads."""
+SWITCH_SECONDS, POLL_SECONDS = 0.0005, 0.05
+
+
+def open_app(
+    port: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            max=65535,
+            envvar="STREAMLIT_SERVER_PORT",
+            help=f"The port; otherwise the first free one from {FIRST_PORT} on.",
+        ),
+    ] = None,
+    address: Annotated[
+        str,
+        typer.Option(
+            envvar="STREAMLIT_SERVER_ADDRESS",
+            help="This machine's address to listen on; the default admits nobody else.",
+        ),
+    ] = "127.0.0.1",
+    as_json: AsJson = False,
+) -> None:
+    """Open the browser app; Ctrl-C ends it."""
+    asked = port
+    port = _free_port(address, asked)
+    url = _url(address, port)
+
+    def announce(run_id: int | None) -> None:
+        lines = [f"Hedgerow: {url}"]
+        if run_id is not None:
+            lines.append(f"Run {run_id} measures variants in the background.")
+        show({"url": url, "run": run_id}, as_json, *lines)
+
+    try:
+        _serve(address=address, port=port, announce=announce)
+    except _NeverAnsweredError:
+        if asked is None and not _is_free(address, port):  # another app was quicker to take it
+            os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])
+        raise
+
+
+class _NeverAnsweredError(HedgerowError):
+    """The server ended before it answered anybody."""
+
+
+def _serve(*, address: str, port: int, announce: Callable[[int | None], None]) -> None:
+    """Be the server until Ctrl-C or SIGTERM.
+
+    Streamlit runs in this process, and the project is opened while the browser loads Streamlit's
+    scripts. Once it is open, ``announce`` is called with the run that measures, if there is one.
+
+    Raises:
+        HedgerowError: the project cannot be opened, or the server does not start.
+    """
+    if address not in THIS_MACHINE:
+        err.print(text_of(f"Everybody who reaches {address} can review, under any name."))
+        allowed = ",".join([*THIS_MACHINE, address])  # the browsers' names for this machine
+        os.environ.setdefault("STREAMLIT_SERVER_ALLOWED_HOSTS", allowed)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # until Streamlit has its own
+    output = sys.stdout
+    answers, ended = threading.Event(), threading.Event()
+    failures: list[Exception] = []
+
+    def open_meanwhile() -> None:
+        if not _wait_until_it_answers(ended):
+            return
+        answers.set()
+        try:
+            run_id = importlib.import_module("cli.shared.app_start").open_for_app()
+            with redirect_stdout(output):
+                announce(run_id)
+            for name in NEEDED_SOON:
+                importlib.import_module(name)
+            _at_leisure(switch_interval)
+        except Exception as error:
+            failures.append(error)
+            with redirect_stdout(io.StringIO()):  # Streamlit says that it ends
+                os.kill(os.getpid(), signal.SIGINT)
+                ended.wait()
+
+    switch_interval = _in_a_hurry()
+    threading.Thread(target=open_meanwhile, daemon=True).start()
+    sys.argv = [
+        *("streamlit", "run", str(APP), "--logger.hideWelcomeMessage=true"),
+        "--logger.level=warning",
+        *(f"--server.address={address}", f"--server.port={port}"),
+    ]
+    try:
+        with redirect_stdout(sys.stderr):  # standard output is for what is announced
+            runpy.run_module("streamlit", run_name="__main__")
+    except KeyboardInterrupt:
+        pass
+    except SystemExit as end:
+        if end.code and not answers.is_set():
+            raise _NeverAnsweredError(
+                "The app ended while it was starting; what it said stands above."
+            ) from end
+        if end.code:
+            raise
+    finally:
+        ended.set()
+    if failures:
+        raise failures[0]
+
+
+def _in_a_hurry() -> float:
+    """Settings of the interpreter for the start; the seconds between switches of threads before."""
+    gc.disable()  # it would look through all imported modules again and again
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(SWITCH_SECONDS)  # imports keep the server waiting otherwise
+    return before
+
+
+def _at_leisure(switch_interval: float) -> None:
+    """Back to the settings for long work; what was imported stays, and need not be looked at."""
+    gc.freeze()
+    gc.enable()
+    sys.setswitchinterval(switch_interval)
+
+
+def _url(address: str, port: int) -> str:
+    return f"http://[{address}]:{port}" if ":" in address else f"http://{address}:{port}"
+
+
+def _free_port(address: str, asked: int | None) -> int:
+    """The port asked for, if it is free; without one, the first free from ``FIRST_PORT`` on."""
+    for port in [asked] if asked else range(FIRST_PORT, FIRST_PORT + PORTS_TRIED):
+        if _is_free(address, port):
+            return port
+    taken = f"Port {asked} is" if asked else f"{PORTS_TRIED} ports from {FIRST_PORT} on are"
+    raise HedgerowError(f"{taken} in use; end what uses it, or name another with --port.")
+
+
+def _is_free(address: str, port: int) -> bool:
+    """Whether nothing listens there.
+
+    Raises:
+        HedgerowError: this machine has no such address, or it may not be used.
+    """
+    try:
+        kind, _, _, _, end = socket.getaddrinfo(address, port, type=socket.SOCK_STREAM)[0]
+        with socket.socket(kind, socket.SOCK_STREAM) as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind(end)
+    except OSError as error:
+        if error.errno == errno.EADDRINUSE:
+            return False
+        raise HedgerowError(
+            f"The app cannot listen on {address}, port {port} ({error.strerror})."
+        ) from error
+    return True
+
+
+def _wait_until_it_answers(ended: threading.Event) -> bool:
+    """Whether the server of this process does: False where it has ended before.
+
+    It is not asked through its port, where another one might answer that was quicker to take it.
+    """
+    while not ended.wait(POLL_SECONDS):
+        # The server's thread imports it; to import it here, too, at the same time could end in one
+        # that is half made.
+        runtime = getattr(sys.modules.get("streamlit.runtime.runtime"), "Runtime", None)
+        if runtime and runtime.exists() and runtime.instance().state.value != "INITIAL":
+            return True
+    return False

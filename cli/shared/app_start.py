@@ -1,0 +1,54 @@
+"""What ``hedgerow app`` does while the browser loads: the project, and what is left to measure."""
+
+import os
+
+from sqlalchemy import Engine
+
+from cli.shared.home import open_home
+from cli.shared.terminal import err, text_of
+from curation.diagnostics import measuring, queue_keys
+from curation.project.opening import active_encoder_id
+from db.engine import reading, writing
+from db.errors import HedgerowError
+from db.runs import UNFINISHED, create_run, list_runs, request_cancel, start_process
+from db.settings import Settings
+
+
+def open_for_app() -> int | None:
+    """Open the project for this process's pages, and have measured what is not.
+
+    Returns:
+        The run that measures, if there is anything to measure and no run at it.
+
+    Raises:
+        HedgerowError: the project cannot be opened.
+    """
+    settings, engine = open_home(create=True)
+    # In this order: a page that reads its settings meanwhile finds the same in either place.
+    os.environ.update(settings.process_environment())
+    os.chdir(settings.home)
+    run_id = _start_missing_measures(settings, engine)
+    engine.dispose()
+    return run_id
+
+
+def _start_missing_measures(settings: Settings, engine: Engine) -> int | None:
+    """Have unmeasured variants measured in the background, unless a run is at it; its number."""
+    with reading(engine) as session:
+        encoder_id = active_encoder_id(session)
+        missing = measuring.count_without_measures(session)
+        missing += measuring.count_without_cosine(session, encoder_id)
+        missing += queue_keys.count_to_reorder(session)
+        busy = any(run.state in UNFINISHED for run in list_runs(session, kind="diagnose"))
+    if not missing or busy:
+        return None
+    with writing(engine) as session:
+        run = create_run(session, kind="diagnose", parameters={})
+    try:
+        start_process(settings, run)
+    except HedgerowError as error:  # people can review all the same
+        with writing(engine) as session:
+            request_cancel(session, run.id or 0)
+        err.print(text_of(str(error)), soft_wrap=True)
+        return None
+    return run.id

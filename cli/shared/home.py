@@ -1,0 +1,36 @@
+"""The project of the working directory."""
+
+from pathlib import Path
+
+from sqlalchemy import Engine
+from sqlmodel import Session
+
+from curation.project.opening import open_project
+from curation.review.reviewers import ensure_reviewer
+from db.errors import HedgerowError
+from db.settings import Settings, load_settings
+
+
+def open_home(*, create: bool = False) -> tuple[Settings, Engine]:
+    """The settings and the database, which must be there unless it may be created.
+
+    Raises:
+        HedgerowError: there is no project, or its database cannot be opened.
+    """
+    settings = load_settings()
+    file = settings.url.database if settings.url.get_backend_name() == "sqlite" else None
+    if file and not create and not Path(file).exists():
+        raise HedgerowError(
+            f"There is no project in {settings.home}; make one there with 'hedgerow init', or name "
+            "its folder with HEDGEROW_HOME."
+        )
+    return settings, open_project(settings, create=create)
+
+
+def reviewer_id(session: Session, settings: Settings, name: str) -> int:
+    """The id of the reviewer with this name, who is added if new; "" takes the settings' name.
+
+    Raises:
+        HedgerowError: the name is missing, too long, or a model's.
+    """
+    return ensure_reviewer(session, name or settings.reviewer).id or 0

@@ -1,0 +1,166 @@
+"""What a run is and has brought so far: for scripts, and in sentences for people."""
+
+from collections.abc import Callable
+from typing import Any
+
+from rich.table import Table
+from sqlalchemy import func, select
+from sqlmodel import Session, col
+
+from cli.shared.terminal import counted
+from cli.shared.trained import lines_of as training_lines
+from curation.diagnostics.queue_keys import KIND as REORDER
+from curation.generation.calls import count_calls
+from curation.generation.costs.prices import spent_by
+from curation.generation.judging.opinion_request import KIND as JUDGE
+from curation.generation.request import KIND as GENERATE
+from curation.generation.run_report import progress
+from curation.review.opinions.model_verdicts import KIND as RECOUNT
+from db.models import CallState, Run, RunMetric, RunState
+from db.runs import log_file
+from db.settings import Settings
+from training.benchmarks.runs.lifecycle import KIND as BENCHMARK
+from training.evaluation.similarity_run import KIND as COMPARE
+from training.hub.push_run import KIND as PUSH
+from training.recipe.plan import KIND as TRAIN
+from training.retention.tradeoff_curve import KIND as TRADEOFF
+from training.retention.tradeoff_save import KIND as SAVE
+from training.studies.study_run import KIND as STUDY
+
+DIAGNOSE, EXPORT = "diagnose", "export"
+
+PATHS = ("model", "folder", "zip")
+"""Of a result: a path in the data folder, stored relative to it."""
+
+
+def run_facts(session: Session, settings: Settings, run: Run) -> dict[str, Any]:
+    """What ``--json`` says of a run, whatever its state, with its figures so far.
+
+    Paths are absolute, None where an import had no process of its own; times are ISO 8601 in UTC,
+    or None before they come.
+    """
+    return {
+        "run": run.id,
+        "kind": run.kind,
+        "state": run.state.value,
+        "message": run.message,
+        "step": run.step,
+        "total": run.total,
+        "created_at": run.created_at.isoformat(),
+        "started_at": run.started_at.isoformat() if run.started_at else None,
+        "finished_at": run.finished_at.isoformat() if run.finished_at else None,
+        "folder": str(settings.data_folder / run.folder) if run.folder else None,
+        "log": str(log_file(settings, run)) if run.folder else None,
+        "figures": figures_so_far(session, run),
+        "result": located(settings, run.result),
+    }
+
+
+def figures_so_far(session: Session, run: Run) -> dict[str, Any]:
+    """What a run has spent and measured: of its calls, and the last value of each metric."""
+    found: dict[str, Any] = {}
+    if run.kind in (GENERATE, JUDGE):
+        counts, so_far = count_calls(session, run.id or 0), progress(session, run.id or 0).spent
+        found |= {
+            "done": counts[CallState.DONE],
+            "failed": counts[CallState.FAILED],
+            "open": counts[CallState.OPEN],
+            "calls": so_far.attempts,
+            "cost": round(so_far.cost, 6),
+            "cost_is_estimate": so_far.is_estimate,
+        }
+    last = (
+        select(col(RunMetric.name), func.max(col(RunMetric.step)).label("step"))
+        .where(col(RunMetric.run_id) == run.id)
+        .group_by(col(RunMetric.name))
+        .subquery()
+    )
+    query = (
+        select(col(RunMetric.name), col(RunMetric.value))
+        .join(last, (last.c.name == RunMetric.name) & (last.c.step == RunMetric.step))
+        .where(col(RunMetric.run_id) == run.id)
+        .order_by(col(RunMetric.name))
+    )
+    return found | {row.name: row.value for row in session.execute(query)}
+
+
+def located(settings: Settings, result: dict[str, Any]) -> dict[str, Any]:
+    """A run's result with paths that open from anywhere."""
+    paths = {key: str(settings.data_folder / result[key]) for key in PATHS if result.get(key)}
+    return result | paths
+
+
+def sentences(kind: str, result: dict[str, Any]) -> list[str | Table]:
+    """What a finished run has brought, for people.
+
+    Args:
+        result: with the number of the run as ``run``, and with absolute paths.
+    """
+    if kind == TRAIN:
+        return training_lines(result)
+    return [f"Run {result['run']} is done. {_brought(kind, result)}".rstrip()]
+
+
+def incomplete(run: Run, result: dict[str, Any]) -> str:
+    """What is missing of what a run asked for, and how to ask for it again."""
+    missing = ", ".join(
+        f"{name} in {counted(n, 'answer')}" for name, n in result.get("missing", {}).items()
+    )
+    lacking = f" Missing types: {missing}." if missing else ""
+    who = f"--model {run.parameters['model']}"
+    if address := run.parameters["base_url"]:
+        who += f" --base-url {address}"
+    again = (
+        f"'hedgerow review judge {who}' asks about the rest."
+        if run.kind == JUDGE
+        else f"'hedgerow generate --which failed --run {run.id} {who}' asks for the rest."
+    )
+    return f"Run {result['run']} is done, but incomplete: {_asked(result)}{lacking} {again}"
+
+
+def _brought(kind: str, result: dict[str, Any]) -> str:
+    told: dict[str, Callable[[dict[str, Any]], str]] = {
+        GENERATE: _asked,
+        JUDGE: lambda r: f"{r['reviewer']} is the reviewer. {_asked(r)}",
+        DIAGNOSE: lambda r: (
+            f"Measured the distances of {counted(r['measured'], 'variant')}, and the cosines of "
+            f"{r['cosines']:,} by {r['encoder']}."
+        ),
+        EXPORT: lambda r: f"Release {r['release']} is in {r['folder']}, packed in {r['zip']}.",
+        PUSH: pushed_sentence,
+        BENCHMARK: lambda r: f"'hedgerow benchmarks' lists its {counted(r['measured'], 'result')}.",
+        COMPARE: lambda r: f"Measured {r['measured']:,} of {r['of']:,} texts or pairs.",
+        STUDY: _trainings,
+        TRADEOFF: lambda r: f"'hedgerow tradeoff {r['training']}' shows it.",
+        SAVE: lambda r: f"The model is saved as {r['name']!r} in {r['model']}.",
+        REORDER: _followed,
+        RECOUNT: _followed,
+    }
+    return told[kind](result) if kind in told else ""
+
+
+def _asked(result: dict[str, Any]) -> str:
+    done, failed = result["done"], result["failed"]
+    told = f"{done:,} of {counted(done + failed, 'call')} succeeded"
+    if not result["calls"]:
+        return f"{told}; no model was asked."
+    return f"{told}; {counted(result['calls'], 'request')} cost {spent_by(result)}."
+
+
+def pushed_sentence(result: dict[str, Any]) -> str:
+    """Where a published model or release is."""
+    seen = "private" if result["private"] else "public"
+    what = result["pushed"].capitalize()
+    return f"{what} is at {result['url']} ({seen}), commit {result['commit'][:12]}."
+
+
+def _trainings(result: dict[str, Any]) -> str:
+    members = result["members"]
+    done = sum(state == RunState.DONE for state in members.values())
+    return (
+        f"{done} of its {counted(len(members), 'training')} succeeded: runs {', '.join(members)}."
+    )
+
+
+def _followed(result: dict[str, Any]) -> str:
+    return f"The queues are in order again; {counted(result['variants'], 'variant')} moved."

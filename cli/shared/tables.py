@@ -1,0 +1,25 @@
+"""Tables for people."""
+
+from collections.abc import Iterable
+from typing import Literal
+
+from rich.table import Table
+
+from cli.shared.terminal import text_of
+from db.models import Status
+
+NUMBERS = frozenset(
+    {"run", "release", "variants", "rows", "line", "row", "before", "after", "measured on", *Status}
+)
+"""Titles of columns that hold numbers."""
+
+
+def table_of(*titles: str, rows: Iterable[Iterable[object]]) -> Table:
+    """A table for people; each row has one cell for every title."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for title in titles:
+        justify: Literal["left", "right"] = "right" if title in NUMBERS else "left"
+        table.add_column(text_of(title), overflow="fold", justify=justify)
+    for row in rows:
+        table.add_row(*(text_of(str(cell)) for cell in row))
+    return table

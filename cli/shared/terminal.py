@@ -1,0 +1,178 @@
+"""What the commands share: the terminal, and how errors end."""
+
+import errno
+import json
+import math
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Annotated, Any, NoReturn
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
+from rich.table import Table
+from rich.text import Text
+from typer.core import TyperGroup
+
+from cli.shared.faults import WrongUsage, fault
+from db.errors import HedgerowError, NothingToDo, RunEnded
+
+LARGEST_NUMBER = 2**31 - 1
+"""PostgreSQL's largest, of a run, a release, a version; a limit of more rows is none."""
+
+MAX_DIGITS = 9
+"""Of a number that is read out of a text; all such are at most `LARGEST_NUMBER` then."""
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Only say what the command would do.")]
+
+ReleaseNumber = Annotated[
+    int | None,
+    typer.Option("--release", metavar="N", min=1, max=LARGEST_NUMBER, help="Otherwise the newest."),
+]
+
+Report = Callable[[int, int, str], None]
+"""Called with (steps done, steps in all, what is going on)."""
+
+UNBOUNDED = 1_000_000
+"""Characters; wider than any table."""
+
+out = Console(markup=False, emoji=False, highlight=False)
+err = Console(markup=False, emoji=False, highlight=False, stderr=True)
+
+
+class Commands(TyperGroup):
+    """The one place where an error becomes a sentence, a JSON object and an exit code."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Refuse what no database and no terminal could take, before anything is done."""
+        ctx.meta[_AS_JSON] = "--json" in args
+        with _errors_said(ctx):
+            for argument in args:
+                if not _is_text(argument):
+                    raise typer.BadParameter(f"expected UTF-8 text, found {argument[:80]!r}", ctx)
+            return super().parse_args(ctx, args)
+
+    def invoke(self, ctx: Any) -> Any:
+        with _errors_said(ctx):
+            return super().invoke(ctx)
+
+
+_AS_JSON = "hedgerow.as_json"
+
+INTERRUPTED = 130
+"""The exit code of a command that Ctrl+C ended, as shells have it."""
+
+
+@contextmanager
+def _errors_said(ctx: Any) -> Iterator[None]:
+    """Say what went wrong: for people on standard error, for scripts on standard output, too."""
+    as_json = ctx.meta[_AS_JSON]
+    try:
+        yield
+    except NothingToDo as done:
+        show({"message": str(done)}, as_json, str(done))
+    except RunEnded as ended:
+        show_json(ended.facts, as_json)
+        _fail(str(ended))
+    except HedgerowError as error:
+        show_json({"error": str(error)}, as_json)
+        _fail(str(error))
+    except OSError as error:
+        if error.errno == errno.EPIPE:  # the reader of our output has gone
+            raise
+        where = f": {error.filename}" if error.filename else ""
+        sentence = f"{error.strerror or error}{where}."
+        show_json({"error": sentence}, as_json)
+        _fail(sentence)
+    except KeyboardInterrupt:
+        show_json({"error": "Interrupted."}, as_json)
+        _fail("Interrupted.", INTERRUPTED)
+    except (typer.Exit, typer.Abort):
+        raise
+    except typer.BadParameter as error:
+        wrong = WrongUsage(error)
+        show_json({"error": wrong.message}, as_json)
+        raise wrong from error
+    except Exception as error:
+        if in_words := getattr(error, "format_message", None):  # wrong usage, which Typer says
+            show_json({"error": in_words()}, as_json)
+            raise
+        sentence = fault(error)
+        show_json({"error": sentence}, as_json)
+        _fail(sentence)
+
+
+def _fail(sentence: str, code: int = 1) -> NoReturn:
+    err.print(text_of(sentence), soft_wrap=True)
+    raise typer.Exit(code)
+
+
+def _is_text(argument: str) -> bool:
+    """Whether it is UTF-8: Python keeps a byte that is not as half a character."""
+    try:
+        argument.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def text_of(text: str) -> Text:
+    """The text as it is, but for what nobody sees: it would steer the terminal or mislead."""
+    return Text("".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text))
+
+
+def show(result: dict[str, Any], as_json: bool, *lines: str | Table) -> None:
+    """Print the result as one JSON object for scripts, or else the lines for people."""
+    show_json(result, as_json)
+    if as_json:
+        return
+    console = out if sys.stdout.isatty() else _unbounded()
+    for line in lines:
+        text = text_of(line) if isinstance(line, str) else line
+        console.print(text, soft_wrap=isinstance(line, str))
+
+
+def _unbounded() -> Console:
+    """A console for a pipe or a file: it wraps no cell of a table."""
+    return Console(markup=False, emoji=False, highlight=False, width=UNBOUNDED)
+
+
+def show_json(result: dict[str, Any], as_json: bool) -> None:
+    """Print the result as one JSON object, if that was asked for."""
+    if as_json:
+        typer.echo(json.dumps(_finite(result), allow_nan=False))
+
+
+def _finite(value: Any) -> Any:
+    """The value with None for what JSON has no number for."""
+    if isinstance(value, dict):
+        return {key: _finite(part) for key, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(part) for part in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def counted(count: int, name: str) -> str:
+    """A number with what it counts: '1 anchor', '1,369 anchors'."""
+    return f"{count:,} {name}{'' if count == 1 else 's'}"
+
+
+@contextmanager
+def progress_bar() -> Iterator[Report]:
+    """A progress bar where somebody is watching; elsewhere what is reported is not shown.
+
+    It shows a share, since the steps of a run are not always what its message counts: a training
+    takes its steps first, and then measures.
+    """
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), TaskProgressColumn())
+    with Progress(*columns, console=err, transient=True, disable=not err.is_terminal) as progress:
+        task = progress.add_task("Starting.", total=None)
+
+        def report(step: int, total: int, message: str) -> None:
+            text = text_of(message).plain
+            progress.update(task, description=text, completed=step, total=total or None)
+
+        yield report

@@ -1,0 +1,54 @@
+"""A finished training, told on the command line."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rich.table import Table
+
+from cli.shared.tables import table_of
+from curation.release.overlap_results import told
+from training.evaluation.held_out import COSINE, STS
+from training.finetune.losses import Role
+from training.runs.curves import GENERAL, SHARES
+
+COSINES = {
+    COSINE[Role.NEGATION]: "cosine of anchor and negation",
+    COSINE[Role.HEDGE]: "cosine of anchor and hedge",
+    COSINE[Role.PARAPHRASE]: "cosine of anchor and paraphrase",
+}
+
+
+def lines_of(result: dict[str, Any]) -> list[str | Table]:
+    """A finished training for people: what was done, the figures held out, where the model lies."""
+    minutes, seconds = divmod(round(result["seconds"]), 60)
+    lines: list[str | Table] = [
+        f"Run {result['run']} trained on {result['triples']:,} triples of {result['anchors']:,} "
+        f"anchors (release {result['release']}): {result['steps']:,} steps, with all measuring "
+        f"{minutes} min {seconds} s."
+    ]
+    if result["kept_step"] != result["steps"]:
+        lines.append(f"The state after step {result['kept_step']:,} was the best and is kept.")
+    if table := _figures(result["held_out"]):
+        lines.append(table)
+    lines += map(told, result.get("overlap") or ())
+    return [*lines, f"The model is in {result['model']}."]
+
+
+def _figures(held_out: dict[str, dict[str, float]]) -> Table | None:
+    """The figures before and after; None where nothing was held out."""
+    before, after = held_out["before"], held_out["after"]
+    rows = [
+        (label, _shown(name, before), _shown(name, after), held_out["of"].get(name, ""))
+        for name, label in (SHARES | COSINES | GENERAL).items()
+        if name in after
+    ]
+    return table_of("held out", "before", "after", "measured on", rows=rows) if rows else None
+
+
+def _shown(name: str, figures: dict[str, float]) -> str:
+    if name not in figures:
+        return ""
+    if name in SHARES:
+        return f"{figures[name]:.1%}"
+    return f"{100 * figures[name]:.1f}" if name == STS else f"{figures[name]:.3f}"

@@ -1,0 +1,124 @@
+"""Carrying the correction of an anchor's wording over to its variants.
+
+What changed between the wording that a variant was made for and the current one is changed in the
+variant, too, where it has those very words. A person looks at each new text; it is then stored as
+an edit.
+"""
+
+import uuid
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from sqlalchemy import select
+from sqlmodel import Session, col
+
+from curation.language.word_changes import carry
+from curation.review.decisions import chunks, status_ever
+from curation.review.shown_card import Shown
+from curation.variants.edits import Edit, carry_out, plan_edit
+from db.errors import HedgerowError
+from db.models import Anchor, AnchorRevision, Status, Variant
+
+
+class Carried(NamedTuple):
+    """A variant in which the corrected words occur, and what its text would be.
+
+    Attributes:
+        was: what its decisions added up to before the correction.
+    """
+
+    variant_id: int
+    uid: str
+    type_id: str
+    text: str
+    new_text: str
+    was: Status
+
+
+class CarriedOver(NamedTuple):
+    """What was stored; ``action_id`` is None where nothing was."""
+
+    action_id: str | None
+    children: tuple[int, ...]
+
+
+def proposals(session: Session, anchor_id: int) -> list[Carried]:
+    """The pending variants of an anchor that a correction can be carried over to.
+
+    Those that had been rejected are left out, and those whose new text an edit would refuse.
+    """
+    return [carried for carried, _ in _planned(session, anchor_id)]
+
+
+def _planned(session: Session, anchor_id: int) -> list[tuple[Carried, Edit]]:
+    anchor = session.get_one(Anchor, anchor_id)
+    query = select(Variant).where(
+        col(Variant.anchor_id) == anchor_id,
+        col(Variant.status) == Status.PENDING,
+        col(Variant.anchor_revision) < anchor.revision,
+        col(Variant.retired).is_(False),
+    )
+    variants = session.execute(query.order_by(col(Variant.id))).scalars().all()
+    wordings = _wordings(session, anchor_id)
+    was: dict[int, Status] = {}
+    for ids in chunks(variant.id or 0 for variant in variants):
+        was |= status_ever(session, ids)
+    found: list[tuple[Carried, Edit]] = []
+    for variant in variants:
+        key = variant.id or 0
+        new_text = carry(
+            variant.text, old=wordings[variant.anchor_revision], new=wordings[anchor.revision]
+        )
+        if was[key] is Status.REJECTED or new_text in (None, variant.text):
+            continue
+        assert new_text is not None
+        try:
+            planned = plan_edit(session, variant, text=new_text, cue=variant.cue)
+        except HedgerowError:
+            continue  # the anchor's own text, or no longer with its cue
+        carried = Carried(key, variant.uid, variant.type_id, variant.text, new_text, was[key])
+        found.append((carried, planned))
+    return found
+
+
+def _wordings(session: Session, anchor_id: int) -> dict[int, str]:
+    query = select(col(AnchorRevision.revision), col(AnchorRevision.text)).where(
+        col(AnchorRevision.anchor_id) == anchor_id
+    )
+    return dict(session.execute(query).all())
+
+
+def carry_over(
+    session: Session, anchor_id: int, chosen: Mapping[int, str], *, reviewer_id: int
+) -> CarriedOver:
+    """Store the new texts of these variants as edits: one action, which an undo takes back.
+
+    Args:
+        chosen: variant id → the new text that the person saw.
+
+    Raises:
+        HedgerowError: one of them can no longer be carried over, or to another text: somebody has
+            decided on it or corrected the anchor meanwhile. Nothing is changed then.
+    """
+    # Nobody corrects the anchor before this transaction ends.
+    session.get_one(Anchor, anchor_id, populate_existing=True, with_for_update={"read": True})
+    planned = {
+        carried.variant_id: (carried, edit) for carried, edit in _planned(session, anchor_id)
+    }
+    for variant_id, text in chosen.items():
+        if variant_id not in planned or planned[variant_id][0].new_text != text:
+            raise HedgerowError(
+                "Somebody has decided on one of these variants or corrected the anchor meanwhile; "
+                "nothing was changed, look at them once more."
+            )
+    if not chosen:
+        return CarriedOver(None, ())
+    action_id = str(uuid.uuid4())
+    children: list[int] = []
+    for variant_id in sorted(chosen):
+        variant = session.get_one(Variant, variant_id)
+        card = Shown(variant_id, variant.version, action_id)
+        edit = planned[variant_id][1]
+        done = carry_out(session, card, variant, edit, reviewer_id=reviewer_id)
+        children.append(done.child_id or variant_id)
+    return CarriedOver(action_id, tuple(children))

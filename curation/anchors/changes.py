@@ -1,0 +1,227 @@
+"""What becomes of an anchor: corrected, retired, restored."""
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from sqlalchemy import ColumnElement, delete, func, select, update
+from sqlmodel import Session, col
+
+from curation.anchors.checks import Finding, suspicions
+from curation.anchors.current_revision import checked_wording, current_wording
+from curation.diagnostics.measuring import measure_variants
+from curation.identity import anchor_uid, words_of
+from curation.language.english import is_english
+from curation.review.decisions import StatusChange, chunks, forget_kept, refresh_status
+from curation.review.reviewers import shown_name
+from curation.taxonomy.project_types import types_in_use
+from db.columns import now
+from db.errors import HedgerowError
+from db.models import Anchor, AnchorRevision, Reviewer, Status, Variant, VariantCosine
+
+_DECIDED = (Status.ACCEPTED, Status.REJECTED, Status.CONFLICT)
+
+
+class Correction(NamedTuple):
+    """What a correction did.
+
+    Attributes:
+        revision: the number of the new wording.
+        second_looks: variants that had been decided and are pending again.
+        changes: every variant of the anchor, with its status before and after.
+    """
+
+    revision: int
+    second_looks: int
+    changes: tuple[StatusChange, ...]
+
+
+class SuspiciousWording(HedgerowError):
+    """A wording that speaks against itself as an anchor's: ``findings`` say why."""
+
+    def __init__(self, findings: Sequence[Finding]) -> None:
+        super().__init__(" ".join(finding.sentence for finding in findings))
+        self.findings = tuple(findings)
+
+
+def get_anchor(session: Session, uid: str) -> Anchor:
+    """The anchor with this uid.
+
+    Raises:
+        HedgerowError: there is none.
+    """
+    anchor = session.execute(select(Anchor).where(col(Anchor.uid) == uid)).scalar()
+    if anchor is None:
+        raise HedgerowError(f"There is no anchor '{uid}'; a uid has 16 hexadecimal digits.")
+    return anchor
+
+
+def count_second_looks(session: Session, anchor_id: int) -> int:
+    """How many decided variants a correction of the anchor would bring back for a second look."""
+    query = (
+        select(func.count())
+        .select_from(Variant)
+        .where(col(Variant.anchor_id) == anchor_id, col(Variant.status).in_(_DECIDED))
+    )
+    return session.execute(query).scalar_one()
+
+
+def correct_anchor(
+    session: Session,
+    anchor_id: int,
+    text: str,
+    *,
+    reviewer_id: int,
+    expected_revision: int,
+    insist: bool = False,
+) -> Correction:
+    """Give the anchor a better wording; what had been decided on its variants is open again.
+
+    No decision is lost, but only later ones count. The variants' distances and flags are measured
+    at once, their cosines with the next diagnostics run. The anchor's uid and split stay. Going
+    back to an earlier wording of the same anchor is a correction, too.
+
+    Args:
+        expected_revision: the number of the wording that the reviewer saw.
+        insist: take a wording that an import would leave out as suspicious.
+
+    Raises:
+        SuspiciousWording: it is negated, a single word or the like, and nobody insists on it.
+        HedgerowError: nothing would change, the wording is empty, too long, not plain text or
+            another anchor's, or somebody has corrected it meanwhile. Nothing is changed then.
+    """
+    anchor = _lock(session, anchor_id)
+    clean = checked_wording(text)
+    if anchor.revision != expected_revision:
+        raise HedgerowError(_corrected_meanwhile(session, anchor))
+    current = session.get_one(AnchorRevision, (anchor_id, anchor.revision))
+    if clean == current.text:
+        raise HedgerowError("The wording is unchanged; change it, or leave the anchor as it is.")
+    text_uid = anchor_uid(clean)
+    _refuse_anothers(session, anchor_id, text_uid)
+    found = suspicions(clean, words_of(clean), english=is_english(anchor.language))
+    if found and not insist:
+        raise SuspiciousWording(found)
+    anchor.revision += 1
+    session.add(
+        AnchorRevision(
+            anchor_id=anchor_id,
+            revision=anchor.revision,
+            text=clean,
+            text_uid=text_uid,
+            author_id=reviewer_id,
+        )
+    )
+    session.flush()
+    changes = _reopen(session, anchor_id)
+    looks = sum(c.before in _DECIDED and c.after is Status.PENDING for c in changes)
+    return Correction(anchor.revision, looks, tuple(changes))
+
+
+def _lock(session: Session, anchor_id: int) -> Anchor:
+    """The anchor, which nobody else changes before this transaction ends."""
+    return session.get_one(Anchor, anchor_id, populate_existing=True, with_for_update=True)
+
+
+def _corrected_meanwhile(session: Session, anchor: Anchor) -> str:
+    author = session.execute(
+        select(shown_name())
+        .select_from(Reviewer)
+        .join(AnchorRevision, col(AnchorRevision.author_id) == col(Reviewer.id))
+        .where(
+            col(AnchorRevision.anchor_id) == anchor.id,
+            col(AnchorRevision.revision) == anchor.revision,
+        )
+    ).scalar()
+    by = f" by {author}" if author else ""
+    return f"The anchor was corrected{by} meanwhile; nothing was changed, look at it once more."
+
+
+def _refuse_anothers(session: Session, anchor_id: int, text_uid: str) -> None:
+    """Two anchors of one wording would be one anchor twice, perhaps in two splits."""
+    others = (
+        select(col(Anchor.uid)).where(col(Anchor.uid) == text_uid, col(Anchor.id) != anchor_id),
+        select(col(Anchor.uid))
+        .join(AnchorRevision, current_wording())
+        .where(col(AnchorRevision.text_uid) == text_uid, col(Anchor.id) != anchor_id),
+    )
+    for query in others:
+        found = session.execute(query.limit(1)).scalar()
+        if found is not None:
+            raise HedgerowError(
+                f"The anchor {found} has this wording already; retire one of the two, or word "
+                "this one differently."
+            )
+
+
+def _reopen(session: Session, anchor_id: int) -> list[StatusChange]:
+    """Let only decisions from now on count, and measure against the current wording."""
+    of_anchor = col(Variant.anchor_id) == anchor_id
+    # In the order of their ids, as everybody locks them.
+    locked = select(col(Variant.id)).where(of_anchor).order_by(col(Variant.id))
+    ids = [key or 0 for key in session.execute(locked.with_for_update(key_share=True)).scalars()]
+    session.flush()
+    # The refresh brings the version to the same number.
+    session.connection().execute(
+        update(Variant).where(of_anchor).values(since_version=Variant.version + 1)
+    )
+    for some in chunks(ids):
+        session.connection().execute(
+            delete(VariantCosine).where(col(VariantCosine.variant_id).in_(some))
+        )
+    changes = refresh_status(session, ids)
+    measure_variants(session, ids)
+    return changes
+
+
+def retire_anchor(session: Session, anchor_id: int) -> bool:
+    """Take the anchor and its variants out of use, queues and releases; whether it was in use.
+
+    Decisions stay, and earlier releases are as they were.
+    """
+    return bool(retire_anchors(session, [anchor_id]))
+
+
+def restore_anchor(session: Session, anchor_id: int) -> bool:
+    """Take a retired anchor into use again, as it was; whether it was retired.
+
+    Variants of a type that is itself retired come back with that.
+    """
+    return bool(restore_anchors(session, [anchor_id]))
+
+
+def retire_anchors(session: Session, anchor_ids: Iterable[int]) -> list[int]:
+    """As ``retire_anchor`` for several, all or none; the ids of those that were in use."""
+    return _set_retired(session, anchor_ids, retired=True)
+
+
+def restore_anchors(session: Session, anchor_ids: Iterable[int]) -> list[int]:
+    """As ``restore_anchor`` for several, all or none; the ids of those that were retired."""
+    return _set_retired(session, anchor_ids, retired=False)
+
+
+def _set_retired(session: Session, anchor_ids: Iterable[int], *, retired: bool) -> list[int]:
+    changed: list[int] = []
+    types = types_in_use(session)
+    for ids in chunks(anchor_ids):
+        since = col(Anchor.retired_at)
+        to_change = since.is_(None) if retired else since.is_not(None)
+        # In the order of their ids, as everybody locks them.
+        query = select(col(Anchor.id)).where(col(Anchor.id).in_(ids), to_change)
+        found = session.execute(query.order_by(col(Anchor.id)).with_for_update()).scalars()
+        some = [key or 0 for key in found]
+        session.flush()
+        session.connection().execute(
+            update(Anchor)
+            .where(col(Anchor.id).in_(some))
+            .values(retired_at=now() if retired else None)
+        )
+        which: ColumnElement[bool] = col(Variant.anchor_id).in_(some)
+        if not retired:
+            which &= col(Variant.type_id).in_(types)
+        session.connection().execute(update(Variant).where(which).values(retired=retired))
+        changed += some
+    for row in list(session.identity_map.values()):
+        if isinstance(row, Anchor):
+            session.expire(row, ["retired_at"])
+    forget_kept(session)
+    return changed

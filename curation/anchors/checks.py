@@ -1,0 +1,133 @@
+"""What speaks against taking a text as an anchor, text by text.
+
+Modest on purpose: what is told here is left out of an import unless somebody says otherwise, so a
+check that often errs would cost good anchors.
+"""
+
+import re
+from enum import StrEnum
+from typing import NamedTuple
+
+from curation.anchors.current_revision import MAX_ANCHOR
+from curation.anchors.suitability import Kind, find_problems
+
+LONG = 512
+"""Characters from which on an anchor is suspicious: encoders read about as many word pieces."""
+
+
+class Reason(StrEnum):
+    """Why a row is not simply added."""
+
+    EMPTY = "empty"
+    NOT_TEXT = "not_text"
+    TOO_LONG = "too_long"
+    KNOWN = "known"
+    EARLIER_WORDING = "earlier_wording"
+    RETIRED = "retired"
+    REPEATED = "repeated"
+    NEARLY_KNOWN = "nearly_known"
+    NEGATED = "negated"
+    HEDGED = "hedged"
+    DISPUTED = "disputed"
+    QUESTION = "question"
+    COMMAND = "command"
+    OTHER_LANGUAGE = "other_language"
+    LONG = "long"
+    NO_SENTENCE = "no_sentence"
+    SEVERAL_SENTENCES = "several_sentences"
+
+
+LABELS = {
+    Reason.EMPTY: "empty",
+    Reason.NOT_TEXT: "holds control characters",
+    Reason.TOO_LONG: f"longer than {MAX_ANCHOR:,} characters",
+    Reason.KNOWN: "is an anchor already",
+    Reason.EARLIER_WORDING: "earlier wording of an anchor",
+    Reason.RETIRED: "is a retired anchor",
+    Reason.REPEATED: "repeats another row",
+    Reason.NEARLY_KNOWN: "differs only in case or punctuation",
+    Reason.NEGATED: "already negated, or nearly",
+    Reason.HEDGED: "already hedged",
+    Reason.DISPUTED: "takes its own claim back",
+    Reason.QUESTION: "a question",
+    Reason.COMMAND: "a command",
+    Reason.OTHER_LANGUAGE: "not English",
+    Reason.LONG: f"longer than {LONG} characters",
+    Reason.NO_SENTENCE: "not a sentence",
+    Reason.SEVERAL_SENTENCES: "several sentences",
+}
+"""What each reason is called in a count."""
+
+
+class Finding(NamedTuple):
+    """One reason against a row, and one sentence that says it of this row."""
+
+    reason: Reason
+    sentence: str
+
+
+_PROBLEMS = {
+    Kind.NEGATED: Reason.NEGATED,
+    Kind.HEDGED: Reason.HEDGED,
+    Kind.DISPUTED: Reason.DISPUTED,
+    Kind.QUESTION: Reason.QUESTION,
+    Kind.COMMAND: Reason.COMMAND,
+    Kind.OTHER_LANGUAGE: Reason.OTHER_LANGUAGE,
+}
+_LETTER = re.compile(r"[^\W\d_]")
+# The word before a full stop, and what comes after it, quotation marks and brackets aside.
+_STOP = re.compile(r"([^\s.!?]*)([.!?])[\"'”’)\]]*\s+[\"'“‘(\[]*(\w)")
+_ABBREVIATIONS = frozenset(
+    "mr mrs ms dr prof st mt ft vs etc jr sr inc ltd corp gen sen rep gov lt col sgt capt rev"
+    " hon fig vol eds ca cf approx dept al jan feb apr jun jul aug sept oct nov dec ch pp"
+    " ave blvd".split()
+)
+
+
+def suspicions(text: str, words: list[str], *, english: bool) -> tuple[Finding, ...]:
+    """What speaks against a canonical text; empty for nearly all good anchors.
+
+    Args:
+        words: what ``curation.identity.words_of`` gives for it.
+        english: whether the checks that know English apply.
+    """
+    found = [Finding(Reason.LONG, _long(text))] if len(text) > LONG else []
+    if fragment := no_sentence(text, words, english=english):
+        found.append(Finding(Reason.NO_SENTENCE, fragment))
+    if not english:
+        return tuple(found)
+    if has_several_sentences(text):
+        found.append(Finding(Reason.SEVERAL_SENTENCES, "There are several sentences in it."))
+    if problems := find_problems(text, words):
+        found += [Finding(_PROBLEMS[kind], sentence) for kind, sentence in problems]
+    return tuple(found)
+
+
+def no_sentence(text: str, words: list[str], *, english: bool) -> str:
+    """What shows that a canonical text is no sentence, as a sentence; '' where nothing does."""
+    if not _LETTER.search(text):
+        return "There is no letter in it."
+    return "It is a single word." if english and len(words) == 1 else ""
+
+
+def _long(text: str) -> str:
+    return f"It has {len(text):,} characters; encoders read little more than {LONG}."
+
+
+def has_several_sentences(text: str) -> bool:
+    """Whether a sentence ends before the end and another begins with a capital letter.
+
+    A full stop after an abbreviation or an initial ends none, nor does one inside a number.
+    """
+    if text.find(".", 0, -1) < 0 and text.find("!", 0, -1) < 0 and text.find("?", 0, -1) < 0:
+        return False
+    return any(_ends(*match.groups()) for match in _STOP.finditer(text))
+
+
+def _ends(word: str, mark: str, following: str) -> bool:
+    if not following.isupper():
+        return False
+    if mark != ".":
+        return True
+    last = word.rpartition("(")[2].casefold()
+    return len(last) > 1 and last not in _ABBREVIATIONS

@@ -1,0 +1,107 @@
+"""Reading anchors from an upload, a file or pasted text: which format, which columns, which rows.
+
+A file is told by what it holds as much as by its name: a renamed image, a spreadsheet, a program
+is refused as such. Whatever cannot be read is refused as a whole, in one sentence.
+"""
+
+import hashlib
+from dataclasses import replace
+from pathlib import PurePath
+
+from curation.anchors.importing.decoding import ACCEPTED, PARQUET, check_kind, check_size, decode
+from curation.anchors.importing.delimited import csv_delimiter, looks_delimited, read_csv, read_tsv
+from curation.anchors.importing.file_table import Format, Table
+from curation.anchors.importing.labels import with_labels
+from curation.anchors.importing.records import read_jsonl, read_parquet, read_text
+from curation.gc_pause import collector_paused
+from db.errors import HedgerowError
+
+PASTED = "the pasted text"
+
+ENDINGS = {
+    ".csv": Format.CSV,
+    ".tsv": Format.TSV,
+    ".tab": Format.TSV,
+    ".jsonl": Format.JSONL,
+    ".ndjson": Format.JSONL,
+    ".json": Format.JSONL,
+    ".parquet": Format.PARQUET,
+    ".txt": Format.TEXT,
+    ".text": Format.TEXT,
+}
+"""Ending of the file's name → its format; other files are told by what they hold."""
+
+_NAME_TOLD = 80
+
+
+def read_file(data: bytes, *, name: str, format: Format | None = None) -> Table:
+    """The table of an uploaded file.
+
+    Args:
+        data: its bytes.
+        name: its name, for its ending and for messages.
+        format: how to read it, whatever its name says; None goes by name and content.
+
+    Raises:
+        HedgerowError: it is empty, too large, no table of texts, or damaged; one sentence, with
+            the line where there is one.
+    """
+    told = name if len(name) <= _NAME_TOLD else f"{name[:_NAME_TOLD]}…"
+    check_size(data, told)
+    check_kind(data, told)
+    if data.startswith(PARQUET):
+        table = read_parquet(data, name=told)
+    else:
+        wanted = format or ENDINGS.get(PurePath(name).suffix.lower())
+        table = _read_decoded(decode(data, told), told, wanted)
+    return _hashed(table, data)
+
+
+def read_pasted(text: str, *, format: Format | None = None) -> Table:
+    """The table of a pasted text: one sentence a line, or rows with a header as in a file.
+
+    Raises:
+        HedgerowError: as ``read_file``.
+    """
+    data = text.encode("utf-8", "surrogatepass")
+    if not text.strip():
+        raise HedgerowError("The pasted text is empty; paste one anchor a line.")
+    check_size(data, PASTED)
+    return _hashed(_read_decoded(decode(data, PASTED), PASTED, format), data)
+
+
+def _read_decoded(text: str, name: str, format: Format | None) -> Table:
+    if not text.strip():
+        raise HedgerowError(f"{name} holds nothing but white space; choose a file with anchors.")
+    with collector_paused():
+        return _read_rows(text, name, format)
+
+
+def _read_rows(text: str, name: str, format: Format | None) -> Table:
+    match format or _format_of(text):
+        case Format.CSV:
+            return read_csv(text, name=name)
+        case Format.TSV:
+            return read_tsv(text, name=name)
+        case Format.JSONL:
+            return read_jsonl(text, name=name)
+        case Format.PARQUET:
+            raise HedgerowError(
+                f"Expected a Parquet file, but {name} does not begin like one; choose "
+                f"{ACCEPTED}, or give it the ending of what it is."
+            )
+    return read_text(text, name=name)
+
+
+def _format_of(text: str) -> Format:
+    """The format of a text without a telling name: plain unless its first line says otherwise."""
+    if text.lstrip()[:1] == "{":
+        return Format.JSONL
+    if looks_delimited(text, "\t"):
+        return Format.TSV
+    return Format.CSV if looks_delimited(text, csv_delimiter(text)) else Format.TEXT
+
+
+def _hashed(table: Table, data: bytes) -> Table:
+    digest = hashlib.sha256(data).hexdigest()
+    return replace(with_labels(table), content_hash=digest)

@@ -1,0 +1,264 @@
+"""Adding the rows of a previewed file as anchors: all of them, or none.
+
+An import is kept as a finished run: which file (by its hash), which column, what was left out.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from sqlalchemy import func, select
+from sqlalchemy.exc import IntegrityError
+from sqlmodel import Session, col
+
+from curation.anchors.attributes import checked_genre, checked_language
+from curation.anchors.importing.original_insert import Imported, add_originals
+from curation.anchors.importing.original_texts import Original, Originals
+from curation.anchors.importing.preview import Fate, Preview, Row, count_wordings
+from curation.gc_pause import collector_paused
+from curation.identity import canonical, split_of
+from db.columns import UtcDateTime, now
+from db.engine import batched, know_new_rows
+from db.errors import HedgerowError
+from db.models import Anchor, AnchorRevision, Run, RunState, Source
+
+RUN_KIND = "import"
+
+MAX_SOURCE, MAX_LICENCE = 200, 200
+
+_OVERTAKEN = (
+    "Other anchors were added while these were looked at, and nothing was changed; "
+    "look at the rows again, then add them."
+)
+
+
+@dataclass(frozen=True)
+class About:
+    """What is said once of a file of anchors.
+
+    Attributes:
+        source: where they come from; a name.
+        licence: of the source; None takes the licence of a source that is there already.
+        genre: of rows that have none of their own.
+        language: a tag such as 'en' or 'de-CH'.
+
+    Raises:
+        HedgerowError: a name is missing or too long, or the language is no tag.
+    """
+
+    source: str
+    licence: str | None = None
+    genre: str = ""
+    language: str = "en"
+
+    def __post_init__(self) -> None:
+        for name, limit in (("source", MAX_SOURCE), ("licence", MAX_LICENCE)):
+            value = canonical(getattr(self, name) or "")
+            if len(value) > limit:
+                raise HedgerowError(
+                    f"Expected a {name} of at most {limit} characters, found {len(value):,}; "
+                    "shorten it."
+                )
+            if name != "licence" or self.licence is not None:
+                object.__setattr__(self, name, value)
+        if not self.source:
+            raise HedgerowError(
+                "Expected the name of a source, found none; say where they are from."
+            )
+        object.__setattr__(self, "genre", checked_genre(self.genre))
+        object.__setattr__(self, "language", checked_language(self.language))
+
+
+class Beside(NamedTuple):
+    """The entailments and contradictions to add beside the anchors.
+
+    Attributes:
+        accept: record that each is what the data set says; else they are pending.
+    """
+
+    originals: Originals
+    accept: bool = False
+
+
+class Added(NamedTuple):
+    """What an import did; `run_id` and `source` are None where nothing was added."""
+
+    added: int
+    run_id: int | None = None
+    source: str | None = None
+    originals: Imported = Imported()
+
+
+class Earlier(NamedTuple):
+    """An import of the same file, to the byte."""
+
+    source: str
+    added: int
+    run: Run
+
+
+def earlier_import(session: Session, content_hash: str) -> Earlier | None:
+    """The latest import of a file with this hash, if there was one."""
+    query = select(Run).where(col(Run.kind) == RUN_KIND).order_by(col(Run.id).desc())
+    for run in session.execute(query).scalars():
+        if run.inputs.get("sha256") == content_hash:
+            return Earlier(run.parameters["source"], run.result["added"], run)
+    return None
+
+
+def check_source(session: Session, about: About) -> Source | None:
+    """The source of this name, if there is one.
+
+    Raises:
+        HedgerowError: it has another licence.
+    """
+    source = session.execute(select(Source).where(col(Source.name) == about.source)).scalar()
+    if source is None or about.licence is None or about.licence == source.licence:
+        return source
+    raise HedgerowError(
+        f"The source '{source.name}' is there already with the licence "
+        f"'{source.licence or 'none given'}', found '{about.licence or 'none given'}'; give the "
+        "same licence, or the source another name."
+    )
+
+
+def add_anchors(
+    session: Session,
+    preview: Preview,
+    rows: Sequence[Row],
+    *,
+    about: About,
+    beside: Beside | None = None,
+    file: str = "",
+    parameters: dict[str, Any] | None = None,
+    author_id: int | None = None,
+) -> Added:
+    """Add these rows of a preview as anchors, in the session's transaction.
+
+    Args:
+        rows: what ``preview.chosen`` gave.
+        beside: texts of these anchors, and of those of the same source that are there already.
+        file: its name, kept with the run.
+        parameters: how the rows were chosen, kept with the run.
+        author_id: who adds them, if somebody has signed in.
+
+    Raises:
+        HedgerowError: the source has another licence, or anchors were added since the preview.
+    """
+    source = check_source(session, about)
+    texts = beside.originals.of(rows) if beside else []
+    if not rows and not texts:
+        return Added(0)
+    if count_wordings(session) != preview.wordings:
+        raise HedgerowError(_OVERTAKEN)
+    if source is None:
+        licence = about.licence or ""
+        source = Source(name=about.source, licence=licence, content_hash=preview.content_hash)
+        session.add(source)
+        session.flush()
+    run = _kept_as_run(preview, rows, about, file, parameters or {}, author_id)
+    session.add(run)
+    session.flush()
+    try:
+        with collector_paused():
+            if rows:
+                _insert(session, rows, about, source_id=source.id or 0, author_id=author_id)
+    except IntegrityError as error:
+        raise HedgerowError(_OVERTAKEN) from error
+    if beside is None:
+        return Added(len(rows), run.id, source.name)
+    with collector_paused():
+        imported = _add_beside(session, texts, beside, run=run, file=file)
+    return Added(len(rows), run.id, source.name, imported)
+
+
+def _add_beside(
+    session: Session, texts: Sequence[Original], beside: Beside, *, run: Run, file: str
+) -> Imported:
+    """Add what the file has beside its anchors, and keep it with the run."""
+    imported = add_originals(session, texts, run_id=run.id or 0, file=file, accept=beside.accept)
+    left_out = {fault.value: count for fault, count in beside.originals.left_out.items()}
+    run.parameters = run.parameters | {
+        "columns": dict(beside.originals.columns),
+        "accept_originals": beside.accept,
+    }
+    run.result = run.result | {"originals": dict(imported.types), "originals_left_out": left_out}
+    return imported
+
+
+def _kept_as_run(
+    preview: Preview,
+    rows: Sequence[Row],
+    about: About,
+    file: str,
+    parameters: dict[str, Any],
+    author_id: int | None,
+) -> Run:
+    fates = preview.fates
+    result = {"added": len(rows), "rows": len(preview.rows)}
+    result |= {fate.value: fates[fate] for fate in Fate}
+    moment = now()
+    return Run(
+        kind=RUN_KIND,
+        parameters=parameters | {"source": about.source, "language": about.language},
+        inputs={"file": file, "sha256": preview.content_hash},
+        result=result,
+        state=RunState.DONE,
+        step=len(rows),
+        total=len(rows),
+        message=f"Added {len(rows):,} anchors.",
+        requested_by=author_id,
+        started_at=moment,
+        finished_at=moment,
+    )
+
+
+def _insert(
+    session: Session, rows: Sequence[Row], about: About, *, source_id: int, author_id: int | None
+) -> None:
+    """One anchor and one wording for each row.
+
+    Finished values go to the driver's executemany: SQLAlchemy's own handling of parameters would
+    cost as much again as the insert.
+    """
+    connection = session.connection()
+    moment = UtcDateTime().dialect_impl(connection.dialect).bind_processor(connection.dialect)
+    created = moment(now()) if moment else now()
+    ids = _next_ids(session, len(rows))
+    genre, language = about.genre, about.language
+    mark = "?" if connection.dialect.paramstyle == "qmark" else "%s"
+    numbered = list(zip(ids, rows, strict=True))
+    for some in batched(numbered):
+        connection.exec_driver_sql(
+            _ANCHOR.format(", ".join([mark] * 7)),
+            [
+                (id_, row.uid, source_id, row.genre or genre, language, split_of(row.uid), created)
+                for id_, row in some
+            ],
+        )
+        connection.exec_driver_sql(
+            _WORDING.format(", ".join([mark] * 5)),
+            [(id_, row.text, row.uid, author_id, created) for id_, row in some],
+        )
+    know_new_rows(session, Anchor, AnchorRevision)
+
+
+_ANCHOR = (
+    "INSERT INTO anchor (id, uid, source_id, genre, language, split, created_at, revision)"
+    " VALUES ({}, 1)"
+)
+_WORDING = (
+    "INSERT INTO anchor_revision (anchor_id, text, text_uid, author_id, created_at, revision)"
+    " VALUES ({}, 1)"
+)
+
+
+def _next_ids(session: Session, count: int) -> Sequence[int]:
+    """Ids for this many anchors that nobody else can get."""
+    if session.get_bind().dialect.name == "postgresql":
+        sequence = func.nextval(func.pg_get_serial_sequence("anchor", "id"))
+        query = select(sequence).select_from(func.generate_series(1, count))
+        return sorted(session.execute(query).scalars())
+    # Whoever writes to SQLite is alone.
+    last = session.execute(select(func.max(col(Anchor.id)))).scalar_one_or_none() or 0
+    return range(last + 1, last + count + 1)

@@ -1,0 +1,141 @@
+"""What a labelled file says of its rows: which are rejected, and what each hypothesis is.
+
+Annotation tools mark rows: Prodigy by `answer` (accept, reject, ignore), Argilla by `status`
+(submitted, discarded). Data sets of natural language inference have a premise and a hypothesis on
+each line, and a label for the two. Nothing is dropped without a note.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TypeVar
+
+from curation.anchors.importing.file_table import Table, listed, quoted
+from curation.taxonomy.original_types import CONTRADICTION, ENTAILMENT
+from db.errors import HedgerowError
+
+_MARKS = {
+    "answer": ({"accept", "reject", "ignore"}, {"reject", "ignore"}),
+    "status": ({"submitted", "pending", "draft", "completed", "discarded"}, {"discarded"}),
+}
+"""Column → the values that a tool writes there, and those of rows that its annotators refused."""
+
+_MARKED = {"reject": "rejected", "ignore": "ignored", "discarded": "discarded"}
+"""A value of such a row → what was done to the row."""
+
+_LABELS = ("gold_label", "label", "labels", "choice", "annotation", "class")
+_HYPOTHESES = ("hypothesis", "sentence2")
+_NEUTRAL = "neutral"
+_SPELLINGS = {
+    "entailment": ENTAILMENT,
+    "entails": ENTAILMENT,
+    "e": ENTAILMENT,
+    "contradiction": CONTRADICTION,
+    "contradicts": CONTRADICTION,
+    "c": CONTRADICTION,
+    "neutral": _NEUTRAL,
+    "n": _NEUTRAL,
+    "-": _NEUTRAL,
+}
+"""SNLI writes '-' where its annotators found no agreement."""
+
+_VALUES_TOLD = 4
+
+Cell = TypeVar("Cell")
+
+
+def with_labels(table: Table) -> Table:
+    """The table without the rows that its source rejected, and with labelled hypotheses in columns
+    of their own: 'entailment' and 'contradiction'. Its notes say what was done, and which column of
+    labels is not understood.
+
+    Raises:
+        HedgerowError: all rows were rejected.
+    """
+    for column, (values, refused) in _MARKS.items():
+        table = _without(table, _named(table, [column]), values, refused)
+    label = _named(table, _LABELS)
+    if label is None:
+        return table
+    if label not in table.cells:
+        return _noted(table, f"The labels in {quoted(label)} are not used: they are no words.")
+    found = {_clean(value) for value in table.cells[label]} - {""}
+    marks, refused = _MARKS["answer"]
+    if found and found <= marks:
+        return _without(table, label, marks, refused)
+    if CONTRADICTION in table.columns or ENTAILMENT in table.columns:
+        return table
+    hypothesis = _named(table, _HYPOTHESES)
+    if hypothesis in table.cells and found and found <= set(_SPELLINGS):
+        return _sorted_out(table, label, hypothesis or "")
+    told = listed(sorted(found, key=len)[:_VALUES_TOLD]) if found else "nothing"
+    return _noted(
+        table,
+        f"The labels in {quoted(label)} ({told}{' …' if len(found) > _VALUES_TOLD else ''}) are "
+        "not used: understood are accept, reject and ignore, and, with a column of hypotheses, "
+        "entailment, neutral and contradiction.",
+    )
+
+
+def _named(table: Table, names: Sequence[str]) -> str | None:
+    """The column with the first of these names that there is and that holds no sentences."""
+    known = {column.casefold().strip(): column for column in reversed(table.columns)}
+    return next((known[name] for name in names if name in known), None)
+
+
+def _clean(value: str | None) -> str:
+    return (value or "").strip().casefold()
+
+
+def _without(table: Table, column: str | None, values: set[str], refused: set[str]) -> Table:
+    """Without the rows that a column of marks refuses; another column of that name is none."""
+    if column is None or column not in table.cells:
+        return table
+    marks = [_clean(value) for value in table.cells[column]]
+    out = Counter(mark for mark in marks if mark in refused)
+    if not out or not set(marks) <= values | {""}:
+        return table
+    keep = [mark not in refused for mark in marks]
+    if not any(keep):
+        said = " or ".join(_MARKED[mark] for mark in sorted(out, reverse=True))
+        raise HedgerowError(
+            f"Every row of {table.name} was {said} in the source ({quoted(column)}); there is "
+            "nothing to add."
+        )
+    left = replace(
+        table,
+        lines=_kept(table.lines, keep),
+        cells={name: _kept(cells, keep) for name, cells in table.cells.items()},
+    )
+    marked = " and ".join(
+        f"{count:,} {'row' if count == 1 else 'rows'} {_MARKED[mark]}"
+        for mark, count in sorted(out.items(), reverse=True)
+    )
+    return _noted(left, f"Left out: {marked} in the source ({quoted(column)}).")
+
+
+def _kept(cells: Sequence[Cell], keep: Sequence[bool]) -> list[Cell]:
+    return [cell for cell, wanted in zip(cells, keep, strict=True) if wanted]
+
+
+def _sorted_out(table: Table, label: str, hypothesis: str) -> Table:
+    """With a column for the entailments and one for the contradictions among the hypotheses."""
+    roles = [_SPELLINGS.get(_clean(value), _NEUTRAL) for value in table.cells[label]]
+    texts = table.cells[hypothesis]
+    columns = {
+        kind: [text if role == kind else None for text, role in zip(texts, roles, strict=True)]
+        for kind in (ENTAILMENT, CONTRADICTION)
+        if kind in roles
+    }
+    counts = Counter(roles)
+    changed = replace(table, columns=(*table.columns, *columns), cells={**table.cells, **columns})
+    return _noted(
+        changed,
+        f"{quoted(label)} says what {quoted(hypothesis)} holds: {counts[ENTAILMENT]:,} entailments "
+        f"and {counts[CONTRADICTION]:,} contradictions; {counts[_NEUTRAL]:,} that are neither were "
+        "left out.",
+    )
+
+
+def _noted(table: Table, note: str) -> Table:
+    return replace(table, notes=(*table.notes, note))

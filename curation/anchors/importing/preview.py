@@ -1,0 +1,263 @@
+"""What would become of every row of a file: new, a duplicate, suspicious, or impossible.
+
+Nothing is written here. A row is looked at on its own (``curation.anchors.checks``), then beside
+the anchors of the database, whatever wording they had, and the rows before it in the file.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cached_property
+from typing import NamedTuple
+
+from sqlalchemy import func, select
+from sqlmodel import Session, col
+
+from curation.anchors.attributes import MAX_GENRE
+from curation.anchors.checks import Finding, Reason, suspicions
+from curation.anchors.current_revision import MAX_ANCHOR
+from curation.anchors.importing.file_table import Table, quoted
+from curation.anchors.importing.sample import length_band, stratified_sample
+from curation.gc_pause import collector_paused
+from curation.identity import canonical, canonical_uid, near_key, words_of
+from curation.language.english import is_english
+from db.errors import HedgerowError
+from db.models import Anchor, AnchorRevision
+
+_FETCHED_AT_ONCE = 5_000
+_TOLD = 60
+
+
+class Fate(StrEnum):
+    """What will happen to a row."""
+
+    NEW = "new"
+    DUPLICATE = "duplicate"
+    SUSPICIOUS = "suspicious"
+    IMPOSSIBLE = "impossible"
+
+
+class Row(NamedTuple):
+    """A row of the file, looked at.
+
+    Attributes:
+        line: where it stands in the file, from 1.
+        text: canonical, as it would be stored; of an impossible row what the file has.
+        uid: of the text; '' for an impossible row.
+        genre: its own, where the file has a column of genres; else ''.
+        findings: the reasons for a fate other than new, the deciding one first.
+    """
+
+    line: int
+    text: str
+    uid: str
+    genre: str
+    fate: Fate
+    findings: tuple[Finding, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Preview:
+    """All rows of a file, looked at, and the state of the database when that was done.
+
+    Attributes:
+        wordings: how many wordings of anchors the database held; they are never deleted.
+    """
+
+    rows: Sequence[Row]
+    content_hash: str
+    wordings: int
+
+    @cached_property
+    def fates(self) -> dict[Fate, int]:
+        """How many rows have each fate."""
+        counts = Counter(row.fate for row in self.rows)
+        return {fate: counts[fate] for fate in Fate}
+
+    @cached_property
+    def reasons(self) -> dict[Reason, int]:
+        """How many rows each reason speaks against; a row can have several."""
+        counts = Counter(finding.reason for row in self.rows for finding in row.findings)
+        return {reason: counts[reason] for reason in Reason if counts[reason]}
+
+    def of(self, *fates: Fate) -> list[Row]:
+        """The rows with one of these fates, in the file's order."""
+        return [row for row in self.rows if row.fate in fates]
+
+    def chosen(
+        self, *, include_suspicious: bool = False, sample: int | None = None, seed: int = 0
+    ) -> list[Row]:
+        """The rows to add, in the file's order.
+
+        Args:
+            include_suspicious: whether those count as new.
+            sample: how many to draw, in proportion to the bands of length and the genres; None
+                takes all.
+            seed: another one draws another sample.
+
+        Raises:
+            HedgerowError: the sample is larger than what there is.
+        """
+        fates = (Fate.NEW, Fate.SUSPICIOUS) if include_suspicious else (Fate.NEW,)
+        rows = self.of(*fates)
+        if sample is None:
+            return rows
+        return stratified_sample(
+            rows,
+            sample,
+            seed=seed,
+            uid=lambda row: row.uid,
+            stratum=lambda row: (row.genre, length_band(row.text)),
+        )
+
+
+_Looked = tuple[int, str, str, str, str, tuple[Finding, ...]]
+"""A row before it is compared: line, text, uid, the key that near equals share, genre, findings.
+
+Plain, as there are as many of them as rows and each lives for a moment.
+"""
+
+
+def preview(
+    session: Session,
+    table: Table,
+    *,
+    column: str,
+    genre_column: str | None = None,
+    language: str = "en",
+) -> Preview:
+    """Look at every row of a file.
+
+    Args:
+        column: the one with the sentences.
+        genre_column: one with the genres, if the file has it.
+        language: of the sentences; the checks for negations, hedges and the like know English.
+
+    Raises:
+        HedgerowError: a column is not there or holds no strings, or a genre is too long.
+    """
+    with collector_paused():
+        looked = _look(table, column, genre_column, english=is_english(language))
+        known, nearly = _known(session, {row[2] for row in looked}, {row[3] for row in looked})
+        rows = list(_compared(looked, known, nearly, table.unit))
+    return Preview(rows, table.content_hash, count_wordings(session))
+
+
+def count_wordings(session: Session) -> int:
+    """How many wordings of anchors the database holds."""
+    return session.execute(select(func.count()).select_from(AnchorRevision)).scalar_one()
+
+
+def _look(table: Table, column: str, genre_column: str | None, *, english: bool) -> list[_Looked]:
+    texts = table.texts(column)
+    genres = _genres(table, genre_column) if genre_column else [""] * len(texts)
+    looked: list[_Looked] = []
+    for line, raw, genre in zip(table.lines, texts, genres, strict=True):
+        text, trouble = _readable(raw)
+        if trouble:
+            looked.append((line, text, "", "", genre, (trouble,)))
+            continue
+        words = words_of(text)
+        found = suspicions(text, words, english=english)
+        looked.append((line, text, canonical_uid(text), near_key(text, words), genre, found))
+    return looked
+
+
+def _readable(raw: str | None) -> tuple[str, Finding | None]:
+    """The canonical text, or the text as it is and why it cannot be an anchor."""
+    try:
+        text = canonical(raw or "")
+    except HedgerowError as error:
+        shown = (raw or "").encode("utf-8", "replace").decode("utf-8")  # no half surrogate pairs
+        return shown, Finding(Reason.NOT_TEXT, str(error))
+    if not text:
+        return "", Finding(Reason.EMPTY, "It is empty.")
+    if len(text) > MAX_ANCHOR:
+        sentence = f"It has {len(text):,} characters; an anchor has at most {MAX_ANCHOR:,}."
+        return text, Finding(Reason.TOO_LONG, sentence)
+    return text, None
+
+
+def _genres(table: Table, column: str) -> list[str]:
+    values = [canonical(value or "") for value in table.texts(column)]
+    for line, value in zip(table.lines, values, strict=True):
+        if len(value) > MAX_GENRE:
+            raise HedgerowError(
+                f"Expected a genre of at most {MAX_GENRE} characters in {quoted(column)}, found "
+                f"{len(value):,} on {table.unit} {line:,} of {table.name}; choose another column."
+            )
+    return values
+
+
+def _known(
+    session: Session, uids: set[str], keys: set[str]
+) -> tuple[Mapping[str, Finding], Mapping[str, Finding]]:
+    """What the database says of these uids and of these keys of near equals.
+
+    Every wording that an anchor ever had is looked at, a few thousand at a time.
+    """
+    current = col(AnchorRevision.revision) == col(Anchor.revision)
+    query = (
+        select(
+            col(AnchorRevision.text_uid),
+            col(AnchorRevision.text),
+            current,
+            col(Anchor.retired_at).is_not(None),
+        )
+        .join(Anchor, col(Anchor.id) == col(AnchorRevision.anchor_id))
+        .execution_options(yield_per=_FETCHED_AT_ONCE)
+    )
+    known: dict[str, Finding] = {}
+    nearly: dict[str, Finding] = {}
+    for uid, text, is_current, is_retired in session.execute(query):
+        if uid in uids:
+            known[uid] = _same(text, is_current=is_current, is_retired=is_retired)
+        key = near_key(text, words_of(text))
+        if key in keys:
+            nearly[key] = _nearly(f"the anchor “{_short(text)}”")
+    return known, nearly
+
+
+def _same(text: str, *, is_current: bool, is_retired: bool) -> Finding:
+    if is_retired:
+        return Finding(Reason.RETIRED, "It is a retired anchor, which can be restored.")
+    if is_current:
+        return Finding(Reason.KNOWN, "It is an anchor already.")
+    return Finding(Reason.EARLIER_WORDING, "An anchor had this wording before it was corrected.")
+
+
+def _nearly(what: str) -> Finding:
+    return Finding(Reason.NEARLY_KNOWN, f"It differs only in case or punctuation from {what}.")
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _TOLD else f"{text[:_TOLD]}…"
+
+
+def _compared(
+    looked: Sequence[_Looked],
+    known: Mapping[str, Finding],
+    nearly: Mapping[str, Finding],
+    unit: str,
+) -> Iterable[Row]:
+    """The rows with their fates, each compared with the database and the rows before it."""
+    lines: dict[str, int] = {}
+    keys: dict[str, int] = {}
+    for line, text, uid, key, genre, findings in looked:
+        fate = Fate.NEW
+        if not uid:
+            fate = Fate.IMPOSSIBLE
+        elif uid in known:
+            fate, findings = Fate.DUPLICATE, (known[uid],)
+        elif uid in lines:
+            finding = Finding(Reason.REPEATED, f"It repeats {unit} {lines[uid]:,}.")
+            fate, findings = Fate.DUPLICATE, (finding,)
+        else:
+            lines[uid] = line
+            if key in nearly:
+                findings = (nearly[key], *findings)
+            elif key and keys.setdefault(key, line) != line:
+                findings = (_nearly(f"{unit} {keys[key]:,}"), *findings)
+            fate = Fate.SUSPICIOUS if findings else Fate.NEW
+        yield Row(line, text, uid, genre, fate, findings)

@@ -1,0 +1,155 @@
+"""Finding anchors, and what is known about one."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from sqlalchemy import ColumnElement, Select, func, select
+from sqlmodel import Session, col
+
+from curation.anchors.current_revision import current_wording
+from curation.project.search import Kind, matches
+from curation.review.reviewers import shown_name
+from db.models import Anchor, AnchorRevision, Reviewer, Source, Split, Status, Variant
+
+
+@dataclass(frozen=True)
+class AnchorFilter:
+    """Which anchors to list; every condition set must hold.
+
+    Attributes:
+        text: part of the current wording in any case, or a uid (see ``curation.project.search``).
+        source: the name of a source; '' for all. ``genre`` likewise.
+        retired: only retired ones, or only those in use.
+        without_variants: only those that nothing was written for yet.
+    """
+
+    text: str = ""
+    source: str = ""
+    genre: str = ""
+    split: Split | None = None
+    retired: bool = False
+    without_variants: bool = False
+
+    def conditions(self, session: Session) -> list[ColumnElement[bool]]:
+        """In SQL, over ``Anchor`` and its current ``AnchorRevision``."""
+        since = col(Anchor.retired_at)
+        found: list[ColumnElement[bool]] = [since.is_not(None) if self.retired else since.is_(None)]
+        if self.text:
+            found.append(matches(session, self.text, Kind.ANCHORS))
+        if self.source:
+            named = select(col(Source.id)).where(col(Source.name) == self.source)
+            found.append(col(Anchor.source_id).in_(named))
+        if self.genre:
+            found.append(col(Anchor.genre) == self.genre)
+        if self.split:
+            found.append(col(Anchor.split) == self.split)
+        if self.without_variants:
+            its = select(col(Variant.id)).where(col(Variant.anchor_id) == col(Anchor.id))
+            found.append(~its.exists())
+        return found
+
+
+class FoundAnchor(NamedTuple):
+    """An anchor as a list shows it; ``variants`` leaves out wordings that an edit replaced."""
+
+    id: int
+    uid: str
+    text: str
+    revision: int
+    source: str
+    licence: str
+    genre: str
+    language: str
+    split: Split
+    retired_at: datetime | None
+    variants: int
+
+
+class AnchorPage(NamedTuple):
+    """Some of the anchors found, and how many there are in all."""
+
+    anchors: list[FoundAnchor]
+    total: int
+
+
+class Wording(NamedTuple):
+    """One wording of an anchor; ``author`` is None for the one it came with."""
+
+    revision: int
+    text: str
+    author: str | None
+    created_at: datetime
+
+
+def find_anchors(
+    session: Session, wanted: AnchorFilter, *, limit: int = 50, offset: int = 0
+) -> AnchorPage:
+    """The anchors that fit, in the order in which they were added."""
+    conditions = wanted.conditions(session)
+    counted = select(func.count()).select_from(Anchor)
+    if wanted.text:
+        counted = counted.join(AnchorRevision, current_wording())
+    total = session.execute(counted.where(*conditions)).scalar_one()
+    query = _listed().where(*conditions).order_by(col(Anchor.id)).limit(limit).offset(offset)
+    return AnchorPage(_found(session, query), total)
+
+
+def one_anchor(session: Session, uid: str) -> FoundAnchor | None:
+    """The anchor with this uid, if there is one, retired or not."""
+    found = _found(session, _listed().where(col(Anchor.uid) == uid))
+    return found[0] if found else None
+
+
+def _listed() -> Select[Any]:
+    return (
+        select(
+            *(Anchor.id, Anchor.uid, AnchorRevision.text, Anchor.revision),
+            *(col(Source.name), Source.licence, Anchor.genre, Anchor.language, Anchor.split),
+            Anchor.retired_at,
+        )  # type: ignore[call-overload]
+        .join(AnchorRevision, current_wording())
+        .join(Source, col(Source.id) == col(Anchor.source_id))
+    )
+
+
+def _found(session: Session, query: Select[Any]) -> list[FoundAnchor]:
+    rows = [tuple(row) for row in session.execute(query)]
+    counts = _variants(session, [row[0] for row in rows])
+    return [FoundAnchor._make((*row, counts.get(row[0], 0))) for row in rows]
+
+
+def _variants(session: Session, anchor_ids: list[int]) -> dict[int, int]:
+    query = (
+        select(col(Variant.anchor_id), func.count())
+        .where(col(Variant.anchor_id).in_(anchor_ids), col(Variant.status) != Status.SUPERSEDED)
+        .group_by(col(Variant.anchor_id))
+    )
+    return dict(session.execute(query).all())
+
+
+def anchor_history(session: Session, anchor_id: int) -> list[Wording]:
+    """All wordings of an anchor, the first one first."""
+    query = (
+        select(
+            col(AnchorRevision.revision),
+            col(AnchorRevision.text),
+            shown_name(),
+            col(AnchorRevision.created_at),
+        )
+        .outerjoin(Reviewer, col(Reviewer.id) == col(AnchorRevision.author_id))
+        .where(col(AnchorRevision.anchor_id) == anchor_id)
+        .order_by(col(AnchorRevision.revision))
+    )
+    return [Wording(*row) for row in session.execute(query)]
+
+
+def known_sources(session: Session) -> list[str]:
+    """The names of all sources, in the order of the alphabet."""
+    return list(session.execute(select(col(Source.name)).order_by(col(Source.name))).scalars())
+
+
+def known_genres(session: Session) -> list[str]:
+    """The genres that anchors have, in the order of the alphabet."""
+    query = select(col(Anchor.genre)).where(col(Anchor.genre) != "").distinct()
+    return sorted(session.execute(query).scalars())

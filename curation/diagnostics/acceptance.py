@@ -1,0 +1,179 @@
+"""What the review made of the variants as they were written, by what they have in common.
+
+Counted are the variants in use or replaced by an edit that no reviewer wrote: neither edits nor
+variants of one's own tell how good the work of the others is. Each is counted once, under one
+outcome:
+
+    accepted    good as written
+    edited      replaced by a reviewer's wording or given its right type (status superseded)
+    rejected
+    conflict    reviewers disagree
+    pending     not decided
+
+acceptance = (accepted + edited) / (accepted + edited + rejected + conflict), the share of the
+decided ones that led to a usable sentence. Over all types it is the acceptance of the overview,
+which counts an edited variant as what the edit made of it, as long as these children stand and
+nobody has added variants of their own; by type the two differ where an edit changed the type.
+as_written = accepted / (the same sum): how often nothing had to be changed.
+"""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, NamedTuple
+
+from sqlalchemy import ColumnElement, Select, and_, func, or_, select
+from sqlalchemy.orm import aliased
+from sqlmodel import Session, col
+
+from curation.review.reviewers import same_person
+from db.models import Anchor, Decision, Reviewer, ReviewerKind, Status, Variant, Verdict
+
+
+class Dimension(StrEnum):
+    """What variants are grouped by. ``origin``: what wrote them (provider, model, run)."""
+
+    TYPE = "type"
+    CUE = "cue"
+    GENRE = "genre"
+    ORIGIN = "origin"
+
+
+OUTCOMES = {
+    Status.ACCEPTED: "accepted",
+    Status.SUPERSEDED: "edited",
+    Status.REJECTED: "rejected",
+    Status.CONFLICT: "conflict",
+    Status.PENDING: "pending",
+}
+"""Status of a variant that no edit made → what became of it."""
+
+Group = tuple[Any, ...]
+"""One value of a dimension: (type,), (cue,), (genre,) or (provider, model, run or None)."""
+
+
+@dataclass
+class Outcomes:
+    """What became of a group of variants, as numbers of variants."""
+
+    accepted: int = 0
+    edited: int = 0
+    rejected: int = 0
+    conflict: int = 0
+    pending: int = 0
+
+    @property
+    def decided(self) -> int:
+        """All but the pending ones."""
+        return self.accepted + self.edited + self.rejected + self.conflict
+
+    @property
+    def acceptance(self) -> float | None:
+        """Usable ones among the decided, in [0, 1]; None before the first decision."""
+        return (self.accepted + self.edited) / self.decided if self.decided else None
+
+    @property
+    def as_written(self) -> float | None:
+        """Those accepted without a change among the decided, in [0, 1]; None without one."""
+        return self.accepted / self.decided if self.decided else None
+
+
+class ReasonCount(NamedTuple):
+    """So many rejected variants of a group were rejected for this reason."""
+
+    group: Group
+    reason: str
+    number: int
+
+
+def outcomes(
+    session: Session, dimension: Dimension, *, types: tuple[str, ...] = ()
+) -> dict[Group, Outcomes]:
+    """What became of the variants of each group.
+
+    Args:
+        types: only variants of these types; none means all.
+    """
+    columns = _columns(dimension)
+    query = _as_written(select(*columns, col(Variant.status), func.count()), dimension, types)
+    found: dict[Group, Outcomes] = {}
+    for *group, status, number in session.execute(query.group_by(*columns, col(Variant.status))):
+        outcome = found.setdefault(tuple(group), Outcomes())
+        setattr(outcome, OUTCOMES[status], getattr(outcome, OUTCOMES[status]) + number)
+    return found
+
+
+def reject_reasons(
+    session: Session, dimension: Dimension, *, types: tuple[str, ...] = ()
+) -> list[ReasonCount]:
+    """Why the rejected variants of each group were rejected.
+
+    Counted are variants whose status is *rejected*, once for each reason that a standing verdict
+    gives: one that is not taken back, is its reviewer's latest, is on the variant as it has been
+    since the anchor's last correction, and is a person's or that of a model that counts. Two
+    reviewers with two reasons make a variant count under both.
+    """
+    columns = _columns(dimension)
+    counted = select(*columns, col(Decision.reason), func.count(col(Variant.id).distinct()))
+    query = (
+        _as_written(counted, dimension, types)
+        .join(Decision, col(Decision.variant_id) == col(Variant.id))
+        .join(Reviewer, col(Reviewer.id) == col(Decision.reviewer_id))
+        .where(col(Variant.status) == Status.REJECTED, _standing_reject())
+        .group_by(*columns, col(Decision.reason))
+    )
+    return [
+        ReasonCount(tuple(group), reason, number)
+        for *group, reason, number in session.execute(query)
+    ]
+
+
+def _standing_reject() -> ColumnElement[bool]:
+    retract, later, its_retract = aliased(Decision), aliased(Decision), aliased(Decision)
+    taken_back = (
+        select(retract.id).where(col(retract.retracts_id) == col(Decision.id)).exists()  # type: ignore[call-overload]
+    )
+    later_taken_back = (
+        select(its_retract.id).where(col(its_retract.retracts_id) == col(later.id)).exists()  # type: ignore[call-overload]
+    )
+    outdated = (
+        select(later.id)  # type: ignore[call-overload]
+        .where(
+            col(later.variant_id) == col(Decision.variant_id),
+            col(later.reviewer_id).in_(same_person()),
+            col(later.id) > col(Decision.id),
+            col(later.verdict) != Verdict.RETRACT,
+            ~later_taken_back,
+        )
+        .exists()
+    )
+    return and_(
+        col(Decision.verdict) == Verdict.REJECT,
+        col(Decision.variant_version) >= col(Variant.since_version),
+        or_(col(Reviewer.kind) == ReviewerKind.PERSON, col(Reviewer.counts).is_(True)),
+        ~taken_back,
+        ~outdated,
+    )
+
+
+def _columns(dimension: Dimension) -> tuple[Any, ...]:
+    return {
+        Dimension.TYPE: (col(Variant.type_id),),
+        Dimension.CUE: (col(Variant.cue),),
+        Dimension.GENRE: (col(Anchor.genre),),
+        Dimension.ORIGIN: (col(Variant.provider), col(Variant.model), col(Variant.run_id)),
+    }[dimension]
+
+
+def _as_written(query: Select[Any], dimension: Dimension, types: tuple[str, ...]) -> Select[Any]:
+    query = query.select_from(Variant).where(
+        col(Variant.retired).is_(False),
+        col(Variant.parent_id).is_(None),
+        col(Variant.author_id).is_(None),  # a reviewer's own is accepted from the first moment
+    )
+    if types:
+        query = query.where(col(Variant.type_id).in_(types))
+    if dimension is Dimension.CUE:
+        return query.where(col(Variant.cue).is_not(None), col(Variant.cue) != "")
+    if dimension is Dimension.GENRE:
+        return query.join(Anchor, col(Anchor.id) == col(Variant.anchor_id))
+    return query

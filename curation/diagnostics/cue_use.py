@@ -1,0 +1,186 @@
+"""How varied the wording is: which hedge cues were asked for, and which negators were written.
+
+The paper found the diversity of its data to matter more than its quantity. Diversity is measured
+by Shannon's entropy in bits, H = -Σ p log2 p over the shares p of the distinct values, and by the
+evenness (Pielou's), H / log2 k for k distinct values: 1 where all are used equally often, near 0
+where one is used nearly always.
+"""
+
+import math
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import NamedTuple
+
+from sqlalchemy import BigInteger, ColumnElement, cast, func, select
+from sqlmodel import Session, col
+
+from curation.anchors.current_revision import current_wording
+from curation.diagnostics.distributions import EVERYTHING, Scope
+from curation.diagnostics.pair_analysis import Comparison
+from curation.language.affixes import as_listed
+from curation.taxonomy.cues import SPELLING
+from db.models import Anchor, AnchorRevision, Status, Variant
+
+_MULTIPLIER, _MODULUS = 2_654_435_761, 2**32
+"""Knuth's multiplicative hash: spreads consecutive ids evenly over [0, 2^32)."""
+
+
+class CueCount(NamedTuple):
+    """So many variants of a type and a status were asked for with this cue."""
+
+    type_id: str
+    status: Status
+    cue: str
+    number: int
+
+
+@dataclass(frozen=True)
+class Diversity:
+    """How a set of distinct values is used.
+
+    Attributes:
+        total: uses of all values.
+        distinct: different values.
+        entropy: in bits; 0 for at most one distinct value, at most log2(distinct).
+        evenness: entropy / log2(distinct), in [0, 1]; None for fewer than two values.
+    """
+
+    total: int
+    distinct: int
+    entropy: float
+    evenness: float | None
+
+
+def diversity(counts: Mapping[str, int]) -> Diversity:
+    """Entropy and evenness of the values with these counts; counts of 0 are no values."""
+    used = [number for number in counts.values() if number > 0]
+    total = sum(used)
+    # The sum is written so that it is never below 0 by rounding.
+    entropy = sum(number / total * math.log2(total / number) for number in used)
+    evenness = min(1.0, entropy / math.log2(len(used))) if len(used) > 1 else None
+    return Diversity(total, len(used), entropy, evenness)
+
+
+def cue_counts(session: Session) -> list[CueCount]:
+    """How many variants have which cue, for all types that take one."""
+    group = (col(Variant.type_id), col(Variant.status), col(Variant.cue))
+    query = (
+        select(*group, func.count())
+        .where(EVERYTHING.condition(), col(Variant.cue).is_not(None), col(Variant.cue) != "")
+        .group_by(*group)
+    )
+    return [CueCount(*row) for row in session.execute(query)]
+
+
+def cues_of(rows: Iterable[CueCount], scope: Scope, type_id: str) -> Counter[str]:
+    """Cue → number of variants of one type, of those in the scope."""
+    found: Counter[str] = Counter()
+    for row in rows:
+        if row.type_id == type_id and scope.holds(row.type_id, row.status):
+            found[row.cue] += row.number
+    return found
+
+
+class ListUse(NamedTuple):
+    """How much of a list of cues is used: the paper's (appendix A), or that of a type of one's own.
+
+    Attributes:
+        used, unused: cues of the list, as printed and in its order.
+        others: cues that are used and not on the list.
+    """
+
+    used: tuple[str, ...]
+    unused: tuple[str, ...]
+    others: tuple[str, ...]
+
+
+def list_use(cues: Collection[str], listed: Sequence[str] | None) -> ListUse | None:
+    """What of the listed cues is among ``cues``; None where there is no list.
+
+    A cue that is printed with an obvious mistake counts as used in its correct spelling, too,
+    unless that is on the list itself. Case makes no difference.
+    """
+    if listed is None:
+        return None
+    present = {cue.casefold() for cue in cues}
+    printed = {cue.casefold() for cue in listed}
+    spellings = {
+        cue: {cue.casefold(), *({SPELLING.get(cue, cue).casefold()} - printed)} for cue in listed
+    }
+    known = set().union(*spellings.values())
+    return ListUse(
+        used=tuple(cue for cue in listed if spellings[cue] & present),
+        unused=tuple(cue for cue in listed if not spellings[cue] & present),
+        others=tuple(sorted(cue for cue in cues if cue.casefold() not in known)),
+    )
+
+
+def evenly(share: float) -> ColumnElement[bool]:
+    """SQL: about this share of the variants, spread evenly, and always the same ones.
+
+    Decided by the id alone, so that an index with the id in it answers; those of a smaller share
+    are among those of a larger one.
+    """
+    place = cast(col(Variant.id), BigInteger) * _MULTIPLIER % _MODULUS
+    return place < math.ceil(min(share, 1.0) * _MODULUS)
+
+
+class NegatorSample(NamedTuple):
+    """The negators of a sample.
+
+    Attributes:
+        by_type: type → negator → variants that have it; a variant with two counts for each. ''
+            stands for those with none.
+        sampled: type → variants looked at.
+        of: variants that the sample was drawn from.
+    """
+
+    by_type: dict[str, Counter[str]]
+    sampled: Counter[str]
+    of: int
+
+
+def negators(
+    session: Session, scope: Scope, *, type_ids: Sequence[str], sample: int
+) -> NegatorSample:
+    """Which negators the texts of these types bring in that their anchors have not.
+
+    Texts have to be read for this, so it is done on at most about ``sample`` variants.
+    """
+    conditions = [scope.condition(), col(Variant.type_id).in_(type_ids)]
+    total = session.execute(select(func.count(col(Variant.id))).where(*conditions)).scalar_one()
+    query = (
+        select(col(Variant.type_id), col(AnchorRevision.text), col(Variant.text))
+        .join(Anchor, col(Anchor.id) == col(Variant.anchor_id))
+        .join(AnchorRevision, current_wording())
+        .where(*conditions)
+    )
+    if total > sample:
+        query = query.where(evenly(sample / total))
+    by_type: dict[str, Counter[str]] = {}
+    sampled: Counter[str] = Counter()
+    for type_id, anchor, text in session.execute(query):
+        by_type.setdefault(type_id, Counter()).update(new_negators(anchor, text) or [""])
+        sampled[type_id] += 1
+    return NegatorSample(by_type, sampled, total)
+
+
+@lru_cache(maxsize=20_000)
+def new_negators(anchor: str, text: str) -> frozenset[str]:
+    """The negators and negative affixes that ``text`` adds to ``anchor``, as written in lists.
+
+    Words in lower case, 'n't' as 'not'; a prefix as 'un-', a suffix as '-less'.
+    """
+    comparison = Comparison(anchor=anchor, text=text)
+    words = comparison.text.words
+    found = {
+        " ".join(words[negator.first : negator.last + 1])
+        for negator in comparison.new_negators(main_clause=False)
+    }
+    found.update(
+        as_listed(words[position], first, end)
+        for position, first, end in comparison.new_affixes(main_clause=True)
+    )
+    return frozenset(found)

@@ -1,0 +1,122 @@
+"""Variants looked up by their measures: a rectangle of a chart, a flag, one over a threshold."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, NamedTuple
+
+from sqlalchemy import ColumnElement, Select, func, select
+from sqlmodel import Session, col
+
+from curation.anchors.current_revision import current_wording
+from curation.diagnostics.distributions import EVERYTHING, Scope, cosine_bin
+from curation.diagnostics.measures import Flag
+from curation.project.opening import active_encoder_id
+from db.models import Anchor, AnchorRevision, Diagnostic, Status, Variant, VariantCosine
+
+
+class First(StrEnum):
+    """Which of the found variants come first (see ``curation.diagnostics.measures``)."""
+
+    HARDEST = "hardness"
+    SUSPICIOUS = "suspicion"
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What to look for; every condition that is set must hold.
+
+    Attributes:
+        levenshtein: least and greatest distance in characters, both included.
+        cosine_bins: first and last bin of the cosine under the active encoder (see
+            ``curation.diagnostics.distributions.cosine_counts``), both included.
+        flag: one that has to be set.
+    """
+
+    scope: Scope = EVERYTHING
+    levenshtein: tuple[int, int] | None = None
+    cosine_bins: tuple[int, int] | None = None
+    flag: Flag | None = None
+    first: First = First.HARDEST
+
+
+class Found(NamedTuple):
+    """How many variants there are in all, and the ids of the first of them."""
+
+    total: int
+    ids: tuple[int, ...]
+
+
+class Row(NamedTuple):
+    """A variant as a table shows it; measures are None where they are not stored."""
+
+    id: int
+    uid: str
+    anchor: str
+    text: str
+    type_id: str
+    cue: str | None
+    status: Status
+    levenshtein: int | None
+    cosine: float | None
+    flags: Flag
+
+
+def find(session: Session, wanted: Wanted, *, limit: int) -> Found:
+    """Count the variants wanted, and name the first ``limit`` of them."""
+    conditions = _conditions(wanted)
+    total = session.execute(_measured(session, select(func.count())).where(*conditions))
+    key = col(getattr(Variant, wanted.first.value))
+    query = _measured(session, select(col(Variant.id))).where(*conditions)
+    ids = session.execute(query.order_by(key.desc(), col(Variant.id)).limit(limit)).scalars()
+    return Found(total.scalar_one(), tuple(ids))
+
+
+def rows(session: Session, ids: tuple[int, ...]) -> list[Row]:
+    """The variants with these ids, in this order, at most some hundreds; unknown ids are left
+    out."""
+    query = (
+        _measured(
+            session,
+            select(
+                col(Variant.id),
+                col(Variant.uid),
+                col(AnchorRevision.text),
+                col(Variant.text),
+                col(Variant.type_id),
+                col(Variant.cue),
+                col(Variant.status),
+                col(Diagnostic.levenshtein),
+                col(VariantCosine.cosine),
+                col(Diagnostic.flags),
+            ),
+        )
+        .join(Anchor, col(Anchor.id) == col(Variant.anchor_id))
+        .join(AnchorRevision, current_wording())
+        .where(col(Variant.id).in_(ids))
+    )
+    found = {row[0]: Row._make((*row[:-1], Flag(row[-1] or 0))) for row in session.execute(query)}
+    return [found[key] for key in ids if key in found]
+
+
+def _measured(session: Session, query: Any) -> Select[Any]:
+    """``query`` over variants, their measures and their cosine under the active encoder."""
+    return (
+        query.select_from(Variant)
+        .outerjoin(Diagnostic, col(Diagnostic.variant_id) == col(Variant.id))
+        .outerjoin(
+            VariantCosine,
+            (col(VariantCosine.variant_id) == col(Variant.id))
+            & (col(VariantCosine.encoder_id) == active_encoder_id(session)),
+        )
+    )
+
+
+def _conditions(wanted: Wanted) -> list[ColumnElement[bool]]:
+    conditions = [wanted.scope.condition()]
+    if wanted.levenshtein is not None:
+        conditions.append(col(Diagnostic.levenshtein).between(*wanted.levenshtein))
+    if wanted.cosine_bins is not None:
+        conditions.append(cosine_bin().between(*wanted.cosine_bins))
+    if wanted.flag is not None:
+        conditions.append(col(Diagnostic.flags).bitwise_and(int(wanted.flag)) != 0)
+    return conditions

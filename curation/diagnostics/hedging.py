@@ -1,0 +1,196 @@
+"""Hedges that hedge nothing: a claim that stands flat beside a concession, and others' belief.
+
+"I'm not sure why, but the ferry leaves at nine" grants something else and then asserts the claim;
+"Critics suspect that it leaves at nine" reports what others hold. Rules of thumb over words: they
+point a reviewer at the sentence, and leave to the reviewer what the guideline leaves open ("I'm not
+sure, but …").
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from curation.diagnostics.pair_analysis import Comparison
+from curation.language.tokens import lemma, load_lexicon, stem
+
+_LEXICON: dict[str, Any] = load_lexicon("hedging")
+_OPENERS = frozenset(_LEXICON["openers"])
+_LINKS = frozenset(_LEXICON["links"])
+_ADVERBS = frozenset(_LEXICON["adverbs"])
+_OWN = frozenset({"i", "we", "one", "you", "me", "nobody"})
+_ANAPHORS = frozenset({"it", "this", "that"})
+_CERTAINTY = frozenset(_LEXICON["certainty"])
+_RECALL = frozenset(_LEXICON["recall"])
+_EPISTEMIC = frozenset(stem(word) for word in load_lexicon("epistemic_words")["epistemic"])
+_IMPRESSION = frozenset(lemma(word) for word in _LEXICON["impression"])
+_DOUBT = frozenset(_LEXICON["doubt"])
+_TRUE = frozenset(_LEXICON["true"])
+_WH = frozenset(_LEXICON["wh"])
+_PREPOSITIONS = frozenset({"of", "about", "on", "for", "by", "to"})
+_DETERMINERS = frozenset(_LEXICON["determiners"])
+_NOUN_STARTS = _DETERMINERS | frozenset(_LEXICON["pronouns"])
+_MARKS = frozenset({",", ";", ":", ".", "–", "—", "--", "…", "!", "(", ")"})
+
+_REPORTS = frozenset(lemma(word) for word in _LEXICON["reports"])
+_SHOWS = frozenset(lemma(word) for word in _LEXICON["shows"])
+_PEOPLE = frozenset(_LEXICON["people"])
+_NO_SUBJECT = frozenset({"it", "there", "this", "that", "i", "we", "one", "you"})
+_SURE = frozenset({"sure", "unsure", "convinced", "confident"})
+_BE = frozenset("be is are was were been being 's 're".split())
+_CLAUSE_STARTS = frozenset({*_MARKS, "but", "that", "though", "although", "while", "and", "as"})
+_GOVERNED = frozenset({"that", "if", "whether", "so", ",", ":", "."})
+
+
+class _Insertion(NamedTuple):
+    """The one stretch that a text adds to its anchor, and whether the anchor goes on after it."""
+
+    words: list[str]
+    leading: bool
+    trailing: bool
+
+
+def stands_flat(comparison: Comparison) -> bool:
+    """Say whether the text is the unchanged anchor beside a concession that leaves it standing.
+
+    A concession of how sure the writer is of this very claim ("I'm not sure, but …", "…, though
+    that's not certain") is left to the reviewer.
+    """
+    insertion = _insertion(comparison)
+    concession = _concession(insertion) if insertion else None
+    if not insertion or not concession:
+        return False
+    if _OWN.intersection(concession):
+        certainty = _CERTAINTY if insertion.leading else _EPISTEMIC | _CERTAINTY
+        return not _is_about_claim(concession, certainty)
+    if insertion.trailing or not insertion.leading:
+        if any(word in _LEXICON["elliptic"] for word in concession):
+            return False
+        if _ANAPHORS.intersection(concession) and not _is_impression(concession):
+            return not _is_about_claim(concession, _EPISTEMIC | _DOUBT)
+    return True
+
+
+def _without_end(words: Sequence[str]) -> list[str]:
+    end = len(words)
+    while end and words[end - 1] in _MARKS:
+        end -= 1
+    return list(words[:end])
+
+
+def _insertion(comparison: Comparison) -> _Insertion | None:
+    anchor, text = _without_end(comparison.anchor.words), _without_end(comparison.text.words)
+    added = len(text) - len(anchor)
+    if added <= 0 or not anchor:
+        return None
+    for start in range(len(anchor) + 1):
+        if text[start + added :] == anchor[start:]:
+            words = text[start : start + added]
+            return _Insertion(words, leading=start == 0, trailing=start == len(anchor))
+        if start < len(anchor) and text[start] != anchor[start]:
+            return None
+    return None
+
+
+def _concession(insertion: _Insertion) -> list[str] | None:
+    """The words of the concession, without what links it to the claim; None if it is none."""
+    words = _without_end(insertion.words)
+    while words and words[0] in _MARKS:
+        words = words[1:]
+    if not words:
+        return None
+    if words[0] in _OPENERS:
+        # "Although it is odd, I think …": what comes after the clause hedges the claim.
+        ends = insertion.trailing or insertion.words[-1] in _MARKS
+        return words if ends and (insertion.leading or words[1:]) else None
+    if words[1:2] and words[1] in ("as", "though") and _ANAPHORS.intersection(words[2:3]):
+        return words  # "Strange as it seems"
+    if insertion.trailing:
+        return words if words[0] in _LINKS or words[-1] in ("though", "however") else None
+    core = [word for word in words if word not in _ADVERBS] or words
+    if core[-1] in _LINKS and words[-1] in _LINKS | _ADVERBS:
+        return core[:-1]
+    return words[:-1] if words[-1] in _ADVERBS and words[-2:-1] != ["but"] else None
+
+
+def _is_about_claim(words: Sequence[str], certainty: frozenset[str]) -> bool:
+    """Say whether a concession doubts the claim: "not sure (of it)", but not "not sure why"."""
+    at = [i for i, word in enumerate(words) if word in certainty or stem(word) in certainty]
+    if not at or _WH.intersection(words):
+        return False
+    rest = [word for word in words[at[-1] + 1 :] if not word.endswith("ly")]
+    asked = next((i for i, word in enumerate(words) if word in ("if", "whether")), None)
+    if asked is not None:  # "no idea if this is right", "correct me if I'm wrong"
+        return bool(_TRUE.intersection(words[asked:]))
+    if rest[:1] and rest[0] in _PREPOSITIONS:
+        rest = rest[1:]
+        return not rest or rest[0] in _ANAPHORS or rest[0] not in _NOUN_STARTS
+    if rest[:1] and rest[0] in _NOUN_STARTS:
+        return bool(_RECALL.intersection(rest))
+    return True
+
+
+def _is_impression(words: Sequence[str]) -> bool:
+    """Say whether it tells how the claim strikes one ("it may seem odd"), not how sure it is."""
+    return any(lemma(word) in _IMPRESSION for word in words) and not _DOUBT.intersection(words)
+
+
+def reports_others(comparison: Comparison) -> bool:
+    """Say whether the text brings in what others hold: "Critics suspect that", "according to".
+
+    Adverbs ("reportedly") and passives ("is said to") name nobody, and the writer vouches for less;
+    the guideline accepts them.
+    """
+    words, origin = comparison.text.words, comparison.origin
+    return any(
+        origin[i] is None and (_is_source(words, i) or _is_others_verb(comparison, i))
+        for i in range(len(words))
+    )
+
+
+def _is_source(words: Sequence[str], i: int) -> bool:
+    if words[i] == "according":
+        return words[i + 1 : i + 2] == ["to"] and words[i + 2 : i + 3] not in (["me"], ["us"])
+    held = words[i] in ("opinion", "view")
+    return held and words[i - 1] in ("'s", "his", "her", "their") and i > 0
+
+
+def _is_others_verb(comparison: Comparison, i: int) -> bool:
+    words = comparison.text.words
+    word, base = words[i], lemma(words[i])
+    subject = _subject(words, i)
+    if not subject or _NO_SUBJECT.intersection(subject):
+        return False
+    before = next((w for w in reversed(words[:i]) if not w.endswith("ly")), "")
+    if word in _SURE:
+        return words[i + 1 : i + 2] != ["to"] and bool(_BE.intersection(subject))
+    if base not in _REPORTS and not (base in _SHOWS and _PEOPLE.intersection(subject)):
+        return False
+    if before in _DETERMINERS or before in _PREPOSITIONS:
+        return False  # a noun, or an infinitive
+    if word.endswith("ing"):
+        return before in _BE or before in ("keep", "kept", "keeps")
+    return before not in _BE and _governs_claim(comparison, i)
+
+
+def _subject(words: Sequence[str], i: int) -> list[str]:
+    """The words of the clause before a verb, or of the clause before that where there are none."""
+    end = i
+    while end > 0:
+        start = end
+        while start > 0 and words[start - 1] not in _CLAUSE_STARTS:
+            start -= 1
+        if start < end:
+            return list(words[start:end])
+        end -= 1
+    return []
+
+
+def _governs_claim(comparison: Comparison, i: int) -> bool:
+    following = comparison.text.words[i + 1 : i + 2]
+    return (
+        not following
+        or following[0] in _GOVERNED
+        or following[0] in _NOUN_STARTS
+        or comparison.origin[i + 1] is not None
+    )

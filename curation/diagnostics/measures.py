@@ -1,0 +1,227 @@
+"""What is measured on a variant: distances, kept content, flags, hardness and suspicion.
+
+Pure functions of the texts, and of a cosine that somebody else computed. Storage is elsewhere.
+"""
+
+from __future__ import annotations
+
+import enum
+import re
+from collections.abc import Collection
+from functools import lru_cache
+from typing import NamedTuple
+
+import Levenshtein
+
+from curation.anchors.suitability import anchor_problems
+from curation.diagnostics.hedging import reports_others, stands_flat
+from curation.diagnostics.pair_analysis import Comparison
+from curation.diagnostics.surface import surface_problems
+from curation.taxonomy.built_in import SurfaceCheck
+
+LEVENSHTEIN_THRESHOLD = 60
+"""Characters. A variant farther from its anchor is dropped (section 3.1.3: about ten words)."""
+
+MEASURES_VERSION = 3
+"""Raised with every change to a measure, a flag or a built-in surface check; stored with what is
+measured, so that the next diagnostics run measures older rows again."""
+
+MAX_EXCUSED = 2
+"""Lost content words that newly added ones can make up for ('is valid' to 'has lapsed')."""
+
+
+class Flag(enum.IntFlag):
+    """What is conspicuous about a variant; several can hold at once."""
+
+    OVER_THRESHOLD = 1
+    UNCHANGED = 2
+    SAME_AS_SIBLING = 4
+    WRONG_SURFACE = 8
+    CONTENT_DROPPED = 16
+    ANCHOR_NOT_AFFIRMATIVE = 32
+    FLAT_HEDGE = 64
+    REPORTS_OTHERS = 128
+
+    @property
+    def label(self) -> str:
+        """A few words for a chip or a chart; of a combination, those of its members."""
+        return ", ".join(_TEXTS[flag][0] for flag in self) or "no flag"
+
+    @property
+    def explanation(self) -> str:
+        """One sentence for a tooltip (one each for the members of a combination)."""
+        return " ".join(_TEXTS[flag][1] for flag in self) or "Nothing conspicuous was measured."
+
+
+_TEXTS: dict[Flag, tuple[str, str]] = {
+    Flag.OVER_THRESHOLD: (
+        "too far from anchor",
+        "More characters differ from the anchor than the Levenshtein threshold allows.",
+    ),
+    Flag.UNCHANGED: (
+        "unchanged",
+        "The text has the same words as the anchor.",
+    ),
+    Flag.SAME_AS_SIBLING: (
+        "same as sibling",
+        "Another variant of the same anchor has the same words.",
+    ),
+    Flag.WRONG_SURFACE: (
+        "wrong surface",
+        "The form is not what the variant's type asks for.",
+    ),
+    Flag.CONTENT_DROPPED: (
+        "content dropped",
+        "More content words of the anchor are missing than this type can replace.",
+    ),
+    Flag.ANCHOR_NOT_AFFIRMATIVE: (
+        "anchor not affirmative",
+        "The anchor looks negated, hedged or disputed, like a question or command, or not English.",
+    ),
+    Flag.FLAT_HEDGE: (
+        "flat beside a concession",
+        "A concession, and before or after it the anchor as firm as it was.",
+    ),
+    Flag.REPORTS_OTHERS: (
+        "reports others",
+        "It says what others hold; a hedge shows that the writer is less sure.",
+    ),
+}
+
+_SEVERITY: dict[Flag, int] = {
+    Flag.UNCHANGED: 16,
+    Flag.WRONG_SURFACE: 8,
+    Flag.CONTENT_DROPPED: 6,
+    Flag.FLAT_HEDGE: 5,
+    Flag.REPORTS_OTHERS: 5,
+    Flag.SAME_AS_SIBLING: 4,
+    Flag.ANCHOR_NOT_AFFIRMATIVE: 3,
+    Flag.OVER_THRESHOLD: 2,
+}
+"""How much a flag alone moves a variant to the front of the queue; only the order matters."""
+
+
+class Measures(NamedTuple):
+    """The measures of one variant that need no encoder.
+
+    levenshtein: characters to insert, delete or replace to turn the anchor into the text.
+    length_ratio: words (by white space) of the text per word of the anchor; 1 is equal length.
+    content_kept: share of the anchor's distinct content words that the text keeps in some form.
+    """
+
+    levenshtein: int
+    length_ratio: float
+    content_kept: float
+    flags: Flag
+
+
+def measure(
+    *,
+    anchor: str,
+    text: str,
+    cue: str | None,
+    check: SurfaceCheck,
+    siblings: Collection[str],
+    threshold: int = LEVENSHTEIN_THRESHOLD,
+    english: bool = True,
+) -> Measures:
+    """Measure one variant against its anchor.
+
+    Args:
+        anchor: the anchor's text, canonical (see `curation.identity.canonical`).
+        text: the variant's text, canonical.
+        cue: the hedge cue that was asked for, if its type asks for one.
+        check: the surface check of its type.
+        siblings: texts of the *other* variants of the anchor.
+        threshold: Levenshtein distance in characters above which OVER_THRESHOLD is set.
+        english: whether the anchor is said to be English, as the checks of it know no other.
+    """
+    comparison = Comparison(anchor=anchor, text=text)
+    levenshtein = Levenshtein.distance(anchor, text)
+    flags = distance_flag(levenshtein, threshold)
+    if same_words(text, anchor):
+        flags |= Flag.UNCHANGED
+    if any(same_words(text, sibling) for sibling in siblings):
+        flags |= Flag.SAME_AS_SIBLING
+    if surface_problems(check, comparison, cue=cue):
+        flags |= Flag.WRONG_SURFACE
+    if _drops_content(check, comparison):
+        flags |= Flag.CONTENT_DROPPED
+    if english and anchor_problems(anchor):
+        flags |= Flag.ANCHOR_NOT_AFFIRMATIVE
+    if check.require_cue:
+        flags |= Flag.FLAT_HEDGE if stands_flat(comparison) else Flag(0)
+        flags |= Flag.REPORTS_OTHERS if reports_others(comparison) else Flag(0)
+    return Measures(
+        levenshtein=levenshtein,
+        length_ratio=len(text.split()) / max(1, len(anchor.split())),
+        content_kept=comparison.content_kept,
+        flags=flags,
+    )
+
+
+def distance_flag(levenshtein: int, threshold: int) -> Flag:
+    """OVER_THRESHOLD for a distance above the threshold, else no flag."""
+    return Flag.OVER_THRESHOLD if levenshtein > threshold else Flag(0)
+
+
+def same_words(one: str, other: str) -> bool:
+    """Whether two texts differ in case, punctuation and contractions of 'not' at most."""
+    return _plain(one) == _plain(other)
+
+
+@lru_cache(maxsize=4096)
+def _plain(text: str) -> str:
+    """Return the text without case and punctuation, contractions of 'not' written out."""
+    lower = text.lower().replace("’", "'").replace("n't", " not").replace("cannot", "can not")
+    return " ".join(re.findall(r"\w+", lower))
+
+
+def _drops_content(check: SurfaceCheck, comparison: Comparison) -> bool:
+    """Say whether more content is lost than the type's limit, replaced words not counted.
+
+    A hedge replaces nothing: its own new words ('The archives are not conclusive, but …') make up
+    for no loss.
+    """
+    if check.max_lost_content is None:
+        return False
+    excused = 0 if check.require_cue else min(len(comparison.added), MAX_EXCUSED)
+    lost = len(comparison.lost) - excused
+    return lost > check.max_lost_content or bool(comparison.lost_to_pronoun)
+
+
+def hardness(
+    *, levenshtein: int, cosine: float | None, threshold: int = LEVENSHTEIN_THRESHOLD
+) -> float | None:
+    """Return how hard a pair is for the encoder that gave `cosine`, in [0, 1]; None without one.
+
+    (1 - min(levenshtein, threshold) / threshold) * max(cosine, 0): 1 for a text that hardly
+    differs and that the encoder takes for the same, 0 at the threshold or for unrelated vectors.
+    """
+    if cosine is None:
+        return None
+    closeness = 1 - min(levenshtein, threshold) / threshold if threshold > 0 else 0.0
+    return closeness * min(max(cosine, 0.0), 1.0)
+
+
+def suspicion(
+    flags: Flag,
+    *,
+    levenshtein: int,
+    cosine: float | None,
+    content_kept: float,
+    polarity: str,
+) -> float:
+    """Return how much a variant should be looked at first, in [0, 1].
+
+    (severity + oddity) / (total severity + 1). Severity adds up the flags in whole numbers;
+    oddity, below 1, orders those with equal severity by the mean of three shares: Levenshtein d as
+    d / (d + 60), content lost, and 1 - cosine. The last counts half for negations, which
+    may move away from the anchor but not off the topic, and is 0.5 where the cosine is unknown.
+    """
+    severity = sum(weight for flag, weight in _SEVERITY.items() if flag in flags)
+    distance = levenshtein / (levenshtein + LEVENSHTEIN_THRESHOLD)
+    drift = 0.5 if cosine is None else min(max(1 - cosine, 0.0), 1.0)
+    drift *= 0.5 if polarity == "negative" else 1.0
+    oddity = (distance + (1 - content_kept) + drift) / 3 * 0.999
+    return (severity + oddity) / (sum(_SEVERITY.values()) + 1)

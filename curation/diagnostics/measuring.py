@@ -1,0 +1,383 @@
+"""Measuring stored variants: surface and distance at once, cosine by an encoder in a run.
+
+What is measured, and how, is in ``curation.diagnostics.measures``; here it is stored, per variant and (the
+cosine) per encoder, together with the two numbers that order the queues.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from sqlalchemy import Engine, delete, func, select
+from sqlmodel import Session, col
+
+from curation.anchors.current_revision import current_wording
+from curation.diagnostics.measures import MEASURES_VERSION, Flag, measure
+from curation.diagnostics.queue_keys import queue_keys, reorder, request_reorder, store_queue_keys
+from curation.encoders.embeddings import pair_cosines
+from curation.encoders.loading import check_encoder, fingerprint, load_encoder
+from curation.encoders.registered import encoder_source, is_registered, register_encoder
+from curation.language.english import is_english
+from curation.project.opening import (
+    ACTIVE_ENCODER,
+    THRESHOLD,
+    active_encoder_id,
+    get_setting,
+    put_setting,
+)
+from curation.review.decisions import CHUNK, chunks
+from curation.review.opinions.priority import refresh_doubt
+from curation.taxonomy.built_in import VariantType
+from curation.taxonomy.project_types import all_types
+from db.columns import now
+from db.engine import insert_new, reading, writing
+from db.execution import RunContext
+from db.models import Anchor, AnchorRevision, Diagnostic, Status, Variant, VariantCosine
+
+BLOCK = 20_000
+"""Cosines computed between two commits of a run."""
+
+Report = Callable[[int, int, str], None]
+"""Called with (done, total, message)."""
+
+
+def measure_variants(session: Session, variant_ids: Iterable[int]) -> None:
+    """Measure these variants without an encoder and store the result, replacing an older one."""
+    types = all_types(session)
+    threshold = int(get_setting(session, THRESHOLD))
+    encoder_id = active_encoder_id(session)
+    for ids in chunks(variant_ids):
+        _measure_chunk(session, ids, types=types, threshold=threshold, encoder_id=encoder_id)
+
+
+def stored_flags(session: Session, variant: Variant) -> Flag:
+    """What is flagged on a variant; no flag where it is not measured."""
+    measured = session.get(Diagnostic, variant.id, populate_existing=True)
+    return Flag(measured.flags) if measured is not None else Flag(0)
+
+
+def _measure_chunk(
+    session: Session,
+    ids: list[int],
+    *,
+    types: dict[str, VariantType],
+    threshold: int,
+    encoder_id: int | None,
+) -> None:
+    rows = session.execute(
+        select(  # type: ignore[call-overload]
+            Variant.id,
+            Variant.anchor_id,
+            Variant.parent_id,
+            Variant.type_id,
+            Variant.text,
+            Variant.cue,
+            AnchorRevision.text,
+            Anchor.language,
+        )
+        .join(Anchor, col(Anchor.id) == Variant.anchor_id)
+        .join(AnchorRevision, current_wording())
+        .where(col(Variant.id).in_(ids))
+        .order_by(col(Variant.id))
+    ).all()
+    siblings = _siblings(session, {row[1] for row in rows})
+    cosines = _stored_cosines(session, ids, encoder_id)
+    moment = now()
+    measured: list[dict[str, Any]] = []
+    keys: list[dict[str, Any]] = []
+    for variant_id, anchor_id, parent_id, type_id, text, cue, anchor, language in rows:
+        others = [t for other, t in siblings[anchor_id] if other not in (variant_id, parent_id)]
+        found = measure(
+            anchor=anchor,
+            text=text,
+            cue=cue,
+            check=types[type_id].surface_check,
+            siblings=others,
+            threshold=threshold,
+            english=is_english(language),
+        )
+        measured.append(
+            {
+                "variant_id": variant_id,
+                "levenshtein": found.levenshtein,
+                "length_ratio": found.length_ratio,
+                "content_kept": found.content_kept,
+                "flags": int(found.flags),
+                "check_version": MEASURES_VERSION,
+                "created_at": moment,
+            }
+        )
+        keys.append(
+            queue_keys(
+                variant_id,
+                flags=found.flags,
+                levenshtein=found.levenshtein,
+                content_kept=found.content_kept,
+                cosine=cosines.get(variant_id),
+                polarity=types[type_id].polarity,
+                threshold=threshold,
+            )
+        )
+    session.execute(delete(Diagnostic).where(col(Diagnostic.variant_id).in_(ids)))
+    insert_new(session, Diagnostic, measured)
+    store_queue_keys(session, keys)
+    refresh_doubt(session, ids)
+
+
+def _siblings(session: Session, anchor_ids: Iterable[int]) -> dict[int, list[tuple[int, str]]]:
+    """The (id, text) of all variants of each anchor that no edit has replaced."""
+    found: dict[int, list[tuple[int, str]]] = defaultdict(list)
+    for ids in chunks(anchor_ids):
+        query = select(Variant.anchor_id, Variant.id, Variant.text).where(  # type: ignore[call-overload]
+            col(Variant.anchor_id).in_(ids), col(Variant.status) != Status.SUPERSEDED
+        )
+        for anchor_id, variant_id, text in session.execute(query):
+            found[anchor_id].append((variant_id, text))
+    return found
+
+
+def _stored_cosines(
+    session: Session, ids: Sequence[int], encoder_id: int | None
+) -> dict[int, float]:
+    if encoder_id is None:
+        return {}
+    query = select(VariantCosine.variant_id, VariantCosine.cosine).where(  # type: ignore[call-overload]
+        col(VariantCosine.encoder_id) == encoder_id, col(VariantCosine.variant_id).in_(ids)
+    )
+    return dict(session.execute(query).all())
+
+
+def count_without_measures(session: Session) -> int:
+    """Variants whose distance and flags are not stored, or were measured by an older version."""
+    return session.execute(
+        select(func.count()).select_from(Variant).where(~_has_diagnostic())
+    ).scalar_one()
+
+
+def count_without_cosine(session: Session, encoder_id: int | None) -> int:
+    """Variants without a stored cosine under this encoder; all of them for None."""
+    variants = session.execute(select(func.count()).select_from(Variant)).scalar_one()
+    if encoder_id is None:
+        return variants
+    # Each variant has one cosine at most, so that two counts of an index do.
+    stored = select(func.count()).where(col(VariantCosine.encoder_id) == encoder_id)
+    return variants - session.execute(stored).scalar_one()
+
+
+def _has_diagnostic() -> Any:
+    """SQL: the variant is measured as this version measures."""
+    return (
+        select(Diagnostic.variant_id)  # type: ignore[call-overload]
+        .where(
+            col(Diagnostic.variant_id) == Variant.id,
+            col(Diagnostic.check_version) == MEASURES_VERSION,
+        )
+        .exists()
+    )
+
+
+def _has_cosine(encoder_id: int) -> Any:
+    return (
+        select(VariantCosine.variant_id)  # type: ignore[call-overload]
+        .where(VariantCosine.variant_id == Variant.id, VariantCosine.encoder_id == encoder_id)
+        .exists()
+    )
+
+
+def work(context: RunContext) -> dict[str, Any]:
+    """Measure everything that is not measured yet (run kind ``diagnose``).
+
+    Parameters of the run: ``encoder``, a name as ``load_encoder`` takes it; without one the
+    project's active encoder, also where that is changed meanwhile. Each block is committed, so that
+    a later run goes on where this one stopped; several at once do no harm.
+    """
+    chosen = context.parameters.get("encoder")
+    measured = _measure_missing(context)
+    done = 0
+    while True:
+        reorder(context)
+        with reading(context.engine) as session:
+            name = chosen or get_setting(session, ACTIVE_ENCODER)
+        stored = _store_missing(context, name, follow=not chosen)
+        done += stored
+        if stored:
+            continue  # once more: an anchor may have been corrected meanwhile
+        with reading(context.engine) as session:
+            if chosen or name == get_setting(session, ACTIVE_ENCODER):
+                return {"encoder": name, "measured": measured, "cosines": done}
+
+
+def _measure_missing(context: RunContext) -> int:
+    with reading(context.engine) as session:
+        query = select(col(Variant.id)).where(~_has_diagnostic()).order_by(col(Variant.id))
+        ids = session.execute(query).scalars().all()
+    for start in range(0, len(ids), CHUNK):
+        context.update(start, len(ids), "Measuring distances and surface checks.")
+        with writing(context.engine) as session:
+            measure_variants(session, [i or 0 for i in ids[start : start + CHUNK]])
+    return len(ids)
+
+
+def _store_missing(context: RunContext, name: str, *, follow: bool) -> int:
+    """Store the cosines that are missing under this encoder.
+
+    Args:
+        follow: the encoder is the project's active one, so stop when another becomes that.
+    """
+    context.update(0, 0, f"Looking for the encoder {name}.")
+    with reading(context.engine) as session:
+        source = encoder_source(session, context.settings, name)
+    hash_ = fingerprint(source)
+    check_encoder(source)
+    with reading(context.engine) as session:
+        known = is_registered(session, hash_)
+    context.update(0, 0, f"Loading the encoder {name}.")
+    model = None if known else load_encoder(source)
+    with writing(context.engine) as session:
+        encoder = register_encoder(session, name=name, hash_=hash_)
+        if follow:
+            _use_known_name(session, typed=name, known=encoder.name)
+        missing = count_without_cosine(session, encoder.id)
+    if not missing:
+        return 0
+    if model is None:
+        model = load_encoder(source)
+    wanted = _is_active(context.engine, encoder.name) if follow else None
+    return store_cosines(
+        context.engine, model, encoder_id=encoder.id or 0, report=context.update, wanted=wanted
+    )
+
+
+def _use_known_name(session: Session, *, typed: str, known: str) -> None:
+    """The active encoder turned out to be one that is known by another name: it takes that."""
+    if typed != known and get_setting(session, ACTIVE_ENCODER) == typed:
+        put_setting(session, ACTIVE_ENCODER, known)
+        request_reorder(session)
+
+
+def _is_active(engine: Engine, name: str) -> Callable[[], bool]:
+    def is_active() -> bool:
+        with reading(engine) as session:
+            return bool(get_setting(session, ACTIVE_ENCODER) == name)
+
+    return is_active
+
+
+def store_cosines(
+    engine: Engine,
+    model: Any,
+    *,
+    encoder_id: int,
+    report: Report,
+    wanted: Callable[[], bool] | None = None,
+) -> int:
+    """Compute and store the cosine of every variant that has none under this encoder.
+
+    Args:
+        wanted: asked after each block; what is left stays undone once it says no.
+
+    Returns:
+        How many were computed.
+    """
+    with reading(engine) as session:
+        missing = (
+            session.execute(
+                select(Variant.id)  # type: ignore[call-overload]
+                .where(~_has_cosine(encoder_id))
+                .order_by(col(Variant.anchor_id), col(Variant.id))
+            )
+            .scalars()
+            .all()
+        )
+    done = 0
+    for start in range(0, len(missing), BLOCK):
+        if start and wanted is not None and not wanted():
+            break
+        block = missing[start : start + BLOCK]
+
+        def report_block(done: int, total: int, before: int = start) -> None:
+            report(before + done, before + total, "Measuring cosine similarities.")
+
+        _store_block(engine, model, block, encoder_id=encoder_id, report=report_block)
+        done += len(block)
+    return done
+
+
+def _store_block(
+    engine: Engine,
+    model: Any,
+    ids: Sequence[int],
+    *,
+    encoder_id: int,
+    report: Callable[[int, int], None],
+) -> None:
+    texts: dict[int, tuple[str, str]] = {}
+    with reading(engine) as session:
+        for some in chunks(ids):
+            texts |= variant_texts(session, some)
+    cosines = pair_cosines(model, [texts[key] for key in ids], on_progress=report)
+    with writing(engine) as session:
+        values = dict(zip(ids, (float(c) for c in cosines), strict=True))
+        save_cosines(session, values, encoder_id=encoder_id, texts=texts)
+
+
+def variant_texts(session: Session, ids: Sequence[int]) -> dict[int, tuple[str, str]]:
+    """(anchor text, variant text) of these variants, by id; at most ``CHUNK`` ids."""
+    query = (
+        select(Variant.id, AnchorRevision.text, Variant.text)  # type: ignore[call-overload]
+        .join(Anchor, col(Anchor.id) == Variant.anchor_id)
+        .join(AnchorRevision, current_wording())
+        .where(col(Variant.id).in_(ids))
+    )
+    return {key: (anchor, text) for key, anchor, text in session.execute(query)}
+
+
+def save_cosines(
+    session: Session,
+    cosines: dict[int, float],
+    *,
+    encoder_id: int,
+    texts: Mapping[int, tuple[str, str]] | None = None,
+) -> None:
+    """Store cosines by variant id; under the active encoder, reorder the queues by them.
+
+    Args:
+        texts: what was compared, as ``variant_texts`` gave it; the cosine of a variant whose anchor
+            has been corrected since then is left out.
+    """
+    is_active = encoder_id == active_encoder_id(session)
+    types = all_types(session)
+    threshold = int(get_setting(session, THRESHOLD))
+    for ids in chunks(cosines):
+        if texts is not None:
+            present = variant_texts(session, ids)
+            ids = [key for key in ids if present.get(key) == texts[key]]
+        stored = _stored_cosines(session, ids, encoder_id)
+        fresh = [
+            {"encoder_id": encoder_id, "variant_id": key, "cosine": cosines[key]}
+            for key in ids
+            if key not in stored
+        ]
+        if fresh:
+            insert_new(session, VariantCosine, fresh)
+        if is_active:
+            store_queue_keys(
+                session,
+                [
+                    queue_keys(
+                        row.variant_id,
+                        flags=Flag(row.flags),
+                        levenshtein=row.levenshtein,
+                        content_kept=row.content_kept,
+                        cosine=cosines[row.variant_id],
+                        polarity=types[type_id].polarity,
+                        threshold=threshold,
+                    )
+                    for row, type_id in session.execute(
+                        select(Diagnostic, Variant.type_id)  # type: ignore[call-overload]
+                        .join(Variant, col(Variant.id) == Diagnostic.variant_id)
+                        .where(col(Diagnostic.variant_id).in_(ids))
+                        .order_by(col(Diagnostic.variant_id))
+                    )
+                ],
+            )

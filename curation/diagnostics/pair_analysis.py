@@ -1,0 +1,346 @@
+"""What a variant changes in its anchor: negators, affixes, content words, and hedge frames.
+
+A hedge puts a frame around the claim: "I'm not sure, but P", "It isn't clear whether P", "P, though
+that's far from certain". A negator in the frame negates the frame's own verb, not the claim, so
+the checks leave it out. Frames are found from the alignment: they are stretches added before,
+after or in the middle of the anchor's words, tied to them by a conjunction or by a word of
+certainty that the anchor does not use.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from functools import cached_property
+from itertools import pairwise
+
+from curation.language.affixes import negative_affix
+from curation.language.negators import Negator, find_negators
+from curation.language.opposites import known_opposites
+from curation.language.tokens import (
+    ABSOLUTE_NEGATORS,
+    Analysis,
+    align,
+    analyse,
+    is_content,
+    load_lexicon,
+    stem,
+)
+
+_EPISTEMIC = frozenset(stem(word) for word in load_lexicon("epistemic_words")["epistemic"])
+_REVERSING_WORDS = frozenset(load_lexicon("reversing_words")["reversing"])
+_REVERSING = frozenset(stem(word) for word in _REVERSING_WORDS)
+_CONCESSIVE = frozenset({"but", "though", "although", "yet"})
+_COMPLEMENTIZERS = frozenset({"that", "if", "whether"})
+_BREAKS = frozenset({",", ";", ":", "(", ")", "–", "—", "…", "--"})
+_NON_FINITE = frozenset({"to", "for", "of", "about", "above", "in", "on"})
+_SURE_TO = frozenset({"sure", "certain", "likely", "guaranteed"})
+_QUANTIFIED_SUBJECTS = frozenset("nobody none nothing no-one neither never nowhere".split())
+_PRONOUNS = frozenset({"nobody", "no one", "no-one", "none", "nothing"})
+_IN_PRONOUNS = frozenset(
+    "people person persons man woman thing things half majority two three four five six seven"
+    " eight nine ten dozen dozens hundreds thousands plenty lot lots".split()
+)
+_FRAME_REACH = 4
+"""Words between a negator and its word of certainty ("can't *really say for* sure")."""
+
+# Words whose exchange turns a predicate round although neither carries content of its own.
+_OPPOSITES = frozenset(
+    frozenset(pair.split())
+    for pair in (
+        "on off",
+        "in out",
+        "up down",
+        "with without",
+        "for against",
+        "before after",
+        "to from",
+        "over under",
+        "inside outside",
+        "above below",
+        "into from",
+        "many few",
+        "more less",
+        "most few",
+        "into off",
+        "onto off",
+        "same other",
+        "within beyond",
+        "within outside",
+        "over through",
+        "by against",
+        "well badly",
+        "all few",
+        "enough too",
+        "much little",
+    )
+)
+
+
+class Comparison:
+    """The differences between one anchor and one text, computed on demand and once."""
+
+    def __init__(self, *, anchor: str, text: str) -> None:
+        self.anchor = analyse(anchor)
+        self.text = Analysis(text)
+
+    @cached_property
+    def origin(self) -> list[int | None]:
+        """For each token of the text, the anchor token it copies."""
+        return align(self.anchor, self.text)
+
+    @cached_property
+    def _kept_content(self) -> list[int]:
+        """Tokens of the text that copy a content word of the anchor in place."""
+        return [i for i in self.text.content if self.origin[i] is not None]
+
+    # -- hedge frames ---------------------------------------------------------------------------
+
+    @cached_property
+    def frame(self) -> frozenset[int]:
+        """Tokens of the text that belong to a frame around the claim."""
+        if not self._kept_content:
+            return frozenset()
+        framed: set[int] = set()
+        for first, end in self._stretches():
+            framed.update(self._framed_in(first, end))
+        return frozenset(framed)
+
+    def _stretches(self) -> Iterator[tuple[int, int]]:
+        """Yield (first, end) of the stretches between content words copied from the anchor."""
+        edges = [-1, *self._kept_content, len(self.text.words)]
+        for left, right in pairwise(edges):
+            if right - left > 1:
+                yield left + 1, right
+
+    @cached_property
+    def _certainty_replaced(self) -> bool:
+        """Whether the claim itself is about certainty and has changed ('know' to 'no idea')."""
+        return any(stem(word) in _EPISTEMIC for word in self.lost)
+
+    def _is_new_epistemic(self, i: int) -> bool:
+        """Say whether a token is a word of certainty that owes nothing to the anchor's words."""
+        if self.text.stems[i] not in _EPISTEMIC or self.origin[i] is not None:
+            return False
+        word = self.text.words[i]
+        return not self._certainty_replaced and not self.anchor.has_relative(word)
+
+    def _framed_in(self, first: int, end: int) -> Iterable[int]:
+        """Return the tokens of one stretch that belong to a frame."""
+        words = self.text.words
+        added = [i for i in range(first, end) if self.origin[i] is None]
+        negators = [
+            i for i in added if words[i] in ("not", *ABSOLUTE_NEGATORS) or words[i] == "far"
+        ]
+        certain = [i for i in added if self._is_new_epistemic(i)]
+        if not added or not (certain or negators):
+            return ()
+        if first == 0:
+            return self._leading_frame(added, certain)
+        if end == len(words):
+            return self._trailing_frame(added, certain)
+        return self._inner_frame(first, end, added, certain)
+
+    def _leading_frame(self, added: list[int], certain: list[int]) -> Iterable[int]:
+        """ "I'm not sure, but P", "It isn't clear whether P", "I doubt P": up to the claim."""
+        words = self.text.words
+        concessive = [i for i in added if words[i] in _CONCESSIVE and words[i - 1] != "anything"]
+        linked = [i for i in added if words[i] in _COMPLEMENTIZERS]
+        if concessive:
+            return (
+                range(concessive[-1] + 1)
+                if not certain
+                else range(max(concessive[-1], certain[-1]) + 1)
+            )
+        subject = words[added[0]] if words[1:2] != ["one"] else "no-one"
+        if not certain or subject in _QUANTIFIED_SUBJECTS:
+            return ()  # "Nobody thinks that P" denies; "At no point did P" has no frame at all
+        if not linked and (self.lost or words[certain[-1] + 1] in _NON_FINITE):
+            return ()  # "It is not impossible to P" has taken the claim apart
+        return range(max([certain[-1], *linked]) + 1)
+
+    def _trailing_frame(self, added: list[int], certain: list[int]) -> Iterable[int]:
+        """ "P, though I'm not sure", "P, or so it seems": from the conjunction or comma on."""
+        words = self.text.words
+        starts = [i for i in added if words[i] in _CONCESSIVE or words[i] in _BREAKS]
+        if starts and (certain or any(words[i] in _CONCESSIVE for i in starts)):
+            return range(starts[0], len(words))
+        return ()
+
+    def _inner_frame(
+        self, first: int, end: int, added: list[int], certain: list[int]
+    ) -> Iterable[int]:
+        """ "P, though this is not certain, Q" between breaks, or "is not necessarily P"."""
+        words = self.text.words
+        breaks = [i for i in range(first, end) if words[i] in _BREAKS]
+        if len(breaks) >= 2 and (certain or any(words[i] in _CONCESSIVE for i in added)):
+            return range(breaks[0], breaks[-1] + 1)
+        framed: list[int] = []
+        for i in added:
+            if words[i] == "not":
+                reach = [j for j in certain if i < j <= i + _FRAME_REACH and self._qualifies(j)]
+                framed.extend(range(i, reach[0] + 1) if reach else ())
+        return framed
+
+    def _qualifies(self, i: int) -> bool:
+        """Say whether a word inside the claim hedges it ("not necessarily P", "not sure to P")."""
+        word, following = self.text.words[i], self.text.words[i + 1 : i + 2]
+        return word.endswith("ly") or (word in _SURE_TO and following == ["to"])
+
+    # -- negators and affixes -------------------------------------------------------------------
+
+    @cached_property
+    def _text_negators(self) -> list[Negator]:
+        return find_negators(self.text)
+
+    def new_negators(self, *, main_clause: bool) -> list[Negator]:
+        """Return the negators that the text has beyond those of the anchor, class by class."""
+        spare = Counter(negator.kind for negator in self._anchor_negators)
+        found = self._text_negators
+        if main_clause:
+            found = [negator for negator in found if negator.first not in self.frame]
+        new: list[Negator] = []
+        for negator in sorted(found, key=lambda n: self.origin[n.first] is None):
+            if spare[negator.kind] > 0:
+                spare[negator.kind] -= 1
+            else:
+                new.append(negator)
+        return sorted(new, key=lambda n: n.first)
+
+    @cached_property
+    def _anchor_negators(self) -> list[Negator]:
+        return find_negators(self.anchor)
+
+    def new_affixes(
+        self,
+        *,
+        main_clause: bool,
+        prefixes: tuple[str, ...] = (),
+        suffixes: tuple[str, ...] = (),
+    ) -> list[tuple[int, int, int]]:
+        """Return (token, start, end) of each word with a negative affix that the anchor has not.
+
+        start and end are offsets within the word.
+        """
+        known = set(self.anchor.stems)
+        found: list[tuple[int, int, int]] = []
+        for i, word in enumerate(self.text.words):
+            if self.text.stems[i] in known or not is_content(word):
+                continue
+            if main_clause and (i in self.frame or self._is_frame_word(i)):
+                continue
+            span = negative_affix(
+                word,
+                anchor_words=self.anchor.content_words,
+                prefixes=prefixes,
+                suffixes=suffixes,
+            )
+            if span:
+                found.append((i, *span))
+        return found
+
+    def _is_frame_word(self, i: int) -> bool:
+        """Say whether a word only says how sure one is of a whole claim ("P is unlikely")."""
+        following = self.text.words[i + 1 : i + 2]
+        return (
+            self._is_new_epistemic(i) and not self.lost and not _NON_FINITE.intersection(following)
+        )
+
+    # -- content words --------------------------------------------------------------------------
+
+    @cached_property
+    def lost(self) -> list[str]:
+        """Content words of the anchor that the text does not keep in any form."""
+        stems, text = set(self.text.stems), self.text
+        return [
+            word
+            for word in self.anchor.content_words
+            if stem(word) not in stems and not text.has_relative(word)
+        ]
+
+    @cached_property
+    def lost_to_pronoun(self) -> list[str]:
+        """Lost words that 'nobody' or 'nothing' stands for: 'The team won' to 'Nobody won'.
+
+        Words for people or things in general are in the pronoun itself; numbers and quantities
+        give way to it.
+        """
+        lost, words = set(self.lost) - _IN_PRONOUNS, self.text.words
+        edges = [(-1, -1), *((i, j) for i, j in enumerate(self.origin) if j is not None)]
+        edges.append((len(words), len(self.anchor.words)))
+        found: list[str] = []
+        for (i, j), (next_i, next_j) in pairwise(edges):
+            if " ".join(words[i + 1 : next_i]) in _PRONOUNS:
+                found += [word for word in self.anchor.words[j + 1 : next_j] if word in lost]
+        return found
+
+    @cached_property
+    def added(self) -> list[str]:
+        """Content words of the text, outside frames and hedging words, that the anchor has not."""
+        stems = set(self.anchor.stems)
+        candidates = {
+            self.text.stems[i]: self.text.words[i]
+            for i in self.text.content
+            if i not in self.frame and not self._is_new_epistemic(i)
+        }
+        return [
+            word
+            for key, word in candidates.items()
+            if key not in stems and not self.anchor.has_relative(word)
+        ]
+
+    @cached_property
+    def turned_particle(self) -> bool:
+        """Whether a particle or quantifier gives way to its opposite ('switched on', 'off')."""
+        kept = {i for i in self.origin if i is not None}
+        gone = {w for j, w in enumerate(self.anchor.words) if j not in kept}
+        come = {w for i, w in enumerate(self.text.words) if self.origin[i] is None}
+        return any(frozenset({one, other}) in _OPPOSITES for one in gone for other in come - gone)
+
+    @cached_property
+    def reversed_by(self) -> list[str]:
+        """New words that reverse a predicate they leave in place ('lacks a driver', 'fail to')."""
+        known = set(self.anchor.stems)
+        found = {
+            word: None
+            for i, word in enumerate(self.text.words)
+            if i not in self.frame
+            and self.text.stems[i] not in known
+            and self._reverses(i)
+            and not self._is_frame_word(i)
+            and not self.anchor.has_relative(word)
+        }
+        return list(found)
+
+    def _reverses(self, i: int) -> bool:
+        word = self.text.words[i]
+        if not is_content(word):
+            return word in _REVERSING_WORDS  # 'beyond', but not 'quite' for 'quit'
+        return self.text.stems[i] in _REVERSING or negative_affix(word) is not None
+
+    @property
+    def content_replaced(self) -> bool:
+        """Whether some part of the predicate gave way to another word, or was reversed by one."""
+        return bool(self.lost) or self.turned_particle or bool(self.reversed_by)
+
+    @cached_property
+    def opposites(self) -> list[str]:
+        """New content words that are known opposites of words that went ('polite' to 'rude')."""
+        gone = {stem(word) for word in self.lost}
+        return [word for word in self.added if gone & known_opposites(word)]
+
+    @property
+    def content_reversed(self) -> bool:
+        """Whether something in the predicate was turned round, rather than reworded."""
+        return self.turned_particle or bool(self.reversed_by or self.opposites)
+
+    @property
+    def content_exchanged(self) -> bool:
+        """Whether other content has come in for some of the anchor's, beyond a mere loss."""
+        return self.turned_particle or bool(self.reversed_by) or bool(self.lost and self.added)
+
+    @property
+    def content_kept(self) -> float:
+        """Share of the anchor's distinct content words that the text keeps, in [0, 1]."""
+        total = len(self.anchor.content_words)
+        return 1 - len(self.lost) / total if total else 1.0

@@ -1,0 +1,178 @@
+"""The two numbers that order the queues, kept on each variant: hardness and suspicion.
+
+Both follow from what is measured and from two settings of the project, the active encoder and the
+Levenshtein threshold. When one of these changes, every variant's numbers are computed anew, in
+blocks, while people go on reviewing. How far that has come is a setting, too, written together
+with each block: whoever carries it on begins where it stopped, and several at once share the work.
+"""
+
+from typing import Any
+
+from sqlalchemy import Engine, bindparam, func, select, update
+from sqlmodel import Session, col
+
+from curation.diagnostics.measures import Flag, distance_flag, hardness, suspicion
+from curation.project.opening import (
+    REORDER_AFTER,
+    THRESHOLD,
+    active_encoder_id,
+    get_setting,
+    put_setting,
+)
+from db.engine import reading, writing
+from db.execution import RunContext
+from db.models import Diagnostic, Setting, TypeRow, Variant, VariantCosine
+
+KIND = "reorder"
+"""The kind of run that carries this out."""
+
+BLOCK = 2_000
+"""Variants between two commits: a decision waits for one block at most, about 50 ms."""
+
+
+def queue_keys(
+    variant_id: int,
+    *,
+    flags: Flag,
+    levenshtein: int,
+    content_kept: float,
+    cosine: float | None,
+    polarity: str,
+    threshold: int,
+) -> dict[str, Any]:
+    """What ``store_queue_keys`` takes for one variant; its hardness is 0 without a cosine."""
+    return {
+        "variant": variant_id,
+        "new_hardness": hardness(levenshtein=levenshtein, cosine=cosine, threshold=threshold)
+        or 0.0,
+        "new_suspicion": suspicion(
+            flags,
+            levenshtein=levenshtein,
+            cosine=cosine,
+            content_kept=content_kept,
+            polarity=polarity,
+        ),
+    }
+
+
+def store_queue_keys(session: Session, keys: list[dict[str, Any]]) -> None:
+    """Keep these numbers on their variants."""
+    if keys:
+        session.connection().execute(
+            update(Variant)
+            .where(col(Variant.id) == bindparam("variant"))
+            .values(hardness=bindparam("new_hardness"), suspicion=bindparam("new_suspicion")),
+            keys,
+        )
+
+
+def request_reorder(session: Session) -> None:
+    """Have every variant's numbers computed anew from now on, from the first one."""
+    put_setting(session, REORDER_AFTER, 0)
+
+
+def count_to_reorder(session: Session) -> int:
+    """Variants whose numbers are not yet those of the settings; 0 where nothing is to do."""
+    after = get_setting(session, REORDER_AFTER)
+    if after is None:
+        return 0
+    query = select(func.count()).select_from(Variant).where(col(Variant.id) > after)
+    return max(1, session.execute(query).scalar_one())
+
+
+def work(context: RunContext) -> dict[str, Any]:
+    """Carry out what ``request_reorder`` asked for (run kind ``reorder``)."""
+    return {"variants": reorder(context)}
+
+
+def reorder(context: RunContext) -> int:
+    """Carry out what ``request_reorder`` asked for, if anything; how many variants that were."""
+    with reading(context.engine) as session:
+        total = count_to_reorder(session)
+    done = 0
+    while total:
+        context.update(min(done, total), total, "Putting the queues in order.")
+        handled = reorder_block(context.engine)
+        if handled is None:
+            break
+        done += handled
+    return done
+
+
+def reorder_block(engine: Engine) -> int | None:
+    """Compute the numbers of the next variants; how many, None where nothing is to do.
+
+    Settings and variants are read, and the numbers written, in one transaction: what is changed
+    meanwhile is either seen here or makes a later reorder begin anew.
+    """
+    with writing(engine) as session:
+        mark = session.execute(
+            select(Setting).where(col(Setting.key) == REORDER_AFTER).with_for_update()
+        ).scalar()
+        if mark is None or mark.value is None:
+            return None
+        ids = (
+            session.execute(
+                select(col(Variant.id))
+                .where(col(Variant.id) > mark.value)
+                .order_by(col(Variant.id))
+                .limit(BLOCK)
+            )
+            .scalars()
+            .all()
+        )
+        if ids:
+            _reorder(session, first=ids[0] or 0, last=ids[-1] or 0)
+        mark.value = ids[-1] if len(ids) == BLOCK else None
+        return len(ids)
+
+
+def _reorder(session: Session, *, first: int, last: int) -> None:
+    """Flag and order the measured variants from one id to another."""
+    threshold = int(get_setting(session, THRESHOLD))
+    query = (
+        select(
+            col(Diagnostic.variant_id),
+            col(Diagnostic.levenshtein),
+            col(Diagnostic.content_kept),
+            col(Diagnostic.flags),
+            col(TypeRow.polarity),
+            col(Variant.hardness),
+            col(Variant.suspicion),
+            col(VariantCosine.cosine),
+        )
+        .join(Variant, col(Variant.id) == Diagnostic.variant_id)
+        .join(TypeRow, col(TypeRow.id) == Variant.type_id)
+        .outerjoin(
+            VariantCosine,
+            (col(VariantCosine.variant_id) == Variant.id)
+            & (col(VariantCosine.encoder_id) == active_encoder_id(session)),
+        )
+        .where(col(Diagnostic.variant_id).between(first, last))
+        .order_by(col(Diagnostic.variant_id))
+    )
+    flagged: list[dict[str, int]] = []
+    keys: list[dict[str, Any]] = []
+    for key, levenshtein, kept, flags, polarity, hard, suspicious, cosine in session.execute(query):
+        now = (Flag(flags) & ~Flag.OVER_THRESHOLD) | distance_flag(levenshtein, threshold)
+        if now != flags:
+            flagged.append({"variant": key, "new_flags": int(now)})
+        values = queue_keys(
+            key,
+            flags=now,
+            levenshtein=levenshtein,
+            content_kept=kept,
+            cosine=cosine,
+            polarity=polarity,
+            threshold=threshold,
+        )
+        if (values["new_hardness"], values["new_suspicion"]) != (hard, suspicious):
+            keys.append(values)
+    if flagged:
+        session.connection().execute(
+            update(Diagnostic)
+            .where(col(Diagnostic.variant_id) == bindparam("variant"))
+            .values(flags=bindparam("new_flags")),
+            flagged,
+        )
+    store_queue_keys(session, keys)

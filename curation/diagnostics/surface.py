@@ -1,0 +1,170 @@
+"""Surface checks: does a variant show what its type asks for? And where to highlight it.
+
+A check reads the declarative `SurfaceCheck` of a type. It judges form only: that a negator stands
+in the main clause, not that the sentence contradicts its anchor.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Literal, NamedTuple
+
+from curation.diagnostics.pair_analysis import Comparison
+from curation.taxonomy.built_in import SurfaceCheck, TokenClass
+from curation.taxonomy.cues import find_cue, find_exactly, find_phrase
+
+MarkKind = Literal["cue", "negator", "affix"]
+
+CLASS_LABELS: dict[TokenClass, str] = {
+    "verbal_negator": "verbal negator (not, -n't)",
+    "absolute_negator": "absolute negator (no, nobody, nothing, none, neither, nor, never …)",
+    "approximate_negator": "approximate negator (hardly, barely, scarcely, seldom, rarely)",
+    "negator": "negator",
+    "negative_affix": "word with a negative affix (un-, in-, non-, -less …)",
+}
+"""What each class is called, with its members in brackets."""
+
+_LONGEST = 40
+"""Characters of a word that a sentence about it quotes."""
+
+
+class Mark(NamedTuple):
+    """A stretch of the text to highlight: character offsets, end exclusive."""
+
+    start: int
+    end: int
+    kind: MarkKind
+
+
+def check_surface(check: SurfaceCheck, *, anchor: str, text: str, cue: str | None) -> list[str]:
+    """Return one short sentence for each thing the surface of `text` gets wrong; none if fine."""
+    return surface_problems(check, Comparison(anchor=anchor, text=text), cue=cue)
+
+
+def surface_problems(check: SurfaceCheck, comparison: Comparison, *, cue: str | None) -> list[str]:
+    """The same as `check_surface` for a comparison that is already at hand."""
+    return [
+        *_class_problems(check, comparison),
+        *_content_problems(check, comparison),
+        *_cue_problems(check, comparison, cue),
+        *_word_problems(check, comparison),
+    ]
+
+
+def new_members(
+    token_class: TokenClass, comparison: Comparison, *, check: SurfaceCheck
+) -> list[str]:
+    """Return the words of the text that are new members of a token class, as `check` sees them."""
+    main_clause = check.scope == "main_clause"
+    words = comparison.text.words
+    if token_class == "negative_affix":
+        affixes = comparison.new_affixes(
+            main_clause=main_clause,
+            prefixes=check.negative_prefixes,
+            suffixes=check.negative_suffixes,
+        )
+        return [words[i] for i, _, _ in affixes]
+    return [
+        " ".join(words[negator.first : negator.last + 1])
+        for negator in comparison.new_negators(main_clause=main_clause)
+        if token_class in ("negator", negator.kind)
+    ]
+
+
+def _class_problems(check: SurfaceCheck, comparison: Comparison) -> Iterator[str]:
+    for token_class in check.require_new:
+        if not new_members(token_class, comparison, check=check):
+            yield f"No new {CLASS_LABELS[token_class]}{_place(check)}."
+    for token_class in check.forbid_new:
+        if found := new_members(token_class, comparison, check=check):
+            label = CLASS_LABELS[token_class].split(" (")[0]
+            yield f"Unwanted {label}{_place(check)}: {quoted(found)}."
+
+
+def _place(check: SurfaceCheck) -> str:
+    return " in the main clause" if check.scope == "main_clause" else ""
+
+
+def quoted(words: list[str]) -> str:
+    """The first three words, each cut where it is longer than any real one."""
+    shown = (word if len(word) <= _LONGEST else f"{word[:_LONGEST]}…" for word in words[:3])
+    return ", ".join(f"'{word}'" for word in shown) + (" and more" if len(words) > 3 else "")
+
+
+def _content_problems(check: SurfaceCheck, comparison: Comparison) -> Iterator[str]:
+    if check.require_replaced_content and not comparison.content_replaced:
+        yield "No content word of the anchor gives way to another."
+    if check.forbid_replaced_content and comparison.content_exchanged:
+        words = comparison.reversed_by or comparison.added or comparison.lost
+        yield f"A content word changes, beyond the negation: {quoted(words)}."
+    elif check.forbid_reversed_content and comparison.content_reversed:
+        words = comparison.reversed_by or comparison.opposites
+        yield f"A second reversal, beyond the negation{': ' * bool(words)}{quoted(words)}."
+
+
+def _cue_problems(check: SurfaceCheck, comparison: Comparison, cue: str | None) -> Iterator[str]:
+    if not check.require_cue:
+        return
+    if not cue:
+        yield "No cue is recorded that the hedge could be checked against."
+        return
+    in_text = len(find_cue(comparison.text, cue))
+    if not in_text:
+        yield f"The cue '{cue}' is not in the text."
+    elif in_text <= len(find_cue(comparison.anchor, cue)):
+        yield f"The text has the cue '{cue}' only where the anchor already has it."
+
+
+def _word_problems(check: SurfaceCheck, comparison: Comparison) -> Iterator[str]:
+    def is_new(phrase: str) -> bool:
+        in_text, in_anchor = (
+            find_phrase(comparison.text, phrase),
+            find_phrase(comparison.anchor, phrase),
+        )
+        return len(in_text) > len(in_anchor)
+
+    if check.require_words and not any(is_new(word) for word in check.require_words):
+        yield f"None of the required words is new: {quoted(list(check.require_words))}."
+    if found := [word for word in check.forbid_words if is_new(word)]:
+        yield f"Unwanted word: {quoted(found)}."
+    for rule in check.forbid_words_unless:
+        found = [
+            word
+            for word in rule.words
+            if len(find_exactly(comparison.text, word)) > len(find_exactly(comparison.anchor, word))
+        ]
+        if found and not any(find_phrase(comparison.anchor, word) for word in rule.anchor_has):
+            named = [word.rstrip(" .,") for word in found]
+            beside = quoted(list(rule.anchor_has))
+            yield f"The anchor has no word like {beside}, which {quoted(named)} needs."
+
+
+def marks(*, anchor: str, text: str, cue: str | None) -> list[Mark]:
+    """Return what to highlight in `text`, in order and without overlaps.
+
+    The cue wherever it stands; each negator the anchor has not, in a hedge's frame too; the affix
+    (not the whole word) of each new word with a negative affix.
+    """
+    comparison = Comparison(anchor=anchor, text=text)
+    tokens = comparison.text.tokens
+    found: list[Mark] = []
+    for occurrence in find_cue(comparison.text, cue) if cue else []:
+        for i in occurrence:
+            start, end = tokens[i].start, tokens[i].end
+            if found and text[found[-1].end : start].strip() == "":
+                start = found.pop().start
+            found.append(Mark(start, end, "cue"))
+    for negator in comparison.new_negators(main_clause=False):
+        found.append(Mark(tokens[negator.first].start, tokens[negator.last].end, "negator"))
+    for i, first, end in comparison.new_affixes(main_clause=True):
+        found.append(Mark(tokens[i].start + first, tokens[i].start + end, "affix"))
+    return _without_overlaps(found)
+
+
+def _without_overlaps(found: list[Mark]) -> list[Mark]:
+    """Keep the earlier-listed mark (cue before negator before affix) where two overlap."""
+    kept: list[Mark] = []
+    for mark in found:
+        if all(mark.end <= other.start or mark.start >= other.end for other in kept):
+            kept.append(mark)
+    return sorted(kept)

@@ -1,0 +1,163 @@
+"""Fast embeddings and cosines of texts: each distinct text is encoded once, in order of length.
+
+A model comes from ``curation.encoders.loading``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from curation.encoders.parallel_encoding import for_each_batch
+from db.errors import HedgerowError
+
+if TYPE_CHECKING:
+    from sentence_transformers import SentenceTransformer
+
+# Measured with MiniLM on two CPU cores: 16, 32, 64 and 128 are within 8% of each other.
+DEFAULT_BATCH_SIZE = 64
+
+# Of one batch on a CPU: of texts of 135 tokens, 16 at once took a tenth less time than 32 or 64.
+TOKENS = 2048
+
+# Rows of the products held at once in pair_cosines: 8,192 x 384 floats are 12 MB.
+COSINE_CHUNK = 8192
+
+ProgressCallback = Callable[[int, int], None]
+"""Called with (distinct texts done, distinct texts in all); may raise to cancel."""
+
+
+def encode_distinct(
+    model: SentenceTransformer,
+    texts: Sequence[str],
+    *,
+    batch_size: int = DEFAULT_BATCH_SIZE,
+    on_progress: ProgressCallback | None = None,
+) -> np.ndarray:
+    """Embeddings of `texts`, shape (len(texts), dimension), float32, each row of length 1.
+
+    Each distinct text is encoded once, in the order of its number of tokens, so that a batch
+    holds hardly any padding. A text's row does not depend on its company beyond float noise
+    (about 1e-6).
+
+    Raises:
+        HedgerowError: the encoder gives numbers that are not finite.
+    """
+    distinct, (index,) = _distinct(texts)
+    embeddings = _encode(model, distinct, batch_size=batch_size, on_progress=on_progress)
+    return embeddings[index]
+
+
+def pair_cosines(
+    model: SentenceTransformer,
+    pairs: Sequence[tuple[str, str]],
+    *,
+    batch_size: int = DEFAULT_BATCH_SIZE,
+    on_progress: ProgressCallback | None = None,
+) -> np.ndarray:
+    """Cosine similarity of each pair, shape (len(pairs),), float32 in [-1, 1].
+
+    Encodes each distinct text of both sides once (see `encode_distinct`, which says what can
+    be raised).
+    """
+    distinct, (left, right) = _distinct([a for a, _ in pairs], [b for _, b in pairs])
+    embeddings = _encode(model, distinct, batch_size=batch_size, on_progress=on_progress)
+    cosines = np.empty(len(pairs), dtype=np.float32)
+    for start in range(0, len(pairs), COSINE_CHUNK):
+        rows = slice(start, start + COSINE_CHUNK)
+        cosines[rows] = np.einsum("ij,ij->i", embeddings[left[rows]], embeddings[right[rows]])
+    return np.clip(cosines, -1.0, 1.0)
+
+
+def _distinct(*columns: Iterable[str]) -> tuple[list[str], list[np.ndarray]]:
+    """The distinct texts of all columns, and for each column the row of each of its texts."""
+    rows: dict[str, int] = {}
+    indices = [
+        np.array([rows.setdefault(text, len(rows)) for text in column], dtype=np.int64)
+        for column in columns
+    ]
+    return list(rows), indices
+
+
+def _encode(
+    model: SentenceTransformer,
+    texts: list[str],
+    *,
+    batch_size: int,
+    on_progress: ProgressCallback | None,
+) -> np.ndarray:
+    """Embeddings of distinct texts in their order, in batches from the longest to the shortest.
+
+    Longest first, so that a batch too large for the memory fails at once and not at the end.
+    """
+    embeddings = np.empty((len(texts), model.get_embedding_dimension() or 0), dtype=np.float32)
+    if on_progress:
+        on_progress(0, len(texts))
+    lengths = token_counts(model, texts)
+    order = np.argsort(-lengths, kind="stable")
+    most = TOKENS if model.device.type == "cpu" else None
+    batches = list(_batches(order, lengths, texts=batch_size, tokens=most))
+    encoded = 0
+
+    def encode(encoder: SentenceTransformer, batch: np.ndarray) -> None:
+        embeddings[batch] = encoder.encode(
+            [texts[i] for i in batch],
+            batch_size=len(batch),
+            show_progress_bar=False,
+            normalize_embeddings=True,
+        )
+        if not np.isfinite(embeddings[batch]).all():
+            raise HedgerowError(
+                "The encoder gives embeddings that are not finite numbers; its weights are damaged "
+                "or its training diverged: choose another encoder."
+            )
+
+    def done(batch: np.ndarray) -> None:
+        nonlocal encoded
+        encoded += len(batch)
+        if on_progress:
+            on_progress(encoded, len(texts))
+
+    for_each_batch(model, batches, encode, done)
+    return embeddings
+
+
+def _batches(
+    order: np.ndarray, lengths: np.ndarray, *, texts: int, tokens: int | None
+) -> Iterator[np.ndarray]:
+    """Batches of the texts in their order, the longest first, of at most so many texts and tokens.
+
+    A text longer than that is a batch by itself.
+    """
+    start = 0
+    while start < len(order):
+        longest = max(1, int(lengths[order[start]]))
+        size = texts if tokens is None else min(texts, max(1, tokens // longest))
+        yield order[start : start + size]
+        start += size
+
+
+def token_counts(model: SentenceTransformer, texts: Sequence[str]) -> np.ndarray:
+    """How long each text is for the model, in tokens; in characters if it has its own tokenizer.
+
+    Special tokens count; what is beyond the longest input does not.
+
+    Tokenizing twice costs 1% of the encoding, and sorting by tokens rather than by characters
+    saves a sixth of it (measured on the starter corpus).
+    """
+    from transformers import PreTrainedTokenizerBase
+
+    tokenizer = model.tokenizer
+    if not texts or not isinstance(tokenizer, PreTrainedTokenizerBase):
+        return np.array([len(text) for text in texts], dtype=np.int64)
+    limit = model.max_seq_length
+    tokens = tokenizer(
+        list(texts),
+        truncation=limit is not None,
+        max_length=limit,
+        return_attention_mask=False,
+        return_token_type_ids=False,
+    )["input_ids"]
+    return np.array([len(ids) for ids in tokens], dtype=np.int64)

@@ -1,0 +1,80 @@
+"""The encoders that the project knows: their rows, and where each is loaded from."""
+
+from pathlib import Path
+
+from sqlalchemy import select
+from sqlmodel import Session, col
+
+from curation.encoders.loading import DEFAULT_ENCODER, check_encoder, resolve_encoder
+from curation.project.opening import ACTIVE_ENCODER, get_setting
+from db.columns import now
+from db.engine import insert_new
+from db.errors import HedgerowError
+from db.models import Encoder
+from db.settings import Settings
+
+MAX_NAME = 300
+"""Longest name of an encoder, in characters."""
+
+
+def register_encoder(session: Session, *, name: str, hash_: str) -> Encoder:
+    """The row of the encoder with this fingerprint, made if it is not there.
+
+    Register a new one only once it is loaded: what can't be used is not among the project's. One
+    that is known by another name keeps that.
+    """
+    insert_new(
+        session, Encoder, [{"name": name, "fingerprint": hash_, "path": "", "created_at": now()}]
+    )
+    return session.execute(select(Encoder).where(col(Encoder.fingerprint) == hash_)).scalar_one()
+
+
+def is_registered(session: Session, hash_: str) -> bool:
+    """Whether an encoder with this fingerprint has a row."""
+    query = select(col(Encoder.id)).where(col(Encoder.fingerprint) == hash_)
+    return session.execute(query).first() is not None
+
+
+def known_encoders(session: Session) -> list[str]:
+    """The names to choose from: the active one, the built-in one, then the newest first."""
+    rows = session.execute(select(col(Encoder.name)).order_by(col(Encoder.id).desc())).scalars()
+    first = [get_setting(session, ACTIVE_ENCODER), DEFAULT_ENCODER]
+    return list(dict.fromkeys([*first, *rows]))
+
+
+def encoder_source(session: Session, settings: Settings, name: str) -> str:
+    """What ``load_encoder`` takes for this name: the folder of one that a run trained."""
+    query = select(col(Encoder.path)).where(col(Encoder.name) == name, col(Encoder.path) != "")
+    path = session.execute(query.order_by(col(Encoder.id).desc()).limit(1)).scalar()
+    return str(settings.data_folder / path) if path else name
+
+
+def encoder_name(session: Session, settings: Settings, typed: str) -> str:
+    """The name under which the project knows, or will know, what somebody typed.
+
+    A folder gets its full path, so that it is found from every working directory; that of a trained
+    encoder gives the encoder's name. The encoder's files are looked at, but not loaded. One that
+    the project knows need not be here: what it measured is stored.
+
+    Raises:
+        HedgerowError: it cannot be a text encoder, its folder is gone, or nobody knows it.
+    """
+    name = typed.strip()
+    source = encoder_source(session, settings, name)
+    check_encoder(source, must_exist=name not in known_encoders(session))
+    found = resolve_encoder(source)
+    if isinstance(found, Path) and name not in known_encoders(session):
+        name = _name_of_folder(session, settings, found.resolve())
+    if len(name) > MAX_NAME:
+        raise HedgerowError(
+            f"Expected an encoder's name of at most {MAX_NAME} characters, found {len(name)}."
+        )
+    return name
+
+
+def _name_of_folder(session: Session, settings: Settings, folder: Path) -> str:
+    trained = select(col(Encoder.name), col(Encoder.path)).where(col(Encoder.path) != "")
+    for name, path in session.execute(trained):
+        if (settings.data_folder / path).resolve() == folder:
+            return name
+    return str(folder)

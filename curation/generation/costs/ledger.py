@@ -1,0 +1,105 @@
+"""What a run has spent against its budget, and whether the next call is still within it."""
+
+from dataclasses import dataclass
+
+from sqlalchemy import Engine, case, func, select
+from sqlmodel import col
+
+from curation.generation.costs import prices
+from curation.generation.providers.chat.completions import Reply
+from curation.generation.request import Budget
+from db.engine import reading
+from db.models import Answer
+
+
+@dataclass
+class Ledger:
+    """What a run has spent, before and since it was resumed, against its budget.
+
+    Attributes:
+        calls: attempts that ended, failed ones included.
+        answers: those that brought an answer.
+        money: US dollars.
+        largest: US dollars of the dearest answer.
+        is_estimate: whether tokens of an answer were counted here, since the server reports none.
+        under_way: attempts that have begun and not ended; counted as if each cost as much as the
+            dearest answer did.
+    """
+
+    budget: Budget
+    calls: int = 0
+    answers: int = 0
+    money: float = 0.0
+    largest: float = 0.0
+    is_estimate: bool = False
+    under_way: int = 0
+
+    def allows(self) -> bool:
+        """Whether one more call stays within the budget."""
+        # Where nothing is known of the price of a call, one is made, and looked at.
+        unknown = not self.answers and self.budget.money is not None
+        return self.under_way == 0 and self.room(0.0) > 0 if unknown else self.room() > 0
+
+    def room(self, expected: float | None = None) -> float:
+        """How many more calls stay within the budget; infinite without one.
+
+        Args:
+            expected: US dollars for one; None for as much as the dearest so far.
+        """
+        room = float("inf")
+        if self.budget.calls is not None:
+            room = self.budget.calls - self.calls - self.under_way
+        if self.budget.money is not None:
+            each = self.largest if expected is None else expected
+            left = self.budget.money - self.money
+            if each > 0:
+                room = min(room, left // each - self.under_way)
+            elif left <= 0:
+                room = min(room, 0)
+        return max(room, 0)
+
+    def book_reply(self, cost: float, reply: Reply | None) -> None:
+        """Book an attempt that has ended, with its answer if there is one."""
+        self.book(cost, answered=reply is not None, is_estimate=bool(reply and reply.is_estimate))
+
+    def book(self, cost: float, *, answered: bool, is_estimate: bool = False) -> None:
+        """Book an attempt that has ended."""
+        self.calls += 1
+        self.answers += answered
+        self.money += cost
+        self.largest = max(self.largest, cost)
+        self.is_estimate |= is_estimate
+
+    def cost(self) -> str:
+        """What was spent, for a person."""
+        return prices.spent(self.money, is_estimate=self.is_estimate)
+
+    def spent(self) -> str:
+        """Why the run pauses, for a person."""
+        return (
+            f"Paused at the budget: {self.calls:,} {'call' if self.calls == 1 else 'calls'} for "
+            f"{self.cost()} so far; raise the budget to go on."
+        )
+
+
+def read_ledger(engine: Engine, run_id: int, budget: Budget) -> Ledger:
+    """The ledger of a run as its stored answers give it."""
+    with reading(engine) as session:
+        calls, answers, money, largest, estimates = session.execute(
+            select(
+                func.count(),
+                # Only an answer says how it ended.
+                func.count(func.nullif(col(Answer.finish_reason), "")),
+                func.coalesce(func.sum(col(Answer.cost)), 0.0),
+                func.coalesce(func.max(col(Answer.cost)), 0.0),
+                func.count(case((col(Answer.is_estimate), 1))),
+            ).where(col(Answer.run_id) == run_id)
+        ).one()
+    return Ledger(
+        budget,
+        calls=calls,
+        answers=answers,
+        money=float(money),
+        largest=float(largest),
+        is_estimate=estimates > 0,
+    )

@@ -1,0 +1,122 @@
+"""What models charge: a dated table that comes with the program, and the project's own prices."""
+
+import json
+from collections.abc import Mapping
+from math import floor, log10
+from pathlib import Path
+from typing import Any
+
+from sqlmodel import Session
+
+from curation.generation.request import Price
+from curation.project.opening import PRICES, get_setting, put_setting
+from db.errors import HedgerowError
+
+_FILE = Path(__file__).with_name("prices.json")
+_TABLE: dict[str, Any] = json.loads(_FILE.read_text(encoding="utf-8"))
+
+DATED: str = _TABLE["dated"]
+"""Month of the prices that come with the program."""
+
+LARGEST_PRICE = 1_000_000
+"""US dollars for a million tokens; far more than any model costs."""
+
+CENT = 0.01
+"""US dollars."""
+
+
+def dollars(amount: float) -> str:
+    """An amount as people write it; below a cent with what distinguishes it from nothing."""
+    if 0 < amount < CENT:
+        return f"${amount:.{max(4, 1 - floor(log10(amount)))}f}"
+    return f"${amount:,.2f}"
+
+
+def spent(amount: float, *, is_estimate: bool) -> str:
+    """What calls have cost, and whether that was counted here rather than by the server."""
+    if not (is_estimate and amount):
+        return dollars(amount)
+    return f"about {dollars(amount)} (estimated: the server reports no usable token counts)"
+
+
+def spent_by(result: Mapping[str, Any]) -> str:
+    """What a run has cost, by its result; that of an older one says of no cost how it was found."""
+    return spent(result.get("cost", 0.0), is_estimate=result.get("cost_is_estimate", False))
+
+
+def prices(session: Session) -> dict[str, Price]:
+    """US dollars per million tokens by model; the project's own win over those that came along."""
+    came = {name: Price(**value) for name, value in _TABLE["models"].items()}
+    return came | own_prices(session)
+
+
+def own_prices(session: Session) -> dict[str, Price]:
+    """The prices that were set in this project, by model."""
+    own: dict[str, Any] = get_setting(session, PRICES)
+    return {name: Price(**value) for name, value in own.items()}
+
+
+def price_of(session: Session, model: str) -> Price | None:
+    """The price of a model's call that is answered at once; None where none is known.
+
+    A dated name ('gpt-4o-mini-2024-07-18') costs what its family costs.
+    """
+    known = prices(session)
+    names = [name for name in known if model == name or model.startswith(f"{name}-20")]
+    if not names:
+        return None
+    return known[max(names, key=len)]
+
+
+def price_under(session: Session, model: str, cap: float | None) -> Price:
+    """The price of a model's call in a run with this cap; 0 where none is known.
+
+    Args:
+        cap: US dollars; None for none.
+
+    Raises:
+        HedgerowError: money is capped, and nobody knows what the model charges.
+    """
+    price = price_of(session, model)
+    if price is None and cap is not None:
+        raise HedgerowError(
+            f"A cap in money needs a price, and none is known for '{model}'; set it with 'hedgerow "
+            "prices set', or cap the calls with --max-calls."
+        )
+    return price or Price()
+
+
+def _check_price(price: Price) -> None:
+    for amount in (price.prompt, price.completion):
+        if not 0 <= amount <= LARGEST_PRICE:  # no number is neither
+            raise HedgerowError(
+                f"Expected US dollars from 0 to {LARGEST_PRICE:,} for a million tokens, found "
+                f"{amount:g}."
+            )
+
+
+def set_price(session: Session, model: str, price: Price | None) -> None:
+    """Store the project's own price of a model; None takes it back.
+
+    Raises:
+        HedgerowError: the model's name or the price is none.
+    """
+    if price is not None:
+        _check_price(price)
+    name = model.strip()
+    if price is not None and not name.isprintable():
+        raise HedgerowError(
+            "Expected a model's name of letters, digits and signs, found characters that nobody "
+            "sees; type the name."
+        )
+    if not name or len(name) > 200:
+        raise HedgerowError(
+            f"Expected a model's name of 1 to 200 characters, found {len(name)}; write it as the "
+            "provider does."
+        )
+    own = dict(get_setting(session, PRICES))
+    if price is None:
+        own.pop(name, None)
+    else:
+        own[name] = price.model_dump()
+    put_setting(session, PRICES, own)

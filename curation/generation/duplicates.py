@@ -1,0 +1,116 @@
+"""That no two runs ask for the same: what is at work elsewhere, and what was made meanwhile.
+
+Within a run no call is made twice. Two runs know nothing of each other: what the one has planned
+and not made yet, the other would plan, too, and both would be paid for.
+"""
+
+from sqlalchemy import Select, Text, cast, delete, func, select, update
+from sqlalchemy.orm import aliased
+from sqlmodel import Session, col
+
+from curation.generation.providers.chat.answers import Problem
+from curation.generation.request import KIND
+from db.errors import HedgerowError
+from db.models import Answer, CallState, ModelCall, Run
+from db.runs import UNFINISHED, get_run
+
+
+def check_alone(session: Session, run_id: int) -> None:
+    """Refuse to carry out a run while another is at work on calls that it would make, too.
+
+    Raises:
+        HedgerowError: as said; names the other run.
+    """
+    for other in _others_at_work(session, run_id):
+        if shared := _shared(session, run_id, other):
+            raise HedgerowError(
+                f"Run {other} is at work on {shared:,} of the same calls, which would be made and "
+                "paid twice; wait for its end, or cancel it."
+            )
+
+
+def _others_at_work(session: Session, run_id: int) -> list[int]:
+    """Runs of this kind that are queued or running, and not given up by their process."""
+    query = select(col(Run.id)).where(
+        col(Run.kind) == KIND, col(Run.id) != run_id, col(Run.state).in_(UNFINISHED)
+    )
+    found = [number or 0 for number in session.execute(query).scalars()]
+    return [number for number in found if get_run(session, number).state in UNFINISHED]
+
+
+def _shared(session: Session, run_id: int, other: int) -> int:
+    mine, theirs = aliased(ModelCall), aliased(ModelCall)
+    query = (
+        select(func.count())
+        .select_from(mine)
+        .join(theirs, (col(theirs.key) == mine.key) & (col(theirs.run_id) == other))
+        .where(
+            col(mine.run_id) == run_id,
+            col(mine.state) == CallState.OPEN,
+            col(theirs.state) == CallState.OPEN,
+        )
+    )
+    return session.execute(query).scalar_one()
+
+
+def leave_out_made(session: Session, run_id: int) -> None:
+    """Leave out what another run has made since this one was planned.
+
+    Calls that were never tried go. Those that were tried in vain keep their answers and are closed
+    as made meanwhile. What lies in a batch stays: it is being answered.
+    """
+    needless = _needless(session, run_id)
+    if needless is None:
+        return
+    untried = needless.where(col(_MINE.attempts) == 0)
+    session.execute(delete(ModelCall).where(col(ModelCall.id).in_(untried)))
+    session.execute(
+        update(ModelCall)
+        .where(col(ModelCall.id).in_(needless))
+        .values(state=CallState.FAILED, problem=Problem.MADE.value)
+    )
+
+
+def count_left(session: Session, run_id: int) -> int:
+    """How many calls a run would still make if it went on now."""
+    needless = _needless(session, run_id)
+    mine = select(func.count()).where(
+        col(ModelCall.run_id) == run_id, col(ModelCall.state) == CallState.OPEN
+    )
+    if needless is not None:
+        mine = mine.where(col(ModelCall.id).not_in(needless))
+    return session.execute(mine).scalar_one()
+
+
+_MINE, _THEIRS = aliased(ModelCall), aliased(ModelCall)
+
+
+def _needless(session: Session, run_id: int) -> Select[int | None] | None:
+    """SQL: the ids of a run's open calls whose types another run has been answered for since."""
+    planned = session.get_one(Run, run_id).created_at
+    since = (col(Run.finished_at).is_(None)) | (col(Run.finished_at) > planned)
+    others = select(col(Run.id)).where(
+        col(Run.kind) == KIND, col(Run.id) != run_id, col(Run.attempt) > 0, since
+    )
+    numbers = session.execute(others).scalars().all()
+    if not numbers:
+        return None
+    made = (
+        select(col(_THEIRS.id))
+        .join(Answer, col(Answer.call_id) == _THEIRS.id)
+        .where(
+            col(_THEIRS.run_id).in_(numbers),
+            col(_THEIRS.anchor_id) == _MINE.anchor_id,
+            col(_THEIRS.role) == _MINE.role,
+            cast(col(_THEIRS.type_ids), Text) == cast(col(_MINE.type_ids), Text),
+            col(_THEIRS.state) == CallState.DONE,
+            col(Answer.created_at) > planned,
+        )
+        .exists()
+    )
+    return select(col(_MINE.id)).where(
+        col(_MINE.run_id) == run_id,
+        col(_MINE.state) == CallState.OPEN,
+        col(_MINE.batch) == "",
+        made,
+    )

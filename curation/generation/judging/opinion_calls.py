@@ -1,0 +1,286 @@
+"""Which variants a model is asked for an opinion on: planned, stored and read back as calls.
+
+One call a variant: an answer that fails costs one opinion and is asked for anew alone, no variant
+is judged by its place in a list or beside its siblings, and an opinion belongs to its variant by
+the call's key. A call for a whole family would save little: nearly all of the prompt is what is
+said of the type, which differs within a family.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from sqlalchemy import (
+    ColumnElement,
+    Insert,
+    Select,
+    Subquery,
+    and_,
+    case,
+    func,
+    insert,
+    literal,
+    select,
+    update,
+)
+from sqlmodel import Session, col
+
+from curation.anchors.current_revision import current_wording
+from curation.generation.calls import BLOCK, Call, Judged
+from curation.generation.costs.estimate import Estimate, estimate_calls
+from curation.generation.judging.opinion_request import KIND, JudgeRequest, judge_of, prompt_of
+from curation.generation.judging.question import question
+from curation.generation.prompts import JUDGE
+from curation.taxonomy.built_in import VariantType
+from db.columns import JsonColumn
+from db.errors import NothingToDo
+from db.models import (
+    Anchor,
+    AnchorRevision,
+    CallState,
+    Diagnostic,
+    ModelCall,
+    Opinion,
+    PromptVersion,
+    Status,
+    TypeRow,
+    Variant,
+)
+
+EXAMPLES = 50
+"""Variants that a prompt is shown filled in for, one after the other."""
+
+
+def plan_judging(session: Session, run_id: int, request: JudgeRequest) -> int:
+    """Store the calls of a run; its prompt is named.
+
+    Returns:
+        How many there are.
+
+    Raises:
+        NothingToDo: there is nothing to judge.
+    """
+    wanted = _wanted(session, request).subquery()
+    session.connection().execute(_insert(run_id, request, wanted))
+    total = session.execute(
+        select(func.count()).select_from(ModelCall).where(col(ModelCall.run_id) == run_id)
+    ).scalar_one()
+    if not total:
+        raise NothingToDo(
+            "There is nothing to judge: this model has given its opinion on every variant of this "
+            "selection; choose other variants."
+        )
+    return total
+
+
+def _insert(run_id: int, request: JudgeRequest, wanted: Subquery) -> Insert:
+    """SQL: the calls, made in the database, which takes a second or two for 100,000.
+
+    The cue is not among what is stored: it is the variant's own.
+    """
+    values: dict[str, Any] = {
+        "run_id": literal(run_id),
+        "key": wanted.c.uid,
+        "role": literal(JUDGE),
+        "anchor_id": wanted.c.anchor_id,
+        "anchor_revision": wanted.c.revision,
+        "prompt_version_id": literal(request.prompt),
+        "type_ids": wanted.c.type_ids,
+        "cues": literal({}, JsonColumn),
+        "state": literal(CallState.OPEN.value),
+        "attempts": literal(0),
+        "problem": literal(""),
+        "batch": literal(""),
+    }
+    return insert(ModelCall).from_select(
+        list(values), select(*values.values()).order_by(wanted.c.place, wanted.c.id)
+    )
+
+
+class Wanted(NamedTuple):
+    """How many variants a request asks about, and of how many anchors."""
+
+    variants: int
+    anchors: int
+
+
+def count_wanted(session: Session, request: JudgeRequest) -> Wanted:
+    """Count what a request asks about."""
+    wanted = _wanted(session, request).subquery()
+    counts = select(func.count(), func.count(wanted.c.anchor_id.distinct()))
+    return Wanted(*session.execute(counts.select_from(wanted)).one())
+
+
+def _wanted(session: Session, request: JudgeRequest) -> Select[Any]:
+    """(id, uid, anchor, its revision, type as a list, place in the run) of what is to be judged."""
+    selection = request.selection
+    known = [type_id for (type_id,) in session.execute(select(col(TypeRow.id)))]
+    as_list = case(
+        {type_id: literal([type_id], JsonColumn) for type_id in known}, value=col(Variant.type_id)
+    )
+    place = col(Variant.id) if selection.limit is None else col(Variant.random_key)
+    query = (
+        select(  # type: ignore[call-overload]
+            Variant.id,
+            Variant.uid,
+            Variant.anchor_id,
+            Anchor.revision,
+            as_list.label("type_ids"),
+            place.label("place"),
+        )
+        .join(Anchor, col(Anchor.id) == Variant.anchor_id)
+        .join(TypeRow, _type_in_use())
+        .where(col(Variant.retired).is_(False))
+    )
+    if selection.status is None:
+        query = query.where(col(Variant.status) != Status.SUPERSEDED)
+    else:
+        query = query.where(col(Variant.status) == selection.status)
+    if selection.types:
+        query = query.where(col(Variant.type_id).in_(selection.types))
+    if selection.variants:
+        query = query.where(col(Variant.uid).in_(selection.variants))
+    if selection.flagged:
+        query = query.join(Diagnostic, col(Diagnostic.variant_id) == Variant.id).where(
+            col(Diagnostic.flags) != 0
+        )
+    if (judge := judge_of(session, request)) is not None:
+        query = query.where(~_judged(judge.id or 0))
+    if selection.limit is None:
+        return query
+    return query.order_by(place, col(Variant.id)).limit(selection.limit)
+
+
+def _type_in_use() -> ColumnElement[bool]:
+    """SQL, for a join: nobody can say what a variant of a retired type shall be."""
+    return and_(col(TypeRow.id) == col(Variant.type_id), col(TypeRow.retired_at).is_(None))
+
+
+def _judged(reviewer_id: int) -> ColumnElement[bool]:
+    """SQL: this reviewer has given its opinion on the variant, beside the anchor as it is now."""
+    return (
+        select(col(Opinion.decision_id))
+        .where(
+            col(Opinion.variant_id) == col(Variant.id),
+            col(Opinion.reviewer_id) == reviewer_id,
+            col(Opinion.since_version) == col(Variant.since_version),
+        )
+        .exists()
+    )
+
+
+def close_needless(session: Session, run_id: int, reviewer_id: int) -> int:
+    """Close the open calls of a run that there is nothing to ask about any more.
+
+    Their variants were judged by another run since, replaced by an edit, or are out of use.
+
+    Returns:
+        How many.
+    """
+    still_asked = (
+        select(col(Variant.id))
+        .join(TypeRow, _type_in_use())
+        .where(
+            col(Variant.uid) == col(ModelCall.key),
+            col(Variant.retired).is_(False),
+            col(Variant.status) != Status.SUPERSEDED,
+            ~_judged(reviewer_id),
+        )
+        .exists()
+    )
+    mine = and_(col(ModelCall.run_id) == run_id, col(ModelCall.state) == CallState.OPEN)
+    closed = session.connection().execute(
+        update(ModelCall).where(mine, ~still_asked).values(state=CallState.DONE)
+    )
+    return closed.rowcount
+
+
+def open_judging(
+    session: Session, run_id: int, *, after: int = 0, limit: int = BLOCK
+) -> list[Call]:
+    """The next block of calls that are still to be made, in the order they were planned.
+
+    The texts are those of now: what is judged is the variant beside its anchor's current wording.
+    """
+    query = (
+        select(ModelCall, Variant, Anchor.uid, AnchorRevision.text, PromptVersion.template)  # type: ignore[call-overload]
+        .join(Variant, col(Variant.uid) == ModelCall.key)
+        .join(TypeRow, _type_in_use())
+        .join(Anchor, col(Anchor.id) == Variant.anchor_id)
+        .join(AnchorRevision, current_wording())
+        .join(PromptVersion, col(PromptVersion.id) == ModelCall.prompt_version_id)
+        .where(
+            col(ModelCall.run_id) == run_id,
+            col(ModelCall.state) == CallState.OPEN,
+            col(ModelCall.id) > after,
+        )
+        .order_by(col(ModelCall.id))
+        .limit(limit)
+    )
+    return [_call(*row) for row in session.execute(query)]
+
+
+def _call(row: ModelCall, variant: Variant, uid: str, text: str, template: str) -> Call:
+    return Call(
+        id=row.id or 0,
+        run_id=row.run_id,
+        role=row.role,
+        anchor_id=row.anchor_id,
+        anchor_revision=row.anchor_revision,
+        anchor_uid=uid,
+        text=text,
+        prompt_version_id=row.prompt_version_id,
+        template=template,
+        type_ids=(variant.type_id,),
+        cues=row.cues,
+        attempts=row.attempts,
+        judged=Judged(
+            variant.id or 0, variant.version, variant.since_version, variant.text, variant.cue
+        ),
+    )
+
+
+def example_question(
+    session: Session, template: str, types: Sequence[VariantType], number: int
+) -> str | None:
+    """The prompt filled in for a variant of the project; another number gives another one.
+
+    Returns:
+        None where there is no variant of these types.
+    """
+    entries = {entry.id: entry for entry in types}
+    query = (
+        select(Variant, AnchorRevision.text)  # type: ignore[call-overload]
+        .join(Anchor, col(Anchor.id) == Variant.anchor_id)
+        .join(AnchorRevision, current_wording())
+        .where(col(Variant.type_id).in_(entries), col(Variant.retired).is_(False))
+        .order_by(col(Variant.id))
+        .limit(1)
+    )
+    found = session.execute(query.offset(number % EXAMPLES)).first()
+    found = found or session.execute(query).first()
+    if found is None:
+        return None
+    variant, anchor = found
+    return question(
+        template,
+        anchor=anchor,
+        variant=variant.text,
+        entry=entries[variant.type_id],
+        cue=variant.cue,
+    )
+
+
+def estimate_judging(
+    session: Session, request: JudgeRequest, wanted: Wanted | None = None
+) -> Estimate:
+    """Estimate a run that has not been requested yet.
+
+    Args:
+        wanted: what it asks about, where that was counted already.
+    """
+    variants, anchors = wanted or count_wanted(session, request)
+    prompt = prompt_of(session, request)
+    prompts: Mapping[str, int] = {JUDGE: prompt.id or 0} if prompt else {}
+    return estimate_calls(
+        session, request, kind=KIND, calls={JUDGE: variants}, anchors=anchors, prompts=prompts
+    )

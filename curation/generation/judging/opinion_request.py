@@ -1,0 +1,71 @@
+"""What a run that asks a chat model for opinions is asked to do, and who its model is."""
+
+from pydantic import BaseModel, ConfigDict, Field
+from sqlmodel import Session
+
+from curation.generation.prompts import JUDGE, prompt_versions
+from curation.generation.request import ModelRequest
+from curation.review.opinions.stored import judge_name
+from curation.review.reviewers import get_reviewer
+from db.errors import HedgerowError
+from db.models import PromptVersion, Reviewer, Status
+
+KIND = "judge"
+"""Of the runs."""
+
+
+class JudgeSelection(BaseModel):
+    """The variants of a run; those that this judge has judged already are never among them.
+
+    Attributes:
+        types: ids of variant types; none for all.
+        status: only variants of this status; None for all but replaced wordings.
+        flagged: only those of which the diagnostics flag something.
+        limit: at most so many, drawn by the project's random key, so that a sample is what people
+            come to first in the queue's random order; None for all.
+        variants: uids; none for all that the rest describes.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    types: tuple[str, ...] = ()
+    status: Status | None = Status.PENDING
+    flagged: bool = False
+    limit: int | None = Field(default=None, ge=1)
+    variants: tuple[str, ...] = Field(default=(), max_length=10_000)
+
+
+class JudgeRequest(ModelRequest):
+    """All that decides what a run that asks for opinions does, but for the key.
+
+    Attributes:
+        prompt: number of the prompt version (``PromptVersion.id``); None for the newest.
+    """
+
+    temperature: float | None = Field(default=0.0, ge=0, le=2)
+    max_tokens: int = Field(default=500, ge=16, le=32_000)
+    prompt: int | None = None
+    selection: JudgeSelection = JudgeSelection()
+
+
+def prompt_of(session: Session, request: JudgeRequest) -> PromptVersion | None:
+    """The prompt that a request names, or the newest; None before there is one.
+
+    Raises:
+        HedgerowError: the request names none that asks for opinions.
+    """
+    versions = prompt_versions(session, JUDGE)
+    if request.prompt is None:
+        return versions[0] if versions else None
+    found = next((row for row in versions if row.id == request.prompt), None)
+    if found is None:
+        raise HedgerowError(
+            f"There is no prompt {request.prompt} that asks for opinions; choose another."
+        )
+    return found
+
+
+def judge_of(session: Session, request: JudgeRequest) -> Reviewer | None:
+    """The reviewer that the model of a request is; None where it has judged nothing yet."""
+    prompt = prompt_of(session, request)
+    return get_reviewer(session, judge_name(request.model, prompt.version)) if prompt else None

@@ -1,0 +1,213 @@
+"""A second opinion: a chat model judges variants as a reviewer of its own (run kind ``judge``).
+
+Calls, retries, budget, pausing and resuming are those of generation; what differs is the question,
+what an answer must hold, and what is stored of it.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from pydantic import BaseModel
+from sqlalchemy import select
+from sqlmodel import Session, col
+
+from curation.generation.calls import Call, Judged, count_calls, reopen
+from curation.generation.costs.ledger import read_ledger
+from curation.generation.ending import require_success
+from curation.generation.judging.opinion_calls import close_needless, open_judging, plan_judging
+from curation.generation.judging.opinion_request import KIND, JudgeRequest, judge_of, prompt_of
+from curation.generation.judging.question import judgement_model, question, read_judgement
+from curation.generation.prompts import seed_prompts
+from curation.generation.providers.chat.answers import Problem
+from curation.generation.providers.chat.completions import Reply
+from curation.generation.providers.chat.retries import Asker
+from curation.generation.run import chat_model
+from curation.generation.storing import Attempt, Origin, store_attempts
+from curation.generation.worker import HELD, Worker
+from curation.review.decisions import chunks
+from curation.review.opinions.stored import NewOpinion, ensure_judge, store_opinions
+from curation.taxonomy.built_in import VariantType
+from curation.taxonomy.project_types import list_types
+from db.engine import reading, writing
+from db.errors import HedgerowError
+from db.execution import RunContext
+from db.models import Answer, CallState, Run, RunState
+from db.runs import create_run, list_runs
+
+RECENT = 50
+"""Runs among which one that was broken off is looked for."""
+
+TRIES = 3
+"""How often a model is asked whose answers hold no verdict; each is paid for."""
+
+
+class JudgeAsker(Asker):
+    """Asks for an opinion on one variant."""
+
+    def question(self, call: Call) -> tuple[str, type[BaseModel]]:
+        """The prompt of a call, and what its answer shall be made of."""
+        judged = _judged(call)
+        entry = self._type(call)
+        prompt = question(
+            call.template, anchor=call.text, variant=judged.text, entry=entry, cue=judged.cue
+        )
+        return prompt, _ANSWER
+
+    def _type(self, call: Call) -> VariantType:
+        return self.asked_types(call)[0]
+
+    def answered(self, call: Call, number: int, reply: Reply, *, tries: int) -> Attempt:
+        """What a reply makes of its call: done, failed, or to be asked again."""
+        problem = _problem(reply)
+        found = (
+            None
+            if problem
+            else read_judgement(reply.raw, variant=_judged(call).text, anchor=call.text)
+        )
+        if found is not None:
+            return Attempt(call, number, reply, {}, (), "", CallState.DONE, judgement=found)
+        most = 2 if problem is Problem.REFUSAL else TRIES
+        again = tries < min(self.attempts, most)
+        state = CallState.OPEN if again else CallState.FAILED
+        return Attempt(call, number, reply, {}, (problem or Problem.UNREADABLE,), "", state)
+
+
+_ANSWER = judgement_model()
+
+
+def _problem(reply: Reply) -> Problem | None:
+    """How a reply ended, where that leaves nothing to be read."""
+    if reply.refusal or reply.finish_reason == "content_filter":
+        return Problem.REFUSAL
+    return Problem.CUT_OFF if reply.finish_reason == "length" else None
+
+
+def _judged(call: Call) -> Judged:
+    if call.judged is None:
+        raise ValueError(f"call {call.id} is about no variant")
+    return call.judged
+
+
+@dataclass
+class JudgeWorker(Worker):
+    """A run that asks for opinions, as it is carried out in this process.
+
+    Attributes:
+        reviewer_id: who the model is.
+    """
+
+    reviewer_id: int = field(kw_only=True)
+
+    def _read(self, after: int) -> Sequence[Call]:
+        with reading(self.context.engine) as session:
+            return open_judging(session, self.context.run.id or 0, after=after, limit=HELD)
+
+    def _store(self, attempts: Sequence[Attempt]) -> list[Attempt]:
+        if not attempts:
+            return []
+        origin = Origin(self.request.provider, self.request.model)
+        with writing(self.context.engine) as session:
+            stored = store_attempts(session, attempts, origin=origin, price=self.request.charged)
+            store_opinions(session, _opinions(session, stored), reviewer_id=self.reviewer_id)
+        return stored
+
+
+def _opinions(session: Session, attempts: Sequence[Attempt]) -> list[NewOpinion]:
+    """The opinions in these attempts, which are stored, in the order of their calls."""
+    found = {attempt.call.id: attempt for attempt in attempts if attempt.judgement is not None}
+    opinions = []
+    for ids in chunks(found):
+        query = select(col(Answer.id), col(Answer.call_id), col(Answer.attempt)).where(
+            col(Answer.call_id).in_(ids)
+        )
+        for answer_id, call_id, number in session.execute(query.order_by(col(Answer.id))):
+            attempt = found[call_id or 0]
+            if number == attempt.number:
+                opinions.append(_opinion(attempt, answer_id or 0))
+    return opinions
+
+
+def _opinion(attempt: Attempt, answer_id: int) -> NewOpinion:
+    judged, said = _judged(attempt.call), attempt.judgement
+    assert said is not None
+    return NewOpinion(
+        variant_id=judged.variant_id,
+        version=judged.version,
+        since_version=judged.since_version,
+        answer_id=answer_id,
+        **said._asdict(),
+    )
+
+
+def request_opinions(
+    session: Session, request: JudgeRequest, *, requested_by: int | None = None
+) -> Run:
+    """Store a run with all its calls, and the reviewer that the model is.
+
+    Raises:
+        HedgerowError: there is nothing to judge, or the request cannot be carried out.
+    """
+    if request.provider != "openai" or request.batch:
+        raise HedgerowError(
+            "Expected a chat model that answers at once, found rules or a batch; opinions come "
+            "from nothing else."
+        )
+    seed_prompts(session)
+    prompt = prompt_of(session, request)
+    assert prompt is not None
+    request = request.model_copy(update={"prompt": prompt.id})
+    run = create_run(
+        session, kind=KIND, parameters=request.model_dump(mode="json"), requested_by=requested_by
+    )
+    plan_judging(session, run.id or 0, request)
+    ensure_judge(session, request.model, prompt.version)
+    return run
+
+
+def broken_off(session: Session, request: JudgeRequest) -> Run | None:
+    """The last run of just this request, if it was cut off or failed with calls left to make.
+
+    A sample that is asked for anew would be drawn from what is not judged yet, and be another one.
+
+    Args:
+        request: with its prompt named.
+    """
+    asked = request.model_dump(mode="json")
+    same = (run for run in list_runs(session, kind=KIND, limit=RECENT) if run.parameters == asked)
+    last = next(same, None)
+    if last is None or last.state not in (RunState.INTERRUPTED, RunState.FAILED):
+        return None
+    return last if count_calls(session, last.id or 0)[CallState.OPEN] else None
+
+
+def work(context: RunContext) -> dict[str, Any]:
+    """Make the calls of a run that are still open (run kind ``judge``).
+
+    Returns:
+        Counts of calls, calls of this run in all, what they cost, whether none failed, and the
+        reviewer's name.
+    """
+    request = JudgeRequest(**context.parameters)
+    run_id = context.run.id or 0
+    with writing(context.engine) as session:
+        types = list_types(session)
+        judge = judge_of(session, request)
+        assert judge is not None
+        reviewer_id, name = judge.id or 0, judge.name
+        reopen(session, run_id)
+        close_needless(session, run_id, reviewer_id)
+    ledger = read_ledger(context.engine, run_id, request.budget)
+    asker = JudgeAsker(chat_model(request, context.settings), types, attempts=request.attempts)
+    asyncio.run(JudgeWorker(context, request, asker, ledger, reviewer_id=reviewer_id).run())
+    counts = require_success(context.engine, run_id)
+    return {
+        "done": counts[CallState.DONE],
+        "failed": counts[CallState.FAILED],
+        "calls": ledger.calls,
+        "cost": round(ledger.money, 6),
+        "cost_is_estimate": ledger.is_estimate,
+        "complete": not counts[CallState.FAILED],
+        "reviewer": name,
+    }

@@ -1,0 +1,193 @@
+"""A second opinion in words: the question put to a model, and what its answer says.
+
+Reading never raises: a model may answer anything, and an answer without a verdict is none.
+"""
+
+import math
+import re
+from collections.abc import Mapping
+from typing import Any, Literal, NamedTuple
+
+from pydantic import BaseModel, ConfigDict, Field, create_model
+
+from curation.generation.prompts import put_in
+from curation.generation.providers.chat.answers import read_object, usable
+from curation.identity import canonical
+from curation.taxonomy.built_in import REJECT_REASONS, VariantType
+from db.models import Verdict
+
+MAX_COMMENT = 1000
+"""Longest comment that is kept, in characters; a longer one is cut."""
+
+NO_REASON = "none"
+OTHER = "other"
+
+_PROMISES = {
+    "negation": "It must contradict the text.",
+    "hedge": "It must make the claim of the text, held less firmly.",
+    "paraphrase": "It must say the same as the text.",
+}
+_VERDICTS = {
+    "accept": Verdict.ACCEPT,
+    "accepted": Verdict.ACCEPT,
+    "reject": Verdict.REJECT,
+    "rejected": Verdict.REJECT,
+    "edit": Verdict.EDIT,
+    "edited": Verdict.EDIT,
+}
+_FIELDS = ("comment", "verdict", "reason", "suggestion", "certainty")
+# '2. **Verdict:** reject', 'Verdict - reject' at the start of a line.
+_FIELD = re.compile(
+    rf"^[ \t]*(?:\d[.)]|[-*•])?[ \t]*[\"'*_`]*({'|'.join(_FIELDS)})[\"'*_`]*[ \t]*[:–—-][ \t]*",
+    re.IGNORECASE | re.MULTILINE,
+)
+_FIRST_WORD = re.compile(r"^\W*(accept(?:ed)?|reject(?:ed)?|edit(?:ed)?)\b", re.IGNORECASE)
+_NUMBER = re.compile(r"(\d+(?:[.,]\d+)?|[.,]\d+)\s*(%?)")
+_NOTHING = frozenset({"", "none", "n/a", "nothing", "-", "null"})
+_REASONS = {
+    name.lower(): reason.id for reason in REJECT_REASONS for name in (reason.id, reason.label)
+}
+
+
+class Judgement(NamedTuple):
+    """What a model says of a variant.
+
+    Attributes:
+        verdict: accept, reject or edit; an edit always has a suggestion.
+        reason: id of a reject reason; '' for accept.
+        suggestion: the changed variant, canonical; '' for none.
+        certainty: in [0, 1]; None where the model named none.
+    """
+
+    verdict: Verdict
+    reason: str
+    comment: str
+    suggestion: str
+    certainty: float | None
+
+
+def question(
+    template: str, *, anchor: str, variant: str, entry: VariantType, cue: str | None
+) -> str:
+    """The prompt for one variant."""
+    return put_in(
+        template,
+        {
+            "{text}": anchor,
+            "{variant}": variant,
+            "{type}": _described(entry, cue),
+            "{guideline}": entry.guideline,
+            "{reasons}": "\n".join(
+                f"{reason.id}: {reason.explanation}"
+                for reason in REJECT_REASONS
+                if reason.applies_to(entry)
+            ),
+        },
+    )
+
+
+def _described(entry: VariantType, cue: str | None) -> str:
+    asked = f" The hedge cue that was asked for: {cue}." if cue else ""
+    return (
+        f"{entry.label}. {_PROMISES[entry.role]} {entry.definition} For example: "
+        f"{entry.example_anchor} → {entry.example}{asked}"
+    )
+
+
+def judgement_model() -> type[BaseModel]:
+    """What an answer with structured outputs is made of."""
+    # Literal, not an enum: some servers know no references within a schema.
+    reasons = Literal[(NO_REASON, *(reason.id for reason in REJECT_REASONS))]  # type: ignore[valid-type]
+    fields: dict[str, Any] = {
+        "comment": (str, Field(description="One sentence that says why.")),
+        "verdict": (Literal["accept", "edit", "reject"], Field(description="The verdict.")),
+        "reason": (reasons, Field(description="Why not as it stands; none for accept.")),
+        "suggestion": (str, Field(description="The changed variant for edit; else empty.")),
+        "certainty": (float, Field(description="From 0 (a guess) to 1 (certain).")),
+    }
+    return create_model("Judgement", __config__=ConfigDict(extra="forbid"), **fields)
+
+
+def read_judgement(raw: str, *, variant: str, anchor: str) -> Judgement | None:
+    """What an answer says: JSON, else labelled lines, else a verdict as its first word.
+
+    Where a model rejects without a reason of the list, the reason is 'other'. An edit without a
+    usable suggestion, or whose suggestion is the variant or the anchor itself, is a rejection.
+
+    Args:
+        variant: the text that was judged.
+        anchor: the text that it was made of.
+
+    Returns:
+        None where no verdict can be read.
+    """
+    found = read_object(raw) or {}
+    values = {str(key).lower(): value for key, value in found.items()}
+    if not _verdict(values):
+        values = _lines(raw)
+    verdict = _verdict(values)
+    if verdict is None:
+        return None
+    suggestion = "" if verdict is Verdict.ACCEPT else _suggestion(values, variant, anchor)
+    if verdict is Verdict.EDIT and not suggestion:
+        verdict = Verdict.REJECT
+    reason = "" if verdict is Verdict.ACCEPT else _reason(values)
+    return Judgement(verdict, reason, _comment(values), suggestion, _certainty(values))
+
+
+def _verdict(values: Mapping[str, Any]) -> Verdict | None:
+    return _VERDICTS.get(_plain(values.get("verdict")).lower())
+
+
+def _plain(value: Any) -> str:
+    """A value as a word, without what models put around it."""
+    return value.strip().strip("\"'*_`.").strip() if isinstance(value, str) else ""
+
+
+def _lines(raw: str) -> dict[str, Any]:
+    """The labelled lines of an answer, the first of each label; else its first word."""
+    found: dict[str, Any] = {}
+    items = list(_FIELD.finditer(raw))
+    for number, item in enumerate(items):
+        end = items[number + 1].start() if number + 1 < len(items) else len(raw)
+        said = raw[item.end() : end].strip()
+        found.setdefault(item[1].lower(), said.splitlines()[0].strip("*_` ") if said else "")
+    if "verdict" not in found and (first := _FIRST_WORD.match(raw)):
+        rest = raw[first.end() :].strip(" \t\n:.,;–—-*_")
+        found = {"comment": rest.split("\n\n")[0]} | found | {"verdict": first[1]}
+    return found
+
+
+def _reason(values: Mapping[str, Any]) -> str:
+    return _REASONS.get(_plain(values.get("reason")).lower(), OTHER)
+
+
+def _suggestion(values: Mapping[str, Any], variant: str, anchor: str) -> str:
+    text = usable(values.get("suggestion"))
+    is_old = text == variant or text.casefold() == anchor.casefold()
+    return "" if is_old or text.lower().strip(".") in _NOTHING else text
+
+
+def _comment(values: Mapping[str, Any]) -> str:
+    """A comment of any length on one line: cut, and without what nobody sees."""
+    value = values.get("comment")
+    if not isinstance(value, str):
+        return ""
+    shown = (c if c.isprintable() or c.isspace() else " " for c in value[: 4 * MAX_COMMENT])
+    text = canonical("".join(shown))
+    return text if len(text) <= MAX_COMMENT else f"{text[: MAX_COMMENT - 1]}…"
+
+
+def _certainty(values: Mapping[str, Any]) -> float | None:
+    """A share; '90%' and 90 are 0.9. None for anything else."""
+    value = values.get("certainty")
+    percent = False
+    if isinstance(value, str):
+        number = _NUMBER.search(value)
+        if number is None:
+            return None
+        value, percent = float(number[1].replace(",", ".")), bool(number[2])
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        return None
+    share = value / 100 if percent or 1 < value <= 100 else value
+    return float(share) if 0 <= share <= 1 else None

@@ -1,0 +1,336 @@
+"""Carrying out a run by the provider's Batch API: slow, at half the price.
+
+Which batch a call lies in is stored with the call (``ModelCall.batch``), so that any process can go
+on waiting for it. Before a batch is made, a label stands there, which the batch carries, too: who
+finds a label looks for its batch, and makes one only where there is none. An answer is stored with
+the call that it names.
+"""
+
+import asyncio
+import uuid
+from collections.abc import Awaitable
+from contextlib import aclosing, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TypeVar
+
+from openai.types import Batch
+
+from curation.generation.calls import Call
+from curation.generation.costs.ledger import Ledger
+from curation.generation.providers.batch import open_calls as places
+from curation.generation.providers.batch.api import ENDED, BatchApi, has_too_many, why_failed
+from curation.generation.providers.batch.call_lines import read_answer, request_line, write_lines
+from curation.generation.providers.batch.collecting import CHUNK, BatchStore
+from curation.generation.providers.chat.completions import CallError
+from curation.generation.providers.chat.gate import PASSING, Gate
+from curation.generation.providers.chat.retries import Asker
+from curation.generation.request import ModelRequest
+from curation.taxonomy.project_types import types_in_use
+from db.engine import reading
+from db.errors import HedgerowError, RunCancelled, RunPaused
+from db.execution import RunContext
+from db.models import RunState
+
+Result = TypeVar("Result")
+
+LABELLED = "label:"
+"""How a label begins, and no batch of a provider."""
+
+MAX_CALLS, MAX_BYTES = 50_000, 100_000_000
+"""Of one batch; OpenAI takes 50,000 calls and 200 MB."""
+
+POLL_SECONDS = 15.0
+LOOK_SECONDS = 0.2
+"""Between two looks at the provider, and at whether the run shall stop."""
+
+AWAY_SECONDS = 600.0
+"""How long a provider that gives no answer is asked how a batch is, before the run pauses."""
+
+TRIES = 5
+"""How often a file is sent or fetched before the run pauses."""
+
+CANCEL_SECONDS = 15.0
+"""How long a cancelled run waits for what its batch has brought."""
+
+
+@dataclass
+class BatchWorker:
+    """The state of a run that is carried out in this process, one batch after the other.
+
+    Attributes:
+        at_most: calls in one batch; fewer once the provider found a batch too large.
+    """
+
+    context: RunContext
+    request: ModelRequest
+    asker: Asker
+    ledger: Ledger
+    at_most: int = MAX_CALLS
+    _tried: bool = False
+    _api: BatchApi = field(init=False)
+    _store: BatchStore = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._api = BatchApi(self.asker.model)
+        self._store = BatchStore(self.context, self.request, self.asker, self.ledger)
+
+    async def run(self) -> None:
+        """Send what is open, wait, store; until no call is open.
+
+        Raises:
+            RunCancelled: somebody asked for it; a cancelled run's batch is cancelled, too.
+            RunPaused: the budget is spent, or the provider did not take or finish a batch.
+            HedgerowError: no call can succeed.
+        """
+        await asyncio.to_thread(self._store.recover)
+        self._store.count()
+        try:
+            while place := self._store.read(places.taken_place) or await self._choose():
+                await self._carry_out(place)
+        finally:
+            await self.asker.model.close()
+
+    async def _carry_out(self, place: str) -> None:
+        try:
+            if place.startswith(LABELLED):
+                place = await self._send(place)
+            batch = await self._wait(place)
+        except RunCancelled:
+            if self.context.stop_reason is RunState.CANCELLED:
+                await self._cancel(place)
+            raise
+        await self._collect(batch)
+
+    # -- sending --------------------------------------------------------------------------
+
+    async def _choose(self) -> str:
+        """Put the next calls under a new label; gives it, or '' where no call is open.
+
+        Raises:
+            RunPaused: the budget allows no further call.
+        """
+        self.context.check()
+        with reading(self.context.engine) as session:
+            self.asker.keep_only(types_in_use(session))
+        if not self._tried:
+            self._tried = True
+            await self._try_out()
+        ids, any_open = await asyncio.to_thread(self._affordable)
+        if not ids:
+            if any_open:
+                raise RunPaused(self.ledger.spent())
+            return ""
+        label = LABELLED + uuid.uuid4().hex
+        self._store.label(ids, label)
+        return label
+
+    async def _try_out(self) -> None:
+        """Make a call of each role at once, before thousands are sent.
+
+        This shows whether key and model are right, what the server understands, and what an answer
+        costs; a batch would show it a day later.
+        """
+        for call in self._store.read(places.one_a_role):
+            if self.ledger.allows() and self.asker.asked_types(call):
+                self._store.report(0, "Asking once, to see that model and parameters are right.")
+                asked = self.asker.attempt(call, call.attempts + 1)
+                attempt, _ = await self._unless_stopped(asked)
+                self._store.keep(attempt)
+                self._look_at_the_server(self.asker.gate)
+
+    def _affordable(self) -> tuple[list[int], bool]:
+        """The next calls that fit into the budget and one file; and whether any call is open."""
+        ids: list[int] = []
+        size, money = 0, 0.0
+        cap = self.request.budget.money
+        left = float("inf") if cap is None else cap - self.ledger.money
+        room = min(self.ledger.room(0.0), self.at_most)
+        with reading(self.context.engine) as session:
+            means = places.mean_costs(session, self._store.run_id, self.request.charged)
+            for call in places.calls_in(session, self._store.run_id, ""):
+                if not self.asker.asked_types(call):  # retired, all of them
+                    continue
+                line = self._line(call)
+                size += len(line)
+                money += means.get(call.role, self._bound(line))
+                if len(ids) >= room or size > MAX_BYTES or money > left:
+                    return ids, True
+                ids.append(call.id)
+        return ids, bool(ids)
+
+    def _bound(self, line: bytes) -> float:
+        """US dollars that no answer to this call exceeds: each token is a byte at least."""
+        return self.request.charged.cost(len(line), self.request.max_tokens)
+
+    def _line(self, call: Call) -> bytes:
+        return request_line(call.id, self.asker.model.request(*self.asker.question(call)))
+
+    async def _send(self, label: str) -> str:
+        """Find the batch with this label, or make it of the calls that lie there; gives its id.
+
+        Raises:
+            RunPaused: the provider does not answer.
+            HedgerowError: it takes no batch like this.
+        """
+        for number in range(1, TRIES + 1):
+            try:
+                batch = await self._unless_stopped(self._found_or_made(label))
+                break
+            except CallError as error:
+                if error.problem not in PASSING:
+                    self._store.move(label, "")
+                    raise HedgerowError(f"The provider takes no such batch: {error}") from error
+                await self._sleep_or_pause(number, error)
+        self._store.move(label, batch.id)
+        return batch.id
+
+    async def _found_or_made(self, label: str) -> Batch:
+        if batch := await self._api.find(label, since=self.context.run.created_at):
+            return batch
+        self._store.report(0, "Sending a batch.")
+        path = self.context.folder / "batch.jsonl"
+        try:
+            await asyncio.to_thread(self._write_file, path, label)
+            return await self._api.create(path, label)
+        finally:
+            path.unlink(missing_ok=True)
+
+    def _write_file(self, path: Path, label: str) -> None:
+        with reading(self.context.engine) as session:
+            calls = places.calls_in(session, self._store.run_id, label)
+            write_lines(path, map(self._line, filter(self.asker.asked_types, calls)))
+
+    # -- waiting --------------------------------------------------------------------------
+
+    async def _wait(self, batch_id: str) -> Batch:
+        """Until the batch has ended, however long the provider takes.
+
+        Raises:
+            RunPaused: the provider gives no answer for long.
+        """
+        loop = asyncio.get_running_loop()
+        heard = loop.time()
+        while True:
+            wait = POLL_SECONDS
+            try:
+                batch = await self._unless_stopped(self._api.look(batch_id))
+            except CallError as error:
+                self._store.report(0, f"Waiting for the provider: {error}")
+                wait = self._wish(error) or POLL_SECONDS
+                if loop.time() > heard + AWAY_SECONDS:
+                    raise RunPaused(_unreachable(error)) from error
+            else:
+                heard = loop.time()
+                if batch.status in ENDED:
+                    return batch
+                counts = batch.request_counts
+                done = (counts.completed or 0) + (counts.failed or 0) if counts else 0
+                self._store.report(
+                    done, f"The batch {batch_id} is {batch.status.replace('_', ' ')}."
+                )
+            await self._sleep(wait)
+
+    async def _cancel(self, place: str) -> None:
+        """Cancel the batch here if there is one, and store what it has brought if that comes soon.
+
+        Where only a label is known, the run was cancelled while the batch was being made.
+        """
+        with suppress(CallError, RunPaused):
+            if place.startswith(LABELLED):
+                made = await self._api.find(place, since=self.context.run.created_at)
+                self._store.move(place, made.id if made else "")
+                if made is None:
+                    return
+                place = made.id
+            await self._api.cancel(place)
+            batch = await self._api.look(place)
+            begun = asyncio.get_running_loop().time()
+            while batch.status not in ENDED:
+                if asyncio.get_running_loop().time() > begun + CANCEL_SECONDS:
+                    return  # who resumes the run finds it, and what it brought
+                await asyncio.sleep(LOOK_SECONDS)
+                batch = await self._api.look(place)
+            await self._collect(batch)
+
+    async def _sleep(self, seconds: float) -> None:
+        """Sleep, unless the run shall stop."""
+        await self._unless_stopped(asyncio.sleep(seconds))
+
+    async def _sleep_or_pause(self, number: int, error: CallError) -> None:
+        """Before the next try after this one failed.
+
+        Raises:
+            RunPaused: it was the last.
+        """
+        wait = self._wish(error) or 2.0**number
+        if number == TRIES:
+            raise RunPaused(_unreachable(error)) from error
+        await self._sleep(wait)
+
+    def _wish(self, error: CallError) -> float | None:
+        """Seconds that the provider asks to wait; None where it says nothing.
+
+        Raises:
+            RunPaused: it is longer than anybody wants to wait.
+        """
+        gate = Gate()
+        gate.failed(error)
+        self._look_at_the_server(gate)
+        return error.retry_after
+
+    def _look_at_the_server(self, gate: Gate) -> None:
+        if why := gate.why_pause(at_once=MAX_CALLS, attempts=TRIES):
+            raise RunPaused(why)
+
+    async def _unless_stopped(self, work: Awaitable[Result]) -> Result:
+        """The result of this work, which is broken off when the run shall stop."""
+        task = asyncio.ensure_future(work)
+        while not task.done():
+            await asyncio.wait({task}, timeout=LOOK_SECONDS)
+            if self.context.stop.is_set() and not task.done():
+                task.cancel()
+                await asyncio.wait({task})
+                self.context.check()
+        return task.result()
+
+    # -- storing --------------------------------------------------------------------------
+
+    async def _collect(self, batch: Batch) -> None:
+        """Store what a batch brought, and set free what it left unanswered.
+
+        Raises:
+            RunPaused: it was refused, or cancelled at the provider's.
+        """
+        for file_id in (batch.output_file_id, batch.error_file_id):
+            if file_id:
+                await self._fetch(file_id, batch.id)
+        if batch.status in ("completed", "expired"):
+            self._store.count_as_failed(batch.id, expired=batch.status == "expired")
+            return
+        size = self._store.move(batch.id, "")
+        if batch.status == "cancelled":
+            raise RunPaused("Paused: the batch was cancelled; resume to send what is left again.")
+        if not (has_too_many(batch) and size > 1):
+            why = self.asker.model.without_key(why_failed(batch))
+            raise RunPaused(f"Paused: the provider refused the batch: {why}")
+        self.at_most = min(self.at_most, size) // 2 or 1
+
+    async def _fetch(self, file_id: str, batch_id: str) -> None:
+        """Store the answers in a file; after a broken transfer, those that were stored stay so."""
+        for number in range(1, TRIES + 1):
+            try:
+                async with aclosing(self._api.lines(file_id, at_once=CHUNK)) as arriving:
+                    async for lines in arriving:
+                        answers = dict(found for line in lines if (found := read_answer(line)))
+                        await asyncio.to_thread(self._store.store_answers, answers, batch_id)
+                return
+            except CallError as error:
+                await self._sleep_or_pause(number, error)
+
+
+def _unreachable(error: CallError) -> str:
+    return (
+        f"Paused: the provider cannot be reached ({str(error).removesuffix('.')}). "
+        "Nothing is lost; resume when it answers."
+    )

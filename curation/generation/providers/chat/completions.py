@@ -1,0 +1,140 @@
+"""What comes back from a call: a model's answer, or what went wrong in place of one."""
+
+import json
+import math
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import Any, NamedTuple
+
+import httpx2
+
+from curation.generation.providers.chat.answers import Problem
+
+MAX_TOKENS = 2**31 - 1
+"""More than that is no number of tokens, and no column holds it."""
+
+MAX_DIGITS = 20
+"""Of a number in an answer; Python refuses to read one of thousands."""
+
+
+class Reply(NamedTuple):
+    """A model's answer as it came.
+
+    Attributes:
+        finish_reason: 'stop', or why it ended otherwise ('length', 'content_filter').
+        prompt_tokens, completion_tokens: as the server reports them; None where it does not. What
+            a ``ChatModel`` gives has both (see ``usage``).
+        hidden: bytes that the model wrote besides, such as its thoughts.
+        is_estimate: whether tokens were counted here.
+    """
+
+    raw: str
+    finish_reason: str
+    prompt_tokens: int | None
+    completion_tokens: int | None
+    refusal: str = ""
+    hidden: int = 0
+    is_estimate: bool = False
+
+
+class CallError(Exception):
+    """A call that brought no answer.
+
+    Attributes:
+        retry_after: seconds the server asks to wait; None where it says nothing.
+        reply: what came all the same and is paid for, though it is no answer.
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        message: str,
+        *,
+        retry_after: float | None = None,
+        reply: Reply | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.problem = problem
+        self.retry_after = retry_after
+        self.reply = reply
+
+
+def read_json(content: bytes) -> Any:
+    """The JSON that a server sent.
+
+    Raises:
+        CallError: it is none.
+    """
+    try:
+        try:
+            return json.loads(content)
+        except ValueError:  # or a number of thousands of digits, which takes longer to look for
+            return json.loads(content, parse_int=_int)
+    except (ValueError, RecursionError) as error:
+        raise CallError(Problem.SERVER, "The server's answer is no JSON.") from error
+
+
+def _int(digits: str) -> float:
+    return int(digits) if len(digits) <= MAX_DIGITS else math.inf
+
+
+def read_completion(body: Any) -> Reply:
+    """Read a completion, as parsed JSON; servers differ in what they leave out.
+
+    Raises:
+        CallError: it holds no message.
+    """
+    try:
+        choice = body["choices"][0]
+        message, usage = choice["message"], body.get("usage")
+        usage = usage if isinstance(usage, dict) else {}
+        return Reply(
+            raw=_text(message.get("content")),
+            finish_reason=_text(choice.get("finish_reason")),
+            prompt_tokens=_count(usage.get("prompt_tokens")),
+            completion_tokens=_count(usage.get("completion_tokens")),
+            refusal=_text(message.get("refusal")),
+            hidden=sum(
+                len(_text(message.get(name)).encode("utf-8", "replace")) for name in _THOUGHTS
+            ),
+        )
+    except (AttributeError, IndexError, KeyError, TypeError) as error:
+        raise CallError(Problem.SERVER, "The server sent an answer without a message.") from error
+
+
+_THOUGHTS = ("reasoning", "reasoning_content")
+"""Where servers send what a model thinks before it answers."""
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    return json.dumps(value, ensure_ascii=False) if value else ""
+
+
+def _count(value: Any) -> int | None:
+    is_number = isinstance(value, int) and not isinstance(value, bool)
+    return value if is_number and 0 <= value <= MAX_TOKENS else None
+
+
+def retry_after(response: httpx2.Response) -> float | None:
+    """Seconds to wait that a server's Retry-After names, as a number or a date; else None.
+
+    They may be years.
+    """
+    said = response.headers.get("retry-after", "")
+    try:
+        seconds = float(said)
+    except ValueError:
+        seconds = _seconds_until(said)
+    return seconds if math.isfinite(seconds) and seconds >= 0 else None
+
+
+def _seconds_until(date: str) -> float:
+    """NaN where it is no date."""
+    try:
+        moment = parsedate_to_datetime(date)
+    except ValueError:
+        return math.nan
+    moment = moment.replace(tzinfo=moment.tzinfo or UTC)
+    return max(0.0, (moment - datetime.now(UTC)).total_seconds())

@@ -1,0 +1,89 @@
+"""Connections for many calls at once, none of which has to look at the others.
+
+httpx keeps all connections in one pool, and the pool looks at each of them whenever a call begins
+or ends: with 64 calls at once that is a quarter of the work of a call. Here a call takes a lane, a
+pool of one connection, and leaves it to the next.
+"""
+
+import ssl
+from collections.abc import AsyncIterator, Callable
+from urllib.request import getproxies
+
+import httpx2
+from openai import DefaultAsyncHttpxClient
+
+from curation.generation.providers.chat.bounds import bounded
+
+
+class Lanes(httpx2.AsyncBaseTransport):
+    """As many lanes as there are calls at once; the one that was used last is used next."""
+
+    def __init__(self, context: ssl.SSLContext) -> None:
+        self._context = context
+        self._all: list[httpx2.AsyncHTTPTransport] = []
+        self._free: list[httpx2.AsyncHTTPTransport] = []
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        """Make a request in a lane that is free once the answer was read."""
+        lane = self._free.pop() if self._free else self._new()
+        try:
+            response = await lane.handle_async_request(request)
+        except BaseException:
+            self._free.append(lane)
+            raise
+        assert isinstance(response.stream, httpx2.AsyncByteStream)
+        response.stream = _Stream(response.stream, lambda: self._free.append(lane))
+        return response
+
+    def _new(self) -> httpx2.AsyncHTTPTransport:
+        lane = httpx2.AsyncHTTPTransport(verify=self._context)
+        self._all.append(lane)
+        return lane
+
+    async def aclose(self) -> None:
+        """Close all connections."""
+        for lane in self._all:
+            await lane.aclose()
+
+
+class _Stream(httpx2.AsyncByteStream):
+    """An answer's bytes; says when it was read, or given up."""
+
+    def __init__(self, stream: httpx2.AsyncByteStream, ended: Callable[[], None]) -> None:
+        self._stream, self._ended = stream, ended
+        self._has_ended = False
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        async for part in self._stream:
+            yield part
+
+    async def aclose(self) -> None:
+        try:
+            await self._stream.aclose()
+        finally:
+            if not self._has_ended:
+                self._has_ended = True
+                self._ended()
+
+
+def http_client(most: int, path: str) -> httpx2.AsyncClient:
+    """A client that makes its calls in lanes, or through the proxy that the environment names.
+
+    Args:
+        most: bytes of an answer from a path that ends with ``path``.
+
+    """
+    context = httpx2.create_ssl_context()
+    mounts = {} if "all" in getproxies() else {"all://": Lanes(context)}
+    return DefaultAsyncHttpxClient(
+        follow_redirects=False,  # texts and key go to the address that a person gave
+        mounts=mounts,
+        limits=_LIMITS,
+        verify=context,
+        headers={"Accept-Encoding": "identity"},
+        event_hooks={"response": [bounded(most, path)]},
+    )
+
+
+_LIMITS = httpx2.Limits(max_connections=None, max_keepalive_connections=None)
+"""Where there are no lanes; how many calls are made at once is decided elsewhere."""

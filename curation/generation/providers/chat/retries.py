@@ -1,0 +1,148 @@
+"""Making one call, with its retries: which failures pass, and how long to wait."""
+
+import asyncio
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+
+from pydantic import BaseModel
+
+from curation.generation.calls import Call
+from curation.generation.prompts import fill
+from curation.generation.providers.chat.answers import Parsed, Problem, answer_model, parse_answer
+from curation.generation.providers.chat.client import ChatModel
+from curation.generation.providers.chat.completions import CallError, Reply
+from curation.generation.providers.chat.gate import LONGEST_WISH, PASSING, Gate
+from curation.generation.storing import Attempt
+from curation.identity import bucket
+from curation.taxonomy.built_in import VariantType
+from db.models import CallState
+
+FIRST_WAIT, LONGEST_WAIT = 1.0, 60.0
+"""Seconds before the second attempt, doubled for each further one, and the longest such wait."""
+
+ONCE_MORE = frozenset({Problem.REFUSAL, Problem.CUE_IGNORED, Problem.UNCHANGED, Problem.TOO_LONG})
+"""A model that does it twice means it."""
+
+NEVER = frozenset({Problem.REFUSED_REQUEST})
+"""Asking the same again brings the same."""
+
+
+@dataclass
+class Asker:
+    """Makes calls to one model for the types of one taxonomy."""
+
+    model: ChatModel
+    types: Sequence[VariantType]
+    attempts: int
+    gate: Gate = field(default_factory=Gate)
+    _answers: dict[tuple[str, ...], type[BaseModel]] = field(default_factory=dict, repr=False)
+
+    def asked_types(self, call: Call) -> list[VariantType]:
+        """The types that a call asks for, in the taxonomy's order."""
+        return [entry for entry in self.types if entry.id in call.type_ids]
+
+    def keep_only(self, in_use: Collection[str]) -> None:
+        """Ask no more for types that are not among these: they were retired meanwhile."""
+        self.types = [entry for entry in self.types if entry.id in in_use]
+
+    def question(self, call: Call) -> tuple[str, type[BaseModel]]:
+        """The prompt of a call, and what its answer shall be made of."""
+        types = self.asked_types(call)
+        prompt = fill(call.template, text=call.text, types=types, cues=call.cues)
+        ids = tuple(entry.id for entry in types)
+        if ids not in self._answers:  # making one takes longer than sending the call
+            self._answers[ids] = answer_model(types)
+        return prompt, self._answers[ids]
+
+    async def attempt(
+        self, call: Call, number: int, *, answers: int | None = None
+    ) -> tuple[Attempt, float]:
+        """Ask once; whoever calls waits at the gate first.
+
+        Args:
+            number: of the attempt.
+            answers: of the server when the call was first tried; None for now.
+
+        Returns:
+            The attempt, and the seconds to wait before the next one if its call is still open.
+
+        Raises:
+            HedgerowError: no call can succeed: wrong key, no such model, no money.
+        """
+        prompt, answer = self.question(call)
+        loop = asyncio.get_running_loop()
+        begun, tries = loop.time(), number - call.attempts
+        answers = self.gate.answers if answers is None else answers
+        try:
+            reply = await self.model.ask(prompt, answer)
+        except CallError as error:
+            attempt = self.failed(call, number, error, tries=tries)
+            if error.problem in PASSING and not self.gate.gives_up(
+                error, answers=answers, tries=tries, most=self.attempts
+            ):
+                attempt = attempt._replace(state=CallState.OPEN)
+            attempt = attempt._replace(seconds=loop.time() - begun)
+            return attempt, self._wait_after(attempt, error, tries)
+        self.gate.answered()
+        attempt = self.answered(call, number, reply, tries=tries)
+        return attempt._replace(seconds=loop.time() - begun), 0.0
+
+    def failed(self, call: Call, number: int, error: CallError, *, tries: int) -> Attempt:
+        """What a failure makes of its call: failed, or to be asked again.
+
+        Args:
+            tries: how often it has been asked since the run was last resumed, or ever.
+        """
+        again = error.problem not in NEVER and self._ask_again((error.problem,), tries)
+        state = CallState.OPEN if again else CallState.FAILED
+        said = self.model.without_key(str(error))
+        return Attempt(call, number, error.reply, {}, (error.problem,), said, state)
+
+    def _wait_after(self, attempt: Attempt, error: CallError, tries: int) -> float:
+        """Seconds before the call is asked again; a server at its limit is left alone by all."""
+        self.gate.failed(error)
+        own = backoff(attempt.call, tries)
+        if error.problem is Problem.RATE_LIMIT or error.retry_after is not None:
+            wait = own if error.retry_after is None else error.retry_after
+            self.gate.close_for(min(wait, LONGEST_WISH))
+            # All that wait at the gate would go through it at once, and be sent back again.
+            return wait + own
+        return own if attempt.state is CallState.OPEN else 0.0
+
+    def answered(self, call: Call, number: int, reply: Reply, *, tries: int) -> Attempt:
+        """What a reply makes of its call: done, failed, or to be asked again."""
+        parsed = read_reply(reply, call=call, types=self.asked_types(call))
+        if self._ask_again(parsed.problems, tries):
+            return Attempt(call, number, reply, {}, parsed.problems, "", CallState.OPEN)
+        state = CallState.DONE if parsed.texts else CallState.FAILED
+        return Attempt(call, number, reply, parsed.texts, parsed.problems, "", state)
+
+    def _ask_again(self, problems: Sequence[Problem], tries: int) -> bool:
+        if not problems or tries >= self.attempts:
+            return False
+        mild = all(problem in ONCE_MORE for problem in problems)
+        return tries < 2 if mild else True
+
+
+def read_reply(reply: Reply, *, call: Call, types: Sequence[VariantType]) -> Parsed:
+    """What a reply holds for its call; how it ended counts among the problems."""
+    if reply.refusal:
+        return Parsed({}, (Problem.REFUSAL,))
+    parsed = parse_answer(reply.raw, types=types, anchor=call.text, cues=call.cues)
+    if reply.finish_reason == "content_filter":
+        return Parsed({}, (Problem.REFUSAL,))
+    if reply.finish_reason == "length":
+        # The last text may be half a sentence; which one that is cannot be told for sure.
+        return Parsed({}, (Problem.CUT_OFF,))
+    return parsed
+
+
+def backoff(call: Call, tries: int) -> float:
+    """Seconds before the next attempt: doubling, spread by half over the calls."""
+    spread = 0.75 + 0.5 * bucket(call.anchor_uid, salt=f"hedgerow/backoff:{call.role}:{tries}:")
+    return doubling(FIRST_WAIT, tries) * spread
+
+
+def doubling(first: float, tries: int) -> float:
+    """Seconds to wait after so many tries in vain, at most ``LONGEST_WAIT``."""
+    return min(first * 2.0 ** min(tries - 1, 30), LONGEST_WAIT)

@@ -1,0 +1,83 @@
+"""The baseline without a model: negations and hedges written by rule.
+
+Where the rules are not sure, they write nothing: a type that an anchor lacks can still be asked of
+a model. Equal input gives equal output; nothing is drawn at random.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
+
+from curation.generation.providers.rules.absolute import negate_absolutely
+from curation.generation.providers.rules.grammar.clause import Clause, Skip, Skipped
+from curation.generation.providers.rules.grammar.main_clause import check_one_claim, read_statement
+from curation.generation.providers.rules.hedges import hedge
+from curation.generation.providers.rules.opposite_predicates import (
+    affixal,
+    lexical,
+    negated_antonym,
+)
+from curation.generation.providers.rules.verbal import negate_verb
+from curation.identity import canonical
+from curation.taxonomy.built_in import VariantType
+
+RULES_VERSION = 3
+"""Raised with every change to the rules or their word lists; stored with each variant."""
+
+_NEGATIONS: dict[str, Callable[[Clause], str]] = {
+    "verbal": negate_verb,
+    "absolute": negate_absolutely,
+    "affixal": affixal,
+    "lexical": lexical,
+    "negated_antonym": negated_antonym,
+}
+_HEDGES = ("word", "phrase")
+RULE_TYPES: tuple[str, ...] = (*_NEGATIONS, *_HEDGES)
+"""The types that there are rules for; a type of the user's own has none."""
+
+
+class Written(NamedTuple):
+    """What the rules make of an anchor, each by type id.
+
+    Attributes:
+        texts: canonical; a type that cannot be done soundly is left out.
+        cues: that the hedges use: the asked one where it can be placed, else another of the
+            paper's.
+        skipped: why a type was left out.
+    """
+
+    texts: dict[str, str]
+    cues: dict[str, str]
+    skipped: dict[str, Skip]
+
+
+def write_by_rule(text: str, *, types: Sequence[VariantType], cues: Mapping[str, str]) -> Written:
+    """Write the variants of an anchor that can be written soundly.
+
+    Args:
+        text: the anchor.
+        types: those that are wanted.
+        cues: by type id, the cue to use for it if it can be placed.
+    """
+    written = Written({}, {}, {})
+    try:
+        statement = read_statement(text)
+    except Skipped as skipped:
+        written.skipped.update(dict.fromkeys((entry.id for entry in types), skipped.reason))
+        return written
+    for entry in types:
+        try:
+            _write(written, statement, entry.id, cues.get(entry.id, ""))
+        except Skipped as skipped:
+            written.skipped[entry.id] = skipped.reason
+    return written
+
+
+def _write(written: Written, statement: Clause, type_id: str, cue: str) -> None:
+    if type_id in _NEGATIONS:
+        check_one_claim(statement)
+        written.texts[type_id] = canonical(_NEGATIONS[type_id](statement))
+    elif type_id in _HEDGES:
+        text, written.cues[type_id] = hedge(statement, type_id, cue)
+        written.texts[type_id] = canonical(text)
+    else:
+        raise Skipped(Skip.NO_RULE)

@@ -1,0 +1,213 @@
+"""Absolute negation: 'no' and its compounds, 'none of', 'never', 'in no way'."""
+
+from curation.generation.providers.rules.collective import is_collective
+from curation.generation.providers.rules.grammar.clause import Clause, Skip, Skipped, edited
+from curation.generation.providers.rules.grammar.forms import base_of
+from curation.generation.providers.rules.grammar.scope import Edits, deny_tail
+from curation.generation.providers.rules.grammar.word_lists import WORDS
+from curation.generation.providers.rules.never import denied_tail, never
+from curation.generation.providers.rules.numbers import neither_nor, none_of_number, singular_verb
+from curation.generation.providers.rules.verbal import check_quantifiers, is_main_have
+from curation.language.tagging import is_known
+
+_NO_OBJECT = frozenset(
+    "contain include need require offer provide produce own show carry hold possess detect find"
+    " receive report".split()
+)
+_NO_HAVE = frozenset(WORDS["no_have"])
+_OWNED = frozenset("the these those my your our their his her its".split())
+_ONES = {
+    "someone": "No one",
+    "everyone": "No one",
+    "somebody": "Nobody",
+    "everybody": "Nobody",
+    "something": "Nothing",
+    "everything": "Nothing",
+}
+_PART_OF = frozenset(
+    "few lot number couple series group majority minority third quarter half handful variety"
+    " range pair total dozen hundred thousand million great large".split()
+)
+_PAIRS = frozenset(
+    "trousers scissors glasses jeans headphones goggles shorts binoculars minutes"
+    " negotiations talks remains surroundings outskirts premises headquarters belongings"
+    " clothes police goods savings earnings parents eyes hands arms legs feet ears lips gums"
+    " knees shoulders contents instructions accounts twins lungs notes".split()
+)
+
+
+def negate_absolutely(clause: Clause) -> str:
+    """The statement denied by an absolute negator.
+
+    Raises:
+        Skipped: no construction fits for sure.
+    """
+    if clause.letter(clause.subject_start) == "x":
+        return _no_there(clause)
+    for attempt in (_no_subject, _no_object, _none_of, none_of_number, neither_nor, never):
+        new = attempt(clause)
+        if new is not None:
+            return new
+    raise Skipped(Skip.NO_CONSTRUCTION)
+
+
+def _put(clause: Clause, first: int, last: int, new: str, edits: Edits) -> str:
+    """The text with the words from first to last replaced, capitalised where the sentence opens."""
+    start, end = clause.tokens[first].start, clause.tokens[last].end
+    new = new[0].upper() + new[1:] if start == 0 else new[0].lower() + new[1:]
+    return edited(clause.text, [*edits, (start, end, new)])
+
+
+def _no_there(clause: Clause) -> str:
+    """'There is no cat', 'There were no dogs'."""
+    following = clause.after_adverbs()
+    edits = deny_tail(clause)
+    if clause.kind != "B" or following != clause.finite + 1:
+        raise Skipped(Skip.NO_CONSTRUCTION)
+    token = clause.tokens[following]
+    if clause.word(following) in ("a", "an", "some"):
+        if clause.word(following + 1) in _PART_OF:
+            raise Skipped(Skip.SCOPE)
+        edits = [edit for edit in edits if edit[0] != token.start]
+        return edited(clause.text, [*edits, (token.start, token.end, "no")])
+    if clause.letter(following) in "NA":
+        return edited(clause.text, [*edits, (token.start, token.start, "no ")])
+    raise Skipped(Skip.SCOPE)
+
+
+def _no_subject(clause: Clause) -> str | None:
+    """'No X' for 'A X', 'Some Xs', 'Every X', 'Xs'; 'No one' for 'Someone'."""
+    start, word = clause.subject_start, clause.word(clause.subject_start)
+    if "C" in clause.letters[start : clause.subject_end] or clause.letter(start) == "Z":
+        return None
+    following = clause.word(start + 1)
+    if word in _ONES and clause.head == start:
+        return _put(clause, start, start, _ONES[word], denied_tail(clause))
+    if following == "of":
+        return _none_of_them(clause) if word in ("some", "most", "many", "each", "one") else None
+    if clause.letter(clause.head) != "N" or "K" in clause.letters[start : clause.head]:
+        return None
+    if word in ("a", "an", "some", "every", "many", "several", "most", "any"):
+        if word == "any" or following in _PART_OF or clause.letter(start + 1) == "Z":
+            return None
+        if clause.kind == "B" and clause.word(clause.finite + 1) in _OWNED:
+            return None  # 'A typical case was the housewife …' names one
+        if word in ("a", "an") and _about_kinds(clause):
+            return None
+        return _put(clause, start, start, "no", denied_tail(clause))
+    if (
+        clause.letter(start) in "NA"
+        and "G" not in clause.letters[start : clause.head]
+        and clause.tokens[clause.head].tag == "NN2"
+    ):
+        return _bare_plural(clause)
+    return None
+
+
+def _about_kinds(clause: Clause) -> bool:
+    """'A whale is a mammal': 'No whale is a mammal' is fine, 'A third is enough' is not."""
+    return clause.letter(clause.head) != "N" or clause.word(clause.head) in _PART_OF
+
+
+def _bare_plural(clause: Clause) -> str | None:
+    start = clause.subject_start
+    token = clause.tokens[start]
+    if token.lower.endswith(("ian", "ese", "ean", "ans")) and token.lower not in _COMMON:
+        return None  # perhaps a people, whose name keeps its capital
+    if any(clause.tokens[i].tag in ("NP0", "AJC", "AJS") for i in range(start, clause.head + 1)):
+        return None
+    if clause.word(start) in _PAIRS or clause.word(clause.head) in _PAIRS or is_collective(clause):
+        return None
+    word = token.word
+    if start == 0 and not _is_proper(word):
+        if not is_known(word):
+            return None  # 'Lucullus' is no plural
+        word = word[0].lower() + word[1:]
+    return _put(clause, start, start, f"no {word}", denied_tail(clause))
+
+
+def _is_proper(word: str) -> bool:
+    return (
+        word.lower().removesuffix("s") in _PROPER
+        or word.lower() in _PROPER
+        or not word[1:].islower()
+    )
+
+
+_PROPER = frozenset(WORDS["proper_adjectives"])
+_COMMON = frozenset(
+    "beans fans cans pans plans loans means oceans veterans orphans organs civilians librarians"
+    " pedestrians guardians magicians musicians politicians technicians physicians vegetarians"
+    " historians comedians electricians mathematicians opticians amphibians clinicians artisans"
+    " statisticians swans vans clans scans humans pelicans volcanoes".split()
+)
+
+
+def _none_of_them(clause: Clause) -> str | None:
+    """'None of the Xs' for 'Some of the Xs'; the verb stays as it is where it can."""
+    if clause.word(clause.subject_start + 2) not in _OWNED:
+        return None
+    edits = denied_tail(clause)
+    return _put(clause, clause.subject_start, clause.subject_start, "none", edits)
+
+
+def _no_object(clause: Clause) -> str | None:
+    """'has no X', 'contains no X' for 'has an X', 'contains Xs'."""
+    if not _takes_no(clause) or clause.letter(clause.finite - 1) == "V":
+        return None
+    check_quantifiers(clause)
+    noun = clause.finite + 1
+    article = clause.word(noun) in ("a", "an", "some")
+    if not article and clause.letter(noun) not in "NA":
+        return None
+    last = _end_of_object(clause, noun)
+    nouns = {clause.word(i) for i in range(noun, last + 1)}
+    if clause.letter(last) != "N" or nouns & _NO_HAVE or clause.letter(last + 1) in ("E", "I"):
+        return None
+    if clause.tokens[noun].tag == "NP0" or clause.verb.word.startswith(("'", "’")):
+        return None
+    token = clause.tokens[noun]
+    edits = [edit for edit in denied_tail(clause) if edit[0] != token.start]
+    change = (token.start, token.end, "no") if article else (token.start, token.start, "no ")
+    return edited(clause.text, [*edits, change])
+
+
+def _takes_no(clause: Clause) -> bool:
+    """Whether 'no' on its object denies a verb: 'have', and states like 'contain'."""
+    if clause.kind == "H":
+        return is_main_have(clause)
+    return clause.kind == "F" and base_of(clause.verb.word, clause.verb.tag) in _NO_OBJECT
+
+
+def _end_of_object(clause: Clause, noun: int) -> int:
+    last = noun
+    while clause.letter(last + 1) in ("N", "A", "G", "E") and clause.letter(last) != "N":
+        last += 1
+    while clause.letter(last + 1) == "N":
+        last += 1
+    return last
+
+
+def _none_of(clause: Clause) -> str | None:
+    """'None of the Xs', 'Neither of the two Xs' for 'The Xs', 'All the Xs'."""
+    start, head = clause.subject_start, clause.head
+    everyone = clause.word(start) == "all" and start + 1 < head
+    owner = start + (1 + (clause.word(start + 1) == "of") if everyone else 0)
+    if clause.tokens[head].tag != "NN2" or "C" in clause.letters[start : clause.subject_end]:
+        return None
+    if clause.tokens[head].word[0].isupper():
+        return None
+    if clause.word(owner) not in _OWNED or clause.word(head) in _PAIRS or is_collective(clause):
+        return None
+    if not everyone and {clause.word(i) for i in range(start, head)} & _PART_OF:
+        return None
+    if clause.letter(clause.finite + 1) in ("D", "d") and clause.kind == "B":
+        return None
+    edits = denied_tail(clause)
+    word = clause.tokens[owner].lower
+    if clause.word(owner + 1) == "two":
+        edits = [*edits, *singular_verb(clause)]
+        return _put(clause, start, owner, f"neither of {word}", edits)
+    if "Z" in clause.letters[start:head]:
+        return None
+    return _put(clause, start, owner, f"none of {word}", edits)

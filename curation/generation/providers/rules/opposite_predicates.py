@@ -1,0 +1,245 @@
+"""Opposites of the predicate: by an affix, by another word, and negated so that they cancel out."""
+
+import re
+
+from curation.generation.providers.rules.ability import unable
+from curation.generation.providers.rules.antonyms import (
+    affixed_adverb,
+    affixed_quality,
+    other_quality,
+)
+from curation.generation.providers.rules.grammar.clause import Clause, Skip, Skipped, edited
+from curation.generation.providers.rules.grammar.forms import base_of, past, third
+from curation.generation.providers.rules.grammar.scope import check_reasons, check_words, deny_tail
+from curation.generation.providers.rules.grammar.word_lists import WORDS
+from curation.generation.providers.rules.qualities import (
+    find_quality,
+    negated_quality,
+    with_opposite,
+)
+from curation.generation.providers.rules.verbal import (
+    check_quantifiers,
+    is_main_have,
+    lexical_base,
+    with_not,
+)
+
+_OBJECTS: dict[str, frozenset[str]] = {
+    base: frozenset(words) for base, words in WORDS["objects"].items()
+}
+_ALL = frozenset("all every each both any everyone everybody everything".split())
+_FAIL = frozenset(WORDS["fail"])
+_FAIL_PLAIN = _FAIL | frozenset(WORDS["fail_plain"])
+"""Of these 'did not fail to' would be too heavy."""
+
+_FAIL_ALONE = frozenset(WORDS["fail_alone"])
+_NO_HAVE = frozenset(WORDS["no_have"])
+
+
+def affixal(clause: Clause) -> str:
+    """The statement with an affixed opposite in its predicate.
+
+    Raises:
+        Skipped: none is known that fits for sure.
+    """
+    _check_claim(clause, negated=False)
+    if (quality := find_quality(clause)) is not None:
+        opposite = affixed_quality(quality.word, participle=quality.participle)
+        return with_opposite(clause, quality, opposite)
+    for attempt in (unable, _affixed_verb, _affixed_adverb):
+        if (new := attempt(clause)) is not None:
+            return new
+    raise Skipped(Skip.NO_OPPOSITE)
+
+
+def lexical(clause: Clause) -> str:
+    """The statement with an antonym for its predicate, or 'fail to' before it.
+
+    Raises:
+        Skipped: none is known that fits for sure.
+    """
+    _check_claim(clause, negated=False)
+    if (quality := find_quality(clause)) is not None:
+        opposite = other_quality(quality.word, participle=quality.participle)
+        return with_opposite(clause, quality, opposite)
+    for attempt in (_lack, _antonym_verb, _fail_to):
+        if (new := attempt(clause, negated=False)) is not None:
+            return new
+    raise Skipped(Skip.NO_OPPOSITE)
+
+
+def negated_antonym(clause: Clause) -> str:
+    """The statement said again by negating an opposite that leaves no middle ground.
+
+    Raises:
+        Skipped: none is known that fits for sure.
+    """
+    _check_claim(clause, negated=True)
+    if (quality := find_quality(clause)) is not None:
+        return negated_quality(clause, quality)
+    for attempt in (_lack, _antonym_verb, _fail_to):
+        if (new := attempt(clause, negated=True)) is not None:
+            return new
+    raise Skipped(Skip.NO_OPPOSITE)
+
+
+def _check_claim(clause: Clause, *, negated: bool) -> None:
+    """Raise ``Skipped`` where an opposite of the first predicate alone would not deny the claim."""
+    check_quantifiers(clause, universal=not negated)
+    check_reasons(clause)
+    if clause.second_verb is not None:
+        raise Skipped(Skip.COORDINATED)
+    if negated and _ALL & {clause.word(i) for i in range(clause.finite, clause.end)}:
+        raise Skipped(Skip.SCOPE)  # 'is not inaccessible to everyone' leaves some of them out
+
+
+def inflected(base: str, tag: str) -> str:
+    """A verb in the finite form of another: third person, past, or base."""
+    if tag in ("VVD", "VHD"):
+        return past(base)
+    return third(base) if tag in ("VVZ", "VHZ") else base
+
+
+def _affixed_verb(clause: Clause) -> str | None:
+    base = lexical_base(clause)
+    opposite = WORDS["affixed_verbs"].get(base)
+    if opposite is None or clause.finite != clause.subject_end or clause.kind != "F":
+        return None
+    following = clause.word(clause.finite + 1)
+    if base == "behave" and clause.letter(clause.finite + 1) not in ("", "P", "S"):
+        return None
+    if clause.letter(clause.finite + 1) in ("T", "I") or (base == "agree" and following != "with"):
+        return None
+    if (base == "approve" and following != "of") or (base == "like" and "T" in clause.tail):
+        return None
+    check_words(clause, clause.finite + 1, clause.end)
+    verb = clause.verb
+    return edited(clause.text, [(verb.start, verb.end, inflected(opposite, verb.tag))])
+
+
+def _affixed_adverb(clause: Clause) -> str | None:
+    """'translated it incorrectly' for 'correctly': the manner is the claim's last word."""
+    for i in range(clause.finite - 1, clause.end):
+        opposite = affixed_adverb(clause.word(i))
+        if clause.letter(i) in "SW,":
+            return None
+        if opposite is None or clause.letter(i) != "V" or clause.letter(i + 1) in ("A", "C", "V"):
+            continue
+        check_words(clause, clause.finite + 1, clause.end)
+        token = clause.tokens[i]
+        return edited(clause.text, [(token.start, token.end, opposite)])
+    return None
+
+
+def _object_head(clause: Clause) -> str:
+    """The noun that leads the object right after the verb; '' where there is none."""
+    position = clause.finite + 1
+    while clause.letter(position) in tuple("DdAZGEK") or (
+        clause.letter(position) == "N" and clause.letter(position + 1) in tuple("NK")
+    ):
+        position += 1
+    return clause.word(position) if clause.letter(position) in ("N", "R") else ""
+
+
+def _lack(clause: Clause, *, negated: bool) -> str | None:
+    """'lacks a refrigerator' for 'has a refrigerator'."""
+    if clause.kind != "H" or not is_main_have(clause) or clause.finite != clause.subject_end:
+        return None
+    noun = _object_head(clause)
+    article = clause.word(clause.finite + 1)
+    bare = clause.letter(clause.finite + 1) in ("N", "A")
+    if not noun or noun in _NO_HAVE or not (article in ("a", "an") or bare):
+        return None
+    if clause.verb.word.startswith(("'", "’")) or "C" in clause.tail or "I" in clause.tail:
+        return None
+    if "E" in clause.tail[:5] or "T" in clause.tail or clause.letter(clause.head) == "R":
+        return None
+    check_words(clause, clause.finite + 1, clause.end)
+    return _changed_verb(clause, "lack", negated=negated)
+
+
+def _changed_verb(clause: Clause, base: str, *, negated: bool, suffix: str = "") -> str:
+    """The finite verb replaced by a form of another, negated with do-support if asked."""
+    verb = clause.verb
+    if not negated:
+        new = inflected(base, verb.tag)
+    else:
+        helper = {"VVZ": "does", "VHZ": "does", "VVD": "did", "VHD": "did"}.get(verb.tag, "do")
+        informal = clause.word(clause.head) in ("i", "you", "we")
+        new = f"{with_not(helper, informal=informal)} {base}"
+    return edited(clause.text, [(verb.start, verb.end, new + suffix)])
+
+
+_CANCELLING = frozenset("accept reject include exclude keep respect remember pass obey".split())
+_INTRANSITIVE = frozenset("shrink expand diminish decline improve worsen".split())
+
+
+def _antonym_verb(clause: Clause, *, negated: bool) -> str | None:
+    if clause.kind != "F" or clause.finite != clause.subject_end:
+        return None
+    base = lexical_base(clause)
+    opposite = WORDS["lexical_verbs"].get(base)
+    if opposite is None or (negated and base not in _CANCELLING):
+        return None
+    following = clause.letter(clause.finite + 1)
+    if not _takes(clause, base, following):
+        return None
+    check_words(clause, clause.finite + 1, clause.end)
+    if negated:
+        deny_tail(clause, lexical="allow")
+    if any(clause.word(i).endswith("ly") for i in range(clause.finite, clause.end)):
+        return None  # 'rejected it willingly'
+    return _changed_verb(clause, opposite, negated=negated)
+
+
+def _takes(clause: Clause, base: str, following: str) -> bool:
+    """Whether what follows a verb is what its antonym takes in the same sense."""
+    if base in ("remember", "forget"):
+        return following == "T"
+    if base in _OBJECTS:
+        return _object_head(clause) in _OBJECTS[base]
+    if base in _INTRANSITIVE:
+        return (following in ("", "P", "V") and base != "decline") or following == "V"
+    if base == "succeed":
+        return following in ("", "V", "P", "S") and clause.letter(clause.finite + 2) != "G"
+    if base in ("contain", "possess") and following == "d":
+        return False  # 'contains much talk'
+    if base in ("include", "exclude") and "from" in clause.text.split():
+        return False
+    if base in ("allow", "permit"):
+        return bool(_object_head(clause)) and "T" in clause.tail
+    if base in ("increase", "decrease", "strengthen", "weaken", "reduce", "widen", "lengthen"):
+        return following in ("", "P", "V", "D", "N", "A") and "by" not in clause.text.split()
+    return following in tuple("DdNARZ")
+
+
+def _fail_to(clause: Clause, *, negated: bool) -> str | None:
+    """'failed to reach the village' for 'reached it'; 'has failed to' for a perfect."""
+    adverbs = [clause.word(i) for i in range(clause.subject_end, clause.finite)]
+    check_words(clause, clause.subject_end, clause.end)
+    if clause.kind == "H" and clause.letter(clause.finite + 1) == "E":
+        token = clause.tokens[clause.finite + 1]
+        base = base_of(token.word, "VVN")
+        if (
+            base not in _FAIL_PLAIN
+            or negated
+            or token.tag == "VBN"
+            or clause.letter(clause.finite + 2) in ("E", "A")
+        ):
+            return None
+        return edited(clause.text, [(token.start, token.end, f"failed to {base}")])
+    if clause.kind != "F" or adverbs:
+        return None
+    base = lexical_base(clause)
+    known = _FAIL if negated else _FAIL_PLAIN
+    if base not in known or "C" in clause.tail or "T" in clause.tail:
+        return None
+    if base == "find" and re.search(r"N(V?A|T|G)", clause.tail):
+        return None  # 'found it useful'
+    if any(clause.word(i).endswith("ly") for i in range(clause.finite, clause.end)):
+        return None  # 'failed to perform it ineptly'
+    if clause.letter(clause.finite + 1) not in tuple("DdNARZW") and base not in _FAIL_ALONE:
+        return None
+    if negated:
+        deny_tail(clause)
+    return _changed_verb(clause, "fail", negated=negated, suffix=f" to {base}")

@@ -1,0 +1,198 @@
+"""The quality that a claim ends in ('is open', 'remained healthy'), and its opposite."""
+
+from typing import NamedTuple
+
+from curation.generation.providers.rules.grammar.clause import Clause, Skip, Skipped, edited
+from curation.generation.providers.rules.grammar.forms import base_of
+from curation.generation.providers.rules.grammar.scope import check_words, deny_tail
+from curation.generation.providers.rules.grammar.word_lists import WORDS
+
+_LINKING = frozenset("remain stay feel look seem sound prove become smell taste".split())
+# After which words an opposite still takes the same preposition.
+_SAFE_NEXT = frozenset(
+    "for in on at during to by under along throughout near from after before below above against"
+    " behind between beneath inside outside".split()
+)
+_OWN_PREPOSITION = frozenset(
+    "full empty aware unaware conscious capable certain tolerant afraid typical worthy fond sure"
+    " familiar compatible consistent satisfied content acquainted honest clear careful generous"
+    " polite kind patient responsible happy careless confident visible accessible audible useful"
+    " sensitive comfortable sympathetic".split()
+)
+_INFINITIVE = frozenset(
+    "easy difficult safe dangerous cheap expensive good bad happy sad able willing certain afraid"
+    " qualified eligible competent motivated reasonable wise important necessary possible"
+    " legal illegal lawful comfortable pleasant".split()
+)
+_DEGREE = frozenset("very".split())
+
+
+class Quality(NamedTuple):
+    """The predicate adjective or participle of a clause, and where it stands."""
+
+    position: int
+    word: str
+    participle: bool
+
+
+def find_quality(clause: Clause) -> Quality | None:
+    """The adjective or participle after 'be' or a linking verb that the claim ends in."""
+    linking = clause.kind == "F" and base_of(clause.verb.word, clause.verb.tag) in _LINKING
+    if clause.kind != "B" and not linking and not _has_been(clause):
+        return None
+    first = clause.finite + (2 if _has_been(clause) else 1)
+    position = first
+    while clause.letter(position) == "V":
+        position += 1
+    check_words(clause, clause.finite + 1, position)
+    adverbs = {clause.word(i) for i in range(first, position)}
+    letter = clause.letter(position)
+    is_adverb = clause.word(position - 1) == "well"
+    if is_adverb and position > first and letter in ("", "P"):
+        return Quality(position - 1, "well", False) if len(adverbs) == 1 else None
+    if adverbs - _DEGREE - _WHEN or letter not in ("A", "E"):
+        return None
+    if clause.tokens[position].tag in ("AJC", "AJS", "ORD"):
+        return None
+    word = clause.word(position)
+    known_participle = word in WORDS["affixed_participles"] or word in WORDS["lexical_participles"]
+    return Quality(position, word, known_participle or letter == "E")
+
+
+def _has_been(clause: Clause) -> bool:
+    """'has been open', 'will be open'."""
+    following = clause.word(clause.finite + 1)
+    if clause.kind == "M":
+        return clause.word(clause.finite) == "will" and following == "be"
+    return clause.kind == "H" and following == "been"
+
+
+_WHEN = frozenset("usually always generally often normally now currently".split())
+
+
+def with_opposite(clause: Clause, quality: Quality, opposite: str | None) -> str:
+    """The statement with an opposite for its quality.
+
+    Raises:
+        Skipped: there is none, or what follows does not go with it.
+    """
+    if opposite is None:
+        raise Skipped(Skip.NO_OPPOSITE)
+    _check_after(clause, quality, opposite)
+    token = clause.tokens[quality.position]
+    return edited(clause.text, [(token.start, token.end, opposite)])
+
+
+def _check_after(clause: Clause, quality: Quality, opposite: str) -> None:
+    """What follows the quality must go with its opposite as well."""
+    position = quality.position + 1
+    letter, word = clause.letter(position), clause.word(position)
+    check_words(clause, position, min(position + 2, clause.end))
+    listed = quality.word in _LISTED
+    unfit = (
+        (not listed and letter == "P" and word not in _WITH_ANY)
+        or (not listed and quality.participle and letter)
+        or word in _NOT_WITH.get(quality.word, ())
+        or word in _NOT_WITH.get(opposite, ())
+        or word == "enough"
+        or letter in tuple("CNAEGWdDRZF")
+        or (letter == "T" and quality.word not in _INFINITIVE)
+        or (letter == "P" and not _keeps_preposition(quality, word))
+        or (quality.participle and (letter == "V" or _is_event(clause, quality)))
+    )
+    if unfit:
+        raise Skipped(Skip.NO_OPPOSITE)
+
+
+def _keeps_preposition(quality: Quality, word: str) -> bool:
+    """Whether the opposite takes the same preposition."""
+    if quality.participle and word == "by":
+        return quality.word in _BY
+    if quality.participle and word in _WITH_PARTICIPLE:
+        return True
+    return word in _SAFE_NEXT or quality.word in _OWN_PREPOSITION
+
+
+_LISTED = frozenset(
+    word
+    for group in ("affixed", "affixed_participles", "lexical", "lexical_participles")
+    for word in WORDS[group]
+)
+# After these any opposite of a word that is on no list of ours may stand.
+_WITH_ANY = frozenset("in at during throughout under near for from after before".split())
+_WITH_PARTICIPLE = frozenset("with against from as".split())
+_NOT_WITH = {
+    "responsible": {"for"},
+    "loyal": {"to", "in"},
+    "tired": {"from"},
+    "accurate": {"to"},
+    "connected": {"to"},
+    "locked": {"in"},
+    "signed": {"in"},
+    "long": {"after", "before"},
+    "new": {"to"},
+    "late": {"for"},
+    "good": {"to"},
+    "short": {"of", "on"},
+    "sick": {"of", "with"},
+    "open": {"about", "with"},
+    "clear": {"of", "from"},
+    "safe": {"from"},
+    "content": {"to"},
+    "certain": {"to"},
+    "sure": {"to"},
+    "present": {"in"},
+    "cold": {"to"},
+    "dry": {"on"},
+    "dark": {"to"},
+    "low": {"on"},
+    "heavy": {"on"},
+    "easy": {"on"},
+    "fair": {"for"},
+    "well": {"for"},
+    "crowded": {"with"},
+    "dead": {"from"},
+    "alive": {"with"},
+    "full": {"of"},
+    "sad": {"with", "to"},
+    "hidden": {"to", "for", "in"},
+    "doubtful": {"to", "for"},
+    "ill": {"in", "at"},
+    "deceitful": {"with"},
+    "hostile": {"with"},
+    "poor": {"at"},
+}
+_BY = frozenset(
+    "touched affected harmed changed impressed convinced protected supported supervised attended"
+    " noticed damaged occupied motivated".split()
+)
+
+
+def _is_event(clause: Clause, quality: Quality) -> bool:
+    """'was signed in June' tells an event; 'was unsigned in June' would be a state."""
+    rest = [clause.word(i) for i in range(quality.position + 1, clause.end)]
+    verbs = [clause.letter(i) for i in range(clause.finite + 1, quality.position)]
+    dated = any(word.isdigit() or word in _DATES for word in rest)
+    return "E" in verbs or (clause.verb.tag == "VBD" and dated and quality.word not in _STATE)
+
+
+_DATES = frozenset(
+    "monday tuesday wednesday thursday friday saturday sunday january february march april may"
+    " june july august september october november december yesterday ago last".split()
+)
+_STATE = frozenset(
+    "married locked armed inhabited occupied lit employed related interested".split()
+)
+
+
+def negated_quality(clause: Clause, quality: Quality) -> str:
+    group = "complementary_participles" if quality.participle else "complementary"
+    opposite = WORDS[group].get(quality.word)
+    if opposite is None or clause.kind != "B" or quality.position != clause.finite + 1:
+        raise Skipped(Skip.NO_OPPOSITE)
+    if clause.verb.word.startswith("'") and clause.verb.lower not in ("'m", "'re"):
+        raise Skipped(Skip.UNCLEAR)
+    _check_after(clause, quality, opposite)
+    edits = deny_tail(clause)
+    token = clause.tokens[quality.position]
+    return edited(clause.text, [*edits, (token.start, token.end, f"not {opposite}")])

@@ -1,0 +1,157 @@
+"""Verbal negation: 'not' or '-n't' on the finite verb, with do-support."""
+
+from curation.generation.providers.rules.grammar.clause import Clause, Skip, Skipped, edited
+from curation.generation.providers.rules.grammar.forms import base_of
+from curation.generation.providers.rules.grammar.scope import Edits, check_words, deny_tail
+
+# Before a negated verb these leave the anchor standing, or read as 'not all'.
+_QUANTIFIERS = frozenset(
+    "some many several few all every each both everyone everybody everything someone somebody"
+    " something any anyone anybody anything either half more less much enough one another other"
+    " others such".split()
+)
+_ALL = frozenset("all every each both everyone everybody everything".split())
+_BETWEEN = frozenset("always often usually normally now".split())
+_CONTRACTED = {"can": "can't", "will": "won't", "shall": "shan't", "am": "am not"}
+_HIDDEN = {"'m": "'m not", "'re": " aren't", "'ve": " haven't", "'ll": " won't", "'s": ""}
+_MODALS = frozenset("can could will would shall should must".split())
+
+
+def negate_verb(clause: Clause) -> str:
+    """The statement with 'not' on its finite verb.
+
+    Raises:
+        Skipped: that would not deny it, or not be good English.
+    """
+    check_quantifiers(clause)
+    if clause.word(clause.finite + 1) == "there":
+        raise Skipped(Skip.UNCLEAR)
+    base = lexical_base(clause)
+    edits = deny_tail(clause, lexical=base)
+    if clause.letter(clause.subject_start) == "x":
+        edits += _there(clause, edits)
+    return edited(clause.text, [*edits, _negated(clause, base), *_second_base(clause)])
+
+
+def _second_base(clause: Clause) -> Edits:
+    """'did not sit down or *read*': the second verb under the same 'did'."""
+    if (position := clause.second_verb) is None:
+        return []
+    token = clause.tokens[position]
+    base = base_of(token.word, token.tag)
+    if not base:
+        raise Skipped(Skip.UNCLEAR)
+    return [(token.start, token.end, base)]
+
+
+def check_quantifiers(clause: Clause, *, universal: bool = False) -> None:
+    """Raise ``Skipped`` where the subject speaks of a part or a number of things.
+
+    Args:
+        universal: whether 'all' and 'every' may be there: no 'not' stands beside them.
+    """
+    for i in range(clause.subject_start, clause.head + 1):
+        word, letter = clause.word(i), clause.letter(i)
+        number = letter == "Z" and clause.letter(clause.subject_start) not in "Dd"
+        if (word in _QUANTIFIERS and not (universal and word in _ALL)) or number:
+            raise Skipped(Skip.SCOPE)
+    most = clause.word(clause.subject_start) == "most"  # 'Most don't' does deny 'most do'
+    check_words(clause, clause.subject_start + most, clause.finite)
+    if clause.word(clause.head) in _PARTS and clause.word(clause.head + 1) == "of":
+        raise Skipped(Skip.SCOPE)
+    if not clause.plain and "C" in clause.letters[clause.head : clause.subject_end]:
+        raise Skipped(Skip.SCOPE)  # 'A and B aren't' may mean that one of them is
+
+
+_PARTS = frozenset("number majority minority lot couple third quarter half handful".split())
+
+
+def lexical_base(clause: Clause) -> str:
+    """The base of the finite verb; '' for be, do, a modal and an auxiliary 'have'.
+
+    Raises:
+        Skipped: the form is not known for sure.
+    """
+    if clause.kind == "F":
+        base = base_of(clause.verb.word, clause.verb.tag)
+        if not base or (base in ("use", "dare", "need") and "T" in clause.tail[:1]):
+            raise Skipped(Skip.UNCLEAR)
+        return base
+    return "have" if clause.kind == "H" and is_main_have(clause) else ""
+
+
+def is_main_have(clause: Clause) -> bool:
+    """Whether 'have' is no auxiliary: 'has a dog', 'has to go'."""
+    return clause.letter(clause.after_adverbs()) not in ("E", "B")
+
+
+def _negated(clause: Clause, base: str) -> tuple[int, int, str]:
+    verb = clause.verb
+    informal = "'" in clause.text.replace("’", "'") and "K" not in clause.letters
+    informal = informal or clause.word(clause.head) in ("i", "you", "we")
+    if clause.kind == "O" or base:
+        return _do_support(clause, base, informal=informal)
+    word = verb.lower.replace("’", "'")
+    if word.startswith("'"):
+        return _hidden(clause, word)
+    if clause.kind == "M" and word not in _MODALS:
+        raise Skipped(Skip.SCOPE)
+    return verb.start, verb.end, with_not(word, informal=informal)
+
+
+def with_not(word: str, *, informal: bool) -> str:
+    """'is': 'isn't' or 'is not'; 'can': 'can't' or 'cannot'."""
+    if informal:
+        return _CONTRACTED.get(word, word + "n't")
+    return "cannot" if word == "can" else f"{word} not"
+
+
+def _hidden(clause: Clause, word: str) -> tuple[int, int, str]:
+    """A verb that is contracted with its subject: 'I'm', 'they've'."""
+    new = _HIDDEN.get(word)
+    if new is None:
+        raise Skipped(Skip.UNCLEAR)
+    if word == "'s":
+        following = clause.letter(clause.after_adverbs())
+        tag = clause.tokens[clause.after_adverbs()].tag if following else ""
+        if tag in ("VBN", "VHN") or (following == "E" and not _passive(clause)):
+            raise Skipped(Skip.UNCLEAR)  # 'he's finished' may be 'he has'
+        new = " isn't"
+    return clause.verb.start, clause.verb.end, new
+
+
+def _passive(clause: Clause) -> bool:
+    return "by" in {clause.word(i) for i in range(clause.finite, clause.end)}
+
+
+def _do_support(clause: Clause, base: str, *, informal: bool) -> tuple[int, int, str]:
+    """'did not plan' for 'planned'; adverbs before the verb stay between the two."""
+    verb = clause.verb
+    helper = {
+        "VVZ": "does",
+        "VHZ": "does",
+        "VDZ": "does",
+        "VVD": "did",
+        "VHD": "did",
+        "VDD": "did",
+    }.get(verb.tag, "do")
+    word = base or "do"
+    first = clause.tokens[clause.subject_end]
+    for i in range(clause.subject_end, clause.finite):
+        if not clause.word(i).endswith("ly") and clause.word(i) not in _BETWEEN:
+            raise Skipped(Skip.UNCLEAR)  # 'the tenants upstairs complained'
+    adverbs = clause.text[first.start : verb.start] if first.start < verb.start else ""
+    return first.start, verb.end, f"{with_not(helper, informal=informal)} {adverbs}{word}"
+
+
+def _there(clause: Clause, edits: Edits) -> Edits:
+    """'There are not any dogs': what is bare takes 'any'."""
+    following = clause.after_adverbs()
+    if clause.kind != "B" or clause.letter(following) not in "DdNA":
+        raise Skipped(Skip.NO_CONSTRUCTION)
+    if clause.letter(following) in "NA":
+        start = clause.tokens[following].start
+        return [(start, start, "any ")]
+    if clause.word(following) not in ("a", "an", "some", "enough"):
+        raise Skipped(Skip.SCOPE)
+    return []

@@ -1,0 +1,330 @@
+"""What a run has brought so far: its pace, its cost, what went wrong, and single calls in full."""
+
+from collections import Counter
+from datetime import timedelta
+from typing import NamedTuple
+
+from sqlalchemy import case, func, select
+from sqlmodel import Session, col
+
+from curation.generation.calls import cue_use
+from curation.generation.providers.chat.answers import Problem
+from curation.taxonomy.cues import SPELLING
+from db.columns import now
+from db.models import (
+    Anchor,
+    AnchorRevision,
+    Answer,
+    CallState,
+    Diagnostic,
+    ModelCall,
+    PromptVersion,
+    Run,
+    Source,
+    Variant,
+)
+
+PACE = timedelta(minutes=1)
+"""Over which the pace of a run is measured."""
+
+LOOKED_AT = 50
+"""Runs that a model is looked for in."""
+
+RAW_SHOWN = 5
+"""Answers with a problem that are shown in full."""
+
+
+class Spent(NamedTuple):
+    """What the attempts of a run took.
+
+    Attributes:
+        cost: US dollars.
+        is_estimate: whether some of the tokens and of the cost were counted here.
+        per_minute: attempts that ended within the last minute; 0 for a run that stands still.
+    """
+
+    attempts: int
+    cost: float
+    prompt_tokens: int
+    completion_tokens: int
+    per_minute: int
+    is_estimate: bool = False
+
+
+class Trouble(NamedTuple):
+    """An attempt that had a problem: the anchor, and what came in place of a good answer."""
+
+    anchor: str
+    attempt: int
+    raw: str
+    error: str
+
+
+class Shown(NamedTuple):
+    """One call in full.
+
+    Attributes:
+        cues: by type id, in their correct spelling.
+        variants: type id and text of each variant that the call brought.
+        raw: the last answer as it came.
+        problems: of the last attempt.
+    """
+
+    anchor: str
+    role: str
+    state: CallState
+    cues: dict[str, str]
+    variants: tuple[tuple[str, str], ...]
+    raw: str
+    problems: str
+
+
+class Progress(NamedTuple):
+    """What the attempts of a run took, and what was wrong with them.
+
+    Attributes:
+        problems: how many attempts had each problem, the most frequent first; one with several
+            counts for each of them.
+    """
+
+    spent: Spent
+    problems: dict[Problem, int]
+
+
+def progress(session: Session, run_id: int) -> Progress:
+    """How far a run has come, in one pass over its answers: some 50 ms for 30,000 of them."""
+    lately = case((col(Answer.created_at) > now() - PACE, 1), else_=0)
+    query = (
+        select(
+            col(Answer.error),
+            func.count(),
+            func.sum(col(Answer.cost)),
+            func.sum(col(Answer.prompt_tokens)),
+            func.sum(col(Answer.completion_tokens)),
+            func.sum(lately),
+            func.sum(case((col(Answer.is_estimate), 1), else_=0)),
+        )
+        .where(col(Answer.run_id) == run_id)
+        .group_by(col(Answer.error))
+    )
+    sums = [0.0] * 6
+    found: Counter[Problem] = Counter()
+    for error, *figures in session.execute(query):
+        sums = [total + float(value or 0) for total, value in zip(sums, figures, strict=True)]
+        for problem in _named(error):
+            found[problem] += figures[0]
+    attempts, cost, prompt, completion, recent, estimates = sums
+    spent = Spent(
+        int(attempts), cost, int(prompt), int(completion), int(recent), is_estimate=estimates > 0
+    )
+    return Progress(spent, dict(found.most_common()))
+
+
+def missing_types(session: Session, run_id: int) -> dict[str, int]:
+    """By type id, how many calls of a run were answered without a variant of it; the most first.
+
+    Such an answer is asked for again; what is counted here is missing all the same.
+    """
+    lacking = (
+        col(ModelCall.run_id) == run_id,
+        col(ModelCall.state) == CallState.DONE,
+        col(ModelCall.problem) != "",
+    )
+    brought = (
+        select(col(Answer.call_id), col(Variant.type_id))
+        .join(Variant, col(Variant.answer_id) == Answer.id)
+        .join(ModelCall, col(ModelCall.id) == Answer.call_id)
+        .where(col(Variant.run_id) == run_id, *lacking)
+    )
+    found = {(call_id, type_id) for call_id, type_id in session.execute(brought)}
+    asked = session.execute(select(col(ModelCall.id), col(ModelCall.type_ids)).where(*lacking))
+    missing = Counter(
+        type_id
+        for call_id, type_ids in asked
+        for type_id in type_ids
+        if (call_id, type_id) not in found
+    )
+    return dict(missing.most_common())
+
+
+def _named(error: str) -> list[Problem]:
+    names = error.partition(": ")[0].split(", ")
+    return [problem for problem in Problem if problem.value in names]
+
+
+def last_troubles(session: Session, run_id: int, problem: Problem) -> list[Trouble]:
+    """The last attempts that had a problem, the newest first, at most ``RAW_SHOWN``."""
+    error = col(Answer.error)
+    # Further problems of an answer follow after a comma; a server's message, after a colon.
+    named = error.startswith(problem.value) | (
+        error.contains(f", {problem.value}") & ~error.contains(": ")
+    )
+    query = (
+        select(AnchorRevision.text, Answer.attempt, Answer.raw, Answer.error)  # type: ignore[call-overload]
+        .join(
+            AnchorRevision,
+            (col(AnchorRevision.anchor_id) == Answer.anchor_id)
+            & (col(AnchorRevision.revision) == Answer.anchor_revision),
+        )
+        .where(col(Answer.run_id) == run_id, named)
+        .order_by(col(Answer.id).desc())
+        .limit(RAW_SHOWN)
+    )
+    return [Trouble(*row) for row in session.execute(query)]
+
+
+def calls_in_full(session: Session, run_id: int, *, limit: int) -> list[Shown]:
+    """The first calls of a run with what they brought, those of one anchor together."""
+    query = (
+        select(ModelCall, AnchorRevision.text)  # type: ignore[call-overload]
+        .join(
+            AnchorRevision,
+            (col(AnchorRevision.anchor_id) == ModelCall.anchor_id)
+            & (col(AnchorRevision.revision) == ModelCall.anchor_revision),
+        )
+        .where(col(ModelCall.run_id) == run_id)
+        .order_by(col(ModelCall.anchor_id), col(ModelCall.id))
+        .limit(limit)
+    )
+    return [_in_full(session, call, text) for call, text in session.execute(query)]
+
+
+def _in_full(session: Session, call: ModelCall, text: str) -> Shown:
+    answers = list(
+        session.execute(
+            select(Answer).where(col(Answer.call_id) == call.id).order_by(col(Answer.id))
+        ).scalars()
+    )
+    brought = (
+        select(Variant.type_id, Variant.text)  # type: ignore[call-overload]
+        .where(col(Variant.answer_id).in_([answer.id for answer in answers]))
+        .order_by(col(Variant.id))
+    )
+    last = answers[-1] if answers else None
+    return Shown(
+        text,
+        call.role,
+        call.state,
+        {type_id: SPELLING.get(cue, cue) for type_id, cue in call.cues.items()},
+        tuple((type_id, written) for type_id, written in session.execute(brought)),
+        last.raw if last else "",
+        last.error if last else "",
+    )
+
+
+def has_failures(session: Session, run_id: int) -> bool:
+    """Whether a call of a run failed, or its answer lacked something."""
+    lacking = (col(ModelCall.state) == CallState.FAILED) | (col(ModelCall.problem) != "")
+    query = select(col(ModelCall.id)).where(col(ModelCall.run_id) == run_id, lacking).limit(1)
+    return session.execute(query).first() is not None
+
+
+def is_measured(session: Session, run_id: int) -> bool:
+    """Whether every variant of a run has its distances."""
+    its = select(col(Diagnostic.variant_id)).where(col(Diagnostic.variant_id) == col(Variant.id))
+    query = select(col(Variant.id)).where(col(Variant.run_id) == run_id, ~its.exists()).limit(1)
+    return session.execute(query).first() is None
+
+
+class CueRow(NamedTuple):
+    """How often a cue was asked for.
+
+    Attributes:
+        cue: in its correct spelling, as the model is asked for it.
+        printed: as the paper prints it, and as it is stored.
+    """
+
+    type_id: str
+    cue: str
+    printed: str
+    used: int
+
+
+def cue_rows(session: Session, run_id: int | None) -> list[CueRow]:
+    """The cues that a run asks for, or all runs, the most used of each type first."""
+    return [
+        CueRow(type_id, SPELLING.get(cue, cue), cue, used)
+        for type_id, counts in sorted(cue_use(session, run_id).items())
+        for cue, used in sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    ]
+
+
+class Example(NamedTuple):
+    """An anchor that a prompt can be shown filled in for."""
+
+    uid: str
+    text: str
+
+
+def example_anchor(session: Session, number: int) -> Example | None:
+    """The anchor in use with this number, counted around; None where there is none."""
+    used = (col(Anchor.retired_at).is_(None),)
+    total = session.execute(select(func.count()).select_from(Anchor).where(*used)).scalar_one()
+    if not total:
+        return None
+    query = (
+        select(Anchor.uid, AnchorRevision.text)  # type: ignore[call-overload]
+        .join(
+            AnchorRevision,
+            (col(AnchorRevision.anchor_id) == Anchor.id)
+            & (col(AnchorRevision.revision) == Anchor.revision),
+        )
+        .where(*used)
+        .order_by(col(Anchor.id))
+        .offset(number % total)
+        .limit(1)
+    )
+    return Example(*session.execute(query).one())
+
+
+def written_by(session: Session, variant: Variant) -> str:
+    """Which run and which version of which prompt wrote a variant; '' where no prompt did."""
+    if variant.prompt_version_id is None:
+        return ""
+    prompt = session.get_one(PromptVersion, variant.prompt_version_id)
+    return f"Run {variant.run_id}, version {prompt.version} of the prompt for {prompt.name}."
+
+
+def written_with(session: Session) -> dict[int, int]:
+    """How many variants were written with each prompt version, by its number."""
+    prompt = col(Variant.prompt_version_id)
+    query = select(prompt, func.count()).where(prompt.is_not(None)).group_by(prompt)
+    return {number or 0: count for number, count in session.execute(query)}
+
+
+def last_asked(session: Session, kind: str) -> tuple[str, str]:
+    """Model and address of the newest run that asked one; empty where none did."""
+    query = select(col(Run.parameters)).where(col(Run.kind) == kind).order_by(col(Run.id).desc())
+    for (parameters,) in session.execute(query.limit(LOOKED_AT)):
+        if parameters.get("model"):
+            return parameters["model"], parameters.get("base_url", "")
+    return "", ""
+
+
+def models_used(session: Session, kind: str, *, limit: int = LOOKED_AT) -> list[str]:
+    """The models that the last runs asked, the newest first."""
+    query = (
+        select(col(Run.parameters))
+        .where(col(Run.kind) == kind)
+        .order_by(col(Run.id).desc())
+        .limit(limit)
+    )
+    names = [parameters.get("model", "") for (parameters,) in session.execute(query)]
+    return [name for name in dict.fromkeys(names) if name]
+
+
+def source_ids(session: Session) -> dict[str, int]:
+    """The number of each source of anchors by its name, in alphabetical order."""
+    query = select(col(Source.name), col(Source.id)).order_by(col(Source.name))
+    return {name: number or 0 for name, number in session.execute(query)}
+
+
+def variant_ids(session: Session, run_id: int, *, limit: int) -> list[int]:
+    """The variants that a run wrote, in the order they came; at most ``limit``."""
+    query = (
+        select(col(Variant.id))
+        .where(col(Variant.run_id) == run_id, col(Variant.retired).is_(False))
+        .order_by(col(Variant.id))
+        .limit(limit)
+    )
+    return [number or 0 for number in session.execute(query).scalars()]

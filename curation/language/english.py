@@ -1,0 +1,114 @@
+"""Is a text English? Told by function words, and where there are few, by the words that it has."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any
+
+from curation.language.tagging import is_known
+from curation.language.tokens import load_lexicon
+
+_LEXICON: dict[str, Any] = load_lexicon("other_languages")
+_ENGLISH, _WEAK = frozenset(_LEXICON["english"]), frozenset(_LEXICON["weak"])
+_PARTICLES = frozenset(_LEXICON["particles"])
+_OTHERS: tuple[frozenset[str], ...] = tuple(map(frozenset, _LEXICON["others"].values()))
+_ANY_OTHER = frozenset().union(*_OTHERS)
+_ARTICLES = frozenset({"der", "die", "das"})
+"""Count at the beginning of a text, also before a capital letter: "Die Regierung plant …"."""
+
+_QUOTED = re.compile(r'"[^"]*"|“[^”]*”|„[^“”]*[“”]|«[^»]*»')
+_WORD = re.compile(r"[^\W\d_]+")
+_ENGLISH_ENDING = re.compile(r"(ing|ed|tions?|ly|ness|ity)$", re.ASCII)
+_CLEAR = 2
+"""How many more of its function words show another language without a look at the vocabulary."""
+
+
+def is_english(language: str) -> bool:
+    """Whether a language tag such as 'en' or 'en-GB' is English."""
+    return language.partition("-")[0].casefold() in ("en", "eng")
+
+
+def looks_foreign(text: str, words: Sequence[str]) -> bool:
+    """Say whether a text is in another language than English.
+
+    Modest: a caption or headline without function words is taken for English unless most of its
+    words are unknown.
+
+    Args:
+        words: what ``curation.identity.words_of`` gives for it.
+    """
+    english = len(_ENGLISH.intersection(words))
+    if english and text.isascii() and _ANY_OTHER.isdisjoint(words):
+        return False
+    if not text.isascii() and _other_script(text):
+        return True
+    spoken = _QUOTED.sub(" ", text)
+    parts = _WORD.findall(spoken) or _WORD.findall(text)
+    found = english + 0.5 * len(_WEAK.intersection(words))
+    foreign = _foreign_words(parts)
+    if foreign >= found + _CLEAR:
+        return True
+    if foreign > found:
+        return _unknown_share(parts) >= 0.5
+    telling = (not found and len(words) > 2) or not (english or text.isascii())
+    # A single unknown word may be a rare verb of a headline: "Tesla unveils Cybertruck".
+    return telling and (not text.isascii() or _unknown(parts) > 1) and _unknown_share(parts) > 0.5
+
+
+def _other_script(text: str) -> bool:
+    """Say whether most letters are of another script than the Latin one."""
+    letters = [character for character in text if character.isalpha()]
+    latin = sum(c.isascii() or unicodedata.name(c, "").startswith("LATIN") for c in letters)
+    return latin * 2 < len(letters)
+
+
+def _foreign_words(parts: Sequence[str]) -> int:
+    """The distinct function words of the other language that has most of them in the text.
+
+    A capitalised one is part of a name ('Le Monde'), unless it begins the text.
+    """
+    counted = {
+        part.lower()
+        for i, part in enumerate(parts)
+        if (part[0].islower() or i == 0) and not _is_in_name(parts, i)
+    }
+    return max(len(words & counted) for words in _OTHERS) + _begins_german(parts)
+
+
+def _is_in_name(parts: Sequence[str], i: int) -> bool:
+    following = parts[i + 1 : i + 2]
+    return parts[i].lower() in _PARTICLES and bool(following) and following[0][0].isupper()
+
+
+def _begins_german(parts: Sequence[str]) -> bool:
+    """Say whether an article and a capitalised noun begin the text."""
+    return len(parts) > 1 and parts[0].lower() in _ARTICLES and parts[1][0].isupper()
+
+
+def _unknown_share(parts: Sequence[str]) -> float:
+    """The share of the words, names aside, that are unknown to an English lexicon, in [0, 1]."""
+    words, unknown = _common_words(parts), _unknown(parts)
+    first = parts[0].lower() if parts else ""
+    is_foreign = first in _ANY_OTHER or _begins_german(parts)
+    total = len(words) + is_foreign
+    return (unknown + is_foreign) / total if total else 0.0
+
+
+def _unknown(parts: Sequence[str]) -> int:
+    """How many words, names aside, are unknown to an English lexicon."""
+    return sum(not _is_known(word) for word in _common_words(parts))
+
+
+def _common_words(parts: Sequence[str]) -> list[str]:
+    """The words that are no names: these have a capital letter somewhere ('iPhone')."""
+    return [p for p in parts[1:] if p.islower() and len(p) > 1 and p not in _PARTICLES]
+
+
+@lru_cache(maxsize=65_536)
+def _is_known(word: str) -> bool:
+    if word in _ANY_OTHER and word not in _ENGLISH | _WEAK:
+        return False
+    return is_known(word) or bool(_ENGLISH_ENDING.search(word))

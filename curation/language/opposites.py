@@ -1,0 +1,25 @@
+"""Known opposites of a word, from the list of English opposites."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from curation.language.tokens import load_lexicon, stem
+
+
+def known_opposites(word: str) -> frozenset[str]:
+    """The stems of the words that the list has as opposites of this one."""
+    return _by_stem().get(stem(word), frozenset())
+
+
+@lru_cache(maxsize=1)
+def _by_stem() -> dict[str, frozenset[str]]:
+    """Stem → the stems of its opposites; entries of several words ('a_bargain') are left out."""
+    found: dict[str, set[str]] = {}
+    for kind in load_lexicon("opposites")["pairs"].values():
+        for pair in kind:
+            sides = [[stem(w) for w in side.split() if "_" not in w] for side in pair.split("|")]
+            for ours, others in (sides, sides[::-1]):
+                for word in ours:
+                    found.setdefault(word, set()).update(others)
+    return {word: frozenset(others) for word, others in found.items()}

@@ -1,0 +1,344 @@
+"""How far the data has come: from anchors to models, per type, and what to do next.
+
+Everything is counted in the database, from its indexes, so that the counts stay quick in large
+projects; what a release holds was counted when it was made.
+"""
+
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from sqlalchemy import Row, and_, case, func, select, union
+from sqlmodel import Session, col
+
+from curation.project.opening import active_encoder_id
+from curation.release.contents import Counts, changes_since, contents_of, triples_by_type
+from curation.release.freezing import list_releases
+from curation.taxonomy.project_types import list_types
+from db.models import (
+    Anchor,
+    Diagnostic,
+    Encoder,
+    Release,
+    Split,
+    Status,
+    Variant,
+    VariantCosine,
+)
+
+
+@dataclass(frozen=True)
+class FunnelRow:
+    """One type, or all of them together.
+
+    Attributes:
+        type_id: '' for the total.
+        role: ``negation``, ``hedge`` or ``paraphrase``; '' for the total and for retired types.
+        anchors: anchors that have a variant of the type; in the total, all anchors in use.
+        variants: variants in use; an edited one counts once, as what the edit made of it.
+        diagnosed: of these, measured with everything, the active encoder's cosine included.
+        decided: of these, no longer pending.
+        accepted, rejected, conflict: what the decisions add up to.
+        released: variants in the newest release.
+        triples: triples of the newest release that a variant of the type is part of; in the total,
+            all its triples.
+        trained: variants in the training part of the release that the newest model learnt from.
+    """
+
+    type_id: str
+    label: str
+    role: str
+    anchors: int = 0
+    variants: int = 0
+    diagnosed: int = 0
+    decided: int = 0
+    accepted: int = 0
+    rejected: int = 0
+    conflict: int = 0
+    released: int = 0
+    triples: int = 0
+    trained: int = 0
+
+    @property
+    def pending(self) -> int:
+        """Variants nobody has decided on."""
+        return self.variants - self.decided
+
+
+@dataclass(frozen=True)
+class Funnel:
+    """The rows in the taxonomy's order, their total, and what lies at the end.
+
+    Attributes:
+        models: encoders trained in this project.
+        trained_release: number of the release that the newest of them learnt from.
+    """
+
+    rows: tuple[FunnelRow, ...]
+    total: FunnelRow
+    newest: Release | None
+    models: int
+    trained_release: int | None
+
+
+class StepKind(StrEnum):
+    """Something to do, in the order of the data's way."""
+
+    LOAD = "load"
+    WRITE = "write"
+    MEASURE = "measure"
+    SETTLE = "settle"
+    REVIEW = "review"
+    RELEASE = "release"
+    TRAIN = "train"
+    EXPORT = "export"
+
+
+@dataclass(frozen=True)
+class NextStep:
+    """One thing to do next.
+
+    Attributes:
+        count: anchors without a variant, variants to measure, to settle or to review, newly
+            accepted ones, or triples to train on.
+        type_id: the type to review; '' for other steps.
+        gone: variants of the newest release that are no longer accepted.
+        release: number of the newest release, None before the first.
+    """
+
+    kind: StepKind
+    count: int = 0
+    type_id: str = ""
+    gone: int = 0
+    release: int | None = None
+
+
+def funnel(session: Session, *, known: Counts | None = None) -> Funnel:
+    """How many of each type have come how far.
+
+    Args:
+        known: what ``surplus`` gave, where that is known.
+    """
+    releases = list_releases(session)
+    newest = releases[0] if releases else None
+    models, learnt_from = _models(session)
+    trained = next((release for release in releases if release.id == learnt_from), None)
+    rows = _all_variants(session)
+    columns = {
+        "anchors": _anchors_by_type(rows, surplus(session) if known is None else known),
+        **_by_status(rows),
+        "released": newest.summary["types"] if newest else {},
+        "triples": triples_by_type(session, newest) if newest else {},
+        "trained": _training_part(trained),
+    }
+    unmeasured = _unmeasured(session, columns["variants"])
+    columns["diagnosed"] = {
+        key: number - unmeasured.get(key, 0) for key, number in columns["variants"].items()
+    }
+    by_type = tuple(_rows(session, columns))
+    in_use = select(func.count()).select_from(Anchor).where(col(Anchor.retired_at).is_(None))
+    # An anchor has variants of several types, and a triple two.
+    total = _sums(by_type) | {
+        "anchors": session.execute(in_use).scalar_one(),
+        "triples": newest.summary["triples"] if newest else 0,
+    }
+    return Funnel(
+        rows=by_type,
+        total=FunnelRow("", "All types", "", **total),
+        newest=newest,
+        models=models,
+        trained_release=trained.number if trained else None,
+    )
+
+
+_COLUMNS = (
+    "anchors",
+    "variants",
+    "diagnosed",
+    "decided",
+    "accepted",
+    "rejected",
+    "conflict",
+    "released",
+    "triples",
+    "trained",
+)
+
+
+def _rows(session: Session, columns: Mapping[str, Counts]) -> Iterator[FunnelRow]:
+    for entry in list_types(session, retired=True):
+        numbers = {name: columns[name].get(entry.id, 0) for name in _COLUMNS}
+        if not entry.retired:
+            yield FunnelRow(entry.id, entry.label, entry.role, **numbers)
+        elif any(number for name, number in numbers.items() if name != "anchors"):
+            yield FunnelRow(entry.id, f"{entry.label} (retired)", "", **numbers)
+
+
+def _sums(rows: Collection[FunnelRow]) -> dict[str, int]:
+    return {name: sum(getattr(row, name) for row in rows) for name in _COLUMNS}
+
+
+_Rows = Sequence[Row[Status, bool, str, int]]
+"""Numbers of variants by status, by whether they are retired, and by type."""
+
+
+def _anchors_by_type(rows: _Rows, more: Counts) -> Counts:
+    found = Counter[str]()
+    for _, _, type_id, number in rows:
+        found[type_id] += number
+    found.subtract(more)
+    return found
+
+
+def surplus(session: Session) -> Counts:
+    """Type → how many more variants there are than anchors in use that have one.
+
+    Those are the further ones of the same anchor, and those of anchors out of use. No decision
+    changes them, an edit does.
+    """
+    type_id, anchor_id = col(Variant.type_id), col(Variant.anchor_id)
+    several = (
+        select(type_id, (func.count() - 1).label("further"))
+        .group_by(anchor_id, type_id)
+        .having(func.count() > 1)
+        .subquery()
+    )
+    further = select(several.c.type_id, func.sum(several.c.further)).group_by(several.c.type_id)
+    retired = select(col(Anchor.id)).where(col(Anchor.retired_at).is_not(None))
+    out_of_use = (
+        select(type_id, func.count(anchor_id.distinct()))
+        .where(anchor_id.in_(retired))
+        .group_by(type_id)
+    )
+    found = Counter[str]()
+    for query in (further, out_of_use):
+        found.update({key: int(number) for key, number in session.execute(query)})
+    return found
+
+
+def surplus_version(session: Session) -> tuple[Any, ...]:
+    """Something that changes whenever ``surplus`` may, and with no decision."""
+    retired = col(Anchor.retired_at)
+    query = select(
+        select(func.max(col(Variant.id))).scalar_subquery(), func.count(retired), func.max(retired)
+    )
+    return tuple(session.execute(query).one())
+
+
+def _all_variants(session: Session) -> _Rows:
+    query = select(
+        col(Variant.status), col(Variant.retired), col(Variant.type_id), func.count()
+    ).group_by(col(Variant.status), col(Variant.retired), col(Variant.type_id))
+    return session.execute(query).all()
+
+
+def _by_status(rows: _Rows) -> dict[str, Counts]:
+    """``variants``, ``decided``, ``accepted``, ``rejected`` and ``conflict`` per type."""
+    found: dict[str, dict[str, int]] = {
+        name: {} for name in ("variants", "decided", "accepted", "rejected", "conflict")
+    }
+    for status, retired, type_id, number in rows:
+        if retired or status == Status.SUPERSEDED:
+            continue
+        names = ["variants"] if status == Status.PENDING else ["variants", "decided", status.value]
+        for name in names:
+            found[name][type_id] = found[name].get(type_id, 0) + number
+    return found  # type: ignore[return-value]  # dict is invariant
+
+
+def _unmeasured(session: Session, variants: Counts) -> Counts:
+    """Of these variants in use, those without measures or without the active encoder's cosine."""
+    encoder_id = active_encoder_id(session)
+    if encoder_id is None:
+        return variants
+    # A measure belongs to exactly one variant: equal numbers say that none is missing, at a
+    # hundredth of the cost of looking.
+    of_encoder = col(VariantCosine.encoder_id) == encoder_id
+    everything, measured, cosines = session.execute(
+        select(
+            select(func.count()).select_from(Variant).scalar_subquery(),
+            select(func.count()).select_from(Diagnostic).scalar_subquery(),
+            select(func.count()).select_from(VariantCosine).where(of_encoder).scalar_subquery(),
+        )
+    ).one()
+    if everything == measured == cosines:
+        return {}
+    its_measures = select(Diagnostic).where(col(Diagnostic.variant_id) == col(Variant.id))
+    its_cosine = select(VariantCosine).where(
+        col(VariantCosine.variant_id) == col(Variant.id), of_encoder
+    )
+    missing = union(
+        select(col(Variant.id)).where(~its_measures.exists()),
+        select(col(Variant.id)).where(~its_cosine.exists()),
+    ).subquery()
+    in_use = and_(col(Variant.retired).is_(False), col(Variant.status) != Status.SUPERSEDED)
+    # No condition but the join: SQLite would rather walk through everything that is in use.
+    query = (
+        select(col(Variant.type_id), func.sum(case((in_use, 1), else_=0)))
+        .select_from(missing)
+        .join(Variant, col(Variant.id) == missing.c.id)
+        .group_by(col(Variant.type_id))
+    )
+    return dict(session.execute(query).all())
+
+
+def _models(session: Session) -> tuple[int, int | None]:
+    """How many encoders were trained here, and the id of the release of the newest one."""
+    ours = col(Encoder.run_id).is_not(None)
+    count = session.execute(select(func.count()).select_from(Encoder).where(ours)).scalar_one()
+    newest = select(col(Encoder.release_id)).where(ours).order_by(col(Encoder.id).desc()).limit(1)
+    return count, session.execute(newest).scalar()
+
+
+def _training_part(release: Release | None) -> Counts:
+    if release is None:
+        return {}
+    by_split = release.summary["types_by_split"]
+    return {type_id: splits.get(Split.TRAIN, 0) for type_id, splits in by_split.items()}
+
+
+def _without_variants(session: Session) -> int:
+    """Anchors in use that nothing was written for yet."""
+    its = select(col(Variant.id)).where(col(Variant.anchor_id) == col(Anchor.id))
+    query = (
+        select(func.count())
+        .select_from(Anchor)
+        .where(col(Anchor.retired_at).is_(None), ~its.exists())
+    )
+    return session.execute(query).scalar_one()
+
+
+def next_steps(session: Session, state: Funnel, *, busy: Collection[str] = ()) -> list[NextStep]:
+    """What to do next, in the order of the data's way.
+
+    Args:
+        state: what ``funnel`` gave in the same session.
+        busy: kinds of runs under way; what they are doing is not proposed again.
+    """
+    total, newest = state.total, state.newest
+    if not total.anchors and not total.variants:
+        return [NextStep(StepKind.LOAD)]
+    steps = []
+    if "generate" not in busy and (bare := _without_variants(session)):
+        steps.append(NextStep(StepKind.WRITE, bare))
+    if total.diagnosed < total.variants and "diagnose" not in busy:
+        steps.append(NextStep(StepKind.MEASURE, total.variants - total.diagnosed))
+    if total.conflict:
+        steps.append(NextStep(StepKind.SETTLE, total.conflict))
+    steps += [
+        NextStep(StepKind.REVIEW, row.pending, row.type_id) for row in state.rows if row.pending
+    ]
+    if newest is None:
+        if total.accepted:
+            steps.append(NextStep(StepKind.RELEASE, total.accepted))
+        return steps
+    changes = changes_since(session, newest)
+    added, gone = sum(changes.added.values()), sum(changes.gone.values())
+    if (added or gone) and total.accepted:
+        steps.append(NextStep(StepKind.RELEASE, added, gone=gone, release=newest.number))
+    to_learn = contents_of(newest).triples_by_split.get(Split.TRAIN, 0)
+    if to_learn and state.trained_release != newest.number and "train" not in busy:
+        steps.append(NextStep(StepKind.TRAIN, to_learn, release=newest.number))
+    return [*steps, NextStep(StepKind.EXPORT, newest.summary["variants"], release=newest.number)]

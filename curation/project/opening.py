@@ -1,0 +1,80 @@
+"""The project: opening its database, and the settings that are the same for all who work in it."""
+
+import threading
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Engine, select
+from sqlmodel import Session, col
+
+from curation.diagnostics.measures import LEVENSHTEIN_THRESHOLD
+from curation.encoders.loading import DEFAULT_ENCODER
+from curation.taxonomy.project_types import needs_seeding, seed_taxonomy
+from db.engine import create_engine, one_at_a_time, reading, writing
+from db.migrate import require_tables, upgrade
+from db.models import Encoder, Setting
+from db.runs import make_folder
+from db.settings import Settings
+
+ACTIVE_ENCODER = "active_encoder"
+THRESHOLD = "levenshtein_threshold"
+PRICES = "prices"
+REORDER_AFTER = "reorder_after"
+"""Id of the last variant whose place in the queues follows the settings; None: all do."""
+
+DEFAULTS: dict[str, Any] = {
+    ACTIVE_ENCODER: DEFAULT_ENCODER,
+    THRESHOLD: LEVENSHTEIN_THRESHOLD,
+    PRICES: {},
+    REORDER_AFTER: None,
+}
+
+
+def get_setting(session: Session, key: str) -> Any:
+    """The setting's value, or its default."""
+    row = session.get(Setting, key)
+    return DEFAULTS[key] if row is None else row.value
+
+
+def put_setting(session: Session, key: str, value: Any) -> None:
+    """Store a setting; ``key`` is one of ``DEFAULTS``."""
+    if key not in DEFAULTS:
+        raise KeyError(key)
+    session.merge(Setting(key=key, value=value))
+
+
+def active_encoder_id(session: Session) -> int | None:
+    """The row of the project's active encoder; None before it has measured anything."""
+    name = get_setting(session, ACTIVE_ENCODER)
+    query = select(Encoder.id).where(col(Encoder.name) == name).order_by(col(Encoder.id).desc())  # type: ignore[call-overload]
+    return session.execute(query.limit(1)).scalar_one_or_none()
+
+
+_opening = threading.Lock()
+"""Alembic keeps what it is doing in globals, and two threads would both find a database old."""
+
+
+def open_project(settings: Settings, *, create: bool = True) -> Engine:
+    """Open the project's database: made if it is not there, upgraded if it is older.
+
+    Args:
+        create: also where the database is there, but empty.
+
+    Raises:
+        HedgerowError: the database cannot be made, read or upgraded, or is empty and shall not be
+            filled; nothing was changed then.
+    """
+    with _opening:
+        if settings.url.get_backend_name() == "sqlite" and settings.url.database:
+            make_folder(Path(settings.url.database).parent)
+        engine = create_engine(settings.url)
+        with one_at_a_time(engine):
+            if not create:
+                require_tables(engine)
+            upgrade(engine)
+            with reading(engine) as session:
+                outdated = needs_seeding(session)
+            if outdated:
+                with writing(engine) as session:
+                    seed_taxonomy(session)
+        return engine

@@ -1,0 +1,181 @@
+"""One search over anchors, variants and notes: a part of the text in any case, or a uid.
+
+Words in a row are looked for as they are, with every character meaning itself. What cannot be part
+of a text is found nowhere, and is no error.
+"""
+
+import re
+from collections.abc import Sequence
+from enum import StrEnum
+from typing import Any, NamedTuple
+
+from sqlalchemy import ColumnElement, Select, and_, literal, null, or_, select
+from sqlmodel import Session, col
+
+from curation.anchors.current_revision import current_wording
+from curation.identity import UID_LENGTH, canonical
+from curation.review.notes import is_kept
+from db import trigrams
+from db.errors import HedgerowError
+from db.models import Anchor, AnchorRevision, Note, Status, Variant
+
+LONGEST = 1000
+"""Characters of a query. Nobody looks for more, and an index would take seconds over it."""
+
+RANKED = 5000
+"""Matches that are put in order; of more, those that were added first."""
+
+
+_UID = re.compile(rf"[0-9a-f]{{{UID_LENGTH}}}", re.IGNORECASE)
+
+
+class Kind(StrEnum):
+    """What is searched."""
+
+    VARIANTS = "variants"
+    ANCHORS = "anchors"
+    NOTES = "notes"
+
+
+class Hit(NamedTuple):
+    """A text that contains the query.
+
+    Attributes:
+        anchor_uid: the anchor's, or that of the anchor which the variant was made for.
+        variant_id, variant_uid, type_id, status: the variant's, or of the variant that the note is
+            on; None for an anchor.
+        retired: it is out of use.
+        about: of a note, the variant's text; else ''.
+    """
+
+    kind: Kind
+    text: str
+    anchor_uid: str
+    variant_id: int | None = None
+    variant_uid: str | None = None
+    type_id: str | None = None
+    status: Status | None = None
+    retired: bool = False
+    about: str = ""
+
+
+class Found(NamedTuple):
+    """What a search found.
+
+    Attributes:
+        hits: the first ones; whole words come before parts of words, then what was added first.
+        rows: of each that is found, in this order, the id of the anchor or of the variant that it
+            is or is on; at most ``RANKED``. A variant with two notes is in it twice.
+        more: there are more than ``RANKED``.
+    """
+
+    hits: list[Hit]
+    rows: tuple[int, ...]
+    more: bool
+
+
+def find(session: Session, query: str, kind: Kind, *, limit: int) -> Found:
+    """Look for the query in all texts of one kind."""
+    condition = matches(session, query, kind)
+    found = session.execute(_texts(kind).where(condition).limit(RANKED + 1)).all()
+    word = _whole_word(query)
+    ranked = sorted(found[:RANKED], key=lambda row: word.search(row[2]) is None)
+    hits = _hits(session, kind, [row[0] for row in ranked[:limit]])
+    return Found(hits, tuple(row[1] for row in ranked), len(found) > RANKED)
+
+
+def matches(session: Session, query: str, kind: Kind) -> ColumnElement[bool]:
+    """SQL: the text contains the query, or the uid is the query.
+
+    Of an anchor, its current wording, for a join of ``Anchor`` and ``AnchorRevision``.
+    """
+    clean = _clean(query)
+    _, _, text, uid = _COLUMNS[kind]
+    if not clean:
+        return col(text).is_(None)  # never
+    found = trigrams.contains(session, text, clean)
+    if kind is Kind.NOTES:
+        found = and_(found, is_kept())
+    if uid is None or not _UID.fullmatch(clean):  # where it can be avoided: OR takes all texts
+        return found
+    return or_(found, col(uid) == clean.lower())
+
+
+def marked(text: str, query: str) -> list[tuple[str, bool]]:
+    """The text in pieces, each with whether it is what was looked for."""
+    clean = _clean(query)
+    if not clean:
+        return [(text, False)]
+    pieces = re.split(f"({re.escape(clean)})", text, flags=re.IGNORECASE)
+    return [(piece, number % 2 == 1) for number, piece in enumerate(pieces) if piece]
+
+
+def _clean(query: str) -> str:
+    """The query as texts are stored; '' for what none can contain."""
+    try:
+        clean = canonical(query)
+    except HedgerowError:
+        return ""
+    return clean if len(clean) <= LONGEST else ""
+
+
+def _whole_word(query: str) -> re.Pattern[str]:
+    clean = _clean(query)
+    before = r"(?<!\w)" if clean[:1].isalnum() else ""
+    after = r"(?!\w)" if clean[-1:].isalnum() else ""
+    return re.compile(before + re.escape(clean) + after, re.IGNORECASE)
+
+
+class _Columns(NamedTuple):
+    """``of`` is what a selection is made of: the anchor or the variant that it is or is on."""
+
+    id: Any
+    of: Any
+    text: Any
+    uid: Any = None
+
+
+_COLUMNS = {
+    Kind.ANCHORS: _Columns(Anchor.id, Anchor.id, AnchorRevision.text, Anchor.uid),
+    Kind.VARIANTS: _Columns(Variant.id, Variant.id, Variant.text, Variant.uid),
+    Kind.NOTES: _Columns(Note.id, Note.variant_id, Note.text),
+}
+
+
+def _texts(kind: Kind) -> Select[Any]:
+    id, of, text, _ = _COLUMNS[kind]
+    query = select(id, of, text).order_by(id)
+    return query.join(AnchorRevision, current_wording()) if kind is Kind.ANCHORS else query
+
+
+def _hits(session: Session, kind: Kind, ids: Sequence[int]) -> list[Hit]:
+    """The rows with these ids, in this order."""
+    query = _rows(kind).where(_COLUMNS[kind].id.in_(ids))
+    found = {key: Hit(kind, *values) for key, *values in session.execute(query)}
+    return [found[key] for key in ids]
+
+
+def _rows(kind: Kind) -> Select[Any]:
+    """The id and what a ``Hit`` has after its kind."""
+    query: Select[Any]
+    if kind is Kind.ANCHORS:
+        nothing = (null(),) * 4
+        retired = col(Anchor.retired_at).is_not(None)
+        query = select(
+            _COLUMNS[kind].id, col(AnchorRevision.text), col(Anchor.uid), *nothing, retired
+        )
+        return query.join(AnchorRevision, current_wording()).add_columns(literal(""))
+    of_variant = (
+        col(Anchor.uid),
+        col(Variant.id),
+        col(Variant.uid),
+        col(Variant.type_id),
+        col(Variant.status),
+        col(Variant.retired),
+    )
+    if kind is Kind.VARIANTS:
+        query = select(_COLUMNS[kind].id, col(Variant.text), *of_variant, literal(""))
+    else:
+        query = select(_COLUMNS[kind].id, col(Note.text), *of_variant, col(Variant.text))
+        query = query.join(Variant, col(Variant.id) == col(Note.variant_id))
+    return query.join(Anchor, col(Anchor.id) == col(Variant.anchor_id))

@@ -1,0 +1,80 @@
+"""Changing what is the same for all who work in the project, and what follows from a change.
+
+A change is stored at once; the variants' flags and places in the queues follow in the background
+(see ``curation.diagnostics.queue_keys``), so that a change never holds up the people who review.
+"""
+
+from typing import NamedTuple
+
+from sqlalchemy import func, select
+from sqlmodel import Session, col
+
+from curation.diagnostics.queue_keys import request_reorder
+from curation.encoders.registered import encoder_name
+from curation.project.opening import ACTIVE_ENCODER, THRESHOLD, get_setting, put_setting
+from db.errors import HedgerowError
+from db.models import Diagnostic
+from db.settings import Settings
+
+LARGEST_THRESHOLD = 10_000
+"""Characters; more than any variant has."""
+
+
+class OverThreshold(NamedTuple):
+    """How many measured variants are over the threshold in force, and over another one."""
+
+    now: int
+    then: int
+
+
+def count_over_threshold(session: Session, value: int) -> OverThreshold:
+    """What a threshold of ``value`` characters would flag, and what the present one does."""
+    over = [
+        func.count().filter(col(Diagnostic.levenshtein) > limit)
+        for limit in (int(get_setting(session, THRESHOLD)), value)
+    ]
+    now, then = session.execute(select(*over)).one()
+    return OverThreshold(now, then)
+
+
+def change_threshold(session: Session, value: int) -> bool:
+    """Set the Levenshtein threshold, in characters; all variants are flagged and ordered anew.
+
+    A run of the kind ``reorder`` does the latter: start one once this is committed.
+
+    Returns:
+        Whether this is another value than before; an equal one changes nothing.
+
+    Raises:
+        HedgerowError: it is out of range.
+    """
+    if not 1 <= value <= LARGEST_THRESHOLD:
+        raise HedgerowError(
+            f"Expected a Levenshtein threshold of 1 to {LARGEST_THRESHOLD:,} characters, "
+            f"found {value}."
+        )
+    if value == get_setting(session, THRESHOLD):
+        return False
+    put_setting(session, THRESHOLD, value)
+    request_reorder(session)
+    return True
+
+
+def change_encoder(session: Session, settings: Settings, typed: str) -> bool:
+    """Make another encoder the active one: a known one, a folder, or a name on the model hub.
+
+    The queues follow its cosines as far as they are stored (a run of the kind ``reorder``); what
+    lacks one is measured by a run of the kind ``diagnose``. Start both once this is committed.
+
+    Returns:
+        Whether this is another encoder than before.
+
+    Raises:
+        HedgerowError: it cannot be a text encoder (its files are looked at, not loaded).
+    """
+    name = encoder_name(session, settings, typed)
+    if name == get_setting(session, ACTIVE_ENCODER):
+        return False
+    put_setting(session, ACTIVE_ENCODER, name)
+    request_reorder(session)
+    return True

@@ -1,0 +1,103 @@
+"""Who wrote and who accepted what is in a release, as its cards say it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from sqlalchemy import func, select
+from sqlmodel import Session, col
+
+from curation.anchors.importing.original_insert import PROVIDER as IMPORTED
+from curation.markdown import markdown_table, percent
+from curation.variants.writers import PERSON, RULES
+from db.models import Release, ReleaseItem
+
+WRITERS = (
+    f"`{PERSON}` is a reviewer, `{RULES}` a program, no language model, `{IMPORTED}` the data "
+    "set that the anchors came from, `starter` the corpus that comes with Hedgerow, which language "
+    "models wrote; any other is a service for language models, named as it was recorded."
+)
+
+WRITTEN_BY_MODELS = (
+    "What language models wrote is fluent, but narrower than what people write. Hedges lean on the "
+    "cues that were asked for, affixal negations on few frames ('was unable to', 'unsuccessful')."
+)
+
+WRITTEN_BY_RULES = (
+    "What rules wrote follows few patterns and can be awkward: programs know grammar, not meaning."
+)
+
+
+class Writer(NamedTuple):
+    """A provider and model that wrote variants of a release, and how many of each type."""
+
+    provider: str
+    model: str
+    types: Mapping[str, int]
+
+    @property
+    def is_language_model(self) -> bool:
+        """Whether it is one, or a corpus that one wrote."""
+        return self.provider not in (PERSON, IMPORTED, RULES)
+
+    @property
+    def creator(self) -> str:
+        """What the Hub calls who made the texts."""
+        kinds = {PERSON: "expert-generated", IMPORTED: "found"}
+        return kinds.get(self.provider, "machine-generated")
+
+
+def writers_of(session: Session, release: Release) -> list[Writer]:
+    """Who wrote the variants of a release, counted in the database; by provider and model."""
+    provenance = col(ReleaseItem.provenance)
+    by = (
+        provenance["provider"].as_string(),
+        provenance["model"].as_string(),
+        col(ReleaseItem.type_id),
+    )
+    query = select(*by, func.count()).where(col(ReleaseItem.release_id) == release.id).group_by(*by)
+    found: dict[tuple[str, str], Counter[str]] = {}
+    for provider, model, type_id, count in session.execute(query):
+        found.setdefault((provider or "", model or ""), Counter())[type_id] += count
+    return [Writer(*key, types) for key, types in sorted(found.items())]
+
+
+def writers_table(release: Release, writers: Sequence[Writer]) -> str:
+    """Who wrote how many variants of each type, in the taxonomy's order."""
+    there = {type_id for writer in writers for type_id in writer.types}
+    types = [type_id for type_id in ordered_types(release) if type_id in there]
+    rows = [
+        [w.provider, w.model, *(w.types.get(t, 0) for t in types), sum(w.types.values())]
+        for w in writers
+    ]
+    return markdown_table(["provider", "model", *types, "all"], rows)
+
+
+def weak_spots_of(writers: Sequence[Writer]) -> list[str]:
+    """What to expect of texts by such writers."""
+    spots = [WRITTEN_BY_MODELS] if any(w.is_language_model for w in writers) else []
+    return [*spots, WRITTEN_BY_RULES] if any(w.provider == RULES for w in writers) else spots
+
+
+def ordered_types(release: Release) -> list[str]:
+    """The types of a release's taxonomy in its order."""
+    return sorted(release.taxonomy, key=lambda key: (release.taxonomy[key]["ordinal"], key))
+
+
+def review_statement(summary: Mapping[str, Any]) -> str:
+    """Who accepted what is in the release, said plainly."""
+    total, decided = summary["variants"], summary["decided_by"]
+    people, models = decided.get("person", 0), decided.get("model", 0)
+    if not people:
+        return (
+            f"**No person has reviewed this data.** {models:,} of the {total:,} accepted variants "
+            "were accepted by a model reviewer alone."
+        )
+    return (
+        f"Of the {total:,} accepted variants a person accepted {people:,} "
+        f"({percent(people / total)}); {models:,} ({percent(models / total)}) were accepted by a "
+        f"model reviewer alone and **were not reviewed by a person**. {summary['adjudicated']:,} "
+        "were settled by an adjudication."
+    )

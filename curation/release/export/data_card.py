@@ -1,0 +1,352 @@
+"""The data set card: a Markdown page with a YAML header that goes with every export.
+
+Everything in it comes from the release and from the tests that it was compared with, so that the
+same of both give the same card. Names, notes
+and definitions are hostile: they reach YAML through ``safe_dump`` and Markdown through ``escape``.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import yaml
+
+from curation.markdown import escape, markdown_table, one_line, percent
+from curation.release.export.contributors import (
+    WRITERS,
+    Writer,
+    ordered_types,
+    review_statement,
+    weak_spots_of,
+    writers_table,
+)
+from curation.release.export.data_card_text import (
+    CITATION,
+    JSONL_USE,
+    METHOD,
+    PAIRS_USE,
+    PLACE,
+    WEAK_SPOTS,
+    WHOLE,
+    hf_use,
+    whole_use,
+)
+from curation.release.export.overlap_section import overlap_section
+from curation.release.export.table_rows import TABLES, ExportFormat, Rows, Table, parquet_path
+from curation.release.overlap_results import Compared
+from curation.release.summary import OUTCOMES
+from curation.taxonomy.project_types import IMPORTED, OWN
+from db.models import Release, Split
+
+_HUB_LICENCES = frozenset(
+    "apache-2.0 bsd-3-clause cc0-1.0 cc-by-2.0 cc-by-2.5 cc-by-3.0 cc-by-4.0 cc-by-sa-3.0"
+    " cc-by-sa-4.0 cc-by-nc-2.0 cc-by-nc-3.0 cc-by-nc-4.0 cc-by-nd-4.0 cc-by-nc-nd-3.0"
+    " cc-by-nc-nd-4.0 cc-by-nc-sa-2.0 cc-by-nc-sa-3.0 cc-by-nc-sa-4.0 mit odbl odc-by pddl".split()
+)
+"""Licence ids of the Hugging Face Hub that corpora have; any other is 'other' with its name."""
+
+_SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (10**6, "100K<n<1M"))
+
+
+def card(
+    release: Release,
+    *,
+    format: ExportFormat,
+    rows: Rows,
+    writers: Sequence[Writer],
+    compared: Sequence[Compared] = (),
+    place: str = PLACE,
+) -> str:
+    """The card of an export.
+
+    Args:
+        rows: table → split → number of rows written; a table or split without rows is left out.
+        writers: of the release's variants.
+        compared: the release with tests.
+        place: what ``load_dataset`` opens; a name on the Hub where it is published under one.
+    """
+    title = one_line(release.name) or f"Hedgerow release {release.number}"
+    header = yaml.safe_dump(
+        _header(release, title=title, format=format, rows=rows, writers=writers),
+        sort_keys=False,
+        allow_unicode=True,
+        width=10**6,
+    )
+    sections = [
+        f"# {escape(title)}",
+        f"{METHOD}\n\n{_identity(release)}",
+        f"## What is in it\n\n{_contents(release, format=format, rows=rows, place=place)}",
+        f"## How it was made\n\n{_making(release, writers)}",
+        f"## Taxonomy\n\n{_taxonomy(release)}",
+        f"## Licence\n\n{_licences(release.summary)}",
+        f"## Overlap with benchmarks\n\n{overlap_section([c.facts for c in compared])}",
+        f"## Known weak spots\n\n{_weak_spots(release.summary, writers)}",
+        f"## Citation\n\n{_citation(release)}",
+    ]
+    return f"---\n{header}---\n\n" + "\n\n".join(sections) + "\n"
+
+
+def _header(
+    release: Release,
+    *,
+    title: str,
+    format: ExportFormat,
+    rows: Rows,
+    writers: Sequence[Writer],
+) -> dict[str, Any]:
+    summary = release.summary
+    total = max((sum(splits.values()) for splits in rows.values()), default=0)
+    deciders = {"person": "expert-generated", "model": "machine-generated"}
+    header: dict[str, Any] = {
+        "pretty_name": title,
+        "language": [one_line(tag) for tag in sorted(summary["languages"])],
+        **_licence_header(summary),
+        "task_categories": ["sentence-similarity", "feature-extraction"],
+        "size_categories": [next((name for size, name in _SIZES if total < size), "1M<n<10M")],
+        "language_creators": sorted({writer.creator for writer in writers}),
+        "annotations_creators": sorted(deciders[k] for k in summary["decided_by"] if k in deciders),
+        "tags": ["negation", "hedging", "contrastive-learning", "sentence-transformers"],
+    }
+    filled = _filled(rows)
+    if filled:  # an empty list would hide what there is
+        header["configs"] = [
+            {
+                "config_name": table,
+                **({"default": True} if number == 0 else {}),
+                "data_files": _data_files(format, table, splits),
+                # Otherwise an empty cell, or a text such as "None", would be read as missing.
+                **({"keep_default_na": False} if table == "pairs" else {}),
+            }
+            for number, (table, splits) in enumerate(filled.items())
+        ]
+    return header
+
+
+def _data_files(format: ExportFormat, table: Table, splits: Iterable[str]) -> list[dict[str, str]]:
+    """Where ``load_dataset`` finds the rows; a file with all splits is the split `WHOLE`."""
+    if format == "hf":
+        return [{"split": split, "path": parquet_path(table, split)} for split in splits]
+    return [{"split": WHOLE, "path": f"{table}.{'csv' if table == 'pairs' else 'jsonl'}"}]
+
+
+def _filled(rows: Rows) -> dict[Table, dict[str, int]]:
+    """Without the splits and tables that are empty, splits in their usual order."""
+    filled = {
+        table: {split.value: splits[split] for split in Split if splits.get(split)}
+        for table, splits in rows.items()
+    }
+    return {table: splits for table, splits in filled.items() if splits}
+
+
+def _licence_header(summary: Mapping[str, Any]) -> dict[str, str]:
+    licences = sorted({one_line(source["licence"]) for source in summary["sources"]})
+    if licences == [""]:
+        return {"license": "unknown"}
+    if len(licences) > 1:
+        return {"license": "other", "license_name": "several, see the card"}
+    hub_id = re.sub(r"[^a-z0-9.]+", "-", licences[0].lower()).strip("-")
+    if hub_id in _HUB_LICENCES:
+        return {"license": hub_id}
+    return {"license": "other", "license_name": licences[0]}
+
+
+def _identity(release: Release) -> str:
+    return markdown_table(
+        ["release", "made on", "content hash (SHA-256)"],
+        [[release.number, release.created_at.date().isoformat(), release.content_hash]],
+    )
+
+
+def _contents(release: Release, *, format: ExportFormat, rows: Rows, place: str) -> str:
+    summary = release.summary
+    filled = _filled(rows)
+    parts = [
+        f"{summary['anchors']:,} anchors with {summary['variants']:,} accepted variants, which "
+        f"give {summary['triples']:,} triples: every accepted positive of an anchor with every "
+        f"accepted negative. {summary['anchors_without_triples']:,} anchors give none, for want "
+        "of a positive or a negative. All variants of an anchor are in the same split.",
+        *_use(format, filled, place),
+    ]
+    if format == "hf" and "triples" not in filled:
+        parts.append("No anchor has both a positive and a negative: there is no `triples`.")
+    parts += [_split_counts(summary), _type_counts(release)]
+    for name in filled:
+        described = [[column.name, column.meaning] for column in TABLES[name]]
+        parts.append(
+            f"### Columns of {name}\n\n" + markdown_table(["column", "meaning"], described)
+        )
+    return "\n\n".join([*parts, f"### Lengths\n\n{_lengths(release)}"])
+
+
+def _use(format: ExportFormat, filled: Iterable[Table], place: str) -> list[str]:
+    """How to open the export: for a table without rows, nothing."""
+    tables = list(filled)
+    if format == "hf":
+        return [hf_use(tables, place)]
+    said = {"jsonl": JSONL_USE, "pairs": PAIRS_USE}[format]
+    return [said, whole_use(tables, place)] if tables else [said]
+
+
+def _splits(summary: Mapping[str, Any]) -> list[str]:
+    return [split.value for split in Split if split in summary["splits"]]
+
+
+def _split_counts(summary: Mapping[str, Any]) -> str:
+    counted = ("anchors", "variants", "triples")
+    return markdown_table(
+        ["split", *counted],
+        [[s, *(summary["splits"][s][key] for key in counted)] for s in _splits(summary)],
+    )
+
+
+def _type_counts(release: Release) -> str:
+    splits, counts = _splits(release.summary), release.summary["types_by_split"]
+    return markdown_table(
+        ["type", *splits, "all"],
+        [
+            [type_id, *(counts[type_id].get(s, 0) for s in splits), sum(counts[type_id].values())]
+            for type_id in ordered_types(release)
+            if type_id in counts
+        ],
+    )
+
+
+def _lengths(release: Release) -> str:
+    words = release.summary["words"]
+    kinds = {"anchors": words["anchors"]} | {
+        type_id: words["types"][type_id]
+        for type_id in ordered_types(release)
+        if type_id in words["types"]
+    }
+    return "In words; the last two columns are shares.\n\n" + markdown_table(
+        ["", "shortest", "median", "longest", "under 15", "over 30"],
+        [
+            [
+                kind,
+                w["shortest"],
+                f"{w['median']:g}",
+                w["longest"],
+                *map(percent, (w["under_15"], w["over_30"])),
+            ]
+            for kind, w in kinds.items()
+        ],
+    )
+
+
+def _making(release: Release, writers: Sequence[Writer]) -> str:
+    summary = release.summary
+    edited = summary["edited_by"]
+    outcomes = [
+        [type_id, *(counts[outcome] for outcome in OUTCOMES), _acceptance(counts)]
+        for type_id in ordered_types(release)
+        if (counts := summary["review"].get(type_id))
+    ]
+    return "\n\n".join(
+        [
+            f"Who wrote the variants of each type, by provider and model. {WRITERS}",
+            writers_table(release, writers),
+            f"Of these texts, {edited.get('person', 0):,} were edited by a person and "
+            f"{edited.get('model', 0):,} by a model.",
+            review_statement(summary),
+            "What the review made of all variants as they were written; acceptance is the share "
+            "accepted as written among those decided without a conflict:",
+            markdown_table(
+                ["type", *(o.replace("_", " ") for o in OUTCOMES), "acceptance"], outcomes
+            ),
+            _reasons(summary["reasons"]),
+        ]
+    )
+
+
+def _reasons(reasons: Mapping[str, Mapping[str, int]]) -> str:
+    counts = Counter(reasons["rejected"]) + Counter(reasons["edited"])
+    if not counts:
+        return "No variant was rejected or edited."
+    return "Why variants were rejected or edited:\n\n" + markdown_table(
+        ["reason", "rejected", "edited"],
+        [
+            [reason or "none given", *(reasons[k].get(reason, 0) for k in ("rejected", "edited"))]
+            for reason in sorted(counts, key=lambda reason: (-counts[reason], reason))
+        ],
+    )
+
+
+def _acceptance(counts: Mapping[str, int]) -> str:
+    decided = counts["as_written"] + counts["edited"] + counts["rejected"]
+    return percent(counts["as_written"] / decided) if decided else "–"
+
+
+def _taxonomy(release: Release) -> str:
+    parts = [_type_table(release)]
+    for origin, said in _ORIGINS.items():
+        names = [
+            f"`{name}`"
+            for name in ordered_types(release)
+            if release.taxonomy[name].get("origin") == origin
+        ]
+        if names:
+            parts.append(f"{said}: {', '.join(names)}.")
+    return "\n\n".join(parts)
+
+
+_ORIGINS = {
+    OWN: "Not of the paper, but added by this project",
+    IMPORTED: "Taken over from the data set that the anchors came with",
+}
+
+
+def _type_table(release: Release) -> str:
+    return markdown_table(
+        ["type", "version", "polarity", "name", "definition", "example anchor", "example"],
+        [
+            [
+                type_id,
+                *(
+                    release.taxonomy[type_id][key]
+                    for key in (
+                        "version",
+                        "polarity",
+                        "label",
+                        "definition",
+                        "example_anchor",
+                        "example",
+                    )
+                ),
+            ]
+            for type_id in ordered_types(release)
+        ],
+    )
+
+
+def _licences(summary: Mapping[str, Any]) -> str:
+    notes = summary["source_notes"]
+    return "The anchors' sources and their licences:\n\n" + markdown_table(
+        ["source", "licence", "variants", "address", "note"],
+        [
+            [
+                s["name"],
+                s["licence"] or "not recorded",
+                s["variants"],
+                *(notes[s["name"]][k] for k in ("url", "note")),
+            ]
+            for s in summary["sources"]
+        ],
+    )
+
+
+def _weak_spots(summary: Mapping[str, Any], writers: Sequence[Writer]) -> str:
+    spots = [*weak_spots_of(writers), *WEAK_SPOTS]
+    if summary["decided_by"].get("model", 0):
+        spots.insert(
+            0, "A part was accepted by language models alone, and models share blind spots."
+        )
+    return "\n".join(f"- {spot}" for spot in spots)
+
+
+def _citation(release: Release) -> str:
+    return (
+        f"Cite the paper, and this release by its number ({release.number}) and content hash "
+        f"(`{release.content_hash[:16]}…`), which identifies its texts, types, cues and splits.\n\n"
+        f"{CITATION}"
+    )

@@ -1,0 +1,71 @@
+"""One table of an export as one file: Parquet, JSON lines or CSV, row by row."""
+
+import csv
+import io
+import json
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Any, TextIO
+
+from curation.release.export.table_rows import Column
+
+Record = tuple[Any, ...]
+"""The values of one row, in the order of the columns."""
+
+ROW_GROUP = 10_000
+"""Rows of a Parquet row group: what is held in memory at a time."""
+
+_FORMULA = re.compile("'*[=+\\-@\t\r\n＝＋－＠]")
+
+
+def write_parquet(path: Path, columns: Sequence[Column], rows: Iterator[Record]) -> None:
+    # These two take over a second to import, and only this function needs them.
+    import pyarrow as pa  # noqa: PLC0415
+    import pyarrow.parquet as pq  # noqa: PLC0415
+    from datasets import Features, Value  # noqa: PLC0415
+
+    # The schema of Features carries what load_dataset reads the column types from.
+    schema = Features({column.name: Value(column.dtype) for column in columns}).arrow_schema
+    with pq.ParquetWriter(path, schema) as writer:
+        while batch := list(islice(rows, ROW_GROUP)):
+            values = zip(*batch, strict=True)
+            arrays = [pa.array(v, type=f.type) for v, f in zip(values, schema, strict=True)]
+            writer.write_table(pa.Table.from_arrays(arrays, schema=schema))
+
+
+def write_jsonl(path: Path, columns: Sequence[Column], rows: Iterator[Record]) -> None:
+    names = [column.name for column in columns]
+    with path.open("w", encoding="utf-8", newline="\n") as file:
+        for row in rows:
+            file.write(json.dumps(dict(zip(names, row, strict=True)), ensure_ascii=False) + "\n")
+
+
+def write_csv(path: Path, columns: Sequence[Column], rows: Iterator[Record]) -> None:
+    # With a byte-order mark, or spreadsheets take UTF-8 for an older encoding.
+    with path.open("w", encoding="utf-8-sig", newline="") as file:
+        _write_table(file, [column.name for column in columns], rows)
+
+
+def csv_bytes(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> bytes:
+    """A table as a CSV file for a spreadsheet: as `write_csv` writes it, its header neutral too."""
+    file = io.StringIO(newline="")
+    _write_table(file, [_cell(name) for name in header], rows)
+    return file.getvalue().encode("utf-8-sig")
+
+
+def _write_table(file: TextIO, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+    writer = csv.writer(file, lineterminator="\n")
+    writer.writerow(header)
+    writer.writerows([_cell(value) for value in row] for row in rows)
+
+
+def original(cell: str) -> str:
+    """The text that a cell was written for."""
+    return cell[1:] if cell.startswith("'") and _FORMULA.match(cell[1:]) else cell
+
+
+def _cell(value: Any) -> Any:
+    """The value, so that no spreadsheet takes it for a formula; the card says how to undo it."""
+    return f"'{value}" if isinstance(value, str) and _FORMULA.match(value) else value

@@ -1,0 +1,136 @@
+"""The tables of an export: their columns, and their rows as a release has them."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Literal, NamedTuple
+
+from sqlalchemy import Row, select
+from sqlmodel import Session, col
+
+from curation.release.triples import BATCH, triple_rows, uid_order
+from db.models import Polarity, ReleaseItem, Split
+
+ExportFormat = Literal["hf", "jsonl", "pairs"]
+Table = Literal["triples", "variants", "pairs"]
+
+TABLES_OF: dict[ExportFormat, tuple[Table, ...]] = {
+    "hf": ("triples", "variants"),
+    "jsonl": ("triples", "variants"),
+    "pairs": ("pairs",),
+}
+"""The tables that each format holds."""
+
+
+class Column(NamedTuple):
+    """A column of an exported table; ``dtype`` as in ``datasets.Value``."""
+
+    name: str
+    meaning: str
+    dtype: str = "string"
+
+
+_SPLIT = Column("split", "train, validation or test; the same for all variants of an anchor")
+_UIDS = (
+    Column("anchor_uid", "content uid of the anchor, the same in every export"),
+    Column("variant_uid", "content uid of the variant"),
+)
+_TYPE = Column("type", "variant type, see the taxonomy")
+_POLARITY = Column("polarity", "negative: contradicts the anchor; positive: same proposition")
+_CUE = Column("cue", "the hedge cue that was asked for, in the paper's spelling; else empty")
+
+TABLES: dict[Table, tuple[Column, ...]] = {
+    "triples": (
+        Column("anchor", "an affirmative sentence"),
+        Column("positive", "an accepted variant that says the same proposition"),
+        Column("negative", "an accepted variant that contradicts the anchor"),
+        Column("positive_type", "variant type of the positive"),
+        Column("negative_type", "variant type of the negative"),
+        Column("positive_cue", "the hedge cue that was asked for; else empty"),
+        _SPLIT,
+        _UIDS[0],
+        Column("positive_uid", "content uid of the positive"),
+        Column("negative_uid", "content uid of the negative"),
+    ),
+    "variants": (
+        Column("anchor", "the affirmative sentence, in its wording at the release"),
+        Column("text", "the variant"),
+        *(_TYPE, _POLARITY, _CUE, _SPLIT),
+        Column("genre", "genre of the anchor"),
+        Column("language", "language tag of the anchor"),
+        Column("source", "where the anchor came from"),
+        Column("licence", "licence of the source"),
+        *_UIDS,
+        Column("parent_uid", "uid of the variant that this one is an edit of; else empty"),
+        Column(
+            "anchor_revision", "for which wording of the anchor the text was made, from 1", "int32"
+        ),
+        Column("provider", "service that the writing model ran on"),
+        Column("model", "the writing model"),
+        Column("prompt", "name and version of the prompt"),
+        Column("edited_by", "person or model, where the text was edited; else empty"),
+        Column("decided_by", "person or model: whose verdict accepted it"),
+        Column("persons", "how many persons accepted it", "int32"),
+        Column("models", "how many models accepted it", "int32"),
+        Column("adjudicated", "whether a disagreement was settled by an adjudication", "bool"),
+    ),
+    "pairs": (
+        Column("sentence1", "the anchor"),
+        Column("sentence2", "the variant"),
+        Column("label", "1: same proposition; 0: contradiction", "int32"),
+        *(_TYPE, _POLARITY, _CUE, _SPLIT),
+        *_UIDS,
+    ),
+}
+"""Table → its columns, in the order of the exported rows."""
+
+
+Rows = Mapping[Table, Mapping[str, int]]
+"""Table → split → number of rows."""
+
+
+def parquet_path(table: Table, split: str) -> str:
+    """Where the Hugging Face format keeps a split of a table, relative to the export's folder."""
+    return f"{table}/{split}.parquet"
+
+
+def read_table(
+    session: Session, release_id: int, table: Table, *, split: Split | None = None
+) -> Iterator[tuple[Any, ...]]:
+    """The rows of a table for a release, or for one of its splits, by content uid.
+
+    Their values stand in the order of ``TABLES[table]``.
+    """
+    if table == "triples":
+        return triple_rows(session, release_id, split=split)
+    as_row = _variant if table == "variants" else _pair
+    return map(as_row, _items(session, release_id, split=split))
+
+
+def _items(session: Session, release_id: int, *, split: Split | None) -> Iterator[Row[Any]]:
+    query = select(*ReleaseItem.__table__.columns).where(  # type: ignore[attr-defined]
+        col(ReleaseItem.release_id) == release_id
+    )
+    if split is not None:
+        query = query.where(col(ReleaseItem.split) == split)
+    query = query.order_by(*uid_order(session)).execution_options(yield_per=BATCH)
+    return iter(session.execute(query))
+
+
+def _variant(item: Row[Any]) -> tuple[Any, ...]:
+    origin = item.provenance
+    return (
+        *(item.anchor, item.text, item.type_id, item.polarity, item.cue, item.split),
+        *(item.genre, item.language, item.source, item.licence),
+        *(item.anchor_uid, item.variant_uid, origin["parent_uid"], origin["anchor_revision"]),
+        *(origin["provider"], origin["model"], origin["prompt"]),
+        # The editor's name stays in the database: a published table needs no names of people.
+        *(origin["author_kind"] if origin["parent_uid"] else None, origin["decided_by"]),
+        *(origin["persons"], origin["models"]),
+        origin["adjudicated"],
+    )
+
+
+def _pair(item: Row[Any]) -> tuple[Any, ...]:
+    return (
+        *(item.anchor, item.text, int(item.polarity == Polarity.POSITIVE)),
+        *(item.type_id, item.polarity, item.cue, item.split, item.anchor_uid, item.variant_uid),
+    )

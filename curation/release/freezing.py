@@ -1,0 +1,307 @@
+"""Releases: what is accepted now, frozen under a number and a content hash.
+
+A release holds its own rows; nothing that happens to a variant afterwards reaches them, and the
+database refuses to change or delete them. The hash covers what a reader of the data set sees
+(anchor, text, type, cue and split), not ids, names or times, so that equal content has the same
+hash in every database.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator
+from itertools import groupby, islice
+from operator import attrgetter
+from typing import Any, NamedTuple
+
+from sqlalchemy import Connection, Row, Select, func, insert, inspect, select, text, update
+from sqlalchemy.orm import aliased
+from sqlmodel import Session, col
+
+from curation.anchors.current_revision import current_wording
+from curation.identity import canonical
+from curation.release.contents import LAST_DECISION, last_decision
+from curation.release.summary import Tally, release_summary, taxonomy_snapshot
+from curation.review.decisions import counts_still
+from curation.review.status import Vote, live
+from db.errors import HedgerowError
+from db.models import (
+    Anchor,
+    AnchorRevision,
+    Decision,
+    PromptVersion,
+    Release,
+    ReleaseItem,
+    Reviewer,
+    ReviewerKind,
+    Source,
+    Status,
+    TypeRow,
+    Variant,
+    Verdict,
+)
+
+MAX_NAME = 200
+"""Longest name of a release, in characters."""
+
+_IDS = ("id", "release_id")
+
+BATCH = 5_000
+"""Rows read from and written to the database at a time."""
+
+_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+
+
+class Created(NamedTuple):
+    """A release, and whether it was made just now; False gives back the one that says the same."""
+
+    release: Release
+    created: bool
+
+
+def create_release(
+    session: Session, *, name: str = "", author_id: int | None = None, note: str = ""
+) -> Created:
+    """Freeze every accepted variant of an anchor in use, as the newest release.
+
+    Where the newest release already holds the very same rows, provenance and taxonomy included,
+    that one is given back unchanged, and the name and the note are not stored. Equal texts with
+    another provenance (say, since then decided by people) make a new release with the same hash.
+
+    Args:
+        session: a writing session; what it has not flushed yet counts too.
+        name: for people, at most 200 characters; the number and the hash identify a release.
+
+    Raises:
+        HedgerowError: nothing is accepted, or the name is too long or not plain text.
+    """
+    clean = canonical(name)
+    if len(clean) > MAX_NAME:
+        raise HedgerowError(
+            f"Expected a release name of at most {MAX_NAME} characters, found {len(clean)}; "
+            "shorten it."
+        )
+    session.flush()
+    connection = session.connection()
+    _lock(connection)
+    newest = session.execute(_newest()).scalar()
+    number = newest.number + 1 if newest else 1
+    head = {"number": number, "name": clean, "note": note, "author_id": author_id}
+    # A savepoint: what is written is taken back where it turns out to be the newest release again.
+    with connection.begin_nested() as attempt:
+        release_id = _write(connection, head)
+        release = session.get_one(Release, release_id)
+        if newest is None or not _same(connection, newest, release):
+            return Created(release, True)
+        session.expunge(release)
+        attempt.rollback()
+    return Created(newest, False)
+
+
+def _lock(connection: Connection) -> None:
+    """Let nobody else number a release before this transaction ends (SQLite has one writer)."""
+    if connection.dialect.name == "postgresql":
+        connection.execute(text('LOCK TABLE "release" IN SHARE ROW EXCLUSIVE MODE'))
+
+
+def _newest() -> Select[Any]:
+    return select(Release).order_by(col(Release.number).desc()).limit(1)
+
+
+def _same(connection: Connection, one: Release, other: Release) -> bool:
+    """Whether two releases hold equal rows (ids aside) under the same taxonomy."""
+    if one.content_hash != other.content_hash or one.taxonomy != other.taxonomy:
+        return False
+    columns = [column for column in inspect(ReleaseItem).columns if column.name not in _IDS]
+    rows = [select(*columns).where(col(ReleaseItem.release_id) == r.id) for r in (one, other)]
+    # The hashes agree, so both have as many rows: a difference shows in either direction.
+    return connection.execute(rows[0].except_(rows[1]).limit(1)).first() is None
+
+
+def _write(connection: Connection, head: dict[str, Any]) -> int:
+    """Store the release and its items; its id."""
+    release_id = connection.execute(
+        insert(Release).values(**head, content_hash="").returning(col(Release.id))
+    ).scalar_one()
+    assert release_id is not None
+    seen = last_decision(connection)  # before freezing, which may take a while
+    digest, tally = _freeze(connection, release_id)
+    if not tally.variants:
+        raise HedgerowError(
+            "There is nothing to release: no variant is accepted; accept some on the Review page "
+            "or with 'hedgerow review accept'."
+        )
+    values = {
+        "content_hash": digest,
+        "summary": release_summary(connection, tally) | {LAST_DECISION: seen},
+        "taxonomy": taxonomy_snapshot(connection),
+    }
+    connection.execute(update(Release).where(col(Release.id) == release_id).values(**values))
+    return release_id
+
+
+def _accepted() -> Select[Any]:
+    """Every accepted variant with all it carries, once for each decision on its present state."""
+    parent, author, decider = aliased(Variant), aliased(Reviewer), aliased(Reviewer)
+    return (
+        select(
+            *(Variant.id, Variant.uid, Variant.text, Variant.type_id, Variant.cue),
+            *(Variant.provider, Variant.model, Variant.run_id, Variant.anchor_revision),
+            TypeRow.polarity,
+            *(Anchor.split, Anchor.genre, Anchor.language),
+            col(Anchor.uid).label("anchor_uid"),
+            col(AnchorRevision.text).label("anchor"),
+            col(Source.name).label("source"),
+            Source.licence,
+            col(PromptVersion.name).label("prompt"),
+            col(PromptVersion.version).label("prompt_number"),
+            col(parent.uid).label("parent_uid"),
+            col(author.name).label("author"),
+            col(author.kind).label("author_kind"),
+            col(Decision.id).label("decision_id"),
+            func.coalesce(decider.merged_into_id, decider.id).label("reviewer_id"),
+            *(Decision.verdict, Decision.adjudicates),
+            *(Decision.child_id, Decision.retracts_id, decider.kind, decider.counts),
+        )  # type: ignore[call-overload]
+        .select_from(Variant)
+        .join(Anchor, col(Anchor.id) == Variant.anchor_id)
+        .join(AnchorRevision, current_wording())
+        .join(Source, col(Source.id) == Anchor.source_id)
+        .join(TypeRow, col(TypeRow.id) == Variant.type_id)
+        .outerjoin(PromptVersion, col(PromptVersion.id) == Variant.prompt_version_id)
+        .outerjoin(parent, col(parent.id) == Variant.parent_id)
+        .outerjoin(author, col(author.id) == Variant.author_id)
+        .outerjoin(Decision, (col(Decision.variant_id) == Variant.id) & counts_still())
+        .outerjoin(decider, col(decider.id) == Decision.reviewer_id)
+        .where(
+            col(Variant.status) == Status.ACCEPTED,
+            col(Variant.retired).is_(False),
+            col(Anchor.retired_at).is_(None),
+        )
+        .order_by(col(Variant.id), col(Decision.id))
+    )
+
+
+def _freeze(connection: Connection, release_id: int) -> tuple[str, Tally]:
+    """Store the items; the content hash and what was counted on the way."""
+    rows = connection.execute(_accepted(), execution_options={"yield_per": BATCH})
+    items = _items(rows, release_id)
+    tally = Tally()
+    lines: list[str] = []
+    while batch := list(islice(items, BATCH)):
+        for item in batch:
+            tally.add(item)
+            lines.append(content_line(item))
+        connection.execute(insert(ReleaseItem), batch)
+    return content_hash(lines), tally
+
+
+def _items(rows: Iterable[Row[Any]], release_id: int) -> Iterator[dict[str, Any]]:
+    for _, decided in groupby(rows, key=attrgetter("id")):
+        of_variant = list(decided)
+        row = of_variant[0]
+        yield {
+            "release_id": release_id,
+            "anchor_uid": row.anchor_uid,
+            "variant_uid": row.uid,
+            "anchor": row.anchor,
+            "text": row.text,
+            "type_id": row.type_id,
+            "polarity": row.polarity,
+            "cue": row.cue,
+            "split": row.split,
+            "genre": row.genre,
+            "language": row.language,
+            "source": row.source,
+            "licence": row.licence,
+            "provenance": _provenance(row) | _deciders(of_variant),
+        }
+
+
+def _provenance(row: Row[Any]) -> dict[str, Any]:
+    """Where the text came from. ``author`` edited or wrote it; None for one as generated."""
+    return {
+        "provider": row.provider,
+        "model": row.model,
+        "prompt": None if row.prompt is None else f"{row.prompt} v{row.prompt_number}",
+        "run": row.run_id,
+        "parent_uid": row.parent_uid,
+        "anchor_revision": row.anchor_revision,
+        "author": row.author,
+        "author_kind": row.author_kind,
+    }
+
+
+def _deciders(rows: list[Row[Any]]) -> dict[str, Any]:
+    """Who accepted: how many persons and models, whose verdict counted, whether adjudicated.
+
+    As in ``curation.review.status``: an adjudication outranks persons, a person outranks a model.
+    """
+    standing = live(_vote(row) for row in rows if row.decision_id is not None)
+    latest = {vote.reviewer_id: vote for vote in standing if vote.is_person or vote.counts}
+    accepting = [vote for vote in latest.values() if vote.verdict == Verdict.ACCEPT]
+    persons = sum(vote.is_person for vote in accepting)
+    adjudications = [vote for vote in standing if vote.adjudicates]
+    by_person = adjudications[-1].is_person if adjudications else persons > 0
+    kind = ReviewerKind.PERSON if by_person else ReviewerKind.MODEL
+    return {
+        "decided_by": kind.value if accepting or adjudications else None,
+        "persons": persons,
+        "models": len(accepting) - persons,
+        "adjudicated": bool(adjudications),
+    }
+
+
+def _vote(row: Row[Any]) -> Vote:
+    return Vote(
+        id=row.decision_id,
+        reviewer_id=row.reviewer_id,
+        verdict=row.verdict,
+        is_person=row.kind == ReviewerKind.PERSON,
+        counts=row.counts,
+        adjudicates=row.adjudicates,
+        child_id=row.child_id,
+        retracts_id=row.retracts_id,
+    )
+
+
+def content_line(item: dict[str, Any]) -> str:
+    """What the content hash covers of one item, as one line of JSON."""
+    cue = item["cue"]
+    return _encode(
+        [
+            canonical(item["anchor"]),
+            canonical(item["text"]),
+            item["type_id"],
+            None if cue is None else canonical(cue),
+            item["split"],
+        ]
+    )
+
+
+def content_hash(lines: Iterable[str]) -> str:
+    """SHA-256, in hexadecimal, of the sorted lines, each ended by a line feed."""
+    digest = hashlib.sha256()
+    for line in sorted(lines):
+        digest.update(line.encode() + b"\n")
+    return digest.hexdigest()
+
+
+def get_release(session: Session, number: int | None = None) -> Release:
+    """The release with this number; without one, the newest.
+
+    Raises:
+        HedgerowError: there is no such release.
+    """
+    query = _newest() if number is None else select(Release).where(col(Release.number) == number)
+    release = session.execute(query).scalar()
+    if release is not None:
+        return release
+    last = session.execute(select(func.max(Release.number))).scalar()
+    if last is None:
+        raise HedgerowError("There is no release yet; make one with 'hedgerow release create'.")
+    raise HedgerowError(f"There is no release {number}; the newest has the number {last}.")
+
+
+def list_releases(session: Session) -> list[Release]:
+    """All releases, the newest first."""
+    return list(session.execute(select(Release).order_by(col(Release.number).desc())).scalars())

@@ -1,0 +1,262 @@
+"""Contamination: how much of a test's text a release has in it, word for word.
+
+As in HedgeTriple (§5.1): whole texts that are the same, and samples of the test that share a run of
+n words with the release, n at least 5. Case and punctuation do not count. Texts are handed in, so
+that any two collections can be compared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from hashlib import blake2b
+from itertools import islice
+from typing import NamedTuple, TypeVar
+
+import numpy as np
+
+from curation.identity import words_of
+from db.errors import HedgerowError
+
+SHORTEST = 5
+"""Words of a run: HedgeTriple's samples all have so many. Shorter ones are mere phrases."""
+
+EXAMPLES = 20
+"""Overlaps that are shown."""
+
+CHUNK = 20_000
+"""Texts whose runs are held in memory as words at a time."""
+
+_WORDS = 65_536
+"""Whose numbers are kept in memory: the vocabulary of a large corpus, but bounded."""
+
+Some = TypeVar("Some")
+
+_MIX = np.uint64(0x9E3779B97F4A7C15)  # 2**64 over the golden ratio, odd: spreads neighbours apart
+
+
+class Example(NamedTuple):
+    """A text of the test that shares words with the release.
+
+    Attributes:
+        sample: its sample's number, from 0.
+        words: what both have, lower-cased and without punctuation.
+        release_text: one that has them; '' where the release's texts were not at hand.
+        exact: they are all the words of both.
+    """
+
+    sample: int
+    text: str
+    words: str
+    release_text: str
+    exact: bool
+
+
+@dataclass(frozen=True)
+class Overlap:
+    """What a release and a test have in common.
+
+    Attributes:
+        n: words of a run.
+        samples: of the test.
+        exact: samples of which a text is a text of the release.
+        overlapping: samples that share a run of n words with the release; the exact ones with at
+            least n words are among them.
+        examples: the first `EXAMPLES` texts, exact ones first.
+    """
+
+    n: int
+    samples: int
+    exact: int
+    overlapping: int
+    examples: tuple[Example, ...]
+
+    @property
+    def share(self) -> float:
+        """The share of overlapping samples, in [0, 1]."""
+        return self.overlapping / self.samples if self.samples else 0.0
+
+
+class Runs:
+    """The texts of a release, ready to be compared with any number of tests.
+
+    Held as sorted 64-bit hashes: 8 bytes for each distinct run and text. That any two of ten
+    million different runs have the same one has odds of one in 400,000.
+    """
+
+    def __init__(self, texts: Iterable[str], *, n: int = SHORTEST) -> None:
+        """Hash the texts; they are gone through once.
+
+        Raises:
+            HedgerowError: n is below `SHORTEST`.
+        """
+        if n < SHORTEST:
+            raise HedgerowError(
+                f"Expected runs of at least {SHORTEST} words, found {n}; shorter ones are phrases "
+                "that any two texts share."
+            )
+        self.n = n
+        runs, wholes, self.texts = [], [], 0
+        for chunk in _chunks(texts):
+            hashed = _Hashed(chunk, n)
+            runs.append(np.unique(hashed.runs))
+            wholes.append(hashed.wholes)
+            self.texts += len(chunk)
+        self._runs = _merged(runs)
+        self._wholes = _merged(wholes)
+
+    def has_run(self, hashes: np.ndarray) -> np.ndarray:
+        """Which of these runs' hashes are in the release."""
+        return _in(hashes, self._runs)
+
+    def has_whole(self, hashes: np.ndarray) -> np.ndarray:
+        """Which of these texts' hashes are in the release."""
+        return _in(hashes, self._wholes)
+
+
+def overlap(samples: Iterable[Sequence[str]], runs: Runs, *, texts: Iterable[str] = ()) -> Overlap:
+    """Compare a test with a release.
+
+    Args:
+        samples: the texts of each sample of the test, such as a query with its documents.
+        runs: of the release.
+        texts: the release's texts once more, to show where an example comes from; gone through only
+            where there is an overlap.
+    """
+    count = exact = overlapping = 0
+    found: list[_Hit] = []
+    for chunk in _chunks(samples):
+        owners = [count + place for place, sample in enumerate(chunk) for _ in sample]
+        flat = [text for sample in chunk for text in sample]
+        hashed = _Hashed(flat, runs.n)
+        whole, shared = runs.has_whole(hashed.wholes), runs.has_run(hashed.runs)
+        exact += len({owners[place] for place in np.flatnonzero(whole)})
+        overlapping += len({owners[place] for place in np.unique(hashed.owners[shared])})
+        found += _hits(hashed, flat, owners, whole, shared)
+        count += len(chunk)
+    shown = sorted(found, key=lambda hit: not hit.exact)[:EXAMPLES]
+    return Overlap(runs.n, count, exact, overlapping, _examples(shown, texts, runs.n))
+
+
+class _Hit(NamedTuple):
+    sample: int
+    text: str
+    words: tuple[str, ...]
+    hash: np.uint64
+    exact: bool
+
+
+class _Hashed:
+    """Hashes of texts and of their runs of n words.
+
+    Attributes:
+        wholes: (texts,) of all words of each text; 0 for a text without words.
+        runs: (runs,) of all texts.
+        owners: (runs,) number of each run's text.
+        starts: (runs,) number of its first word in that text.
+    """
+
+    def __init__(self, texts: Sequence[str], n: int) -> None:
+        words = [words_of(text) for text in texts]
+        lengths = np.array([len(of_text) for of_text in words], dtype=np.int64)
+        codes = _codes([word for of_text in words for word in of_text])
+        firsts = np.concatenate([[0], np.cumsum(lengths)])[:-1] if len(texts) else lengths
+        self.n, self.words = n, words
+        self.wholes = _folded(codes, firsts, lengths)
+        possible = np.maximum(lengths - n + 1, 0)
+        self.owners = np.repeat(np.arange(len(texts)), possible)
+        begins = np.cumsum(possible) - possible
+        self.starts = np.arange(possible.sum()) - np.repeat(begins, possible)
+        at = np.repeat(firsts, possible) + self.starts
+        self.runs = np.zeros(len(at), dtype=np.uint64)
+        for place in range(n):
+            self.runs = _mixed(self.runs, codes[at + place])
+
+
+def _codes(words: Sequence[str]) -> np.ndarray:
+    """A 64-bit number a word, the same in every process; shape (words,)."""
+    known: dict[str, int] = {}
+    rows = np.fromiter((known.setdefault(w, len(known)) for w in words), np.int64, len(words))
+    return np.array([_code(word) for word in known], dtype=np.uint64)[rows]
+
+
+@lru_cache(_WORDS)
+def _code(word: str) -> int:
+    return int.from_bytes(blake2b(word.encode(), digest_size=8).digest(), "big")
+
+
+def _mixed(state: np.ndarray, codes: np.ndarray) -> np.ndarray:
+    """The state of each hash after a further word; depends on the order of the words."""
+    state = (state ^ codes) * _MIX
+    return state ^ (state >> np.uint64(29))
+
+
+def _folded(codes: np.ndarray, firsts: np.ndarray, lengths: np.ndarray) -> np.ndarray:
+    """The hash of all words of each text, shape (texts,)."""
+    state = np.zeros(len(lengths), dtype=np.uint64)
+    for place in range(int(lengths.max(initial=0))):
+        going = lengths > place
+        state[going] = _mixed(state[going], codes[firsts[going] + place])
+    return state
+
+
+def _in(hashes: np.ndarray, known: np.ndarray) -> np.ndarray:
+    places = np.searchsorted(known, hashes)
+    places[places == len(known)] = 0
+    return known[places] == hashes if len(known) else np.zeros(len(hashes), dtype=bool)
+
+
+def _merged(parts: Sequence[np.ndarray]) -> np.ndarray:
+    """The distinct hashes of all parts, sorted, without that of a text without words."""
+    found = np.unique(np.concatenate(parts)) if parts else np.zeros(0, dtype=np.uint64)
+    return found[found != 0]
+
+
+def _hits(
+    hashed: _Hashed,
+    texts: Sequence[str],
+    owners: Sequence[int],
+    whole: np.ndarray,
+    shared: np.ndarray,
+) -> Iterator[_Hit]:
+    """The first overlapping texts, at most `EXAMPLES` of each kind, each with its first run."""
+    for place in np.flatnonzero(whole)[:EXAMPLES]:
+        words = tuple(hashed.words[place])
+        yield _Hit(owners[place], texts[place], words, hashed.wholes[place], True)
+    numbers = np.flatnonzero(shared & ~whole[hashed.owners])
+    _, firsts = np.unique(hashed.owners[numbers], return_index=True)
+    for number in numbers[firsts[:EXAMPLES]]:
+        place, start = hashed.owners[number], hashed.starts[number]
+        words = tuple(hashed.words[place][start : start + hashed.n])
+        yield _Hit(owners[place], texts[place], words, hashed.runs[number], False)
+
+
+def _examples(hits: Sequence[_Hit], texts: Iterable[str], n: int) -> tuple[Example, ...]:
+    """The hits, each with a text of the release that has its words."""
+    sources: dict[_Hit, str] = {}
+    pending = _chunks(texts) if hits else iter(())
+    while len(sources) < len(hits) and (chunk := next(pending, None)) is not None:
+        hashed = _Hashed(chunk, n)
+        for hit in hits:
+            if hit not in sources and (place := _place(hit, hashed)) is not None:
+                sources[hit] = chunk[place]
+    return tuple(
+        Example(hit.sample, hit.text, " ".join(hit.words), sources.get(hit, ""), hit.exact)
+        for hit in hits
+    )
+
+
+def _place(hit: _Hit, hashed: _Hashed) -> int | None:
+    """The number of the first text that has the words of a hit; None if none of these has."""
+    if hit.exact:
+        found = np.flatnonzero(hashed.wholes == hit.hash)
+        return int(found[0]) if len(found) else None
+    found = np.flatnonzero(hashed.runs == hit.hash)
+    return int(hashed.owners[found[0]]) if len(found) else None
+
+
+def _chunks(items: Iterable[Some]) -> Iterator[list[Some]]:
+    pending = iter(items)
+    while chunk := list(islice(pending, CHUNK)):
+        yield chunk

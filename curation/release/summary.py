@@ -1,0 +1,252 @@
+"""What a release's card needs to know, counted once when the release is made.
+
+Counting at that moment, and not at export, makes a card as frozen as the release itself.
+"""
+
+import statistics
+from collections import Counter, defaultdict
+from collections.abc import Collection
+from typing import Any
+
+from sqlalchemy import Connection, Select, func, or_, select
+from sqlalchemy.orm import aliased
+from sqlmodel import col
+
+from curation.review.decisions import counts_still
+from curation.taxonomy.project_types import IMPORTED, OWN
+from db.models import (
+    Anchor,
+    Decision,
+    Polarity,
+    Reviewer,
+    ReviewerKind,
+    Source,
+    Status,
+    TypeRow,
+    TypeVersion,
+    Variant,
+    Verdict,
+)
+
+_OUTCOMES = {
+    Status.ACCEPTED: "as_written",
+    Status.SUPERSEDED: "edited",
+    Status.REJECTED: "rejected",
+    Status.CONFLICT: "conflict",
+    Status.PENDING: "pending",
+}
+OUTCOMES = tuple(_OUTCOMES.values())
+"""What became of the variants of a type as they were written (see ``review_summary``)."""
+
+
+class Tally:
+    """Counts over the items of a release, fed one by one.
+
+    Attributes:
+        variants: items seen so far.
+    """
+
+    def __init__(self) -> None:
+        self.variants = 0
+        self._types: dict[str, Counter[str]] = defaultdict(Counter)
+        self._languages: Counter[str] = Counter()
+        self._genres: Counter[str] = Counter()
+        self._sources: Counter[tuple[str, str]] = Counter()
+        self._writers: Counter[tuple[str, str]] = Counter()
+        self._deciders: Counter[str] = Counter()
+        self._adjudicated = 0
+        self._editors: Counter[str] = Counter()
+        self._words: dict[str, Counter[int]] = defaultdict(Counter)
+        self._polarities: dict[str, Polarity] = {}
+        # Anchor uid → its words, split, and variants by type.
+        self._families: dict[str, tuple[int, str, Counter[str]]] = {}
+
+    def add(self, item: dict[str, Any]) -> None:
+        """Count one item, given by the columns of ``ReleaseItem``."""
+        self.variants += 1
+        origin = item["provenance"]
+        self._types[item["type_id"]][item["split"]] += 1
+        self._languages[item["language"]] += 1
+        self._genres[item["genre"]] += 1
+        self._sources[(item["source"], item["licence"])] += 1
+        self._writers[(origin["provider"], origin["model"])] += 1
+        self._deciders[origin["decided_by"] or "unrecorded"] += 1
+        self._adjudicated += origin["adjudicated"]
+        if origin["author_kind"] and origin["parent_uid"]:
+            self._editors[origin["author_kind"]] += 1
+        self._words[item["type_id"]][_words(item["text"])] += 1
+        uid = item["anchor_uid"]
+        if uid not in self._families:
+            self._families[uid] = (_words(item["anchor"]), item["split"], Counter())
+        self._families[uid][2][item["type_id"]] += 1
+        self._polarities[item["type_id"]] = item["polarity"]
+
+    def as_json(self) -> dict[str, Any]:
+        """The counts, ready to be stored as JSON.
+
+        ``words`` gives lengths in words (runs between white space): of the anchors, and of the
+        variants of each type. In ``triples_by_type`` each triple counts under both its types.
+        """
+        anchor_words = Counter(words for words, _, _ in self._families.values())
+        splits = self._splits()
+        return {
+            "anchors": len(self._families),
+            "variants": self.variants,
+            "triples": sum(split["triples"] for split in splits.values()),
+            "anchors_without_triples": sum(split["without_triples"] for split in splits.values()),
+            "types": {type_id: splits.total() for type_id, splits in self._types.items()},
+            "types_by_split": {type_id: dict(splits) for type_id, splits in self._types.items()},
+            "splits": splits,
+            "triples_by_type": self._triples_by_type(),
+            "languages": dict(self._languages),
+            "genres": dict(self._genres),
+            "sources": [
+                {"name": name, "licence": licence, "variants": count}
+                for (name, licence), count in sorted(self._sources.items())
+            ],
+            "writers": [
+                {"provider": provider, "model": model, "variants": count}
+                for (provider, model), count in sorted(self._writers.items())
+            ],
+            "decided_by": dict(self._deciders),
+            "adjudicated": self._adjudicated,
+            "edited_by": dict(self._editors),
+            "words": {
+                "anchors": _lengths(anchor_words),
+                "types": {type_id: _lengths(words) for type_id, words in self._words.items()},
+            },
+        }
+
+    def _splits(self) -> dict[str, dict[str, int]]:
+        found: dict[str, dict[str, int]] = {}
+        for _, split, types in self._families.values():
+            counts = found.setdefault(
+                split, {"anchors": 0, "variants": 0, "triples": 0, "without_triples": 0}
+            )
+            positives, negatives = self._sides(types)
+            triples = positives * negatives
+            counts["anchors"] += 1
+            counts["variants"] += types.total()
+            counts["triples"] += triples
+            counts["without_triples"] += not triples
+        return found
+
+    def _triples_by_type(self) -> dict[str, int]:
+        found: Counter[str] = Counter()
+        for _, _, types in self._families.values():
+            positives, negatives = self._sides(types)
+            for type_id, number in types.items():
+                positive = self._polarities[type_id] == Polarity.POSITIVE
+                found[type_id] += number * (negatives if positive else positives)
+        return {type_id: found[type_id] for type_id in self._types}
+
+    def _sides(self, types: Counter[str]) -> tuple[int, int]:
+        """How many positives and how many negatives a family has."""
+        positives = sum(
+            number for key, number in types.items() if self._polarities[key] == Polarity.POSITIVE
+        )
+        return positives, types.total() - positives
+
+
+def _words(text: str) -> int:
+    return len(text.split())
+
+
+def _lengths(words: Counter[int]) -> dict[str, Any]:
+    """Median, extremes, and the two shares that the paper gives for its anchors (§3.1.1)."""
+    return {
+        "shortest": min(words),
+        "median": statistics.median(words.elements()),
+        "longest": max(words),
+        "under_15": sum(count for length, count in words.items() if length < 15) / words.total(),
+        "over_30": sum(count for length, count in words.items() if length > 30) / words.total(),
+    }
+
+
+def release_summary(connection: Connection, tally: Tally) -> dict[str, Any]:
+    """All that is kept with a release: the tally, where its anchors came from, and the review."""
+    counts = tally.as_json()
+    names = {source["name"] for source in counts["sources"]}
+    return counts | {"source_notes": source_notes(connection, names)} | review_summary(connection)
+
+
+def review_summary(connection: Connection) -> dict[str, Any]:
+    """What the review has made of the variants as written, what reviewers wrote left out.
+
+    Returns:
+        ``review``: type → outcome → count, with ``edited`` for superseded ones (retyped included);
+        ``reasons``: ``rejected`` or ``edited`` → reason → number of variants with that outcome to
+        which a standing verdict gave the reason; a variant that two reviewers rejected for two
+        reasons counts under both.
+    """
+    review: dict[str, dict[str, int]] = defaultdict(lambda: dict.fromkeys(OUTCOMES, 0))
+    counted = select(Variant.type_id, Variant.status, func.count())  # type: ignore[call-overload]
+    query = _as_written(counted).group_by(col(Variant.type_id), col(Variant.status))
+    for type_id, status, count in connection.execute(query):
+        review[type_id][_OUTCOMES[status]] = count
+    reasons: dict[str, dict[str, int]] = {"rejected": {}, "edited": {}}
+    retract = aliased(Decision)
+    counted = select(  # type: ignore[call-overload]
+        Variant.status, Decision.reason, func.count(col(Variant.id).distinct())
+    )
+    query = (
+        _as_written(counted)
+        .join(Decision, col(Decision.variant_id) == Variant.id)
+        .join(Reviewer, col(Reviewer.id) == Decision.reviewer_id)
+        .outerjoin(retract, col(retract.retracts_id) == Decision.id)
+        .where(
+            col(retract.id).is_(None),
+            or_(col(Reviewer.kind) == ReviewerKind.PERSON, col(Reviewer.counts)),
+            or_(
+                (col(Variant.status) == Status.REJECTED)
+                & (Decision.verdict == Verdict.REJECT)
+                & counts_still(),
+                (col(Variant.status) == Status.SUPERSEDED) & (Decision.verdict == Verdict.EDIT),
+            ),
+        )
+        .group_by(col(Variant.status), col(Decision.reason))
+    )
+    for status, reason, count in connection.execute(query):
+        reasons[_OUTCOMES[status]][reason] = count
+    return {"review": dict(review), "reasons": reasons}
+
+
+def _as_written(query: Select[Any]) -> Select[Any]:
+    """``query``, a select from variants, for those in use that no reviewer wrote."""
+    return (
+        query.select_from(Variant)
+        .join(Anchor, col(Anchor.id) == Variant.anchor_id)
+        .where(
+            col(Variant.retired).is_(False),
+            col(Variant.author_id).is_(None),
+            col(Anchor.retired_at).is_(None),
+        )
+    )
+
+
+def source_notes(connection: Connection, names: Collection[str]) -> dict[str, dict[str, str]]:
+    """Name → address and note of these sources."""
+    query = select(Source.name, Source.url, Source.note)  # type: ignore[call-overload]
+    return {
+        name: {"url": url, "note": note}
+        for name, url, note in connection.execute(query)
+        if name in names
+    }
+
+
+def taxonomy_snapshot(connection: Connection) -> dict[str, Any]:
+    """Every variant type in use in its wording of this moment; one's own with an ``origin``."""
+    query = select(
+        *(TypeRow.id, TypeRow.version, TypeRow.polarity, TypeRow.group, TypeRow.ordinal),
+        *(TypeVersion.label, TypeVersion.definition),
+        *(TypeVersion.example_anchor, TypeVersion.example, TypeRow.origin),
+    ).join(  # type: ignore[call-overload]
+        TypeVersion,
+        (col(TypeVersion.type_id) == TypeRow.id) & (col(TypeVersion.version) == TypeRow.version),
+    )
+    in_use = query.where(col(TypeRow.retired_at).is_(None))
+    entries = [dict(row) for row in connection.execute(in_use).mappings()]
+    for entry in entries:
+        if entry["origin"] not in (OWN, IMPORTED):  # earlier releases don't tell, and stay equal
+            del entry["origin"]
+    return {entry.pop("id"): entry for entry in entries}

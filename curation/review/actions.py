@@ -1,0 +1,136 @@
+"""What a reviewer does with a variant: accept, reject, edit, retype, take back.
+
+Every action is handed what was shown (see ``curation.review.shown_card``).
+"""
+
+from sqlalchemy import select
+from sqlmodel import Session, col
+
+from curation.review.decisions import store_decisions
+from curation.review.history import replacement_of
+from curation.review.shown_card import (
+    MAX_NOTE,
+    Outcome,
+    Shown,
+    check_reason,
+    decision_on,
+    done_before,
+    find_variant,
+    is_outdated,
+    overtaken,
+    shown,
+    shown_variant,
+)
+from curation.review.undo import Undone, retract_action, undo
+from curation.variants.edits import MAX_TEXT, edit
+from db.errors import HedgerowError
+from db.models import Status, Variant, Verdict
+
+__all__ = [
+    "MAX_NOTE",
+    "MAX_TEXT",
+    "Outcome",
+    "Shown",
+    "Undone",
+    "accept",
+    "edit",
+    "find_variant",
+    "reject",
+    "reject_family",
+    "retract_action",
+    "shown",
+    "undo",
+]
+
+
+def accept(session: Session, card: Shown, *, reviewer_id: int, note: str = "") -> Outcome:
+    """Accept the variant as it stands.
+
+    Raises:
+        HedgerowError: the card shows a wording that an edit has replaced.
+    """
+    return _decide(session, card, reviewer_id=reviewer_id, verdict=Verdict.ACCEPT, note=note)
+
+
+def reject(
+    session: Session, card: Shown, *, reviewer_id: int, reason: str, note: str = ""
+) -> Outcome:
+    """Reject the variant for one of the taxonomy's reasons.
+
+    Raises:
+        HedgerowError: the reason is unknown, not one for the variant's type, or 'other' without a
+            note; or the card shows a wording that an edit has replaced.
+    """
+    check_reason(session, shown_variant(session, card), reason=reason, note=note)
+    return _decide(
+        session, card, reviewer_id=reviewer_id, verdict=Verdict.REJECT, reason=reason, note=note
+    )
+
+
+def _decide(
+    session: Session,
+    card: Shown,
+    *,
+    reviewer_id: int,
+    verdict: Verdict,
+    reason: str = "",
+    note: str = "",
+) -> Outcome:
+    if done_before(session, card.action_id):
+        return Outcome(recorded=False)
+    variant = shown_variant(session, card)
+    _check_not_replaced(session, card, variant)
+    others = overtaken(session, card, variant)
+    row = decision_on(
+        card, variant, reviewer_id=reviewer_id, verdict=verdict, reason=reason, note=note
+    )
+    changes = store_decisions(session, [row])
+    return Outcome(True, tuple(changes), others, outdated=is_outdated(card, variant))
+
+
+def _check_not_replaced(session: Session, card: Shown, variant: Variant) -> None:
+    """Refuse a verdict on a wording whose card said already that an edit has replaced it.
+
+    Old and new wording would both be accepted. Where the edit came while the card was on the
+    screen, the verdict is kept: two reviewers disagree then.
+    """
+    if variant.status != Status.SUPERSEDED or variant.version != card.version:
+        return
+    if (uid := replacement_of(session, variant.id or 0)) is not None:
+        raise HedgerowError(
+            "An edit has replaced this wording; undo the edit to bring it back, or decide on its"
+            f" replacement, {uid}."
+        )
+
+
+def reject_family(session: Session, card: Shown, *, reviewer_id: int, note: str = "") -> Outcome:
+    """Reject every variant of the card's anchor because the anchor itself is unsuitable.
+
+    Wordings that an edit has replaced stay as they are. One action, undone together; the card's own
+    decision is stored first, so that an undo comes back to it.
+    """
+    if done_before(session, card.action_id):
+        return Outcome(recorded=False)
+    variant = shown_variant(session, card)
+    others = overtaken(session, card, variant)
+    family = session.execute(
+        select(Variant)
+        .where(
+            col(Variant.anchor_id) == variant.anchor_id, col(Variant.status) != Status.SUPERSEDED
+        )
+        .order_by(col(Variant.id) != variant.id, col(Variant.id))
+    ).scalars()
+    rows = [
+        decision_on(
+            card,
+            variant,
+            reviewer_id=reviewer_id,
+            verdict=Verdict.REJECT,
+            reason="anchor_unsuitable",
+            note=note,
+            other=member,
+        )
+        for member in family
+    ]
+    changes = store_decisions(session, rows)
+    return Outcome(True, tuple(changes), others, outdated=is_outdated(card, variant))

@@ -1,0 +1,288 @@
+"""One decision over every pending variant that a rule matches.
+
+A rule is a text such as ``flag = content_dropped and cosine < 0.8``. It is parsed into comparisons
+over the stored measures and becomes conditions of one query; nothing in it is evaluated.
+"""
+
+import math
+import operator
+import re
+import uuid
+from collections import Counter
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from sqlalchemy import ColumnElement, Select, func, or_, select
+from sqlmodel import Session, col
+
+from curation.diagnostics.measures import Flag
+from curation.project.opening import active_encoder_id
+from curation.review.decisions import bulk_store_decisions
+from curation.taxonomy.built_in import GUIDELINE_VERSION, applicable_reason, reject_reason
+from curation.taxonomy.project_types import all_types, known_type, list_types
+from db.columns import now
+from db.errors import HedgerowError
+from db.models import Diagnostic, Status, Variant, VariantCosine, Verdict
+
+BLOCK = 10_000
+"""Decisions handed to the database at once."""
+
+MAX_RULE = 500
+"""Longest rule, in characters; it is kept in the note of every decision it makes."""
+
+_OPERATORS: dict[str, Callable[[Any, Any], ColumnElement[bool]]] = {
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+    "=": operator.eq,
+    "!=": operator.ne,
+}
+
+
+class _Measure(NamedTuple):
+    column: Any
+    least: float
+    most: float
+
+
+_MEASURES = {
+    "levenshtein": _Measure(col(Diagnostic.levenshtein), 0, math.inf),
+    "cosine": _Measure(col(VariantCosine.cosine), -1, 1),
+    "length_ratio": _Measure(col(Diagnostic.length_ratio), 0, math.inf),
+    "content_kept": _Measure(col(Diagnostic.content_kept), 0, 1),
+}
+
+_COMPARISON = re.compile(r"(\w+)\s*(<=|>=|!=|=|<|>)\s*(\S+)")
+_NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)", re.ASCII)
+
+FLAG_NAMES = {str(flag.name).lower(): flag for flag in Flag}
+"""The flags by the names that rules use."""
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """``name operator value`` over one of the measures."""
+
+    name: str
+    operator: str
+    value: float
+
+    def condition(self) -> ColumnElement[bool]:
+        """The comparison in SQL; false or null where the figure is not stored."""
+        return _OPERATORS[self.operator](_MEASURES[self.name].column, self.value)
+
+
+@dataclass(frozen=True)
+class FlagSet:
+    """Whether any of ``flags`` is set, or none of them."""
+
+    flags: Flag
+    present: bool
+
+    def condition(self) -> ColumnElement[bool]:
+        """The test in SQL."""
+        common = col(Diagnostic.flags).bitwise_and(int(self.flags))
+        return common != 0 if self.present else common == 0
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A parsed rule; all clauses must hold."""
+
+    text: str
+    clauses: tuple[Comparison | FlagSet, ...]
+
+    @property
+    def needs_cosine(self) -> bool:
+        """Whether the rule looks at the cosine of the active encoder."""
+        return any(isinstance(c, Comparison) and c.name == "cosine" for c in self.clauses)
+
+
+def parse_rule(text: str) -> Rule:
+    """Read a rule: clauses joined by ``and``.
+
+    A clause is ``levenshtein``, ``cosine``, ``length_ratio`` or ``content_kept``, one of
+    ``< <= > >= = !=``, and a number; ``flag = NAME``; ``flag != NAME``; or ``no flags``.
+
+    Raises:
+        HedgerowError: a clause reads otherwise, or compares with a number that the measure
+            never reaches (the rule would match everything or nothing).
+    """
+    clean = " ".join(text.split())
+    if not clean or len(clean) > MAX_RULE:
+        raise HedgerowError(
+            f"Expected a rule of 1 to {MAX_RULE} characters, such as 'levenshtein > 60', "
+            f"found {len(clean)}."
+        )
+    clauses = re.split(r" and ", clean, flags=re.IGNORECASE)
+    return Rule(clean, tuple(_clause(clause) for clause in clauses))
+
+
+def _clause(text: str) -> Comparison | FlagSet:
+    if text.lower() == "no flags":
+        return FlagSet(~Flag(0), present=False)
+    match = _COMPARISON.fullmatch(text)
+    if match is None:
+        raise HedgerowError(
+            f"Expected a clause such as 'levenshtein > 60', 'flag = content_dropped' or 'no flags',"
+            f" found {text!r}; join clauses by 'and'."
+        )
+    name, sign, value = match[1].lower(), match[2], match[3]
+    return _flag_clause(sign, value) if name == "flag" else _comparison(name, sign, value)
+
+
+def _flag_clause(sign: str, value: str) -> FlagSet:
+    if sign not in ("=", "!="):
+        raise HedgerowError(f"Expected 'flag = NAME' or 'flag != NAME', found 'flag {sign}'.")
+    if value.lower() not in FLAG_NAMES:
+        raise HedgerowError(f"Expected a flag ({', '.join(FLAG_NAMES)}), found {value!r}.")
+    return FlagSet(FLAG_NAMES[value.lower()], present=sign == "=")
+
+
+def _comparison(name: str, sign: str, value: str) -> Comparison:
+    if name not in _MEASURES:
+        raise HedgerowError(f"Expected {', '.join(_MEASURES)} or flag, found {name!r}.")
+    if not _NUMBER.fullmatch(value):
+        raise HedgerowError(f"Expected a number after '{name} {sign}', found {value!r}.")
+    number, measure = float(value), _MEASURES[name]
+    if not measure.least <= number <= measure.most:
+        upper = "" if measure.most == math.inf else f" and at most {measure.most}"
+        raise HedgerowError(
+            f"Expected a number of at least {measure.least}{upper} for {name}, found {value}."
+        )
+    return Comparison(name, sign, number)
+
+
+class Matches(NamedTuple):
+    """What a rule matches among the pending variants.
+
+    Attributes:
+        by_type: variants per type.
+        unmeasured: pending variants that the rule cannot judge, because a figure it looks at is
+            not stored yet; they never match.
+    """
+
+    by_type: dict[str, int]
+    unmeasured: int
+
+    @property
+    def total(self) -> int:
+        """Variants in all."""
+        return sum(self.by_type.values())
+
+
+class Applied(NamedTuple):
+    """What was decided; ``action_id`` is None where nothing matched."""
+
+    matches: Matches
+    action_id: str | None
+
+
+def find_matches(
+    session: Session, rule: Rule, *, type_id: str | None = None, reason: str | None = None
+) -> Matches:
+    """Count what the rule matches, of one type or of all, and change nothing.
+
+    Args:
+        reason: that of the rejection this is to become.
+
+    Raises:
+        HedgerowError: as ``apply_rule``.
+    """
+    _check_type(session, type_id)
+    query = _matching(session, rule, type_id, Variant.type_id, func.count())
+    by_type = dict(session.execute(query.group_by(col(Variant.type_id))).all())
+    if reason is not None:
+        _check_reason(session, reason, by_type)
+    return Matches(by_type, _count_unmeasured(session, rule, type_id))
+
+
+def apply_rule(
+    session: Session,
+    rule: Rule,
+    *,
+    verdict: Verdict,
+    reviewer_id: int,
+    reason: str = "",
+    note: str = "",
+    type_id: str | None = None,
+) -> Applied:
+    """Accept or reject every pending variant that the rule matches, as one action.
+
+    The note of each decision is the rule's text, followed by ``note``. All have one action id, so
+    that one undo takes all of them back.
+
+    Raises:
+        HedgerowError: the type is unknown, or the reason of a rejection is, or is not one for all
+            types that match.
+    """
+    if verdict not in (Verdict.ACCEPT, Verdict.REJECT):
+        raise ValueError(f"a rule accepts or rejects, found {verdict}")
+    _check_type(session, type_id)
+    unmeasured = _count_unmeasured(session, rule, type_id)
+    query = _matching(session, rule, type_id, Variant.id, Variant.version, Variant.type_id)
+    found = session.execute(query.order_by(col(Variant.id))).all()
+    if verdict == Verdict.REJECT:
+        _check_reason(session, reason, {row[2] for row in found})
+    if not found:
+        return Applied(Matches({}, unmeasured), None)
+    action_id = str(uuid.uuid4())
+    shared = {
+        "reviewer_id": reviewer_id,
+        "verdict": verdict,
+        "reason": reason if verdict == Verdict.REJECT else "",
+        "note": f"Rule: {rule.text}. {note}" if note else f"Rule: {rule.text}",
+        "action_id": action_id,
+        "guideline_version": GUIDELINE_VERSION,
+        "decided_at": now(),
+    }
+    for start in range(0, len(found), BLOCK):
+        rows = [
+            {"variant_id": variant_id, "variant_version": version} | shared
+            for variant_id, version, _ in found[start : start + BLOCK]
+        ]
+        bulk_store_decisions(session, rows)
+    return Applied(Matches(dict(Counter(row[2] for row in found)), unmeasured), action_id)
+
+
+def _check_type(session: Session, type_id: str | None) -> None:
+    if type_id is not None:
+        known_type(list_types(session), type_id)
+
+
+def _check_reason(session: Session, reason: str, type_ids: Collection[str]) -> None:
+    reject_reason(reason)
+    types = all_types(session)
+    for type_id in sorted(type_ids):
+        applicable_reason(reason, types[type_id])
+
+
+def _pending(query: Select[Any], type_id: str | None) -> Select[Any]:
+    query = query.where(col(Variant.status) == Status.PENDING, col(Variant.retired).is_(False))
+    return query if type_id is None else query.where(col(Variant.type_id) == type_id)
+
+
+def _matching(session: Session, rule: Rule, type_id: str | None, *columns: Any) -> Select[Any]:
+    query = _with_measures(session, rule, select(*columns).select_from(Variant))
+    return _pending(query, type_id).where(*(clause.condition() for clause in rule.clauses))
+
+
+def _with_measures(session: Session, rule: Rule, query: Select[Any]) -> Select[Any]:
+    query = query.outerjoin(Diagnostic, col(Diagnostic.variant_id) == Variant.id)
+    if not rule.needs_cosine:
+        return query
+    return query.outerjoin(
+        VariantCosine,
+        (col(VariantCosine.variant_id) == Variant.id)
+        & (col(VariantCosine.encoder_id) == active_encoder_id(session)),
+    )
+
+
+def _count_unmeasured(session: Session, rule: Rule, type_id: str | None) -> int:
+    query = _with_measures(session, rule, select(func.count()).select_from(Variant))
+    missing = [col(Diagnostic.variant_id).is_(None)]
+    if rule.needs_cosine:
+        missing.append(col(VariantCosine.variant_id).is_(None))
+    return session.execute(_pending(query, type_id).where(or_(*missing))).scalar_one()

@@ -1,0 +1,238 @@
+"""What has been decided so far: on a variant, and by a reviewer."""
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from typing import NamedTuple
+
+from sqlalchemy import ColumnElement, and_, func, select
+from sqlalchemy.orm import aliased
+from sqlmodel import Session, col
+
+from curation.review.decisions import counts_still
+from curation.review.reviewers import is_by, shown_name, whose
+from db.models import CueCorrection, Decision, Opinion, Reviewer, Variant, Verdict
+
+
+class CueChange(NamedTuple):
+    """The cue that a decision came with, and the one it replaced."""
+
+    before: str | None
+    after: str | None
+
+
+class PastDecision(NamedTuple):
+    """A decision as the history of a variant shows it.
+
+    Attributes:
+        retracted: taken back since.
+        version: the variant's version that was on the screen.
+        counts: on the anchor's current wording; an earlier one stays in the history alone.
+        settles: it settles what others disagreed about.
+        cue: set where the reviewer corrected the variant's cue.
+    """
+
+    action_id: str
+    version: int
+    reviewer_id: int
+    reviewer: str
+    verdict: Verdict
+    reason: str
+    note: str
+    decided_at: datetime
+    blind: bool
+    retracted: bool
+    counts: bool
+    settles: bool
+    cue: CueChange | None
+
+    @property
+    def stands(self) -> bool:
+        """Whether the status of the variant depends on it."""
+        return self.counts and not self.retracted
+
+
+def stands() -> ColumnElement[bool]:
+    """SQL: the decision neither takes another back nor was taken back."""
+    retract = aliased(Decision)
+    taken_back = select(retract.id).where(col(retract.retracts_id) == Decision.id).exists()  # type: ignore[call-overload]
+    return and_(col(Decision.verdict) != Verdict.RETRACT, ~taken_back)
+
+
+def _is_opinion() -> ColumnElement[bool]:
+    return select(Opinion.decision_id).where(col(Opinion.decision_id) == Decision.id).exists()  # type: ignore[call-overload]
+
+
+def history(session: Session, variant_id: int) -> list[PastDecision]:
+    """All decisions on a variant, the oldest first; retracts are told on what they retract.
+
+    Second opinions of models are left out, even where they count: they are shown to those who ask
+    (``curation.review.opinions.stored``).
+    """
+    rows = session.execute(
+        select(Decision, whose(), shown_name(), Variant.since_version)  # type: ignore[call-overload]
+        .join(Reviewer, col(Reviewer.id) == Decision.reviewer_id)
+        .join(Variant, col(Variant.id) == Decision.variant_id)
+        .where(col(Decision.variant_id) == variant_id, ~_is_opinion())
+        .order_by(col(Decision.id))
+    ).all()
+    retracted = {row[0].retracts_id for row in rows}
+    cues = _cue_changes(session, variant_id)
+    return [
+        PastDecision(
+            action_id=decision.action_id,
+            version=decision.variant_version,
+            reviewer_id=reviewer_id,
+            reviewer=name,
+            verdict=decision.verdict,
+            reason=decision.reason,
+            note=decision.note,
+            decided_at=decision.decided_at,
+            blind=decision.blind,
+            retracted=decision.id in retracted,
+            counts=decision.variant_version >= since_version,
+            settles=decision.adjudicates,
+            cue=cues.get(decision.action_id),
+        )
+        for decision, reviewer_id, name, since_version in rows
+        if decision.verdict != Verdict.RETRACT
+    ]
+
+
+def _cue_changes(session: Session, variant_id: int) -> dict[str, CueChange]:
+    """By the id of the action that the correction was part of."""
+    query = select(
+        col(CueCorrection.action_id), col(CueCorrection.before), col(CueCorrection.after)
+    ).where(col(CueCorrection.variant_id) == variant_id)
+    return {
+        action_id: CueChange(before, after) for action_id, before, after in session.execute(query)
+    }
+
+
+def latest_of_each(past: Iterable[PastDecision]) -> list[PastDecision]:
+    """Each reviewer's latest decision that stands, in the order of the reviewers' first ones."""
+    return list({decision.reviewer_id: decision for decision in past if decision.stands}.values())
+
+
+def decided_by(session: Session, reviewer_id: int, variant_ids: Sequence[int]) -> set[int]:
+    """Those of at most ``CHUNK`` variants on which this reviewer's own decision stands."""
+    query = (
+        select(col(Decision.variant_id))
+        .join(Variant, col(Variant.id) == col(Decision.variant_id))
+        .where(
+            col(Decision.variant_id).in_(variant_ids),
+            is_by(session, Decision.reviewer_id, reviewer_id),
+            stands(),
+            counts_still(),
+        )
+    )
+    return set(session.execute(query).scalars())
+
+
+def replacement_of(session: Session, variant_id: int) -> str | None:
+    """The uid of the wording that an edit put in this variant's place; None where none stands."""
+    query = (
+        select(col(Variant.uid))
+        .join(Decision, col(Decision.child_id) == col(Variant.id))
+        .where(
+            col(Decision.variant_id) == variant_id, col(Decision.verdict) == Verdict.EDIT, stands()
+        )
+        .order_by(col(Decision.id).desc())
+        .limit(1)
+    )
+    return session.execute(query).scalar()
+
+
+class OwnAction(NamedTuple):
+    """What one key press or one bulk action of a reviewer decided, and on what.
+
+    Attributes:
+        variant_id: the variant on the card; of a bulk action the first one, as for the text.
+        decisions: how many variants it decided; an edit decides two, the original and its child.
+    """
+
+    action_id: str
+    variant_id: int
+    uid: str
+    type_id: str
+    text: str
+    verdict: Verdict
+    reason: str
+    note: str
+    decided_at: datetime
+    decisions: int
+
+
+def last_actions(session: Session, reviewer_id: int, *, limit: int) -> list[OwnAction]:
+    """The reviewer's latest actions that stand, the latest first. One small query each."""
+    found: list[OwnAction] = []
+    before: int | None = None
+    while len(found) < limit:
+        query = select(col(Decision.action_id)).where(
+            is_by(session, Decision.reviewer_id, reviewer_id), stands()
+        )
+        if before is not None:
+            query = query.where(col(Decision.id) < before)
+        action_id = session.execute(query.order_by(col(Decision.id).desc()).limit(1)).scalar()
+        if action_id is None:
+            break
+        before, action = _action(session, action_id, reviewer_id)
+        found.append(action)
+    return found
+
+
+def _action(session: Session, action_id: str, reviewer_id: int) -> tuple[int, OwnAction]:
+    """The id of the action's first decision, and the action."""
+    of_action = and_(
+        col(Decision.action_id) == action_id,
+        is_by(session, Decision.reviewer_id, reviewer_id),
+        col(Decision.verdict) != Verdict.RETRACT,
+    )
+    decision, variant = session.execute(
+        select(Decision, Variant)
+        .join(Variant, col(Variant.id) == Decision.variant_id)
+        .where(of_action)
+        .order_by(col(Decision.id))
+        .limit(1)
+    ).one()
+    count = session.execute(select(func.count()).select_from(Decision).where(of_action))
+    action = OwnAction(
+        action_id=action_id,
+        variant_id=decision.variant_id,
+        uid=variant.uid,
+        type_id=variant.type_id,
+        text=variant.text,
+        verdict=decision.verdict,
+        reason=decision.reason,
+        note=decision.note,
+        decided_at=decision.decided_at,
+        decisions=count.scalar_one(),
+    )
+    return decision.id or 0, action
+
+
+def actions_since(session: Session, reviewer_id: int, moment: datetime) -> set[str]:
+    """The ids of the reviewer's actions since then that stand; a bulk action is one."""
+    query = (
+        select(col(Decision.action_id))
+        .where(
+            is_by(session, Decision.reviewer_id, reviewer_id),
+            col(Decision.id) > _last_before(session, moment),
+            stands(),
+        )
+        .distinct()
+    )
+    return set(session.execute(query).scalars())
+
+
+def _last_before(session: Session, moment: datetime) -> int:
+    """The id of the last decision before then, or 0: ids grow with time, which has no index."""
+    low, high = 0, session.execute(select(func.max(col(Decision.id)))).scalar_one() or 0
+    while low < high:
+        middle = (low + high + 1) // 2
+        query = select(col(Decision.decided_at)).where(col(Decision.id) <= middle)
+        at = session.execute(query.order_by(col(Decision.id).desc()).limit(1)).scalar()
+        if at is not None and at >= moment:
+            high = middle - 1
+        else:
+            low = middle
+    return low

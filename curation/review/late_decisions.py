@@ -1,0 +1,64 @@
+"""Decisions on a card that somebody else, or another window, had decided on just before."""
+
+from collections.abc import Collection
+from typing import NamedTuple
+
+from sqlalchemy import bindparam, select
+from sqlalchemy.orm import aliased
+from sqlmodel import Session, col
+
+from curation.review.reviewers import shown_name, whose
+from db.models import Decision, Reviewer, Status, Variant, Verdict
+
+
+class Late(NamedTuple):
+    """A decision by somebody who still had the card on the screen when another was stored.
+
+    Attributes:
+        text: that of the variant.
+        status: that of the variant by now.
+    """
+
+    id: int
+    reviewer_id: int
+    reviewer: str
+    verdict: Verdict
+    reason: str
+    settles: bool
+    text: str
+    status: Status
+
+
+# Built once: every card that is drawn asks for it.
+_OWN = aliased(Decision)
+_LATE = (
+    select(
+        col(Decision.id),
+        whose(),
+        shown_name(),
+        col(Decision.verdict),
+        col(Decision.reason),
+        col(Decision.adjudicates),
+        col(Variant.text),
+        col(Variant.status),
+    )
+    .join(_OWN, col(_OWN.variant_id) == col(Decision.variant_id))
+    .join(Reviewer, col(Reviewer.id) == col(Decision.reviewer_id))
+    .join(Variant, col(Variant.id) == col(Decision.variant_id))
+    .where(
+        col(_OWN.action_id).in_(bindparam("actions", expanding=True)),
+        col(Decision.id) > col(_OWN.id),
+        col(Decision.variant_version) <= col(_OWN.variant_version),
+        col(Decision.action_id) != col(_OWN.action_id),
+        col(Decision.verdict) != Verdict.RETRACT,
+    )
+    .order_by(col(Decision.id))
+)
+
+
+def late_decisions(session: Session, action_ids: Collection[str]) -> list[Late]:
+    """What was decided after one of these actions on a card drawn before it, in order of time."""
+    if not action_ids:
+        return []
+    rows = session.connection().execute(_LATE, {"actions": list(action_ids)})
+    return [Late(key or 0, *rest) for key, *rest in rows]  # type: ignore[arg-type]

@@ -1,0 +1,166 @@
+"""Which card is on whose screen, so that two windows don't decide on the same one.
+
+A card on a screen is leased to its window for a few minutes, by the database's clock. A queue
+passes over what other windows have leased. A lease forbids nothing: a late decision is stored, and
+both reviewers are told. Expired leases mean nothing.
+"""
+
+import os
+import socket
+import uuid
+from collections.abc import Callable, Collection, Iterable
+from datetime import timedelta
+from typing import Any, NamedTuple
+
+from sqlalchemy import Executable, bindparam, delete, literal, or_, select
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlmodel import Session, col
+
+from curation.review.reviewers import shown_name, whose
+from db.columns import db_later, db_now
+from db.models import Lease, Reviewer, Variant
+from db.runs import has_ended
+
+LEASE = timedelta(minutes=5)
+"""How long a card stays leased without any activity in its window."""
+
+_SERVER = uuid.uuid4().hex
+"""This process. In a container, a new one often has the same number as the one before it."""
+
+
+class Holder(NamedTuple):
+    """The reviewer at a window."""
+
+    reviewer_id: int
+    name: str
+
+
+class Taken(NamedTuple):
+    """What ``take_next`` found.
+
+    Attributes:
+        variant_id: None where no variant is left that no other window has.
+        others: as ``on_other_screens`` gives it.
+    """
+
+    variant_id: int | None
+    others: dict[int, Holder]
+
+
+# Built once: building a statement takes longer than carrying it out, and each decision needs these.
+_GIVE_BACK = delete(Lease).where(
+    col(Lease.window) == bindparam("mine"),
+    col(Lease.variant_id).not_in(bindparam("kept", expanding=True)),
+)
+_OTHERS = (
+    select(col(Lease.variant_id), whose(), shown_name())
+    .join(Reviewer, col(Reviewer.id) == col(Lease.reviewer_id))
+    .where(col(Lease.window) != bindparam("mine"), col(Lease.until) > db_now())
+)
+
+
+def _taking(dialect: Any) -> Executable:
+    given: dict[str, Any] = {
+        name: bindparam(name) for name in ("variant_id", "reviewer_id", "window")
+    }
+    until = db_later(literal(LEASE.total_seconds()))
+    rows = dialect.insert(Lease).values(**given, until=until)
+    new = rows.excluded
+    statement: Executable = rows.on_conflict_do_update(
+        index_elements=["variant_id"],
+        set_={"reviewer_id": new.reviewer_id, "window": new.window, "until": new.until},
+        where=or_(col(Lease.window) == new.window, col(Lease.until) <= db_now()),
+    ).returning(col(Lease.variant_id))
+    return statement
+
+
+_TAKE = {"sqlite": _taking(sqlite), "postgresql": _taking(postgresql)}
+
+
+def take(
+    session: Session, variant_ids: Iterable[int], *, window: str, reviewer_id: int
+) -> set[int]:
+    """Lease these variants to a window, which gives back all others that it has.
+
+    Returns:
+        Those that it has now; the rest are on another window's screen.
+    """
+    ids = sorted(set(variant_ids))
+    connection = session.connection()
+    connection.execute(_GIVE_BACK, {"mine": window, "kept": ids})
+    if not ids:
+        return set()
+    mine = {"reviewer_id": reviewer_id, "window": window}
+    rows = [{"variant_id": key} | mine for key in ids]
+    return set(connection.execute(_TAKE[connection.dialect.name], rows).scalars())
+
+
+def take_next(
+    session: Session,
+    find: Callable[[Collection[int]], int | None],
+    is_left: Callable[[int], bool],
+    *,
+    window: str,
+    reviewer_id: int,
+    by_family: bool = False,
+) -> Taken:
+    """Lease the first variant of a queue that no other window has.
+
+    Args:
+        find: gives the first variant of the queue that is not among those it is given.
+        is_left: whether a variant is still in the queue. On PostgreSQL another window may decide on
+            it, and give it back, between ``find`` and the lease; SQLite has one writer.
+        by_family: lease all variants of its anchor, and pass over families that others have.
+    """
+    sole_writer = session.get_bind().dialect.name == "sqlite"
+    while True:
+        others = on_other_screens(session, window)
+        found = find(families_of(session, others) if by_family else others.keys())
+        if found is None:
+            take(session, (), window=window, reviewer_id=reviewer_id)
+            return Taken(None, others)
+        ids = families_of(session, [found]) if by_family else {found}
+        taken = take(session, ids, window=window, reviewer_id=reviewer_id)
+        if found in taken and (sole_writer or is_left(found)):
+            return Taken(found, others)
+
+
+def on_other_screens(session: Session, window: str) -> dict[int, Holder]:
+    """The variants on the screens of other windows, and who sits there."""
+    rows = session.connection().execute(_OTHERS, {"mine": window})
+    return {variant_id: Holder(number or 0, name) for variant_id, number, name in rows}
+
+
+def families_of(session: Session, variant_ids: Collection[int]) -> set[int]:
+    """All variants of the anchors of these variants."""
+    if not variant_ids:
+        return set()
+    anchors = select(col(Variant.anchor_id)).where(col(Variant.id).in_(variant_ids))
+    query = select(col(Variant.id)).where(col(Variant.anchor_id).in_(anchors))
+    return {key or 0 for key in session.execute(query).scalars()}
+
+
+def new_window() -> str:
+    """A name for a window, which says what process serves it."""
+    return f"{uuid.uuid4().hex}/{_SERVER}/{os.getpid()}/{socket.gethostname()}"
+
+
+def closed_windows(session: Session) -> set[str]:
+    """The windows with leases whose server on this host has ended, as after a crash."""
+    windows = session.execute(select(col(Lease.window)).distinct()).scalars()
+    return {window for window in windows if _is_closed(window)}
+
+
+def _is_closed(window: str) -> bool:
+    _, server, pid, host = window.split("/", 3)
+    if (host, int(pid)) == (socket.gethostname(), os.getpid()):
+        return server != _SERVER
+    return has_ended(host, int(pid))
+
+
+def release(session: Session, windows: Collection[str]) -> None:
+    """Give back what these windows have, and what has expired."""
+    gone = or_(col(Lease.window).in_(windows), col(Lease.until) <= db_now())
+    # What another window is about to renew or to take is left to it.
+    free = select(col(Lease.variant_id)).where(gone).with_for_update(skip_locked=True)
+    session.execute(delete(Lease).where(col(Lease.variant_id).in_(free)))

@@ -1,0 +1,123 @@
+"""Making two people one reviewer, and two again.
+
+Decisions are never changed. A merged person points to the one they are now, and whatever reads
+decisions goes by that. So separating them restores what was there before, and both store every
+status that follows in the same transaction.
+"""
+
+from collections import Counter
+from typing import NamedTuple
+
+from sqlalchemy import select, update
+from sqlmodel import Session, col
+
+from curation.review.decisions import chunks, compute_standing, refresh_status
+from db.errors import HedgerowError
+from db.models import Decision, Reviewer, ReviewerKind, Status, Variant
+
+
+class Merge(NamedTuple):
+    """What making two people one changes.
+
+    Attributes:
+        shared: variants that both have decided on; of their two verdicts the later one counts.
+        statuses: (status before, status after) → variants, of those whose status changes.
+    """
+
+    person: str
+    into: str
+    shared: int
+    statuses: dict[tuple[Status, Status], int]
+
+    def in_words(self) -> list[str]:
+        """What it changes, in sentences."""
+        lines = [f"Everything that {self.person} has decided and written counts as {self.into}'s."]
+        if self.shared:
+            lines.append(
+                "Where both have decided on a variant, the later decision counts. Variants: "
+                f"{self.shared:,}."
+            )
+        moves = sorted(self.statuses.items(), key=lambda item: -item[1])
+        lines += [
+            f"Variants that change from {old} to {new}: {count:,}." for (old, new), count in moves
+        ]
+        return lines if moves else [*lines, "No variant changes its status."]
+
+
+def plan_merge(session: Session, person: Reviewer, into: Reviewer) -> Merge:
+    """Work out what a merge changes; change nothing.
+
+    Raises:
+        HedgerowError: the two are one already, or one of them is no person.
+    """
+    _check(person, into)
+    ids = _shared(session, person, into)
+    statuses: Counter[tuple[Status, Status]] = Counter()
+    for some in chunks(ids):
+        after = compute_standing(session, some, merged={person.id or 0: into.id or 0})
+        query = select(col(Variant.id), col(Variant.status)).where(col(Variant.id).in_(some))
+        for variant_id, status in session.execute(query):
+            if after[variant_id or 0].status is not status:
+                statuses[(status, after[variant_id or 0].status)] += 1
+    return Merge(person.name, into.name, len(ids), dict(statuses))
+
+
+def merge(session: Session, person: Reviewer, into: Reviewer) -> Merge:
+    """Make a person the same reviewer as another one, with all they have done.
+
+    Raises:
+        HedgerowError: as for ``plan_merge``.
+    """
+    done = plan_merge(session, person, into)
+    followers = col(Reviewer.merged_into_id) == person.id
+    ids = _shared(session, person, into)
+    session.execute(update(Reviewer).where(followers).values(merged_into_id=into.id))
+    person.merged_into_id = into.id
+    session.flush()
+    refresh_status(session, ids)
+    return done
+
+
+def separate(session: Session, person: Reviewer) -> str:
+    """Make a merged person a reviewer of their own again, with what they did under their name.
+
+    What they have decided since as the other one stays the other one's.
+
+    Returns:
+        The name of the person they had been merged into.
+
+    Raises:
+        HedgerowError: they have not been merged.
+    """
+    if person.merged_into_id is None:
+        raise HedgerowError(f"'{person.name}' has not been merged; there is nothing to separate.")
+    into = session.get_one(Reviewer, person.merged_into_id)
+    person.merged_into_id = None
+    session.flush()
+    refresh_status(session, _shared(session, person, into))
+    return into.name
+
+
+def _check(person: Reviewer, into: Reviewer) -> None:
+    for one in (person, into):
+        if one.kind is not ReviewerKind.PERSON:
+            raise HedgerowError(f"'{one.name}' is a model; only people can be merged.")
+    if into.id in (person.id, person.merged_into_id):
+        raise HedgerowError(f"'{person.name}' and '{into.name}' are one reviewer already.")
+    for one in (person, into):
+        if one.merged_into_id is not None:
+            raise HedgerowError(
+                f"'{one.name}' has been merged into another person; separate the two first."
+            )
+
+
+def _shared(session: Session, person: Reviewer, into: Reviewer) -> set[int]:
+    """The variants on which both have decided, each with those merged into them."""
+    found: list[set[int]] = []
+    for one in (person, into):
+        ids = select(col(Reviewer.id)).where(
+            (col(Reviewer.id) == one.id) | (col(Reviewer.merged_into_id) == one.id)
+        )
+        query = select(col(Decision.variant_id)).where(col(Decision.reviewer_id).in_(ids))
+        found.append(set(session.execute(query.distinct()).scalars()))
+    return found[0] & found[1]

@@ -1,0 +1,276 @@
+"""Second opinions: what chat models that review say of variants, and who has seen it.
+
+An opinion is a decision of a model reviewer and what goes with it. The reviewer counts for nothing
+until it is switched on (``curation.review.opinions.model_verdicts``); even then a person's verdict outranks it. It is
+shown to nobody who does not ask for it, and never orders or marks anything in blind mode.
+"""
+
+import hashlib
+import uuid
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from sqlalchemy import func, insert, select
+from sqlmodel import Session, col
+
+from curation.identity import canonical
+from curation.review.decisions import chunks, refresh_status
+from curation.review.history import decided_by
+from curation.review.opinions.priority import refresh_doubt
+from curation.review.reviewers import JUDGE, MAX_NAME, ensure_reviewer, get_reviewer
+from curation.taxonomy.built_in import GUIDELINE_VERSION
+from db.columns import now
+from db.errors import HedgerowError
+from db.models import (
+    Decision,
+    Opinion,
+    OpinionLook,
+    Reviewer,
+    ReviewerKind,
+    Variant,
+    Verdict,
+)
+
+_NO_COMMENT = {
+    Verdict.REJECT: "Rejected without a reason.",
+    Verdict.EDIT: "Another wording is suggested without a reason.",
+}
+
+
+class NewOpinion(NamedTuple):
+    """An opinion to store.
+
+    Attributes:
+        version, since_version: the variant's when it was judged.
+        verdict: accept, reject or edit.
+        reason: id of a reject reason; '' for accept.
+        suggestion: canonical; '' for none.
+        certainty: in [0, 1], or None.
+    """
+
+    variant_id: int
+    version: int
+    since_version: int
+    verdict: Verdict
+    reason: str
+    comment: str
+    suggestion: str
+    certainty: float | None
+    answer_id: int
+
+
+class GivenOpinion(NamedTuple):
+    """An opinion as a person sees it; as ``NewOpinion``, with whose it is."""
+
+    reviewer: str
+    counts: bool
+    verdict: Verdict
+    reason: str
+    comment: str
+    suggestion: str
+    certainty: float | None
+    decided_at: datetime
+
+
+class Judge(NamedTuple):
+    """A model reviewer that has given opinions, and how many."""
+
+    id: int
+    name: str
+    counts: bool
+    opinions: int
+
+
+def judge_name(model: str, prompt_version: int) -> str:
+    """The name of the reviewer that a model is with one version of the prompt.
+
+    Another prompt makes another reviewer: its agreement with people is another one, and switching
+    the one on does not switch the other.
+    """
+    tail = f", prompt {prompt_version}"
+    room = MAX_NAME - len(JUDGE) - len(tail)
+    name = canonical(model)
+    if len(name) > room:
+        # Two long names that begin alike stay two reviewers.
+        digest = hashlib.sha256(name.encode()).hexdigest()[:8]
+        name = f"{name[: room - len(digest) - 1]}…{digest}"
+    return f"{JUDGE}{name}{tail}"
+
+
+def ensure_judge(session: Session, model: str, prompt_version: int) -> Reviewer:
+    """The reviewer of this model and prompt; a new one counts for nothing."""
+    name = judge_name(model, prompt_version)
+    if (known := get_reviewer(session, name)) is not None and known.kind is ReviewerKind.MODEL:
+        return known
+    reviewer = ensure_reviewer(session, name, kind=ReviewerKind.MODEL)
+    reviewer.counts = False
+    session.flush()
+    return reviewer
+
+
+def store_opinions(session: Session, opinions: Sequence[NewOpinion], *, reviewer_id: int) -> int:
+    """Store what a model says, as decisions of its own.
+
+    The decision on an edit is a rejection: what a model suggests becomes no variant by itself. A
+    variant that this reviewer has judged in the same wording of its anchor is passed over. While
+    the reviewer does not count, neither status nor version of a variant changes.
+
+    Returns:
+        How many were stored.
+    """
+    if not opinions:
+        return 0
+    # Locked, so that nobody switches the reviewer, or stores an opinion of it, meanwhile.
+    reviewer = session.get_one(Reviewer, reviewer_id, populate_existing=True, with_for_update=True)
+    known = _known(session, [opinion.variant_id for opinion in opinions], reviewer_id)
+    new = {
+        (opinion.variant_id, opinion.since_version): opinion
+        for opinion in reversed(opinions)
+        if (opinion.variant_id, opinion.since_version) not in known
+    }
+    if not new:
+        return 0
+    rows = [_decision(opinion, reviewer_id) for opinion in new.values()]
+    ids = session.execute(
+        insert(Decision).returning(col(Decision.id), sort_by_parameter_order=True), rows
+    ).scalars()
+    session.execute(
+        insert(Opinion),
+        [
+            _opinion(opinion, decision_id or 0, reviewer_id)
+            for opinion, decision_id in zip(new.values(), list(ids), strict=True)
+        ],
+    )
+    judged = {variant_id for variant_id, _ in new}
+    if reviewer.counts:
+        refresh_status(session, judged)
+    refresh_doubt(session, judged)
+    return len(new)
+
+
+def _known(session: Session, variant_ids: list[int], reviewer_id: int) -> set[tuple[int, int]]:
+    found: set[tuple[int, int]] = set()
+    for ids in chunks(variant_ids):
+        query = select(col(Opinion.variant_id), col(Opinion.since_version)).where(
+            col(Opinion.variant_id).in_(ids), col(Opinion.reviewer_id) == reviewer_id
+        )
+        found.update((variant, since) for variant, since in session.execute(query))
+    return found
+
+
+def _decision(opinion: NewOpinion, reviewer_id: int) -> dict[str, Any]:
+    accepts = opinion.verdict is Verdict.ACCEPT
+    return {
+        "variant_id": opinion.variant_id,
+        "variant_version": opinion.version,
+        "reviewer_id": reviewer_id,
+        "verdict": Verdict.ACCEPT if accepts else Verdict.REJECT,
+        "reason": "" if accepts else opinion.reason,
+        "note": opinion.comment or _NO_COMMENT.get(opinion.verdict, ""),
+        "action_id": str(uuid.uuid4()),
+        "adjudicates": False,
+        "blind": True,
+        "guideline_version": GUIDELINE_VERSION,
+        "decided_at": now(),
+    }
+
+
+def _opinion(opinion: NewOpinion, decision_id: int, reviewer_id: int) -> dict[str, Any]:
+    return {
+        "decision_id": decision_id,
+        "variant_id": opinion.variant_id,
+        "reviewer_id": reviewer_id,
+        "since_version": opinion.since_version,
+        "verdict": opinion.verdict,
+        "suggestion": opinion.suggestion,
+        "certainty": opinion.certainty,
+        "answer_id": opinion.answer_id,
+    }
+
+
+def has_opinions(session: Session) -> bool:
+    """Whether there is any opinion in the project."""
+    return session.execute(select(col(Opinion.decision_id)).limit(1)).first() is not None
+
+
+def judges(session: Session) -> list[Judge]:
+    """The models that have given opinions, in the order in which they came."""
+    # By the index of a reviewer's decisions: those of a judge are opinions, all of them.
+    of_judge = col(Decision.reviewer_id) == col(Reviewer.id)
+    first = select(func.min(col(Decision.id))).where(of_judge).correlate(Reviewer).scalar_subquery()
+    number = select(func.count()).select_from(Decision).where(of_judge).scalar_subquery()
+    query = (
+        select(col(Reviewer.id), col(Reviewer.name), col(Reviewer.counts), number)
+        .where(
+            col(Reviewer.kind) == ReviewerKind.MODEL,
+            select(col(Opinion.decision_id)).where(col(Opinion.decision_id) == first).exists(),
+        )
+        .order_by(col(Reviewer.id))
+    )
+    return [Judge(key or 0, *rest) for key, *rest in session.execute(query)]
+
+
+def opinions_of(session: Session, variant_id: int) -> list[GivenOpinion]:
+    """The opinions on a variant beside its anchor's wording of now, the newest first."""
+    query = (
+        select(Opinion, Decision, Reviewer)
+        .join(Decision, col(Decision.id) == Opinion.decision_id)
+        .join(Reviewer, col(Reviewer.id) == Opinion.reviewer_id)
+        .join(Variant, col(Variant.id) == Opinion.variant_id)
+        .where(
+            col(Opinion.variant_id) == variant_id,
+            col(Opinion.since_version) == col(Variant.since_version),
+        )
+        .order_by(col(Opinion.decision_id).desc())
+    )
+    return [
+        GivenOpinion(
+            reviewer=reviewer.name,
+            counts=reviewer.counts,
+            verdict=opinion.verdict,
+            reason=decision.reason,
+            comment=decision.note,
+            suggestion=opinion.suggestion,
+            certainty=opinion.certainty,
+            decided_at=decision.decided_at,
+        )
+        for opinion, decision, reviewer in session.execute(query)
+    ]
+
+
+def counting_judges(session: Session, variant_id: int) -> list[str]:
+    """The models that count and have given their opinion on a variant as it is worded now."""
+    query = (
+        select(col(Reviewer.name))
+        .join(Opinion, col(Opinion.reviewer_id) == col(Reviewer.id))
+        .join(Variant, col(Variant.id) == Opinion.variant_id)
+        .where(
+            col(Opinion.variant_id) == variant_id,
+            col(Opinion.since_version) == col(Variant.since_version),
+            col(Reviewer.counts),
+        )
+        .order_by(col(Reviewer.id))
+    )
+    return list(session.execute(query).scalars())
+
+
+def look(
+    session: Session, variant_id: int, *, reviewer_id: int, own_first: bool
+) -> list[GivenOpinion]:
+    """Show a person the opinions on a variant, and note that they have seen them.
+
+    Args:
+        own_first: the person shall decide by themselves first: in blind mode, and where the
+            verdicts of several people are compared.
+
+    Raises:
+        HedgerowError: the person has not decided on the variant yet, and shall.
+    """
+    if own_first and variant_id not in decided_by(session, reviewer_id, [variant_id]):
+        raise HedgerowError("The second opinion is shown once you have decided on this variant.")
+    found = opinions_of(session, variant_id)
+    if found and session.get(OpinionLook, (reviewer_id, variant_id)) is None:
+        session.add(OpinionLook(reviewer_id=reviewer_id, variant_id=variant_id))
+        session.flush()
+    return found

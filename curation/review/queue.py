@@ -1,0 +1,293 @@
+"""Which variant comes next, and everything that its card shows.
+
+An index over the variants of a type serves every order of what is pending and of what only models
+have accepted: the database is asked for one row. Conflicts and second looks are few; those of a
+type are sorted.
+"""
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from sqlalchemy import ColumnElement, Row, Select, and_, func, literal_column, or_, select
+from sqlalchemy.orm import aliased
+from sqlmodel import Session, col
+
+from curation.anchors.current_revision import current_wording
+from curation.diagnostics.measures import Flag
+from curation.project.opening import active_encoder_id
+from curation.review.decisions import chunks, counts_still
+from curation.review.history import stands
+from curation.review.notes import is_kept
+from db.models import (
+    Anchor,
+    AnchorRevision,
+    Decision,
+    Diagnostic,
+    Note,
+    Reviewer,
+    ReviewerKind,
+    Source,
+    Status,
+    TypeRow,
+    Variant,
+    VariantCosine,
+)
+
+
+class Queue(StrEnum):
+    """What is to be reviewed; each can be narrowed to a type."""
+
+    PENDING = "pending"
+    CONFLICT = "conflict"
+    MODEL_ONLY = "model-only"
+    SECOND_LOOK = "second-look"
+
+
+class Order(StrEnum):
+    """The order of a queue."""
+
+    OLDEST = "oldest"
+    SUSPICIOUS = "suspicious"
+    HARDEST = "hardest"
+    RANDOM = "random"
+    DOUBTFUL = "doubtful"
+
+
+@dataclass(frozen=True)
+class Card:
+    """A variant with what a reviewer needs to judge it.
+
+    Attributes:
+        anchor: the current wording of its anchor.
+        levenshtein: distance to the anchor in characters; None before it is measured, as for
+            length_ratio, content_kept and flags.
+        cosine: similarity in [-1, 1] under the active encoder; None while it is pending.
+        made_for: the anchor's wording when the variant was made.
+        notes: how many notes it has.
+    """
+
+    variant: Variant
+    anchor: str
+    genre: str
+    source: str
+    levenshtein: int | None
+    length_ratio: float | None
+    content_kept: float | None
+    flags: Flag
+    cosine: float | None
+    made_for: str
+    notes: int
+
+    def stands_beside(self, focus: "Card") -> bool:
+        """Whether it is shown beside a card of its family: no replaced wording, and nothing out of
+        use where that card is in use."""
+        variant = self.variant
+        is_seen = not variant.retired or focus.variant.retired
+        return variant.id != focus.variant.id and variant.status != Status.SUPERSEDED and is_seen
+
+
+def _in_queue(session: Session, queue: Queue) -> ColumnElement[bool]:
+    """SQL: the variant is in this queue, whatever its type.
+
+    Written out, not bound, and as the indexes are: a partial index serves only a query that is
+    seen to ask for its rows.
+    """
+    in_use = col(Variant.retired).is_(False)
+    if queue in (Queue.PENDING, Queue.CONFLICT):
+        return and_(col(Variant.status) == literal_column(f"'{queue.value}'"), in_use)
+    marked = col(Variant.model_only if queue is Queue.MODEL_ONLY else Variant.second_look)
+    is_postgresql = session.get_bind().dialect.name == "postgresql"
+    return and_(marked.is_(True) if is_postgresql else marked.is_not(False), in_use)
+
+
+def _keys(order: Order) -> tuple[ColumnElement[Any], ...]:
+    newest_last = col(Variant.id).asc()
+    if order is Order.SUSPICIOUS:
+        return col(Variant.suspicion).desc(), col(Variant.id).desc()
+    if order is Order.HARDEST:
+        return col(Variant.hardness).desc(), col(Variant.id).desc()
+    if order is Order.DOUBTFUL:
+        return col(Variant.doubt).desc(), col(Variant.id).desc()
+    if order is Order.RANDOM:
+        return col(Variant.random_key).asc(), newest_last
+    return (newest_last,)
+
+
+def _sort_key(variant: Variant, order: Order) -> tuple[float, int]:
+    """Ascending over variants as ``_keys`` orders them, for merging the heads of several queues."""
+    number = variant.id or 0
+    return {
+        Order.OLDEST: (0.0, number),
+        Order.SUSPICIOUS: (-variant.suspicion, -number),
+        Order.HARDEST: (-variant.hardness, -number),
+        Order.RANDOM: (variant.random_key, number),
+        Order.DOUBTFUL: (-variant.doubt, -number),
+    }[order]
+
+
+def next_variant(
+    session: Session,
+    *,
+    type_ids: Sequence[str],
+    queue: Queue = Queue.PENDING,
+    order: Order = Order.OLDEST,
+    skipped: Collection[int] = (),
+) -> Variant | None:
+    """The first variant of the queue, or None when it is empty.
+
+    Args:
+        type_ids: the types to review; the queue of several is merged from theirs.
+        skipped: ids of variants to pass over.
+    """
+    heads: list[Variant] = []
+    for type_id in type_ids:
+        query = _head(session, type_id, queue, order)
+        if skipped:
+            query = query.where(col(Variant.id).not_in(list(skipped)))
+        head = session.execute(query).scalar()
+        if head is not None:
+            heads.append(head)
+    return min(heads, key=lambda variant: _sort_key(variant, order), default=None)
+
+
+def _head(session: Session, type_id: str, queue: Queue, order: Order) -> Select[Any]:
+    query = select(Variant).where(_in_queue(session, queue), col(Variant.type_id) == type_id)
+    return query.order_by(*_keys(order)).limit(1)
+
+
+def count_left(session: Session, queue: Queue) -> dict[str, int]:
+    """Variants in a queue by type; a type without any may be missing."""
+    query = select(col(Variant.type_id), func.count()).where(_in_queue(session, queue))
+    return dict(session.execute(query.group_by(col(Variant.type_id))).all())
+
+
+def among(
+    session: Session,
+    variant_ids: Iterable[int],
+    queue: Queue,
+    *,
+    type_ids: Sequence[str] | None = None,
+) -> set[int]:
+    """Which of these variants are in a queue, of these types or of any."""
+    found: set[int] = set()
+    for ids in chunks(variant_ids):
+        query = select(col(Variant.id)).where(col(Variant.id).in_(ids), _in_queue(session, queue))
+        if type_ids is not None:
+            query = query.where(col(Variant.type_id).in_(type_ids))
+        found.update(session.execute(query).scalars())
+    return found
+
+
+def awaiting_a_person(session: Session, variant_ids: Iterable[int]) -> set[int]:
+    """Which of these variants a person has to decide on.
+
+    Pending ones, those in conflict, and those that only models have decided; not the retired or
+    superseded ones.
+    """
+    by_a_person = (
+        select(Decision.id)  # type: ignore[call-overload]
+        .join(Reviewer, col(Reviewer.id) == Decision.reviewer_id)
+        .where(
+            col(Decision.variant_id) == Variant.id,
+            col(Reviewer.kind) == ReviewerKind.PERSON,
+            stands(),
+            counts_still(),
+        )
+        .exists()
+    )
+    found: set[int] = set()
+    for ids in chunks(variant_ids):
+        query = select(Variant.id).where(  # type: ignore[call-overload]
+            col(Variant.id).in_(ids),
+            col(Variant.retired).is_(False),
+            col(Variant.status) != Status.SUPERSEDED,
+            or_(col(Variant.status).in_([Status.PENDING, Status.CONFLICT]), ~by_a_person),
+        )
+        found.update(session.execute(query).scalars())
+    return found
+
+
+def _card_query(session: Session) -> Select[Any]:
+    encoder_id = active_encoder_id(session)
+    made_for = aliased(AnchorRevision)
+    notes = (
+        select(func.count())
+        .select_from(Note)
+        .where(col(Note.variant_id) == col(Variant.id), is_kept())
+        .scalar_subquery()
+    )
+    return (
+        select(  # type: ignore[call-overload]
+            Variant,
+            AnchorRevision.text,
+            Anchor.genre,
+            Source.name,
+            Diagnostic,
+            VariantCosine.cosine,
+            made_for.text,
+            notes,
+        )
+        .join(Anchor, col(Anchor.id) == Variant.anchor_id)
+        .join(Source, col(Source.id) == Anchor.source_id)
+        .join(AnchorRevision, current_wording())
+        .join(
+            made_for,
+            (col(made_for.anchor_id) == Variant.anchor_id)
+            & (col(made_for.revision) == Variant.anchor_revision),
+        )
+        .outerjoin(Diagnostic, col(Diagnostic.variant_id) == Variant.id)
+        .outerjoin(
+            VariantCosine,
+            (col(VariantCosine.variant_id) == Variant.id)
+            & (col(VariantCosine.encoder_id) == encoder_id),
+        )
+    )
+
+
+def _card(row: Row[Any]) -> Card:
+    variant, anchor, genre, source, measured, cosine, made_for, notes = tuple(row)
+    return Card(
+        variant=variant,
+        anchor=anchor,
+        genre=genre,
+        source=source,
+        levenshtein=measured.levenshtein if measured else None,
+        length_ratio=measured.length_ratio if measured else None,
+        content_kept=measured.content_kept if measured else None,
+        flags=Flag(measured.flags) if measured else Flag(0),
+        cosine=cosine,
+        made_for=made_for,
+        notes=notes,
+    )
+
+
+def card(session: Session, variant_id: int) -> Card:
+    """The card of one variant; the variant must exist."""
+    query = _card_query(session).where(col(Variant.id) == variant_id)
+    return _card(session.execute(query).one())
+
+
+def family(session: Session, anchor_id: int) -> list[Card]:
+    """The cards of all variants of an anchor, in the taxonomy's order; replaced wordings last."""
+    query = (
+        _card_query(session)
+        .join(TypeRow, col(TypeRow.id) == Variant.type_id)
+        .where(col(Variant.anchor_id) == anchor_id)
+        .order_by(col(Variant.status) == Status.SUPERSEDED, col(TypeRow.ordinal), col(Variant.id))
+    )
+    return [_card(row) for row in session.execute(query)]
+
+
+def status_counts(session: Session) -> dict[str, dict[Status, int]]:
+    """Variants per type and status, retired ones left out."""
+    rows = session.execute(
+        select(Variant.type_id, Variant.status, func.count())  # type: ignore[call-overload]
+        .where(col(Variant.retired).is_(False))
+        .group_by(Variant.type_id, Variant.status)
+    )
+    counts: dict[str, dict[Status, int]] = {}
+    for type_id, status, number in rows:
+        counts.setdefault(type_id, dict.fromkeys(Status, 0))[status] = number
+    return counts

@@ -1,0 +1,56 @@
+"""Settling a conflict: a decision that outranks the verdicts which contradict each other.
+
+It is stored as an adjudication (see ``curation.review.status``). While one stands, other decisions on the
+variant change nothing, so a later decision on a settled variant has to settle it, too.
+"""
+
+from collections.abc import Iterable
+
+from sqlalchemy import select
+from sqlmodel import Session, col
+
+from curation.review.decisions import chunks, counts_still
+from curation.review.history import stands
+from curation.review.shown_card import Shown, find_variant, shown
+from db.errors import HedgerowError
+from db.models import Decision, Status, Variant
+
+
+def contested(session: Session, variants: Iterable[Variant]) -> frozenset[int]:
+    """The ids of those that are in conflict or whose conflict has been settled."""
+    variants = list(variants)
+    found = {variant.id or 0 for variant in variants if variant.status == Status.CONFLICT}
+    # Nobody has decided on what is pending, and no person on what only models have accepted.
+    decided = [
+        variant.id or 0
+        for variant in variants
+        if variant.status not in (Status.PENDING, Status.CONFLICT) and not variant.model_only
+    ]
+    for ids in chunks(decided):
+        query = (
+            select(col(Decision.variant_id))
+            .join(Variant, col(Variant.id) == col(Decision.variant_id))
+            .where(
+                col(Decision.variant_id).in_(ids),
+                col(Decision.adjudicates),
+                stands(),
+                counts_still(),
+            )
+        )
+        found.update(session.execute(query).scalars())
+    return frozenset(found)
+
+
+def shown_to_settle(session: Session, uid: str) -> Shown:
+    """A showing of the variant with this uid to somebody who settles what reviewers disagree about.
+
+    Raises:
+        HedgerowError: there is no such variant, or reviewers don't disagree about it.
+    """
+    variant = find_variant(session, uid)
+    if not contested(session, [variant]):
+        raise HedgerowError(
+            f"Expected a variant in conflict, found {uid}, which is {variant.status}; decide on it "
+            "with 'hedgerow review accept' or 'reject'."
+        )
+    return shown(variant, settles=True)

@@ -1,0 +1,186 @@
+"""Taking back what a reviewer did: by further rows, so that nothing is deleted."""
+
+import uuid
+from collections.abc import Iterable
+from datetime import datetime
+from enum import StrEnum
+from typing import NamedTuple
+
+from sqlalchemy import func, select
+from sqlmodel import Session, col
+
+from curation.review.decisions import StatusChange, bulk_store_decisions, chunks
+from curation.review.history import stands
+from curation.review.notes import OwnNote, latest_note, retract_note
+from curation.review.reviewers import is_by
+from curation.taxonomy.built_in import GUIDELINE_VERSION
+from curation.variants.cue_corrections import restore_cues
+from curation.variants.writers import PERSON
+from db.columns import now
+from db.errors import HedgerowError
+from db.models import CueCorrection, Decision, Variant, Verdict
+
+_LONGEST = 80
+"""Characters of a text that a sentence about it quotes."""
+
+
+class Done(StrEnum):
+    """What a reviewer did with one key or one command, in words."""
+
+    ACCEPT = "accept"
+    REJECT = "reject"
+    SETTLE = "settlement"
+    EDIT = "edit"
+    RETYPE = "retype"
+    CUE = "cue correction"
+    OWN = "own variant"
+    NOTE = "note"
+
+
+_NOUNS = {
+    Done.ACCEPT: "acceptance",
+    Done.REJECT: "rejection",
+    Done.RETYPE: "retyping",
+    Done.OWN: "acceptance of your own variant",
+}
+"""What a person took back, where the bare word would be no noun."""
+
+
+class Undone(NamedTuple):
+    """What an undo took back.
+
+    Attributes:
+        variant_id: the variant to show again.
+        text: its text.
+        decisions: how many decisions were taken back; 0 for a note.
+        variants: how many variants they were on, an edit and its child counted once.
+        action_id: that of the decisions; '' for a note.
+    """
+
+    variant_id: int
+    text: str
+    done: Done
+    decisions: int
+    variants: int
+    changes: tuple[StatusChange, ...]
+    action_id: str
+
+    def __str__(self) -> str:
+        """One sentence."""
+        if self.done is Done.NOTE:
+            text = self.text if len(self.text) <= _LONGEST else f"{self.text[:_LONGEST]}…"
+            return f"Note on “{text}” removed."
+        more = f" and {self.variants - 1:,} more" if self.variants > 1 else ""
+        return f"You took back your {_NOUNS.get(self.done, self.done)}{more}."
+
+
+def undo(session: Session, *, reviewer_id: int, after: datetime | None = None) -> Undone | None:
+    """Take back the last thing that the reviewer did and that still stands: an action or a note.
+
+    What an action did together (an edit and its child, a family, a bulk decision, a corrected cue)
+    is taken back together.
+
+    Args:
+        after: leave what was done at this moment or before as it is.
+
+    Returns:
+        None where nothing is left.
+    """
+    action, note = _latest_action(session, reviewer_id), latest_note(session, reviewer_id)
+    moments = [found.at for found in (action, note) if found is not None]
+    if not moments or (after is not None and max(moments) <= after):
+        return None
+    if note is not None and (action is None or note.at >= action.at):
+        return _remove(session, note)
+    assert action is not None
+    return retract_action(session, action.id, reviewer_id=reviewer_id)
+
+
+class _Action(NamedTuple):
+    id: str
+    at: datetime
+
+
+def _latest_action(session: Session, reviewer_id: int) -> _Action | None:
+    row = session.execute(
+        select(col(Decision.action_id), col(Decision.decided_at))
+        .where(is_by(session, Decision.reviewer_id, reviewer_id), stands())
+        .order_by(col(Decision.id).desc())
+        .limit(1)
+    ).first()
+    return None if row is None else _Action(*row)
+
+
+def _remove(session: Session, note: OwnNote) -> Undone:
+    retract_note(session, note.id)
+    text = session.get_one(Variant, note.variant_id).text
+    return Undone(note.variant_id, text, Done.NOTE, 0, 1, (), "")
+
+
+def retract_action(session: Session, action_id: str, *, reviewer_id: int) -> Undone:
+    """Take back all decisions of one action.
+
+    Raises:
+        HedgerowError: there is no such action of this reviewer, or it has been taken back.
+    """
+    decisions = session.execute(
+        select(col(Decision.id), col(Decision.variant_id), col(Decision.verdict))
+        .where(
+            col(Decision.action_id) == action_id,
+            is_by(session, Decision.reviewer_id, reviewer_id),
+            stands(),
+        )
+        .order_by(col(Decision.id))
+    ).all()
+    if not decisions:
+        raise HedgerowError(f"There is no action '{action_id}' of this reviewer to take back.")
+    versions = _versions(session, [variant_id for _, variant_id, _ in decisions])
+    first = session.get_one(Decision, decisions[0][0])
+    done = _done(session, first)
+    action, moment = str(uuid.uuid4()), now()
+    rows = [
+        {
+            "variant_id": variant_id,
+            "variant_version": versions[variant_id],
+            "reviewer_id": reviewer_id,
+            "verdict": Verdict.RETRACT,
+            "action_id": action,
+            "retracts_id": decision_id,
+            "guideline_version": GUIDELINE_VERSION,
+            "decided_at": moment,
+        }
+        for decision_id, variant_id, _ in decisions
+    ]
+    variants = len(rows) - sum(verdict == Verdict.EDIT for _, _, verdict in decisions)
+    changes = bulk_store_decisions(session, rows)
+    restore_cues(session, action_id, reviewer_id=reviewer_id, undo_id=action)
+    text = session.get_one(Variant, first.variant_id).text
+    return Undone(first.variant_id, text, done, len(rows), variants, tuple(changes), action_id)
+
+
+def _done(session: Session, first: Decision) -> Done:
+    """What the action was whose first decision this is."""
+    variant = session.get_one(Variant, first.variant_id)
+    if first.adjudicates:
+        return Done.SETTLE
+    if first.verdict == Verdict.EDIT:
+        child = session.get_one(Variant, first.child_id)
+        return Done.RETYPE if child.text == variant.text else Done.EDIT
+    if first.verdict == Verdict.REJECT:
+        return Done.REJECT
+    corrected = select(CueCorrection.id).where(col(CueCorrection.action_id) == first.action_id)  # type: ignore[call-overload]
+    if session.execute(corrected.limit(1)).first() is not None:
+        return Done.CUE
+    is_own = variant.provider == PERSON and variant.author_id == first.reviewer_id
+    oldest = select(func.min(Decision.id)).where(col(Decision.variant_id) == variant.id)
+    if is_own and session.execute(oldest).scalar() == first.id:
+        return Done.OWN
+    return Done.ACCEPT
+
+
+def _versions(session: Session, ids: Iterable[int]) -> dict[int, int]:
+    found: dict[int, int] = {}
+    for some in chunks(ids):
+        query = select(Variant.id, Variant.version).where(col(Variant.id).in_(some))  # type: ignore[call-overload]
+        found |= dict(session.execute(query).all())
+    return found

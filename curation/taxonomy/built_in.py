@@ -1,0 +1,373 @@
+"""The taxonomy: variant types, their surface checks, and the reasons for a rejection, as data.
+
+Negation follows Pullum & Huddleston (2002), hedging Crompton (1997), both as simplified in the
+HedgeTriple paper, section 3.1.2; the negated antonym is the right answer of SemAntoNeg.
+Definitions, guidelines and checks are seeded into the database, where users may add types of their
+own: hence everything here is declarative and serialises to JSON. What a check *does* is in
+`surface.py`.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from curation.taxonomy.surface_check import ConditionalWords
+from curation.taxonomy.surface_check import Scope as Scope
+from curation.taxonomy.surface_check import SurfaceCheck as SurfaceCheck
+from curation.taxonomy.surface_check import TokenClass as TokenClass
+from db.errors import HedgerowError
+
+TAXONOMY_VERSION = 3
+"""Raised with every change to a type: its definition, prompt line, surface check or guideline."""
+
+GUIDELINE_VERSION = 3
+"""Raised with every change to a guideline or a reject reason; stored with each decision."""
+
+Polarity = Literal["negative", "positive"]
+Role = Literal["negation", "hedge", "paraphrase"]
+ROLE_NAMES: dict[Role, str] = {
+    "negation": "negations",
+    "hedge": "hedges",
+    "paraphrase": "paraphrases",
+}
+"""What the types of a role are called in a sentence."""
+
+_GUIDELINES = Path(__file__).with_name("guidelines")
+
+
+class VariantType(BaseModel):
+    """One kind of variant: what it is, how to ask for it, how to judge it."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    id: str = Field(pattern=r"^[a-z][a-z0-9_]*$")
+    order: int
+    label: str
+    polarity: Polarity
+    role: Role
+    definition: str
+    example_anchor: str
+    example: str
+    prompt_line: str = Field(
+        description="The line that asks a model for it; '{cue}' stands for the asked cue."
+    )
+    surface_check: SurfaceCheck
+    guideline: str = Field(description="Plain text of the form that `guideline.py` reads.")
+    version: int = TAXONOMY_VERSION
+    own: bool = Field(default=False, description="Added by a user of this project.")
+    imported: bool = Field(
+        default=False, description="Comes with imported anchors; asked of no model and no rule."
+    )
+    retired: bool = Field(default=False, description="Out of use, with its variants.")
+
+    @property
+    def needs_cue(self) -> bool:
+        """Whether a variant of this type is asked for with a hedge cue."""
+        return self.surface_check.require_cue
+
+
+class RejectReason(BaseModel):
+    """Why a reviewer turns a variant down.
+
+    `digit` is its key on the review page, `roles` are those of the types it can be said of.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    id: str
+    label: str
+    explanation: str
+    digit: str = Field(pattern=r"^[0-9]$")
+    roles: tuple[Role, ...] = ("negation", "hedge", "paraphrase")
+
+    def applies_to(self, entry: VariantType) -> bool:
+        """Whether it can be said of a variant of this type."""
+        return entry.role in self.roles
+
+
+def guideline_of(type_id: str) -> str:
+    """The guideline that is installed for a type."""
+    return (_GUIDELINES / f"{type_id}.txt").read_text(encoding="utf-8").strip()
+
+
+_STILL = ("still", "remain", "continue", "keep", "stay", "persist", "already", "always", "again")
+"""What an anchor has that says that it was so before."""
+
+_CHANGE = (*_STILL, "have", "become", "now", "finally", "resume", "return", "end", "regain")
+"""What an anchor has that speaks of a change."""
+
+_NO_LONGER = ("no longer", "anymore", "any longer", "any more .", "any more ,")
+"""What adds that it once was so; 'any more' only at the end of a clause, not in 'any more soup'."""
+
+_PLANE = "A yellow and black plane is flying in the clouds and blue sky."
+
+TAXONOMY: tuple[VariantType, ...] = (
+    VariantType(
+        id="verbal",
+        order=1,
+        label="Verbal negation",
+        polarity="negative",
+        role="negation",
+        definition=(
+            "The negation is grammatically associated with the verb, the head of the clause:"
+            " 'not' or '-n't' on the finite verb of the main clause."
+        ),
+        example_anchor=_PLANE,
+        example="A yellow and black plane is not flying in the clouds and blue sky.",
+        prompt_line=(
+            "verbal negation: when the negation is grammatically associated with the verb, the head"
+            " of the clause."
+        ),
+        surface_check=SurfaceCheck(
+            require_new=("verbal_negator",),
+            forbid_replaced_content=True,
+            max_lost_content=0,
+            forbid_words_unless=(ConditionalWords(words=_NO_LONGER, anchor_has=_STILL),),
+        ),
+        guideline=guideline_of("verbal"),
+    ),
+    VariantType(
+        id="absolute",
+        order=2,
+        label="Absolute negator",
+        polarity="negative",
+        role="negation",
+        definition=(
+            "An absolute negator: 'no' (including the compounds 'nobody', 'nothing', etc., and the"
+            " independent form 'none'), 'neither', 'nor', 'never'."
+        ),
+        example_anchor=_PLANE,
+        example="No yellow and black plane is flying in the clouds and blue sky.",
+        prompt_line=(
+            "Absolute negator: no (including compounds nobody, nothing, etc., and the independent"
+            " form none), neither, nor, never."
+        ),
+        surface_check=SurfaceCheck(
+            require_new=("absolute_negator",),
+            forbid_new=("verbal_negator",),
+            forbid_reversed_content=True,
+            max_lost_content=1,
+            forbid_words=("nothing but", "none other than", "no wonder", "no sooner"),
+            forbid_words_unless=(
+                ConditionalWords(words=_NO_LONGER, anchor_has=_STILL),
+                ConditionalWords(words=("no doubt",), anchor_has=("doubt",)),
+            ),
+        ),
+        guideline=guideline_of("absolute"),
+    ),
+    VariantType(
+        id="affixal",
+        order=3,
+        label="Affixal negation",
+        polarity="negative",
+        role="negation",
+        definition=(
+            "A negative affix carries the negation: 'un-', 'in-' ('im-', 'il-', 'ir-'), 'non-',"
+            " 'dis-', 'mis-', '-less' and their like."
+        ),
+        example_anchor="The bridge is safe for lorries.",
+        example="The bridge is unsafe for lorries.",
+        # The end of this line is lost in the paper's own text; the affixes are those it names.
+        prompt_line="Affixal negators: un-, in-, non-, -less, etc.",
+        surface_check=SurfaceCheck(
+            require_new=("negative_affix",), forbid_new=("negator",), max_lost_content=1
+        ),
+        guideline=guideline_of("affixal"),
+    ),
+    VariantType(
+        id="lexical",
+        order=4,
+        label="Lexical negation",
+        polarity="negative",
+        role="negation",
+        definition=(
+            "The main predicate of the sentence gives way to its antonym or to a word carrying"
+            " negative meaning; no negator is added."
+        ),
+        example_anchor=_PLANE,
+        example="A yellow and black plane is grounded under the clouds and blue sky.",
+        prompt_line=(
+            "Lexical negation: substituting the main predicate of the sentence with its antonym or"
+            " word carrying negative meaning."
+        ),
+        surface_check=SurfaceCheck(
+            forbid_new=("negator",), require_replaced_content=True, max_lost_content=1
+        ),
+        guideline=guideline_of("lexical"),
+    ),
+    VariantType(
+        id="word",
+        order=5,
+        label="Hedge: single word",
+        polarity="positive",
+        role="hedge",
+        definition=(
+            "A single-word cue weakens the writer's commitment to the claim; the claim itself"
+            " stays the same."
+        ),
+        example_anchor=_PLANE,
+        example="A yellow and black plane is reportedly flying in the clouds and blue sky.",
+        prompt_line="single-word cue such as {cue}",
+        surface_check=SurfaceCheck(require_cue=True, forbid_new=("negator",), max_lost_content=0),
+        guideline=guideline_of("word"),
+    ),
+    VariantType(
+        id="phrase",
+        order=6,
+        label="Hedge: phrase",
+        polarity="positive",
+        role="hedge",
+        definition=(
+            "A multi-word cue weakens the writer's commitment to the claim; the claim itself stays"
+            " the same. A negator inside the cue does not negate the claim."
+        ),
+        example_anchor=_PLANE,
+        example=(
+            "It's not entirely clear, but a yellow and black plane appears to be flying in the"
+            " clouds and blue sky."
+        ),
+        prompt_line="multi-word cue such as {cue}",
+        surface_check=SurfaceCheck(require_cue=True, forbid_new=("negator",), max_lost_content=0),
+        guideline=guideline_of("phrase"),
+    ),
+    VariantType(
+        id="negated_antonym",
+        order=7,
+        label="Negated antonym",
+        polarity="positive",
+        role="paraphrase",
+        definition=(
+            "A paraphrase by two reversals: the predicate gives way to its antonym, and the antonym"
+            " is negated."
+        ),
+        example_anchor="I'm guilty.",
+        example="I'm not innocent.",
+        prompt_line=(
+            "negated antonym: saying the same as the text by negating an antonym of its main"
+            " predicate."
+        ),
+        surface_check=SurfaceCheck(
+            require_new=("negator",),
+            require_replaced_content=True,
+            max_lost_content=1,
+            forbid_words_unless=(ConditionalWords(words=_NO_LONGER, anchor_has=_CHANGE),),
+        ),
+        guideline=guideline_of("negated_antonym"),
+    ),
+)
+
+REJECT_REASONS: tuple[RejectReason, ...] = (
+    RejectReason(
+        digit="1",
+        id="wrong_type",
+        label="Wrong type",
+        explanation="A fair sentence, but of another type than asked.",
+    ),
+    RejectReason(
+        digit="2",
+        id="not_contradictory",
+        label="Not contradictory",
+        roles=("negation",),
+        explanation="Asked to contradict the anchor, but both can be true together.",
+    ),
+    RejectReason(
+        digit="3",
+        id="meaning_changed",
+        label="Meaning changed",
+        explanation="Says something else than the anchor, beyond the change asked for.",
+    ),
+    RejectReason(
+        digit="4",
+        id="wrong_scope",
+        label="Wrong scope",
+        explanation=(
+            "The negation or hedge falls on another part of the sentence than the main claim."
+        ),
+    ),
+    RejectReason(
+        digit="5",
+        id="double_negation",
+        label="Double negation",
+        explanation="Two negations cancel out, or pile up beyond what can be read.",
+    ),
+    RejectReason(
+        digit="6",
+        id="content_dropped",
+        label="Content dropped",
+        explanation="Part of what the anchor says is missing.",
+    ),
+    RejectReason(
+        digit="7",
+        id="ungrammatical",
+        label="Ungrammatical",
+        explanation="Not a sentence a careful writer would write.",
+    ),
+    RejectReason(
+        digit="8",
+        id="not_a_hedge",
+        label="Not a hedge",
+        roles=("hedge",),
+        explanation=(
+            "The claim stands as firm as before, or firmer; or the cue has another sense."
+        ),
+    ),
+    RejectReason(
+        digit="9",
+        id="anchor_unsuitable",
+        label="Anchor unsuitable",
+        explanation="The anchor is not a plain affirmative claim: negated, hedged or disputed.",
+    ),
+    RejectReason(
+        digit="0", id="other", label="Other", explanation="Something else; say what in the note."
+    ),
+)
+
+_TYPES = {variant_type.id: variant_type for variant_type in TAXONOMY}
+_REASONS = {reason.id: reason for reason in REJECT_REASONS}
+
+
+def variant_type(type_id: str) -> VariantType:
+    """Return the built-in type with this id.
+
+    Raises:
+        HedgerowError: if there is none.
+    """
+    try:
+        return _TYPES[type_id]
+    except KeyError:
+        raise HedgerowError(
+            f"Expected a variant type ({', '.join(_TYPES)}), but found {type_id!r}."
+        ) from None
+
+
+def reject_reason(reason_id: str) -> RejectReason:
+    """Return the reject reason with this id.
+
+    Raises:
+        HedgerowError: if there is none.
+    """
+    try:
+        return _REASONS[reason_id]
+    except KeyError:
+        raise HedgerowError(
+            f"Expected a reject reason ({', '.join(_REASONS)}), but found {reason_id!r}."
+        ) from None
+
+
+def applicable_reason(reason_id: str, entry: VariantType) -> RejectReason:
+    """Return the reject reason with this id, which must be one for variants of the type.
+
+    Raises:
+        HedgerowError: if there is none, or it is one for types of other roles.
+    """
+    reason = reject_reason(reason_id)
+    if not reason.applies_to(entry):
+        meant = " and ".join(ROLE_NAMES[role] for role in reason.roles)
+        raise HedgerowError(
+            f"The reason '{reason.label}' is for {meant}, and '{entry.label}' is one of the"
+            f" {ROLE_NAMES[entry.role]}; choose another reason."
+        )
+    return reason

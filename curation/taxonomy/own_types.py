@@ -1,0 +1,167 @@
+"""A user's own variant types as the database has them: added, changed, retired, restored.
+
+A change is a further version of the type; which wording was in force when a variant was written or
+judged can be told from the times. The built-in types stay as they are.
+"""
+
+from typing import NamedTuple
+
+from sqlalchemy import ColumnElement, delete, func, select, update
+from sqlmodel import Session, col
+
+from curation.review.decisions import forget_kept
+from curation.taxonomy.built_in import VariantType
+from curation.taxonomy.project_types import OWN, all_types, known_type, wording
+from curation.taxonomy.type_drafts import OwnType, as_written, draft
+from db.columns import now
+from db.errors import HedgerowError
+from db.models import Anchor, Diagnostic, Polarity, TypeRow, TypeVersion, Variant
+
+
+class Changed(NamedTuple):
+    """What a change did.
+
+    Attributes:
+        entry: the type in its new wording.
+        to_measure: variants whose flags the next diagnostics run measures by the new check.
+    """
+
+    entry: VariantType
+    to_measure: int
+
+
+def find_type(session: Session, type_id: str) -> VariantType:
+    """The type with this id, retired or not.
+
+    Raises:
+        HedgerowError: there is none.
+    """
+    return known_type(list(all_types(session).values()), type_id)
+
+
+def add_type(
+    session: Session, wanted: OwnType, *, type_id: str = "", origin: str = OWN
+) -> VariantType:
+    """Add a type; from now on it is asked for, offered to reviewers and counted as any other.
+
+    Args:
+        type_id: one that no type has; '' makes it of the name.
+        origin: ``types.IMPORTED`` for a type that is asked of nobody.
+
+    Raises:
+        HedgerowError: what is wrong with it. Nothing is changed then.
+    """
+    _lock(session)
+    known = all_types(session)
+    entry = draft(wanted, list(known.values()), type_id=type_id)
+    row = TypeRow(
+        id=entry.id,
+        polarity=Polarity(entry.polarity),
+        group=entry.role,
+        ordinal=max(other.order for other in known.values()) + 1,
+        version=1,
+        origin=origin,
+    )
+    session.add(row)
+    session.flush()
+    session.add(wording(entry, version=entry.version))
+    session.flush()
+    return find_type(session, entry.id)
+
+
+def change_type(session: Session, type_id: str, wanted: OwnType) -> Changed:
+    """Give a type of one's own another wording or check, as its next version.
+
+    Where the check is another one, what was measured on the type's variants is forgotten.
+
+    Raises:
+        HedgerowError: it is built in, nothing would change, the role is another one, or what is
+            wrong with it. Nothing is changed then.
+    """
+    _lock(session)
+    row, current = _own(session, type_id, "changed")
+    if wanted.role != current.role:
+        raise HedgerowError(
+            f"'{current.label}' is a {current.role} and has to stay one, since triples were made "
+            "by that; retire it and add another type."
+        )
+    others = list(all_types(session).values())
+    entry = draft(wanted, others, type_id=type_id)
+    if as_written(entry) == as_written(current):
+        raise HedgerowError("Nothing would change; change something, or leave the type as it is.")
+    row.version += 1
+    session.add(wording(entry, version=row.version))
+    session.flush()
+    is_other_check = entry.surface_check != current.surface_check
+    to_measure = _forget_measures(session, type_id) if is_other_check else 0
+    return Changed(find_type(session, type_id), to_measure)
+
+
+def retire_type(session: Session, type_id: str) -> bool:
+    """Take a type and its variants out of use, queues and releases; whether it was in use.
+
+    Decisions stay, and earlier releases are as they were.
+
+    Raises:
+        HedgerowError: it is built in, or there is none.
+    """
+    _lock(session)
+    row, _ = _own(session, type_id, "retired")
+    if row.retired_at is not None:
+        return False
+    row.retired_at = now()
+    _set_retired(session, col(Variant.type_id) == type_id, retired=True)
+    return True
+
+
+def restore_type(session: Session, type_id: str) -> bool:
+    """Take a retired type into use again, with its variants; whether it was retired.
+
+    Raises:
+        HedgerowError: it is built in, or there is none.
+    """
+    _lock(session)
+    row, _ = _own(session, type_id, "restored")
+    if row.retired_at is None:
+        return False
+    row.retired_at = None
+    in_use = col(Variant.anchor_id).not_in(
+        select(col(Anchor.id)).where(col(Anchor.retired_at).is_not(None))
+    )
+    _set_retired(session, (col(Variant.type_id) == type_id) & in_use, retired=False)
+    return True
+
+
+def type_versions(session: Session, type_id: str) -> list[TypeVersion]:
+    """All wordings of a type, the newest first."""
+    query = select(TypeVersion).where(col(TypeVersion.type_id) == type_id)
+    return list(session.execute(query.order_by(col(TypeVersion.version).desc())).scalars())
+
+
+def _lock(session: Session) -> None:
+    """Let nobody else change the taxonomy before this transaction ends."""
+    rows = select(col(TypeRow.id)).order_by(col(TypeRow.id))
+    session.execute(rows.with_for_update(key_share=True)).all()
+
+
+def _own(session: Session, type_id: str, done: str) -> tuple[TypeRow, VariantType]:
+    current = find_type(session, type_id)
+    if not current.own:
+        raise HedgerowError(
+            f"'{current.label}' is built in and cannot be {done}; add a type of your own."
+        )
+    return session.get_one(TypeRow, type_id, populate_existing=True), current
+
+
+def _forget_measures(session: Session, type_id: str) -> int:
+    """Have the type's variants measured again; how many there are."""
+    of_type = col(Variant.type_id) == type_id
+    ids = select(col(Variant.id)).where(of_type)
+    session.connection().execute(delete(Diagnostic).where(col(Diagnostic.variant_id).in_(ids)))
+    return session.execute(select(func.count()).select_from(Variant).where(of_type)).scalar_one()
+
+
+def _set_retired(session: Session, which: ColumnElement[bool], *, retired: bool) -> None:
+    session.flush()
+    session.connection().execute(update(Variant).where(which).values(retired=retired))
+    forget_kept(session)

@@ -1,0 +1,132 @@
+"""The project's variant types: the built-in taxonomy and a user's own, as the database has them."""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from sqlalchemy import Select, func, select
+from sqlmodel import Session, col
+
+from curation.taxonomy.built_in import TAXONOMY, TAXONOMY_VERSION, SurfaceCheck, VariantType
+from db.errors import HedgerowError
+from db.models import Polarity, TypeRow, TypeVersion
+
+OWN = "own"
+"""The origin of a type that a user of the project has added."""
+
+IMPORTED = "imported"
+"""The origin of a type that came with imported anchors; it is the project's own, too."""
+
+
+def needs_seeding(session: Session) -> bool:
+    """Whether a built-in type is missing, or stored in an older wording than the code has."""
+    stored = dict(session.execute(select(col(TypeRow.id), col(TypeRow.version))).all())
+    return any(stored.get(entry.id, 0) < TAXONOMY_VERSION for entry in TAXONOMY)
+
+
+def seed_taxonomy(session: Session, types: Sequence[VariantType] = TAXONOMY) -> None:
+    """Store the built-in types; a newer wording of a stored one becomes a further version."""
+    for entry in types:
+        row = session.get(TypeRow, entry.id, with_for_update=True)
+        if row is None:
+            row = TypeRow(
+                id=entry.id,
+                polarity=Polarity(entry.polarity),
+                group=entry.role,
+                ordinal=entry.order,
+                version=0,
+            )
+            session.add(row)
+            session.flush()
+        if row.version < TAXONOMY_VERSION:
+            row.version = TAXONOMY_VERSION
+            session.add(wording(entry, version=TAXONOMY_VERSION))
+    session.flush()
+
+
+def wording(entry: VariantType, *, version: int) -> TypeVersion:
+    """A type's wording as a row, not yet stored."""
+    return TypeVersion(
+        type_id=entry.id,
+        version=version,
+        label=entry.label,
+        definition=entry.definition,
+        example_anchor=entry.example_anchor,
+        example=entry.example,
+        prompt_line=entry.prompt_line,
+        surface_check=entry.surface_check.model_dump(mode="json"),
+        guideline=entry.guideline,
+    )
+
+
+def list_types(session: Session, *, retired: bool = False) -> list[VariantType]:
+    """The types in use, in the taxonomy's order, each in its newest wording.
+
+    Args:
+        retired: the retired ones, too, after those in use: whatever reads variants that are there,
+            and not only those to come, may meet some of such a type.
+    """
+    query = (
+        select(TypeRow, TypeVersion)
+        .join(TypeVersion, col(TypeVersion.type_id) == TypeRow.id)
+        .where(col(TypeVersion.version) == TypeRow.version)
+        .order_by(col(TypeRow.ordinal), col(TypeRow.id))
+    )
+    if not retired:
+        query = query.where(col(TypeRow.retired_at).is_(None))
+    found = [as_type(row, wording) for row, wording in session.execute(query)]
+    return sorted(found, key=lambda entry: entry.retired)
+
+
+def all_types(session: Session) -> dict[str, VariantType]:
+    """Every type by its id, retired ones last."""
+    return {entry.id: entry for entry in list_types(session, retired=True)}
+
+
+def as_type(row: TypeRow, wording: TypeVersion) -> VariantType:
+    """A type in one of its wordings."""
+    return VariantType(
+        id=row.id,
+        order=row.ordinal,
+        label=wording.label,
+        polarity=row.polarity.value,
+        role=row.group,  # type: ignore[arg-type]  # checked by pydantic
+        definition=wording.definition,
+        example_anchor=wording.example_anchor,
+        example=wording.example,
+        prompt_line=wording.prompt_line,
+        surface_check=SurfaceCheck.model_validate(wording.surface_check),
+        guideline=wording.guideline,
+        version=wording.version,
+        own=row.origin in (OWN, IMPORTED),
+        imported=row.origin == IMPORTED,
+        retired=row.retired_at is not None,
+    )
+
+
+def types_in_use(session: Session) -> set[str]:
+    """The ids of the types in use."""
+    query = select(col(TypeRow.id)).where(col(TypeRow.retired_at).is_(None))
+    return set(session.execute(query).scalars())
+
+
+def types_version() -> Select[int, int, int, datetime | None]:
+    """SQL: something that changes with every change of a type; a row of a small table's sums."""
+    return select(
+        func.count(),
+        func.sum(col(TypeRow.version)),
+        func.count(col(TypeRow.retired_at)),
+        func.max(col(TypeRow.retired_at)),
+    )
+
+
+def known_type(types: Sequence[VariantType], type_id: str) -> VariantType:
+    """The type with this id.
+
+    Raises:
+        HedgerowError: there is none.
+    """
+    for entry in types:
+        if entry.id == type_id:
+            return entry
+    names = ", ".join(entry.id for entry in types)
+    raise HedgerowError(f"Expected a variant type ({names}), but found '{type_id}'.")

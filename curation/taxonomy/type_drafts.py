@@ -1,0 +1,289 @@
+"""A variant type of one's own as a person writes it down, checked before it is stored.
+
+Everything is tried out here: what is refused changes nothing, and says in one sentence why.
+"""
+
+import re
+import unicodedata
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from curation.diagnostics.surface import check_surface
+from curation.identity import canonical
+from curation.taxonomy.built_in import Polarity, Role, VariantType
+from curation.taxonomy.cues import cue_list, known_cue
+from curation.taxonomy.guideline import made_guideline
+from curation.taxonomy.surface_check import SurfaceCheck
+from db.errors import HedgerowError
+
+MAX_NAME, MAX_DEFINITION, MAX_EXAMPLE = 40, 1000, 2000
+MAX_PROMPT_LINE, MAX_GUIDELINE = 600, 20_000
+"""Longest texts of a type, in characters."""
+
+MAX_ENTRIES, MAX_ENTRY = 300, 60
+"""Entries of a list of words or affixes, and characters of one."""
+
+POLARITIES: dict[Role, Polarity] = {
+    "negation": "negative",
+    "hedge": "positive",
+    "paraphrase": "positive",
+}
+"""What the role of a type makes of its variants: a triple takes its positive from the hedges and
+paraphrases, its negative from the negations (Equation 1)."""
+
+_LONGEST_ID = 36
+_TAKEN_NAMES = frozenset({"all", "types", "type"})
+_WORD_LISTS = ("require_words", "forbid_words")
+_AFFIX_LISTS = ("negative_prefixes", "negative_suffixes")
+
+
+class OwnType(BaseModel):
+    """What a person says of a type.
+
+    Attributes:
+        label: its name; the id follows from it when the type is added, and stays.
+        prompt_line: the line that asks a model for it; '' for one made of name and definition.
+        surface_check: of a hedge with a cue, ``require_words`` are the cues to ask for; the paper's
+            where there are none.
+        guideline: of the form that ``guideline.py`` reads; '' for definition and example.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    label: str
+    role: Role
+    definition: str
+    example_anchor: str
+    example: str
+    prompt_line: str = ""
+    surface_check: SurfaceCheck = SurfaceCheck()
+    guideline: str = ""
+
+
+class Tried(NamedTuple):
+    """What the surface check says of a sentence.
+
+    Attributes:
+        cue: the type's cue that the sentence uses, for a type that asks for one.
+        problems: a sentence each; none where it is fine.
+    """
+
+    cue: str | None
+    problems: list[str]
+
+
+def read_check(values: Mapping[str, Any]) -> SurfaceCheck:
+    """The surface check with these values.
+
+    Raises:
+        HedgerowError: there is no such field, or two of them contradict each other.
+    """
+    try:
+        return SurfaceCheck.model_validate(values)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        field = ".".join(str(part) for part in first["loc"])
+        said = first["msg"].removeprefix("Value error, ")
+        where = f" in '{field}'" if field else ""
+        raise HedgerowError(f"The surface check cannot be used{where}: {said}.") from None
+
+
+def draft(wanted: OwnType, others: Sequence[VariantType], *, type_id: str = "") -> VariantType:
+    """The type as it will be, all of it checked.
+
+    Args:
+        others: all types there are, retired ones too.
+        type_id: that of the type to change; '' for a new one.
+
+    Raises:
+        HedgerowError: what is wrong with it, in one sentence.
+    """
+    clean = _cleaned(wanted)
+    rest = [entry for entry in others if entry.id != type_id]
+    _refuse_known_name(clean.label, rest)
+    entry = _as_type(clean, type_id or free_id(clean.label, {other.id for other in rest}))
+    _check_prompt_line(entry)
+    tried = try_out(entry, anchor=entry.example_anchor, text=entry.example)
+    if tried.problems:
+        raise HedgerowError(
+            f"The surface check finds fault with the example: {' '.join(tried.problems)} Change "
+            "the example or the check."
+        )
+    return entry
+
+
+def try_out(entry: VariantType, *, anchor: str, text: str) -> Tried:
+    """What the surface check of a type says of a sentence made from an anchor."""
+    cue = known_cue(text, cue_list(entry)) if entry.needs_cue else None
+    if entry.needs_cue and cue is None:
+        return Tried(None, ["It uses none of the cues of this type."])
+    return Tried(cue, check_surface(entry.surface_check, anchor=anchor, text=text, cue=cue))
+
+
+def free_id(label: str, taken: Collection[str]) -> str:
+    """An id for a type of this name that no type has yet: 'Scalar "only"' gives scalar_only."""
+    ascii_only = unicodedata.normalize("NFKD", label).encode("ascii", "ignore").decode().lower()
+    words = "_".join(re.findall(r"[a-z0-9]+", ascii_only))[:_LONGEST_ID].strip("_")
+    # An answer's fields are called by the ids, so that none may be called as pydantic's own are.
+    is_taken = words in _TAKEN_NAMES or words.startswith("model_") or hasattr(BaseModel, words)
+    if is_taken or not words[:1].isalpha():
+        words = f"type_{words}"[:_LONGEST_ID].strip("_")
+    number, found = 1, words
+    while found in taken:
+        number += 1
+        found = f"{words[: _LONGEST_ID - len(str(number)) - 1].rstrip('_')}_{number}"
+    return found
+
+
+def _cleaned(wanted: OwnType) -> OwnType:
+    """The same in canonical form.
+
+    Raises:
+        HedgerowError: a text is missing, too long or not plain, or the check contradicts the role.
+    """
+    anchor = _text(wanted.example_anchor, "an example anchor", MAX_EXAMPLE)
+    example = _text(wanted.example, "an example", MAX_EXAMPLE)
+    if example.casefold() == anchor.casefold():
+        raise HedgerowError(
+            "The example is its anchor unchanged; write what a variant of the type says instead."
+        )
+    check = _clean_check(wanted.surface_check)
+    if check.require_cue and wanted.role != "hedge":
+        raise HedgerowError(
+            f"Expected a type that asks for a hedge cue to be a hedge, found a {wanted.role}; "
+            "change the role, or ask for no cue."
+        )
+    return OwnType(
+        label=_text(wanted.label, "a name", MAX_NAME, least=2),
+        role=wanted.role,
+        definition=_text(wanted.definition, "a definition", MAX_DEFINITION, least=10),
+        example_anchor=anchor,
+        example=example,
+        prompt_line=_text(wanted.prompt_line, "a prompt line", MAX_PROMPT_LINE, least=0),
+        surface_check=check,
+        guideline=_paragraphs(wanted.guideline),
+    )
+
+
+def _text(text: str, what: str, most: int, *, least: int = 1) -> str:
+    clean = canonical(text)
+    if not least <= len(clean) <= most:
+        raise HedgerowError(
+            f"Expected {what} of {least} to {most} characters, found {len(clean) or 'none'}; "
+            f"{'shorten' if len(clean) > most else 'complete'} it."
+        )
+    return clean
+
+
+def _paragraphs(text: str) -> str:
+    """A guideline with its lines, each in canonical form."""
+    clean = "\n".join(canonical(line) for line in text.splitlines()).strip()
+    if len(clean) > MAX_GUIDELINE:
+        raise HedgerowError(
+            f"Expected a guideline of at most {MAX_GUIDELINE} characters, found {len(clean)}; "
+            "shorten it."
+        )
+    return clean
+
+
+def _clean_check(check: SurfaceCheck) -> SurfaceCheck:
+    """The check with its lists in canonical form, each entry once."""
+    lists = {name: _entries(getattr(check, name), name) for name in (*_WORD_LISTS, *_AFFIX_LISTS)}
+    for name in _AFFIX_LISTS:
+        lists[name] = tuple(dict.fromkeys(entry.strip("-").lower() for entry in lists[name]))
+        if wrong := [entry for entry in lists[name] if not entry.isalpha()]:
+            raise HedgerowError(
+                f"Expected affixes of letters such as 'un' or 'less', found '{wrong[0]}'; mend it."
+            )
+    rules = [
+        {name: _entries(entries, "forbid_words_unless") for name, entries in rule}
+        for rule in check.forbid_words_unless
+    ]
+    return read_check(check.model_dump() | lists | {"forbid_words_unless": rules})
+
+
+def _entries(entries: Sequence[str], name: str) -> tuple[str, ...]:
+    clean = tuple(dict.fromkeys(canonical(entry) for entry in entries))
+    if len(clean) > MAX_ENTRIES or any(not 0 < len(entry) <= MAX_ENTRY for entry in clean):
+        raise HedgerowError(
+            f"Expected at most {MAX_ENTRIES} entries of 1 to {MAX_ENTRY} characters in "
+            f"'{name}', found {len(clean)} of up to {max(map(len, clean))}; shorten the list."
+        )
+    return clean
+
+
+def _refuse_known_name(label: str, others: Sequence[VariantType]) -> None:
+    """A model may answer by the name of a type, so that no two may share it."""
+    name = label.casefold()
+    for entry in others:
+        if name in (entry.label.casefold(), entry.id, entry.id.replace("_", " ")):
+            what = "a retired type; restore it, or" if entry.retired else "a type already;"
+            raise HedgerowError(f"'{label}' is {what} find another name.")
+
+
+def _as_type(clean: OwnType, type_id: str) -> VariantType:
+    made = made_guideline(
+        definition=clean.definition, anchor=clean.example_anchor, example=clean.example
+    )
+    return VariantType(
+        id=type_id,
+        order=0,
+        label=clean.label,
+        polarity=POLARITIES[clean.role],
+        role=clean.role,
+        definition=clean.definition,
+        example_anchor=clean.example_anchor,
+        example=clean.example,
+        prompt_line=clean.prompt_line or made_prompt_line(clean),
+        surface_check=clean.surface_check,
+        guideline=clean.guideline or made,
+        version=1,
+        own=True,
+    )
+
+
+def sketch(wanted: OwnType) -> VariantType:
+    """The type as far as it is written, unchecked: to be tried out before it is whole.
+
+    Raises:
+        HedgerowError: a text is not plain, or the check's lists are wrong.
+    """
+    texts = ("label", "definition", "example_anchor", "example", "prompt_line")
+    clean: dict[str, Any] = {name: canonical(getattr(wanted, name)) for name in texts}
+    clean["surface_check"] = _clean_check(wanted.surface_check)
+    return _as_type(wanted.model_copy(update=clean), free_id(clean["label"], ()))
+
+
+def as_written(entry: VariantType) -> OwnType:
+    """What a person said of a type; what was made of the rest is left empty, to be made anew."""
+    wanted = OwnType(**entry.model_dump(include={*OwnType.model_fields}))
+    made = _as_type(wanted.model_copy(update={"prompt_line": "", "guideline": ""}), entry.id)
+    same = {
+        name: ""
+        for name in ("prompt_line", "guideline")
+        if getattr(made, name) == getattr(entry, name)
+    }
+    return wanted.model_copy(update=same)
+
+
+def made_prompt_line(wanted: OwnType) -> str:
+    """The line that asks a model for a type that nobody has written one for."""
+    said = f"{canonical(wanted.label)}: {canonical(wanted.definition)}"
+    if not wanted.surface_check.require_cue:
+        return said
+    return f"{said.rstrip('.')}, with a cue such as {{cue}}"
+
+
+def _check_prompt_line(entry: VariantType) -> None:
+    found = entry.prompt_line.count("{cue}")
+    if entry.needs_cue and found != 1:
+        raise HedgerowError(
+            f"Expected {{cue}} once in the prompt line, found it {found} times; it is where the "
+            "cue goes."
+        )
+    if found and not entry.needs_cue:
+        raise HedgerowError(
+            "The prompt line has a {cue}, but the type asks for none; leave it out, or ask for one."
+        )

@@ -1,0 +1,155 @@
+"""Which cue a hedge is stored with, and whether that makes it a single word or a phrase.
+
+One rule for everything a person writes: editing, retyping, writing a variant of one's own, on the
+page and on the command line. The cue that the person names wins. Else the hedge keeps its cue while
+the text still uses it. Else the text decides: where it uses exactly one cue that the anchor does
+not use, that is the one. Else the person has to name it.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from curation.language.tokens import ABSOLUTE_NEGATORS, VERBAL_NEGATORS, Token, align, analyse
+from curation.taxonomy.built_in import VariantType
+from curation.taxonomy.cues import HEDGE_CUES, find_cue, new_cues
+from curation.taxonomy.project_types import known_type
+from curation.variants.concern import Concern
+from curation.variants.cue_corrections import checked_cue
+from db.errors import HedgerowError
+
+MAX_PROPOSED = 4
+"""Words of the longest stretch that is proposed as the cue."""
+
+_NEGATORS = VERBAL_NEGATORS | ABSOLUTE_NEGATORS | {"n't"}
+
+
+class CueWanted(HedgerowError):
+    """The person has to name the cue.
+
+    Attributes:
+        proposed: what the field for it can begin with; '' for nothing.
+        concerns: what else there is to think about; ``draft_checks`` adds it.
+    """
+
+    def __init__(self, sentence: str, *, proposed: str = "") -> None:
+        super().__init__(sentence)
+        self.proposed = proposed
+        self.concerns: tuple[Concern, ...] = ()
+
+
+class Hedge(NamedTuple):
+    """The type that a text is filed under, and its cue; None for a type without cues."""
+
+    entry: VariantType
+    cue: str | None
+
+
+def kind_of(cue: str) -> str:
+    """The built-in hedge that a cue belongs to: 'word' or 'phrase'.
+
+    A cue of the paper's lists belongs where it is printed, any other where its words put it.
+    """
+    listed = (kind for kind, cues in HEDGE_CUES.items() if cue.casefold() in cues)
+    return next(listed, "phrase" if len(cue.split()) > 1 else "word")
+
+
+def choose_cue(
+    entry: VariantType,
+    types: Sequence[VariantType],
+    *,
+    anchor: str,
+    text: str,
+    named: str | None = None,
+    current: str | None = None,
+) -> Hedge:
+    """The cue of a text, and the type that this cue makes it.
+
+    Args:
+        entry: the type asked for. The built-in hedges are one or the other by their cue.
+        types: those in use.
+        anchor: the anchor's current wording.
+        named: the cue that the person names; None or blank for none.
+        current: the cue that the variant has now.
+
+    Raises:
+        CueWanted: the text uses no known cue, or several.
+        HedgerowError: the cue is too long, not plain text, or a mere negator for a hedge.
+    """
+    if not entry.needs_cue:
+        return Hedge(entry, None)
+    cue = checked_cue(named)
+    if cue is not None and entry.id in HEDGE_CUES and _only_negates(cue):
+        raise HedgerowError(
+            f"'{cue}' negates and does not hedge. Enter the word or phrase that hedges."
+        )
+    if cue is None and current and _is_kept(entry, current, text):
+        cue = current
+    if cue is None:
+        cue = _found(entry, anchor=anchor, text=text)
+    if entry.id in HEDGE_CUES and kind_of(cue) != entry.id:
+        entry = known_type(types, kind_of(cue))
+    return Hedge(entry, cue)
+
+
+def _is_kept(entry: VariantType, cue: str, text: str) -> bool:
+    if entry.id in HEDGE_CUES and kind_of(cue) != entry.id:
+        return False
+    listed = entry.surface_check.require_words
+    return (not listed or cue in listed) and bool(find_cue(analyse(text), cue))
+
+
+def _found(entry: VariantType, *, anchor: str, text: str) -> str:
+    listed = tuple(cue for cues in HEDGE_CUES.values() for cue in cues)
+    known = entry.surface_check.require_words or listed
+    every = new_cues(anchor=anchor, text=text, cues=known)
+    own = [cue for cue in every if entry.id not in HEDGE_CUES or kind_of(cue) == entry.id]
+    found = own or every
+    if len(found) == 1:
+        return found[0]
+    if found:
+        names = ", ".join(f"'{cue}'" for cue in found)
+        raise CueWanted(
+            f"The text uses several hedge cues ({names}); name the one that hedges the claim.",
+            proposed=found[0],
+        )
+    raise CueWanted(
+        f"The text has no known cue of the type '{entry.label}'. Enter the cue that it uses.",
+        proposed=_added_words(anchor, text),
+    )
+
+
+def _added_words(anchor: str, text: str) -> str:
+    """The first stretch of words that a text adds to its anchor; '' for none, or a long one.
+
+    A clitic (the n't of "isn't") begins none, and negators alone are none.
+    """
+    analysis = analyse(text)
+    origins = align(analyse(anchor), analysis)
+    stretch: list[Token] = []
+    for token, origin in zip(analysis.tokens, origins, strict=True):
+        is_clitic = text[token.start - 1 : token.start].isalnum()
+        if origin is None and token.word[-1].isalnum() and (stretch or not is_clitic):
+            stretch.append(token)
+        elif any(word.word not in _NEGATORS for word in stretch):
+            break
+        else:
+            stretch = []
+    if not any(word.word not in _NEGATORS for word in stretch) or len(stretch) > MAX_PROPOSED:
+        return ""
+    return text[stretch[0].start : stretch[-1].end].lower()
+
+
+def _only_negates(cue: str) -> bool:
+    return all(word in _NEGATORS for word in analyse(cue).words)
+
+
+def filed_by_cue(hedge: Hedge) -> str:
+    """A sentence on a hedge that is filed under another type than it was asked for."""
+    cue = hedge.cue or ""
+    return f"Filed under '{hedge.entry.label}': the cue '{cue}' has {number_of_words(cue)}."
+
+
+def number_of_words(cue: str) -> str:
+    """'one word', '2 words'."""
+    number = len(cue.split())
+    return "one word" if number == 1 else f"{number} words"

@@ -1,0 +1,90 @@
+"""Correcting a variant's cue alone: its text stays, so it stays the same variant.
+
+Every correction comes with a decision of the same action, and an undo of that decision puts the cue
+back. Which cue holds follows from the rows: that of the latest correction whose decision stands, or
+else the one the variant came with. It is kept on the variant.
+"""
+
+from sqlalchemy import select
+from sqlalchemy.orm import aliased
+from sqlmodel import Session, col
+
+from curation.diagnostics.measuring import measure_variants
+from curation.identity import canonical
+from db.errors import HedgerowError
+from db.models import CueCorrection, Decision, Variant, Verdict
+
+MAX_CUE = 200
+"""Longest cue, in characters."""
+
+
+def checked_cue(cue: str | None) -> str | None:
+    """The cue in its canonical form; None for none.
+
+    Raises:
+        HedgerowError: it is too long or not plain text.
+    """
+    clean = canonical(cue or "")
+    if len(clean) > MAX_CUE:
+        raise HedgerowError(
+            f"Expected a cue of at most {MAX_CUE} characters, found {len(clean)}; shorten it."
+        )
+    return clean or None
+
+
+def correct_cue(
+    session: Session, variant: Variant, cue: str | None, *, reviewer_id: int, action_id: str
+) -> None:
+    """Give the variant another cue, as part of the action whose decision is stored with it."""
+    session.add(
+        CueCorrection(
+            variant_id=variant.id or 0,
+            reviewer_id=reviewer_id,
+            action_id=action_id,
+            before=variant.cue,
+            after=cue,
+        )
+    )
+    variant.cue = cue
+    session.flush()
+
+
+def restore_cues(session: Session, action_id: str, *, reviewer_id: int, undo_id: str) -> None:
+    """Put back the cues that an action had corrected; its decisions have been taken back.
+
+    Where somebody else has corrected the cue since then, theirs stays.
+    """
+    of_action = select(col(CueCorrection.variant_id)).where(
+        col(CueCorrection.action_id) == action_id
+    )
+    variants = session.execute(select(Variant).where(col(Variant.id).in_(of_action))).scalars()
+    for variant in variants.all():
+        cue = _standing_cue(session, variant.id or 0)
+        if cue != variant.cue:
+            correct_cue(session, variant, cue, reviewer_id=reviewer_id, action_id=undo_id)
+            measure_variants(session, [variant.id or 0])
+
+
+def _standing_cue(session: Session, variant_id: int) -> str | None:
+    """The cue that the corrections of a variant add up to; it must have one."""
+    retract = aliased(Decision)
+    stands = (
+        select(col(Decision.id))
+        .where(
+            col(Decision.variant_id) == col(CueCorrection.variant_id),
+            col(Decision.action_id) == col(CueCorrection.action_id),
+            col(Decision.verdict) != Verdict.RETRACT,
+            ~select(col(retract.id)).where(col(retract.retracts_id) == col(Decision.id)).exists(),
+        )
+        .exists()
+    )
+    of_variant = col(CueCorrection.variant_id) == variant_id
+    latest = (
+        select(col(CueCorrection.after))
+        .where(of_variant, stands)
+        .order_by(col(CueCorrection.id).desc())
+        .limit(1)
+    )
+    first = select(col(CueCorrection.before)).where(of_variant).order_by(col(CueCorrection.id))
+    row = session.execute(latest).first() or session.execute(first.limit(1)).one()
+    return row[0]

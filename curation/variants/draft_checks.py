@@ -1,0 +1,156 @@
+"""What the checks say of a text that a person is writing, before it is stored.
+
+The measures are those of ``curation.diagnostics.measures``; here each flag becomes a sentence about this text.
+Whether the anchor is affirmative is left out: no wording of the variant changes that.
+"""
+
+from collections.abc import Collection
+from typing import NamedTuple
+
+from sqlmodel import Session
+
+from curation.diagnostics.measures import Flag, measure, same_words
+from curation.diagnostics.pair_analysis import Comparison
+from curation.diagnostics.surface import quoted, surface_problems
+from curation.project.opening import THRESHOLD, get_setting
+from curation.review.queue import family
+from curation.taxonomy.built_in import VariantType
+from curation.taxonomy.project_types import all_types
+from curation.variants.concern import Concern
+from curation.variants.cue_choice import CueWanted
+from curation.variants.edits import Edit, plan_edit, wording_of
+from curation.variants.own import Own, plan_own
+from db.models import Anchor, Status, Variant
+
+TWIN = "twin"
+"""The kind of the concern that the edit ends in another variant of the anchor."""
+
+
+class Draft(NamedTuple):
+    """What saving would store, and what the checks say of it.
+
+    ``remark`` is a sentence on what saving decides by itself; '' for nothing.
+    """
+
+    entry: VariantType
+    cue: str | None
+    concerns: tuple[Concern, ...]
+    remark: str
+
+
+def check_edit(
+    session: Session,
+    variant_id: int,
+    *,
+    text: str | None = None,
+    type_id: str | None = None,
+    cue: str | None = None,
+) -> Draft:
+    """What ``edits.edit`` would make of the variant, checked; nothing is stored.
+
+    Raises:
+        CueWanted: as ``edits.edit``; with what can be said before the cue is known.
+        HedgerowError: as ``edits.edit``.
+    """
+    original = session.get_one(Variant, variant_id)
+    try:
+        planned = plan_edit(session, original, text=text, type_id=type_id, cue=cue)
+    except CueWanted as wanted:
+        if text is not None and text != original.text:
+            wanted.concerns = _twins(session, original.anchor_id, text, leave_out={original.id})
+        raise
+    known = planned.known
+    anchor = session.get_one(Anchor, original.anchor_id)
+    gone = {original.id, known.id if known else None}
+    found = _concerns(session, anchor, planned, leave_out=gone)
+    is_former_edit = known is not None and known.parent_id == original.id
+    if known is not None and known.id != original.id and not is_former_edit:
+        twin = Concern(
+            TWIN,
+            f"The anchor has this text already as '{planned.entry.label}'. Saving accepts that"
+            " variant and puts it in the place of this one.",
+            known.id,
+        )
+        return Draft(planned.entry, planned.cue, (twin, *found), "")
+    return Draft(planned.entry, planned.cue, found, planned.remark)
+
+
+def check_own(
+    session: Session, anchor_id: int, *, type_id: str, text: str, cue: str | None = None
+) -> Draft:
+    """What ``writing.write_variant`` would store, checked; nothing is stored.
+
+    Raises:
+        CueWanted: as ``writing.write_variant``; with what can be said before the cue is known.
+        HedgerowError: as ``writing.write_variant``.
+    """
+    anchor = session.get_one(Anchor, anchor_id)
+    try:
+        own = plan_own(session, anchor, type_id=type_id, text=text, cue=cue)
+    except CueWanted as wanted:
+        wanted.concerns = _twins(session, anchor_id, text, leave_out=())
+        raise
+    found = _concerns(session, anchor, own, leave_out=())
+    return Draft(own.entry, own.cue, found, own.remark)
+
+
+def _concerns(
+    session: Session, anchor: Anchor, planned: Edit | Own, *, leave_out: Collection[int | None]
+) -> tuple[Concern, ...]:
+    wording, text, check = wording_of(session, anchor), planned.text, planned.entry.surface_check
+    siblings = _siblings(session, anchor.id or 0, leave_out=leave_out)
+    threshold = int(get_setting(session, THRESHOLD))
+    found = measure(
+        anchor=wording,
+        text=text,
+        cue=planned.cue,
+        check=check,
+        siblings=[sibling.text for sibling in siblings],
+        threshold=threshold,
+    )
+    comparison = Comparison(anchor=wording, text=text)
+    sentences = {
+        Flag.UNCHANGED: "It has the same words as the anchor.",
+        Flag.OVER_THRESHOLD: (
+            f"{found.levenshtein} characters differ from the anchor; the threshold is {threshold}."
+        ),
+        Flag.WRONG_SURFACE: " ".join(surface_problems(check, comparison, cue=planned.cue)),
+        Flag.CONTENT_DROPPED: (
+            f"Content words of the anchor are missing: {quoted(comparison.lost)}."
+        ),
+        Flag.FLAT_HEDGE: Flag.FLAT_HEDGE.explanation,
+        Flag.REPORTS_OTHERS: Flag.REPORTS_OTHERS.explanation,
+    }
+    concerns = [
+        Concern(flag.name or "", sentence)
+        for flag, sentence in sentences.items()
+        if flag in found.flags
+    ]
+    return (*concerns, *_twins(session, anchor.id or 0, text, leave_out=leave_out))
+
+
+def _siblings(
+    session: Session, anchor_id: int, *, leave_out: Collection[int | None]
+) -> list[Variant]:
+    return [
+        item.variant
+        for item in family(session, anchor_id)
+        if item.variant.status != Status.SUPERSEDED and item.variant.id not in leave_out
+    ]
+
+
+def _twins(
+    session: Session, anchor_id: int, text: str, *, leave_out: Collection[int | None]
+) -> tuple[Concern, ...]:
+    """The anchor's other variants with the same words."""
+    types = all_types(session)
+    return tuple(
+        Concern(
+            Flag.SAME_AS_SIBLING.name or "",
+            f"It has the same words as the anchor's '{types[sibling.type_id].label}': "
+            f"{sibling.text}",
+            sibling.id,
+        )
+        for sibling in _siblings(session, anchor_id, leave_out=leave_out)
+        if same_words(text, sibling.text)
+    )

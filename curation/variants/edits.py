@@ -1,0 +1,287 @@
+"""Replacing a variant by a better wording, giving it its right type, correcting its cue."""
+
+from typing import NamedTuple
+
+from sqlalchemy import select
+from sqlmodel import Session, col
+
+from curation.corpora.starter_corpus import RANDOM_SALT
+from curation.diagnostics.measuring import measure_variants
+from curation.identity import bucket, canonical, variant_uid
+from curation.review.decisions import store_decisions
+from curation.review.shown_card import (
+    Outcome,
+    Shown,
+    check_reason,
+    decision_on,
+    done_before,
+    is_outdated,
+    overtaken,
+    shown_variant,
+)
+from curation.taxonomy.built_in import VariantType
+from curation.taxonomy.project_types import all_types, known_type, list_types
+from curation.variants.cue_choice import CueWanted, Hedge, choose_cue, filed_by_cue, number_of_words
+from curation.variants.cue_corrections import checked_cue, correct_cue
+from db.errors import HedgerowError
+from db.models import Anchor, AnchorRevision, Decision, Variant, Verdict
+
+MAX_TEXT = 2000
+"""Longest variant that a person may write, in characters."""
+
+
+class Edit(NamedTuple):
+    """What an edit comes to, before anything is stored.
+
+    Attributes:
+        entry: the type that the outcome is filed under.
+        text: the new wording, canonical.
+        known: the anchor's variant of this text and type, if it has one.
+        remark: a sentence on what the edit decides by itself; '' for nothing.
+    """
+
+    entry: VariantType
+    text: str
+    cue: str | None
+    known: Variant | None
+    remark: str
+
+
+def plan_edit(
+    session: Session,
+    original: Variant,
+    *,
+    text: str | None = None,
+    type_id: str | None = None,
+    cue: str | None = None,
+) -> Edit:
+    """Find out what ``edit`` would make of these, and store nothing.
+
+    Raises:
+        HedgerowError: as ``edit``.
+    """
+    entry = _type(session, original, type_id)
+    new_text = checked_text(original.text if text is None else text)
+    known = find_text(session, original.anchor_id, entry.id, new_text)
+    anchor = session.get_one(Anchor, original.anchor_id)
+    if known is None:
+        check_differs(session, anchor, new_text)
+    is_news = checked_cue(cue) not in (None, original.cue)
+    if known is not None and known.cue and entry.needs_cue and not is_news:
+        kept = Hedge(entry, known.cue)
+        return Edit(entry, new_text, known.cue, known, _remark(entry, kept, original, known))
+    hedge = choose_cue(
+        entry,
+        list_types(session),
+        anchor=wording_of(session, anchor),
+        text=new_text,
+        named=cue,
+        current=original.cue,
+    )
+    if hedge.entry.id != entry.id:
+        known = find_text(session, original.anchor_id, hedge.entry.id, new_text)
+        if known is original and not is_news:
+            raise CueWanted(
+                f"Its cue '{hedge.cue}' has {number_of_words(hedge.cue or '')}, which makes it"
+                f" '{hedge.entry.label}'; name the cue that makes it '{entry.label}'.",
+                proposed=hedge.cue or "",
+            )
+    remark = _remark(entry, hedge, original, known)
+    return Edit(hedge.entry, new_text, hedge.cue, known, remark)
+
+
+def _remark(asked: VariantType, hedge: Hedge, original: Variant, known: Variant | None) -> str:
+    said = []
+    if hedge.entry.id != asked.id:
+        said.append(filed_by_cue(hedge))
+    elif hedge.cue is not None and hedge.cue != original.cue:
+        said.append(f"Its cue is '{hedge.cue}'.")
+    if known is not None and known.id != original.id:
+        said.append("The anchor had this text already; that variant takes its place.")
+    return " ".join(said)
+
+
+def edit(
+    session: Session,
+    card: Shown,
+    *,
+    reviewer_id: int,
+    text: str | None = None,
+    type_id: str | None = None,
+    cue: str | None = None,
+    reason: str = "",
+    note: str = "",
+) -> Outcome:
+    """Replace the variant by a better wording, or give it its right type or cue: one action.
+
+    With another text or type, the original becomes superseded and the child accepted. Where the
+    anchor has a variant of this text and type already, that one is the child. With another cue
+    alone, the variant stays the same one and is accepted with its corrected cue, unless the cue
+    makes a single-word hedge a phrase or the reverse. Distance and flags are measured at once; the
+    child's cosine follows with the next diagnostics run.
+
+    Args:
+        text: the new wording; None keeps the text (retype).
+        type_id: the new type; None keeps the type.
+        cue: the hedge cue; None leaves it to ``choose_cue``, where the type takes one.
+
+    Raises:
+        CueWanted: the text uses no known cue, or several, and none is named.
+        HedgerowError: nothing would change, or the text is the anchor's own, empty, too long or not
+            plain text.
+    """
+    if reason:
+        check_reason(session, shown_variant(session, card), reason=reason, note=note)
+    if done_before(session, card.action_id):
+        return Outcome(recorded=False)
+    original = shown_variant(session, card, keep_wording=True)
+    planned = plan_edit(session, original, text=text, type_id=type_id, cue=cue)
+    return carry_out(
+        session,
+        card,
+        original,
+        planned,
+        reviewer_id=reviewer_id,
+        asked=cue,
+        reason=reason,
+        note=note,
+    )
+
+
+def carry_out(
+    session: Session,
+    card: Shown,
+    original: Variant,
+    planned: Edit,
+    *,
+    reviewer_id: int,
+    asked: str | None = None,
+    reason: str = "",
+    note: str = "",
+) -> Outcome:
+    """Store what ``plan_edit`` found; several edits with one action id are undone together.
+
+    Args:
+        asked: the cue that was named, if one was.
+
+    Raises:
+        HedgerowError: nothing would change.
+    """
+    others = overtaken(session, card, original)
+    known = planned.known
+    if known is original:
+        _check_news(card, original, planned, asked=asked)
+        child = original
+        rows = [
+            decision_on(card, original, reviewer_id=reviewer_id, verdict=Verdict.ACCEPT, note=note)
+        ]
+    else:
+        child = known or _new_child(session, card, original, planned, reviewer_id)
+        rows = _replacement(
+            card, original, child, reviewer_id=reviewer_id, reason=reason, note=note
+        )
+    if planned.entry.needs_cue and child.cue != planned.cue:
+        correct_cue(session, child, planned.cue, reviewer_id=reviewer_id, action_id=card.action_id)
+    changes = store_decisions(session, rows)
+    measure_variants(session, [child.id or 0])
+    if known is None:
+        changes = [c._replace(before=None) if c.variant_id == child.id else c for c in changes]
+    child_id = None if child is original else child.id
+    outdated = is_outdated(card, original)
+    return Outcome(True, tuple(changes), others, child_id, outdated, planned.remark)
+
+
+def _type(session: Session, original: Variant, type_id: str | None) -> VariantType:
+    """The type asked for, which must be in use; the variant's own may be a retired one."""
+    if type_id in (None, original.type_id):
+        return all_types(session)[original.type_id]
+    return known_type(list_types(session), type_id or "")
+
+
+def checked_text(text: str) -> str:
+    """The text of a variant in its canonical form.
+
+    Raises:
+        HedgerowError: it is empty, too long or not plain text.
+    """
+    clean = canonical(text)
+    if not clean or len(clean) > MAX_TEXT:
+        raise HedgerowError(
+            f"Expected a text of 1 to {MAX_TEXT} characters, found {len(clean)}; "
+            "write one, or reject the variant."
+        )
+    return clean
+
+
+def wording_of(session: Session, anchor: Anchor) -> str:
+    """The anchor's current wording."""
+    return session.get_one(AnchorRevision, (anchor.id, anchor.revision)).text
+
+
+def check_differs(session: Session, anchor: Anchor, text: str) -> None:
+    """Whether a canonical text says anything but the anchor's present wording.
+
+    Raises:
+        HedgerowError: it is that wording; as a negation it would contradict itself.
+    """
+    if text == wording_of(session, anchor):
+        raise HedgerowError("The text is the anchor's own; write what the type changes in it.")
+
+
+def find_text(session: Session, anchor_id: int, type_id: str, text: str) -> Variant | None:
+    """The anchor's variant of this type and canonical text, if it has one."""
+    anchor = session.get_one(Anchor, anchor_id)
+    uid = variant_uid(anchor_uid=anchor.uid, type_id=type_id, text=text)
+    return session.execute(select(Variant).where(col(Variant.uid) == uid)).scalar()
+
+
+def _check_news(card: Shown, original: Variant, planned: Edit, *, asked: str | None) -> None:
+    """Refuse an edit that asks for what is there, unless another window has just made it so."""
+    made_elsewhere = asked is not None and card.version != original.version
+    if not planned.entry.needs_cue or (planned.cue == original.cue and not made_elsewhere):
+        raise HedgerowError("The text is unchanged; change it, or accept the variant as it is.")
+
+
+def _replacement(
+    card: Shown, original: Variant, child: Variant, *, reviewer_id: int, reason: str, note: str
+) -> list[Decision]:
+    """The original superseded by the child, the child accepted."""
+    retyped = child.type_id != original.type_id
+    row = decision_on(
+        card,
+        original,
+        reviewer_id=reviewer_id,
+        verdict=Verdict.EDIT,
+        reason=reason or ("wrong_type" if retyped else ""),
+        note=note,
+    )
+    row.child_id = child.id
+    accepted = decision_on(
+        card, original, other=child, reviewer_id=reviewer_id, verdict=Verdict.ACCEPT
+    )
+    return [row, accepted]
+
+
+def _new_child(
+    session: Session, card: Shown, original: Variant, planned: Edit, author_id: int
+) -> Variant:
+    anchor, (entry, text, cue, *_) = session.get_one(Anchor, original.anchor_id), planned
+    uid = variant_uid(anchor_uid=anchor.uid, type_id=entry.id, text=text)
+    outdated = is_outdated(card, original)
+    child = Variant(
+        uid=uid,
+        anchor_id=original.anchor_id,
+        anchor_revision=original.anchor_revision if outdated else anchor.revision,
+        type_id=entry.id,
+        text=text,
+        cue=cue,
+        parent_id=original.id,
+        author_id=author_id,
+        provider=original.provider,
+        model=original.model,
+        retired=entry.retired or anchor.retired_at is not None,
+        random_key=bucket(uid, salt=RANDOM_SALT),
+    )
+    session.add(child)
+    session.flush()
+    return child

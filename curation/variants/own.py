@@ -1,0 +1,163 @@
+"""Variants that reviewers write themselves."""
+
+import uuid
+from typing import NamedTuple
+
+from sqlalchemy import select
+from sqlmodel import Session, col
+
+from curation.corpora.starter_corpus import RANDOM_SALT
+from curation.diagnostics.measuring import measure_variants
+from curation.identity import bucket, variant_uid
+from curation.review.decisions import store_decisions
+from curation.review.shown_card import Shown, decision_on
+from curation.taxonomy.built_in import VariantType
+from curation.taxonomy.project_types import known_type, list_types
+from curation.variants.cue_choice import choose_cue, filed_by_cue
+from curation.variants.cue_corrections import checked_cue
+from curation.variants.edits import check_differs, checked_text, find_text, wording_of
+from curation.variants.writers import PERSON
+from db.columns import now
+from db.errors import HedgerowError
+from db.models import Anchor, Decision, Status, Variant, Verdict
+
+_WHAT_TO_DO = {
+    Status.PENDING: "it is pending; accept it on its card",
+    Status.ACCEPTED: "it is accepted",
+    Status.REJECTED: "it was rejected; open its card to change that",
+    Status.CONFLICT: "reviewers disagree about it; open its card to settle that",
+    Status.SUPERSEDED: "an edit has replaced it; its card says which variant that made",
+}
+
+
+class AlreadyThere(HedgerowError):
+    """The anchor has a variant of this text and type: ``variant_id``."""
+
+    def __init__(self, sentence: str, *, variant_id: int) -> None:
+        super().__init__(sentence)
+        self.variant_id = variant_id
+
+
+class Written(NamedTuple):
+    """A reviewer's own variant.
+
+    Attributes:
+        recorded: False where the action had been done before.
+        remark: a sentence on what its cue decided by itself.
+    """
+
+    variant: Variant
+    recorded: bool
+    remark: str = ""
+
+
+class Own(NamedTuple):
+    """What a variant of one's own comes to, before it is stored.
+
+    ``remark`` is a sentence on what its cue decides by itself; '' for nothing.
+    """
+
+    entry: VariantType
+    text: str
+    cue: str | None
+    remark: str
+
+
+def plan_own(
+    session: Session, anchor: Anchor, *, type_id: str, text: str, cue: str | None = None
+) -> Own:
+    """Find out what ``write_variant`` would make of these, and store nothing.
+
+    Raises:
+        HedgerowError: as ``write_variant``.
+    """
+    types = list_types(session)
+    entry = known_type(types, type_id)
+    clean = checked_text(text)
+    _check(session, anchor, entry.id, clean)
+    hedge = choose_cue(entry, types, anchor=wording_of(session, anchor), text=clean, named=cue)
+    if hedge.entry.id != entry.id:
+        _check(session, anchor, hedge.entry.id, clean)
+        return Own(hedge.entry, clean, hedge.cue, filed_by_cue(hedge))
+    is_found = hedge.cue is not None and checked_cue(cue) is None
+    return Own(entry, clean, hedge.cue, f"Its cue is '{hedge.cue}'." if is_found else "")
+
+
+def write_variant(
+    session: Session,
+    *,
+    anchor_id: int,
+    type_id: str,
+    text: str,
+    reviewer_id: int,
+    cue: str | None = None,
+    action_id: str = "",
+) -> Written:
+    """Add a variant of one's own, accepted by its writer at once: one action.
+
+    An undo takes the acceptance back: the variant stays, as a pending one. Its distance and flags
+    are measured at once, its cosine with the next diagnostics run.
+
+    Args:
+        text: at most ``edits.MAX_TEXT`` characters.
+        cue: what hedges it, where the type needs one; None leaves it to ``choose_cue``.
+        action_id: made anew for every form; a second action with it does nothing.
+
+    Raises:
+        AlreadyThere: the anchor has it as a variant of this type already.
+        CueWanted: the text uses no known cue, or several, and none is named.
+        HedgerowError: the text is the anchor's own, empty, too long or not plain text; the type is
+            unknown; the anchor is retired. Nothing is changed then.
+    """
+    done = _done_before(session, action_id)
+    if done is not None:
+        return Written(done, False)
+    anchor = session.get_one(
+        Anchor, anchor_id, populate_existing=True, with_for_update={"read": True}
+    )
+    own = plan_own(session, anchor, type_id=type_id, text=text, cue=cue)
+    uid = variant_uid(anchor_uid=anchor.uid, type_id=own.entry.id, text=own.text)
+    variant = Variant(
+        uid=uid,
+        anchor_id=anchor_id,
+        anchor_revision=anchor.revision,
+        type_id=own.entry.id,
+        text=own.text,
+        cue=own.cue,
+        provider=PERSON,
+        author_id=reviewer_id,
+        random_key=bucket(uid, salt=RANDOM_SALT),
+    )
+    session.add(variant)
+    session.flush()
+    _accept(session, variant, reviewer_id=reviewer_id, action_id=action_id)
+    return Written(variant, True, own.remark)
+
+
+def _done_before(session: Session, action_id: str) -> Variant | None:
+    query = (
+        select(Variant)
+        .join(Decision, col(Decision.variant_id) == col(Variant.id))
+        .where(col(Decision.action_id) == action_id)
+    )
+    return session.execute(query).scalar() if action_id else None
+
+
+def _check(session: Session, anchor: Anchor, type_id: str, text: str) -> None:
+    if anchor.retired_at is not None:
+        raise HedgerowError("The anchor is retired; restore it, then write a variant of it.")
+    check_differs(session, anchor, text)
+    known = find_text(session, anchor.id or 0, type_id, text)
+    if known is not None:
+        raise AlreadyThere(
+            f"The anchor has this text already, as the variant {known.uid}: "
+            f"{_WHAT_TO_DO[known.status]}.",
+            variant_id=known.id or 0,
+        )
+
+
+def _accept(session: Session, variant: Variant, *, reviewer_id: int, action_id: str) -> None:
+    card = Shown(variant.id or 0, variant.version, action_id or str(uuid.uuid4()), now())
+    row = decision_on(card, variant, reviewer_id=reviewer_id, verdict=Verdict.ACCEPT)
+    store_decisions(session, [row])
+    measure_variants(session, [variant.id or 0])

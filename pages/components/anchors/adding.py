@@ -1,0 +1,346 @@
+"""Adding anchors: choose a file or paste, look at what would happen, add all or nothing."""
+
+import hashlib
+from typing import NamedTuple
+
+import streamlit as st
+from sqlalchemy import Engine
+
+from curation.anchors.importing.decoding import MAX_BYTES
+from curation.anchors.importing.file_table import Format, Table
+from curation.anchors.importing.formats import PASTED, read_file, read_pasted
+from curation.anchors.importing.insert import (
+    About,
+    Added,
+    Beside,
+    add_anchors,
+    check_source,
+    earlier_import,
+)
+from curation.anchors.importing.original_texts import Originals, newest_variant, read_originals
+from curation.anchors.importing.preview import Preview, Row, count_wordings, preview
+from curation.generation.request import Which
+from curation.language.english import is_english
+from db.engine import reading, writing
+from db.errors import HedgerowError
+from pages.components.anchors import file_questions, file_rows
+from pages.components.generate.anchor_choice import SOURCE, WHICH
+from pages.components.generate.results_section import SECTION, SETUP
+from pages.components.shared.runs import background
+from pages.components.shared.shell import error_messages, open_project
+from pages.components.shared.texts.amounts import amount
+
+FORMATS = {
+    Format.CSV: "CSV",
+    Format.TSV: "TSV",
+    Format.JSONL: "JSON lines",
+    Format.PARQUET: "Parquet",
+    Format.TEXT: "Plain text, one sentence a line",
+}
+FILE, PASTE = "file", "paste"
+WAYS = {FILE: "A file", PASTE: "Pasted text"}
+_SIDE = 490
+"""Pixels: two of them fill the page."""
+
+_TURN, _DONE, _LEFT = "anchors-turn", "anchors-done", "anchors-left"
+
+HOW = (
+    "One sentence a row: CSV or TSV with a header, JSON lines, Parquet, or plain text with one "
+    f"sentence a line, in UTF-8, at most {MAX_BYTES >> 20} MB. Nothing is added before you have "
+    "seen what would be."
+)
+
+
+class Given(NamedTuple):
+    """What a person gave: a file or a text, told apart by a hash."""
+
+    data: bytes | str
+    name: str
+    key: str
+
+
+class Plan(NamedTuple):
+    """What the button adds."""
+
+    shown: Preview
+    rows: list[Row]
+    about: About
+    beside: Beside | None
+    file: str
+    parameters: dict[str, object]
+
+
+@error_messages.fragment
+def adder(reviewer_id: int | None) -> None:
+    """The whole of adding; redrawn on its own.
+
+    Args:
+        reviewer_id: who has signed in, if anybody; kept as the author.
+    """
+    if st.session_state.pop(_LEFT, False):
+        st.rerun()
+    if _DONE in st.session_state:
+        _done()
+        return
+    st.caption(HOW)
+    given = _given()
+    if given is None:
+        return
+    try:
+        _look(given, reviewer_id)
+    except HedgerowError as error:
+        error_messages.show(str(error), key="file")
+
+
+def _given() -> Given | None:
+    turn = st.session_state.setdefault(_TURN, 0)
+    way = st.segmented_control(
+        "From",
+        list(WAYS),
+        key="anchors-way",
+        format_func=lambda key: WAYS[key],
+        default=FILE,
+        required=True,
+        label_visibility="collapsed",
+    )
+    if way == PASTE:
+        text = st.text_area(
+            "Pasted text",
+            key=f"anchors-text-{turn}",
+            height=180,
+            label_visibility="collapsed",
+            placeholder="One sentence a line, or rows copied from a table with their header",
+        )
+        if not text or not text.strip():
+            return None
+        return Given(text, PASTED, hashlib.sha256(text.encode("utf-8", "replace")).hexdigest())
+    file = st.file_uploader(
+        "File",
+        key=f"anchors-file-{turn}",
+        max_upload_size=MAX_BYTES >> 20,
+        label_visibility="collapsed",
+    )
+    return Given(file.getvalue(), file.name, file.file_id) if file is not None else None
+
+
+@st.cache_resource(max_entries=4, ttl=3600, show_spinner="Reading …")
+def _table(key: str, format: Format | None, _given: Given) -> Table:
+    """Shared and never copied, as it is never changed."""
+    if isinstance(_given.data, str):
+        return read_pasted(_given.data, format=format)
+    return read_file(_given.data, name=_given.name, format=format)
+
+
+@st.cache_resource(max_entries=4, ttl=3600, show_spinner="Looking at every row …")
+def _preview(
+    key: str,
+    format: Format | None,
+    column: str,
+    genre_column: str | None,
+    language: str,
+    wordings: int,
+    _table: Table,
+    _engine: Engine,
+) -> Preview:
+    """What would happen to each row; made anew when the database has got other anchors."""
+    with reading(_engine) as session:
+        return preview(session, _table, column=column, genre_column=genre_column, language=language)
+
+
+@st.cache_resource(max_entries=4, ttl=3600, show_spinner="Looking at what is beside them …")
+def _originals(
+    key: tuple[object, ...],
+    sentence: str,
+    columns: dict[str, str],
+    source: str,
+    language: str,
+    newest: int,
+    _shown: Preview,
+    _table: Table,
+    _engine: Engine,
+) -> Originals:
+    """Made anew when variants have been added."""
+    with reading(_engine) as session:
+        return read_originals(
+            session,
+            _table,
+            _shown,
+            sentence=sentence,
+            columns=columns,
+            source=source,
+            language=language,
+        )
+
+
+@st.cache_resource(max_entries=8, ttl=3600, show_spinner=False)
+def _chosen(
+    key: tuple[object, ...], include: bool, size: int, seed: int, _shown: Preview
+) -> list[Row]:
+    return _shown.chosen(include_suspicious=include, sample=size or None, seed=seed)
+
+
+def _look(given: Given, reviewer_id: int | None) -> None:
+    """Everything below the file: which column, the questions, what would happen, the button."""
+    left, middle, right = st.columns(3)
+    format = left.selectbox(
+        "Read as",
+        [None, *FORMATS],
+        key="anchors-format",
+        format_func=lambda kind: FORMATS[kind] if kind else "As it looks",
+    )
+    table = _table(given.key, format, given)
+    column = middle.selectbox(
+        "Sentences in",
+        table.columns,
+        index=table.columns.index(table.sentence_column()),
+        key=f"anchors-column-{given.key}",
+    )
+    genres = [name for name in table.text_columns if name != column]
+    guessed = table.genre_column()
+    genre_column = right.selectbox(
+        "Genres in",
+        [None, *genres],
+        index=1 + genres.index(guessed) if guessed in genres else 0,
+        format_func=lambda name: "No column" if name is None else name,
+        key=f"anchors-genres-{given.key}",
+    )
+    columns = file_questions.original_columns(table, column, key=given.key)
+    for note in table.notes:
+        st.text(note)
+    about = file_questions.questions(given.name, key=given.key, has_genres=genre_column is not None)
+    with reading(open_project.engine()) as session:
+        wordings, newest = count_wordings(session), newest_variant(session)
+        before = earlier_import(session, table.content_hash)
+        if about is not None:
+            check_source(session, about)
+    language = "en" if about is None or is_english(about.language) else about.language
+    key = (given.key, format, column, genre_column, language, wordings)
+    shown = _preview(*key, table, open_project.engine())
+    if before is not None:
+        st.text(
+            f"This very file was added before, as the source '{before.source}': "
+            f"{file_rows.anchors(before.added)}."
+        )
+    file_rows.draw(shown, table, key=given.key)
+    with st.container(horizontal=True):  # one below the other in a narrow window
+        facts = st.container(width=_SIDE), st.container(width=_SIDE)
+    include, size, seed = file_questions.rows_to_add(shown, key=given.key)
+    rows = _chosen(key, include, size, seed, shown)
+    originals = _originals(
+        key,
+        column,
+        columns,
+        about.source if about else "",
+        language,
+        newest,
+        shown,
+        table,
+        open_project.engine(),
+    )
+    texts, accept = file_questions.accept_originals(originals, rows, key=given.key)
+    with facts[0]:
+        file_rows.lengths_chart(rows)
+    with facts[1]:
+        file_rows.reasons(shown, key=given.key)
+    parameters: dict[str, object] = {
+        "column": column,
+        "genre_column": genre_column,
+        "sample": size or None,
+        "seed": seed,
+        "include_suspicious": include,
+    }
+    beside = Beside(originals, accept) if columns else None
+    plan = Plan(shown, rows, about, beside, given.name, parameters) if about else None
+    _button(plan, len(rows), texts, reviewer_id)
+
+
+def _button(plan: Plan | None, count: int, texts: int, reviewer_id: int | None) -> None:
+    if plan is None:
+        st.caption("Name the source to add them.")
+    if not count and not texts:
+        st.text("Every row is there already or left out, so there is nothing to add.")
+    st.button(
+        f"Add {_amount(count, texts)}",
+        type="primary",
+        key="anchors-add",
+        disabled=plan is None or not (count or texts),
+        on_click=_add,
+        args=(plan, reviewer_id),
+    )
+
+
+def _amount(count: int, texts: int) -> str:
+    anchors = file_rows.anchors(count)
+    return f"{anchors} and {amount(texts, 'variant')}" if texts else anchors
+
+
+def _add(plan: Plan | None, reviewer_id: int | None) -> None:
+    """Add what was planned, once: a second click finds it done."""
+    if plan is None or _DONE in st.session_state:
+        return
+    with writing(open_project.engine()) as session:
+        added = add_anchors(
+            session,
+            plan.shown,
+            plan.rows,
+            about=plan.about,
+            beside=plan.beside,
+            file=plan.file,
+            parameters=plan.parameters,
+            author_id=reviewer_id,
+        )
+    st.session_state[_DONE] = added
+    if added.originals.total:
+        background.ensure("diagnose")
+
+
+def _done() -> None:
+    added: Added = st.session_state[_DONE]
+    texts = added.originals.total
+    with st.container(border=True, key="anchors-added"):
+        st.text(f"Added {_amount(added.added, texts)} of the source '{added.source}'.")
+        st.write(
+            "The variants are being measured, and those to be reviewed are in the queue."
+            if texts
+            else "They have no variants yet. A language model or rules can write them; under "
+            "**Browse** you can also write some by hand."
+        )
+        with st.container(horizontal=True):
+            generate = added.added and st.button(
+                "Generate variants",
+                key="anchors-generate",
+                type="primary",
+                icon=":material/edit_note:",
+            )
+            review = texts and st.button(
+                "Review variants",
+                key="anchors-review",
+                icon=":material/rate_review:",
+                type="secondary" if added.added else "primary",
+            )
+            st.button(
+                "Browse them",
+                key="anchors-browse",
+                on_click=_browse,
+                args=(added.source, "In use" if texts else "Without variants"),
+            )
+            st.button("Add more", key="anchors-more", on_click=_leave)
+    if generate:
+        st.session_state[WHICH] = Which.SLOTS if texts else Which.WITHOUT
+        st.session_state[SOURCE] = added.source
+        st.switch_page("pages/generate.py", query_params={SECTION: SETUP})
+    if review:
+        st.switch_page("pages/review.py")
+
+
+def _browse(source: str, show: str) -> None:
+    """Show them under Browse."""
+    _leave()
+    st.session_state.update({"part": "Browse", "source": source, "show": show})
+
+
+def _leave() -> None:
+    """Forget what was added, and start with an empty form."""
+    st.session_state.pop(_DONE, None)
+    st.session_state[_TURN] += 1
+    st.session_state[_LEFT] = True  # the tabs lie outside what is redrawn

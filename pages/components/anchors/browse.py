@@ -1,0 +1,176 @@
+"""Looking through the anchors: search, filters, the list, and the one that is picked."""
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from curation.anchors.lookup import (
+    AnchorFilter,
+    AnchorPage,
+    FoundAnchor,
+    find_anchors,
+    known_genres,
+    known_sources,
+)
+from db.engine import reading
+from db.models import Split
+from pages.components.anchors import detail, several
+from pages.components.shared.shell import open_project
+from pages.components.shared.texts.amounts import amount
+
+PAGE = 100
+"""Anchors listed at a time."""
+
+PICKED = "anchor"
+"""The address names the uids of the ticked anchors by this key, with commas between them."""
+
+_SHOW = ("In use", "Without variants", "Retired")
+_PAGE_KEY = "anchors-page"
+
+
+def browser(reviewer_id: int | None) -> None:
+    """Draw the anchors, with what can be done to one.
+
+    Args:
+        reviewer_id: who is signed in; None asks for a name where one is needed.
+    """
+    wanted = _filters()
+    if st.session_state.get("anchors-wanted") != wanted:
+        st.session_state["anchors-wanted"] = wanted
+        st.session_state.pop(_PAGE_KEY, None)
+    number = int(st.session_state.get(_PAGE_KEY, 1))
+    with reading(open_project.engine()) as session:
+        found = find_anchors(session, wanted, limit=PAGE, offset=(number - 1) * PAGE)
+        if found.total and not found.anchors:  # the last page's last one was retired
+            number = st.session_state[_PAGE_KEY] = _pages(found)
+            found = find_anchors(session, wanted, limit=PAGE, offset=(number - 1) * PAGE)
+    picked = _picked(found)
+    _list(found, wanted, number, picked)
+    several.told()
+    if len(picked) > 1:
+        several.draw([anchor for anchor in found.anchors if anchor.uid in picked], reviewer_id)
+    elif picked:
+        detail.draw(picked[0], reviewer_id)
+    elif found.anchors:
+        st.caption(
+            "Tick an anchor to see its variants and to correct it, or several to retire or "
+            "describe them together."
+        )
+
+
+def _picked(found: AnchorPage) -> list[str]:
+    """The uids in the address. Of several, those that the list shows: nobody changes unseen ones.
+
+    One alone is shown wherever it is, so that links to it work.
+    """
+    uids = [uid for uid in st.query_params.get(PICKED, "").split(",") if uid]
+    if len(uids) < 2:
+        return uids
+    listed = {anchor.uid for anchor in found.anchors}
+    shown = [uid for uid in uids if uid in listed]
+    _keep(shown)
+    return shown
+
+
+def _filters() -> AnchorFilter:
+    with reading(open_project.engine()) as session:
+        sources, genres = known_sources(session), known_genres(session)
+    columns = st.columns([4, 3, 3, 2])
+    text = columns[0].text_input(
+        "Search", key="search", bind="query-params", placeholder="Part of a sentence, or a uid"
+    )
+    source = columns[1].selectbox("Source", sources, index=None, key="source", placeholder="All")
+    genre = columns[2].selectbox("Genre", genres, index=None, key="genre", placeholder="All")
+    split = columns[3].selectbox(
+        "Split", [split.value for split in Split], index=None, key="split", placeholder="All"
+    )
+    show = st.segmented_control(
+        "Show",
+        _SHOW,
+        key="show",
+        default=_SHOW[0],
+        required=True,
+        bind="query-params",
+        label_visibility="collapsed",
+    )
+    return AnchorFilter(
+        text=text.strip(),
+        source=source or "",
+        genre=genre or "",
+        split=Split(split) if split else None,
+        retired=show == "Retired",
+        without_variants=show == "Without variants",
+    )
+
+
+def _list(found: AnchorPage, wanted: AnchorFilter, number: int, picked: Sequence[str]) -> None:
+    if not found.total:
+        is_empty = wanted == AnchorFilter()
+        st.text(
+            "There are no anchors in use yet. Add takes your own; the Overview loads the starter "
+            "corpus."
+            if is_empty
+            else "No anchor fits; widen the search or a filter."
+        )
+        return
+    pages = _pages(found)
+    with st.container(horizontal=True, vertical_alignment="center", key="anchors-found"):
+        st.text(_range(found, number))
+        if pages > 1:
+            st.pagination(pages, key=_PAGE_KEY)
+    # Streamlit keeps ticks by row. A key of its own for every list of anchors, also for the same
+    # list with one anchor less, makes them follow the anchors in the address instead.
+    uids = [anchor.uid for anchor in found.anchors]
+    key = f"anchors-{abs(hash((wanted, number, *uids)))}"
+    rows = [at for at, uid in enumerate(uids) if uid in picked]
+    st.dataframe(
+        _rows(found.anchors),
+        hide_index=True,
+        key=key,
+        selection_mode="multi-row",
+        on_select=lambda: _pick(key, uids),
+        selection_default={"selection": {"rows": rows, "columns": [], "cells": []}},
+        column_config={
+            "Anchor": st.column_config.TextColumn(width="large"),
+            "Variants": st.column_config.NumberColumn(width="small"),
+        },
+    )
+
+
+def _pages(found: AnchorPage) -> int:
+    return -(-found.total // PAGE)
+
+
+def _range(found: AnchorPage, number: int) -> str:
+    first = (number - 1) * PAGE + 1
+    total = amount(found.total, "anchor")
+    if found.total <= PAGE:
+        return f"{total}."
+    return f"{total}; here are {first:,} to {first + len(found.anchors) - 1:,}."
+
+
+def _rows(anchors: Sequence[FoundAnchor]) -> list[dict[str, object]]:
+    corrected = any(anchor.revision > 1 for anchor in anchors)
+    return [
+        {
+            "Anchor": anchor.text,
+            "Variants": anchor.variants,
+            "Genre": anchor.genre,
+            "Source": anchor.source,
+            "Split": anchor.split.value,
+        }
+        | ({"Wording": anchor.revision} if corrected else {})
+        for anchor in anchors
+    ]
+
+
+def _pick(key: str, uids: Sequence[str]) -> None:
+    """Keep in the address which rows are ticked."""
+    _keep([uids[row] for row in st.session_state[key].selection.rows if row < len(uids)])
+
+
+def _keep(uids: Sequence[str]) -> None:
+    if uids:
+        st.query_params[PICKED] = ",".join(uids)
+    else:
+        st.query_params.pop(PICKED, None)

@@ -1,0 +1,77 @@
+"""Carrying a correction over: the variants with the corrected words, each with its new text."""
+
+from collections.abc import Sequence
+
+import streamlit as st
+from markupsafe import Markup
+
+from curation.anchors.carry_over import Carried, carry_over, proposals
+from curation.anchors.lookup import FoundAnchor
+from db.engine import reading, writing
+from db.errors import HedgerowError
+from db.models import Status
+from pages.components.anchors import forms_of_change
+from pages.components.shared.runs import background
+from pages.components.shared.shell import error_messages, open_project, signin
+from pages.components.shared.texts import markup
+from pages.components.shared.texts.amounts import amount
+from pages.components.shared.texts.diff import diff
+
+_WAS = {Status.ACCEPTED: "was accepted", Status.CONFLICT: "reviewers disagreed"}
+
+
+def draw(anchor: FoundAnchor, reviewer_id: int | None) -> None:
+    """Offer the new texts; nothing is drawn where there are none."""
+    with reading(open_project.engine()) as session:
+        found = proposals(session, anchor.id)
+    if not found:
+        return
+    with st.container(border=True, key="anchor-carry"):
+        st.markdown("**Carry the correction over**")
+        st.caption(
+            "These pending variants have the corrected words. A text that you tick is saved as "
+            "your edit and accepted; the others keep their text and wait in the queue."
+        )
+        chosen = _choice(found, key=f"{anchor.uid}-{anchor.revision}")
+        save = st.button(
+            f"Save {amount(len(chosen), 'edit')}" if chosen else "Save edits",
+            type="primary",
+            key="anchor-carry-save",
+            disabled=not chosen,
+        )
+        if save and reviewer_id is None:
+            signin.name_form(
+                "Your name is kept with what you change.", key="carry-name", button="Go on"
+            )
+        elif save:
+            _save(anchor, chosen, reviewer_id or 0)
+
+
+def _choice(found: Sequence[Carried], *, key: str) -> dict[int, str]:
+    """Variant id → new text, of the ticked ones; those that were accepted are ticked at first."""
+    labels = open_project.type_names()
+    chosen: dict[int, str] = {}
+    for carried in found:
+        was = _WAS.get(carried.was, "not reviewed yet")
+        ticked = st.checkbox(
+            f"{labels.get(carried.type_id, carried.type_id)}, {was}",
+            carried.was is Status.ACCEPTED,
+            key=f"carry-{key}-{carried.variant_id}",
+        )
+        before, after = diff(carried.text, carried.new_text)
+        markup.show(Markup("<div>{}<br>{}</div>").format(before, after))
+        if ticked:
+            chosen[carried.variant_id] = carried.new_text
+    return chosen
+
+
+def _save(anchor: FoundAnchor, chosen: dict[int, str], reviewer_id: int) -> None:
+    try:
+        with writing(open_project.engine()) as session:
+            done = carry_over(session, anchor.id, chosen, reviewer_id=reviewer_id)
+    except HedgerowError as error:
+        error_messages.show(str(error), key="anchor-carry")
+        return
+    background.ensure("diagnose")
+    said = f"{amount(len(done.children), 'variant')} edited and accepted. Z in Review takes "
+    forms_of_change.finish(anchor.uid, f"{said}{'them' if len(chosen) > 1 else 'it'} back.")

@@ -1,0 +1,154 @@
+"""One anchor: its wordings, its variants, and what can be done to it."""
+
+from collections.abc import Sequence
+
+import streamlit as st
+from markupsafe import Markup
+
+from curation.anchors.changes import restore_anchor, retire_anchor
+from curation.anchors.lookup import FoundAnchor, Wording, anchor_history, one_anchor
+from curation.project.opening import THRESHOLD, get_setting
+from curation.review.queue import Card, card, family
+from curation.review.status import status_label
+from db.engine import reading, writing
+from db.models import Status
+from pages.components.anchors import carry_over_view, forms_of_change, several
+from pages.components.shared.shell import open_project, signin
+from pages.components.shared.texts import markup
+from pages.components.shared.texts.clock import local
+from pages.components.shared.variants import card as cards
+from pages.components.shared.variants.selection import open_in_review
+
+_CORRECT, _WRITE = "Correct the wording", "Write a variant"
+_DESCRIBE = "Set genre and language"
+
+
+def draw(uid: str, reviewer_id: int | None) -> None:
+    """Draw the anchor with this uid, if there is one."""
+    with reading(open_project.engine()) as session:
+        anchor = one_anchor(session, uid)
+        variants = family(session, anchor.id) if anchor else []
+        wordings = anchor_history(session, anchor.id) if anchor else []
+    if anchor is None:
+        st.text(f"There is no anchor '{uid}'.")
+        return
+    with st.container(border=True, key="anchor-detail"):
+        _head(anchor)
+        _told(anchor)
+        _actions(anchor, reviewer_id)
+        if anchor.retired_at is None and anchor.revision > 1:
+            carry_over_view.draw(anchor, reviewer_id)
+        _variants(anchor, variants)
+        if len(wordings) > 1:
+            _wordings(wordings)
+
+
+def _head(anchor: FoundAnchor) -> None:
+    facts = [anchor.source, anchor.licence, anchor.genre, anchor.language, anchor.split.value]
+    markup.show(
+        Markup(
+            '<div class="hg-variant"><span class="hg-text" dir="auto">{}</span></div>'
+            '<div class="hg-head"><span>{}</span></div>'
+        ).format(anchor.text, " · ".join(fact for fact in (*facts, anchor.uid) if fact))
+    )
+    if anchor.retired_at is not None:
+        st.text(
+            f"Retired on {local(anchor.retired_at):%Y-%m-%d}: it and its variants are out of use."
+        )
+
+
+def _told(anchor: FoundAnchor) -> None:
+    """What the last action on this anchor did, once."""
+    done = forms_of_change.take_done(anchor.uid)
+    if done is None:
+        return
+    st.success(done.said)
+    if done.variant_id is not None:
+        with reading(open_project.engine()) as session:
+            written = card(session, done.variant_id)
+            threshold = int(get_setting(session, THRESHOLD))
+        entry = open_project.every_type()[written.variant.type_id]
+        markup.show(cards.chips(written, entry, threshold=threshold))
+
+
+def _actions(anchor: FoundAnchor, reviewer_id: int | None) -> None:
+    if anchor.retired_at is not None:
+        if st.button("Restore", key="anchor-restore", icon=":material/undo:"):
+            _set_retired(anchor, reviewer_id, retired=False)
+        return
+    key = forms_of_change.doing(anchor.uid)
+    with st.container(horizontal=True, vertical_alignment="center", key="anchor-actions"):
+        doing = st.segmented_control(
+            "Do", (_CORRECT, _WRITE, _DESCRIBE), key=key, label_visibility="collapsed"
+        )
+        retire = st.button("Retire", key="anchor-retire", icon=":material/inventory_2:")
+    if (doing or retire) and reviewer_id is None:
+        signin.name_form(
+            "Your name is kept with what you change.", key="anchor-name", button="Go on"
+        )
+    elif retire:
+        _set_retired(anchor, reviewer_id, retired=True)
+    elif doing == _CORRECT:
+        forms_of_change.correct(anchor, reviewer_id or 0)
+    elif doing == _WRITE:
+        forms_of_change.write(anchor, reviewer_id or 0)
+    elif doing == _DESCRIBE:
+        said = several.facts_form([anchor.id], genre=anchor.genre, language=anchor.language)
+        if said:
+            forms_of_change.finish(anchor.uid, said)
+
+
+def _set_retired(anchor: FoundAnchor, reviewer_id: int | None, *, retired: bool) -> None:
+    with writing(open_project.engine()) as session:
+        (retire_anchor if retired else restore_anchor)(session, anchor.id)
+    said = (
+        "Retired. It and its variants are out of use; releases made before stay as they are."
+        if retired
+        else "Restored, with its variants as they were."
+    )
+    forms_of_change.finish(anchor.uid, said)
+
+
+def _variants(anchor: FoundAnchor, variants: Sequence[Card]) -> None:
+    if not variants:
+        st.text("Nothing was written for it yet.")
+        return
+    labels = open_project.type_names()
+    st.dataframe(
+        [
+            {
+                "Variant": item.variant.text,
+                "Type": labels.get(item.variant.type_id, item.variant.type_id),
+                "Cue": item.variant.cue or "",
+                "Status": _status(item),
+                "Card": f"/review?variant={item.variant.uid}",
+            }
+            for item in variants
+        ],
+        hide_index=True,
+        key="anchor-variants",
+        column_config={
+            "Variant": st.column_config.TextColumn(width="large"),
+            "Card": st.column_config.LinkColumn(
+                display_text="Open", help="The variant on its card in Review, in another tab."
+            ),
+        },
+    )
+    pending = [item.variant.id or 0 for item in variants if item.variant.status is Status.PENDING]
+    if pending and anchor.retired_at is None:
+        label = (
+            "Review the pending one" if len(pending) == 1 else f"Review the {len(pending)} pending"
+        )
+        if st.button(label, key="anchor-review", icon=":material/rate_review:"):
+            open_in_review(pending, f"Anchor: {anchor.text}")
+
+
+def _status(item: Card) -> str:
+    return "second look" if item.variant.second_look else status_label(item.variant.status)
+
+
+def _wordings(wordings: Sequence[Wording]) -> None:
+    with st.expander(f"Wordings ({len(wordings)})"):
+        for wording in reversed(wordings):
+            by = f"{wording.author}, " if wording.author else ""
+            st.text(f"{wording.text}\n{by}{local(wording.created_at):%Y-%m-%d %H:%M}")

@@ -1,0 +1,156 @@
+"""What would become of the rows of a file: counts, reasons, the rows, and how long they are."""
+
+from collections.abc import Sequence
+
+import altair as alt
+import streamlit as st
+
+from curation.anchors.checks import LABELS
+from curation.anchors.importing.file_table import Table
+from curation.anchors.importing.preview import Fate, Preview, Row
+from curation.anchors.importing.sample import LONG, PAPER_LONG, PAPER_SHORT, SHORT, Lengths, lengths
+from pages.components.shared.charts import plot
+from pages.components.shared.charts.palette import palette
+from pages.components.shared.texts.amounts import amount
+
+FATES = {
+    Fate.NEW: "New",
+    Fate.SUSPICIOUS: "Suspicious",
+    Fate.DUPLICATE: "Duplicate",
+    Fate.IMPOSSIBLE: "Impossible",
+}
+ALL = "all"
+A_PAGE = 50
+"""Rows shown at a time."""
+
+_SHOWN = 300
+"""Characters of a text that a cell shows."""
+
+_HEIGHT = 260
+"""Pixels, axis and legend included."""
+
+
+def anchors(count: int) -> str:
+    return amount(count, "anchor")
+
+
+def draw(shown: Preview, table: Table, *, key: str) -> None:
+    """The counts as a choice, and a page of the rows chosen."""
+    counts = {ALL: len(shown.rows)} | {fate: shown.fates[fate] for fate in FATES}
+    chosen = st.segmented_control(
+        "Rows",
+        [name for name in counts if counts[name] or name == Fate.NEW],
+        default=ALL,
+        required=True,
+        key=f"anchors-fate-{key}",
+        label_visibility="collapsed",
+        format_func=lambda name: f"{FATES.get(name, 'All rows')} {counts[name]:,}",
+    )
+    rows = shown.rows if chosen == ALL else shown.of(Fate(chosen))
+    _page(rows, table, key=f"{key}-{chosen}")
+
+
+def reasons(shown: Preview, *, key: str) -> None:
+    """Why rows are not simply new, counted; a row can have several reasons."""
+    if not shown.reasons:
+        return
+    st.dataframe(
+        [{"What speaks against rows": LABELS[r], "Rows": n} for r, n in shown.reasons.items()],
+        hide_index=True,
+        key=f"anchors-reasons-{key}",
+        column_config={"Rows": st.column_config.NumberColumn(format="localized", width="small")},
+    )
+
+
+def _page(rows: Sequence[Row], table: Table, *, key: str) -> None:
+    pages = max(1, -(-len(rows) // A_PAGE))
+    number = 1
+    if pages > 1:
+        with st.container(horizontal=True, vertical_alignment="center"):
+            number = st.number_input(
+                "Page",
+                1,
+                pages,
+                key=f"anchors-page-{key}",
+                width=140,
+                label_visibility="collapsed",
+            )
+            first = (number - 1) * A_PAGE
+            last = min(first + A_PAGE, len(rows))
+            st.caption(f"Rows {first + 1:,} to {last:,} of {len(rows):,}")
+    place = table.unit.capitalize()
+    st.dataframe(
+        [
+            {
+                place: row.line,
+                "What happens": FATES[row.fate],
+                "Text": row.text if len(row.text) <= _SHOWN else f"{row.text[:_SHOWN]}…",
+                "Why": " ".join(finding.sentence for finding in row.findings),
+            }
+            for row in rows[(number - 1) * A_PAGE : number * A_PAGE]
+        ],
+        hide_index=True,
+        key=f"anchors-rows-{key}",
+        height="auto" if len(rows) < 8 else 320,
+        column_config={
+            place: st.column_config.NumberColumn(width=80, format="localized"),
+            "Text": st.column_config.TextColumn(width="large"),
+            "What happens": st.column_config.TextColumn(width=110),
+            "Why": st.column_config.TextColumn(width="large"),
+        },
+    )
+
+
+def lengths_chart(rows: Sequence[Row]) -> None:
+    """How long the anchors to add are, beside the paper's."""
+    if not rows:
+        return
+    found = lengths(row.text for row in rows)
+    plot.chart(
+        chart(found, dark=st.context.theme.type == "dark"),
+        width="stretch",
+        key="anchors-lengths",
+        alt=in_words(found),
+    )
+    st.caption(in_words(found))
+
+
+def in_words(found: Lengths) -> str:
+    return (
+        f"{found.share(found.short):.0%} of them have fewer than {SHORT} words (in the paper about "
+        f"half), {found.share(found.long):.0%} more than {LONG} (in the paper about a tenth); the "
+        f"median is {found.median}."
+    )
+
+
+def chart(found: Lengths, *, dark: bool) -> alt.Chart:
+    """Three bands of length, these anchors beside the paper's."""
+    colours = palette(dark=dark)
+    bands = [f"fewer than {SHORT} words", f"{SHORT} to {LONG}", f"more than {LONG}"]
+    shares = {
+        "these": [found.share(n) for n in (found.short, found.middle, found.long)],
+        "the paper": [PAPER_SHORT, 1 - PAPER_SHORT - PAPER_LONG, PAPER_LONG],
+    }
+    table = [
+        {"band": band, "of": name, "share": share}
+        for name, values in shares.items()
+        for band, share in zip(bands, values, strict=True)
+    ]
+    axis = alt.Axis(labelLimit=200, ticks=False, labelOverlap=False)
+    scale = alt.Scale(domain=list(shares), range=[colours.after, colours.before])
+    return (
+        alt.Chart(alt.Data(values=table))
+        .mark_bar()
+        .encode(
+            x=alt.X("share:Q", title=None, axis=alt.Axis(format=".0%", tickCount=6)),
+            y=alt.Y("band:N", sort=bands, title=None, axis=axis),
+            yOffset=alt.YOffset("of:N", sort=list(shares)),
+            color=alt.Color("of:N", scale=scale, legend=alt.Legend(title=None, orient="top")),
+            tooltip=[
+                alt.Tooltip("of:N", title="Anchors"),
+                alt.Tooltip("band:N", title="Length"),
+                alt.Tooltip("share:Q", title="Share", format=".1%"),
+            ],
+        )
+        .properties(height=_HEIGHT)
+    )

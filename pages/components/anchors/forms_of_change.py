@@ -1,0 +1,192 @@
+"""The forms that change an anchor: its wording, and a further variant of it."""
+
+import uuid
+from typing import NamedTuple
+
+import streamlit as st
+
+from curation.anchors.changes import SuspiciousWording, correct_anchor, count_second_looks
+from curation.anchors.current_revision import MAX_ANCHOR
+from curation.anchors.lookup import FoundAnchor
+from curation.variants.cue_corrections import MAX_CUE
+from curation.variants.draft_checks import check_own
+from curation.variants.edits import MAX_TEXT
+from curation.variants.own import write_variant
+from db.engine import reading, writing
+from db.errors import HedgerowError
+from pages.components.shared.runs import background
+from pages.components.shared.shell import error_messages, open_project
+from pages.components.shared.texts import markup
+from pages.components.shared.texts.label import plain
+from pages.components.shared.variants import draft_warnings
+from pages.components.shared.variants.guideline_view import guide
+
+_DONE = "anchor-done"
+
+
+class Done(NamedTuple):
+    """What an action did, to be told once; ``variant_id`` is one that it wrote."""
+
+    uid: str
+    said: str
+    variant_id: int | None = None
+
+
+class Doubted(NamedTuple):
+    """A wording that was asked about, and what speaks against it."""
+
+    text: str
+    why: str
+
+
+def doing(uid: str) -> str:
+    """The key of the control that says which form of an anchor is open; renewed to close it."""
+    return f"anchor-do-{uid}-{st.session_state.get('anchor-forms', 0)}"
+
+
+def finish(uid: str, said: str, variant_id: int | None = None) -> None:
+    """Close the form and tell what was done when the page is drawn anew.
+
+    Args:
+        said: our own words; shown as Markdown.
+    """
+    st.session_state["anchor-forms"] = st.session_state.get("anchor-forms", 0) + 1
+    st.session_state[_DONE] = Done(uid, said, variant_id)
+    st.rerun()
+
+
+def take_done(uid: str) -> Done | None:
+    """What was just done to this anchor; it is told once."""
+    done: Done | None = st.session_state.pop(_DONE, None)
+    return done if done is not None and done.uid == uid else None
+
+
+def correct(anchor: FoundAnchor, reviewer_id: int) -> None:
+    """Ask for a better wording, and say beforehand what that opens again."""
+    form_id = f"{anchor.uid}-{st.session_state.get('anchor-forms', 0)}"
+    # The wording that the reviewer saw when the form was opened.
+    seen = st.session_state.setdefault(f"anchor-seen-{form_id}", anchor.revision)
+    with reading(open_project.engine()) as session:
+        looks = count_second_looks(session, anchor.id)
+    doubted: Doubted | None = st.session_state.get(f"anchor-doubted-{form_id}")
+    with (
+        st.container(key=f"type-here-correct-{anchor.uid}"),
+        st.form(f"correct-{form_id}", border=False),
+    ):
+        text = st.text_area(
+            "Better wording", anchor.text, max_chars=MAX_ANCHOR, key=f"wording-{form_id}"
+        )
+        st.caption(_consequence(looks))
+        if refused := st.session_state.pop(f"anchor-refused-{form_id}", ""):
+            error_messages.show(refused, key="anchor-correct")
+        if doubted:
+            error_messages.show(f"{doubted.why} Nothing has been saved yet.", key="anchor-doubted")
+        with st.container(horizontal=True):
+            save = st.form_submit_button("Save the wording", type="primary")
+            insist = doubted is not None and st.form_submit_button("Save it anyway")
+    if not (save or insist):
+        return
+    try:
+        with writing(open_project.engine()) as session:
+            done = correct_anchor(
+                session,
+                anchor.id,
+                text,
+                reviewer_id=reviewer_id,
+                expected_revision=seen,
+                insist=insist and doubted is not None and doubted.text == text,
+            )
+    except SuspiciousWording as suspicious:
+        # Asked in the form, so that what is typed meanwhile is asked about again, not lost.
+        st.session_state[f"anchor-doubted-{form_id}"] = Doubted(text, str(suspicious))
+        st.rerun()
+    except HedgerowError as error:
+        # Told in the form, too, where it takes the place of what was asked about another wording.
+        st.session_state.pop(f"anchor-doubted-{form_id}", None)
+        st.session_state[f"anchor-refused-{form_id}"] = str(error)
+        # Whoever saves once more has been told.
+        st.session_state[f"anchor-seen-{form_id}"] = anchor.revision
+        st.rerun()
+    if anchor.variants:
+        background.ensure("diagnose")
+    finish(anchor.uid, f"Corrected. {_again(done.second_looks)}".rstrip())
+
+
+def _consequence(looks: int) -> str:
+    if not looks:
+        return "No variant of it has been decided on, so nothing has to be looked at again."
+    return (
+        f"{_variants(looks)} will be pending again, for a second look. The decisions stay in the "
+        "history, but count no longer, and no new release has these until they are accepted again."
+    )
+
+
+def _again(looks: int) -> str:
+    return f"{_variants(looks)} came back for a second look." if looks else ""
+
+
+def _variants(number: int) -> str:
+    return "1 decided variant" if number == 1 else f"{number} decided variants"
+
+
+def write(anchor: FoundAnchor, reviewer_id: int) -> None:
+    """Ask for a further variant, beside the guideline of its type; what the checks flag, once."""
+    form_id = f"{anchor.uid}-{st.session_state.get('anchor-forms', 0)}"
+    action_id = st.session_state.setdefault(f"anchor-action-{form_id}", str(uuid.uuid4()))
+    asked: set[str] = st.session_state.setdefault(f"anchor-asked-{form_id}", set())
+    types = {entry.id: entry for entry in open_project.types()}
+    left, right = st.columns([3, 2])
+    with left, st.container(key=f"type-here-write-{anchor.uid}"):
+        type_id = st.selectbox(
+            "Type", list(types), format_func=lambda key: types[key].label, key=f"type-{form_id}"
+        )
+        text = st.text_area(
+            "A variant of your own", anchor.text, max_chars=MAX_TEXT, key=f"text-{form_id}"
+        )
+        cue = (
+            st.text_input(
+                "Hedge cue",
+                max_chars=MAX_CUE,
+                key=f"cue-{form_id}",
+                placeholder="The word or phrase that hedges",
+            )
+            if types[type_id].needs_cue
+            else None
+        )
+        seen = draft_warnings.Look()
+        if text != anchor.text:
+            seen = draft_warnings.look(
+                open_project.engine(),
+                lambda session: check_own(session, anchor.id, type_id=type_id, text=text, cue=cue),
+            )
+        save = st.button("Add it, as accepted", key=f"save-{form_id}", type="primary")
+        new = {concern.kind for concern in seen.concerns} - asked
+        if save:
+            asked |= new
+        draft_warnings.show(seen, asked, key=form_id, said=seen.refusal if save else "")
+    with right:
+        markup.show(guide(types[type_id]))
+    if not save or new:
+        return
+    try:
+        with writing(open_project.engine()) as session:
+            written = write_variant(
+                session,
+                anchor_id=anchor.id,
+                type_id=type_id,
+                text=text,
+                cue=cue,
+                reviewer_id=reviewer_id,
+                action_id=action_id,
+            )
+            variant_id = written.variant.id
+    except HedgerowError as error:
+        with left:
+            error_messages.show(str(error), key="anchor-write")
+        return
+    background.ensure("diagnose")
+    said = (
+        "Added and accepted in your name. Z in Review takes your decision back; the variant stays, "
+        "undecided."
+    )
+    finish(anchor.uid, f"{said} {plain(written.remark)}".strip(), variant_id)

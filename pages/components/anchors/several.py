@@ -1,0 +1,149 @@
+"""Several anchors at once: retired, restored, given another genre or language."""
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+import streamlit as st
+
+from curation.anchors.attributes import MAX_GENRE, MAX_LANGUAGE, set_facts
+from curation.anchors.changes import restore_anchors, retire_anchors
+from curation.anchors.lookup import FoundAnchor
+from db.engine import writing
+from db.errors import HedgerowError
+from pages.components.shared.shell import error_messages, open_project, signin
+from pages.components.shared.texts.amounts import amount
+
+_DONE, _FORM = "anchors-bulk-done", "anchors-bulk-form"
+_DESCRIBE = "Set genre and language"
+
+
+class _Done(NamedTuple):
+    """What was just done; ``retired`` are the ids that the undo button restores."""
+
+    said: str
+    retired: tuple[int, ...] = ()
+
+
+def told() -> None:
+    """Say what was done last, with a button that takes a retirement back."""
+    done: _Done | None = st.session_state.get(_DONE)
+    if done is None:
+        return
+    if not done.retired:
+        st.session_state.pop(_DONE)
+    with st.container(horizontal=True, vertical_alignment="center", key="anchors-bulk-told"):
+        st.success(done.said)
+        if done.retired:
+            st.button(
+                "Undo",
+                key="anchors-bulk-undo",
+                icon=":material/undo:",
+                on_click=_restore,
+                args=(done.retired,),
+            )
+
+
+def draw(anchors: Sequence[FoundAnchor], reviewer_id: int | None) -> None:
+    """What can be done to the ticked anchors, which are all in use or all retired."""
+    ids = [anchor.id for anchor in anchors]
+    with st.container(border=True, key="anchors-bulk"):
+        st.text(f"{amount(len(ids), 'anchor')} ticked.")
+        if anchors[0].retired_at is not None:
+            st.button(
+                "Restore them",
+                key="anchors-bulk-restore",
+                icon=":material/undo:",
+                on_click=_restore,
+                args=(ids,),
+            )
+            return
+        with st.container(horizontal=True, vertical_alignment="center"):
+            describe = st.segmented_control(
+                "Do", [_DESCRIBE], key=f"anchors-bulk-do-{_turn()}", label_visibility="collapsed"
+            )
+            retire = st.button(
+                "Retire them", key="anchors-bulk-retire", icon=":material/inventory_2:"
+            )
+        if (describe or retire) and reviewer_id is None:
+            signin.name_form(
+                "Your name is kept with what you change.", key="anchors-name", button="Go on"
+            )
+        elif retire:
+            _retire(ids)
+        elif describe:
+            said = facts_form(
+                ids,
+                genre=_common(a.genre for a in anchors),
+                language=_common(a.language for a in anchors),
+            )
+            if said:
+                _finish(_Done(said))
+
+
+def facts_form(ids: Sequence[int], *, genre: str | None, language: str | None) -> str:
+    """Ask for genre and language; says what was done, '' before that.
+
+    Args:
+        genre: what all of them have; None where they differ. ``language`` likewise.
+    """
+    differ = "They differ; left empty, each keeps its own"
+    turn = _turn()
+    with st.container(key="type-here-facts"), st.form(f"facts-{turn}", border=False):
+        left, right = st.columns(2)
+        new_genre = left.text_input(
+            "Genre",
+            genre or "",
+            max_chars=MAX_GENRE,
+            key=f"facts-genre-{turn}",
+            placeholder=differ if genre is None else "None",
+        )
+        new_language = right.text_input(
+            "Language",
+            language or "",
+            max_chars=MAX_LANGUAGE,
+            key=f"facts-language-{turn}",
+            placeholder=differ if language is None else "",
+            help="A tag such as en or de-CH. The checks for negations, hedges and the like apply "
+            "to English only.",
+        )
+        save = st.form_submit_button("Save genre and language", type="primary")
+    if not save:
+        return ""
+    wanted_genre = None if genre is None and not new_genre.strip() else new_genre
+    wanted_language = None if language is None and not new_language.strip() else new_language
+    try:
+        with writing(open_project.engine()) as session:
+            changed = set_facts(session, ids, genre=wanted_genre, language=wanted_language)
+    except HedgerowError as error:
+        error_messages.show(str(error), key="anchor-facts")
+        return ""
+    st.session_state[_FORM] = turn + 1
+    return f"{amount(len(changed), 'anchor')} changed."
+
+
+def _turn() -> int:
+    """Renewed to empty and close the form."""
+    return int(st.session_state.get(_FORM, 0))
+
+
+def _common(values: Iterable[str]) -> str | None:
+    different = set(values)
+    return different.pop() if len(different) == 1 else None
+
+
+def _retire(ids: Sequence[int]) -> None:
+    with writing(open_project.engine()) as session:
+        changed = retire_anchors(session, ids)
+    said = f"{amount(len(changed), 'anchor')} retired, with their variants."
+    _finish(_Done(said, tuple(changed)))
+
+
+def _finish(done: _Done) -> None:
+    st.session_state[_DONE] = done
+    st.rerun()
+
+
+def _restore(ids: Sequence[int]) -> None:
+    with writing(open_project.engine()) as session:
+        changed = restore_anchors(session, ids)
+    st.session_state[_DONE] = _Done(f"{amount(len(changed), 'anchor')} restored.")

@@ -1,0 +1,177 @@
+"""Choosing benchmarks and the files, releases or data sets that their items come from."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import streamlit as st
+
+from curation.release.freezing import list_releases
+from db.engine import reading
+from db.errors import HedgerowError
+from db.models import Split
+from pages.components.shared.shell import error_messages, open_project
+from training.benchmarks.catalogue import BENCHMARKS
+from training.benchmarks.data.file_reading import HUB, LARGEST_FILE
+from training.benchmarks.data.sources import DataChoice, KeptData, keep_data, kept_data
+from training.benchmarks.definition import Benchmark
+from training.benchmarks.tasks.excluir import ExcluIR
+from training.benchmarks.tasks.own_families import Hedgerow
+from training.benchmarks.tasks.semantoneg import SemAntoNeg
+from training.benchmarks.tasks.suites import EXPECTS, of_release, written
+from training.evaluation.questions import Forms
+
+FILE_TYPES = ["json", "jsonl", "tsv", "csv", "tab"]
+
+_PROBLEM, _ADDED = "bench_data_problem", "bench_data_added"
+
+
+def choose() -> list[DataChoice]:
+    """Draw the benchmarks; gives those that are ticked and have data."""
+    found: list[DataChoice] = []
+    with st.container(horizontal=True, key="bench-fields"):
+        for kind in BENCHMARKS:
+            with st.container(border=True, key=f"bench-of-{kind.id}"):
+                found += _one(kind)
+    return found
+
+
+def _one(kind: type[Benchmark[Any]]) -> list[DataChoice]:
+    ticked = st.checkbox(
+        kind.title,
+        value=kind is Hedgerow and bool(_releases()),
+        key=f"bench-tick-{kind.id}",
+        persist_state="session",
+    )
+    st.caption(f"{kind.measures} {_metric(kind)}")
+    if not ticked:
+        return []
+    return _own() if kind is Hedgerow else _public(kind)
+
+
+def _metric(kind: type[Benchmark[Any]]) -> str:
+    chance = f", {kind.chance:.0f} by chance" if kind.chance else ""
+    return f"{kind.metric.capitalize()}{chance}."
+
+
+def _releases() -> list[int]:
+    with reading(open_project.engine()) as session:
+        return [release.number for release in list_releases(session)]
+
+
+def _own() -> list[DataChoice]:
+    """The families of a release."""
+    numbers = _releases()
+    if not numbers:
+        st.text("There is no release yet.")
+        st.page_link("pages/release.py", label="Make a release")
+        return []
+    row = st.container(horizontal=True)
+    number = row.selectbox("Release", numbers, key="bench-release", persist_state="session")
+    split = row.selectbox(
+        "Part",
+        [Split.TEST.value, Split.VALIDATION.value, Split.TRAIN.value],
+        key="bench-split",
+        persist_state="session",
+        help="A model trained on the release has seen its train split.",
+    )
+    return [DataChoice(benchmark=Hedgerow.id, release=number, split=Split(split))]
+
+
+def _public(kind: type[Benchmark[Any]]) -> list[DataChoice]:
+    """A kept file, or the model hub."""
+    kept = kept_data(open_project.settings().data_folder, kind.id)
+    names = _names(kind, kept)
+    choice: list[DataChoice] = []
+    if names:
+        number = len(kept)  # drawn anew where a file has been added, which then comes first
+        name = st.selectbox("Data", list(names), key=f"bench-data-{kind.id}-{number}")
+        choice = [names[name]]
+    else:
+        st.text(_where_to_get(kind))
+    with st.expander("Add a file", icon=":material/upload_file:", expanded=not names):
+        _uploader(kind)
+        if kind is SemAntoNeg:
+            _suite()
+    if problem := st.session_state.pop(f"{_PROBLEM}-{kind.id}", ""):
+        error_messages.show(problem, key=f"bench-{kind.id}")
+    return choice
+
+
+def _names(kind: type[Benchmark[Any]], kept: Sequence[KeptData]) -> dict[str, DataChoice]:
+    """What can be chosen; of files that are called alike, each with a part of its hash."""
+    found: dict[str, DataChoice] = {}
+    for entry in kept:
+        name = entry.name
+        if name in found:
+            name = f"{entry.name} ({entry.file.rpartition('/')[2][:6]})"
+        found[name] = entry.choice
+    if kind.hub:
+        found[f"{kind.hub.removeprefix(HUB)} (model hub)"] = DataChoice(benchmark=kind.id)
+    return found
+
+
+def _where_to_get(kind: type[Benchmark[Any]]) -> str:
+    try:
+        kind.read("")  # always says where its file is to be had
+    except HedgerowError as error:
+        return str(error)
+    return ""
+
+
+def _uploader(kind: type[Benchmark[Any]]) -> None:
+    both = kind is ExcluIR
+    key = f"bench-file-{kind.id}-{st.session_state.get(_ADDED, 0)}"
+    st.file_uploader(
+        "Both files" if both else "File",
+        type=FILE_TYPES,
+        key=key,
+        on_change=_keep,
+        args=(kind.id, key, both),
+        accept_multiple_files=both,
+        max_upload_size=LARGEST_FILE >> 20,
+        help=_expected(kind),
+    )
+
+
+def _suite() -> None:
+    """The same questions about one's own sentences, where a release has all four forms of some."""
+    numbers = _releases()
+    if numbers:
+        st.button(
+            f"Make one of release {numbers[0]}",
+            key="bench-suite",
+            on_click=_keep_suite,
+            args=(numbers[0],),
+            help="In SemAntoNeg's manner, of the test split: anchors with a "
+            "negation, an opposite, and both at once. A file with the columns "
+            f"{', '.join(Forms._fields)} makes one, too.",
+        )
+
+
+def _keep_suite(number: int) -> None:
+    try:
+        with reading(open_project.engine()) as session:
+            made = written(of_release(session, number))
+        files = {f"release-{number}-suite.jsonl": made}
+        keep_data(open_project.settings().data_folder, SemAntoNeg.id, files)
+    except HedgerowError as error:
+        st.session_state[f"{_PROBLEM}-{SemAntoNeg.id}"] = str(error)
+
+
+def _expected(kind: type[Benchmark[Any]]) -> str:
+    own = f" Or your own sentences: {EXPECTS}." if kind is SemAntoNeg else ""
+    return f"Expected: {kind.expects}.{own}"
+
+
+def _keep(name: str, key: str, both: bool) -> None:
+    """Store what was uploaded; a wrong file is refused and nothing is kept of it."""
+    uploaded = st.session_state.get(key)
+    files = uploaded if isinstance(uploaded, list) else [uploaded] if uploaded else []
+    if not files or (both and len(files) < 2):
+        return
+    try:
+        content = {file.name: file.getvalue() for file in files}
+        keep_data(open_project.settings().data_folder, name, content)
+    except HedgerowError as error:
+        st.session_state[f"{_PROBLEM}-{name}"] = str(error)
+    st.session_state[_ADDED] = st.session_state.get(_ADDED, 0) + 1  # an empty box again

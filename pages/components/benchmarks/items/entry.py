@@ -1,0 +1,110 @@
+"""The section Items: a benchmark, one or two models, where they err, and single items."""
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from db.engine import reading
+from db.errors import HedgerowError
+from pages.components.benchmarks import scores_section
+from pages.components.benchmarks.items import error_outcomes, error_table
+from pages.components.benchmarks.items.error_outcomes import Side, Summary
+from pages.components.shared.shell import error_messages, open_project
+from pages.components.shared.texts.amounts import amount
+from training.benchmarks.catalogue import benchmark
+from training.benchmarks.results.queries import (
+    NEGATION,
+    Scored,
+    bases,
+    by_column,
+    full_result,
+    newest,
+)
+from training.benchmarks.results.score_file import titles
+from training.benchmarks.results.score_table import columns
+from training.benchmarks.runs.measured_models import BASELINES
+
+MOST_MODELS = 12
+"""Models in the chart of outcomes: those that are chosen, and the newest others."""
+
+OF, FIRST, SECOND = "of", "a", "b"
+"""Names in the address."""
+
+
+def draw() -> None:
+    """Everything of one benchmark."""
+    with reading(open_project.engine()) as session:
+        rows = [row for row in newest(session, kind=NEGATION) if row.file]
+    rows.sort(key=lambda row: row.architecture in BASELINES)  # they are there to compare with
+    if not rows:
+        scores_section.nothing()
+        return
+    chosen = _choose(rows)
+    if not chosen:
+        return
+    kind = benchmark(chosen[0].benchmark)
+    others = [row for row in by_column(rows, chosen[0].column).values() if row not in chosen]
+    sides = _sides(chosen)
+    if not sides:
+        return
+    st.text(_in_words(chosen[0]))
+    every = [_summary(row) for row in [*chosen, *others][:MOST_MODELS]]
+    error_outcomes.show(kind, every, chosen=sides)
+    error_table.draw(kind, sides, key="-".join(str(row.id) for row in chosen))
+
+
+def _summary(row: Scored) -> Summary:
+    return Summary(row.title, row.summary["outcomes"], row.summary["figures"])
+
+
+def _choose(rows: Sequence[Scored]) -> list[Scored]:
+    """The results of one or two models in a benchmark."""
+    names = {title: key for key, title in titles(columns(rows)).items()}
+    names = {title: key for title, key in names.items() if by_column(rows, key)}
+    with st.container(horizontal=True, vertical_alignment="bottom", key="bench-look"):
+        of = st.selectbox("Benchmark", list(names), key=OF, bind="query-params")
+        models = {row.title: row for row in by_column(rows, names[of]).values()}
+        first = st.selectbox("Model A", list(models), key=FIRST, bind="query-params")
+        others = [name for name in models if name != first]
+        second = st.selectbox(
+            "Model B",
+            others,
+            index=_base(rows, models[first], others),
+            key=SECOND,
+            bind="query-params",
+            placeholder="None",
+        )
+    return [models[name] for name in (first, second) if name in models]
+
+
+def _base(rows: Sequence[Scored], row: Scored, others: Sequence[str]) -> int | None:
+    """The place of the model that a trained one was trained from; None without one."""
+    with reading(open_project.engine()) as session:
+        key = bases(session, rows).get(row.model_key)
+    title = next((other.title for other in rows if other.model_key == key), "")
+    return others.index(title) if title in others else None
+
+
+def _sides(rows: Sequence[Scored]) -> list[Side]:
+    """The results with their items; what is gone or damaged is told, and left out."""
+    found = []
+    for row in rows:
+        try:
+            result = full_result(open_project.settings().data_folder, row)
+        except HedgerowError as error:
+            error_messages.show(f"{row.title}: {error}", key=f"bench-result-{row.id}")
+            continue
+        found.append(Side(row.title, result, row.model, row.architecture))
+    return found
+
+
+def _in_words(row: Scored) -> str:
+    """Whose benchmark it is, and what of the answers counted as wrong."""
+    kind = benchmark(row.benchmark)
+    paper = kind.paper[0].upper() + kind.paper[1:]
+    parts = [f"{kind.measures} {paper}. {amount(row.n, 'item')} of {row.data}."]
+    if row.ties:
+        parts.append(f"{row.title} has {row.ties:,} ties, which count as wrong.")
+    if row.unanswered:
+        parts.append(f"It gave no answer to {row.unanswered:,}.")
+    return " ".join(parts)

@@ -1,0 +1,339 @@
+"""The charts of the benchmarks page, as pure functions of tidy rows.
+
+Texts (names of models, tokens, types) reach Vega as data only. Data frames, and not lists of
+values, since Altair would check each of many values against its schema.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import altair as alt
+import pandas as pd
+
+from pages.components.shared.charts.palette import Palette, palette
+from pages.components.shared.charts.similarity_bars import (
+    AROUND,
+    LEGEND_ROW,
+    WHOLE_BAND,
+    groups,
+    legend,
+    side_by_side,
+    sized,
+)
+from pages.components.shared.texts.amounts import amount
+from training.benchmarks.scorers.late_interaction import TokenMatrix
+
+WIDE_BAR = 34
+"""Pixels a bar with its gap, where there is a number in each of its parts."""
+
+LONGEST_LABEL = 320
+"""Pixels of a model's name in a legend."""
+
+LEAST_LABELLED = 0.07
+"""Share of a bar from which a part has its number in it."""
+
+TOKEN, TOKENS_AROUND = 22, 150
+"""Pixels a row of tokens, and for the tokens across, the legend and margins."""
+
+_UNNUMBERED = "split(datum.label, '\\t')[1]"
+"""Tokens may stand more than once: their place, which the axis leaves out, tells them apart."""
+
+
+class Share(NamedTuple):
+    """How many of a model's ``of`` items had an outcome."""
+
+    model: str
+    outcome: str
+    number: int
+    of: int
+
+
+class Bar(NamedTuple):
+    """A model's score in a part of a breakdown, in points, and of how many items."""
+
+    part: str
+    model: str
+    score: float
+    n: int
+
+
+class Box(NamedTuple):
+    """Where a model has the pairs of a grade, from 0 to 1: count and quantiles."""
+
+    grade: str
+    model: str
+    n: int
+    least: float
+    """A tenth lies below."""
+    lower: float
+    median: float
+    upper: float
+    most: float
+    """A tenth lies above."""
+
+
+def outcomes(
+    shares: Sequence[Share], *, order: Sequence[str], right: str, dark: bool
+) -> alt.LayerChart:
+    """What became of the items: a bar a model, a part an outcome (NevIR's Figure 4).
+
+    Args:
+        order: the outcomes from left to right.
+        right: the one that counts; it comes first and is blue.
+    """
+    colours = palette(dark=dark)
+    names = [right, *(name for name in order if name != right)]
+    found = {share.outcome for share in shares if share.number}
+    shown = [name for name in names if name in found or name == right]
+    models = list(dict.fromkeys(share.model for share in shares))
+    table = pd.DataFrame([part for model in models for part in _stacked(shares, model, shown)])
+    scale = alt.Scale(domain=shown, range=_paints(names, shown, colours))
+    above = alt.Legend(
+        title=None,
+        orient="top",
+        symbolType="square",
+        columns=1,
+        labelLimit=200,
+        labelColor=colours.ink,
+        symbolStrokeWidth=1,
+        symbolStrokeColor=colours.quiet,
+    )
+    base = alt.Chart(table).encode(
+        y=alt.Y(
+            "model:N",
+            sort=models,
+            title=None,
+            axis=alt.Axis(ticks=False, domain=False, labelLimit=240, labelOverlap=False),
+        ),
+        tooltip=[
+            alt.Tooltip("model:N", title="Model"),
+            alt.Tooltip("outcome:N", title="Outcome"),
+            alt.Tooltip("number:Q", title="Items", format=","),
+            alt.Tooltip("share:Q", title="Share", format=".1%"),
+        ],
+    )
+    axis = alt.X(
+        "start:Q",
+        title="share of the items",
+        scale=alt.Scale(domain=[0, 1]),
+        axis=alt.Axis(format=".0%", values=[0, 0.25, 0.5, 0.75, 1]),
+    )
+    bars = base.mark_bar(height={"band": 0.75}, stroke=colours.quiet, strokeWidth=0.75).encode(
+        x=axis, x2="end:Q", color=alt.Color("outcome:N", scale=scale, legend=above)
+    )
+    words = (
+        base.transform_filter(f"datum.share >= {LEAST_LABELLED}")
+        .mark_text(color=colours.ink, fontSize=12)
+        .encode(x=alt.X("middle:Q"), text=alt.Text("share:Q", format=".0%"))
+    )
+    height = len(models) * WIDE_BAR + AROUND + LEGEND_ROW * len(shown)
+    chart: Any = alt.layer(bars, words).properties(height=height)
+    return chart
+
+
+def _stacked(shares: Sequence[Share], model: str, order: Sequence[str]) -> list[dict[str, Any]]:
+    """The parts of a model's bar, from left to right."""
+    own = {share.outcome: share for share in shares if share.model == model}
+    parts, start = [], 0.0
+    for share in (own[name] for name in order if name in own and own[name].number):
+        size = share.number / share.of
+        parts.append(
+            {
+                "model": model,
+                "outcome": share.outcome,
+                "number": share.number,
+                "share": size,
+                "start": start,
+                "middle": start + size / 2,
+                "end": min(1.0, start + size),
+            }
+        )
+        start += size
+    return parts
+
+
+def _paints(names: Sequence[str], shown: Sequence[str], colours: Palette) -> list[str]:
+    """Blue for the right outcome, orange steps for errors, grey where nothing was told apart."""
+    errors = [name for name in names[1:] if name not in _UNDECIDED]
+    steps = dict(zip(errors, colours.diverging[: len(errors)], strict=False))
+    return [
+        colours.diverging[-1]
+        if name == names[0]
+        else _undecided(name, colours)
+        if name in _UNDECIDED
+        else steps.get(name, colours.diverging[3])
+        for name in shown
+    ]
+
+
+_UNDECIDED = ("tied", "unanswered")
+
+
+def _undecided(name: str, colours: Palette) -> str:
+    return colours.line if name == "tied" else colours.paper
+
+
+def parts(bars: Sequence[Bar], *, dark: bool, low: float = 0.0) -> alt.LayerChart:
+    """Scores by the parts of a breakdown, a bar a model.
+
+    Args:
+        low: where the axis begins; a correlation may be below zero.
+    """
+    colours = palette(dark=dark)
+    models = list(dict.fromkeys(bar.model for bar in bars))
+    labels = {bar.part: f"{bar.part}\n{amount(bar.n, 'item')}" for bar in bars}
+    table = pd.DataFrame(
+        [{**bar._asdict(), "label": labels[bar.part], "series": bar.model} for bar in bars]
+    )
+    base = alt.Chart(table).encode(
+        y=groups("label", list(labels.values())),
+        yOffset=side_by_side(models),
+        x=alt.X(
+            "score:Q",
+            title="points",
+            scale=alt.Scale(domain=[low, 112]),
+            axis=alt.Axis(values=[0, 20, 40, 60, 80, 100]),
+        ),
+        tooltip=[
+            alt.Tooltip("part:N", title="Part"),
+            alt.Tooltip("model:N", title="Model"),
+            alt.Tooltip("score:Q", title="Points", format=".1f"),
+            alt.Tooltip("n:Q", title="Items", format=","),
+        ],
+    )
+    drawn = base.mark_bar(height=WHOLE_BAND).encode(color=_models(models, colours))
+    values = base.mark_text(align="left", baseline="middle", dx=5, color=colours.ink).encode(
+        text=alt.Text("score:Q", format=".1f")
+    )
+    return sized(alt.layer(drawn, values), labels=labels.values(), bars=len(models))
+
+
+def boxes(found: Sequence[Box], *, dark: bool) -> alt.LayerChart:
+    """Where a model has the pairs, by what people say of them: median, middle half and middle four
+    fifths of their places."""
+    colours = palette(dark=dark)
+    models = list(dict.fromkeys(box.model for box in found))
+    grades = list(dict.fromkeys(box.grade for box in found))
+    labels = {box.grade: f"{box.grade}\n{box.n:,} pairs" for box in found}
+    table = pd.DataFrame(
+        [{**box._asdict(), "label": labels[box.grade], "series": box.model} for box in found]
+    )
+    base = alt.Chart(table).encode(
+        y=groups("label", [labels[grade] for grade in grades]),
+        yOffset=side_by_side(models),
+        color=_models(models, colours),
+        tooltip=[
+            alt.Tooltip("grade:N", title="People say"),
+            alt.Tooltip("model:N", title="Model"),
+            alt.Tooltip("n:Q", title="Pairs", format=","),
+            *(alt.Tooltip(f"{name}:Q", title=told, format=".1%") for name, told in _QUANTILES),
+        ],
+    )
+    axis = alt.X(
+        "least:Q",
+        title="place among the pairs (0% the least similar)",
+        scale=alt.Scale(domain=[0, 1]),
+        axis=alt.Axis(format=".0%"),
+    )
+    chart = alt.layer(
+        base.mark_rule(strokeWidth=1.5).encode(x=axis, x2="most:Q"),
+        base.mark_bar(height=WHOLE_BAND).encode(x=alt.X("lower:Q"), x2="upper:Q"),
+        base.mark_tick(thickness=3, height=WHOLE_BAND).encode(
+            x="median:Q", color=alt.value(colours.ink)
+        ),
+    )
+    return sized(chart, labels=labels.values(), bars=len(models))
+
+
+_QUANTILES = (
+    ("median", "Median"),
+    ("lower", "Quarter below"),
+    ("upper", "Quarter above"),
+    ("least", "Tenth below"),
+    ("most", "Tenth above"),
+)
+
+
+def _models(names: list[str], colours: Palette) -> alt.Color:
+    """The first model orange, the second blue, as before and after."""
+    paints = [colours.before, colours.after][: len(names)]
+    paints = [colours.after] if len(names) == 1 else paints
+    scale = alt.Scale(domain=names, range=paints)
+    above = legend(colours.ink)
+    above.labelLimit = LONGEST_LABEL
+    return alt.Color("series:N", scale=scale, legend=above)
+
+
+def tokens(matrix: TokenMatrix, *, dark: bool) -> alt.LayerChart:
+    """How alike the tokens of a query (down) and of a document (across) are: NevIR's Figure 9.
+
+    What each token of the query finds best, which its score is the sum of, is framed.
+    """
+    colours = palette(dark=dark)
+    down, across = _numbered(matrix.query), _numbered(matrix.document)
+    table = pd.DataFrame(
+        [
+            {
+                "query": down[row],
+                "document": across[column],
+                "first": matrix.query[row],
+                "second": matrix.document[column],
+                "value": round(float(value), 3),
+                "best": bool(matrix.best[row] == column),
+            }
+            for row, line in enumerate(matrix.similarity)
+            for column, value in enumerate(line)
+        ]
+    )
+    base = alt.Chart(table).encode(
+        y=alt.Y("query:N", sort=down, title="query", axis=_tokens_axis(colours)),
+        x=alt.X(
+            "document:N",
+            sort=across,
+            title="document",
+            axis=_tokens_axis(colours, orient="top", labelAngle=-60, labelAlign="left"),
+        ),
+        tooltip=[
+            alt.Tooltip("first:N", title="Of the query"),
+            alt.Tooltip("second:N", title="Of the document"),
+            alt.Tooltip("value:Q", title="Similarity", format=".3f"),
+            alt.Tooltip("best:N", title="Its best"),
+        ],
+    )
+    low, high = float(matrix.similarity.min()), float(matrix.similarity.max())
+    scale = alt.Scale(domain=[low, max(high, low + 1e-6)], range=list(colours.sequential))
+    bar = alt.Legend(title=None, orient="bottom", labelColor=colours.ink, gradientLength=180)
+    cells = base.mark_rect().encode(color=alt.Color("value:Q", scale=scale, legend=bar))
+    best = base.transform_filter("datum.best").mark_rect(
+        filled=False, stroke=colours.ink, strokeWidth=2
+    )
+    height = TOKEN * len(down) + TOKENS_AROUND
+    chart: Any = alt.layer(cells, best).properties(
+        height=height,
+        # Room for the last token across, which slopes beyond its column.
+        padding={"left": 5, "top": 5, "right": 50, "bottom": 5},
+    )
+    return chart
+
+
+def _numbered(names: Sequence[str]) -> list[str]:
+    return [f"{number:03}\t{name}" for number, name in enumerate(names)]
+
+
+def _tokens_axis(colours: Palette, **more: Any) -> alt.Axis:
+    return alt.Axis(
+        labelExpr=_UNNUMBERED,
+        labelOverlap=False,
+        labelLimit=110,
+        ticks=False,
+        domain=False,
+        labelColor=colours.ink,
+        titleColor=colours.ink,
+        **more,
+    )
+
+
+def shares_of(model: str, counts: Mapping[str, int]) -> list[Share]:
+    """A model's outcomes as rows."""
+    of = max(1, sum(counts.values()))
+    return [Share(model, outcome, number, of) for outcome, number in counts.items()]

@@ -1,0 +1,159 @@
+"""One item of a benchmark: its texts, what differs in them, and how each model scored them."""
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+from urllib.parse import quote
+
+from markupsafe import Markup
+
+from curation.diagnostics.surface import marks
+from pages.components.anchors.browse import PICKED
+from pages.components.benchmarks.names import outcome
+from pages.components.shared.texts import markup
+from pages.components.shared.texts.diff import diff, join
+from pages.components.shared.variants import card
+from training.benchmarks.definition import Row
+from training.benchmarks.results.single_items import Compared, compared, right_candidates
+
+_NOTHING = Markup("")
+_NUMBER = re.compile(r" \d+$")
+
+LABELS: Mapping[str, str] = {
+    "q1": "Query 1",
+    "q2": "Query 2",
+    "doc1": "Document 1",
+    "doc2": "Document 2",
+    "query": "Query",
+    "wanted": "Asked for",
+    "excluded": "Excluded by the query",
+    "input": "Input",
+    "antonym": "Antonym changed",
+    "negation": "Negation changed",
+    "both": "Both changed",
+    "first": "First",
+    "second": "Second",
+    "anchor": "Anchor",
+}
+"""What a text is called; a variant by its type."""
+
+BESIDE: Mapping[str, str] = {"q2": "q1", "doc2": "doc1"}
+"""Texts that are compared with another one than the item's first."""
+
+ANSWERS: Mapping[str, str] = {"doc1": "answers query 1", "doc2": "answers query 2"}
+
+
+class Side(NamedTuple):
+    """A model's letter, and what it made of the item."""
+
+    letter: str
+    row: Row
+
+
+def draw(sides: Sequence[Side], type_names: Mapping[str, str]) -> None:
+    """Draw an item as one or two models did it.
+
+    Args:
+        sides: the first is the one by whose scores the texts are ordered.
+        type_names: what types of variants are called.
+    """
+    row = sides[0].row
+    parts = [_text(row, name, sides, type_names) for name in _order(row)]
+    markup.show(
+        Markup('<div class="hg-card hg-siblings hg-item">{}{}</div>').format(
+            _outcomes(sides), join(parts)
+        )
+    )
+
+
+def _outcomes(sides: Sequence[Side]) -> Markup:
+    told = [f"{side.letter}: {outcome(side.row.outcome)}" for side in sides]
+    gold = sides[0].row.gold
+    if gold is not None:
+        told.append(f"people: {gold:g}")
+    return Markup('<div class="hg-head">{}</div>').format(
+        join(Markup("<span>{}</span>").format(part) for part in told)
+    )
+
+
+def _order(row: Row) -> list[str]:
+    """The item's own text first, then the others, the nearest of them first."""
+    found = compared(row)
+    if len({one.query for one in found}) > 1:
+        return list(row.texts)
+    ranked = sorted(found, key=lambda one: -one.score if math.isfinite(one.score) else math.inf)
+    return [found[0].query, *(one.candidate for one in ranked)]
+
+
+def _text(row: Row, name: str, sides: Sequence[Side], type_names: Mapping[str, str]) -> Markup:
+    return Markup(
+        '<div class="hg-row"><span class="hg-label">{}{}{}</span><div>{}{}</div></div>'
+    ).format(
+        _label(name, type_names),
+        _small(_expected(row, name)),
+        _record(row, name),
+        _sentence(row, name),
+        _scores(sides, name),
+    )
+
+
+def _label(name: str, type_names: Mapping[str, str]) -> str:
+    type_id = _type_of(name)
+    return LABELS.get(name) or name.replace(type_id, type_names.get(type_id, type_id), 1)
+
+
+def _type_of(name: str) -> str:
+    """The type of a variant; a further one of a type has its number behind it."""
+    return _NUMBER.sub("", name)
+
+
+def _expected(row: Row, name: str) -> str:
+    """Where a right model has this text."""
+    near = right_candidates(row)
+    if not near or name == next(iter(row.texts)):
+        return ANSWERS.get(name, "")
+    return "should be near" if name in near else "should be far"
+
+
+def _record(row: Row, name: str) -> Markup:
+    """The way to the record of a text that is the project's own."""
+    uid = row.uids.get(name, "")
+    if not uid:
+        return _NOTHING
+    if name == "anchor":
+        return _link(f"anchors?{PICKED}={quote(uid, safe='')}", "Open in Anchors")
+    return _link(card.permalink(quote(uid, safe="")), "Open in Review")
+
+
+def _link(address: str, label: str) -> Markup:
+    return Markup('<small><a href="{}">{}</a></small>').format(address, label)
+
+
+def _sentence(row: Row, name: str) -> Markup:
+    """A text, with the words marked that it adds to the one it stands beside, and its negators."""
+    first = next(iter(row.texts))
+    alone = name == first or name in BESIDE.values()
+    text, other = row.texts[name], row.texts[name if alone else BESIDE.get(name, first)]
+    return diff(other, text, marks(anchor="" if alone else other, text=text, cue=None))[1]
+
+
+def _scores(sides: Sequence[Side], name: str) -> Markup:
+    chips = [
+        _chip(side.letter, one, several=len({o.query for o in found}) > 1)
+        for side in sides
+        for found in [compared(side.row)]
+        for one in found
+        if one.candidate == name
+    ]
+    return Markup('<div class="hg-chips">{}</div>').format(join(chips)) if chips else _NOTHING
+
+
+def _chip(letter: str, one: Compared, *, several: bool) -> Markup:
+    where = f"{letter}, {LABELS.get(one.query, one.query).lower()} " if several else f"{letter} "
+    score = f"{one.score:.3f}" if math.isfinite(one.score) else "no answer"
+    return Markup('<span class="hg-chip">{}<b>{}</b></span>').format(where, score)
+
+
+def _small(text: str) -> Markup:
+    return Markup("<small>{}</small>").format(text) if text else _NOTHING

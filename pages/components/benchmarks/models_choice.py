@@ -1,0 +1,124 @@
+"""Choosing the models that benchmarks are run with."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import streamlit as st
+
+from curation.encoders.loading import DEFAULT_ENCODER
+from curation.generation.request import Budget, Price
+from db.engine import reading
+from pages.components.shared.chat_models import model_choice, provider_key, run_cost
+from pages.components.shared.shell import open_project
+from training.benchmarks.runs.measured_models import BASELINES, CHAT
+from training.benchmarks.scorers.architecture import KINDS
+from training.encoders.known import list_encoders, newest_trained
+
+AS_ITS_FILES_SAY = "as its files say"
+
+_KEY = "bench"
+
+_HELP = (
+    "Models of this project, or any others: type the folder of a sentence-transformers model, or "
+    "its name on the model hub, and press Enter."
+)
+
+
+class Chosen(NamedTuple):
+    """The values of a `ModelChoice` for each model, and the caps of a chat model."""
+
+    models: list[dict[str, Any]]
+    budget: Budget
+
+
+def choose() -> Chosen:
+    """Draw the boxes."""
+    with reading(open_project.engine()) as session:
+        names = list_encoders(session)
+        newest = newest_trained(session)
+    chosen = st.multiselect(
+        "Models",
+        names,
+        default=list(dict.fromkeys([newest or DEFAULT_ENCODER, DEFAULT_ENCODER])),
+        key=f"{_KEY}-models",
+        accept_new_options=True,
+        help=_HELP,
+        persist_state="session",
+        placeholder="Choose models, or type a folder or a name on the model hub",
+    )
+    found = _with_architectures(chosen)
+    with st.container(horizontal=True, vertical_alignment="bottom", key="bench-others"):
+        baselines = st.pills(
+            "To compare with",
+            list(BASELINES),
+            format_func=lambda key: BASELINES[key],
+            selection_mode="multi",
+            key=f"{_KEY}-baselines",
+            persist_state="session",
+        )
+        with_chat = st.toggle(
+            "A chat model",
+            key=f"{_KEY}-chat",
+            persist_state="session",
+            help="Asked with the prompts of HedgeTriple; in mteb's tasks it takes no part.",
+        )
+    found += [{"architecture": name} for name in baselines]
+    if not with_chat:
+        return Chosen(found, Budget())
+    asked, budget = _chat()
+    return Chosen(found + asked, budget)
+
+
+def _with_architectures(names: Sequence[str]) -> list[dict[str, Any]]:
+    """The models; a row to say what one is built like, where its files do not say it."""
+    if not names:
+        return []
+    with st.expander("Architectures", icon=":material/account_tree:"):
+        st.text("Only for a plain transformer that shall be used as SPLADE, or to be sure.")
+        return [_with_architecture(name) for name in names]
+
+
+def _with_architecture(name: str) -> dict[str, Any]:
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.text(name, width="stretch")
+        chosen = st.selectbox(
+            "Architecture",
+            [AS_ITS_FILES_SAY, *KINDS],
+            key=f"{_KEY}-kind-{name}",
+            label_visibility="collapsed",
+            width=230,
+            persist_state="session",
+        )
+    return {"name": name, "architecture": "" if chosen == AS_ITS_FILES_SAY else chosen}
+
+
+def _chat() -> Chosen:
+    with st.container(border=True, key="bench-chat-model"):
+        values = model_choice.model()
+        tokens = st.number_input(
+            "Longest answer (tokens)",
+            16,
+            32_000,
+            500,
+            100,
+            key=f"{_KEY}-tokens",
+            persist_state="session",
+            help="A model that thinks aloud first needs thousands.",
+        )
+        provider_key.draw(values["base_url"], place="-bench")
+        price = run_cost.price(values["model"]) if values["model"] else Price()
+        budget = run_cost.budget()
+    if not values["model"]:
+        st.text("Name the chat model, or leave it out.")
+        return Chosen([], budget)
+    if provider_key.lacks(values["base_url"]):
+        st.text("OpenAI answers nobody without a key: type one in, or name another address.")
+        return Chosen([], budget)
+    model = {
+        "name": values["model"],
+        "architecture": CHAT,
+        "base_url": values["base_url"],
+        "max_tokens": int(tokens),
+        "price": price.model_dump(),
+    }
+    return Chosen([model], budget)

@@ -1,0 +1,113 @@
+"""What a click on Run will do and take, in words."""
+
+from collections.abc import Sequence
+
+from curation.generation.costs.prices import dollars
+from curation.generation.request import Budget
+from pages.components.benchmarks.general_choice import General
+from pages.components.shared.runs.progress_view import duration
+from pages.components.shared.texts.amounts import amount
+from training.benchmarks.runs.cost_forecast import BenchmarkPlan, Chats, ModelPlan
+
+LONGEST_NAME = 60
+"""Characters of a model's name in the sentence."""
+
+
+def promise(
+    plan: BenchmarkPlan, *, benchmarks: int, general: General, budget: Budget, busy: bool
+) -> str:
+    """What it measures, how long that takes, what it costs."""
+    what = []
+    if benchmarks:
+        what.append(amount(benchmarks, "benchmark") + _sizes(plan))
+    if general.number:
+        what.append(amount(general.number, "task") + " of mteb" + _takes(general))
+    said = [f"Measures {amount(len(plan.models), 'model')} with {' and '.join(what)}."]
+    if benchmarks:
+        said += [_unknown(plan.unknown), _time(plan, alone=not general.number)]
+        chats = [(model, model.chats) for model in plan.models if model.chats and plan.items]
+        said += [_asked(model, asked, budget) for model, asked in chats]
+    said.append("Results are stored one by one; you can close the browser meanwhile.")
+    if busy:
+        said.append("Waits until the run under way has ended.")
+    return " ".join(filter(None, said))
+
+
+def _sizes(plan: BenchmarkPlan) -> str:
+    if not plan.items:
+        return ""
+    parts = (
+        amount(plan.items, "item"),
+        amount(plan.questions, "question"),
+        amount(plan.texts, "text"),
+    )
+    return f" ({', '.join(parts)})"
+
+
+def _takes(general: General) -> str:
+    """Single tasks are of any size."""
+    if not general.takes:
+        return ""
+    return f" ({general.takes} with a small encoder on two cores)"
+
+
+def _unknown(titles: Sequence[str]) -> str:
+    """Benchmarks whose data are not here yet, or not as they should be: the run will say it."""
+    names = " and ".join(titles)
+    return f"Not counted, since the data are not here or can't be read: {names}." if names else ""
+
+
+def _time(plan: BenchmarkPlan, *, alone: bool) -> str:
+    """Of the models that compute here, each for itself where there are several.
+
+    Args:
+        alone: whether the benchmarks are all that is measured.
+    """
+    if not plan.items:
+        return ""
+    known = [(model, model.seconds) for model in plan.models if model.seconds is not None]
+    timed = [(model, seconds) for model, seconds in known if seconds and not model.chats]
+    new = [_short(model.name) for model in plan.models if model.seconds is None and not model.chats]
+    said = []
+    total = sum(seconds for _, seconds in timed)
+    only = alone and len(plan.models) == 1 and not plan.unknown
+    whole = "That takes" if only else "The benchmarks take"
+    if len(timed) == 1:
+        whose = f" with {_short(timed[0][0].name)}" if len(plan.models) > 1 else ""
+        said.append(f"{whole} {duration(total)}{whose}.")
+    elif timed:
+        each = ", ".join(f"{_short(model.name)} {duration(s)}" for model, s in timed)
+        said.append(f"{whole} {duration(total)}: {each}.")
+    if new:
+        said.append(f"How long {' and '.join(new)} will take shows the first run here.")
+    return " ".join(said)
+
+
+def _asked(model: ModelPlan, chats: Chats, budget: Budget) -> str:
+    """What a chat model is asked and costs."""
+    tokens = f"about {_round(chats.tokens_in):,} tokens in and {_round(chats.tokens_out):,} out"
+    said = f"{_short(model.name)} gets {amount(chats.prompts, 'prompt')}, {tokens}"
+    if model.seconds:
+        said += f", for {duration(model.seconds)}"
+    if chats.cost is None:
+        return f"{said}."
+    said += f", and costs about {dollars(chats.cost)}"
+    if chats.most is not None:
+        said += f" if it answers in a word, {dollars(chats.most)} with answers of full length"
+    worst = chats.cost if chats.most is None else chats.most
+    if budget.money is not None and worst > budget.money:
+        sure = "pauses" if chats.cost > budget.money else "pauses if it comes"
+        return f"{said}; the run {sure} at {dollars(budget.money)}."
+    if budget.calls is not None and chats.prompts > budget.calls:
+        return f"{said}; the run pauses at {budget.calls:,} calls."
+    return f"{said}."
+
+
+def _round(number: float) -> int:
+    """To two digits, as exact as it is."""
+    digits = len(str(round(number)))
+    return int(round(number, min(0, 2 - digits)))
+
+
+def _short(name: str) -> str:
+    return name if len(name) <= LONGEST_NAME else f"…{name[1 - LONGEST_NAME :]}"

@@ -1,0 +1,110 @@
+"""The table of scores, like the papers': a line a model, a column a benchmark.
+
+As HTML of our own: a data frame's cells hold one number each, and no bold or underlined ones.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from markupsafe import Markup
+
+from pages.components.shared.texts import markup
+from pages.components.shared.texts.diff import join
+from training.benchmarks.results.paper_tables import DECIMALS, Cell, Line, cells
+
+LEGEND = (
+    "Points from 0 to 100 (correlations from −100). Bold: the best measured model of a column; "
+    "underlined: the second best."
+)
+
+_NOTHING = Markup("")
+_MARKS = {
+    "best": Markup('<b title="best">{}</b>'),
+    "second": Markup('<u title="second best">{}</u>'),
+    "": Markup("<span>{}</span>"),
+}
+
+
+class Head(NamedTuple):
+    """A column's title, and what stands below it in small letters, a line each."""
+
+    title: str
+    below: tuple[str, ...] = ()
+
+
+def show(lines: Sequence[Line], heads: Mapping[str, Head]) -> None:
+    """Draw the table; published lines come last, below a line that says so.
+
+    Args:
+        heads: of the columns, by what the lines' scores are of.
+    """
+    table = cells(lines, list(heads))
+    rows = list(zip(lines, table, strict=True))
+    measured = [_row(line, found, heads) for line, found in rows if not line.published]
+    published = [_row(line, found, heads) for line, found in rows if line.published]
+    markup.show(
+        Markup(
+            '<div class="hg-scores" tabindex="0" role="region" aria-label="Scores"><table>'
+            "<thead><tr>{}</tr></thead><tbody>{}</tbody>{}</table></div>"
+        ).format(_heads(heads), join(measured), _published(published, len(heads)))
+    )
+
+
+def _heads(heads: Mapping[str, Head]) -> Markup:
+    cells = [Markup('<th scope="col">Model</th>')]
+    cells += [
+        Markup('<th scope="col">{}{}</th>').format(head.title, join(map(_small, head.below)))
+        for head in heads.values()
+    ]
+    return join(cells)
+
+
+def _published(rows: Sequence[Markup], columns: int) -> Markup:
+    if not rows:
+        return _NOTHING
+    return Markup(
+        '<tbody class="hg-published"><tr><th colspan="{}" scope="rowgroup">Published, not measured '
+        "here: on the papers' own data</th></tr>{}</tbody>"
+    ).format(columns + 1, join(rows))
+
+
+def _row(line: Line, found: Mapping[str, Cell], heads: Mapping[str, Head]) -> Markup:
+    note = f"trained from {line.base}" if line.base else line.source
+    return Markup('<tr><th scope="row"><span class="hg-text">{}</span>{}</th>{}</tr>').format(
+        line.model, _small(note), join([_cell(found.get(column)) for column in heads])
+    )
+
+
+def _cell(cell: Cell | None) -> Markup:
+    if cell is None:
+        return Markup('<td aria-label="not measured">–</td>')
+    return Markup("<td>{}{}{}</td>").format(
+        _MARKS[cell.place].format(points(cell.score)), _delta(cell.delta), _interval(cell)
+    )
+
+
+def points(score: float) -> str:
+    """A score as the table writes it."""
+    return f"{score:.{DECIMALS}f}".replace("-", "−")
+
+
+def _delta(delta: float | None) -> Markup:
+    """Points more or less than the base model; a sign says what the colour says."""
+    if delta is None:
+        return _NOTHING
+    shown = f"{delta:+.{DECIMALS}f}".replace("-", "−")
+    way = "same" if not shown.strip("+−0.") else "up" if delta > 0 else "down"
+    return Markup(' <small class="hg-{}" title="against the base model">{}</small>').format(
+        way, shown
+    )
+
+
+def _interval(cell: Cell) -> Markup:
+    if cell.interval is None:
+        return _NOTHING
+    low, high = points(cell.interval.low), points(cell.interval.high)
+    return _small(f"{low} to {high}")
+
+
+def _small(text: str) -> Markup:
+    return Markup("<small>{}</small>").format(text) if text else _NOTHING

@@ -1,0 +1,215 @@
+"""The scores of all models, like HedgeTriple's Table 1, and negation against general ability."""
+
+from collections.abc import Sequence
+from functools import partial
+
+import streamlit as st
+
+from curation.release.export.file_formats import csv_bytes
+from db.engine import reading
+from pages.components.benchmarks import paired_difference, scatter_chart, scores_grid
+from pages.components.benchmarks.scatter_chart import Dot
+from pages.components.benchmarks.scores_grid import Head
+from pages.components.shared.charts import save as saved
+from pages.components.shared.shell import open_project
+from pages.components.shared.texts.amounts import amount
+from training.benchmarks.catalogue import NEGATION_AVERAGE
+from training.benchmarks.results.paper_tables import Line, latex
+from training.benchmarks.results.queries import Scored, bases, newest
+from training.benchmarks.results.score_file import as_table, titles
+from training.benchmarks.results.score_table import (
+    NEGATION_COLUMN,
+    Column,
+    columns,
+    lines,
+    points,
+    unlike_published,
+)
+from training.benchmarks.runs.measured_models import BASELINES
+
+MOST_MODELS = 25
+"""Models in the table unless others are chosen: the newest."""
+
+LONGEST_DATA = 28
+"""Characters of a data set's name in the head of a column."""
+
+
+def draw() -> None:
+    """The table, its files, a paired test, the scatter."""
+    with reading(open_project.engine()) as session:
+        rows = newest(session)
+        trained_from = bases(session, rows)
+    if not rows:
+        nothing()
+        return
+    rows.sort(key=lambda row: row.architecture in BASELINES)  # they are there to compare with
+    models = list(dict.fromkeys(row.title for row in rows))
+    chosen, with_tasks = _options(models, rows)
+    shown = [row for row in rows if row.title in chosen]
+    if not shown:
+        st.text("Choose the models to show.")
+        return
+    found = columns(shown, tasks=with_tasks)
+    made = _with_published(lines(shown, trained_from=trained_from))
+    _table(made, found)
+    paired_difference.draw(shown, titles(found), trained_from)
+    _scatter(made, found)
+
+
+def nothing() -> None:
+    """What to do where nothing is measured yet."""
+    st.text("Nothing is measured yet; choose models and benchmarks under Run.")
+
+
+def _options(models: Sequence[str], rows: Sequence[Scored]) -> tuple[list[str], bool]:
+    """The models to show, and whether with mteb's single tasks."""
+    with st.container(horizontal=True, vertical_alignment="bottom", key="bench-options"):
+        chosen = st.multiselect(
+            "Models",
+            models,
+            default=models[:MOST_MODELS],
+            placeholder="Choose models",
+            key=f"bench-shown-{len(models)}",
+        )
+        tasks = any(row.kind != "negation" for row in rows) and st.toggle(
+            "Every task of mteb", key="tasks", bind="query-params"
+        )
+    return chosen, tasks
+
+
+def _with_published(made: Sequence[Line]) -> list[Line]:
+    """The measured lines, and those of the papers that are chosen."""
+    papers = list(dict.fromkeys(_paper(line) for line in made if line.published))
+    chosen = (
+        st.pills(
+            "Published numbers",
+            papers,
+            default=papers[:1],
+            selection_mode="multi",
+            key="bench-papers",
+            help="What papers print, on their own full data; never ranked with what is measured.",
+        )
+        if papers
+        else []
+    )
+    return [line for line in made if not line.published or _paper(line) in chosen]
+
+
+def _paper(line: Line) -> str:
+    return line.source.partition(",")[0]
+
+
+def _table(made: Sequence[Line], found: Sequence[Column]) -> None:
+    names = titles(found)
+    heads = {column.key: Head(column.title, _below(column)) for column in found}
+    scores_grid.show(made, heads)
+    said = scores_grid.LEGEND
+    if any(line.intervals for line in made):
+        said += " Below a score: its 95% bootstrap interval."
+    if any(line.base for line in made):
+        said += " Beside it: the difference to the model that it was trained from."
+    st.caption(said)
+    note = _note(made, found)
+    if note:
+        st.caption(note)
+    with st.container(horizontal=True):
+        st.download_button(
+            "CSV",
+            lambda: csv_bytes(*as_table(made, found)),
+            "hedgerow-benchmarks.csv",
+            "text/csv",
+            key="bench-csv",
+            type="tertiary",
+            icon=":material/download:",
+            on_click="ignore",
+            help="One row a score, with its interval, data and base model.",
+        )
+        st.download_button(
+            "LaTeX",
+            lambda: latex(made, names, caption=note).encode(),
+            "hedgerow-benchmarks.tex",
+            "application/x-tex",
+            key="bench-latex",
+            type="tertiary",
+            icon=":material/download:",
+            on_click="ignore",
+            help="The table as above; needs the package booktabs.",
+        )
+
+
+def _note(made: Sequence[Line], found: Sequence[Column]) -> str:
+    """A word where published numbers stand in the columns of other data."""
+    others = unlike_published(made, found)
+    if not others:
+        return ""
+    return (
+        "Published numbers are of the papers' own full data; the data measured here for "
+        f"{' and '.join(others)} may be others: compare with care."
+    )
+
+
+def _below(column: Column) -> tuple[str, ...]:
+    """What a column is of, in small letters: metric, items, data; a line each."""
+    data = column.data
+    if len(data) > LONGEST_DATA:
+        data = f"{data[: LONGEST_DATA - 1]}…"
+    items = amount(column.n, "item") if column.n else ""
+    return tuple(part for part in (column.metric, items, data) if part)
+
+
+def _scatter(made: Sequence[Line], found: Sequence[Column]) -> None:
+    """Negation against general ability, of the models that have both."""
+    st.header("What negation cost", anchor=False)
+    general = [column for column in found if column.kind == "general" and not column.benchmark]
+    if not general:
+        st.text(
+            "With a suite of mteb's tasks measured in full, this shows what a model understands of "
+            "negation against what it is good for elsewhere."
+        )
+        return
+    negation, title = _negation(found)
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        names = {column.title: column.key for column in general}
+        chosen = st.selectbox("General ability", list(names), key="bench-general-of", width=260)
+    dots = _dots(made, negation, names[chosen])
+    if not dots:
+        st.text(f"No model has both: {title}, and {chosen}.")
+        return
+    saved.chart(
+        partial(scatter_chart.scatter, dots, negation=title, general=chosen),
+        name="trade-off",
+        alt_text="Negation against general ability, by model",
+    )
+    if any(dot.start for dot in dots):
+        st.caption("A dashed line leads from a model to what was trained from it.")
+
+
+def _negation(found: Sequence[Column]) -> tuple[list[str], str]:
+    """The negation average; where nobody has all four of it, the mean over what there is."""
+    if any(column.key == NEGATION_COLUMN for column in found):
+        return [NEGATION_COLUMN], "negation average"
+    names = {column.key: column for column in found if column.kind == "negation"}
+    labels = titles(found)
+    chosen = st.multiselect(
+        "Negation: the mean of",
+        list(names),
+        default=list(names)[:1],
+        format_func=lambda key: labels[key],
+        key="bench-negation-of",
+        help=f"The average of {', '.join(NEGATION_AVERAGE)} needs all four.",
+    )
+    return chosen, "mean of " + ", ".join(names[key].title for key in chosen)
+
+
+def _dots(made: Sequence[Line], negation: Sequence[str], general: str) -> list[Dot]:
+    started = {line.model: line.base for line in made if not line.published}
+    return [
+        Dot(
+            point.model,
+            point.negation,
+            point.general,
+            "" if point.published else started.get(point.model, ""),
+            point.published,
+        )
+        for point in points(made, negation=negation, general=general)
+    ]

@@ -1,0 +1,201 @@
+"""Running benchmarks: which models with which, what is under way, and what has ended."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import streamlit as st
+
+from curation.generation.request import Budget
+from curation.validation import checked
+from db.engine import reading, writing
+from db.errors import HedgerowError
+from db.models import Run, RunState
+from db.runs import UNFINISHED, list_runs
+from pages.components.benchmarks import data_choice, general_choice, models_choice
+from pages.components.benchmarks.general_choice import General
+from pages.components.benchmarks.names import SCORES, SECTION
+from pages.components.benchmarks.run_promise import promise
+from pages.components.shared.chat_models import provider_key
+from pages.components.shared.runs import background, caps, progress_view
+from pages.components.shared.shell import error_messages, open_project, signin
+from pages.components.shared.texts.amounts import amount
+from training.benchmarks.catalogue import benchmark
+from training.benchmarks.data.sources import DataChoice
+from training.benchmarks.runs.cost_forecast import plan_benchmarks
+from training.benchmarks.runs.lifecycle import KIND, BenchmarkRequest, request_benchmarks
+from training.benchmarks.runs.measured_models import CHAT, ModelChoice
+from training.benchmarks.tasks.general_names import require_tasks
+
+SHOWN_RUNS = 20
+
+_PROBLEM = "bench_problem"
+
+
+def draw() -> None:
+    """What is at work or has just ended, and the next run."""
+    with reading(open_project.engine()) as session:
+        runs = list_runs(session, kind=KIND, limit=SHOWN_RUNS)
+    active = [run for run in reversed(runs) if run.state in UNFINISHED]
+    for run in active:
+        progress_view.follow(run, title=title(run))
+    if runs and not active:
+        _ended(runs[0])
+    _box(busy=bool(active))
+
+
+def title(run: Run) -> str:
+    """What a run measures; it holds the names of models."""
+    request = BenchmarkRequest.model_validate(run.parameters)
+    what = [benchmark(choice.benchmark).title for choice in request.benchmarks]
+    what += [f"mteb {name}" for name in (*request.suites, *request.tasks)]
+    models = [model.name or model.architecture for model in request.models]
+    return f"{_few(what)} with {_few(models)}"
+
+
+def _few(names: Sequence[str]) -> str:
+    unique = list(dict.fromkeys(names))
+    rest = f" and {len(unique) - 3} more" if len(unique) > 3 else ""
+    return ", ".join(unique[:3]) + rest
+
+
+def _ended(run: Run) -> None:
+    """What the newest run came to; where it failed, why, and how it goes on."""
+    if run.state == RunState.PAUSED:
+        _paused(run)
+        return
+    if run.state != RunState.DONE:
+        progress_view.stopped(run, again=lambda: _again(run), label="Measure what is missing")
+        return
+    measured = int(run.result.get("measured", 0))
+    left_out = [str(name) for name in run.result.get("left_out", ())]
+    with st.container(
+        horizontal=True, vertical_alignment="center", border=True, key=f"bench-ended-{run.id}"
+    ):
+        results = amount(measured, "result")
+        said = f"Run {run.id} is done: {results}; {title(run)}."
+        if left_out:
+            said += f" In mteb's tasks {_few(left_out)} took no part."
+        st.text(said, width="stretch")
+        st.button("Show the scores", key=f"bench-show-{run.id}", on_click=_to_scores)
+
+
+def _paused(run: Run) -> None:
+    """A run whose caps are reached: what it has, and higher ones with which it goes on."""
+    with st.container(border=True, key=f"bench-paused-{run.id}"):
+        st.text(f"Run {run.id}: {title(run)}")
+        st.text(f"{run.message} Every answer is kept; resuming asks for the rest.")
+        budget = caps.boxes(run)
+        for model in BenchmarkRequest.model_validate(run.parameters).models:
+            if model.architecture == CHAT:
+                provider_key.draw(model.base_url, place=f"-{run.id}")
+        st.button(
+            "Resume",
+            key=f"again-{run.id}",
+            type="primary",
+            icon=":material/play_arrow:",
+            on_click=_again,
+            args=(run, budget),
+        )
+        progress_view.log(run)
+
+
+def _to_scores() -> None:
+    st.session_state[SECTION] = SCORES
+
+
+def _again(run: Run, budget: Budget | None = None) -> None:
+    """Carry a stopped run out again, with other caps perhaps; a chat model's key goes with it."""
+    try:
+        if budget is not None:
+            caps.apply(run, budget)
+        request = BenchmarkRequest.model_validate(run.parameters)
+        background.start_again(run, _keys(request.models))
+    except HedgerowError as error:
+        st.session_state[_PROBLEM] = str(error)
+
+
+def _keys(models: Sequence[ModelChoice]) -> dict[str, str]:
+    """What the process finds in its environment; there is one chat model at most."""
+    found: dict[str, str] = {}
+    for model in models:
+        if model.architecture == CHAT:
+            found |= provider_key.environment(model.base_url)
+    return found
+
+
+def _box(*, busy: bool) -> None:
+    """The choices, what they come to, and the button."""
+    with st.container(border=True, key="bench-who"):
+        st.header("Models", anchor=False)
+        models, budget = models_choice.choose()
+    st.header("Negation", anchor=False)
+    data = data_choice.choose()
+    with st.container(border=True, key="bench-general"):
+        st.header("General ability", anchor=False)
+        general = general_choice.choose()
+    with st.container(border=True, key="bench-start-box"):
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.button(
+                "Run",
+                key="bench-start",
+                type="primary",
+                icon=":material/play_arrow:",
+                disabled=not models or not (data or general.number),
+                on_click=_start,
+                args=(models, data, general, budget),
+            )
+            st.text(_promise(models, data, general, budget, busy=busy), width="stretch")
+        if problem := st.session_state.pop(_PROBLEM, ""):
+            error_messages.show(problem, key="bench-start")
+
+
+def _promise(
+    models: Sequence[dict[str, Any]],
+    data: Sequence[DataChoice],
+    general: General,
+    budget: Budget,
+    *,
+    busy: bool,
+) -> str:
+    """What the click will do and take, or what is missing."""
+    if not models:
+        return "Choose at least one model."
+    if not (data or general.number):
+        return "Tick at least one benchmark, or choose a suite or a task."
+    try:
+        chosen = [checked(ModelChoice, values) for values in models]
+    except HedgerowError as error:
+        return str(error)
+    with reading(open_project.engine()) as session:
+        plan = plan_benchmarks(session, open_project.settings(), chosen, data)
+    return promise(plan, benchmarks=len(data), general=general, budget=budget, busy=busy)
+
+
+def _start(
+    models: list[dict[str, Any]], data: list[DataChoice], general: General, budget: Budget
+) -> None:
+    """Store the run and start its process; a problem is told beside the button."""
+    try:
+        chosen = tuple(checked(ModelChoice, values) for values in models)
+        request = BenchmarkRequest(
+            models=chosen,
+            benchmarks=tuple(data),
+            suites=general.suites,
+            tasks=general.tasks,
+            budget=budget,
+        )
+        require_tasks(request.tasks)  # may take seconds, in which nobody else could write
+        with writing(open_project.engine()) as session:
+            run = request_benchmarks(
+                session, open_project.settings(), request, requested_by=signin.reviewer_id()
+            )
+            _refuse_a_double(run, list_runs(session, kind=KIND, limit=SHOWN_RUNS))
+        background.start_process_of(run, _keys(chosen))
+    except HedgerowError as error:
+        st.session_state[_PROBLEM] = str(error)
+
+
+def _refuse_a_double(run: Run, others: Sequence[Run]) -> None:
+    for other in others:
+        if other.id != run.id and other.state in UNFINISHED and other.parameters == run.parameters:
+            raise HedgerowError(f"Run {other.id} measures just that already; wait for its end.")

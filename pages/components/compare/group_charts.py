@@ -1,0 +1,241 @@
+"""The Compare page's charts: roles of groups in the manner of Figure 1, and heat maps.
+
+Texts reach Vega as data, never as expressions; it draws them as plain text.
+"""
+
+import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import altair as alt
+import numpy as np
+import pandas as pd
+
+from pages.components.shared.charts.palette import palette
+from pages.components.shared.charts.similarity_bars import (
+    TICKS,
+    WHOLE_BAND,
+    groups,
+    legend,
+    side_by_side,
+    sized,
+)
+from training.evaluation.similarity import AFFIRMED, CONTRADICTED, WEAKENED
+
+ROLE_LABELS = {
+    CONTRADICTED: "contradicted\n(should be lowest)",
+    WEAKENED: "weakened\n(should stay high)",
+    AFFIRMED: "affirmed\n(should stay high)",
+}
+
+VALUE_AT = 1.03
+"""Where a bar's number stands: past every possible cosine."""
+AXIS_END = 1.15
+
+NUMBERED = 12
+"""Sentences up to which every cell of a heat map has its number in it."""
+NAMED = 40
+"""Sentences up to which a heat map's rows begin with the sentence; the tooltip always has it."""
+ROW_LABEL = 24
+"""Characters of a sentence beside its row."""
+LEAST_CELL, MOST_CELL, WHOLE = 3, 36, 460
+"""Pixels of a row of a heat map, and about how high all of them are."""
+AROUND = 100
+"""Pixels for axis, legend and margins."""
+
+STEPS = 10
+"""Colours of a heat map's scale."""
+
+
+class RoleRow(NamedTuple):
+    """The cosine of one sentence of a group with its anchor, under one model."""
+
+    role: str
+    series: str
+    anchor: str
+    text: str
+    cosine: float
+
+
+def roles(rows: Sequence[RoleRow], *, dark: bool, first: str) -> alt.LayerChart:
+    """The mean cosine by role and model as bars, and every group as a thin line.
+
+    Args:
+        first: the model that has the colour of 'before'.
+    """
+    colours = palette(dark=dark)
+    series = list(dict.fromkeys(row.series for row in rows))
+    paints = [colours.before if name == first else colours.after for name in series]
+    points = [{**row._asdict(), "label": ROLE_LABELS[row.role]} for row in rows]
+    means = _means(rows)
+    low = min([0.0, *(row.cosine for row in rows)])
+    base = {
+        "y": groups("label", list(ROLE_LABELS.values())),
+        "yOffset": side_by_side(series),
+    }
+    scale = alt.Scale(domain=[low, AXIS_END])
+    axis = alt.X("cosine:Q", title="cosine similarity", scale=scale, axis=alt.Axis(values=TICKS))
+    shown = [
+        alt.Tooltip("series:N", title="Model"),
+        alt.Tooltip("cosine:Q", title="Cosine", format=".3f"),
+    ]
+    bars = (
+        alt.Chart(pd.DataFrame(means))
+        .mark_bar(height=WHOLE_BAND)
+        .encode(
+            **base,
+            x=axis,
+            color=alt.Color(
+                "series:N", scale=alt.Scale(domain=series, range=paints), legend=legend(colours.ink)
+            ),
+            tooltip=[*shown, alt.Tooltip("groups:Q", title="Groups")],
+        )
+    )
+    texts = [
+        alt.Tooltip("anchor:N", title="Anchor"),
+        alt.Tooltip("text:N", title="Sentence"),
+    ]
+    ticks = (
+        alt.Chart(pd.DataFrame(points))
+        .mark_tick(color=colours.ink, opacity=0.35, thickness=1.5, height=WHOLE_BAND)
+        .encode(**base, x=axis, tooltip=[*texts, *shown])
+    )
+    values = (
+        alt.Chart(pd.DataFrame(means))
+        .mark_text(align="left", baseline="middle", color=colours.ink)
+        .encode(
+            **base,
+            x=alt.X(datum=VALUE_AT, type="quantitative"),
+            text=alt.Text("cosine:Q", format=".2f"),
+        )
+    )
+    return sized(alt.layer(bars, ticks, values), labels=ROLE_LABELS.values(), bars=len(series))
+
+
+def _means(rows: Sequence[RoleRow]) -> list[dict[str, object]]:
+    found: dict[tuple[str, str], list[float]] = {}
+    for row in rows:
+        found.setdefault((row.role, row.series), []).append(row.cosine)
+    return [
+        {
+            "label": ROLE_LABELS[role],
+            "series": series,
+            "cosine": float(np.mean(values)),
+            "groups": len(values),
+        }
+        for (role, series), values in found.items()
+    ]
+
+
+def shared_low(matrices: Sequence[np.ndarray]) -> float:
+    """Where the scale of some heat maps begins: a tenth at or below the lowest cosine, at most 0.9.
+
+    Cosines of sentences on one subject lie close together; from 0 on they would look alike.
+    """
+    return min(0.9, math.floor(min(float(matrix.min()) for matrix in matrices) * 10) / 10)
+
+
+def heat_map(
+    matrix: np.ndarray, sentences: Sequence[str], *, low: float, dark: bool
+) -> alt.LayerChart:
+    """The cosine of every two sentences.
+
+    Args:
+        matrix: shape (len(sentences), len(sentences)), in [-1, 1].
+        low: where the scale of colours begins; it ends at 1.
+    """
+    colours = list(palette(dark=dark).sequential)
+    return _cells(matrix, sentences, bounds=(low, 1.0), colours=colours, title="cosine", dark=dark)
+
+
+def difference(matrix: np.ndarray, sentences: Sequence[str], *, dark: bool) -> alt.LayerChart:
+    """How much the cosine of every two sentences differs: blue where it is higher, orange lower."""
+    most = max(0.1, math.ceil(float(np.abs(matrix).max()) * 10) / 10)
+    colours = list(palette(dark=dark).diverging)
+    return _cells(
+        matrix, sentences, bounds=(-most, most), colours=colours, title="difference", dark=dark
+    )
+
+
+def _cells(
+    matrix: np.ndarray,
+    sentences: Sequence[str],
+    *,
+    bounds: tuple[float, float],
+    colours: list[str],
+    title: str,
+    dark: bool,
+) -> alt.LayerChart:
+    labels = _row_labels(sentences)
+    numbers = [str(number) for number in range(1, len(sentences) + 1)]
+    values = [
+        {"row": row, "column": column, "value": round(float(value), 3)}
+        for row, line in enumerate(matrix)
+        for column, value in enumerate(line)
+    ]
+    texts = [
+        {"key": key, "label": labels[key], "number": numbers[key], "text": sentence}
+        for key, sentence in enumerate(sentences)
+    ]
+    ends = np.linspace(*bounds, STEPS).round(3).tolist()
+    ink = palette(dark=dark).ink
+    base = (
+        # As a frame, since Altair checks other rows one by one, and 40,000 take it half a minute.
+        alt.Chart(pd.DataFrame(values))
+        # A sentence is sent once, not with each of its cells.
+        .transform_lookup("row", _texts(texts, ["label", "text"]), as_=["label", "first"])
+        .transform_lookup("column", _texts(texts, ["number", "text"]), as_=["number", "second"])
+        .encode(
+            x=alt.X("number:N", sort=numbers, title=None, axis=_axis(numbers, ink)),
+            y=alt.Y("label:N", sort=labels, title=None, axis=_axis(labels, ink)),
+            tooltip=[
+                alt.Tooltip("first:N", title="First"),
+                alt.Tooltip("second:N", title="Second"),
+                alt.Tooltip("value:Q", title=title.capitalize(), format=".3f"),
+            ],
+        )
+    )
+    scale = alt.Scale(type="linear", domain=ends, range=colours, clamp=True)
+    bar = alt.Legend(title=None, orient="bottom", labelColor=ink, gradientLength=180)
+    cells = base.mark_rect().encode(color=alt.Color("value:Q", scale=scale, legend=bar))
+    layers = [cells]
+    if len(sentences) <= NUMBERED:
+        layers.append(
+            base.mark_text(color=ink, fontSize=11).encode(text=alt.Text("value:Q", format=".2f"))
+        )
+    step = max(LEAST_CELL, min(MOST_CELL, WHOLE // len(sentences)))
+    chart: Any = alt.layer(*layers)
+    return chart.properties(height=step * len(sentences) + AROUND)
+
+
+def _texts(texts: list[dict[str, object]], fields: list[str]) -> alt.LookupData:
+    return alt.LookupData(data=alt.Data(values=texts), key="key", fields=fields)
+
+
+def _axis(labels: Sequence[str], ink: str) -> alt.Axis:
+    """All labels of a few sentences; of many, about ten."""
+    step = 1 if len(labels) <= NAMED else math.ceil(len(labels) / 10)
+    return alt.Axis(
+        ticks=False,
+        domain=False,
+        labelColor=ink,
+        labelAngle=0,
+        labelOverlap=False,
+        labelLimit=240,
+        values=list(labels[step - 1 :: step]),
+    )
+
+
+def _row_labels(sentences: Sequence[str]) -> list[str]:
+    """A label for each sentence, all different: its number, with the sentence if they are few."""
+    if len(sentences) > NAMED:
+        return [str(number) for number in range(1, len(sentences) + 1)]
+    return [f"{_shortened(text)}  {number}" for number, text in enumerate(sentences, start=1)]
+
+
+def _shortened(sentence: str) -> str:
+    """Beginning and end of a sentence: those of a minimal pair rarely differ at the beginning."""
+    half = ROW_LABEL // 2
+    if len(sentence) <= ROW_LABEL:
+        return sentence
+    return f"{sentence[:half].rstrip()} … {sentence[-half:].lstrip()}"

@@ -1,0 +1,185 @@
+"""Groups of four under two models, in the manner of the paper's Figure 1."""
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from curation.taxonomy.built_in import variant_type
+from curation.taxonomy.cues import HEDGE_CUES
+from pages.components.compare import group_charts
+from pages.components.compare.parts import COSINE, Side, drawn
+from pages.components.shared.charts import similarity_bars
+from pages.components.shared.shell import error_messages
+from training.evaluation.probe_groups import BundledGroup, Group, bundled_groups, score
+from training.evaluation.probe_sets import GROUPS_SET
+from training.evaluation.similarity import AFFIRMED, ROLES, Probe, ProbeRow
+
+_TOLD = (
+    "A group is ranked right when its contradicted sentence is less similar to the anchor than "
+    "both others."
+)
+
+
+def show_groups(
+    name: str, probes: Sequence[Probe], groups: Sequence[Group], sides: Sequence[Side]
+) -> None:
+    """How well each model ranks the groups of a set: numbers, the means by role, every group."""
+    if len(groups) == 1:
+        st.text(_TOLD)
+        _figure(probes, groups[0], sides)
+        return
+    _accuracy(groups, sides)
+    rows = [
+        group_charts.RoleRow(role, side.label, group.anchor, probes[at].text, side.cosines[at])
+        for role in ROLES
+        for side in sides
+        for group in groups
+        for at in (group.rows[role],)
+    ]
+    drawn(
+        lambda dark: group_charts.roles(rows, dark=dark, first=sides[0].label),
+        name="roles",
+        alt_text="Mean cosine similarity to the anchor of contradicted, weakened and affirmed "
+        "sentences, by model, with every group as a line",
+    )
+    st.caption("Bar and number: the mean. Thin lines: the groups.")
+    _scores(groups, sides)
+    if name == GROUPS_SET:
+        _by_kind(groups, sides)
+    _one_group(name, probes, groups, sides)
+
+
+def _accuracy(groups: Sequence[Group], sides: Sequence[Side]) -> None:
+    """Ranking accuracy in large, and what it means."""
+    with st.container(horizontal=True, vertical_alignment="center"):
+        for side in sides:
+            ranked = score(groups, side.cosines).ranked
+            st.metric(f"Ranked right, model {side.letter}", f"{ranked:.0%}", width=175)
+        st.text(f"{_TOLD} Guessing gets a third of the {len(groups):,} groups right.", width=520)
+
+
+def _scores(groups: Sequence[Group], sides: Sequence[Side]) -> None:
+    """All that is measured on the groups together, as a table."""
+    found = {side.letter: score(groups, side.cosines) for side in sides}
+    table = {
+        "Contradicted below weakened": [s.below_weakened for s in found.values()],
+        "Contradicted below affirmed": [s.below_affirmed for s in found.values()],
+        **{f"Mean cosine, {role}": [s.means[role] for s in found.values()] for role in ROLES},
+        "Mean margin": [s.margin for s in found.values()],
+    }
+    with st.expander("As numbers", icon=":material/table:"):
+        st.dataframe(
+            [
+                {"Measured": name} | _told(name, values, list(found))
+                for name, values in table.items()
+            ],
+            hide_index=True,
+        )
+        st.caption(
+            "The first two are shares of the groups, a half by chance. Margin: how far the "
+            "contradicted sentence lies below the nearer of the other two; negative where it "
+            "lies above."
+        )
+
+
+def _told(name: str, values: Sequence[float], letters: Sequence[str]) -> dict[str, str]:
+    """The cells of a row of numbers: shares as per cents, cosines with three places."""
+    share = " below " in name
+    cells = [f"{value:.0%}" if share else f"{value:.3f}" for value in values]
+    row = dict(zip(letters, cells, strict=True))
+    if len(values) > 1:
+        change = values[1] - values[0]
+        row["Change"] = f"{change * 100:+.0f} points" if share else f"{change:+.3f}"
+    return row
+
+
+def _by_kind(groups: Sequence[Group], sides: Sequence[Side]) -> None:
+    """Ranking accuracy by how the bundled groups are made."""
+    by_anchor = {group.anchor: group for group in groups}
+    kinds: dict[tuple[int, int, str], list[Group]] = {}
+    for made in bundled_groups():
+        for kind in _kinds(made):
+            kinds.setdefault(kind, []).append(by_anchor[made.anchor])
+    with st.expander("Ranked right, by how the sentences are made", icon=":material/category:"):
+        st.dataframe(
+            [
+                {"Made by": kind[-1], "Groups": len(kinds[kind])}
+                | {s.letter: f"{score(kinds[kind], s.cosines).ranked:.0%}" for s in sides}
+                for kind in sorted(kinds)
+            ],
+            hide_index=True,
+        )
+
+
+def _kinds(made: BundledGroup) -> list[tuple[int, int, str]]:
+    """How a group's sentences are made: the role's place, the type's place in it, in words."""
+    types = (made.negation, "word" if made.cue in HEDGE_CUES["word"] else "phrase")
+    kinds = [
+        (place, variant_type(type_id).order, f"{role.capitalize()}: {variant_type(type_id).label}")
+        for place, (role, type_id) in enumerate(zip(ROLES, types, strict=False))
+    ]
+    emphasis = made.affirmed_by == "emphasis"
+    by = "Emphasis with a negator" if emphasis else variant_type(made.affirmed_by).label
+    return [*kinds, (len(kinds), int(emphasis), f"{AFFIRMED.capitalize()}: {by}")]
+
+
+@error_messages.fragment
+def _one_group(
+    name: str, probes: Sequence[Probe], groups: Sequence[Group], sides: Sequence[Side]
+) -> None:
+    """A table of the groups, and the one that is chosen in the manner of Figure 1."""
+    margins = {side.letter: [_margin(group, side) for group in groups] for side in sides}
+    first, last = margins[sides[0].letter], margins[sides[-1].letter]
+    change = [after - before for before, after in zip(first, last, strict=True)]
+    key = [-abs(value) for value in change] if len(sides) > 1 else first
+    order = sorted(range(len(groups)), key=lambda at: key[at])
+    st.header("Group by group", anchor=False)
+    topics = {made.anchor: made.topic for made in bundled_groups()}
+    table = [
+        ({"Topic": topics.get(groups[at].anchor, "")} if name == GROUPS_SET else {})
+        | {"Anchor": groups[at].anchor}
+        | {f"Margin {letter}": values[at] for letter, values in margins.items()}
+        | ({"Change": change[at]} if len(sides) > 1 else {})
+        | {f"Right {letter}": values[at] > 0 for letter, values in margins.items()}
+        for at in order
+    ]
+    numbers = {
+        f"Margin {letter}": st.column_config.NumberColumn(format=COSINE) for letter in margins
+    }
+    # A key of its own for every order: a row that is chosen in one means another in the next.
+    event = st.dataframe(
+        table,
+        hide_index=True,
+        height=320,
+        key=f"compare-groups-{hash((name, *order))}",
+        column_config=numbers | {"Change": st.column_config.NumberColumn(format="%+.3f")},
+        on_select="rerun",
+        selection_mode="single-row",
+    )
+    st.caption(
+        "Margin: how far the contradicted sentence lies below the nearer of the other two. "
+        "Choose a row to see its sentences."
+    )
+    row = event.selection.rows[0] if event.selection.rows else 0
+    _figure(probes, groups[order[row]], sides)
+
+
+def _margin(group: Group, side: Side) -> float:
+    return score([group], side.cosines).margin
+
+
+def _figure(probes: Sequence[Probe], group: Group, sides: Sequence[Side]) -> None:
+    with st.container(border=True, key="compare-group"):
+        st.text(f"Anchor: {group.anchor}")
+        rows = [
+            ProbeRow(*probes[at], side.label, side.cosines[at], published=False)
+            for role in ROLES
+            for side in sides
+            for at in (group.rows[role],)
+        ]
+        drawn(
+            lambda dark: similarity_bars.figure_1(rows, dark=dark, first=sides[0].label),
+            name="group",
+            alt_text="Cosine similarity to the anchor of the contradicted, the weakened and the "
+            "affirmed sentence, by model",
+        )

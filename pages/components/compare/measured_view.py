@@ -1,0 +1,124 @@
+"""What the Compare page shows of a set or of sentences that are measured.
+
+Models are called A and B in tables, as above them where they are chosen; charts, which are saved
+and leave the page, name them.
+"""
+
+from collections.abc import Sequence
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import streamlit as st
+
+from pages.components.compare import group_charts
+from pages.components.compare.groups_of_four import show_groups
+from pages.components.compare.parts import Side, download, drawn, table
+from pages.components.shared.charts import similarity_bars
+from training.evaluation.probe_groups import find_groups
+from training.evaluation.probe_sets import OpenSet
+from training.evaluation.similarity import Probe, ProbeRow
+
+MAP_WIDTH = 520
+"""Pixels of a heat map: two side by side, where the window is wide enough."""
+
+SHOWN_PAIRS = 30
+"""Pairs in the chart; the table has all."""
+
+
+def show_set(opened: OpenSet, sides: Sequence[Side]) -> None:
+    """A set of pairs, its groups first."""
+    probes = [stored.probe for stored in opened.probes]
+    groups = find_groups(probes)
+    if groups:
+        show_groups(opened.name, probes, groups, sides)
+    grouped = {row for group in groups for row in group.rows.values()}
+    if rest := [row for row in range(len(probes)) if row not in grouped]:
+        if groups:
+            st.header("Other pairs", anchor=False)
+        _pairs(probes, rest, sides)
+    _download_pairs(probes, sides)
+
+
+def _pairs(probes: Sequence[Probe], rest: Sequence[int], sides: Sequence[Side]) -> None:
+    """Pairs that belong to no group: bars, those that differ most first, and a table."""
+    order = sorted(rest, key=lambda at: -abs(sides[-1].cosines[at] - sides[0].cosines[at]))
+    rows = [
+        ProbeRow(*probes[at], side.label, side.cosines[at], published=False)
+        for at in order[:SHOWN_PAIRS]
+        for side in sides
+    ]
+    drawn(
+        lambda dark: similarity_bars.own_probes(rows, dark=dark, first=sides[0].label),
+        name="pairs",
+        alt_text="Cosine similarity of sentence pairs, by model",
+    )
+    if len(order) > SHOWN_PAIRS:
+        which = "that differ most between the models" if len(sides) > 1 else "first"
+        st.caption(f"The {SHOWN_PAIRS} pairs {which}; the table has all {len(order):,}.")
+    table(
+        [(probes[at].anchor, probes[at].text, *(s.cosines[at] for s in sides)) for at in order],
+        sides,
+    )
+
+
+def _download_pairs(probes: Sequence[Probe], sides: Sequence[Side]) -> None:
+    header = ["anchor", "text", "label"]
+    rows = [(*probe, *(side.cosines[at] for side in sides)) for at, probe in enumerate(probes)]
+    download(header, rows, sides)
+
+
+def show_sentences(sentences: Sequence[str], sides: Sequence[Side]) -> None:
+    """Heat maps of every two sentences, on one scale, and how the models differ."""
+    low = group_charts.shared_low([side.cosines for side in sides])
+    with st.container(horizontal=True, gap="medium"):
+        for side in sides:
+            with st.container(width=MAP_WIDTH):
+                st.text(f"{side.letter}: {side.label}")
+                _heat_map(side, sentences, low=low)
+        if len(sides) > 1:
+            _differences(sentences, sides[1].cosines - sides[0].cosines)
+    pairs = _sorted_pairs(sentences, sides)
+    table(pairs, sides)
+    download(["first", "second"], pairs, sides)
+
+
+def _differences(sentences: Sequence[str], change: np.ndarray) -> None:
+    with st.container(width=MAP_WIDTH):
+        st.text("B minus A")
+        drawn(
+            lambda dark: group_charts.difference(change, sentences, dark=dark),
+            name="difference",
+            alt_text="How much the cosine of every two sentences differs between the models",
+        )
+    with st.container(width=MAP_WIDTH):
+        st.text(_widest(sentences, change))
+
+
+def _heat_map(side: Side, sentences: Sequence[str], *, low: float) -> None:
+    drawn(
+        lambda dark: group_charts.heat_map(side.cosines, sentences, low=low, dark=dark),
+        name=f"heat-map-{side.letter.lower()}",
+        alt_text=f"Cosine similarity of every two sentences under model {side.letter}",
+    )
+
+
+def _sorted_pairs(sentences: Sequence[str], sides: Sequence[Side]) -> list[tuple[Any, ...]]:
+    """Every two sentences; those that the models see most differently first, or the most alike."""
+    first, last = sides[0].cosines, sides[-1].cosines
+    both = len(sides) > 1
+    places = sorted(
+        combinations(range(len(sentences)), 2),
+        key=lambda at: -abs(last[at] - first[at]) if both else -first[at],
+    )
+    return [(sentences[i], sentences[j], *(s.cosines[i, j] for s in sides)) for i, j in places]
+
+
+def _widest(sentences: Sequence[str], change: np.ndarray) -> str:
+    """The two sentences that the models see most differently, in words."""
+    row, column = divmod(int(np.abs(change).argmax()), len(sentences))
+    direction = "closer together" if change[row, column] > 0 else "further apart"
+    return (
+        f"They differ most about:\n\n“{sentences[row]}”\n“{sentences[column]}”\n\n"
+        f"B sees them {direction}, by {abs(float(change[row, column])):.3f}."
+    )

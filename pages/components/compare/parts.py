@@ -1,0 +1,65 @@
+"""What the parts of the Compare page share: a model's figures, charts to save, tables of pairs."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import altair as alt
+import streamlit as st
+
+from curation.release.export.file_formats import csv_bytes
+from pages.components.shared.charts import plot, save
+
+COSINE = "%.3f"
+
+Draw = Callable[[bool], alt.Chart | alt.LayerChart]
+"""Draws a chart in the colours of a dark page, or else of a light one."""
+
+
+class Side(NamedTuple):
+    """One of the models that are compared, with what it made of the sentences."""
+
+    letter: str
+    """A or B, as in the page's tables."""
+    label: str
+    """As in charts."""
+    cosines: Any
+    """A list, one cosine a pair of the set; or a matrix, of every two sentences."""
+
+
+def drawn(draw: Draw, *, name: str, alt_text: str) -> None:
+    """A chart and the buttons that save it; both are drawn by the same function."""
+    plot.chart(draw(st.context.theme.type == "dark"), alt=alt_text)
+    save.buttons(lambda: draw(False), name=name, key=f"save-{name}")
+
+
+def table(rows: Sequence[tuple[Any, ...]], sides: Sequence[Side]) -> None:
+    """Two sentences a row and their cosine under each model."""
+    table = [
+        {"First": row[0], "Second": row[1]}
+        | {side.letter: float(value) for side, value in zip(sides, row[2:], strict=True)}
+        | ({"Change": float(row[3] - row[2])} if len(sides) > 1 else {})
+        for row in rows
+    ]
+    numbers = {
+        column: st.column_config.NumberColumn(format=COSINE, width="small")
+        for column in (*(side.letter for side in sides), "Change")
+    }
+    with st.expander("As numbers", icon=":material/table:"):
+        st.dataframe(table, hide_index=True, column_config=numbers, height=360)
+
+
+def download(header: Sequence[str], rows: Sequence[tuple[Any, ...]], sides: Sequence[Side]) -> None:
+    """A button that saves a table: texts, then a cosine for each model."""
+    names = [*header, *(f"cosine, {side.label}" for side in sides)]
+    at = len(header)
+    st.download_button(
+        "Save the numbers as CSV",
+        lambda: csv_bytes(
+            names, [(*row[:at], *(round(float(value), 4) for value in row[at:])) for row in rows]
+        ),
+        "hedgerow-compare.csv",
+        "text/csv",
+        key="compare-csv",
+        icon=":material/download:",
+        on_click="ignore",
+    )

@@ -1,0 +1,228 @@
+"""Probe sets on the Compare page: chosen, made, added to, renamed, deleted."""
+
+from collections.abc import Callable, Sequence
+
+import streamlit as st
+from sqlmodel import Session
+
+from db.engine import reading, writing
+from db.errors import HedgerowError
+from pages.components.shared.shell import error_messages, open_project, signin
+from training.evaluation.probe_files import FILE_TYPES, Pasted, parse_file, parse_pasted
+from training.evaluation.probe_sets import (
+    MAX_NAME,
+    OpenSet,
+    SetKind,
+    add_to_set,
+    create_set,
+    delete_set,
+    list_sets,
+    remove_from_set,
+    rename_set,
+)
+
+SETS, SENTENCES = "Probe set", "Sentences"
+
+MAX_FILE = 5
+"""Megabytes of a file of probes."""
+
+_VIEW, _SET, _PROBLEM = "view", "set", "compare_set_problem"
+_NEW, _MORE, _SAVE = "compare-new", "compare-more", "compare-save"
+
+_FORMAT = (
+    "One sentence a line, of which every two are compared. Or copy columns out of a spreadsheet "
+    "(or write a | b): two are a pair; four are an anchor and its contradicted, weakened and "
+    "affirmed form."
+)
+
+
+def view() -> str:
+    """Whether a probe set or typed sentences are compared."""
+    return (
+        st.segmented_control(
+            "What to compare",
+            [SETS, SENTENCES],
+            default=SETS,
+            key=_VIEW,
+            bind="query-params",
+            required=True,
+            label_visibility="collapsed",
+        )
+        or SETS
+    )
+
+
+def chosen() -> str:
+    """The name of the probe set to show; beside it, another can be made."""
+    with reading(open_project.engine()) as session:
+        names = list_sets(session)
+    row = st.container(horizontal=True, vertical_alignment="bottom")
+    name = row.selectbox("Probe set", names, key=_SET, bind="query-params")
+    with row.popover("New set", icon=":material/add:"):
+        st.text_input("Name", key=f"{_NEW}-name", max_chars=MAX_NAME)
+        _brought(_NEW)
+        st.button("Make the set", key=f"{_NEW}-make", type="primary", on_click=_make)
+        _problem(_NEW)
+    return name or names[0]
+
+
+def _brought(key: str) -> None:
+    """Boxes for what is pasted, or a file."""
+    st.text_area("Sentences, pairs or groups", key=f"{key}-text", height=150, help=_FORMAT)
+    st.file_uploader(
+        "Or a file",
+        type=list(FILE_TYPES),
+        key=_file_key(key),
+        max_upload_size=MAX_FILE,
+        help="UTF-8. CSV, TSV or JSON lines with the columns anchor and text, or anchor, "
+        "contradicted, weakened and affirmed; or plain text as above.",
+    )
+
+
+def _content(key: str) -> Pasted:
+    """What stands in the boxes; a file goes before the text."""
+    file = st.session_state.get(_file_key(key))
+    if file is not None:
+        return parse_file(file.name, file.getvalue())
+    return parse_pasted(st.session_state.get(f"{key}-text", ""))
+
+
+def _file_key(key: str) -> str:
+    """The file box's key; a new one after each use, since a box can't be emptied."""
+    return f"{key}-file-{st.session_state.get(f'{key}-used', 0)}"
+
+
+def _empty(key: str) -> None:
+    """Empty the boxes whose content is stored now."""
+    st.session_state[f"{key}-text"] = ""
+    st.session_state[f"{key}-used"] = st.session_state.get(f"{key}-used", 0) + 1
+
+
+def _make() -> None:
+    def make(session: Session) -> str:
+        return create_set(
+            session,
+            name=st.session_state.get(f"{_NEW}-name", ""),
+            content=_content(_NEW),
+            author_id=signin.reviewer_id(),
+        )
+
+    if _changed(make, _NEW):
+        st.session_state[f"{_NEW}-name"] = ""
+        _empty(_NEW)
+
+
+def save(sentences: Sequence[str]) -> None:
+    """Keep typed sentences as a probe set of a name."""
+    with st.popover("Save as a probe set", icon=":material/bookmark_add:"):
+        st.text_input("Name", key=f"{_SAVE}-name", max_chars=MAX_NAME)
+        st.button(
+            "Save", key=f"{_SAVE}-make", type="primary", on_click=_save, args=(list(sentences),)
+        )
+        _problem(_SAVE)
+
+
+def _save(sentences: list[str]) -> None:
+    name = st.session_state.get(f"{_SAVE}-name", "")
+    author = signin.reviewer_id()
+    content = Pasted([], sentences)
+    if _changed(lambda s: create_set(s, name=name, content=content, author_id=author), _SAVE):
+        st.session_state[_VIEW] = SETS
+
+
+def _changed(change: Callable[[Session], str], place: str) -> bool:
+    """Make a change that gives the name of the set to show next; say if it did not succeed."""
+    try:
+        with writing(open_project.engine()) as session:
+            name = change(session)
+    except HedgerowError as error:
+        st.session_state[_PROBLEM] = (place, str(error))
+        return False
+    st.session_state[_SET] = name
+    return True
+
+
+def _problem(place: str) -> None:
+    where, sentence = st.session_state.get(_PROBLEM, ("", ""))
+    if where == place:
+        del st.session_state[_PROBLEM]
+        error_messages.show(sentence, key=place)
+
+
+def edit(opened: OpenSet) -> None:
+    """What is in the set; and for one that people made, ways to change it."""
+    waiting = st.session_state.get(_PROBLEM, ("", ""))[0] == _MORE
+    with st.expander("The sentences of this set", icon=":material/list:", expanded=waiting):
+        if opened.bundled:
+            st.dataframe(_listed(opened), hide_index=True, height=300)
+            st.caption("This set comes with Hedgerow and stays as it is.")
+            return
+        event = st.dataframe(
+            _listed(opened),
+            hide_index=True,
+            height=300,
+            on_select="rerun",
+            selection_mode="multi-row",
+            key=f"compare-rows-{opened.name}-{len(opened.probes)}",
+        )
+        ids = [opened.probes[row].id for row in event.selection.rows if row < len(opened.probes)]
+        with st.container(horizontal=True):
+            st.button(
+                f"Remove {len(ids)} chosen" if ids else "Remove the chosen ones",
+                key="compare-remove",
+                disabled=not ids,
+                on_click=_remove,
+                args=(opened.name, ids),
+            )
+            with st.popover("Add more", icon=":material/add:"):
+                _brought(_MORE)
+                st.button("Add", key=f"{_MORE}-add", on_click=_add, args=(opened.name,))
+            with st.popover("Rename", icon=":material/edit:"):
+                st.text_input("New name", opened.name, key="compare-rename", max_chars=MAX_NAME)
+                st.button("Rename", key="compare-renamed", on_click=_rename, args=(opened.name,))
+            with st.popover("Delete", icon=":material/delete:"):
+                st.text("The set and its figures are deleted for everybody.")
+                st.button(
+                    "Delete the set", key="compare-delete", on_click=_delete, args=(opened.name,)
+                )
+        _problem(_MORE)
+
+
+def _listed(opened: OpenSet) -> list[dict[str, str]]:
+    if opened.kind is SetKind.SENTENCES:
+        return [{"Sentence": sentence} for sentence in opened.sentences]
+    return [
+        {"Anchor": stored.probe.anchor, "Sentence": stored.probe.text, "Label": stored.probe.label}
+        for stored in opened.probes
+    ]
+
+
+def _add(name: str) -> None:
+    def add(session: Session) -> str:
+        if not add_to_set(session, name, _content(_MORE), author_id=signin.reviewer_id()):
+            raise HedgerowError("All of these are in the set already.")
+        return name
+
+    if _changed(add, _MORE):
+        _empty(_MORE)
+
+
+def _remove(name: str, ids: list[int]) -> None:
+    def remove(session: Session) -> str:
+        remove_from_set(session, name, ids)
+        return name
+
+    _changed(remove, _MORE)
+
+
+def _rename(name: str) -> None:
+    new = st.session_state.get("compare-rename", "")
+    _changed(lambda session: rename_set(session, name, new), _MORE)
+
+
+def _delete(name: str) -> None:
+    def delete(session: Session) -> str:
+        delete_set(session, name)
+        return list_sets(session)[0]
+
+    _changed(delete, _MORE)

@@ -1,0 +1,144 @@
+"""How varied the wording is: hedge cues and negators, with their entropy."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+
+import altair as alt
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from curation.diagnostics import cue_use
+from curation.diagnostics.cue_use import Diversity, NegatorSample, diversity
+from curation.taxonomy.built_in import VariantType
+from curation.taxonomy.cues import listed_cues
+from pages.components.diagnostics import share_charts
+from pages.components.diagnostics.scope_of_page import View, counting
+from pages.components.shared.charts import save
+from pages.components.shared.charts.palette import palette
+from pages.components.shared.shell import open_project
+from pages.components.shared.texts.amounts import amount
+
+TOP = 20
+"""Bars of a ranking."""
+
+SAMPLE = 3_000
+"""Variants whose texts are searched for negators."""
+
+NONE = "(no negator or affix)"
+
+
+def draw(view: View) -> None:
+    """The whole section."""
+    types = [t for t in open_project.types() if not view.scope.types or t.id in view.scope.types]
+    st.text(
+        "Entropy in bits says how many kinds of wording are in play: 3 bits are worth eight, "
+        "equally frequent ones. Evenness, the entropy divided by the most it could be, is 1 where "
+        "all are equally frequent."
+    )
+    _cues(view, [entry for entry in types if entry.needs_cue])
+    _negators(view, [entry for entry in types if entry.role != "hedge"])
+
+
+def _cues(view: View, types: list[VariantType]) -> None:
+    if not types:
+        return
+    st.header("Hedge cues", anchor=False)
+    rows = view.counts.get(cue_use.cue_counts)
+    if rows is None:
+        counting()
+        return
+    for column, entry in _in_pairs(types):
+        with column:
+            _cues_of_type(view, entry, cue_use.cues_of(rows, view.scope, entry.id))
+
+
+def _in_pairs(types: list[VariantType]) -> Iterator[tuple[DeltaGenerator, VariantType]]:
+    """The types, two side by side, each with its column."""
+    for first in range(0, len(types), 2):
+        yield from zip(st.columns(2, gap="large"), types[first : first + 2], strict=False)
+
+
+def _cues_of_type(view: View, entry: VariantType, cues: Counter[str]) -> None:
+    st.text(f"{entry.label}: {_in_words(diversity(cues), 'cue')}")
+    use = cue_use.list_use(cues, listed_cues(entry))
+    whose = "its own" if entry.own else "the paper's"
+    if use is not None:
+        listed = len(use.used) + len(use.unused)
+        others = f"; not on the list: {len(use.others)}" if use.others else ""
+        st.text(f"In use: {len(use.used)} of {amount(listed, 'cue')} on {whose} list{others}.")
+    if cues:
+        _ranking(view, entry, cues, name="cues", what="cue")
+    if use is not None and use.unused:
+        with st.expander(f"Not used: {len(use.unused)}", icon=":material/playlist_remove:"):
+            st.text(", ".join(use.unused))
+    if use is not None and use.others:
+        with st.expander(f"Not on {whose} list: {len(use.others)}"):
+            st.text(", ".join(use.others[:200]))
+
+
+def _negators(view: View, types: list[VariantType]) -> None:
+    if not types:
+        return
+    st.header("Negators and negative affixes", anchor=False)
+    ids = tuple(entry.id for entry in types)
+    found = view.counts.get(cue_use.negators, view.scope, type_ids=ids, sample=SAMPLE)
+    if found is None:
+        counting()
+        return
+    st.caption(_drawn_from(found))
+    for column, entry in _in_pairs(types):
+        with column:
+            _negators_of_type(view, entry, found)
+
+
+def _drawn_from(found: NegatorSample) -> str:
+    looked_at = found.sampled.total()
+    which = f"all {found.of:,} variants"
+    if looked_at < found.of:
+        which = f"{looked_at:,} variants, an even sample of {found.of:,}"
+    return f"Found in the texts of {which}; what their anchors have, too, is left out."
+
+
+def _negators_of_type(view: View, entry: VariantType, found: NegatorSample) -> None:
+    counts = found.by_type.get(entry.id, Counter())
+    named = {value: number for value, number in counts.items() if value}
+    without = counts.get("", 0)
+    st.text(
+        f"{entry.label}: {_in_words(diversity(named), 'negator')} "
+        f"{without:,} of {found.sampled[entry.id]:,} have none."
+    )
+    if named:
+        _ranking(view, entry, named, name="negators", what="negator")
+
+
+def _in_words(found: Diversity, what: str) -> str:
+    if not found.total:
+        return f"no {what} in this choice."
+    evenness = "" if found.evenness is None else f", evenness {found.evenness:.2f}"
+    kinds = amount(found.distinct, f"different {what}")
+    return f"{kinds}, entropy {found.entropy:.2f} bits{evenness}."
+
+
+def _ranking(
+    view: View, entry: VariantType, counts: Mapping[str, int], *, name: str, what: str
+) -> None:
+    ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    shown = ordered[:TOP]
+
+    def drawn(*, dark: bool) -> alt.LayerChart:
+        return share_charts.ranking(
+            shown,
+            of=sum(counts.values()),
+            title="variants",
+            colour=palette(dark=dark).roles.get(entry.role, palette(dark=dark).after),
+            dark=dark,
+        )
+
+    more = "" if len(ordered) <= TOP else f" The {TOP} most frequent of {len(ordered):,}."
+    save.chart(
+        drawn,
+        name=f"{name}-{entry.id}",
+        alt_text=f"Bars: how many variants have which {what}",
+    )
+    if more:
+        st.caption(more.strip())

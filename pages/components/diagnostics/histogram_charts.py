@@ -1,0 +1,273 @@
+"""Histograms of a measure, one row a type, as pure functions of counts.
+
+One plain chart and not a faceted one, which would not follow the width of the page. Each row is
+scaled to its own highest bar: types are compared by the shape and place of their bars.
+"""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import altair as alt
+import pandas as pd
+
+from curation.diagnostics.distributions import COSINE_BINS
+from pages.components.shared.charts.palette import palette
+
+ROW_HEIGHT, AROUND = 58, 110
+"""Pixels a row, and for axis and legend together."""
+
+LOWEST = 150
+"""Pixels that a single row takes."""
+
+TENTHS = [step / 10 for step in range(-10, 11)]
+
+FILL = 0.82
+"""The part of a row that its highest bar takes."""
+
+KEPT, CUT = "within the threshold", "cut by it"
+
+_LABEL = "split(datum.label, '\\n')"
+_BIN_WIDTHS = (1, 2, 5, 10, 20, 50, 100)
+_MOST_BINS = 60
+_TAIL = 0.001
+
+
+class Bar(NamedTuple):
+    """One bar: its row, where it stands on the axis and in its row, and what it counts."""
+
+    row: int
+    start: float
+    end: float
+    low: float
+    high: float
+    part: str
+    number: int
+    share: float
+    range: str
+
+
+class Axis(NamedTuple):
+    """How characters are shown: bins of ``width`` up to ``end``, where the last holds all more."""
+
+    width: int
+    end: int
+
+    def bin_of(self, value: int) -> int:
+        """Where the bin of a value starts."""
+        return min(value, self.end - 1) // self.width * self.width
+
+    def told(self, start: int) -> str:
+        """The values of the bin that starts there, in words."""
+        last = start + self.width - 1
+        if start + self.width >= self.end:
+            return f"{start} or more characters"
+        return f"{start} characters" if last == start else f"{start} to {last} characters"
+
+
+def character_axis(counts: Mapping[str, Mapping[int, int]]) -> Axis:
+    """An axis on which all but the farthest thousandth can be seen.
+
+    It depends on the data alone: bars that move with a threshold could not be compared.
+    """
+    values: dict[int, int] = {}
+    for row in counts.values():
+        for value, number in row.items():
+            values[value] = values.get(value, 0) + number
+    left = sum(values.values()) * _TAIL
+    last = max(values, default=0)
+    for value in sorted(values, reverse=True):
+        last = value
+        left -= values[value]
+        if left < 0:
+            break
+    most = last + 1
+    width = next((w for w in _BIN_WIDTHS if most / w <= _MOST_BINS), _BIN_WIDTHS[-1])
+    return Axis(width, (most // width + 1) * width)
+
+
+def levenshtein(
+    counts: Mapping[str, Mapping[int, int]],
+    *,
+    labels: Mapping[str, str],
+    threshold: int,
+    dark: bool,
+) -> alt.LayerChart:
+    """Levenshtein distances by type, and what a threshold cuts of them.
+
+    Args:
+        counts: type → distance in characters → variants.
+        labels: the types in the order of their rows, and what they are called.
+        threshold: distances above it are cut.
+    """
+    colours = palette(dark=dark)
+    axis = character_axis(counts)
+    rows = [type_id for type_id in labels if type_id in counts]
+    bars = [
+        bar
+        for row, type_id in enumerate(rows)
+        for bar in _distance_bars(row, counts[type_id], axis, threshold)
+    ]
+    told = [_label(labels[type_id], counts[type_id]) for type_id in rows]
+    x = alt.X(
+        "start:Q",
+        title="Levenshtein distance (characters)",
+        scale=alt.Scale(domain=[0, axis.end], nice=False),
+        axis=alt.Axis(tickCount=10),
+    )
+    colour = alt.Color(
+        "part:N",
+        title=None,
+        scale=alt.Scale(domain=[KEPT, CUT], range=[colours.after, colours.before]),
+        legend=alt.Legend(orient="top", symbolType="square"),
+    )
+    rule = (
+        alt.Chart(pd.DataFrame([{"threshold": threshold + 1}]))
+        .mark_rule(color=colours.ink, strokeDash=[4, 3], strokeWidth=1.5)
+        .encode(x=alt.X("threshold:Q"))
+    )
+    in_sight = threshold + 1 < axis.end
+    return _chart(bars, told, x=x, colour=colour, ink=colours.ink, more=[rule] if in_sight else [])
+
+
+def cosine(
+    counts: Mapping[str, Mapping[int, int]], *, labels: Mapping[str, str], dark: bool
+) -> alt.LayerChart:
+    """Cosine similarities by type.
+
+    Args:
+        counts: type → bin (see ``curation.diagnostics.distributions.cosine_counts``) → variants.
+        labels: as for ``levenshtein``.
+    """
+    colours = palette(dark=dark)
+    rows = [type_id for type_id in labels if type_id in counts]
+    bars = [bar for row, type_id in enumerate(rows) for bar in _cosine_bars(row, counts[type_id])]
+    told = [_label(labels[type_id], counts[type_id]) for type_id in rows]
+    low = min((bar.start for bar in bars), default=0.0)
+    x = alt.X(
+        "start:Q",
+        title="cosine similarity",
+        scale=alt.Scale(domain=[math.floor(low * 10) / 10, 1.0], nice=False),
+        axis=alt.Axis(format=".1f", values=TENTHS),
+    )
+    return _chart(bars, told, x=x, colour=alt.value(colours.after), ink=colours.ink)
+
+
+def _label(label: str, counts: Mapping[int, int]) -> str:
+    return f"{label}\n{sum(counts.values()):,}"
+
+
+def _distance_bars(
+    row: int, counts: Mapping[int, int], axis: Axis, threshold: int
+) -> Iterator[Bar]:
+    """The bars of one type; the bin that the threshold divides has one on top of another."""
+    kept: dict[int, int] = {}
+    cut: dict[int, int] = {}
+    for value, number in counts.items():
+        part = cut if value > threshold else kept
+        part[axis.bin_of(value)] = part.get(axis.bin_of(value), 0) + number
+    bins = sorted(kept.keys() | cut.keys())
+    most = max((kept.get(start, 0) + cut.get(start, 0) for start in bins), default=1)
+    total = sum(counts.values())
+    for start in bins:
+        below = 0
+        for name, part in ((KEPT, kept), (CUT, cut)):
+            if number := part.get(start, 0):
+                low, high = _place(row, below / most), _place(row, (below + number) / most)
+                yield Bar(
+                    row,
+                    start,
+                    start + axis.width,
+                    low,
+                    high,
+                    name,
+                    number,
+                    number / total,
+                    axis.told(start),
+                )
+                below += number
+
+
+def _cosine_bars(row: int, counts: Mapping[int, int]) -> Iterator[Bar]:
+    most, total = max(counts.values(), default=1), sum(counts.values())
+    for position, number in sorted(counts.items()):
+        start, end = (round(edge * 2 / COSINE_BINS - 1, 4) for edge in (position, position + 1))
+        yield Bar(
+            row,
+            start,
+            end,
+            _place(row, 0),
+            _place(row, number / most),
+            "",
+            number,
+            number / total,
+            f"{start:.2f} to {end:.2f}",
+        )
+
+
+def _place(row: int, height: float) -> float:
+    """Where a height of 0 to 1 lies on the vertical axis, which counts rows from above."""
+    return row + 1 - FILL * height
+
+
+def _chart(
+    bars: Sequence[Bar],
+    labels: Sequence[str],
+    *,
+    x: alt.X,
+    colour: Any,
+    ink: str,
+    more: Sequence[alt.Chart] = (),
+) -> alt.LayerChart:
+    """The bars over their rows' names. Two vertical scales that agree: names, and heights."""
+    names = (
+        alt.Chart(pd.DataFrame([{"label": label} for label in labels]))
+        .mark_bar(opacity=0)  # not a point: its scale has no bands
+        .encode(
+            y=alt.Y(
+                "label:N",
+                sort=None,
+                title=None,
+                scale=alt.Scale(padding=0),
+                axis=alt.Axis(
+                    labelExpr=_LABEL,
+                    labelLimit=160,
+                    labelLineHeight=15,
+                    labelColor=ink,
+                    labelBaseline="middle",
+                    labelPadding=8,
+                    labelOverlap=False,
+                    ticks=False,
+                    domain=False,
+                    grid=False,
+                ),
+            )
+        )
+    )
+    height = alt.Scale(domain=[0, max(1, len(labels))], reverse=True, nice=False)
+    drawn = (
+        alt.Chart(pd.DataFrame(bars, columns=Bar._fields))
+        .mark_bar(strokeWidth=0, binSpacing=0)
+        .encode(
+            x=x,
+            x2="end:Q",
+            y=alt.Y("low:Q", scale=height, axis=None),
+            y2="high:Q",
+            color=colour,
+            tooltip=[
+                alt.Tooltip("range:N", title="Range"),
+                alt.Tooltip("number:Q", title="Variants", format=","),
+                alt.Tooltip("share:Q", title="Share of the type", format=".1%"),
+            ],
+        )
+    )
+    base = (
+        alt.Chart(pd.DataFrame([{"at": row + 1} for row in range(len(labels))]))
+        .mark_rule(color=ink, opacity=0.5)
+        .encode(y=alt.Y("at:Q", scale=height, axis=None))
+    )
+    return (
+        alt.layer(names, alt.layer(drawn, base, *more))
+        .resolve_scale(y="independent")
+        .properties(height=max(LOWEST, ROW_HEIGHT * len(labels)) + AROUND)
+    )

@@ -1,0 +1,120 @@
+"""What all parts of the diagnostics page share: scope, counts, names, and the table of variants."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import streamlit as st
+
+from curation.diagnostics import found_variants
+from curation.diagnostics.distributions import Scope
+from curation.diagnostics.found_variants import Found, Wanted
+from curation.review.queue import status_counts
+from db.engine import reading
+from db.models import Status
+from pages.components.diagnostics import variant_rows
+from pages.components.shared.runs import background
+from pages.components.shared.shell import open_project
+from pages.components.shared.shell.count_cache import Counts
+from pages.components.shared.texts import markup
+from pages.components.shared.texts.amounts import amount
+from pages.components.shared.variants.selection import open_in_review
+
+SHOWN = 200
+"""Rows of the table; more are slow to scroll and are not read."""
+
+REVIEWED = 2_000
+"""Variants handed to the review at once: more than a week's work."""
+
+STATUSES: dict[str, Status | None] = {
+    "In use": None,
+    "Pending": Status.PENDING,
+    "Accepted": Status.ACCEPTED,
+    "Rejected": Status.REJECTED,
+    "In conflict": Status.CONFLICT,
+}
+"""What the whole page can be narrowed down to."""
+
+
+@dataclass(frozen=True)
+class View:
+    """One run of the page.
+
+    Attributes:
+        counts: where counts over all variants are asked for.
+        labels: every type in use, in the taxonomy's order, and what it is called.
+    """
+
+    counts: Counts
+    scope: Scope
+    labels: dict[str, str]
+
+    def labels_of(self, type_ids: Iterable[str]) -> dict[str, str]:
+        """The names of the types that are in the scope or in ``type_ids``, in order.
+
+        Types that are no longer in use have no name but their id.
+        """
+        known = [t for t in self.labels if not self.scope.types or t in self.scope.types]
+        others = sorted(set(type_ids) - set(self.labels))
+        return {t: self.labels.get(t, t) for t in [*known, *others]}
+
+    def in_use(self) -> int | None:
+        """Variants in use, of all types and statuses; None while they are being counted."""
+        found = self.counts.get(status_counts)
+        if found is None:
+            return None
+        return sum(
+            number
+            for counts in found.values()
+            for status, number in counts.items()
+            if status != Status.SUPERSEDED
+        )
+
+
+def counting() -> None:
+    """Say that what belongs here is being counted."""
+    st.text("Counting. In a large project this takes some seconds.")
+
+
+def measure_button(missing: int, *, what: str) -> None:
+    """Say how many variants lack a measure, and offer to measure them."""
+    if background.active("diagnose") is not None:
+        return  # the run is shown below
+    with st.container(horizontal=True, vertical_alignment="center", key=f"missing-{what}"):
+        are = "variant has" if missing == 1 else "variants have"
+        st.text(f"{missing:,} {are} no {what} yet.")
+        if st.button("Measure", key=f"measure-{what}", icon=":material/straighten:"):
+            background.ensure("diagnose")
+            st.rerun()
+
+
+def found_table(view: View, wanted: Wanted, *, told: str, key: str) -> None:
+    """The variants wanted: how many, the first of them as a table, and the way to review them.
+
+    Args:
+        told: what was asked for, in words.
+    """
+    found = view.counts.get(found_variants.find, wanted, limit=REVIEWED)
+    if found is None:
+        counting()
+        return
+    if not found.total:
+        st.text(f"No variant: {told}.")
+        return
+    with reading(open_project.engine()) as session:
+        rows = found_variants.rows(session, found.ids[:SHOWN])
+    with st.container(horizontal=True, vertical_alignment="center", key=f"found-{key}"):
+        st.text(_found_in_words(found, told))
+        if st.button(_review_label(found), key=f"review-{key}", icon=":material/rate_review:"):
+            open_in_review(found.ids, f"Diagnostics: {told}")
+    markup.show(variant_rows.table(rows, view.labels))
+
+
+def _found_in_words(found: Found, told: str) -> str:
+    shown = "" if found.total <= SHOWN else f"; the table has the first {SHOWN}"
+    return f"{amount(found.total, 'variant')}: {told}{shown}."
+
+
+def _review_label(found: Found) -> str:
+    if found.total > len(found.ids):
+        return f"Review the first {len(found.ids):,}"
+    return "Review this one" if found.total == 1 else f"Review these {found.total:,}"

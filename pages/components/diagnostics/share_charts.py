@@ -1,0 +1,245 @@
+"""The charts of the diagnostics page but its histograms and pairs, as pure functions of tidy rows.
+
+Texts (cues, genres, names of models and types) reach Vega as data only. Data frames, and not lists
+of values, since Altair would check each of thousands of values against its schema.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import altair as alt
+import pandas as pd
+
+from curation.diagnostics.acceptance import Outcomes
+from pages.components.shared.charts.palette import palette
+
+BAR = 22
+"""Pixels a bar with its gap."""
+
+AXIS, LEGEND = 92, 60
+"""Pixels for an axis with its title and the margins, and for a legend above: within the height."""
+
+CELL = 42
+"""Pixels a row of a heat map."""
+
+SLOPE, HEAD = -30, 100
+"""Degrees by which a heat map's heads slope, to fit narrow columns, and pixels for them."""
+
+
+class Cell(NamedTuple):
+    """One cell of a heat map: ``number`` of the ``of`` variants of its row."""
+
+    row: str
+    column: str
+    number: int
+    of: int
+
+
+def heat_map(
+    cells: Sequence[Cell],
+    *,
+    columns: Mapping[str, str],
+    of: str,
+    counted: str = "Variants",
+    dark: bool,
+) -> alt.LayerChart:
+    """Shares of each row that fall into each column; the darker, the greater the share.
+
+    Args:
+        cells: row by row from above, in each row from left to right, the empty ones, too.
+        columns: keys of the columns, and what they are called.
+        of: what the numbers are shares of, for the tooltip.
+        counted: what the numbers are of, likewise.
+    """
+    colours = palette(dark=dark)
+    values = [
+        {
+            "row": cell.row,
+            "column": columns[cell.column],
+            "number": cell.number,
+            "of": cell.of,
+            "share": cell.number / cell.of if cell.of else 0.0,
+            "told": f"{cell.number:,}" if cell.number else "–",
+            "percent": f"{cell.number / cell.of:.1%}" if cell.number else "",
+        }
+        for cell in cells
+    ]
+    base = alt.Chart(pd.DataFrame(values)).encode(
+        x=alt.X(
+            "column:N",
+            sort=None,
+            title=None,
+            axis=alt.Axis(
+                orient="top",
+                labelAngle=SLOPE,
+                labelAlign="left",
+                labelLimit=160,
+                ticks=False,
+                domain=False,
+                labelColor=colours.ink,
+                labelPadding=6,
+                labelFlush=False,
+                labelOverlap=False,
+            ),
+        ),
+        y=_names("row", colours.ink),
+    )
+    most = max([0.01, *(value["share"] for value in values if isinstance(value["share"], float))])
+    rectangles = base.mark_rect(cornerRadius=3, stroke=colours.paper, strokeWidth=2).encode(
+        color=alt.Color(
+            "share:Q",
+            scale=alt.Scale(
+                domain=[0, most], range=[colours.sequential[0], *colours.sequential[1:]]
+            ),
+            legend=None,
+        ),
+        tooltip=[
+            alt.Tooltip("row:N", title="Group"),
+            alt.Tooltip("column:N", title="What"),
+            alt.Tooltip("number:Q", title=counted, format=","),
+            alt.Tooltip("of:Q", title=of, format=","),
+            alt.Tooltip("share:Q", title="Share", format=".2%"),
+        ],
+    )
+    numbers = base.mark_text(color=colours.ink, dy=-6, fontSize=12).encode(text="told:N")
+    shares = base.mark_text(color=colours.ink, dy=9, fontSize=11).encode(text="percent:N")
+    chart = _sized([rectangles, numbers, shares], CELL * len({cell.row for cell in cells}) + HEAD)
+    # Room for the last head, which slopes beyond its column.
+    return chart.properties(padding={"left": 5, "top": 5, "right": 70, "bottom": 20})
+
+
+def _sized(layers: Sequence[alt.Chart], height: int) -> alt.LayerChart:
+    chart: Any = alt.layer(*layers).properties(height=height)
+    return chart
+
+
+def _names(field: str, ink: str) -> alt.Y:
+    """A row for each value, in the order of the data."""
+    return alt.Y(
+        f"{field}:N",
+        sort=None,
+        title=None,
+        axis=alt.Axis(
+            labelLimit=190,
+            labelColor=ink,
+            labelOverlap=False,
+            labelFlush=False,
+            labelPadding=8,
+            ticks=False,
+            domain=False,
+            grid=False,
+        ),
+    )
+
+
+def ranking(
+    counts: Sequence[tuple[str, int]], *, of: int, title: str, colour: str, dark: bool
+) -> alt.LayerChart:
+    """Bars for the most frequent values, the longest first.
+
+    Args:
+        counts: value and number of variants, in this order.
+        of: variants that the shares are taken of.
+        colour: of the bars.
+    """
+    ink = palette(dark=dark).ink
+    values = [
+        {"value": value, "number": number, "share": number / max(1, of)} for value, number in counts
+    ]
+    most = max((number for _, number in counts), default=1)
+    base = alt.Chart(pd.DataFrame(values)).encode(
+        x=alt.X(
+            "number:Q",
+            title=title,
+            scale=alt.Scale(domain=[0, most * 1.15], nice=False),
+            axis=alt.Axis(format=",d", tickCount=5, tickMinStep=1),
+        ),
+        y=_names("value", ink),
+        tooltip=[
+            alt.Tooltip("value:N", title="Value"),
+            alt.Tooltip("number:Q", title="Variants", format=","),
+            alt.Tooltip("share:Q", title="Share", format=".1%"),
+        ],
+    )
+    bars = base.mark_bar(color=colour, height=14)
+    numbers = base.mark_text(align="left", baseline="middle", dx=4, color=ink).encode(
+        text=alt.Text("number:Q", format=",")
+    )
+    return _sized([bars, numbers], BAR * max(1, len(values)) + AXIS)
+
+
+OUTCOMES = {
+    "accepted": "accepted as written",
+    "edited": "edited",
+    "conflict": "in conflict",
+    "rejected": "rejected",
+}
+"""Outcome → its name, in the order of the bars."""
+
+
+def acceptance(groups: Mapping[str, Outcomes], *, dark: bool) -> alt.LayerChart:
+    """What became of the decided variants of each group, as shares of 1.
+
+    Args:
+        groups: name of the group → its outcomes; one bar each, from above, if any is decided.
+    """
+    colours = palette(dark=dark)
+    decided = {name: found for name, found in groups.items() if found.decided}
+    values: list[dict[str, Any]] = []
+    for name, found in decided.items():
+        start = 0.0
+        for place, (key, told) in enumerate(OUTCOMES.items()):
+            share = getattr(found, key) / found.decided
+            values.append(
+                {
+                    "group": name,
+                    "outcome": told,
+                    "number": getattr(found, key),
+                    "share": share,
+                    "start": start,
+                    "end": start + share,
+                    "place": place,
+                }
+            )
+            start += share
+    scale = alt.Scale(
+        domain=list(OUTCOMES.values()),
+        range=[colours.after, colours.types["phrase"], colours.quiet, colours.before],
+    )
+    y = _names("group", colours.ink)
+    bars = (
+        alt.Chart(pd.DataFrame(values))
+        .mark_bar(height=14)
+        .encode(
+            x=alt.X(
+                "start:Q",
+                title="share of the decided variants",
+                scale=alt.Scale(domain=[0, 1.12], nice=False),
+                axis=alt.Axis(format=".0%", values=[0, 0.2, 0.4, 0.6, 0.8, 1]),
+            ),
+            x2="end:Q",
+            y=y,
+            color=alt.Color(
+                "outcome:N",
+                scale=scale,
+                title=None,
+                legend=alt.Legend(orient="top", symbolType="square", columns=2),
+            ),
+            tooltip=[
+                alt.Tooltip("group:N", title="Group"),
+                alt.Tooltip("outcome:N", title="Outcome"),
+                alt.Tooltip("number:Q", title="Variants", format=","),
+                alt.Tooltip("share:Q", title="Share", format=".1%"),
+            ],
+        )
+    )
+    ends = [
+        {"group": name, "start": 1, "told": f"{found.acceptance:.1%}"}
+        for name, found in decided.items()
+    ]
+    numbers = (
+        alt.Chart(pd.DataFrame(ends))
+        .mark_text(align="left", baseline="middle", dx=5, color=colours.ink)
+        .encode(x=alt.X("start:Q"), y=y, text="told:N")
+    )
+    return _sized([bars, numbers], BAR * max(1, len(decided)) + AXIS + LEGEND)

@@ -1,0 +1,248 @@
+"""Levenshtein distances and cosines by type, and what another threshold would do."""
+
+from collections.abc import Sequence
+from functools import partial
+
+import streamlit as st
+
+from curation.diagnostics import distributions
+from curation.diagnostics.distributions import Count, Scope, by_type
+from curation.diagnostics.queue_keys import KIND as REORDER
+from curation.project.opening import ACTIVE_ENCODER, THRESHOLD, get_setting
+from curation.project.shared_settings import change_threshold
+from curation.review.actions import retract_action
+from curation.review.bulk import apply_rule, parse_rule
+from curation.taxonomy.built_in import REJECT_REASONS
+from db.engine import reading, writing
+from db.models import Status, Verdict
+from pages.components.diagnostics import histogram_charts
+from pages.components.diagnostics.scope_of_page import View, counting, measure_button
+from pages.components.shared.charts import save
+from pages.components.shared.runs import background
+from pages.components.shared.shell import count_cache, open_project, signin
+
+KEY = "threshold"
+TOLD = "threshold_told"
+REJECTED = "threshold_rejected"
+"""Session: the action id of the last bulk rejection from here."""
+
+SHORTEST_AXIS = 100
+
+
+def draw(view: View) -> None:
+    """The whole section."""
+    distances = view.counts.get(distributions.levenshtein_counts)
+    in_use = view.in_use()
+    if distances is None or in_use is None:
+        counting()
+        return
+    measured = sum(row.number for row in distances)
+    if measured < in_use:
+        measure_button(in_use - measured, what="distance")
+    if measured:
+        _distances(view, distances)
+        _cosines(view, in_use)
+
+
+def _distances(view: View, rows: Sequence[Count]) -> None:
+    st.header("Distance from the anchor", anchor=False)
+    with reading(open_project.engine()) as session:
+        present = int(get_setting(session, THRESHOLD))
+    threshold = _slider(rows, present)
+    counts = by_type(rows, view.scope)
+    labels = view.labels_of(counts)
+    if not counts:
+        st.text("No measured variant of these types has this status.")
+        return
+    _told(view, rows, threshold)
+    drawn = partial(histogram_charts.levenshtein, counts, labels=labels, threshold=threshold)
+    save.chart(
+        drawn,
+        name="levenshtein",
+        alt_text="Histograms of the Levenshtein distance, one row a type; the table below has the "
+        "numbers the threshold cuts",
+    )
+    st.caption("Each row is scaled to its own highest bar; a pointer on a bar shows its number.")
+    _acts(view, rows, threshold, present)
+    _by_type(view, rows, threshold, labels)
+
+
+def _slider(rows: Sequence[Count], present: int) -> int:
+    longest = min(max(row.value for row in rows), 500)
+    st.session_state.setdefault(KEY, present)
+    return st.slider(
+        "Levenshtein threshold, in characters",
+        1,
+        max(SHORTEST_AXIS, present, longest),
+        key=KEY,
+        bind="query-params",
+        help="Try one out: nothing changes until you press a button below. The paper drops what is "
+        "more than 60 characters, about ten words, away from its anchor.",
+    )
+
+
+def _told(view: View, rows: Sequence[Count], threshold: int) -> None:
+    """What the threshold cuts, in a sentence."""
+    total = sum(distributions.totals(rows, view.scope).values())
+    lost = sum(distributions.over(rows, view.scope, threshold).values())
+    st.text(
+        f"A threshold of {threshold} cuts {lost:,} of {total:,} variants ({lost / total:.1%}). "
+        f"Of the pending ones it cuts {_count_pending(view.scope, rows, threshold):,}."
+    )
+
+
+def _by_type(view: View, rows: Sequence[Count], threshold: int, labels: dict[str, str]) -> None:
+    """What the threshold cuts of each type."""
+    measured = distributions.totals(rows, view.scope)
+    cut = distributions.over(rows, view.scope, threshold)
+    pending = distributions.over(rows, _pending(view.scope), threshold)
+    table = [
+        _line(labels[t], measured[t], cut.get(t, 0), pending.get(t, 0))
+        for t in labels
+        if t in measured
+    ]
+    if len(table) > 1:
+        sums = (sum(values.values()) for values in (measured, cut, pending))
+        table.append(_line("All types", *sums))
+    numbers = st.column_config.NumberColumn(format="localized")
+    st.dataframe(
+        table,
+        hide_index=True,
+        key="cut-by-type",
+        column_config={
+            "Measured": numbers,
+            "Cut": numbers,
+            "Pending and cut": numbers,
+            "Share cut": st.column_config.NumberColumn(format="percent"),
+        },
+    )
+
+
+def _line(label: str, measured: int, cut: int, pending: int) -> dict[str, object]:
+    return {
+        "Type": label,
+        "Measured": measured,
+        "Cut": cut,
+        "Share cut": cut / measured,
+        "Pending and cut": pending,
+    }
+
+
+def _count_pending(scope: Scope, rows: Sequence[Count], threshold: int) -> int:
+    return sum(distributions.over(rows, _pending(scope), threshold).values())
+
+
+def _pending(scope: Scope) -> Scope:
+    return Scope(scope.types, Status.PENDING)
+
+
+def _acts(view: View, rows: Sequence[Count], threshold: int, present: int) -> None:
+    pending = _count_pending(view.scope, rows, threshold)
+    with st.container(horizontal=True, vertical_alignment="center", key="threshold-acts"):
+        st.button(
+            f"Keep {threshold} as the project's threshold",
+            key="keep-threshold",
+            disabled=threshold == present,
+            on_click=_keep,
+            args=(threshold,),
+            help=f"It is {present} now. Flags and the order of the queues follow in the "
+            "background.",
+        )
+        if pending:
+            with st.popover(f"Reject the {pending:,} pending over it", icon=":material/block:"):
+                _reject_form(view.scope, threshold, pending)
+    if told := st.session_state.pop(TOLD, ""):
+        st.text(told)
+    if REJECTED in st.session_state:
+        st.button("Undo the rejection", key="undo-threshold", on_click=_undo)
+
+
+def _keep(threshold: int) -> None:
+    with writing(open_project.engine()) as session:
+        changed = change_threshold(session, threshold)
+    if changed:
+        background.ensure(REORDER)
+        count_cache.forget()
+        st.session_state[TOLD] = f"The project's threshold is {threshold} now."
+
+
+def _reject_form(scope: Scope, threshold: int, pending: int) -> None:
+    if signin.reviewer_id() is None:
+        st.write("Decisions are stored under a name, so that they can be taken back.")
+        signin.name_form("Your name", key="signin-diagnostics")
+        return
+    if len(scope.types) > 1:
+        st.write("One action rejects one type or all: choose so above.")
+        return
+    types = open_project.every_type()
+    wanted = [types[type_id] for type_id in scope.types or types]
+    reasons = {
+        reason.id: reason.label
+        for reason in REJECT_REASONS
+        if reason.id != "other" and all(reason.applies_to(entry) for entry in wanted)
+    }
+    reason = st.selectbox(
+        "Reason",
+        list(reasons),
+        index=None,
+        format_func=lambda key: reasons[key],
+        placeholder="Why are they rejected",
+        key="threshold-reason",
+    )
+    st.button(
+        f"Reject {pending:,}",
+        key="reject-over",
+        type="primary",
+        disabled=reason is None,
+        on_click=_reject,
+        args=(scope, threshold, reason),
+    )
+
+
+def _reject(scope: Scope, threshold: int, reason: str) -> None:
+    reviewer_id = signin.reviewer_id()
+    assert reviewer_id is not None  # the form is there for a reviewer only
+    with writing(open_project.engine()) as session:
+        done = apply_rule(
+            session,
+            parse_rule(f"levenshtein > {threshold}"),
+            verdict=Verdict.REJECT,
+            reviewer_id=reviewer_id,
+            reason=reason,
+            type_id=scope.types[0] if scope.types else None,
+        )
+    count_cache.forget()
+    st.session_state[TOLD] = f"Rejected {done.matches.total:,} variants."
+    if done.action_id is not None:
+        st.session_state[REJECTED] = (done.action_id, reviewer_id)
+
+
+def _undo() -> None:
+    action_id, reviewer_id = st.session_state.pop(REJECTED)
+    with writing(open_project.engine()) as session:
+        undone = retract_action(session, action_id, reviewer_id=reviewer_id)
+    count_cache.forget()
+    st.session_state[TOLD] = f"Took back {undone.decisions:,} rejections."
+
+
+def _cosines(view: View, in_use: int) -> None:
+    st.header("Similarity to the anchor", anchor=False)
+    rows = view.counts.get(distributions.cosine_counts)
+    if rows is None:
+        counting()
+        return
+    measured = sum(row.number for row in rows)
+    if measured < in_use:
+        measure_button(in_use - measured, what="cosine")
+    counts = by_type(rows, view.scope)
+    if not counts:
+        return
+    with reading(open_project.engine()) as session:
+        encoder = get_setting(session, ACTIVE_ENCODER)
+    drawn = partial(histogram_charts.cosine, counts, labels=view.labels_of(counts))
+    save.chart(
+        drawn,
+        name="cosine",
+        alt_text="Histograms of the cosine similarity of anchor and variant, one row a type",
+    )
+    st.text(f"Under the active encoder, {encoder}. Bars are 0.02 wide.")

@@ -1,0 +1,128 @@
+"""What to generate: which anchors, and which calls are made for each."""
+
+from typing import NamedTuple
+
+import streamlit as st
+from sqlmodel import Session
+from streamlit.delta_generator import DeltaGenerator
+
+from curation.generation.prompts import ROLES, PromptName, types_of
+from curation.generation.request import KIND, Selection, Which
+from curation.generation.run_report import source_ids
+from curation.taxonomy.built_in import Role
+from db.engine import reading
+from db.runs import UNFINISHED, list_runs
+from pages.components.generate import run_names, type_choice
+from pages.components.shared.shell import open_project
+
+WHICH, RUN, ROLES_KEY = "generate-which", "generate-run", "generate-roles"
+SOURCE = "generate-source"
+MAX_SEED = 2**31 - 1
+RUNS = 50
+"""Earlier runs that can be chosen to retry what failed in them."""
+
+ALL_ANCHORS = {
+    Which.WITHOUT: "Anchors that have no variants yet",
+    Which.SLOTS: "Types without an accepted or pending variant",
+    Which.FAILED: "What failed in an earlier run",
+}
+CALLS: dict[PromptName, str] = {
+    "negation": "Negations",
+    "hedge": "Hedges",
+    "paraphrase": "Paraphrases",
+}
+
+
+class Choice(NamedTuple):
+    """Which anchors, which calls, and the seed that draws sample and cues."""
+
+    selection: Selection
+    roles: tuple[Role, ...]
+    seed: int
+
+
+def draw() -> Choice | None:
+    """Draw the boxes; None while they do not say enough, which is said on the page."""
+    with reading(open_project.engine()) as session:
+        sources = source_ids(session)
+        runs = _ended_runs(session)
+    options = [which for which in Which if which is not Which.FAILED or runs]
+    row = st.container(horizontal=True)
+    which = row.selectbox(
+        "Which anchors",
+        options,
+        format_func=lambda which: ALL_ANCHORS[which],
+        key=WHICH,
+        persist_state="session",
+    )
+    roles = _roles(row)
+    row = st.container(horizontal=True)
+    search = row.text_input(
+        "Search",
+        key="generate-search",
+        placeholder="Part of a sentence",
+        max_chars=200,
+        persist_state="session",
+    )
+    source = row.selectbox(
+        "Source",
+        list(sources),
+        index=None,
+        key=SOURCE,
+        placeholder="All",
+        persist_state="session",
+    )
+    limit = row.number_input(
+        "Sample of",
+        1,
+        value=None,
+        step=100,
+        key="generate-limit",
+        placeholder="All",
+        help="So many anchors, drawn at random by the seed.",
+        persist_state="session",
+    )
+    run = None
+    if which is Which.FAILED:
+        run = st.selectbox(
+            "Earlier run",
+            list(runs),
+            format_func=lambda number: runs[number],
+            key=RUN,
+            persist_state="session",
+        )
+    if not roles:
+        st.text("Choose at least one call.")
+        return None
+    selection = Selection(
+        which=which,
+        search=search.strip(),
+        source_id=sources.get(source or ""),
+        limit=limit,
+        run=run,
+        types=type_choice.only(roles),
+    )
+    return Choice(selection, roles, int(st.session_state.get("generate-seed", 0)))
+
+
+def _ended_runs(session: Session) -> dict[int, str]:
+    """The earlier runs by number, each with what to call it."""
+    runs = list_runs(session, kind=KIND, limit=RUNS)
+    return {run.id or 0: run_names.named(run) for run in runs if run.state not in UNFINISHED}
+
+
+def _roles(place: DeltaGenerator) -> tuple[Role, ...]:
+    types = open_project.types()
+    asked = {role: types_of(role, types) for role in ROLES}
+    named = [role for role in ROLES if asked[role]]
+    st.session_state.setdefault(ROLES_KEY, named[:2])
+    chosen = place.pills(
+        "One call an anchor for",
+        named,
+        selection_mode="multi",
+        format_func=lambda role: f"{CALLS[role]} ({len(asked[role])})",
+        key=ROLES_KEY,
+        help="In brackets: for so many types, all in one answer.",
+        persist_state="session",
+    )
+    return tuple(role for role in ROLES if role in (chosen or ()))

@@ -1,0 +1,179 @@
+"""A generation as it goes on: pace, cost, problems; one that has stopped, and how it goes on."""
+
+from collections.abc import Mapping
+
+import streamlit as st
+
+from curation.generation.calls import can_go_on
+from curation.generation.costs.prices import dollars, spent
+from curation.generation.duplicates import check_alone
+from curation.generation.providers.chat.answers import Problem
+from curation.generation.request import KIND, Budget
+from curation.generation.run_report import Progress, Spent, Trouble, last_troubles, progress
+from db.engine import reading, writing
+from db.errors import HedgerowError
+from db.models import Run, RunState
+from db.runs import UNFINISHED, list_runs, request_cancel
+from pages.components.generate.run_names import title as title
+from pages.components.shared.chat_models import provider_key
+from pages.components.shared.runs import background, caps, progress_view
+from pages.components.shared.shell import count_cache, error_messages, open_project
+
+LOOKED_AT = 50
+"""Runs among which one at work is looked for: an older one may have been resumed."""
+
+_PROBLEM = "generate_resume_problem"
+
+
+def figures(run: Run) -> None:
+    """Pace and cost so far, and how often which problem came up."""
+    found = _progress(run)
+    _pace(run, found.spent)
+    _troubles(run, found.problems)
+
+
+def troubles(run: Run) -> None:
+    """How often which problem came up, with the last raw texts of one."""
+    _troubles(run, _progress(run).problems)
+
+
+def _progress(run: Run) -> Progress:
+    """As the answers give it; of a run that does nothing now, as it was counted before."""
+    if run.state in UNFINISHED:
+        with reading(open_project.engine()) as session:
+            return progress(session, run.id or 0)
+    return _last_progress(run.id or 0, run.attempt)
+
+
+@st.cache_data(max_entries=100, show_spinner=False)
+def _last_progress(run_id: int, attempt: int) -> Progress:
+    with reading(open_project.engine()) as session:
+        return progress(session, run_id)
+
+
+def _pace(run: Run, so_far: Spent) -> None:
+    """Calls, tokens and money so far; of a running run, how many calls end in a minute."""
+    if not so_far.attempts:
+        return
+    parts = [f"{so_far.attempts:,} calls made"]
+    if run.state == RunState.RUNNING:
+        parts.append(f"{so_far.per_minute:,} in the last minute")
+    if so_far.prompt_tokens:
+        parts.append(f"{so_far.prompt_tokens:,} tokens in, {so_far.completion_tokens:,} out")
+    parts.append(f"{spent(so_far.cost, is_estimate=so_far.is_estimate)}{_of_the_budget(run)}")
+    st.text(" · ".join(parts))
+
+
+def _of_the_budget(run: Run) -> str:
+    money = run.parameters["budget"]["money"]
+    return f" of at most {dollars(money)}" if money else ""
+
+
+def _troubles(run: Run, counts: Mapping[Problem, int]) -> None:
+    """How often which problem came up, and the last raw texts of the one that is picked."""
+    if not counts:
+        return
+    said = ", ".join(f"{problem.value} {number:,}" for problem, number in counts.items())
+    st.text(f"Problems: {said}.")
+    # Without the counts, which change while the run goes on: a choice is kept by its name.
+    picked = st.pills(
+        "Read the last texts with the problem",
+        [p.value for p in Problem if p in counts],
+        key=f"generate-problem-{run.id}",
+        help="Problems that asking again solves leave no trace in the variants.",
+    )
+    if picked is None:
+        return
+    with reading(open_project.engine()) as session:
+        found = last_troubles(session, run.id or 0, Problem(picked))
+    for trouble in found:
+        _trouble(trouble)
+
+
+def _trouble(trouble: Trouble) -> None:
+    with st.container(border=True):
+        st.text(f"{trouble.anchor}\nAttempt {trouble.attempt}: {trouble.error}")
+        if trouble.raw:
+            st.code(trouble.raw, language=None, wrap_lines=True)
+
+
+def stopped(run: Run) -> None:
+    """A run that stopped before its end, or failed: why, and how it goes on, if it can."""
+    with st.container(border=True, key=f"generate-stopped-{run.id}"):
+        st.text(f"Run {run.id}: {title(run)}")
+        found = _progress(run)
+        if run.state == RunState.FAILED and not _can_go_on(run):
+            st.text(f"Failed: {run.message}")
+            _pace(run, found.spent)
+        else:
+            st.text(_why(run))
+            _pace(run, found.spent)
+            _way_on(run)
+        _troubles(run, found.problems)
+        progress_view.log(run, opened=run.state == RunState.FAILED)
+
+
+def _can_go_on(run: Run) -> bool:
+    """Whether any of its calls would be made if it was resumed."""
+    with reading(open_project.engine()) as session:
+        return can_go_on(session, run.id or 0)
+
+
+def _way_on(run: Run) -> None:
+    """The budget of a stopped run, and the buttons that resume or cancel it."""
+    other = at_work(run.kind)
+    budget = caps.boxes(run)
+    if run.parameters["provider"] == "openai":
+        provider_key.draw(run.parameters["base_url"], f"-{run.id}")
+    with st.container(horizontal=True):
+        st.button(
+            "Resume",
+            key=f"generate-resume-{run.id}",
+            type="primary",
+            disabled=other is not None,
+            on_click=_resume,
+            args=(run, budget),
+            icon=":material/play_arrow:",
+        )
+        if run.state not in (RunState.CANCELLED, RunState.FAILED):  # they have ended
+            st.button("Cancel", key=f"generate-cancel-{run.id}", on_click=_cancel, args=(run.id,))
+    if other is not None:
+        st.text(f"Run {other.id} is at work; this one can go on when it has ended.")
+    if problem := st.session_state.pop(_PROBLEM, ""):
+        error_messages.show(problem, key="generate-resume")
+
+
+def at_work(kind: str) -> Run | None:
+    """The run of this kind that is queued or running, if there is one."""
+    with reading(open_project.engine()) as session:
+        runs = list_runs(session, kind=kind, limit=LOOKED_AT)
+    return next((run for run in runs if run.state in UNFINISHED), None)
+
+
+def _why(run: Run) -> str:
+    kept = "What has been answered is stored; resuming asks for the rest."
+    if run.state == RunState.FAILED:
+        return f"Failed: {run.message} {count_cache}"
+    if run.state == RunState.CANCELLED:
+        return f"Cancelled. {count_cache}"
+    if run.state == RunState.INTERRUPTED:
+        return f"Interrupted: its process ended before the run did. {count_cache}"
+    return f"{run.message or 'Paused.'} {count_cache}"
+
+
+def _resume(run: Run, budget: Budget) -> None:
+    """Go on with a run. What was typed last is read from its boxes."""
+    try:
+        caps.apply(run, budget)
+        if run.kind == KIND:
+            with reading(open_project.engine()) as session:
+                check_alone(session, run.id or 0)
+        count_cache.forget()  # what is left to generate is another count afterwards
+        background.start_again(run, provider_key.environment(run.parameters["base_url"]))
+    except HedgerowError as error:
+        st.session_state[_PROBLEM] = str(error)
+
+
+def _cancel(run_id: int) -> None:
+    with writing(open_project.engine()) as session:
+        request_cancel(session, run_id)

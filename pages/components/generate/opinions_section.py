@@ -1,0 +1,305 @@
+"""Second opinions: having a chat model judge variants, and how it agrees with people."""
+
+from typing import Any
+
+import streamlit as st
+from sqlmodel import Session
+
+from curation.generation.costs.estimate import Estimate
+from curation.generation.costs.prices import dollars, spent_by
+from curation.generation.judging.opinion_calls import count_wanted, estimate_judging
+from curation.generation.judging.opinion_request import KIND, JudgeRequest, JudgeSelection
+from curation.generation.judging.opinion_run import request_opinions
+from curation.generation.prompts import JUDGE, prompt_versions
+from curation.generation.request import MAX_CONCURRENCY
+from curation.review.opinions.agreement import verdict_counts
+from curation.review.opinions.stored import judges
+from curation.validation import checked
+from db.engine import reading, writing
+from db.errors import HedgerowError
+from db.models import Run, Status, Verdict
+from db.runs import STOPPED, UNFINISHED, list_runs
+from pages.components.generate import live_run
+from pages.components.shared.chat_models import (
+    agreement_table,
+    model_choice,
+    provider_key,
+    run_cost,
+)
+from pages.components.shared.runs import background, progress_view
+from pages.components.shared.shell import error_messages, open_project, signin
+from pages.components.shared.shell.count_cache import Counts
+from pages.components.shared.texts.label import plain
+
+TRIAL = 10
+"""Variants of a trial."""
+
+STATUSES: dict[Status | None, str] = {
+    Status.PENDING: "Pending",
+    Status.ACCEPTED: "Accepted",
+    Status.REJECTED: "Rejected",
+    Status.CONFLICT: "In conflict",
+    None: "All but replaced wordings",
+}
+_SAYS = {Verdict.ACCEPT: "accept", Verdict.EDIT: "edit", Verdict.REJECT: "reject"}
+_PROBLEM = "opinion_problem"
+
+
+def draw() -> None:
+    """What is at work or has stopped, the next run, and how far models agree with people."""
+    st.caption(
+        "A chat model judges variants as a reviewer of its own. Its opinions put doubtful variants "
+        "first in Review's queue and are shown on a card to those who ask (J). They count for "
+        "nothing unless the model is switched on in Settings, and any person's verdict outranks "
+        "them."
+    )
+    with reading(open_project.engine()) as session:
+        runs = list_runs(session, kind=KIND, limit=1)
+    counts = Counts()
+    if counts.empty:
+        st.text("There are no variants to judge yet; set up a run that writes some.")
+        return
+    active = next((run for run in runs if run.state in UNFINISHED), None)
+    if active is not None:
+        progress_view.follow(
+            active, title=live_run.title(active), more=live_run.figures, pausable=True
+        )
+    else:
+        if runs and runs[0].state in STOPPED:
+            live_run.stopped(runs[0])
+        elif runs:
+            _done(runs[0])
+        _box(counts)
+    _agreement(counts)
+    counts.follow()
+
+
+def _done(run: Run) -> None:
+    """What the last run brought, in numbers: what it says of which variant is for Review."""
+    result = run.result or {}
+    done, failed, calls = (int(result.get(key, 0)) for key in ("done", "failed", "calls"))
+    again = " What failed is asked about again by the next run." if failed else ""
+    with st.container(border=True, key=f"opinion-done-{run.id}"):
+        st.text(f"Run {run.id}: {live_run.title(run)}; {progress_view.STATES[run.state]}")
+        st.text(
+            f"{done:,} variants judged, {failed:,} calls failed.{again}\n"
+            f"{calls:,} calls made, {spent_by(result)}."
+        )
+        if calls > done:
+            live_run.troubles(run)
+        st.page_link(
+            "pages/review.py",
+            label="Review, doubtful first",
+            icon=":material/rate_review:",
+            query_params={"order": "Doubtful"},
+        )
+
+
+def _box(counts: Counts) -> None:
+    with st.container(border=True, key="opinion-what"):
+        st.header("What", anchor=False)
+        selection = _selection()
+    with st.container(border=True, key="opinion-who"):
+        st.header("Who judges", anchor=False)
+        values = model_choice.model() | {"prompt": _prompt()}
+        provider_key.draw(values["base_url"])
+        values |= _fine_points()
+    with st.container(border=True, key="opinion-cost"):
+        st.header("What it takes", anchor=False)
+        if values["model"]:
+            _cost(values | {"selection": selection}, counts)
+        else:
+            st.text("Name a model to see what it would take.")
+
+
+def _selection() -> JudgeSelection:
+    labels = {entry.id: plain(entry.label) for entry in open_project.types()}
+    types = st.pills(
+        "Types",
+        list(labels),
+        selection_mode="multi",
+        format_func=lambda key: labels[key],
+        key="opinion-types",
+        help="None picked: all of them.",
+        persist_state="session",
+    )
+    left, middle, right = st.columns(3, vertical_alignment="bottom")
+    status = left.selectbox(
+        "Status",
+        list(STATUSES),
+        format_func=lambda status: STATUSES[status],
+        key="opinion-status",
+        persist_state="session",
+        help="Judge some that people have decided, too, to see how far they agree.",
+    )
+    limit = middle.number_input(
+        "Sample of",
+        1,
+        value=None,
+        step=100,
+        placeholder="All",
+        key="opinion-limit",
+        help="Those that come first in Review's random order.",
+        persist_state="session",
+    )
+    flagged = right.checkbox("Flagged only", key="opinion-flagged", persist_state="session")
+    return JudgeSelection(types=tuple(types or ()), status=status, flagged=flagged, limit=limit)
+
+
+def _prompt() -> int | None:
+    """The version of the prompt; asked for only where there is more than one."""
+    with reading(open_project.engine()) as session:
+        versions = {row.version: row.id or 0 for row in prompt_versions(session, JUDGE)}
+    if len(versions) < 2:
+        return next(iter(versions.values()), None)
+    version = st.selectbox(
+        "Prompt",
+        list(versions),
+        format_func=lambda number: f"Version {number}",
+        key="opinion-prompt",
+        persist_state="session",
+        help="Each version of the prompt makes the model another reviewer.",
+    )
+    return versions[version]
+
+
+def _fine_points() -> dict[str, Any]:
+    """For slow servers, and for models that think before they answer."""
+    with st.expander("Pace, length of the answers", icon=":material/tune:"):
+        first, second, third = st.columns(3, vertical_alignment="bottom")
+        concurrency = first.number_input(
+            "Calls at once",
+            1,
+            MAX_CONCURRENCY,
+            16,
+            key="opinion-concurrency",
+            persist_state="session",
+        )
+        tokens = second.number_input(
+            "Longest answer (tokens)",
+            16,
+            32_000,
+            500,
+            100,
+            key="opinion-tokens",
+            persist_state="session",
+            help="Raise it where a model thinks aloud, or answers are cut off.",
+        )
+        timeout = third.number_input(
+            "Wait for an answer (seconds)",
+            1,
+            3600,
+            120,
+            key="opinion-timeout",
+            persist_state="session",
+        )
+    return {
+        "concurrency": int(concurrency),
+        "max_tokens": int(tokens),
+        "timeout": float(timeout),
+    }
+
+
+def _cost(values: dict[str, Any], counts: Counts) -> None:
+    price, budget = run_cost.price(values["model"]), run_cost.budget()
+    try:
+        request = checked(JudgeRequest, values | {"price": price, "budget": budget})
+        wanted = counts.get(count_wanted, _bare(request))
+        if wanted is None:
+            return
+        with reading(open_project.engine()) as session:
+            found = estimate_judging(session, request, wanted)
+    except HedgerowError as error:
+        error_messages.show(str(error), key="opinion-request")
+        return
+    for line in _in_words(found, request):
+        st.text(line)
+    lacks_key = provider_key.lacks(request.base_url)
+    if lacks_key:
+        st.text("OpenAI answers nobody without a key: type one in, or name another address.")
+    _buttons(request, disabled=lacks_key or not found.total_calls, known=found.cost is not None)
+    if problem := st.session_state.pop(_PROBLEM, ""):
+        error_messages.show(problem, key="opinion")
+
+
+def _bare(request: JudgeRequest) -> JudgeRequest:
+    """What of a request decides which variants it asks about: counts are kept by that."""
+    return JudgeRequest(model=request.model, prompt=request.prompt, selection=request.selection)
+
+
+def _in_words(found: Estimate, request: JudgeRequest) -> list[str]:
+    if not found.total_calls:
+        return ["Nothing to judge: no variant of this choice lacks this model's opinion."]
+    lines = [f"{found.total_calls:,} variants of {found.anchors:,} anchors, one call for each."]
+    if found.cost is None or found.seconds is None:
+        return [*lines, "Tokens, cost and time are not known yet: try it on a few."]
+    return [
+        *lines,
+        f"Expected cost: {dollars(found.cost)}, going by {found.based_on:,} answered "
+        f"calls. Takes {progress_view.duration(found.seconds)} at {request.concurrency} calls at once.",
+    ]
+
+
+def _buttons(request: JudgeRequest, *, disabled: bool, known: bool) -> None:
+    few = request.selection.model_copy(
+        update={"limit": min(TRIAL, request.selection.limit or TRIAL)}
+    )
+    with st.container(horizontal=True):
+        st.button(
+            f"Try on {TRIAL} variants",
+            key="opinion-try",
+            disabled=disabled,
+            type="secondary" if known else "primary",
+            icon=":material/science:",
+            on_click=_start,
+            args=(request.model_copy(update={"selection": few}),),
+        )
+        st.button(
+            "Start",
+            key="opinion-start",
+            disabled=disabled,
+            icon=":material/play_arrow:",
+            type="primary" if known else "secondary",
+            on_click=_start,
+            args=(request,),
+        )
+
+
+def _start(request: JudgeRequest) -> None:
+    """Store a run with its calls and start its process; a problem is told beside the buttons."""
+    try:
+        with writing(open_project.engine()) as session:
+            _refuse_a_second(session)
+            run = request_opinions(session, request, requested_by=signin.reviewer_id())
+        background.start_process_of(run, provider_key.environment(request.base_url))
+    except HedgerowError as error:
+        st.session_state[_PROBLEM] = str(error)
+
+
+def _refuse_a_second(session: Session) -> None:
+    for run in list_runs(session, kind=KIND, limit=5):
+        if run.state in UNFINISHED:
+            raise HedgerowError(f"Run {run.id} is at work already; wait for its end.")
+
+
+def _agreement(counts: Counts) -> None:
+    """Each model that has given opinions, and how far it agrees with people."""
+    with reading(open_project.engine()) as session:
+        found = judges(session)
+    if not found:
+        return
+    st.header("Agreement with people", anchor=False)
+    for judge in found:
+        state = "counts" if judge.counts else "does not count"
+        said = counts.get(verdict_counts, judge.id) or {}
+        would = ", ".join(f"{what} {said.get(verdict, 0):,}" for verdict, what in _SAYS.items())
+        st.text(
+            f"{judge.name}: {judge.opinions:,} opinions; {state}."
+            + (f"\nWould {would}." if said else "")
+        )
+        agreement_table.draw(counts, judge.id, key=f"agreement-{judge.id}")
+    st.caption(
+        "A sample tells more than what came first for being doubtful: to measure a model, let it "
+        "judge a sample, and go through the queue in random order."
+    )
+    st.page_link("pages/settings.py", label="Switch a model on or off in Settings")

@@ -1,0 +1,225 @@
+"""What a run brought: variants beside the raw answers, costs, cues, and what is left to retry."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeVar
+
+import streamlit as st
+
+from curation.generation.calls import count_calls
+from curation.generation.choices import is_trial
+from curation.generation.costs.spent import CostRow, cost_rows
+from curation.generation.duplicates import count_left
+from curation.generation.request import Which
+from curation.generation.run_report import CueRow, cue_rows, has_failures, missing_types
+from curation.taxonomy.built_in import VariantType
+from curation.taxonomy.cues import cue_list
+from db.engine import reading
+from db.models import CallState, Run, RunState
+from db.runs import STOPPED
+from pages.components.generate import live_run, run_names, trial_view
+from pages.components.generate.anchor_choice import RUN, WHICH
+from pages.components.shared.runs import progress_view
+from pages.components.shared.shell import open_project
+from pages.components.shared.shell.count_cache import Counts
+
+Row = TypeVar("Row", CostRow, CueRow)
+
+SECTION, SETUP, RESULTS = "step", "Set up", "Results"
+_ALL = "all"
+_CHOSEN = "generate-result"
+CUES_HEIGHT = 280
+"""Of the table of cues, in pixels."""
+
+
+def draw(runs: list[Run], counts: Counts) -> None:
+    """Costs and cues of one run or of all, and ways on."""
+    if not runs:
+        st.text("No run has ended yet; set one up.")
+        return
+    by_id: dict[Any, Run] = {run.id: run for run in runs}
+    names = {key: run_names.named(run) for key, run in by_id.items()} | {_ALL: "All runs"}
+    chosen = st.selectbox(
+        "Results of", [*by_id, _ALL], format_func=lambda key: names[key], key=_CHOSEN
+    )
+    run = by_id.get(chosen)
+    if run is not None:
+        _one(run, counts)
+    _costs(counts, None if run is None else run.id)
+    _cues(counts, None if run is None else run.id)
+
+
+def _one(run: Run, counts: Counts) -> None:
+    calls = _calls(run)
+    done, failed, still = (calls[s] for s in (CallState.DONE, CallState.FAILED, CallState.OPEN))
+    open_ones = f", {still:,} not made" if still else ""
+    st.text(f"{done:,} calls answered, {failed:,} failed{open_ones}.")
+    if missing := counts.get(missing_types, run.id):
+        st.text(f"Missing in answers: {_named_types(missing)}.")
+    if run.state in STOPPED:
+        live_run.stopped(run)
+    elif not is_trial(run):
+        live_run.figures(run)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        if not is_trial(run) or run.state in STOPPED:
+            trial_view.review_button(run)
+        st.button(
+            "Retry what failed",
+            key="generate-retry",
+            icon=":material/replay:",
+            on_click=retry,
+            args=(run.id,),
+            disabled=not counts.get(has_failures, run.id),
+            help="Sets up a run for what failed or lacked something.",
+        )
+        st.page_link(
+            "pages/diagnostics.py",
+            label="Diagnostics",
+            icon=":material/bar_chart:",
+        )
+    if is_trial(run) and run.state not in STOPPED:
+        trial_view.draw(run)
+
+
+def _named_types(numbers: Mapping[str, int]) -> str:
+    """Types with how often each, for people."""
+    labels = {entry.id: entry.label for entry in open_project.types()}
+    return ", ".join(f"{labels.get(key, key)} {number:,}" for key, number in numbers.items())
+
+
+def _calls(run: Run) -> dict[CallState, int]:
+    """A run's calls by state; open are those that it would still make."""
+    with reading(open_project.engine()) as session:
+        left = {CallState.OPEN: count_left(session, run.id or 0)}
+        return count_calls(session, run.id or 0) | left
+
+
+def mention(run: Run) -> None:
+    """A line about a run that has ended, or has stopped with calls left, and a way to it."""
+    calls = _calls(run)
+    if run.state != RunState.DONE and not calls[CallState.OPEN]:
+        return
+    with st.container(
+        horizontal=True, vertical_alignment="center", key=f"generate-mention-{run.id}"
+    ):
+        st.text(_in_short(run, calls), width="content")
+        st.button(
+            "Show it",
+            key=f"generate-show-{run.id}",
+            type="tertiary",
+            on_click=_show_results,
+            args=(run.id,),
+        )
+
+
+def _in_short(run: Run, calls: Mapping[CallState, int]) -> str:
+    left = f"{calls[CallState.OPEN]:,} calls left to make"
+    if run.state == RunState.DONE:
+        done, failed = calls[CallState.DONE], calls[CallState.FAILED]
+        missing = sum((run.result or {}).get("missing", {}).values())
+        lacking = f", {missing:,} variants missing in answers" if missing else ""
+        return f"Run {run.id} is done: {done:,} calls answered, {failed:,} failed{lacking}."
+    if run.state == RunState.CANCELLED:
+        return f"Run {run.id} was cancelled with {left}."
+    return f"Run {run.id} ({progress_view.STATES[run.state]}) has {left}."
+
+
+def _show_results(run_id: int) -> None:
+    st.session_state[_CHOSEN], st.session_state[SECTION] = run_id, RESULTS
+
+
+def retry(run_id: int) -> None:
+    """Set up a run for what failed in another."""
+    state = st.session_state
+    state[WHICH], state[RUN], state[SECTION] = Which.FAILED, run_id, SETUP
+
+
+def _costs(counts: Counts, run_id: int | None) -> None:
+    st.header("Costs", anchor=False)
+    rows = counts.get(cost_rows, run_id=run_id)
+    if rows is None:
+        return
+    if not rows:
+        st.text("Nothing was answered.")
+        return
+    labels = {entry.id: entry.label for entry in open_project.types()}
+    total, each = (st.column_config.NumberColumn(format=f"$ %.{digits}f") for digits in (4, 6))
+    st.dataframe(
+        [_line(row, labels) for row in _in_order(rows, labels)],
+        hide_index=True,
+        key="generate-costs",
+        placeholder="–",
+        column_config={"Cost": total, "A variant": each, "An accepted one": each},
+    )
+    estimates = (
+        " Some of these costs are estimates: the server reports no usable token counts."
+        if any(row.is_estimate for row in rows)
+        else ""
+    )
+    st.caption(
+        "What a call cost is shared evenly by the types it asked for, attempts that failed "
+        "included. Accepted counts those accepted as they are or in an edited wording." + estimates
+    )
+
+
+def _in_order(rows: Sequence[Row], labels: Mapping[str, str]) -> list[Row]:
+    """The rows in the taxonomy's order of their types; those of a type stay as they are."""
+    places = {type_id: place for place, type_id in enumerate(labels)}
+    return sorted(rows, key=lambda row: places.get(row.type_id, len(places)))
+
+
+def _line(row: CostRow, labels: dict[str, str]) -> dict[str, object]:
+    return {
+        "Type": labels.get(row.type_id, row.type_id),
+        "Prompt": f"version {row.version}",
+        "Model": row.model or row.provider,
+        "Calls": row.calls,
+        "Variants": row.variants,
+        "Accepted": row.accepted,
+        "Cost": row.cost,
+        "A variant": row.per_variant,
+        "An accepted one": row.per_accepted,
+    }
+
+
+def _cues(counts: Counts, run_id: int | None) -> None:
+    """How often each cue was asked for, and how many of the paper's were."""
+    rows = counts.get(cue_rows, run_id)
+    if not rows:
+        return
+    types = {entry.id: entry for entry in open_project.types()}
+    rows = _in_order(rows, {type_id: entry.label for type_id, entry in types.items()})
+    labels = {row.type_id: _label(row.type_id, types) for row in rows}
+    st.header("Cues", anchor=False)
+    st.text(". ".join(_coverage(rows, type_id, types, labels) for type_id in labels) + ".")
+    st.dataframe(
+        [
+            {
+                "Type": labels[row.type_id],
+                "Cue": row.cue,
+                "Calls": row.used,
+                "As the paper prints it": row.printed if row.printed != row.cue else "",
+            }
+            for row in rows
+        ],
+        hide_index=True,
+        key="generate-cues",
+        width="content",
+        height=CUES_HEIGHT,
+    )
+    st.caption(
+        "Cues that the paper prints with a slip of the pen are asked for in their right spelling, "
+        "and stored as they are printed."
+    )
+
+
+def _label(type_id: str, types: Mapping[str, VariantType]) -> str:
+    return types[type_id].label if type_id in types else type_id
+
+
+def _coverage(
+    rows: Sequence[CueRow], type_id: str, types: Mapping[str, VariantType], labels: dict[str, str]
+) -> str:
+    used = len({row.printed for row in rows if row.type_id == type_id})
+    if type_id not in types:
+        return f"{labels[type_id]}: {used} cues"
+    return f"{labels[type_id]}: {used} of {len(cue_list(types[type_id]))} cues"

@@ -1,0 +1,133 @@
+"""Setting up a run: what, by whom, what it will take; a trial first, then the run."""
+
+from typing import Any
+
+import streamlit as st
+from sqlalchemy import select
+from sqlmodel import col
+
+from curation.generation.choices import trial_of
+from curation.generation.costs.estimate import TRIAL
+from curation.generation.request import KIND, Budget, GenerationRequest, Price
+from curation.generation.run import checked_request, request_generation
+from db.engine import reading, writing
+from db.errors import HedgerowError
+from db.models import Anchor
+from db.runs import UNFINISHED, list_runs
+from pages.components.generate import anchor_choice
+from pages.components.shared.chat_models import model_choice, provider_key, run_cost
+from pages.components.shared.runs import background
+from pages.components.shared.shell import count_cache, error_messages, open_project, signin
+from pages.components.shared.shell.count_cache import Counts
+
+
+def box(counts: Counts) -> None:
+    """The whole of it, or what to do where there is nothing to ask about."""
+    if not _has_anchors():
+        _no_anchors()
+        return
+    with st.container(border=True, key="generate-what"):
+        st.header("What", anchor=False)
+        choice = anchor_choice.draw()
+    with st.container(border=True, key="generate-who"):
+        st.header("Who writes", anchor=False)
+        values = model_choice.draw(choice.roles if choice else ())
+    with st.container(border=True, key="generate-cost"):
+        st.header("What it takes", anchor=False)
+        if choice is not None:
+            _cost(choice, values, counts)
+
+
+def _has_anchors() -> bool:
+    with reading(open_project.engine()) as session:
+        query = select(col(Anchor.id)).where(col(Anchor.retired_at).is_(None)).limit(1)
+        return session.execute(query).first() is not None
+
+
+def _no_anchors() -> None:
+    with st.container(border=True, key="generate-empty"):
+        st.text("There are no anchors yet, the sentences that variants are made of.")
+        st.page_link(
+            "pages/anchors.py",
+            label="Add anchors of your own",
+            icon=":material/notes:",
+            query_params={"part": "Add"},
+        )
+        st.page_link(
+            "pages/overview.py",
+            label="Or load the starter corpus on the Overview",
+            icon=":material/conversion_path:",
+        )
+
+
+def _cost(choice: anchor_choice.Choice, values: dict[str, Any], counts: Counts) -> None:
+    is_model = values["provider"] == model_choice.OPENAI
+    wanted = run_cost.wanted_by(counts, choice)
+    if wanted is not None:
+        st.text(run_cost.counted(wanted))
+    if is_model and not values["model"]:
+        if wanted is None or wanted.total:
+            st.text("Name a model to see what that costs.")
+        return
+    price = run_cost.price(values["model"]) if is_model else Price()
+    budget = run_cost.budget() if is_model else Budget()
+    try:
+        request = checked_request(values | choice._asdict() | {"price": price, "budget": budget})
+    except HedgerowError as error:
+        error_messages.show(str(error), key="generate-request")
+        return
+    if wanted is None:  # the page is drawn again when it is counted
+        return
+    found = run_cost.estimated(request, wanted)
+    for line in run_cost.in_words(found, request):
+        st.text(line)
+    lacks_key = is_model and provider_key.lacks(request.base_url)
+    if lacks_key:
+        st.text(
+            "OpenAI answers nobody without a key: type one in above, or name the address of a "
+            "server of your own."
+        )
+    _buttons(request, disabled=lacks_key or not found.total_calls, known=found.cost is not None)
+
+
+def _buttons(request: GenerationRequest, *, disabled: bool, known: bool) -> None:
+    """Not callbacks: those would start what was chosen when the page was last drawn."""
+    with st.container(horizontal=True):
+        tried = st.button(
+            f"Try on {_number(TRIAL)} anchors",
+            key="generate-try",
+            disabled=disabled,
+            type="secondary" if known else "primary",
+            icon=":material/science:",
+        )
+        asked = st.button(
+            "Start",
+            key="generate-start",
+            disabled=disabled,
+            icon=":material/play_arrow:",
+            type="primary" if known else "secondary",
+        )
+    if disabled or not (tried or asked):
+        return
+    try:
+        with st.spinner("Storing the calls."):
+            _start(trial_of(request) if tried else request)
+    except HedgerowError as error:
+        error_messages.show(str(error), key="generate")
+    else:
+        st.rerun()
+
+
+def _number(number: int) -> str:
+    return {3: "three"}.get(number, str(number))
+
+
+def _start(request: GenerationRequest) -> None:
+    """Store a run with its calls and start its process."""
+    with writing(open_project.engine()) as session:
+        for run in list_runs(session, kind=KIND):
+            if run.state in UNFINISHED:
+                raise HedgerowError(f"Run {run.id} is at work already; wait for its end.")
+        run = request_generation(session, request, requested_by=signin.reviewer_id())
+    count_cache.forget()  # what is left to generate is another count afterwards
+    background.start_process_of(run, provider_key.environment(request.base_url))

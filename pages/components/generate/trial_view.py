@@ -1,0 +1,93 @@
+"""A trial as it came: what was written for each anchor, and the raw answers."""
+
+from collections.abc import Mapping, Sequence
+from itertools import groupby
+
+import streamlit as st
+from markupsafe import Markup
+
+from curation.generation.choices import is_trial
+from curation.generation.costs.estimate import TRIAL
+from curation.generation.prompts import ROLES
+from curation.generation.run_report import Shown, calls_in_full, is_measured, variant_ids
+from db.engine import reading
+from db.models import Run, RunState
+from pages.components.generate import live_run
+from pages.components.generate.anchor_choice import CALLS
+from pages.components.shared.runs import background
+from pages.components.shared.shell import open_project
+from pages.components.shared.texts import markup
+from pages.components.shared.texts.diff import diff, join
+from pages.components.shared.variants.selection import open_in_review
+
+IN_REVIEW = 5000
+"""Variants of a run that are handed to Review at once."""
+
+
+def newest_trial(runs: Sequence[Run]) -> Run | None:
+    """The newest run, if it is a trial that has ended."""
+    newest = runs[0] if runs else None
+    ended = newest is not None and newest.state == RunState.DONE and is_trial(newest)
+    return newest if ended else None
+
+
+def draw(run: Run) -> None:
+    """A trial: each anchor with its variants, the raw answers folded away."""
+    with reading(open_project.engine()) as session:
+        shown = calls_in_full(session, run.id or 0, limit=TRIAL * len(ROLES))
+        measured = is_measured(session, run.id or 0)
+    if not measured:  # a trial does not wait for it
+        background.ensure("diagnose")
+    labels = {entry.id: entry.label for entry in open_project.types()}
+    with st.container(border=True, key=f"generate-look-{run.id}"):
+        st.header("The trial", anchor=False)
+        st.text(f"Run {run.id}: {live_run.title(run)}. Read it before the big run.")
+        for _, calls in groupby(shown, key=lambda call: call.anchor):
+            markup.show(_family(list(calls), labels))
+        live_run.figures(run)
+        if any(call.raw for call in shown):
+            with st.expander("Raw answers", icon=":material/data_object:"):
+                _raw(shown)
+        review_button(run)
+
+
+def _family(calls: Sequence[Shown], labels: Mapping[str, str]) -> Markup:
+    """One anchor with all that was written for it, the changed words marked."""
+    rows = [
+        _row("Anchor", Markup('<span class="hg-text"><b>{}</b></span>').format(calls[0].anchor))
+    ]
+    for call in calls:
+        for type_id, text in call.variants:
+            cue = call.cues.get(type_id)
+            label = labels.get(type_id, type_id) + (f" · {cue}" if cue else "")
+            rows.append(_row(label, diff(call.anchor, text)[1]))
+        if not call.variants or call.problems:
+            rows.append(_row(role_name(call.role), call.problems or "nothing was written"))
+    return Markup('<div class="hg-card hg-siblings">{}</div>').format(join(rows))
+
+
+def _row(label: str, text: str | Markup) -> Markup:
+    return Markup('<div class="hg-row"><span class="hg-label">{}</span><div>{}</div></div>').format(
+        label, text
+    )
+
+
+def _raw(shown: Sequence[Shown]) -> None:
+    for call in shown:
+        st.text(f"{role_name(call.role)}: {call.anchor}")
+        st.code(call.raw or "No answer.", language=None, wrap_lines=True)
+
+
+def role_name(role: str) -> str:
+    """What a call is for, for people."""
+    return next((name for key, name in CALLS.items() if key == role), role)
+
+
+def review_button(run: Run) -> None:
+    """A way to review what a run wrote."""
+    if st.button(
+        "Review its variants", key=f"generate-review-{run.id}", icon=":material/rate_review:"
+    ):
+        with reading(open_project.engine()) as session:
+            ids = variant_ids(session, run.id or 0, limit=IN_REVIEW)
+        open_in_review(ids, f"run {run.id}")

@@ -1,0 +1,179 @@
+"""The funnel as a chart: a column a stage, a row a type, the number above its bar."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from curation.project.funnel import Funnel
+from pages.components.shared.charts.palette import palette
+
+STAGES = {
+    "anchors": ("Anchors", "Affirmative sentences that have a variant of this type."),
+    "variants": ("Variants", "Sentences of this type; an edited one counts once."),
+    "diagnosed": ("Measured", "With distance, flags and similarity to the anchor."),
+    "decided": ("Decided", "Accepted, rejected or in conflict."),
+    "accepted": ("Accepted", "Good as they stand, or as an edit made them."),
+    "released": ("Released", "Frozen in the newest release."),
+    "triples": ("Triples", "Of the newest release, with a variant of this type in them."),
+    "trained": ("Trained", "In the training part that the newest model learnt from."),
+}
+"""Column of the funnel → its name, and what it counts."""
+
+ROLES = {"negation": "Negations", "hedge": "Hedges", "paraphrase": "Paraphrases"}
+
+CELL = 0.82
+"""The part of a column that the longest bar fills."""
+
+ROW_HEIGHT, AROUND = 36, 110
+"""Pixels a row, and for heads and legend together."""
+
+FONT_SIZE = 11
+
+_HIGH, _LOW, _TOTAL = -40, -25, -10
+"""Where the heads stand, in pixels above the first row."""
+
+
+def funnel_chart(state: Funnel, *, dark: bool) -> dict[str, Any]:
+    """How far each type has come, as a Vega-Lite specification.
+
+    One plain chart and not a faceted one, which would not follow the width of the page. Bars of
+    sentences have one scale; those of triples, of which there are many more, their own. Written
+    out, since importing Altair would take a third of the time until the first page is there.
+    """
+    ink = palette(dark=dark).ink
+    cells: dict[str, Any] = {
+        "data": {"values": list(_cells(state))},
+        "encoding": {
+            "x": _start(),
+            "y": {
+                "field": "type",
+                "type": "nominal",
+                "sort": None,
+                "title": None,
+                "axis": {
+                    "ticks": False,
+                    "domain": False,
+                    "labelLimit": 150,
+                    "labelPadding": 10,
+                    "labelColor": ink,
+                },
+            },
+            "tooltip": [
+                {"field": "type", "type": "nominal", "title": "Type"},
+                {"field": "stage", "type": "nominal", "title": "Stage"},
+                {"field": "number", "type": "quantitative", "title": "Number", "format": ","},
+                {"field": "meaning", "type": "nominal", "title": "Counts"},
+            ],
+        },
+    }
+    numbers = cells | {
+        "mark": _text(ink) | {"dy": -7},
+        "encoding": cells["encoding"] | {"text": {"field": "short", "type": "nominal"}},
+    }
+    return {
+        "height": ROW_HEIGHT * max(1, len(state.rows)) + AROUND,
+        "layer": [_bars(state, cells, dark=dark), numbers, *_heads(state, ink)],
+    }
+
+
+def _bars(state: Funnel, cells: dict[str, Any], *, dark: bool) -> dict[str, Any]:
+    colours = palette(dark=dark)
+    roles = [role for role in ROLES if any(row.role == role for row in state.rows)]
+    colour = {
+        "field": "role",
+        "type": "nominal",
+        "title": None,
+        "scale": {
+            "domain": [ROLES[role] for role in roles],
+            "range": [colours.roles[role] for role in roles],
+        },
+        "legend": {"orient": "bottom", "labelColor": colours.ink},
+    }
+    return cells | {
+        "mark": {"type": "bar", "height": 9, "yOffset": 7, "cornerRadiusEnd": 2},
+        "encoding": cells["encoding"] | {"x2": {"field": "end"}, "color": colour},
+    }
+
+
+def _text(ink: str, *, align: str = "left") -> dict[str, Any]:
+    return {
+        "type": "text",
+        "align": align,
+        "baseline": "middle",
+        "fontSize": FONT_SIZE,
+        "color": ink,
+    }
+
+
+def _start() -> dict[str, Any]:
+    return {
+        "field": "start",
+        "type": "quantitative",
+        "axis": {
+            "values": list(range(len(STAGES))),
+            "labels": False,
+            "ticks": False,
+            "domain": False,
+            "title": None,
+        },
+        "scale": {"domain": [0, len(STAGES) + 0.5], "nice": False},
+    }
+
+
+def _heads(state: Funnel, ink: str) -> Iterator[dict[str, Any]]:
+    """The names of the columns and, below them, the totals.
+
+    Every other name stands a line higher: on a narrow page a column is narrower than its name.
+    """
+    heads = [
+        {"start": at, "name": name, "total": _short(getattr(state.total, column))}
+        for at, (column, (name, _)) in enumerate(STAGES.items())
+    ]
+    for part, field, y in (
+        (heads[::2], "name", _HIGH),
+        (heads[1::2], "name", _LOW),
+        (heads, "total", _TOTAL),
+    ):
+        yield {
+            "data": {"values": part},
+            "mark": _text(ink),
+            "encoding": {
+                "x": _start(),
+                "y": {"value": y},
+                "text": {"field": field, "type": "nominal"},
+            },
+        }
+    yield {
+        "data": {"values": [{"label": state.total.label}]},
+        "mark": _text(ink, align="right"),
+        "encoding": {
+            "x": {"value": -10},
+            "y": {"value": _TOTAL},
+            "text": {"field": "label", "type": "nominal"},
+        },
+    }
+
+
+def _short(number: int) -> str:
+    """Five characters or little more: a column is 36 pixels wide on a page of 800."""
+    if number < 10_000:
+        return f"{number:,}"
+    return f"{number / 1000:.1f}k" if number < 100_000 else f"{round(number / 1000):,}k"
+
+
+def _cells(state: Funnel) -> Iterator[dict[str, object]]:
+    longest = max((max(row.anchors, row.variants) for row in state.rows), default=0)
+    most_triples = max((row.triples for row in state.rows), default=0)
+    for row in state.rows:
+        for at, (name, (stage, meaning)) in enumerate(STAGES.items()):
+            number = getattr(row, name)
+            scale = most_triples if name == "triples" else longest
+            yield {
+                "type": row.label,
+                "role": ROLES.get(row.role, row.role),
+                "stage": stage,
+                "meaning": meaning,
+                "number": number,
+                "short": _short(number),
+                "start": at,
+                "end": at + CELL * number / max(1, scale),
+            }

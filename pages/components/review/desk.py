@@ -1,0 +1,233 @@
+"""The desk: the card, the keys as buttons, what is open below, and the guideline beside."""
+
+from collections.abc import Callable
+
+import streamlit as st
+from markupsafe import Markup
+
+from curation.review.actions import Shown
+from curation.review.history import history, replacement_of
+from curation.review.queue import Card, Order
+from curation.taxonomy.built_in import REJECT_REASONS, VariantType
+from db.engine import reading
+from db.models import Status
+from pages.components.review import queue_choice
+from pages.components.review.panels import below_card, card_details, second_opinion
+from pages.components.review.window import messages
+from pages.components.review.window.key_actions import ReviewState
+from pages.components.review.window.queue_position import Panel
+from pages.components.review.window.shown_now import View
+from pages.components.shared.runs import background
+from pages.components.shared.shell import error_messages, open_project
+from pages.components.shared.texts import markup
+from pages.components.shared.variants import card, guideline_view
+
+
+@error_messages.fragment
+def desk(state: ReviewState) -> None:
+    """Draw what is to be decided now; a key draws nothing but this anew."""
+    if state.redraw:
+        state.redraw = False
+        st.rerun()
+    view = state.view()
+    queue_choice.selection_left(state)
+    if view.focus is None:
+        markup.show(card.message(state.message, warn=state.warn))
+        queue_choice.empty(state)
+        queue_choice.progress(state)
+        return
+    entries = open_project.every_type()
+    shown = state.showings[view.focus.variant.id or 0]
+    with st.container(horizontal=True, key="desk"):
+        with st.container(key="desk-card"):
+            _card(state, view, entries)
+            with st.container(key="keys"):
+                _message(state)
+                _buttons(state, shown, entries[view.focus.variant.type_id])
+            below_card.draw(state, view.focus, shown)
+            if state.panel is Panel.OPINION:
+                second_opinion.draw(state, view.focus, shown)
+            if state.by_family:
+                _family(state, view, entries)
+            if state.details:
+                card_details.details(state, view)
+            queue_choice.progress(state, focus=view.focus.variant.type_id)
+        if state.guide:
+            with st.container(key="desk-guide"):
+                markup.show(guideline_view.guide(entries[view.focus.variant.type_id]))
+    state.drawn_now()
+    if state.pinned is None and "variant" in st.query_params:
+        del st.query_params["variant"]  # the address named a card that is no longer shown
+    background.measure_edits(state.edited)
+
+
+def _card(state: ReviewState, view: View, entries: dict[str, VariantType]) -> None:
+    focus = view.focus
+    assert focus is not None
+    hidden = focus.variant.id in view.hidden
+    markup.show(
+        card.card(
+            focus,
+            entries[focus.variant.type_id],
+            threshold=state.threshold,
+            hidden=hidden,
+            say_why=state.order is Order.SUSPICIOUS and state.in_queue,
+            notice=_notice(state, focus, hidden=hidden),
+        )
+    )
+
+
+def _message(state: ReviewState) -> None:
+    early = "" if messages.TOO_EARLY in state.message else messages.TOO_EARLY
+    pace = state.pace.told()
+    markup.show(card.message(state.message, warn=state.warn, pace=pace, early=early))
+
+
+def _notice(state: ReviewState, focus: Card, *, hidden: bool) -> Markup:
+    """Who disagrees, or what was decided before a second look, or that it is not in use."""
+    variant = focus.variant
+    if state.showings[variant.id or 0].settles and variant.status != Status.SUPERSEDED:
+        with reading(state.engine) as session:
+            past = history(session, variant.id or 0)
+        return card.notice(messages.disagreement(past, variant.status))
+    if variant.second_look and not hidden:
+        with reading(state.engine) as session:
+            before = messages.before(history(session, variant.id or 0))
+        return card.notice(f"Decided on the earlier wording: {before}.") if before else Markup("")
+    if variant.status == Status.SUPERSEDED and not hidden:
+        with reading(state.engine) as session:
+            child = replacement_of(session, variant.id or 0)
+        if child is not None:
+            return card.notice("An edit has replaced this wording. Its card:", child)
+    if variant.retired:
+        is_type = open_project.every_type()[variant.type_id].retired
+        what = "type" if is_type else "anchor"
+        return card.notice(f"Out of use: its {what} is retired. It is in no queue and no release.")
+    return Markup("")
+
+
+def _family(state: ReviewState, view: View, entries: dict[str, VariantType]) -> None:
+    """All variants of the anchor; the marked one has the keys, each has its own buttons."""
+    threshold = state.threshold
+    for item in view.cards:
+        shown = state.showings[item.variant.id or 0]
+        has_keys = item.variant.id == state.focus_id
+        hidden = item.variant.id in view.hidden
+        with st.container(
+            horizontal=True,
+            vertical_alignment="center",
+            gap="small",
+            key=f"one-line-{shown.action_id}",
+        ):
+            markup.show(
+                card.family_row(
+                    item,
+                    entries[item.variant.type_id],
+                    threshold=threshold,
+                    focus=has_keys,
+                    hidden=hidden,
+                )
+            )
+            st.button(
+                _label("Accept", shown),
+                key=f"row-accept-{shown.action_id}",
+                width="content",
+                on_click=state.accept,
+                args=(shown,),
+                disabled=item.variant.status == Status.ACCEPTED and not hidden,
+            )
+            st.button(
+                "Choose",
+                key=f"row-focus-{shown.action_id}",
+                width="content",
+                on_click=state.focus,
+                args=(shown.variant_id,),
+                disabled=has_keys,
+                help="Let the keys and the buttons above mean this one.",
+            )
+
+
+def _label(verdict: str, shown: Shown) -> str:
+    """What a button is called that gives this verdict."""
+    return f"Settle: {verdict.lower()}" if shown.settles else verdict
+
+
+def _buttons(state: ReviewState, shown: Shown, entry: VariantType) -> None:
+    """The keys as buttons. The identity of those that decide carries the showing, so that a late
+    key is known; the others stay the same ones from card to card, which is quicker to draw.
+
+    While a panel is open for typing, letters are text: no button takes anything then.
+    """
+    typing, choosing = state.typing, state.choosing
+    opener = {Panel.RETYPE: "t", Panel.REASON: "x"}.get(state.panel)
+
+    def button(
+        label: str,
+        letter: str,
+        act: Callable[..., None],
+        *args: object,
+        kind: str = "secondary",
+    ) -> None:
+        has_key = not typing and (letter == opener or not choosing)
+        of_card = shown.action_id if shown in args else "key"
+        st.button(
+            label,
+            key=f"{letter}-{of_card}",
+            shortcut=letter if has_key else None,
+            disabled=typing,
+            on_click=act,
+            args=args,
+            type=kind,  # type: ignore[arg-type]
+        )
+
+    with st.container(horizontal=True, key="decide", gap="small"):
+        button(_label("Accept", shown), "a", state.accept, shown, kind="primary")
+        button(_label("Reject with a note", shown), "x", state.toggle, Panel.REASON)
+        button("Edit", "e", state.toggle, Panel.EDIT)
+        button("Retype", "t", state.toggle, Panel.RETYPE)
+        button("Skip", "s", state.skip, shown)
+        button("Undo", "z", state.undo)
+        if state.has_opinions:
+            button("Second opinion", "j", second_opinion.ask, state, shown)
+        if state.by_family:
+            button("Previous", "up", state.step, shown, -1)
+            button("Next", "down", state.step, shown, 1)
+    if state.panel in (Panel.NONE, Panel.KEYS, Panel.LAST, Panel.OPINION, Panel.REASON):
+        _reasons(state, shown, entry)
+
+
+def _reasons(state: ReviewState, shown: Shown, entry: VariantType) -> None:
+    """Reject with one key: a digit a reason. After X, or for 'other', a note is asked for first.
+
+    A reason that is not for this type keeps its digit, which says so; its button is hidden.
+    """
+    key = shown.action_id
+    with_note = state.panel is Panel.REASON
+    row = "reasons-note" if with_note else "reasons"
+    with st.container(horizontal=True, key=row, gap="small", vertical_alignment="center"):
+        label = _label("Reject", shown)
+        st.caption(f"{label} with a note, because:" if with_note else f"{label}:", width="content")
+        for reason in REJECT_REASONS:
+            if reason.id == "anchor_unsuitable":
+                continue
+            at_once = not with_note and reason.id != "other"
+            hidden = "" if reason.applies_to(entry) else "not-for-this-"
+            st.button(
+                reason.label,
+                key=f"{hidden}{reason.digit}-{key if at_once else 'note'}",
+                shortcut=reason.digit,
+                type="tertiary",
+                help=reason.explanation,
+                on_click=state.reject_at_once if at_once else state.choose_reason,
+                args=(shown, reason.id) if at_once else (entry, reason.id),
+            )
+        if not with_note:
+            st.button(
+                "Anchor unsuitable (whole family)",
+                key=f"f-{key}",
+                shortcut="f",
+                type="tertiary",
+                on_click=state.reject_family,
+                args=(shown,),
+                help="Not affirmative to begin with: rejects all of it.",
+            )

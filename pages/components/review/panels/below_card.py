@@ -1,0 +1,199 @@
+"""What opens below the card: rejection with a note, retyping, notes, one's decisions."""
+
+from typing import NamedTuple
+
+import streamlit as st
+
+from curation.review.actions import Shown
+from curation.review.history import OwnAction, last_actions
+from curation.review.queue import Card
+from curation.review.shown_card import MAX_NOTE
+from curation.taxonomy.built_in import reject_reason
+from db.engine import reading
+from pages.components.review.panels import editors
+from pages.components.review.window import messages
+from pages.components.review.window.key_actions import ReviewState
+from pages.components.review.window.queue_position import Panel
+from pages.components.shared.shell import open_project
+from pages.components.shared.texts import markup
+from pages.components.shared.texts.clock import local
+from pages.components.shared.texts.label import plain
+from pages.components.shared.variants import card
+
+LAST = 10
+"""Decisions listed by L."""
+
+KEYS = (
+    ("A", "accept; on a card in conflict, A and the digits settle it"),
+    ("1 … 8", "reject for that reason; 2 is for negations only, 8 for hedges only"),
+    ("X, then a digit", "reject for that reason, with a note; Ctrl+Enter stores it"),
+    ("0", "reject for another reason, told in a note"),
+    ("F", "reject the whole family: the anchor is unsuitable"),
+    ("E", "edit the text, its type or its cue; Ctrl+Enter saves"),
+    ("T, then a digit", "retype: keep the text, change its type; 0 shows more types"),
+    ("W", "write a variant of your own for this anchor"),
+    ("N", "add a note without deciding"),
+    ("S", "skip"),
+    ("Z", "undo, as often as you like"),
+    ("L", "your last decisions, each to be taken back by itself"),
+    ("J", "the second opinion of a model, once one has been asked for its opinions"),
+    ("/", "search anchors, variants and notes"),
+    ("G", "details: siblings, origin, notes, history"),
+    ("I", "the guideline beside the card"),
+    ("B", "blind: hide diagnostics, notes and other verdicts until you have decided"),
+    ("P", "copy the card's permalink"),
+    ("U, Q, O, V", "the next queue, type, order, view; with Shift the one before"),
+    ("↑ ↓", "another card of the family (family view)"),
+    ("Esc", "close what is open; what you wrote is there when you open it again"),
+    ("H", "show or hide these keys"),
+)
+
+
+def draw(state: ReviewState, focus: Card, shown: Shown) -> None:
+    """Draw the open panel, if one is open."""
+    if state.panel is Panel.EDIT:
+        editors.edit(state, focus, shown)
+    elif state.panel is Panel.REJECT:
+        _rejection(state, shown)
+    elif state.panel is Panel.RETYPE:
+        _retype(state, focus, shown)
+    elif state.panel is Panel.NOTE:
+        _note(state, shown)
+    elif state.panel is Panel.WRITE:
+        editors.own(state, focus, shown)
+    elif state.panel is Panel.LAST:
+        _last(state)
+    elif state.panel is Panel.KEYS:
+        st.table([{"Key": key, "What it does": meaning} for key, meaning in KEYS])
+
+
+class _Pressed(NamedTuple):
+    """Which of a form's buttons was pressed."""
+
+    save: bool
+    keep: bool
+    discard: bool
+
+
+def _form_buttons(label: str, shown: Shown) -> _Pressed:
+    with st.container(horizontal=True):
+        save = st.form_submit_button(f"{label} (Ctrl+Enter)", type="primary")
+        keep = st.form_submit_button(editors.KEEP, key=f"cancel-{shown.action_id}")
+        discard = st.form_submit_button(
+            editors.DISCARD, key=f"discard-{shown.action_id}", type="tertiary"
+        )
+    return _Pressed(save, keep, discard)
+
+
+def _finish(state: ReviewState, pressed: _Pressed) -> None:
+    """Close a form that is left, and draw what a form has changed."""
+    if pressed.keep or pressed.discard:
+        state.toggle(state.panel)
+    if any(pressed):
+        st.rerun(scope="fragment")
+
+
+def _rejection(state: ReviewState, shown: Shown) -> None:
+    """The reason was chosen by a digit; what is left to write is the note."""
+    with (
+        st.container(key=f"type-here-{shown.action_id}"),
+        st.form(f"reject-{shown.action_id}", enter_to_submit=True),
+    ):
+        reason = reject_reason(state.reason)
+        st.caption(f"Reject: {reason.label.lower()}. {reason.explanation}")
+        note = st.text_area("Note", max_chars=MAX_NOTE, key=f"note-{shown.action_id}")
+        pressed = _form_buttons("Reject", shown)
+    if pressed.save:
+        state.reject(shown, state.reason, note)
+    _finish(state, pressed)
+
+
+def _note(state: ReviewState, shown: Shown) -> None:
+    with (
+        st.container(key=f"type-here-{shown.action_id}"),
+        st.form(f"remark-{state.form_id}", enter_to_submit=True),
+    ):
+        text = st.text_area(
+            "Note on this variant", max_chars=MAX_NOTE, key=f"remark-{state.form_id}"
+        )
+        st.caption("It decides nothing. Everybody sees it, with your name.")
+        pressed = _form_buttons("Add the note", shown)
+    if pressed.save:
+        state.note(shown, text)
+    _finish(state, pressed)
+
+
+TYPES_A_PAGE = 9
+"""Types that T offers at a time, each with a digit of its own; 0 shows the next ones."""
+
+
+def _retype(state: ReviewState, focus: Card, shown: Shown) -> None:
+    st.caption("A good sentence, but of another type. It is of the type:")
+    pages = -(-len(state.types) // TYPES_A_PAGE)
+    first = state.retype_page % pages * TYPES_A_PAGE
+    with st.container(horizontal=True, gap="small", key="retype"):
+        for number, entry in enumerate(state.types[first : first + TYPES_A_PAGE], start=1):
+            st.button(
+                plain(entry.label),
+                key=f"retype-{entry.id}-{shown.action_id}",
+                shortcut=str(number),
+                help=plain(entry.definition),
+                disabled=entry.id == focus.variant.type_id,
+                on_click=state.retype,
+                args=(shown, entry.id),
+            )
+        if pages > 1:
+            st.button(
+                "More types",
+                key="retype-more",
+                shortcut="0",
+                type="tertiary",
+                on_click=state.next_types,
+            )
+
+
+def _last(state: ReviewState) -> None:
+    """This reviewer's last decisions; each can be looked at again, or taken back by itself."""
+    with reading(state.engine) as session:
+        actions = last_actions(session, state.reviewer_id, limit=LAST)
+    labels = open_project.type_names()
+    with st.container(border=True, key="last"):
+        if not actions:
+            st.text("You have not decided on anything yet.")
+        for action in actions:
+            with st.container(
+                horizontal=True,
+                vertical_alignment="center",
+                gap="small",
+                key=f"one-line-{action.action_id}",
+            ):
+                told = _told(action, labels.get(action.type_id, action.type_id))
+                markup.show(card.told(told))
+                st.button(
+                    "Show",
+                    key=f"show-{action.action_id}",
+                    width="content",
+                    on_click=state.pin,
+                    args=(action.variant_id,),
+                )
+                st.button(
+                    "Take back",
+                    key=f"back-{action.action_id}",
+                    width="content",
+                    on_click=state.take_back,
+                    args=(action.action_id,),
+                )
+
+
+def _told(action: OwnAction, label: str) -> str:
+    """A decision as a line: when, what, of which type, and the text cut short."""
+    text = action.text if len(action.text) <= 90 else action.text[:89] + "…"
+    more = f" and {action.decisions - 1:,} more" if action.decisions > 1 else ""
+    parts = [
+        f"{local(action.decided_at):%d %b %H:%M}",
+        f"{action.verdict}{more}",
+        messages.reason(action.reason),
+        label,
+        text,
+    ]
+    return " · ".join(part for part in parts if part)

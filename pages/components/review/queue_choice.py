@@ -1,0 +1,269 @@
+"""What the review page goes through: queue, type, order and view, or a selection made elsewhere."""
+
+from typing import Any
+
+import streamlit as st
+from markupsafe import Markup
+
+from curation.review.opinions.stored import has_opinions
+from curation.review.queue import Order, Queue
+from db.engine import reading
+from pages.components.review.window.key_actions import ReviewState
+from pages.components.review.window.queue_position import BLIND_ORDERS
+from pages.components.shared.texts import markup
+from pages.components.shared.texts.label import plain
+from pages.components.shared.variants import card, empty_state
+from pages.components.shared.variants.selection import SELECTION
+
+QUEUES = {
+    Queue.PENDING: "Pending",
+    Queue.CONFLICT: "In conflict",
+    Queue.MODEL_ONLY: "Accepted by a model only",
+    Queue.SECOND_LOOK: "Second look",
+}
+_SHORT = {QUEUES[Queue.MODEL_ONLY]: "Model only"}
+"""What is too long for the row."""
+
+_NOTHING_LEFT = {
+    Queue.PENDING: "Nothing is pending: every variant has been decided",
+    Queue.CONFLICT: "No variant is in conflict",
+    Queue.MODEL_ONLY: "A person has decided on everything that models accepted",
+    Queue.SECOND_LOOK: "No variant needs a second look",
+}
+ORDERS = {
+    Order.OLDEST: "Oldest",
+    Order.SUSPICIOUS: "Most suspicious",
+    Order.HARDEST: "Hardest",
+    Order.RANDOM: "Random",
+    Order.DOUBTFUL: "Doubtful",
+}
+CARD, FAMILY = "card", "family"
+VIEWS = {CARD: "One card", FAMILY: "Family"}
+ALL = "all"
+_ALL_TYPES = "All types"
+
+
+def page_link(queue: Queue, label: str, **more: Any) -> None:
+    """A link to the review page that opens this queue with all types."""
+    address = {"queue": QUEUES[queue], "type": _ALL_TYPES}
+    st.page_link("pages/review.py", label=label, query_params=address, **more)
+
+
+def controls(state: ReviewState) -> None:
+    """What is gone through, and in which order. No text boxes: they would swallow the keys.
+
+    The keys U, Q, O and V choose the next entry of each row (see keys.js). The address keeps what
+    is chosen, so that a reload comes back to it.
+    """
+    with reading(state.engine) as session:
+        state.has_opinions = has_opinions(session)
+    _complete_address()
+    if state.selection is None:
+        queue, chosen, order = _queue(state), _type(state), _order(state)
+    else:
+        queue, chosen, order = state.queue, state.type_id or ALL, state.order
+    view = _choice(
+        "View",
+        "V",
+        VIEWS,
+        key="view",
+        value=CARD,
+        help="Family: an anchor with all its variants together.",
+    )
+    state.go_to(
+        queue=Queue(queue),
+        type_id=None if chosen == ALL else chosen,
+        order=Order(order),
+        family=view == FAMILY,
+    )
+
+
+def _complete_address() -> None:
+    """Second looks used to be a type, with their number in its name; a queue has all types."""
+    if "queue" in st.session_state:
+        return
+    asked = st.query_params.get("type", "")
+    if asked.startswith(QUEUES[Queue.SECOND_LOOK]):
+        st.session_state["queue"] = Queue.SECOND_LOOK
+        st.query_params["queue"] = QUEUES[Queue.SECOND_LOOK]
+    elif asked or "queue" not in st.query_params:
+        return
+    st.session_state["type"] = ALL
+    st.query_params["type"] = _ALL_TYPES
+
+
+def _queue(state: ReviewState) -> str:
+    """The numbers behind the labels are drawn with each card (see ``card.left``)."""
+    return _choice(
+        "Queue",
+        "U",
+        QUEUES,
+        key="queue",
+        value=state.queue,
+        help="In conflict: reviewers disagree, and your decision settles it. Accepted by a model "
+        "only: no person has looked at it. Second look: its anchor was corrected after it had been "
+        "decided.",
+    )
+
+
+def _type(state: ReviewState) -> str:
+    labels = {entry.id: plain(entry.label) for entry in state.types} | {ALL: _ALL_TYPES}
+    value = state.type_id or ALL
+    if st.session_state.get("type", value) not in labels:  # retired since it was chosen
+        st.session_state["type"] = value
+    return _choice("Type", "Q", labels, key="type", value=value, help=None)
+
+
+def _order(state: ReviewState) -> str:
+    allowed = {o: label for o, label in ORDERS.items() if not state.blind or o in BLIND_ORDERS}
+    doubtful = " Doubtful: what models are unsure of, or contradict."
+    if not state.has_opinions:
+        allowed.pop(Order.DOUBTFUL, None)
+        doubtful = ""
+    value = state.order if state.order in allowed else Order.RANDOM
+    if st.session_state.get("order", value) not in allowed:
+        st.session_state["order"] = value
+    return _choice(
+        "Order",
+        "O",
+        allowed,
+        key="order",
+        value=value,
+        help="Hardest: small Levenshtein distance and high cosine, the pairs an encoder gets "
+        f"wrong. Most suspicious: what the diagnostics flag.{doubtful}",
+    )
+
+
+def _choice(
+    label: str, letter: str, options: dict[Any, str], *, key: str, value: str, help: str | None
+) -> str:
+    """What is chosen, as a button that opens a list of the others.
+
+    Args:
+        letter: the key that chooses the next one.
+    """
+    st.session_state.setdefault(key, value)
+    with st.container(key=f"menu-{key}", width="content"):
+        opener = st.empty()
+        chosen = str(
+            st.segmented_control(
+                label,
+                list(options),
+                key=key,
+                format_func=lambda option: options[option],
+                help=help,
+                required=True,
+                bind="query-params",
+            )
+        )
+        with opener:
+            name = options[chosen]
+            short = _SHORT.get(name, name)
+            markup.show(card.choice_opener(label, chosen=name, short=short, letter=letter))
+    return chosen
+
+
+def selection_left(state: ReviewState) -> None:
+    """Where the selection comes from and how much of it is left, which every decision changes."""
+    selection = state.selection
+    if selection is None:
+        return
+    left = len(selection.open or ())
+    with st.container(horizontal=True, vertical_alignment="center", key="selection"):
+        st.text(f"{left:,} of {len(selection.ids):,} left. Selection: {selection.told}")
+        if st.button("Leave the selection", width="content"):
+            st.query_params.pop(SELECTION, None)
+            state.take(None)
+            st.rerun()
+
+
+def progress(state: ReviewState, *, focus: str | None = None) -> None:
+    """How much is left of each type; of what is pending, as a thin bar. And of each queue.
+
+    Args:
+        focus: the type of the card, which is marked where the card is of no queue.
+    """
+    reviewed = state.type_id if state.in_queue or focus is None else focus
+    rows: list[tuple[str, int, int | None, bool]] = []
+    for entry in state.types:
+        left, total = state.left_in(state.queue, entry.id), None
+        if state.queue is Queue.PENDING:
+            counts = state.counts.get(entry.id, {})
+            total = sum(n for status, n in counts.items() if status != "superseded")
+        if total is not None or left:
+            rows.append((entry.label, left, total, reviewed in (entry.id, None)))
+    markup.show(card.progress(rows) + _left(state))
+
+
+def _left(state: ReviewState) -> Markup:
+    """The numbers behind the queues and the types."""
+    ids = [*(entry.id for entry in state.types), None]
+    numbers = {
+        "queue": [state.left_in(queue) for queue in QUEUES],
+        "type": [state.left_in(state.queue, type_id) for type_id in ids],
+    }
+    return card.left(
+        numbers, {"queue": list(QUEUES).index(state.queue), "type": ids.index(state.type_id)}
+    )
+
+
+def empty(state: ReviewState) -> None:
+    """Nothing left here: say where there is more."""
+    state.recount()  # what others did meanwhile decides where there is more
+    if not any(any(counts.values()) for counts in state.counts.values()):
+        empty_state.box()
+    else:
+        _done(state)
+    st.button("Undo", key="undo-empty", shortcut="z", on_click=state.undo)
+
+
+def _done(state: ReviewState) -> None:
+    with st.container(border=True, key="empty"):
+        if state.elsewhere:
+            left = (
+                "1 card left is" if state.elsewhere == 1 else f"{state.elsewhere:,} cards left are"
+            )
+            st.write(f"{left} on other screens.")
+            st.button("Look again", help="Cards come back when they are left undecided.")
+        if skipped := state.count_skipped():
+            st.write(f"Nothing left in this queue but the {skipped:,} you skipped.")
+            st.button("Go through the skipped ones", on_click=state.skipped.clear)
+        elif state.elsewhere:
+            pass  # there is nothing else to say
+        elif state.selection is not None:
+            st.write("Every variant of this selection has been decided, and none is in conflict.")
+        else:
+            _elsewhere(state)
+
+
+def _elsewhere(state: ReviewState) -> None:
+    """The queue is empty: go on with another type, or with another queue."""
+    if (more := state.first_type(state.queue)) is not None:
+        label = plain(next(entry.label for entry in state.types if entry.id == more))
+        number = state.left_in(state.queue)
+        st.write(f"Nothing left of this type in this queue. Other types have {number:,}.")
+        if st.button("Go on with the next type", help=label):
+            _choose(type=more)
+        return
+    st.write(f"{_NOTHING_LEFT[state.queue]}.")
+    for queue, label in QUEUES.items():
+        number = state.left_in(queue)
+        if number and st.button(f"Go to: {label} ({number:,})", key=f"go-{queue}"):
+            _choose(queue=queue, type=ALL)
+    if not state.left_in(Queue.PENDING):
+        st.page_link("pages/release.py", label="Freeze what is accepted in a release")
+
+
+_CHOICE = "review_choice"
+
+
+def _choose(**values: str) -> None:
+    """Draw the page again with this chosen: a widget that is drawn cannot be changed."""
+    st.session_state[_CHOICE] = values
+    st.rerun()
+
+
+def follow_choice() -> None:
+    """Choose what ``_choose`` asked for; before the controls are drawn."""
+    for key, value in st.session_state.pop(_CHOICE, {}).items():
+        st.session_state[key] = value

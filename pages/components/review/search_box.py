@@ -1,0 +1,104 @@
+"""Searching while reviewing: a hit opens its card, and all hits make a selection."""
+
+import streamlit as st
+from markupsafe import Markup
+
+from curation.project.search import Found, Hit, Kind, find, marked
+from curation.review.status import status_label
+from db.engine import reading
+from pages.components.review.window.key_actions import ReviewState
+from pages.components.shared.shell import error_messages, open_project
+from pages.components.shared.texts import markup
+from pages.components.shared.texts.amounts import amount
+from pages.components.shared.texts.diff import join
+from pages.components.shared.variants.selection import open_in_review
+
+SHOWN = 20
+"""Hits listed; each has a button, and more of them make drawing slow."""
+
+_LABELS = {Kind.VARIANTS: "Variants", Kind.ANCHORS: "Anchors", Kind.NOTES: "Notes"}
+_TEXT, _KIND = "search-text", "search-in"
+_LAST = "searched"
+"""What was searched for last is there when the dialog opens again."""
+
+
+def search(state: ReviewState) -> None:
+    """Open a dialog to search in. Letters are text while it is open (see keys.js)."""
+    error_messages.dialog(lambda: contents(state), title="Search")
+
+
+def contents(state: ReviewState) -> None:
+    """Ask what to look for and list what is found.
+
+    In blind mode no notes are searched and no status is shown: both tell what others think.
+    """
+    kinds = [kind for kind in Kind if kind is not Kind.NOTES or not state.blind]
+    with st.container(key="type-here-search"):
+        st.session_state.setdefault(_TEXT, st.session_state.get(_LAST, ""))
+        text = st.text_input("Part of a sentence or a note, or a uid", key=_TEXT).strip()
+        st.session_state[_LAST] = text
+        kind = st.segmented_control(
+            "Search in",
+            kinds,
+            key=_KIND,
+            default=kinds[0],
+            required=True,
+            format_func=lambda one: _LABELS[one],
+            label_visibility="collapsed",
+        )
+        if text:
+            with reading(state.engine) as session:
+                found = find(session, text, kind, limit=SHOWN)
+            _summary(found, kind, text)
+            for number, hit in enumerate(found.hits):
+                _hit(state, hit, text, number=number)
+
+
+def _summary(found: Found, kind: Kind, text: str) -> None:
+    total = amount(len(found.rows), _LABELS[kind].lower().removesuffix("s"))
+    said = f"{'More than ' if found.more else ''}{total}"
+    if len(found.hits) < len(found.rows):
+        said += f". Here are the first {len(found.hits)}"
+    with st.container(horizontal=True, vertical_alignment="center", key="search-found"):
+        st.text(f"{said}.")
+        ids = tuple(dict.fromkeys(found.rows))
+        if kind is not Kind.ANCHORS and ids:
+            label = "Review this one" if len(ids) == 1 else f"Review these {len(ids):,}"
+            if st.button(label, key="review-found", type="primary"):
+                open_in_review(ids, f"Search: {text}")
+
+
+def _hit(state: ReviewState, hit: Hit, text: str, *, number: int) -> None:
+    with st.container(horizontal=True, vertical_alignment="center", key=f"one-line-hit-{number}"):
+        markup.show(hit_markup(hit, text, facts=_facts(state, hit)))
+        if st.button("Open", key=f"hit-{number}", width="content"):
+            if hit.variant_id is None:
+                st.switch_page("pages/anchors.py", query_params={"anchor": hit.anchor_uid})
+            state.pin(hit.variant_id)
+            st.rerun()
+
+
+def hit_markup(hit: Hit, text: str, *, facts: str) -> Markup:
+    """The hit with what was looked for marked, and what it is."""
+    pieces = (
+        Markup('<mark class="hg-match">{}</mark>' if is_match else "{}").format(piece)
+        for piece, is_match in marked(hit.text, text)
+    )
+    return Markup(
+        '<div class="hg-hit"><span class="hg-text" dir="auto">{}</span>'
+        '<div class="hg-head"><span>{}</span></div></div>'
+    ).format(join(pieces), facts)
+
+
+def _facts(state: ReviewState, hit: Hit) -> str:
+    if hit.kind is Kind.ANCHORS:
+        return "Anchor, out of use" if hit.retired else "Anchor"
+    names = open_project.type_names()
+    facts = [names.get(hit.type_id or "", hit.type_id or "")]
+    if hit.retired:
+        facts.append("out of use")
+    elif hit.status is not None and not state.blind:
+        facts.append(status_label(hit.status))
+    if hit.kind is Kind.NOTES:
+        facts.append(f"note on: {hit.about}")
+    return " · ".join(facts)

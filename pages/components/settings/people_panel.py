@@ -1,0 +1,147 @@
+"""The people who review: renamed, and two spellings of one person made one reviewer."""
+
+from collections.abc import Callable, Sequence
+
+import streamlit as st
+from sqlmodel import Session
+
+from curation.review import merging
+from curation.review.reviewers import MAX_NAME, Person, lookalikes, people, rename_person
+from db.engine import reading, writing
+from db.errors import HedgerowError
+from db.models import Reviewer
+from pages.components.shared.shell import open_project, signin
+
+_PERSON, _INTO, _NAME = "person", "person-into", "person-name"
+_SAID = "people_said"
+
+
+def draw() -> None:
+    """Draw the panel; nothing where nobody has reviewed yet."""
+    with reading(open_project.engine()) as session:
+        found = people(session)
+    if not found:
+        return
+    with st.container(border=True, key="people-panel"):
+        st.text("People")
+        st.caption(
+            "Upper and lower case are alike in names. Someone who has decided under two names can "
+            "be made one reviewer."
+        )
+        st.dataframe(
+            [
+                {"Name": one.name, "Decisions": one.decisions, "Merged into": one.merged_into}
+                for one in found
+            ],
+            hide_index=True,
+            key="people",
+            width="content",
+            height="content",
+            column_config={"Decisions": st.column_config.NumberColumn(format="localized")},
+        )
+        for first, second in lookalikes(found):
+            st.text(f"{second.name} may be {first.name}: the names differ in case alone.")
+        if said := st.session_state.pop(_SAID, ""):
+            st.text(said)
+        _changes(found)
+
+
+def _changes(found: Sequence[Person]) -> None:
+    """Choose a person, and what to do to them."""
+    by_id = {one.id: one for one in found}
+    chosen = st.selectbox(
+        "Person",
+        list(by_id),
+        index=None,
+        key=_PERSON,
+        placeholder="Choose one to change",
+        format_func=lambda key: by_id[key].name,
+    )
+    if chosen is None:
+        return
+    person = by_id[chosen]
+    if person.merged_into:
+        st.text(f"{person.name} has been merged into {person.merged_into}.")
+        st.button(
+            "Separate",
+            key="separate",
+            on_click=_separate,
+            args=(chosen,),
+            help="They are two reviewers again, as before the merge.",
+        )
+        return
+    with st.container(horizontal=True, vertical_alignment="bottom", key="rename-person"):
+        st.text_input("New name", key=f"{_NAME}-{chosen}", max_chars=MAX_NAME)
+        st.button("Rename", key="rename", on_click=_rename, args=(chosen,))
+    others = [one.id for one in found if one.id != chosen and not one.merged_into]
+    into = st.selectbox(
+        "Merge into",
+        others,
+        index=None,
+        key=f"{_INTO}-{chosen}",
+        placeholder="The name that both have then",
+        format_func=lambda key: by_id[key].name,
+    )
+    if into is not None:
+        _merge_form(chosen, into)
+
+
+def _merge_form(person: int, into: int) -> None:
+    """What a merge changes, and the button for it."""
+    with reading(open_project.engine()) as session:
+        plan = merging.plan_merge(
+            session, session.get_one(Reviewer, person), session.get_one(Reviewer, into)
+        )
+    for line in plan.in_words():
+        st.text(line)
+    st.button(
+        "Merge",
+        key="merge",
+        type="primary",
+        on_click=_merge,
+        args=(person, into),
+        help="You can separate them again.",
+    )
+
+
+def _rename(person: int) -> None:
+    name = str(st.session_state[f"{_NAME}-{person}"])
+
+    def do(session: Session) -> str:
+        found = session.get_one(Reviewer, person)
+        before = found.name
+        rename_person(session, found, name)
+        return f"{before} is called {found.name} now."
+
+    _change(do)
+
+
+def _merge(person: int, into: int) -> None:
+    def do(session: Session) -> str:
+        first, second = session.get_one(Reviewer, person), session.get_one(Reviewer, into)
+        merging.merge(session, first, second)
+        return f"{first.name} and {second.name} are one reviewer now, {second.name}."
+
+    _change(do)
+
+
+def _separate(person: int) -> None:
+    def do(session: Session) -> str:
+        found = session.get_one(Reviewer, person)
+        into = merging.separate(session, found)
+        return f"{found.name} and {into} are two reviewers again."
+
+    _change(do)
+
+
+def _change(do: Callable[[Session], str]) -> None:
+    """Do it and say so, or why not; go on as whom the signed-in person is now."""
+    try:
+        with writing(open_project.engine()) as session:
+            said = do(session)
+    except HedgerowError as error:
+        st.session_state[_SAID] = str(error)
+        return
+    st.session_state[_SAID] = said
+    st.session_state[_PERSON] = None
+    signin.follow_people()

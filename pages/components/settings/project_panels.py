@@ -1,0 +1,232 @@
+"""The project's settings: threshold, active encoder, which models count, and what is at work."""
+
+import streamlit as st
+from sqlmodel import Session
+
+from curation.diagnostics import queue_keys
+from curation.diagnostics.measuring import count_without_cosine, count_without_measures
+from curation.encoders.registered import known_encoders
+from curation.project.opening import ACTIVE_ENCODER, THRESHOLD, active_encoder_id, get_setting
+from curation.project.shared_settings import (
+    LARGEST_THRESHOLD,
+    change_encoder,
+    change_threshold,
+    count_over_threshold,
+)
+from curation.review.opinions import model_verdicts
+from curation.review.opinions.model_verdicts import ModelReviewer, Plan
+from curation.review.opinions.stored import judges
+from db.engine import reading, writing
+from db.models import RunState
+from db.runs import UNFINISHED, list_runs
+from pages.components.settings import people_panel
+from pages.components.shared.chat_models import agreement_table
+from pages.components.shared.runs import background, progress_view
+from pages.components.shared.shell import open_project
+from pages.components.shared.shell.count_cache import Counts
+from pages.components.shared.texts.amounts import amount
+
+TITLES = {
+    queue_keys.KIND: "Put the queues in order",
+    model_verdicts.KIND: "Count a model's verdicts anew",
+    "diagnose": "Measure variants",
+}
+_ASKED = "switch_asked"
+_TOLD = "settings_told"
+
+
+def draw() -> None:
+    """Draw the panels; while a run that they started is at work, its progress."""
+    st.header("Project", anchor=False)
+    st.caption("The same for everybody who works in this project.")
+    if told := st.session_state.pop(_TOLD, ""):
+        st.text(told)
+    _at_work()
+    counts = Counts()
+    with reading(open_project.engine()) as session:
+        _threshold(session)
+        _encoder(session)
+        people_panel.draw()
+        _models(session, counts)
+    counts.follow()
+
+
+def _at_work() -> None:
+    """The runs that follow from a change, or why none is at work though one should be."""
+    with reading(open_project.engine()) as session:
+        waiting = queue_keys.count_to_reorder(session)
+        runs = [run for kind in TITLES for run in list_runs(session, kind=kind, limit=3)]
+    busy = [run for run in runs if run.state in UNFINISHED]
+    for run in busy:
+        progress_view.follow(run, title=TITLES[run.kind])
+    for kind in TITLES:
+        newest = next((run for run in runs if run.kind == kind), None)
+        if newest is not None and newest.state in (RunState.FAILED, RunState.INTERRUPTED):
+            progress_view.stopped(newest)
+    if waiting and not any(run.kind == queue_keys.KIND for run in busy):
+        with st.container(border=True, key="reorder-waits"):
+            st.text(
+                f"{amount(waiting, 'variant')} {_has(waiting)} no place in the queues by the new "
+                "settings yet."
+            )
+            st.button(
+                "Put the queues in order",
+                key="reorder",
+                on_click=background.ensure,
+                args=(queue_keys.KIND,),
+            )
+
+
+def _threshold(session: Session) -> None:
+    now = int(get_setting(session, THRESHOLD))
+    with st.container(border=True, key="threshold-panel"):
+        value = st.number_input(
+            "Levenshtein threshold (characters)",
+            1,
+            LARGEST_THRESHOLD,
+            now,
+            key=f"threshold-{now}",
+            help="A variant that differs from its anchor in more characters is flagged as too far; "
+            "hardness is measured against the threshold, too.",
+        )
+        over = count_over_threshold(session, value)
+        if value == now:
+            st.text(f"Measured variants over it: {over.now:,}.")
+        else:
+            st.text(f"Measured variants over {value}: {over.then:,}; over {now}: {over.now:,}.")
+        st.button(
+            "Change the threshold",
+            key="change-threshold",
+            disabled=value == now,
+            on_click=_change_threshold,
+            args=(value,),
+        )
+
+
+def _change_threshold(value: int) -> None:
+    with writing(open_project.engine()) as session:
+        changed = change_threshold(session, value)
+    if changed:
+        background.ensure(queue_keys.KIND)
+
+
+def _encoder(session: Session) -> None:
+    now = str(get_setting(session, ACTIVE_ENCODER))
+    with st.container(border=True, key="encoder-panel"):
+        chosen = st.selectbox(
+            "Active encoder",
+            known_encoders(session),
+            key=f"encoder-{now}",
+            accept_new_options=True,
+            help="Its cosines order the queues. Choose one, or type a folder or a name on the "
+            "model hub, such as sentence-transformers/all-mpnet-base-v2.",
+        )
+        missing = count_without_cosine(session, active_encoder_id(session))
+        if chosen == now and missing:
+            st.text(f"{amount(missing, 'variant')} {_has(missing)} no cosine under it yet.")
+            if background.active("diagnose") is None:
+                st.button(
+                    "Measure them", key="measure", on_click=background.ensure, args=("diagnose",)
+                )
+        elif chosen == now:
+            some = count_without_cosine(session, None)  # all variants
+            st.text(
+                "Every variant has a cosine under it." if some else "There are no variants yet."
+            )
+        else:
+            st.text("The queues follow its cosines; variants that lack one are measured.")
+        st.button(
+            "Make it the active encoder",
+            key="change-encoder",
+            disabled=not chosen or chosen == now,
+            on_click=_change_encoder,
+            args=(chosen,),
+        )
+
+
+def _change_encoder(typed: str) -> None:
+    with writing(open_project.engine()) as session:
+        changed = change_encoder(session, open_project.settings(), typed)
+        missing = count_without_cosine(session, active_encoder_id(session))
+        missing += count_without_measures(session)
+    if changed:
+        background.ensure(queue_keys.KIND)
+        if missing:
+            background.ensure("diagnose")
+
+
+def _models(session: Session, counts: Counts) -> None:
+    with st.container(border=True, key="models-panel"):
+        st.text("Model reviewers")
+        st.caption(
+            "A model's verdict counts for what no person has decided. Where it is switched off, "
+            "its decisions are kept and count for nothing."
+        )
+        models = model_verdicts.model_reviewers(session)
+        if not models:
+            st.text("No model has reviewed yet.")
+        judging = {judge.id for judge in judges(session)}
+        for model in models:
+            _model(session, model, counts if model.id in judging else None)
+
+
+def _model(session: Session, model: ModelReviewer, counts: Counts | None) -> None:
+    """A model and its switch; how it agrees with people where it gives opinions."""
+    with st.container(horizontal=True, vertical_alignment="center", key=f"model-{model.id}"):
+        st.text(model.name)
+        state = "counts" if model.counts else "does not count"
+        st.text(f"{amount(model.decisions, 'decision')} · {state}", width="content")
+        st.button(
+            "Switch off …" if model.counts else "Switch on …",
+            key=f"switch-{model.id}",
+            on_click=_ask,
+            args=(model.id,),
+        )
+    if counts and st.toggle("Agreement with people", key=f"agrees-{model.id}"):
+        agreement_table.draw(counts, model.id, key=f"agreement-{model.id}")
+    if st.session_state.get(_ASKED) != model.id:
+        return
+    with st.spinner("Counting what would change."):
+        plan = model_verdicts.plan_switch(session, model.id, counts=not model.counts)
+    with st.container(border=True, key="switch-asked"):
+        for line in _in_words(plan):
+            st.text(line)
+        with st.container(horizontal=True):
+            st.button(
+                "Switch it off" if model.counts else "Switch it on",
+                key="switch-now",
+                type="primary",
+                on_click=_switch,
+                args=(model, not model.counts),
+            )
+            st.button("Leave it", key="switch-leave", on_click=_ask, args=(None,))
+
+
+def _has(number: int) -> str:
+    return "has" if number == 1 else "have"
+
+
+def _in_words(plan: Plan) -> list[str]:
+    if not plan.total:
+        return ["No variant changes its status."]
+    lines = [f"{plan.total:,} variant{'s change' if plan.total > 1 else ' changes'} status:"]
+    by_size = sorted(plan.statuses.items(), key=lambda item: -item[1])
+    return lines + [f"{count:,} from {old} to {new}" for (old, new), count in by_size]
+
+
+def _ask(model_id: int | None) -> None:
+    st.session_state[_ASKED] = model_id
+
+
+def _switch(model: ModelReviewer, counts: bool) -> None:
+    """Switch at once where that takes a moment, else in the background."""
+    st.session_state[_ASKED] = None
+    if model.decisions > model_verdicts.AT_ONCE:
+        background.start(model_verdicts.KIND, {"reviewer": model.id, "counts": counts})
+        return
+    with writing(open_project.engine()) as session:
+        plan = model_verdicts.plan_switch(session, model.id, counts=counts)
+        model_verdicts.apply_switch(session, plan)
+    st.session_state[_TOLD] = (
+        f"{amount(plan.total, 'variant')} {_has(plan.total)} another status now."
+    )

@@ -1,0 +1,49 @@
+"""How far a model that gives second opinions agrees with people, as a table by type."""
+
+import streamlit as st
+
+from curation.review.opinions.agreement import agreement, together
+from pages.components.shared.shell import open_project
+from pages.components.shared.shell.count_cache import Counts
+
+_HELP = {
+    "Pairs": "A variant and a person's verdict on it, beside the anchor wording that the model "
+    "judged.",
+    "Agree": "Share of the pairs in which both take the variant as it stands, or neither does.",
+    "Kappa": "Cohen's kappa: 0 is what chance alone gives, 1 is full agreement.",
+    "Left out": "Verdicts of people who had looked at the opinion first.",
+}
+
+
+def draw(counts: Counts, reviewer_id: int, *, key: str) -> None:
+    """Draw it, or say that nobody has decided on the same variants yet."""
+    rows = counts.get(agreement, reviewer_id)
+    if rows is None:
+        return
+    if not rows:
+        st.text("No person has decided on a variant that it has judged yet.")
+        return
+    labels = {entry.id: entry.label for entry in open_project.types()}
+    st.dataframe(
+        [
+            {
+                "Type": labels.get(row.type_id, row.type_id),
+                "Pairs": row.pairs,
+                "Agree": None if row.share is None else 100 * row.share,
+                "Kappa": row.kappa,
+                "Only the model takes it": row.model_only,
+                "Only the person does": row.person_only,
+                "Left out": row.after_looking,
+            }
+            for row in (*rows, together(rows)._replace(type_id="All types"))
+        ],
+        hide_index=True,
+        key=key,
+        width="content",
+        column_config={
+            "Pairs": st.column_config.NumberColumn(format="localized", help=_HELP["Pairs"]),
+            "Agree": st.column_config.NumberColumn(format="%.0f%%", help=_HELP["Agree"]),
+            "Kappa": st.column_config.NumberColumn(format="%.2f", help=_HELP["Kappa"]),
+            "Left out": st.column_config.NumberColumn(format="localized", help=_HELP["Left out"]),
+        },
+    )

@@ -1,0 +1,182 @@
+"""Who writes: the provider, the model and its address, the prompt versions, and the fine points."""
+
+from typing import Any
+
+import streamlit as st
+
+from curation.generation.costs.prices import prices
+from curation.generation.prompts import prompt_versions
+from curation.generation.providers.chat.addresses import OWN_ADDRESS
+from curation.generation.request import KIND, MAX_CONCURRENCY
+from curation.generation.run_report import last_asked, models_used
+from curation.taxonomy.built_in import Role
+from db.engine import reading
+from db.settings import without_login
+from pages.components.generate.anchor_choice import CALLS, MAX_SEED
+from pages.components.shared.chat_models import provider_key
+from pages.components.shared.shell import open_project
+
+MODEL, ADDRESS = "generate-model", "generate-address"
+OPENAI, RULES = "openai", "rules"
+NEWEST = 0
+"""In place of a version; None would not be kept from one section to another."""
+
+PROVIDERS = {OPENAI: "A language model", RULES: "Rules, without a model"}
+
+
+def draw(roles: tuple[Role, ...]) -> dict[str, Any]:
+    """Draw the boxes; gives the values of a ``GenerationRequest`` that they stand for."""
+    provider = (
+        st.segmented_control(
+            "Who writes",
+            list(PROVIDERS),
+            format_func=lambda key: PROVIDERS[key],
+            default=OPENAI,
+            key="generate-provider",
+            required=True,
+            label_visibility="collapsed",
+            persist_state="session",
+        )
+        or OPENAI
+    )
+    if provider == RULES:
+        st.text(
+            "Negates and hedges by rule where that is sound, and passes over every other anchor. "
+            "It costs nothing and needs no key: a baseline to compare a model with."
+        )
+        return {"provider": RULES, "prompts": {}}
+    values = model() | {"prompts": _prompts(roles)}
+    provider_key.draw(values["base_url"])
+    with st.expander("Temperature, pace, batches", icon=":material/tune:"):
+        return values | _fine_points()
+
+
+def model() -> dict[str, Any]:
+    """Boxes for the model and its address; gives both, and the provider."""
+    with reading(open_project.engine()) as session:
+        known = [*models_used(session, KIND), *prices(session)]
+        last = last_asked(session, KIND)
+    if last[0] and MODEL not in st.session_state and ADDRESS not in st.session_state:
+        st.session_state[MODEL], st.session_state[ADDRESS] = last
+    left, right = st.columns(2)
+    name = left.selectbox(
+        "Model",
+        list(dict.fromkeys(known)),
+        index=None,
+        key=MODEL,
+        placeholder="Choose or type",
+        accept_new_options=True,
+        persist_state="session",
+        help="As the server calls it.",
+    )
+    address = right.text_input(
+        "Address",
+        key=ADDRESS,
+        max_chars=500,
+        persist_state="session",
+        placeholder=without_login(open_project.settings().openai_base_url) or OWN_ADDRESS,
+        help="Of any server that speaks OpenAI's protocol, such as http://127.0.0.1:8000/v1 for "
+        "vLLM; docs/generation.md says how to start one. Empty for the one in the placeholder.",
+    )
+    return {"provider": OPENAI, "model": (name or "").strip(), "base_url": address.strip()}
+
+
+def _prompts(roles: tuple[Role, ...]) -> dict[Role, int]:
+    """By role the prompt version that was chosen; the newest unless another was."""
+    chosen: dict[Role, int] = {}
+    if not roles:
+        return chosen
+    for place, role in zip(st.columns(len(roles)), roles, strict=True):
+        with reading(open_project.engine()) as session:
+            versions = {row.version: row.id or 0 for row in prompt_versions(session, role)}
+        if not versions:
+            continue
+        version = place.selectbox(
+            f"Prompt for {CALLS[role].lower()}",
+            [NEWEST, *versions],
+            format_func=lambda v: "The newest version" if v == NEWEST else f"Version {v}",
+            key=f"generate-prompt-{role}",
+            persist_state="session",
+        )
+        chosen[role] = versions[max(versions) if version == NEWEST else version]
+    return chosen
+
+
+def _fine_points() -> dict[str, Any]:
+    row = st.container(horizontal=True)
+    temperature = row.number_input(
+        "Temperature",
+        0.0,
+        2.0,
+        1.0,
+        0.1,
+        key="generate-temperature",
+        persist_state="session",
+        help="0 gives the likeliest wording, 1 the model's own variety.",
+    )
+    concurrency = row.number_input(
+        "Calls at once",
+        1,
+        MAX_CONCURRENCY,
+        16,
+        key="generate-concurrency",
+        persist_state="session",
+    )
+    attempts = row.number_input(
+        "Attempts at a call",
+        1,
+        20,
+        5,
+        key="generate-attempts",
+        persist_state="session",
+        help="Failures of the server and unusable answers are asked again, at most so often.",
+    )
+    tokens = row.number_input(
+        "Longest answer (tokens)",
+        16,
+        32_000,
+        1000,
+        100,
+        key="generate-tokens",
+        persist_state="session",
+    )
+    timeout = row.number_input(
+        "Wait for an answer (seconds)",
+        1,
+        3600,
+        120,
+        key="generate-timeout",
+        persist_state="session",
+    )
+    row.number_input(
+        "Seed",
+        0,
+        MAX_SEED,
+        0,
+        key="generate-seed",
+        persist_state="session",
+        help="Draws the cues and the sample: the same seed asks for the same cues.",
+    )
+    structured = st.checkbox(
+        "Structured outputs",
+        True,
+        key="generate-structured",
+        persist_state="session",
+        help="Answers as JSON of a fixed form; a server that refuses is asked for the paper's "
+        "numbered list.",
+    )
+    batch = st.checkbox(
+        "As a batch: half the price, answered within a day",
+        key="generate-batch",
+        persist_state="session",
+        help="Goes through the provider's Batch API; a trial is answered at once all the same.",
+    )
+    return {
+        "temperature": temperature,
+        "concurrency": int(concurrency),
+        "attempts": int(attempts),
+        "max_tokens": int(tokens),
+        "timeout": float(timeout),
+        "structured": structured,
+        "batch": batch,
+    }

@@ -1,0 +1,101 @@
+"""The provider's key: from the environment, or typed in for this session and one address.
+
+A typed key is kept in the session alone and reaches a run's process through its environment. It is
+stored nowhere, never sent back to the browser, and goes to no other address than the one it was
+typed in for. The environment's key goes to the environment's address and to OpenAI.
+"""
+
+import streamlit as st
+
+from curation.generation.providers.chat.addresses import (
+    ADDRESS_VARIABLE,
+    KEY_VARIABLE,
+    address_of,
+    comparable,
+    is_own,
+    key_for,
+)
+from db.settings import without_login
+from pages.components.shared.shell import open_project
+
+_TYPED, _BOX = "generate_typed_keys", "generate-key"
+
+
+def environment(base_url: str) -> dict[str, str]:
+    """What the process of a run that asks at this address finds beside the settings."""
+    typed = _typed().get(_place(base_url), "")
+    if not typed:
+        return {}
+    return {KEY_VARIABLE: typed} | ({ADDRESS_VARIABLE: base_url} if base_url else {})
+
+
+def is_set(base_url: str) -> bool:
+    """Whether there is a key for this address."""
+    return bool(environment(base_url) or _of_the_environment(base_url))
+
+
+def lacks(base_url: str) -> bool:
+    """Whether calls to this address go to OpenAI itself, and no key is there for them."""
+    return is_own(address_of(base_url, open_project.settings())) and not is_set(base_url)
+
+
+def draw(base_url: str, place: str = "") -> None:
+    """Say whether a key is set for an address; let one be typed in, or forgotten.
+
+    Args:
+        place: tells these boxes from others on the same page.
+    """
+    if environment(base_url):
+        with st.container(
+            horizontal=True, vertical_alignment="center", key=f"generate-key-typed{place}"
+        ):
+            st.text("Key: typed in for this session and this address.", width="content")
+            st.button(
+                "Forget it",
+                key=f"generate-key-forget{place}",
+                type="tertiary",
+                on_click=_forget,
+                args=(base_url,),
+            )
+        return
+    if _of_the_environment(base_url):
+        st.text(f"Key: set in the environment ({KEY_VARIABLE}).")
+        return
+    st.text_input(
+        "Key, for this session only",
+        key=_BOX + place,
+        type="password",
+        autocomplete="off",
+        on_change=_keep,
+        args=(_BOX + place, base_url),
+        placeholder="" if lacks(base_url) else "Servers of your own mostly need none",
+        help=f"To have it for all sessions, set {KEY_VARIABLE} in the environment or in .env. It "
+        "is stored in no database and no log, and goes to this address only.",
+    )
+    if open_project.settings().openai_api_key.get_secret_value():
+        own = without_login(address_of("", open_project.settings()))
+        st.text(f"The key in the environment is for {own}; it is not sent to another address.")
+
+
+def _typed() -> dict[str, str]:
+    """The keys of this session by address."""
+    keys: dict[str, str] = st.session_state.setdefault(_TYPED, {})
+    return keys
+
+
+def _place(base_url: str) -> str:
+    return comparable(address_of(base_url, open_project.settings()))
+
+
+def _of_the_environment(base_url: str) -> bool:
+    return bool(key_for(base_url, open_project.settings()).get_secret_value())
+
+
+def _keep(box: str, base_url: str) -> None:
+    if typed := st.session_state[box].strip():
+        _typed()[_place(base_url)] = typed
+    st.session_state[box] = ""
+
+
+def _forget(base_url: str) -> None:
+    _typed().pop(_place(base_url), None)

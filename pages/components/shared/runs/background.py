@@ -1,0 +1,76 @@
+"""Long work that pages start: stored as a run, carried out by its own process."""
+
+import time
+from collections.abc import Mapping
+from typing import Any
+
+import streamlit as st
+
+from db.engine import reading, writing
+from db.errors import HedgerowError
+from db.models import Run
+from db.runs import UNFINISHED, create_run, list_runs, request_cancel, requeue, start_process
+from pages.components.shared.shell import open_project, signin
+
+QUIET_SECONDS = 120.0
+"""Edits within this time are measured together: loading an encoder takes seconds."""
+
+
+def start(kind: str, parameters: dict[str, Any]) -> Run:
+    """Store a run and start its process."""
+    with writing(open_project.engine()) as session:
+        run = create_run(
+            session, kind=kind, parameters=parameters, requested_by=signin.reviewer_id()
+        )
+    start_process_of(run)
+    return run
+
+
+def start_process_of(run: Run, environment: Mapping[str, str] | None = None) -> None:
+    """Start a stored run's process; where that fails, no run is left waiting for one.
+
+    Args:
+        environment: for this process alone; kept nowhere.
+    """
+    try:
+        start_process(open_project.settings(), run, environment)
+    except HedgerowError:
+        with writing(open_project.engine()) as session:
+            request_cancel(session, run.id or 0)
+        raise
+
+
+def start_again(run: Run, environment: Mapping[str, str] | None = None) -> None:
+    """Start the process of a run anew that stopped before its end."""
+    with writing(open_project.engine()) as session:
+        requeue(session, run.id or 0)
+    start_process_of(run, environment)
+
+
+def active(kind: str) -> Run | None:
+    """The run of this kind that is queued or running, if there is one."""
+    with reading(open_project.engine()) as session:
+        runs = list_runs(session, kind=kind, limit=5)
+    return next((run for run in runs if run.state in UNFINISHED), None)
+
+
+def ensure(kind: str) -> None:
+    """Have what there is to do for a kind of run done: start one, unless one is at work.
+
+    One with parameters of its own, such as another encoder, does not do it.
+    """
+    with reading(open_project.engine()) as session:
+        runs = list_runs(session, kind=kind, limit=5)
+    if not any(run.state in UNFINISHED and not run.parameters for run in runs):
+        start(kind, {})
+
+
+def measure_edits(edited: int) -> None:
+    """Have the cosines of edited variants measured, if there are any and nobody is at it."""
+    if edited == st.session_state.get("edits_measured", 0):
+        return
+    if time.monotonic() - st.session_state.get("edits_measured_at", -QUIET_SECONDS) < QUIET_SECONDS:
+        return
+    ensure("diagnose")
+    st.session_state["edits_measured"] = edited
+    st.session_state["edits_measured_at"] = time.monotonic()

@@ -1,0 +1,55 @@
+"""The caps of a run that asks a model and has stopped: shown, and changed when it goes on."""
+
+import streamlit as st
+
+from curation.generation.choices import change_budget
+from curation.generation.request import Budget
+from db.engine import writing
+from db.models import Run
+from pages.components.shared.chat_models.run_cost import LEAST_CAP
+from pages.components.shared.shell import open_project
+
+
+def boxes(run: Run) -> Budget:
+    """Boxes with the run's caps; gives what they hold."""
+    caps = _stored(run)
+    row = st.container(horizontal=True)
+    money = row.number_input(
+        "Pause at (US$)",
+        LEAST_CAP,
+        value=caps.money,
+        step=1.0,
+        format="%g",
+        placeholder="No cap",
+        key=f"generate-money-{run.id}",
+    )
+    calls = row.number_input(
+        "Pause at (calls)",
+        1,
+        value=caps.calls,
+        step=100,
+        placeholder="No cap",
+        key=f"generate-calls-{run.id}",
+        help="Those made so far count.",
+    )
+    return Budget(money=money, calls=calls)
+
+
+def apply(run: Run, budget: Budget) -> None:
+    """Give the run the caps that were typed last, if they are others than it has.
+
+    Raises:
+        HedgerowError: as `change_budget`.
+    """
+    state = st.session_state
+    budget = Budget(
+        money=state.get(f"generate-money-{run.id}", budget.money),
+        calls=state.get(f"generate-calls-{run.id}", budget.calls),
+    )
+    if budget != _stored(run):
+        with writing(open_project.engine()) as session:
+            change_budget(session, run.id or 0, budget)
+
+
+def _stored(run: Run) -> Budget:
+    return Budget(**run.parameters.get("budget", {}))

@@ -1,0 +1,67 @@
+"""The Hub's access token: from the environment or a login, or typed in for this session.
+
+A typed token is kept in the session alone and reaches a run's process through its environment. It
+is stored nowhere and never sent back to the browser.
+"""
+
+import streamlit as st
+
+from db.settings import HUB_TOKEN
+from training.hub.publishing import token_source
+
+_TYPED = "hub_typed_token"
+_SOURCES = {
+    "environment": f"Access token: set in the environment ({HUB_TOKEN}).",
+    "login": "Access token: that of the login of this machine (hf auth login).",
+}
+
+
+def environment() -> dict[str, str]:
+    """What the process of a push finds beside the settings."""
+    typed: str = st.session_state.get(_TYPED, "")
+    return {HUB_TOKEN: typed} if typed else {}
+
+
+def is_set() -> bool:
+    """Whether there is a token."""
+    return bool(environment() or token_source())
+
+
+def draw(place: str) -> None:
+    """Say where the token comes from; let one be typed in, or forgotten.
+
+    Args:
+        place: tells this box from others.
+    """
+    if environment():
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.text("Access token: typed in for this session.", width="content")
+            st.button("Forget it", key=f"hub-forget-{place}", type="tertiary", on_click=_forget)
+        return
+    if source := token_source():
+        st.text(_SOURCES[source])
+    box = f"hub-token-{place}"
+    st.text_input(
+        "Another access token, for this session only"
+        if source
+        else "Access token, for this session only",
+        key=box,
+        type="password",
+        autocomplete="off",
+        on_change=_keep,
+        args=(box,),
+        placeholder="hf_…",
+        width=480,
+        help=f"One with write access, from your settings on the Hub. To have it for all sessions, "
+        f"set {HUB_TOKEN} in the environment. It is stored in no database and no log.",
+    )
+
+
+def _keep(box: str) -> None:
+    if typed := st.session_state[box].strip():
+        st.session_state[_TYPED] = typed
+    st.session_state[box] = ""
+
+
+def _forget() -> None:
+    st.session_state.pop(_TYPED, None)

@@ -1,0 +1,166 @@
+"""What a release shares with benchmarks, found out beside the page, and how it is shown."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import streamlit as st
+
+from curation.release.export.file_formats import csv_bytes
+from curation.release.freezing import get_release
+from curation.release.overlap import EXAMPLES, SHORTEST
+from curation.release.overlap_results import Compared, kept
+from db.engine import reading
+from db.models import Release
+from pages.components.shared.shell import open_project
+from pages.components.shared.shell.count_cache import made_beside
+from training.benchmarks.contamination import compare, missing
+
+Row = dict[str, Any]
+
+ROW_HEIGHT = 66
+"""Pixels: two lines of a text. Up to 64 Streamlit cuts it off instead of wrapping it."""
+
+
+def compared(release: Release, *, n: int = SHORTEST) -> list[Compared] | None:
+    """A release compared with every benchmark whose texts are known here; None while that is made.
+
+    What is asked for a second time is read from the data folder.
+    """
+    folder = open_project.settings().data_folder
+    new = missing(folder, release.content_hash, n=n)
+    if not new:
+        return kept(folder, release.content_hash, n=n)
+    number = release.number
+
+    def make() -> list[Compared]:
+        with reading(open_project.engine()) as session:
+            return compare(session, folder, get_release(session, number), n=n)
+
+    keys = tuple(f"{data.benchmark.id}-{data.key}" for data in new)
+    return made_beside(("overlap", release.content_hash, n, keys), make)
+
+
+def table(found: Sequence[Compared]) -> list[Compared]:
+    """How much each benchmark shares with the release.
+
+    Returns:
+        The one whose row is selected; all of them where none is.
+    """
+    problems = any(entry.problem for entry in found)
+    rows = [(row := _row(entry)) | {"Benchmark": _name(row)} for entry in found]
+    left_out = {"Data"} if problems else {"Data", "Problem"}
+    chosen = st.dataframe(
+        [{name: row[name] for name in row if name not in left_out} for row in rows],
+        hide_index=True,
+        key="overlap-table",
+        placeholder="–",
+        on_select="rerun",
+        selection_mode="single-row",
+        column_config={
+            "Benchmark": st.column_config.TextColumn(width=220),
+            "Items": st.column_config.NumberColumn(format="localized"),
+            "Overlapping": st.column_config.NumberColumn(
+                format="localized",
+                help="Items of which a text shares so many words in a row with "
+                "a text of the release.",
+            ),
+            "Share": st.column_config.NumberColumn(format="percent"),
+            "Whole text": st.column_config.NumberColumn(
+                format="localized",
+                help="Items of which a whole text, however short, is a text of the release.",
+            ),
+        },
+    )
+    selected = [at for at in chosen["selection"]["rows"] if at < len(found)]
+    return [found[at] for at in selected] or list(found)
+
+
+def _name(row: Row) -> str:
+    return f"{row['Benchmark']} ({row['Data']})"
+
+
+def _row(entry: Compared) -> Row:
+    found = entry.overlap
+    row: Row = {"Benchmark": entry.title, "Data": entry.data}
+    if entry.problem:
+        figures: Row = dict.fromkeys(("Overlapping", "Items", "Share", "Whole text"))
+    else:
+        figures = {
+            "Overlapping": found.overlapping,
+            "Items": found.samples,
+            "Share": found.share,
+            "Whole text": found.exact,
+        }
+    return row | figures | {"Problem": entry.problem}
+
+
+def examples(found: Sequence[Compared], *, key: str) -> None:
+    """The texts that overlap, as a table; the first ones of each benchmark."""
+    rows = example_rows(found)
+    if not rows:
+        return
+    columns = ["Card", "Its text", "In the release", "Shared", "Item"]
+    columns += ["Benchmark"] if len(found) > 1 else []
+    st.dataframe(
+        [{name: (row | {"Benchmark": _name(row)})[name] for name in columns} for row in rows],
+        hide_index=True,
+        key=f"overlap-examples-{key}",
+        placeholder="–",
+        row_height=ROW_HEIGHT,
+        column_config={
+            "Card": st.column_config.LinkColumn(
+                display_text="Open",
+                help="The release's text, or a variant of that anchor, on its "
+                "card in Review, in another tab.",
+                width=60,
+            ),
+            "Its text": st.column_config.TextColumn(width=330),
+            "In the release": st.column_config.TextColumn(width=330),
+            "Shared": st.column_config.TextColumn(width=190),
+            "Item": st.column_config.NumberColumn(format="localized", width=60),
+        },
+    )
+    if any(len(entry.overlap.examples) == EXAMPLES for entry in found):
+        st.caption(f"The first {EXAMPLES} texts of each benchmark, wholly shared ones first.")
+
+
+def example_rows(found: Sequence[Compared]) -> list[Row]:
+    """A row a text of a benchmark that shares words with the release."""
+    return [
+        {
+            "Benchmark": entry.title,
+            "Data": entry.data,
+            "Item": example.sample + 1,
+            "Shared": "the whole text" if example.exact else example.words,
+            "Its text": example.text,
+            "In the release": example.release_text,
+            "Card": f"/review?variant={uid}" if uid else None,
+        }
+        for entry in found
+        for example, uid in zip(entry.overlap.examples, entry.records, strict=True)
+    ]
+
+
+def download(release: Release, found: Sequence[Compared], *, n: int) -> None:
+    """The figures and the texts as CSV."""
+    parts = {
+        "Figures": ("overlap", [_row(entry) for entry in found]),
+        "Texts": ("overlap-texts", example_rows(found)),
+    }
+    with st.container(horizontal=True):
+        for label, (name, rows) in parts.items():
+            if rows:
+                st.download_button(
+                    f"{label} as CSV",
+                    _csv(rows),
+                    f"hedgerow-release-{release.number}-{name}-{n}.csv",
+                    "text/csv",
+                    key=f"overlap-csv-{name}",
+                    type="tertiary",
+                    icon=":material/download:",
+                    on_click="ignore",
+                )
+
+
+def _csv(rows: Sequence[Row]) -> bytes:
+    return csv_bytes(list(rows[0]), [list(row.values()) for row in rows])

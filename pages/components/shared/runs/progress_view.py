@@ -1,0 +1,179 @@
+"""A run as people see it: state, progress, time left, log, cancel.
+
+What a run says may quote somebody's text, so none of it is read as Markdown.
+"""
+
+from collections.abc import Callable
+from datetime import timedelta
+
+import streamlit as st
+
+from db.columns import now
+from db.engine import reading, writing
+from db.models import Run, RunState
+from db.runs import UNFINISHED, get_run, last_log_lines, request_cancel, request_pause
+from pages.components.shared.shell import error_messages, open_project
+
+REFRESH_SECONDS = 2.0
+LOG_LINES = 12
+UNCLAIMED = timedelta(seconds=60)
+"""Starting a process takes some seconds; after this time something is wrong with it."""
+
+STATES = {
+    RunState.QUEUED: "waiting",
+    RunState.RUNNING: "running",
+    RunState.DONE: "done",
+    RunState.FAILED: "failed",
+    RunState.CANCELLED: "cancelled",
+    RunState.INTERRUPTED: "interrupted",
+    RunState.PAUSED: "paused",
+}
+
+Draw = Callable[[Run], None]
+
+
+def follow(run: Run, *, title: str, more: Draw | None = None, pausable: bool = False) -> None:
+    """Show a run that is queued or running; only this refreshes, until the run has ended.
+
+    Then the whole page is drawn anew, so that it can show what came out.
+
+    Args:
+        title: what the run does.
+        more: draws what only this kind of run has, between the progress and the log.
+        pausable: whether it can be paused and resumed.
+    """
+    with st.container(border=True):
+        _follow(run.id or 0, title, more, pausable)
+
+
+@error_messages.fragment(run_every=REFRESH_SECONDS)
+def _follow(run_id: int, title: str, more: Draw | None, pausable: bool) -> None:
+    with reading(open_project.engine()) as session:
+        run = get_run(session, run_id)
+    if run.state not in UNFINISHED:
+        st.rerun()
+    with st.container(
+        horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"
+    ):
+        st.text(f"Run {run.id}: {title}")
+        with st.container(horizontal=True, width="content"):
+            if pausable:
+                _pause_button(run)
+            cancel_button(run)
+    st.progress(min(1.0, run.step / run.total) if run.total else 0.0)
+    st.text(" · ".join(part for part in (_doing(run), time_left(run)) if part))
+    if more is not None:
+        more(run)
+    log(run, opened=True)
+
+
+def _pause_button(run: Run) -> None:
+    stops = run.cancel_requested or run.pause_requested
+    st.button(
+        "Pausing …" if run.pause_requested else "Pause",
+        key=f"pause-{run.id}",
+        disabled=stops or run.state != RunState.RUNNING,
+        on_click=_pause,
+        args=(run.id,),
+    )
+
+
+def _pause(run_id: int) -> None:
+    with writing(open_project.engine()) as session:
+        request_pause(session, run_id)
+
+
+def cancel_button(run: Run) -> None:
+    """Asks a run to stop."""
+    st.button(
+        "Cancelling …" if run.cancel_requested else "Cancel",
+        key=f"cancel-{run.id}",
+        disabled=run.cancel_requested,
+        on_click=_cancel,
+        args=(run.id,),
+    )
+
+
+def _cancel(run_id: int) -> None:
+    with writing(open_project.engine()) as session:
+        request_cancel(session, run_id)
+
+
+def _doing(run: Run) -> str:
+    if run.state == RunState.RUNNING:
+        return run.message.rstrip(".")
+    if now() - run.created_at > UNCLAIMED and run.attempt == 0:
+        return (
+            "Its process has not begun; the log below may say why. Cancel the run, or start "
+            f"'hedgerow run {run.id}' in a terminal"
+        )
+    return "Waiting for its process"
+
+
+def time_left(run: Run) -> str:
+    """About how long a running run will take, judged by its pace; empty where that is unknown.
+
+    The pace is that since this session first saw a step done: before, a run loads its encoder.
+    """
+    if not (run.started_at and run.heartbeat_at and run.step and run.total):
+        return ""
+    key = f"pace-{run.id}-{run.attempt}"
+    first_step, since = st.session_state.setdefault(key, (run.step, run.heartbeat_at))
+    if run.step == first_step:
+        first_step, since = 0, run.started_at
+    pace = (run.heartbeat_at - since).total_seconds() / (run.step - first_step)
+    return f"{duration(pace * (run.total - run.step))} left"
+
+
+def duration(seconds: float) -> str:
+    """A length of time in words, as exact as an estimate can be."""
+    minutes = seconds / 60
+    if minutes < 0.75:
+        return "less than a minute"
+    if minutes < 90:
+        return f"about {max(1, round(minutes))} min"
+    return f"about {minutes / 60:.1f} hours"
+
+
+def log(run: Run, *, opened: bool = False) -> None:
+    """The last lines of the run's log, folded away unless `opened`."""
+    with st.expander("Log", expanded=opened, icon=":material/notes:"):
+        log_lines(run)
+
+
+def log_lines(run: Run) -> None:
+    """The last lines of the run's log."""
+    if lines := last_log_lines(open_project.settings(), run, count=LOG_LINES):
+        st.code("\n".join(lines), language=None, wrap_lines=True)
+    else:
+        st.caption("The log is empty.")
+
+
+def stopped(
+    run: Run, *, again: Callable[[], None] | None = None, label: str = "Start it again"
+) -> None:
+    """Show a run that failed, was cancelled or was cut off: why, its log, and a way on.
+
+    Args:
+        again: starts the run again; None where that is not possible now.
+        label: of the button that does.
+    """
+    with st.container(border=True, key=f"stopped-{run.id}"):
+        st.text(why(run))
+        if again is not None:
+            st.button(label, key=f"again-{run.id}", on_click=again)
+        log(run, opened=run.state == RunState.FAILED)
+
+
+def why(run: Run) -> str:
+    """Why a run stopped before its end."""
+    if run.state == RunState.FAILED:
+        return f"Run {run.id} failed: {run.message}"
+    if run.state == RunState.CANCELLED:
+        return f"Run {run.id} was cancelled; it left no result."
+    if run.state == RunState.PAUSED:
+        return f"Run {run.id}: {run.message or 'Paused.'}"
+    return (
+        f"Run {run.id} was interrupted: its process{f' on {run.host}' if run.host else ''} ended "
+        "before the run did."
+    )

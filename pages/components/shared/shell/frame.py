@@ -1,0 +1,46 @@
+"""How every page begins."""
+
+from pathlib import Path
+
+import streamlit as st
+from streamlit.runtime.pages_manager import PagesManager
+
+from pages.components.review.window import closed
+from pages.components.shared.texts import markup
+
+ICON, LOGO = (Path(__file__).with_name(name) for name in ("icon.svg", "logo.svg"))
+
+SIDEBAR = 248
+"""Pixels: as wide as the longest page name; a narrow window needs the rest."""
+
+REVIEW = "Review"
+"""The title of the page whose card is given back when another page comes."""
+
+_APP_RAN = "app_ran"
+
+
+def app_runs() -> None:
+    """Called by app.py at its start, so that pages know that it did."""
+    st.session_state[_APP_RAN] = True
+
+
+def begin(title: str, purpose: str, *, compact: bool = False) -> None:
+    """Draw the page's title and, in one sentence, what it is for.
+
+    Args:
+        compact: both in one line at the very top, where the page needs its room.
+
+    The first visitor of a fresh server who opens a page by its address gets the page's file run
+    without app.py, since Streamlit takes ``pages/`` for its older kind of navigation until somebody
+    has called ``st.navigation``. That is switched off here, and the run goes again through app.py.
+    """
+    if not st.session_state.get(_APP_RAN):
+        PagesManager.uses_pages_directory = False
+        st.rerun()
+    if title != REVIEW:
+        closed.leave()
+    with st.container(key="head-compact" if compact else "head"):
+        st.title(title, anchor=False)
+        st.caption(purpose)
+    markup.style()
+    markup.guard_keys()

@@ -1,0 +1,53 @@
+"""The project that the app shows: its settings and database, opened once for all sessions."""
+
+import streamlit as st
+from sqlalchemy import Engine
+
+from curation.project.opening import open_project
+from curation.taxonomy.built_in import VariantType
+from curation.taxonomy.project_types import all_types, types_version
+from db.engine import reading
+from db.settings import Settings, load_settings
+
+
+@st.cache_resource(show_spinner=False)
+def settings() -> Settings:
+    """The settings this app was started with."""
+    return load_settings()
+
+
+@st.cache_resource(show_spinner=False)
+def engine() -> Engine:
+    """The project's database."""
+    return open_project(settings())
+
+
+@st.cache_data(show_spinner=False, max_entries=2)
+def _types(version: str) -> dict[str, VariantType]:
+    with reading(engine()) as session:
+        return all_types(session)
+
+
+def every_type() -> dict[str, VariantType]:
+    """Every variant type by its id, retired ones last; a change shows at once, whoever made it."""
+    with reading(engine()) as session:
+        version = str(session.execute(types_version()).one())
+    return _types(version)
+
+
+def types() -> list[VariantType]:
+    """The variant types in use."""
+    return [entry for entry in every_type().values() if not entry.retired]
+
+
+def own_types() -> list[str]:
+    """The ids of the types that were added here, retired ones too, in the order they came."""
+    return [t.id for t in sorted(every_type().values(), key=lambda t: t.order) if t.own]
+
+
+def type_names() -> dict[str, str]:
+    """What each type is called, retired ones too: somebody's words, like any other text."""
+    return {
+        entry.id: f"{entry.label} (retired)" if entry.retired else entry.label
+        for entry in every_type().values()
+    }

@@ -1,0 +1,37 @@
+"""Light or dark: chosen here, kept by the browser.
+
+Streamlit offers the choice in its own menu only (which a minimal toolbar leaves out), keeps it for
+each page's address apart, and tells the app nothing of it. So what it keeps is written for all
+pages at once, beside a cookie that says what was chosen.
+"""
+
+from pathlib import Path
+
+import streamlit as st
+
+from pages.components.shared.texts import markup
+
+COOKIE = "hedgerow_theme"
+THEMES = {"System": "As the system", "Light": "Light", "Dark": "Dark"}
+"""Streamlit's own names of its themes, and ours."""
+
+_PAGES = Path(__file__).parents[1]
+
+
+def draw() -> None:
+    """Let the theme be chosen; the page is loaded anew in it."""
+    now = st.context.cookies.get(COOKIE, "")
+    now = now if now in THEMES else "System"
+    st.header("Appearance", anchor=False)
+    chosen = st.segmented_control(
+        "Theme",
+        list(THEMES),
+        default=now,
+        key=f"theme-{now}",
+        format_func=lambda key: THEMES[key],
+        required=True,
+        help="For this browser; it is remembered.",
+    )
+    if chosen != now:
+        pages = sorted(path.stem for path in _PAGES.glob("*.py"))
+        markup.choose_theme(chosen, pages=pages, cookie=COOKIE)

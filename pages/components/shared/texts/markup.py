@@ -1,0 +1,79 @@
+"""The only place that emits HTML. Texts get into it by ``Markup.format``, which escapes them."""
+
+import json
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from urllib.parse import quote
+
+import streamlit as st
+from markupsafe import Markup
+
+from pages.components.shared.charts.palette import custom_properties
+
+_HERE = Path(__file__).parent
+
+
+def show(markup: Markup) -> None:
+    """Emit markup; a plain string is refused, since nobody has escaped it.
+
+    Raises:
+        TypeError: for anything but ``Markup``.
+    """
+    if not isinstance(markup, Markup):
+        raise TypeError("expected Markup, found a string that may hold somebody's text")
+    st.html(markup)
+
+
+@cache
+def style_sheet() -> Markup:
+    """The colours of the palette, and our rules."""
+    # Ours, from the repository: nobody's text.
+    sheets = (
+        (_HERE / name).read_text("utf-8") for name in ("style.css", "review.css", "theme.css")
+    )
+    rules = Markup("\n".join([custom_properties(), *sheets]))
+    return Markup("<style>{}</style>").format(rules)
+
+
+def style() -> None:
+    """Emit the style sheet of our markup; once a page."""
+    st.html(style_sheet())
+
+
+@cache
+def _keys() -> str:
+    scripts = ((_HERE / name).read_text("utf-8") for name in ("keys.js", "reconnect.js"))
+    return "<script>" + "\n".join(scripts) + "</script>"
+
+
+def guard_keys() -> None:
+    """Drop key repeats before the page sees them: a held key is one key press.
+
+    Also puts the cursor into a text box that asks for it, so that E opens an editor to type in, and
+    draws a page anew that lost its server for a while.
+    """
+    st.html(_keys(), unsafe_allow_javascript=True)
+
+
+def remember(cookie: str, value: str) -> None:
+    """Keep a value in this browser for a year, as a cookie that no other site is sent."""
+    # Percent-encoded, it holds no character that means anything in a script or a cookie.
+    text = f"{cookie}={quote(value, safe='')}; path=/; max-age=31536000; SameSite=Strict"
+    st.html(f"<script>document.cookie = '{text}';</script>", unsafe_allow_javascript=True)
+
+
+def choose_theme(theme: str, *, pages: Sequence[str], cookie: str) -> None:
+    """Have Streamlit draw all pages in a theme from now on, and load this one anew.
+
+    Args:
+        theme: 'System', 'Light' or 'Dark', as Streamlit's own menu calls them.
+        pages: the pages' names in their addresses; Streamlit keeps the choice for each address.
+        cookie: is given the theme, so that the app knows it.
+    """
+    remember(cookie, theme)
+    values = json.dumps({"theme": theme, "pages": list(pages)})  # our own names, nobody's text
+    st.html(
+        f"<script>const chosen = {values};" + (_HERE / "theme.js").read_text("utf-8") + "</script>",
+        unsafe_allow_javascript=True,
+    )

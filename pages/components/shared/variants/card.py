@@ -1,0 +1,327 @@
+"""The markup of a review card: anchor, variant, diagnostics, siblings."""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+
+from markupsafe import Markup
+
+from curation.diagnostics.measures import Flag
+from curation.diagnostics.surface import check_surface, marks
+from curation.review.queue import Card
+from curation.review.status import status_label
+from curation.taxonomy.built_in import VariantType
+from db.models import Status
+from pages.components.shared.texts.diff import diff, join
+
+_NOTHING = Markup("")
+
+PROMISES = {
+    "negation": "shall contradict the anchor",
+    "hedge": "shall make the anchor's claim, held less firmly",
+    "paraphrase": "shall say the same as the anchor",
+}
+"""What a type promises, by its role."""
+
+SCROLLS = 300
+"""Characters from which on a sentence may be higher than its place, in a narrow window."""
+
+
+def card(
+    shown: Card,
+    entry: VariantType,
+    *,
+    threshold: int,
+    hidden: bool = False,
+    say_why: bool = False,
+    notice: Markup = _NOTHING,
+) -> Markup:
+    """A whole card.
+
+    Args:
+        threshold: greatest Levenshtein distance without a flag, in characters.
+        hidden: leave out diagnostics and the status, for a blind decision.
+        say_why: tell in words what makes it suspicious, since that is why it comes now.
+        notice: what else is to be known before deciding.
+    """
+    return Markup(
+        '<article class="hg-card" data-variant="{}" aria-label="Variant">{}{}{}{}{}</article>'
+    ).format(
+        shown.variant.uid,
+        _head(shown, entry, hidden=hidden),
+        Markup('<div class="hg-definition" title="{}">{}</div>').format(
+            f"Example: {entry.example_anchor} → {entry.example}", entry.definition
+        ),
+        join([notice, _why(shown) if say_why and not hidden else _NOTHING, _second_look(shown)]),
+        sentences(shown),
+        chips(shown, entry, threshold=threshold, hidden=hidden),
+    )
+
+
+def permalink(uid: str) -> str:
+    """The address of a variant's card, relative to the app's."""
+    return f"review?variant={uid}"
+
+
+def _head(shown: Card, entry: VariantType, *, hidden: bool) -> Markup:
+    link = Markup('<a href="{}" title="Permalink of this variant">{}</a>').format(
+        permalink(shown.variant.uid), shown.variant.uid
+    )
+    copy = Markup(
+        '<button type="button" class="hg-copy" data-link="{}" title="Copy the permalink (P)">'
+        "Copy link</button>"
+    ).format(permalink(shown.variant.uid))
+    parts: list[str | Markup] = [PROMISES[entry.role], shown.genre, link, copy]
+    if shown.variant.status != Status.PENDING and not hidden:
+        parts.insert(1, f"status: {status_label(shown.variant.status)}")
+    return Markup('<div class="hg-head"><span class="hg-type">{}</span>{}</div>').format(
+        entry.label, join(Markup("<span>{}</span>").format(part) for part in parts if part)
+    )
+
+
+def notice(text: str, uid: str = "") -> Markup:
+    """A line above the sentences; with ``uid``, a link to that variant behind it."""
+    link = Markup(' <a href="{}">{}</a>').format(permalink(uid), uid) if uid else _NOTHING
+    return Markup('<div class="hg-notice">{}{}</div>').format(text, link)
+
+
+def _why(shown: Card) -> Markup:
+    """Why it is among the most suspicious, in words."""
+    if shown.flags:
+        return notice(f"Here because of: {shown.flags.label}. {shown.flags.explanation}")
+    if shown.levenshtein is None:
+        return _NOTHING
+    return notice("Nothing is flagged; it comes now for its distance from the anchor alone.")
+
+
+def _second_look(shown: Card) -> Markup:
+    """That the anchor was corrected, and what changed in it."""
+    if not shown.variant.second_look:
+        return _NOTHING
+    if shown.made_for == shown.anchor:
+        return notice("Second look: the anchor was corrected and is again as it was.")
+    old, new = diff(shown.made_for, shown.anchor)
+    return Markup('<div class="hg-notice">Second look: the anchor was corrected.{}{}</div>').format(
+        _row("hg-was", "Made for", old), _row("hg-was", "Now", new)
+    )
+
+
+def family_row(
+    shown: Card, entry: VariantType, *, threshold: int, focus: bool, hidden: bool = False
+) -> Markup:
+    """One variant of a family, as a line; ``focus``: whether the keys mean it."""
+    _, new = _diff(shown)
+    return Markup(
+        '<article class="hg-card hg-line{}" data-variant="{}" aria-label="{}">'
+        '<span class="hg-label">{} · {}</span>{}{}</article>'
+    ).format(
+        " hg-focus" if focus else "",
+        shown.variant.uid,
+        "Variant with the keys" if focus else "Variant",
+        entry.label,
+        "hidden" if hidden else shown.variant.status,
+        new,
+        chips(shown, entry, threshold=threshold, hidden=hidden),
+    )
+
+
+def sentences(shown: Card) -> Markup:
+    """The anchor and the variant, with the diff and the marks."""
+    return pair(shown.anchor, shown.variant.text, cue=shown.variant.cue)
+
+
+def pair(anchor: str, text: str, *, cue: str | None) -> Markup:
+    """The same for two sentences that need not be stored."""
+    old, new = diff(anchor, text, marks(anchor=anchor, text=text, cue=cue))
+    return _row("hg-anchor", "Anchor", old) + _row("hg-variant", "Variant", new)
+
+
+def _row(kind: str, label: str, sentence: Markup) -> Markup:
+    # One that may have to be scrolled can be reached with the keyboard, too.
+    long = len(sentence.striptags()) > SCROLLS
+    return Markup(
+        '<div class="hg-row {}"><span class="hg-label">{}</span>'
+        '<div class="hg-scroll"{}>{}</div></div>'
+    ).format(
+        kind,
+        label,
+        Markup(' tabindex="0" role="group" aria-label="{}"').format(label) if long else "",
+        sentence,
+    )
+
+
+def _diff(shown: Card) -> tuple[Markup, Markup]:
+    text = shown.variant.text
+    found = marks(anchor=shown.anchor, text=text, cue=shown.variant.cue)
+    return diff(shown.anchor, text, found)
+
+
+def chips(shown: Card, entry: VariantType, *, threshold: int, hidden: bool = False) -> Markup:
+    """The diagnostics against their thresholds; what is flagged stands out and says why."""
+    parts: list[Markup] = []
+    if shown.variant.cue:
+        parts.append(_chip("cue ", shown.variant.cue, title="The hedge cue that was asked for."))
+    if shown.variant.second_look:
+        parts.append(_chip("", "second look", title="The anchor was corrected; decide again."))
+    if hidden:
+        parts.append(_chip("", "blind", title="The rest is shown when you have decided."))
+        return _chip_row(parts)
+    if shown.notes:
+        said = "1 note" if shown.notes == 1 else f"{shown.notes} notes"
+        parts.append(_chip("", said, title="G shows them."))
+    if shown.levenshtein is None:
+        parts.append(_chip("", "not measured yet", title="The next diagnostics run measures it."))
+        return _chip_row(parts)
+    parts.append(
+        _chip(
+            "Levenshtein ",
+            f"{shown.levenshtein} / {threshold}",
+            title="Distance to the anchor in characters, and the greatest one without a flag.",
+            warn=Flag.OVER_THRESHOLD in shown.flags,
+        )
+    )
+    cosine = "pending" if shown.cosine is None else f"{shown.cosine:.2f}"
+    parts.append(_chip("cosine ", cosine, title="Similarity to the anchor by the active encoder."))
+    parts.append(
+        _chip(
+            "length ",
+            f"×{shown.length_ratio:.2f}",
+            title="Words of the variant per word of the anchor.",
+        )
+    )
+    parts.append(
+        _chip(
+            "content kept ",
+            f"{shown.content_kept:.0%}",
+            title="Share of the anchor's content words that the variant keeps.",
+            warn=Flag.CONTENT_DROPPED in shown.flags,
+        )
+    )
+    parts += _flag_chips(shown, entry)
+    return _chip_row(parts)
+
+
+def _flag_chips(shown: Card, entry: VariantType) -> Iterable[Markup]:
+    for flag in Flag:
+        if flag not in shown.flags or flag in (Flag.OVER_THRESHOLD, Flag.CONTENT_DROPPED):
+            continue
+        text = flag.label
+        if flag == Flag.WRONG_SURFACE:
+            problems = check_surface(
+                entry.surface_check,
+                anchor=shown.anchor,
+                text=shown.variant.text,
+                cue=shown.variant.cue,
+            )
+            text = " ".join(problems) or text
+        yield _chip("", text, title=flag.explanation, warn=True)
+
+
+def _chip(label: str, value: str, *, title: str, warn: bool = False) -> Markup:
+    return Markup('<span class="hg-chip{}" title="{}">{}<b>{}</b></span>').format(
+        " hg-warn" if warn else "", title, label, value
+    )
+
+
+def _chip_row(parts: Iterable[Markup]) -> Markup:
+    return Markup('<div class="hg-chips">{}</div>').format(join(parts))
+
+
+def siblings(others: Sequence[tuple[Card, str]], hidden: Collection[int] = ()) -> Markup:
+    """Other variants of the same anchor, each with its type's label and, unless hidden, status."""
+    rows = []
+    for sibling, label in others:
+        _, new = _diff(sibling)
+        status = (
+            "" if sibling.variant.id in hidden else f" · {status_label(sibling.variant.status)}"
+        )
+        rows.append(
+            Markup(
+                '<div class="hg-row"><span class="hg-label">{}{}</span><div>{}</div></div>'
+            ).format(label, status, new)
+        )
+    return Markup('<div class="hg-card hg-siblings">{}</div>').format(join(rows))
+
+
+def message(text: str, *, warn: bool = False, pace: str = "", early: str = "") -> Markup:
+    """What the last key did, and at the right how much was done today.
+
+    ``early`` follows it as soon as the browser passes over a key that came too early (see keys.js).
+    """
+    return Markup(
+        '<div class="hg-said"><div class="hg-message{}" role="status" data-early="{}">{}</div>'
+        '<div class="hg-pace">{}</div></div>'
+    ).format(" hg-warn" if warn else "", early, text, pace)
+
+
+def told(text: str) -> Markup:
+    """A line of plain text that leaves room for buttons beside it."""
+    return Markup('<div class="hg-told">{}</div>').format(text)
+
+
+def progress(rows: Sequence[tuple[str, int, int | None, bool]]) -> Markup:
+    """What is left of each type: (label, left, of how many, whether it is under review).
+
+    A thin bar shows the share that is done, where it is known of how many.
+    """
+    parts = [
+        Markup('<div class="{}"><div>{}</div><div>{:,} left{}</div>{}</div>').format(
+            "hg-current" if current else "",
+            label,
+            left,
+            "" if total is None else f" of {total:,}",
+            _NOTHING if total is None else _bar((total - left) / max(total, 1)),
+        )
+        for label, left, total, current in rows
+    ]
+    return Markup('<div class="hg-progress">{}</div>').format(join(parts))
+
+
+def _bar(share: float) -> Markup:
+    return Markup('<div class="hg-bar"><i style="width:{:.1f}%"></i></div>').format(100 * share)
+
+
+def opener(label: str) -> Markup:
+    """A button that opens the list next to it (see keys.js)."""
+    return _opener(Markup(""), Markup("<span>{}</span>").format(label))
+
+
+def choice_opener(label: str, *, chosen: str, short: str, letter: str) -> Markup:
+    """The same for a choice: it shows what is chosen, room for how much there is of it, its key.
+
+    Args:
+        short: what is chosen in a word or two; its whole name is read out and in a tooltip.
+    """
+    return _opener(
+        Markup(' aria-label="{0}: {1}" title="{0}: {1} ({2})"').format(label, chosen, letter),
+        Markup("<span>{}</span><i></i><kbd>{}</kbd>").format(short, letter),
+    )
+
+
+def _opener(attributes: Markup, content: Markup) -> Markup:
+    return Markup(
+        '<button type="button" class="hg-open" aria-expanded="false"{}>{}</button>'
+    ).format(attributes, content)
+
+
+def left(numbers: Mapping[str, Sequence[int]], chosen: Mapping[str, int]) -> Markup:
+    """What is left of each entry of a list, as style rules that write it behind the labels.
+
+    The lists themselves are not drawn with every card; the numbers are.
+
+    Args:
+        numbers: key of a list → what is left of its entries, in their order.
+        chosen: key of a list → the place of what is chosen there, which its opener shows.
+    """
+    rules = [
+        Markup('.st-key-{} [role="radio"]:nth-of-type({})::after{{content:"{:,}"}}').format(
+            key, place, number
+        )
+        for key, entries in numbers.items()
+        for place, number in enumerate(entries, start=1)
+    ]
+    rules += [
+        Markup('.st-key-menu-{} .hg-open i::after{{content:"{:,}"}}').format(
+            key, numbers[key][place]
+        )
+        for key, place in chosen.items()
+    ]
+    return Markup("<style>{}</style>").format(join(rules))

@@ -1,0 +1,193 @@
+"""One variant type: what it is, what is checked, its wordings, and what can be done to it."""
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from curation.diagnostics.surface import CLASS_LABELS
+from curation.generation.request import Which
+from curation.taxonomy.built_in import VariantType
+from curation.taxonomy.cues import cue_list, known_cue
+from curation.taxonomy.own_types import restore_type, retire_type, type_versions
+from curation.taxonomy.surface_check import SurfaceCheck
+from db.engine import reading, writing
+from db.models import TypeVersion
+from pages.components.generate.anchor_choice import ROLES_KEY, WHICH
+from pages.components.generate.results_section import SECTION, SETUP
+from pages.components.generate.type_choice import KEY as TYPES_KEY
+from pages.components.shared.shell import count_cache, open_project
+from pages.components.shared.texts import markup
+from pages.components.shared.texts.clock import local
+from pages.components.shared.variants import card
+from pages.components.shared.variants.guideline_view import guide
+
+CHANGE, TOLD = "own-type-change", "own-type-told"
+"""Session: the id of the type whose form is open; what was just done."""
+
+ROLES = {
+    "negation": "negation, contradicts the anchor",
+    "hedge": "hedge, the anchor's claim held less firmly",
+    "paraphrase": "paraphrase, says the same as the anchor",
+}
+
+
+def draw(entry: VariantType, variants: int) -> None:
+    """Draw the type.
+
+    Args:
+        variants: of it in use.
+    """
+    # Laid out as in Review: the guideline beside it, or below in a narrow window.
+    with st.container(horizontal=True, key="desk", gap="large"):
+        with st.container(key="desk-card"):
+            _facts(entry)
+            _versions(entry)
+            if entry.own:
+                _acts(entry, variants)
+            else:
+                st.caption("Built in: it stays as it is. Add a type of your own for anything else.")
+        with st.container(key="desk-guide"):
+            markup.show(guide(entry))
+
+
+def _facts(entry: VariantType) -> None:
+    st.text(f"{entry.id} · {ROLES[entry.role]} · version {entry.version}")
+    st.text(entry.definition)
+    cue = known_cue(entry.example, cue_list(entry)) if entry.needs_cue else None
+    markup.show(card.pair(entry.example_anchor, entry.example, cue=cue))
+    if not entry.imported:
+        st.markdown("**In the prompt**")
+        st.text(entry.prompt_line)
+    st.markdown("**Surface check**")
+    st.text("\n".join(in_words(entry.surface_check)))
+
+
+def in_words(check: SurfaceCheck) -> list[str]:
+    """What a surface check asks for, a sentence each."""
+    place = "in the main clause" if check.scope == "main_clause" else "in the sentence"
+    said = []
+    if check.require_cue:
+        said.append(_cue_in_words(check.require_words))
+    elif check.require_words:
+        said.append(f"Must bring in {_one_of(check.require_words)}.")
+    said += [f"Must bring in, {place}: {CLASS_LABELS[name]}." for name in check.require_new]
+    said += [f"Must not bring in, {place}: {CLASS_LABELS[name]}." for name in check.forbid_new]
+    if check.forbid_words:
+        said.append(f"Must not bring in: {', '.join(check.forbid_words)}.")
+    if check.require_replaced_content:
+        said.append("A content word of the anchor must give way to another.")
+    if check.forbid_replaced_content:
+        said.append("Content words of the anchor must not give way to others.")
+    if check.forbid_reversed_content:
+        said.append("Content words of the anchor must not be turned into opposites.")
+    said += [
+        f"Must not bring in {_each_once(rule.words)} unless the "
+        f"anchor has {_one_of(rule.anchor_has)}."
+        for rule in check.forbid_words_unless
+    ]
+    if check.max_lost_content is not None:
+        said.append(f"Content words of the anchor that may be lost: {check.max_lost_content}.")
+    affixes = [f"{word}-" for word in check.negative_prefixes]
+    affixes += [f"-{word}" for word in check.negative_suffixes]
+    if affixes:
+        said.append(f"Negative affixes: {', '.join(affixes)}.")
+    return said or ["No surface check."]
+
+
+def _cue_in_words(cues: Sequence[str]) -> str:
+    if not cues:
+        return "Must have the hedge cue that the call asks for."
+    if len(cues) == 1:
+        return f"Must have its hedge cue: {cues[0]}."
+    return f"Must have one of its {len(cues)} hedge cues."
+
+
+def _one_of(words: Sequence[str]) -> str:
+    return f"{'one of' if len(words) > 1 else 'this'}: {', '.join(words)}"
+
+
+def _each_once(words: Sequence[str]) -> str:
+    """The words without the punctuation that some are looked for with ('any more.')."""
+    return ", ".join(dict.fromkeys(word.rstrip(" .,") for word in words))
+
+
+def _versions(entry: VariantType) -> None:
+    with reading(open_project.engine()) as session:
+        versions = type_versions(session, entry.id)
+    if len(versions) < 2:
+        return
+    with st.expander(f"Versions: {len(versions)}", icon=":material/history:"):
+        for wording in versions:
+            st.text(_wording(wording))
+
+
+def _wording(wording: TypeVersion) -> str:
+    check = " ".join(in_words(SurfaceCheck.model_validate(wording.surface_check)))
+    return (
+        f"Version {wording.version}, {local(wording.created_at):%Y-%m-%d %H:%M}: {wording.label}\n"
+        f"{wording.definition}\n{wording.example_anchor} → {wording.example}\n{check}"
+    )
+
+
+def _acts(entry: VariantType, variants: int) -> None:
+    with st.container(horizontal=True, vertical_alignment="center", key="type-acts"):
+        if entry.retired:
+            st.button(
+                "Restore",
+                key="type-restore",
+                icon=":material/undo:",
+                on_click=_set_retired,
+                args=(entry, False),
+            )
+            st.text("Out of use, with its variants.")
+            return
+        if entry.imported:
+            st.text("Comes with imported anchors; no model and no rule is asked for it.")
+        elif st.button("Generate variants", key="type-generate", icon=":material/edit_note:"):
+            _generate(entry)
+        st.button(
+            "Change", key="type-change", icon=":material/edit:", on_click=_change, args=(entry,)
+        )
+        st.button(
+            "Retire",
+            key="type-retire",
+            icon=":material/inventory_2:",
+            on_click=_set_retired,
+            args=(entry, True),
+        )
+        st.caption(_consequence(variants))
+
+
+def _consequence(variants: int) -> str:
+    if not variants:
+        return "If you retire it, no run asks for it any more. You can restore it."
+    its = "its variant" if variants == 1 else f"its {variants:,} variants"
+    leave = "leaves" if variants == 1 else "leave"
+    return (
+        f"If you retire it, no run asks for it any more, and {its} {leave} the queues and the next "
+        "release. Nothing is lost: you can restore it."
+    )
+
+
+def _generate(entry: VariantType) -> None:
+    """Switch to the Generate page, set to write variants of this type for every anchor."""
+    st.session_state[WHICH] = Which.SLOTS
+    st.session_state[ROLES_KEY] = [entry.role]
+    st.session_state[TYPES_KEY] = [entry.id]
+    # Without any, Streamlit refuses to leave a page whose boxes stand in the address.
+    st.switch_page("pages/generate.py", query_params={SECTION: SETUP})
+
+
+def _change(entry: VariantType) -> None:
+    st.session_state[CHANGE] = entry.id
+
+
+def _set_retired(entry: VariantType, retired: bool) -> None:
+    with writing(open_project.engine()) as session:
+        (retire_type if retired else restore_type)(session, entry.id)
+    count_cache.forget()
+    st.session_state[TOLD] = (
+        f"{entry.label} is retired, with its variants."
+        if retired
+        else f"{entry.label} is in use again, with its variants."
+    )

@@ -1,0 +1,81 @@
+"""A type tried out: what its check says of a sentence pair, and how the prompt will read."""
+
+import streamlit as st
+from sqlmodel import Session
+
+from curation.generation.prompts import (
+    built_in,
+    draw_cues,
+    fill,
+    prompt_versions,
+    types_of,
+)
+from curation.identity import canonical
+from curation.taxonomy.built_in import Role, VariantType
+from curation.taxonomy.type_drafts import MAX_EXAMPLE, OwnType, sketch, try_out
+from db.engine import reading
+from pages.components.shared.shell import open_project
+from pages.components.shared.texts import markup
+from pages.components.shared.variants import card
+
+
+def draw(wanted: OwnType, *, key: str, type_id: str = "") -> None:
+    """Try the type on its example or on another pair.
+
+    Args:
+        type_id: the type that it is the new wording of; '' for a new one.
+    """
+    entry = sketch(wanted)
+    st.header("Try it", anchor=False)
+    anchor, text = _pair(entry, key)
+    if not anchor or not text:
+        st.text("Write an anchor and a variant, and see what the check says of them.")
+    else:
+        _said(entry, anchor, text)
+    if entry.label and entry.definition:
+        _prompt(entry, anchor, type_id)
+
+
+def _pair(entry: VariantType, key: str) -> tuple[str, str]:
+    left, right = st.columns(2, gap="medium")
+    anchor = left.text_input(
+        "An anchor",
+        key=f"try-anchor-{key}",
+        max_chars=MAX_EXAMPLE,
+        placeholder=entry.example_anchor or "The example's",
+    )
+    text = right.text_input(
+        "A variant of it",
+        key=f"try-text-{key}",
+        max_chars=MAX_EXAMPLE,
+        placeholder=entry.example or "The example's",
+    )
+    return canonical(anchor) or entry.example_anchor, canonical(text) or entry.example
+
+
+def _said(entry: VariantType, anchor: str, text: str) -> None:
+    tried = try_out(entry, anchor=anchor, text=text)
+    markup.show(card.pair(anchor, text, cue=tried.cue))
+    cue = f" Its cue: {tried.cue}." if tried.cue else ""
+    told = " ".join(tried.problems) or f"The check finds nothing wrong.{cue}"
+    markup.show(card.message(told, warn=bool(tried.problems)))
+
+
+def _prompt(entry: VariantType, anchor: str, type_id: str) -> None:
+    """The prompt that asks for all types of this role, this one among them."""
+    with reading(open_project.engine()) as session:
+        template = _template(session, entry.role)
+    others = [t for t in types_of(entry.role, open_project.types()) if t.id != type_id]
+    types = [*others, entry]
+    cues = draw_cues(types, seed=0, anchor_uid="")
+    with st.expander("How the prompt will read", icon=":material/chat:"):
+        st.code(
+            fill(template, text=anchor or "The anchor.", types=types, cues=cues),
+            language=None,
+            wrap_lines=True,
+        )
+
+
+def _template(session: Session, role: Role) -> str:
+    versions = prompt_versions(session, role)
+    return versions[0].template if versions else built_in(role)

@@ -1,0 +1,130 @@
+"""Trainings under way, the one that has just ended, and those that stopped before their end."""
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from db.engine import reading
+from db.errors import HedgerowError
+from db.models import Run, RunState
+from db.runs import UNFINISHED, get_run
+from pages.components.shared.runs import background, progress_view
+from pages.components.shared.shell import error_messages, open_project
+from pages.components.train import sections
+from pages.components.train.results import curves_view
+from training.evaluation.held_out import RANKED
+from training.finetune import checkpoints
+
+_FOLLOWED = "train_followed"
+_PROBLEM = "train_again_problem"
+
+
+def draw(runs: Sequence[Run]) -> None:
+    """All that is under way, each with its cancel button; else what the last one came to."""
+    # A study that is under way shows those of its trainings that are still to come.
+    active = [
+        run
+        for run in reversed(runs)
+        if run.state == RunState.RUNNING or (run.state in UNFINISHED and not run.group)
+    ]
+    for run in _just_ended(runs, active):
+        mention(run)
+    computing = next((run for run in active if run.step), None)
+    computing = computing or next((run for run in active if run.state == RunState.RUNNING), None)
+    computing = computing or next(iter(active), None)
+    if computing is not None:
+        progress_view.follow(computing, title=sections.title(computing), more=curves_view.live)
+    if others := [run for run in active if run is not computing]:
+        with st.container(border=True, key="train-queue"):
+            _queue({run.id or 0: bool(run.step) for run in others})
+    show_problem()
+
+
+def _just_ended(runs: Sequence[Run], active: Sequence[Run]) -> list[Run]:
+    """The runs that have ended since this session began to follow them; else the newest one."""
+    followed: set[int] = st.session_state.setdefault(_FOLLOWED, set())
+    followed.update(run.id or 0 for run in active)
+    under_way = {run.id for run in active}
+    ended = [run for run in runs if run.id in followed and run.id not in under_way]
+    newest = next(([run] for run in runs if run.state not in UNFINISHED), [])
+    return ended or ([] if active else newest)
+
+
+@error_messages.fragment(run_every=progress_view.REFRESH_SECONDS)
+def _queue(begun: dict[int, bool]) -> None:
+    """The others: a line each.
+
+    Args:
+        begun: their numbers, and whether they had begun to train when the page was drawn.
+    """
+    with reading(open_project.engine()) as session:
+        runs = [get_run(session, run_id) for run_id in begun]
+    if any(run.state not in UNFINISHED or bool(run.step) != begun[run.id or 0] for run in runs):
+        st.rerun()
+    st.text(
+        "One training at a time computes on a machine; the others follow in the order they were "
+        "asked for."
+    )
+    for run in runs:
+        with st.container(
+            horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"
+        ):
+            how = f": step {run.step:,} of {run.total:,}" if run.step else ""
+            st.text(f"Run {run.id}: {sections.title(run)}{how}", width="stretch")
+            progress_view.cancel_button(run)
+
+
+def mention(run: Run) -> None:
+    """A line about a run that has ended, and the way to its results."""
+    with st.container(
+        horizontal=True, vertical_alignment="center", border=True, key=f"train-ended-{run.id}"
+    ):
+        st.text(_in_short(run), width="stretch")
+        st.button(
+            "Show its results" if run.state == RunState.DONE else "Show it",
+            key=f"train-show-{run.id}",
+            on_click=sections.show_run,
+            args=(run.id,),
+        )
+
+
+def _in_short(run: Run) -> str:
+    if run.state != RunState.DONE:
+        reached = _reached(run)
+        way_on = f" It can go on from step {reached:,}." if reached else ""
+        return f"{progress_view.why(run)}{way_on}"
+    held_out = run.result.get("held_out", {})
+    before, after = (held_out.get(key, {}).get(RANKED) for key in ("before", "after"))
+    if before is None or after is None:
+        return f"Run {run.id} is done."
+    return (
+        f"Run {run.id} is done: of the held-out triples it ranks {after:.1%} right; its base "
+        f"encoder {before:.1%}."
+    )
+
+
+def stopped(run: Run) -> None:
+    """A run that stopped before its end: why, and how it goes on."""
+    reached = _reached(run)
+    label = f"Continue from step {reached:,}" if reached else "Start it again"
+    progress_view.stopped(run, again=lambda: _again(run), label=label)
+    show_problem()
+
+
+def _reached(run: Run) -> int:
+    """The step that it can go on from; 0 where it would begin anew."""
+    return checkpoints.step_reached(open_project.settings().data_folder / run.folder)
+
+
+def _again(run: Run) -> None:
+    st.session_state[sections.SECTION] = sections.TRAIN
+    try:
+        background.start_again(run)
+    except HedgerowError as error:
+        st.session_state[_PROBLEM] = str(error)
+
+
+def show_problem() -> None:
+    """Why a run could not be started again, once."""
+    if problem := st.session_state.pop(_PROBLEM, ""):
+        error_messages.show(problem, key="train-again")

@@ -1,0 +1,74 @@
+"""The user's own sentence pairs, measured before and after every training."""
+
+import streamlit as st
+
+from curation.review.actions import MAX_TEXT
+from db.engine import reading, writing
+from db.errors import HedgerowError
+from pages.components.shared.shell import error_messages, open_project, signin
+from training.evaluation.probe_sets import StoredProbe
+from training.evaluation.probes import add_own_probe, own_probes, remove_own_probe
+
+_PROBLEM = "train_probe_problem"
+_ANCHOR, _TEXT = "train-probe-anchor", "train-probe-text"
+
+WIDTHS = [5, 5, 2]
+"""Of the two sentences and the button, which has to hold its word in a narrow window."""
+
+
+def box() -> None:
+    """Own pairs: add, list, remove; each stored at once."""
+    with reading(open_project.engine()) as session:
+        stored = own_probes(session)
+    count = f" ({len(stored)})" if stored else ""
+    problem = st.session_state.pop(_PROBLEM, "")
+    with st.expander(
+        f"Your own sentence pairs{count}",
+        icon=":material/compare_arrows:",
+        expanded=bool(problem),
+        key="train-probes",
+    ):
+        st.caption("Every training measures their similarity before and after, beside Figure 1.")
+        for pair in stored:
+            _pair(pair)
+        with st.form("train-probe", border=False):
+            first, second, add = st.columns(WIDTHS, vertical_alignment="bottom")
+            first.text_input("First sentence", key=_ANCHOR, max_chars=MAX_TEXT)
+            second.text_input("Second sentence", key=_TEXT, max_chars=MAX_TEXT)
+            add.form_submit_button("Add", on_click=_add, width="stretch")
+        if problem:
+            error_messages.show(problem, key="train-probe")
+
+
+def _pair(pair: StoredProbe) -> None:
+    first, second, remove = st.columns(WIDTHS, vertical_alignment="center")
+    first.text(pair.probe.anchor)
+    second.text(pair.probe.text)
+    remove.button(
+        "Remove",
+        key=f"train-probe-{pair.id}",
+        on_click=_remove,
+        args=(pair.id,),
+        width="stretch",
+        type="tertiary",
+    )
+
+
+def _add() -> None:
+    try:
+        with writing(open_project.engine()) as session:
+            add_own_probe(
+                session,
+                anchor=st.session_state[_ANCHOR],
+                text=st.session_state[_TEXT],
+                author_id=signin.reviewer_id(),
+            )
+    except HedgerowError as error:
+        st.session_state[_PROBLEM] = str(error)
+    else:
+        st.session_state[_ANCHOR] = st.session_state[_TEXT] = ""
+
+
+def _remove(probe_id: int) -> None:
+    with writing(open_project.engine()) as session:
+        remove_own_probe(session, probe_id)

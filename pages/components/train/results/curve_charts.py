@@ -1,0 +1,211 @@
+"""The charts of what was measured while a training went on, as pure functions of tidy rows.
+
+Their specifications depend on nothing but the colours and the names of series, so that a page that
+draws them anew every other second only exchanges their data.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import altair as alt
+
+from pages.components.shared.charts.palette import palette
+from training.runs.curves import ROLES, SHARES, Band, PairShare, Point
+from training.runs.figures import LossPoint
+
+HEIGHT, LEGEND = 230, 75
+"""Pixels of a chart with its axis, and of a legend of three lines above it."""
+
+CELL, HEADS = 44, 110
+"""Pixels a row of the heat map, and for its heads."""
+
+SLOPE = -30
+"""Degrees by which the heads of the heat map slope."""
+
+DASHES = ([1, 0], [6, 3], [2, 2])
+"""Line styles that say the same as the colours."""
+
+
+def _data(rows: Sequence[LossPoint | Point | Band]) -> alt.Data:
+    """Values beside the specification: a data frame's name in it would change with them."""
+    return alt.Data(values=[row._asdict() for row in rows])
+
+
+def loss(points: Sequence[LossPoint], *, dark: bool) -> alt.Chart:
+    """The training loss by step."""
+    return (
+        alt.Chart(_data(points))
+        .mark_line(color=palette(dark=dark).after)
+        .encode(
+            x=alt.X("step:Q", title="step", axis=alt.Axis(tickMinStep=1)),
+            y=alt.Y("loss:Q", title=None, scale=alt.Scale(zero=False)),
+            tooltip=[
+                alt.Tooltip("step:Q", title="Step"),
+                alt.Tooltip("loss:Q", title="Loss", format=".4f"),
+            ],
+        )
+        .properties(height=HEIGHT)
+    )
+
+
+def shares(points: Sequence[Point], *, dark: bool) -> alt.LayerChart:
+    """What was got right of the held-out part, by epoch."""
+    colours = palette(dark=dark)
+    ranges = [colours.after, colours.before, colours.good]
+    return _lines(
+        points,
+        names=list(SHARES.values()),
+        colours=ranges,
+        y=alt.Y("value:Q", title=None, scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(format=".0%")),
+        format_=".1%",
+    )
+
+
+def figure(points: Sequence[Point], *, dark: bool, zero: bool) -> alt.LayerChart:
+    """A single figure by epoch.
+
+    Args:
+        zero: whether its axis begins at 0.
+    """
+    return _lines(
+        points,
+        names=[],
+        colours=[palette(dark=dark).after],
+        y=alt.Y("value:Q", title=None, scale=alt.Scale(zero=zero)),
+        format_=".3f",
+    )
+
+
+def _lines(
+    points: Sequence[Point], *, names: list[str], colours: list[str], y: alt.Y, format_: str
+) -> alt.LayerChart:
+    base = alt.Chart(_data(points)).encode(
+        x=_epochs(),
+        y=y,
+        tooltip=[
+            alt.Tooltip("series:N", title="Figure"),
+            alt.Tooltip("epoch:Q", title="Epochs", format=".2~f"),
+            alt.Tooltip("step:Q", title="Step"),
+            alt.Tooltip("value:Q", title="Value", format=format_),
+        ],
+    )
+    if names:
+        base = base.encode(**_told_apart(names, colours))
+    else:
+        base = base.encode(color=alt.value(colours[0]))
+    chart: Any = alt.layer(
+        base.mark_line(), base.mark_point(filled=True, size=36, opacity=1)
+    ).properties(height=HEIGHT + LEGEND * bool(names))
+    return chart
+
+
+def _epochs() -> alt.X:
+    return alt.X("epoch:Q", title="epochs", axis=alt.Axis(tickMinStep=1))
+
+
+def _told_apart(names: list[str], colours: list[str]) -> dict[str, Any]:
+    """By colour and by line style."""
+    legend = alt.Legend(
+        title=None,
+        orient="top",
+        direction="vertical",
+        symbolType="stroke",
+        symbolOpacity=1,
+        symbolSize=400,
+        labelLimit=260,
+    )
+    return {
+        "color": alt.Color("series:N", scale=alt.Scale(domain=names, range=colours), legend=legend),
+        "strokeDash": alt.StrokeDash(
+            "series:N", scale=alt.Scale(domain=names, range=[*DASHES[: len(names)]]), legend=legend
+        ),
+    }
+
+
+def cosines(bands: Sequence[Band], *, dark: bool) -> alt.LayerChart:
+    """Anchors with their negations, hedges and paraphrases by epoch: mean, and a standard deviation
+    around it (NevIR's Figure 8)."""
+    roles = palette(dark=dark).roles
+    colours = [roles["negation"], roles["hedge"], roles["paraphrase"]]
+    base = alt.Chart(_data(bands)).encode(
+        x=_epochs(),
+        tooltip=[
+            alt.Tooltip("series:N", title="Anchors with their"),
+            alt.Tooltip("epoch:Q", title="Epochs", format=".2~f"),
+            alt.Tooltip("mean:Q", title="Mean cosine", format=".3f"),
+            alt.Tooltip("lower:Q", title="One standard deviation below", format=".3f"),
+            alt.Tooltip("upper:Q", title="Above", format=".3f"),
+        ],
+        **_told_apart(list(ROLES.values()), colours),
+    )
+    spread = base.mark_area(opacity=0.15, strokeWidth=0).encode(
+        y=alt.Y("lower:Q", title=None, scale=alt.Scale(zero=False)), y2="upper:Q"
+    )
+    mean = alt.Y("mean:Q")
+    chart: Any = alt.layer(
+        spread,
+        base.mark_line().encode(y=mean),
+        base.mark_point(filled=True, size=36, opacity=1).encode(y=mean),
+    ).properties(height=HEIGHT + LEGEND)
+    return chart
+
+
+def pairs(rows: Sequence[PairShare], *, labels: Mapping[str, str], dark: bool) -> alt.LayerChart:
+    """The share of triples ranked right by the types of the positive and the negative.
+
+    Args:
+        labels: the types in their order, and what they are called.
+    """
+    colours = palette(dark=dark)
+    table = [
+        {
+            "positive": labels.get(row.positive, row.positive),
+            "negative": labels.get(row.negative, row.negative),
+            "before": row.before,
+            "share": row.share,
+        }
+        for row in rows
+    ]
+    down, across = (
+        [labels.get(key, key) for key in [*labels, *sorted(found - labels.keys())] if key in found]
+        for found in ({row.positive for row in rows}, {row.negative for row in rows})
+    )
+    base = alt.Chart(alt.Data(values=table)).encode(
+        y=alt.Y(
+            "positive:N",
+            sort=down,
+            title=None,
+            axis=alt.Axis(labelLimit=150, ticks=False, domain=False, labelOverlap=False),
+        ),
+        x=alt.X(
+            "negative:N",
+            sort=across,
+            title=None,
+            axis=alt.Axis(
+                orient="top",
+                labelAngle=SLOPE,
+                labelAlign="left",
+                labelLimit=150,
+                ticks=False,
+                domain=False,
+                labelPadding=6,
+                labelFlush=False,
+                labelOverlap=False,
+            ),
+        ),
+        tooltip=[
+            alt.Tooltip("positive:N", title="Positive"),
+            alt.Tooltip("negative:N", title="Negative"),
+            alt.Tooltip("before:Q", title="Ranked right before", format=".1%"),
+            alt.Tooltip("share:Q", title="At the newest look", format=".1%"),
+        ],
+    )
+    scale = alt.Scale(domain=[0, 1], range=list(colours.sequential))
+    cells = base.mark_rect().encode(color=alt.Color("share:Q", scale=scale, legend=None))
+    words = base.mark_text(color=colours.ink).encode(text=alt.Text("share:Q", format=".0%"))
+    chart: Any = alt.layer(cells, words).properties(
+        height=len(down) * CELL + HEADS,
+        # Room for the last head, which slopes beyond its column.
+        padding={"left": 5, "top": 5, "right": 60, "bottom": 5},
+    )
+    return chart

@@ -1,0 +1,121 @@
+"""What was measured while a training goes on, or went on: its curves."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import streamlit as st
+
+from db.engine import reading
+from db.models import Run
+from pages.components.shared.charts import plot, save
+from pages.components.shared.shell import open_project
+from pages.components.train.results import curve_charts
+from training.evaluation.held_out import DRIFT, STS
+from training.recipe.schema import Recipe
+from training.runs import curves
+from training.runs.curves import Looks
+from training.runs.figures import loss_curve
+
+FEW = 2
+"""Points that make a curve."""
+
+SAID = {
+    "shares": "On anchors held out from the training. A triple is ranked right if its positive is "
+    "nearer to the anchor than its negative.",
+    "cosines": "Mean cosine, and one standard deviation to both sides. Negations should sink, the "
+    "others stay.",
+    "pairs": "Triples ranked right at the newest look, by the types of their positive (down) and "
+    "negative (across).",
+    "drift": "How far cosines of unrelated sentences have moved from the base encoder's; 0 is "
+    "nothing forgotten.",
+    "sts": "Spearman's correlation with people's scores in the STS file; it should stay.",
+}
+
+
+def live(run: Run) -> None:
+    """The curves so far of a run under way; each chart appears with its first figures."""
+    _draw(run, saved=False)
+
+
+def show(run: Run) -> None:
+    """The curves of a run that has ended, to be saved, too."""
+    _draw(run, saved=True)
+
+
+def _draw(run: Run, *, saved: bool) -> None:
+    with reading(open_project.engine()) as session:
+        losses = loss_curve(session, run)
+        looks = curves.read_looks(session, run.id or 0)
+    panel = partial(_panel, run_id=run.id or 0, saved=saved)
+    with st.container(horizontal=True, key=f"train-curves-{run.id}"):
+        if len(losses) >= FEW:
+            panel("Loss", partial(curve_charts.loss, losses), "loss", "Training loss by step")
+        if looks is not None and looks.last:
+            _held_out(looks, panel)
+    if saved and len(losses) < FEW and looks is None:
+        st.caption("It ended before anything was measured.")
+    if not saved and run.step and (looks is None or not looks.last):
+        st.caption(_first_look(run))
+
+
+def _first_look(run: Run) -> str:
+    every = Recipe.model_validate(run.parameters["recipe"]).measure_every
+    if every is None:
+        return "The held-out part is not measured meanwhile (measure_every is none)."
+    when = "the first epoch" if every == 1 else f"{every:g} epochs"
+    return f"The first look at the held-out part comes after {when}, or at the end."
+
+
+def _held_out(looks: Looks, panel: Callable[..., None]) -> None:
+    labels = open_project.type_names()
+    if points := curves.shares(looks):
+        panel(
+            "Got right",
+            partial(curve_charts.shares, points),
+            "held-out",
+            "Shares of held-out triples, anchors and questions that are right, by epoch",
+            SAID["shares"],
+        )
+    if bands := curves.cosines(looks):
+        panel(
+            "Anchor and variant",
+            partial(curve_charts.cosines, bands),
+            "cosines",
+            "Mean cosine of anchors with negations, hedges and paraphrases by epoch",
+            SAID["cosines"],
+        )
+    if rows := curves.pair_shares(looks):
+        panel(
+            "Got right, by types",
+            partial(curve_charts.pairs, rows, labels=labels),
+            "pairs",
+            "Share of held-out triples ranked right by positive and negative type",
+            SAID["pairs"],
+        )
+    for name, title in ((DRIFT, "Drift"), (STS, "General ability (STS)")):
+        if points := curves.general(looks, name):
+            drawn = partial(curve_charts.figure, points, zero=name == DRIFT)
+            panel(title, drawn, name, f"{title} by epoch", SAID[name])
+
+
+def _panel(
+    title: str,
+    draw: Callable[..., Any],
+    name: str,
+    alt_text: str,
+    said: str = "",
+    *,
+    run_id: int,
+    saved: bool,
+) -> None:
+    """A chart with its title above and a sentence below."""
+    with st.container():
+        st.markdown(f"**{title}**")
+        if saved:
+            save.chart(draw, name=f"train-{name}", alt_text=alt_text)
+        else:
+            dark = st.context.theme.type == "dark"
+            plot.chart(draw(dark=dark), alt=alt_text, key=f"live-{name}-{run_id}")
+        if said:
+            st.caption(said)

@@ -1,0 +1,25 @@
+"""A finished training's model card, and the way to publish the model on the Hub."""
+
+import streamlit as st
+
+from db.engine import reading
+from db.models import Run
+from pages.components.shared.runs import push_box
+from pages.components.shared.shell import open_project
+from training.hub.push_run import Subject, card_to_publish
+
+
+def show(run: Run) -> None:
+    """The card and the push of a run's model; nothing where its folder is gone."""
+    folder = open_project.settings().data_folder / run.result["model"]
+    if not folder.is_dir():
+        return
+    with reading(open_project.engine()) as session:
+        card = card_to_publish(session, run, folder)
+    st.header("Publish", anchor=False)
+    with st.expander("Model card", icon=":material/description:"):
+        st.text(
+            "README.md in the model's folder, published with it. Change it there before you push."
+        )
+        st.code(card, language=None, wrap_lines=True, height=420)
+    push_box.show(Subject(run=run.id), what="the model")

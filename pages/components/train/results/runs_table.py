@@ -1,0 +1,221 @@
+"""All finished trainings as one table, and a few of them side by side."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from curation.release.export.file_formats import csv_bytes
+from db.engine import reading
+from pages.components.shared.charts.palette import palette
+from pages.components.shared.shell import open_project
+from pages.components.shared.texts import clock
+from training.evaluation.held_out import DRIFT, QUESTIONS, RANKED, STS
+from training.evaluation.similarity import ROLES
+from training.recipe.schema import Recipe
+from training.runs.comparison_table import (
+    MOST,
+    Row,
+    alike,
+    as_table,
+    changed_keys,
+    differing,
+    figures,
+    finished,
+    in_words,
+    told,
+)
+
+MOST_COMPARED = 8
+"""Columns that can be read side by side."""
+
+DEFAULT, FIRST = "the default recipe", "the first one chosen"
+
+_COMPARED, _AGAINST = "runs", "runs-against"
+
+
+def show() -> None:
+    """The table, the choice, and the comparison."""
+    with reading(open_project.engine()) as session:
+        rows = finished(session)
+    if not rows:
+        st.text("No training has come to its end yet; start one under Train.")
+        return
+    default = Recipe().model_dump(mode="json")
+    _overview(rows, default)
+    _compare(rows, default)
+
+
+def _overview(rows: Sequence[Row], default: dict[str, Any]) -> None:
+    """Every training, the newest first; a click on a header sorts."""
+    with st.container(
+        horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"
+    ):
+        number = f"The newest {MOST:,}" if len(rows) == MOST else f"{len(rows):,}"
+        st.text(f"{number} finished training{'' if len(rows) == 1 else 's'}.", width="content")
+        st.download_button(
+            "CSV",
+            lambda: csv_bytes(*as_table(rows)),
+            "hedgerow-runs.csv",
+            "text/csv",
+            key="runs-csv",
+            type="tertiary",
+            icon=":material/download:",
+            on_click="ignore",
+            help="All of them, with every key of their recipes and every figure.",
+        )
+    st.dataframe(
+        [_line(row, default) for row in rows],
+        hide_index=True,
+        key="runs-table",
+        placeholder="–",
+        column_config=_columns(),
+        height="auto" if len(rows) < 11 else 400,
+    )
+    st.caption(
+        "Measured on the validation split of the release: ranked, of the triples those ranked "
+        "right; questions, in SemAntoNeg's manner; drift of the cosines of unrelated sentences, "
+        "best low. The last three: Figure 1 after the training."
+    )
+
+
+def _line(row: Row, default: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "Run": f"/train?step=Results&run={row.run:06d}",  # as a text, it sorts like a number
+        "When": clock.local(row.when).replace(tzinfo=None),
+        "Release": row.release,
+        "Study": row.study,
+        "Recipe": in_words(changed_keys(row, default)) or "default",
+        "Triples": row.triples,
+        "Steps": row.steps,
+        "Minutes": row.minutes,
+        "Ranked before": row.before.get(RANKED),
+        "Ranked": row.after.get(RANKED),
+        "Questions before": row.before.get(QUESTIONS),
+        "Questions": row.after.get(QUESTIONS),
+        "Drift": row.after.get(DRIFT),
+        "STS before": row.before.get(STS),
+        "STS": row.after.get(STS),
+        **{role.capitalize(): row.figure_1.get(role) for role in ROLES},
+    }
+
+
+def _columns() -> dict[str, Any]:
+    numbers = (
+        "Ranked before",
+        "Ranked",
+        "Questions before",
+        "Questions",
+        "Drift",
+        "STS before",
+        "STS",
+        *(role.capitalize() for role in ROLES),
+    )
+    return {
+        "Run": st.column_config.LinkColumn(
+            display_text=r"run=0*(\d+)",
+            pinned=True,
+            width=60,
+            help="Its results, in another tab.",
+        ),
+        "When": st.column_config.DatetimeColumn(format="YYYY-MM-DD HH:mm"),
+        "Recipe": st.column_config.TextColumn(
+            width=260, help="What it has otherwise than the default recipe."
+        ),
+        **{
+            name: st.column_config.NumberColumn(format="localized") for name in ("Triples", "Steps")
+        },
+        "Minutes": st.column_config.NumberColumn(format="%.1f"),
+        **{name: st.column_config.NumberColumn(format="%.3f") for name in numbers},
+    }
+
+
+def _compare(rows: Sequence[Row], default: dict[str, Any]) -> None:
+    """The chosen trainings: what differs in them, and what came out, side by side."""
+    st.header("Side by side", anchor=False)
+    by_run = {row.run: row for row in rows}
+    chosen = st.multiselect(
+        "Runs",
+        list(by_run),
+        default=list(by_run)[:2],
+        format_func=lambda run: f"Run {run}",
+        key=f"{_COMPARED}-{rows[0].run}",
+        max_selections=MOST_COMPARED,
+        placeholder="Choose trainings to compare",
+    )
+    if not chosen:
+        st.text("Choose the trainings to compare.")
+        return
+    found = [by_run[run] for run in chosen]
+    against = st.segmented_control(
+        "Marked where they differ from",
+        [DEFAULT, FIRST],
+        default=DEFAULT,
+        required=True,
+        key=_AGAINST,
+    )
+    _recipes(found, default, against)
+    _figures(found)
+
+
+def _recipes(rows: Sequence[Row], default: dict[str, Any], against: str) -> None:
+    reference = default if against == DEFAULT else told(rows[0])
+    found = differing(rows, reference)
+    common = alike(rows, default)
+    if not found:
+        st.text("Their recipes, releases and seeds are the same.")
+    else:
+        names = [f"Run {row.run}" for row in rows]
+        lines = [
+            {"Key": line.key}
+            | ({"Default": line.reference} if against == DEFAULT else {})
+            | {
+                name: f"≠ {value}" if apart else value
+                for name, value, apart in zip(names, line.values, line.apart, strict=True)
+            }
+            for line in found
+        ]
+        st.dataframe(_marked(lines), hide_index=True, key="runs-recipes")
+    if common:
+        st.text(f"Alike, but not as in the default recipe: {in_words(common)}.")
+
+
+def _marked(lines: list[dict[str, str]]) -> Any:
+    """The table with the cells in colour that differ; the sign says the same."""
+    colour = palette(dark=st.context.theme.type == "dark")
+    mark = f"background-color: {colour.add}; color: {colour.ink}"
+    return pd.DataFrame(lines).style.map(lambda value: mark if str(value).startswith("≠ ") else "")
+
+
+def _figures(rows: Sequence[Row]) -> None:
+    every = [figures(row) for row in rows]
+    names = list(dict.fromkeys(name for of_run in every for name in of_run))
+    number = st.column_config.NumberColumn
+    st.dataframe(
+        [
+            {"Figure": name}
+            | {f"Run {row.run}": of_run.get(name) for row, of_run in zip(rows, every, strict=True)}
+            for name in names
+        ],
+        hide_index=True,
+        key="runs-figures",
+        placeholder="–",
+        height="content",
+        column_config={f"Run {row.run}": number(format="%.3f") for row in rows},
+    )
+    effort: dict[str, list[float | None]] = {
+        "triples": [float(row.triples) for row in rows],
+        "steps": [float(row.steps) for row in rows],
+        "minutes": [None if row.minutes is None else round(row.minutes, 1) for row in rows],
+    }
+    st.dataframe(
+        [
+            {"Effort": name} | dict(zip((f"Run {row.run}" for row in rows), values, strict=True))
+            for name, values in effort.items()
+        ],
+        hide_index=True,
+        key="runs-effort",
+        placeholder="–",
+        column_config={f"Run {row.run}": number(format="localized") for row in rows},
+    )

@@ -1,0 +1,244 @@
+"""What came out of a training: figures before and after, curves, the model, the recipe."""
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+import streamlit as st
+import yaml
+
+from db.engine import reading
+from db.models import Encoder, Run, RunState
+from pages.components.shared.charts import save, similarity_bars
+from pages.components.shared.runs import progress_view
+from pages.components.shared.shell import error_messages, open_project
+from pages.components.train import live, sections
+from pages.components.train.results import (
+    curves_view,
+    figures_table,
+    publish_model,
+    tradeoff_section,
+)
+from pages.components.train.start import recipe_editor
+from training.evaluation.probes import own_probes
+from training.evaluation.similarity import DistributionRow
+from training.recipe.schema import Recipe
+from training.runs.figures import (
+    SAMPLE,
+    Part,
+    distributions,
+    distributions_version,
+    figure_1,
+    own_figure,
+)
+
+PARTS = {
+    Part.TRAINED: "Trained on",
+    Part.HELD_OUT: "Held out (validation and test)",
+    Part.UNSEEN: "Not in the release",
+}
+
+
+def draw(runs: Sequence[Run]) -> None:
+    """What came out of the chosen one of the runs that have ended."""
+    if not runs:
+        st.text("No training has ended yet; start one under Train.")
+        return
+    run = sections.choose_run({run.id or 0: run for run in runs})
+    if run.state != RunState.DONE:
+        live.stopped(run)
+        st.header("How far it came", anchor=False)
+        curves_view.show(run)
+        _recipe(run)
+        return
+    show(run)
+
+
+def show(run: Run) -> None:
+    """All of a finished training."""
+    st.text(_summary(run))
+    figures_table.show(run)
+    _figure_1(run)
+    _distributions(run)
+    tradeoff_section.show(run)
+    st.header("While it trained", anchor=False)
+    curves_view.show(run)
+    _model(run)
+    publish_model.show(run)
+    _recipe(run)
+    progress_view.log(run)
+
+
+def _summary(run: Run) -> str:
+    recipe = Recipe.model_validate(run.parameters["recipe"])
+    result = run.result
+    kept = result.get("kept_step", result["steps"])
+    best = "" if kept == result["steps"] else f", of which step {kept:,} was the best and is kept"
+    return (
+        f"Trained in {result['steps']:,} steps{best}, with {recipe.batch_size} {recipe.rows} each, "
+        f"on {result['triples']:,} triples of release {result['release']} with seed "
+        f"{run.parameters['seed']}; training and measuring took "
+        f"{progress_view.duration(result['seconds'])}."
+    )
+
+
+def _figure_1(run: Run) -> None:
+    with reading(open_project.engine()) as session:
+        paper, own = figure_1(session, run), own_figure(session, run)
+        added_since = len(own_probes(session)) - len({(row.anchor, row.text) for row in own})
+    st.header("Figure 1", anchor=False)
+    if not paper:
+        st.text("This run's figures are no longer in the database; train again to measure anew.")
+        return
+    st.text(
+        f"How similar is each sentence to “{paper[0].anchor}”? The hoax should move away, “no "
+        "doubt” should stay close. Filled: measured here. Hollow: what the paper published for "
+        "all-mpnet-base-v2 (before) and its HedgeMPNet (after)."
+    )
+    save.chart(
+        partial(similarity_bars.figure_1, paper),
+        name="figure-1",
+        alt_text="Cosine similarity of three sentences to the anchor, published and measured, "
+        "before and after training",
+    )
+    if own:
+        st.markdown("**Your own pairs**")
+        save.chart(
+            partial(similarity_bars.own_probes, own),
+            name="own-pairs",
+            alt_text="Cosine similarity of your own pairs before and after training",
+        )
+    if added_since:
+        st.caption(f"{added_since} of your pairs came later; Compare measures them.")
+    _compare(run)
+
+
+def _compare(run: Run) -> None:
+    """A link to the Compare page, with the encoder before as model A and this one as B."""
+    keys = {"a": "before_encoder_id", "b": "encoder_id"}
+    with reading(open_project.engine()) as session:
+        rows = {name: session.get(Encoder, run.result.get(key, 0)) for name, key in keys.items()}
+    models = {name: row.name for name, row in rows.items() if row is not None}
+    if len(models) == len(keys):
+        st.page_link(
+            "pages/compare.py",
+            label="Compare the two on sixty groups, or on your own sentences",
+            icon=":material/compare_arrows:",
+            query_params=models,
+        )
+
+
+@st.cache_resource(show_spinner=False, max_entries=8)
+def _of_the_release(version: tuple[Any, ...], _run: Run) -> list[DistributionRow]:
+    """The parts that the release holds; of many, they take most of a second."""
+    with reading(open_project.engine()) as session:
+        return distributions(session, _run, (Part.TRAINED, Part.HELD_OUT))
+
+
+@error_messages.fragment
+def _distributions(run: Run) -> None:
+    labels = open_project.type_names()
+    with reading(open_project.engine()) as session:
+        version = distributions_version(session, run)
+        unseen = distributions(session, run, (Part.UNSEEN,))
+    rows = _of_the_release(version, run) + unseen
+    st.header("Anchor and variant, by type", anchor=False)
+    st.text(
+        "Negations should move to the left, away from their anchors; hedges and paraphrases should "
+        "stay on the right."
+    )
+    by_part = {part: [row for row in rows if row.part == part] for part in Part}
+    parts = [part for part in Part if by_part[part]]
+    if not parts:
+        st.caption("No variants were measured.")
+        return
+    part = st.segmented_control(
+        "Part of the data",
+        parts,
+        default=Part.HELD_OUT if Part.HELD_OUT in parts else parts[0],
+        required=True,
+        format_func=lambda key: PARTS[key],
+        label_visibility="collapsed",
+        key=f"train-part-{run.id}",
+    )
+    shown = by_part[part or parts[0]]
+    known = labels | {row.type: row.type for row in shown if row.type not in labels}
+    save.chart(
+        partial(similarity_bars.distribution, shown, labels=known),
+        name="cosine-by-type",
+        alt_text="Cosine of anchor and variant by type, before and after training",
+    )
+    st.caption(
+        f"Bar: the middle half. Line: the middle four fifths. Tick: the median. "
+        f"{_measured(run, part or parts[0])}"
+    )
+    with st.expander("As numbers", icon=":material/table:"):
+        st.dataframe(_numbers(rows, known), hide_index=True)
+
+
+def _measured(run: Run, part: Part) -> str:
+    counts = run.result.get("sampled", {}).get(part.value)
+    if not counts or counts["of"] <= SAMPLE:
+        return ""
+    return f"A random {counts['measured']:,} of this part's {counts['of']:,} variants."
+
+
+def _numbers(rows: list[DistributionRow], labels: dict[str, str]) -> list[dict[str, object]]:
+    """Medians before and after by type and part."""
+    table: list[dict[str, object]] = []
+    for part, name in PARTS.items():
+        found = similarity_bars.summary([row for row in rows if row.part == part], labels=labels)
+        for before, after in zip(found[::2], found[1::2], strict=True):
+            table.append(
+                {
+                    "Part": name,
+                    "Type": labels[before.type],
+                    "Variants": before.n,
+                    "Median before": round(before.median, 3),
+                    "Median after": round(after.median, 3),
+                    "Change": round(after.median - before.median, 3),
+                }
+            )
+    return table
+
+
+def _model(run: Run) -> None:
+    st.header("The model", anchor=False)
+    path = open_project.settings().data_folder / run.result["model"]
+    if not path.is_dir():
+        st.text(f"The model is not at {path} any more.")
+    st.code(
+        "from sentence_transformers import SentenceTransformer\n"
+        f"model = SentenceTransformer({str(path)!r})",
+        language="python",
+        wrap_lines=True,
+    )
+
+
+def _recipe(run: Run) -> None:
+    recipe = Recipe.model_validate(run.parameters["recipe"])
+    st.header("The recipe", anchor=False)
+    other = [name for name in Recipe.model_fields if getattr(recipe, name) != _DEFAULT[name]]
+    st.text("Other than the default:" if other else "The default recipe.")
+    if other:
+        told = {name: recipe.model_dump(mode="json")[name] for name in other}
+        st.code(yaml.safe_dump(told, sort_keys=False, allow_unicode=True), language="yaml")
+    with st.expander("All of it, inputs and versions", icon=":material/receipt_long:"):
+        st.code(recipe.to_yaml(), language="yaml")
+        st.caption("Content hashes of the inputs, and the versions of the programs:")
+        record = {"seed": run.parameters["seed"], "inputs": run.inputs, "versions": run.versions}
+        st.code(yaml.safe_dump(record, sort_keys=False), language="yaml")
+    st.button(
+        "Use this recipe for the next training",
+        key=f"train-reuse-{run.id}",
+        on_click=_reuse,
+        args=(recipe.to_yaml(),),
+    )
+
+
+def _reuse(text: str) -> None:
+    recipe_editor.use(text)
+    st.session_state[sections.SECTION] = sections.TRAIN
+
+
+_DEFAULT = Recipe().model_dump()

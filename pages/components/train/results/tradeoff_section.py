@@ -1,0 +1,303 @@
+"""The trade-off of a finished training: measured by a button, chosen by a slider, saved."""
+
+from collections.abc import Sequence
+from functools import partial
+
+import streamlit as st
+
+from curation.release.export.file_formats import csv_bytes
+from db.engine import reading, writing
+from db.errors import HedgerowError
+from db.models import Encoder, Run, RunState
+from db.runs import UNFINISHED
+from pages.components.shared.charts import save
+from pages.components.shared.runs import background, progress_view
+from pages.components.shared.shell import error_messages, open_project, signin
+from pages.components.train.results.figures_table import FIGURES
+from pages.components.train.results.tradeoff_charts import GENERAL_NAMES
+from pages.components.train.results.tradeoff_charts import curve as draw_curve
+from training.evaluation import sts
+from training.retention import tradeoff_save
+from training.retention.interpolation import ends_of
+from training.retention.tradeoff import StsFile, estimate, request_tradeoff, training_sts
+from training.retention.tradeoff_curve import Curve, axes, curve_of, newest, suggested
+from training.retention.tradeoff_save import Saved, request_save, saved_models, why_not
+
+_PROBLEM = "tradeoff_problem"
+
+_IDEA = (
+    "What a training gains on negation, it pays for elsewhere. Mixing its weights with those of "
+    "the encoder it started from often keeps most of the gain and gets most of the loss back, "
+    "without another training."
+)
+
+_READING = (
+    "Every point is the same training, with another share of its weights. Higher up is better on "
+    "negation, further right is closer to what the encoder could do before. Take the highest point "
+    "whose general ability you can live with; the one that is marked at first lies farthest above "
+    "the straight line between the ends."
+)
+
+
+def show(run: Run) -> None:
+    """The trade-off of a finished training."""
+    key = run.id or 0
+    st.header("The trade-off", anchor=False)
+    with reading(open_project.engine()) as session:
+        curve = curve_of(session, key)
+        measuring, saving = newest(session, key), newest(session, key, kind=tradeoff_save.KIND)
+        saved = saved_models(session, open_project.settings(), key)
+    if curve is None:
+        st.text(_IDEA)
+    else:
+        _curve(run, curve, saved)
+    _under_way(saving, f"saving a model out of run {key}")
+    if not _under_way(measuring, f"measuring the trade-off of run {key}"):
+        _offer(run, curve)
+    if problem := st.session_state.pop(_PROBLEM, ""):
+        error_messages.show(problem, key="tradeoff")
+
+
+def _under_way(run: Run | None, title: str) -> bool:
+    """Follow a run; say why the newest one failed. Whether one is under way."""
+    if run is not None and run.state in UNFINISHED:
+        progress_view.follow(run, title=title)
+        return True
+    if run is not None and run.state in (RunState.FAILED, RunState.INTERRUPTED):
+        progress_view.stopped(run, again=partial(_again, run))
+    return False
+
+
+def _again(run: Run) -> None:
+    try:
+        background.start_again(run)
+    except HedgerowError as error:
+        st.session_state[_PROBLEM] = str(error)
+
+
+def _offer(run: Run, curve: Curve | None) -> None:
+    """The button that measures, unless nothing can be measured."""
+    try:
+        with reading(open_project.engine()) as session:
+            ends_of(session, open_project.settings(), run)
+            seconds = estimate(session, run)
+    except HedgerowError as error:
+        st.text(str(error))
+        return
+    if curve is None:
+        with st.container(border=True, key=f"tradeoff-start-{run.id}"):
+            _form(run, seconds, label="Measure the trade-off", sts_now="")
+        return
+    with st.expander("Measure it again", icon=":material/replay:", key=f"tradeoff-more-{run.id}"):
+        _form(run, seconds, label="Measure again", sts_now=curve.sts)
+
+
+def _form(run: Run, seconds: float, *, label: str, sts_now: str) -> None:
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.button(
+            label,
+            key=f"tradeoff-click-{run.id}",
+            icon=":material/show_chart:",
+            on_click=_start,
+            args=(run.id or 0,),
+            type="secondary" if sts_now else "primary",
+        )
+        st.text(
+            f"Measures eleven mixtures on the release's validation split, from the base encoder to "
+            f"the finetuned one. Takes {progress_view.duration(seconds)}; nothing is trained.",
+            width="stretch",
+        )
+    file = training_sts(run)
+    used = sts_now or (file.name if file else "")
+    st.text(
+        f"General ability is measured by the drift of unrelated sentences and by {used}."
+        if used
+        else "General ability is measured by the drift of unrelated sentences, and by an STS file "
+        "if you give one."
+    )
+    st.file_uploader(
+        "STS file",
+        key=_file_key(run.id or 0),
+        type=["tsv", "txt", "csv"],
+        max_upload_size=sts.LARGEST_FILE >> 20,
+        help="UTF-8; a score and two sentences a line, separated by tabs. Spearman's correlation "
+        "of the cosines with the scores is measured at every point.",
+    )
+
+
+def _file_key(training: int) -> str:
+    return f"tradeoff-sts-{training}"
+
+
+def _given(training: int) -> StsFile | None:
+    file = st.session_state.get(_file_key(training))
+    return None if file is None else StsFile(file.name, file.getvalue())
+
+
+def _start(training: int) -> None:
+    """Store the run that measures, and start its process."""
+    given = _given(training)
+    try:
+        with writing(open_project.engine()) as session:
+            run = request_tradeoff(
+                session,
+                open_project.settings(),
+                training=training,
+                sts=given,
+                requested_by=signin.reviewer_id(),
+            )
+        background.start_process_of(run)
+    except HedgerowError as error:
+        st.session_state[_PROBLEM] = f"{given.name}: {error}" if given else str(error)
+
+
+@error_messages.fragment
+def _curve(run: Run, curve: Curve, saved: Sequence[Saved]) -> None:
+    st.text(_READING)
+    general, negation = axes(curve)
+    if not general or not negation:
+        st.text("Too little was held out to measure a curve.")
+        return
+    x, y = _axes(curve, general, negation)
+    shares = [point.share for point in curve.points]
+    where = st.container()
+    share = st.select_slider(
+        "Share of the finetuned weights",
+        shares,
+        format_func=lambda value: f"{value:g}",
+        value=suggested(curve, general=general[0], negation=negation[0]),
+        key=f"tradeoff-share-{curve.run}",
+    )
+    with where:
+        save.chart(
+            partial(
+                draw_curve, curve, general=x, negation=y, negation_name=FIGURES[y][0], share=share
+            ),
+            name="trade-off",
+            alt_text="Negation against general ability for every share of finetuned weights",
+        )
+    st.table(_figures(curve, share), hide_index=True)
+    _save(run, curve, share, saved)
+    _numbers(curve)
+
+
+def _axes(curve: Curve, general: list[str], negation: list[str]) -> tuple[str, str]:
+    """Which figures are drawn, where there are several."""
+    with st.container(horizontal=True):
+        y = st.segmented_control(
+            "Negation",
+            negation,
+            default=negation[0],
+            required=True,
+            format_func=lambda name: FIGURES[name][0],
+            key=f"tradeoff-y-{curve.run}",
+        )
+        if len(general) == 1:
+            return general[0], y or negation[0]
+        x = st.segmented_control(
+            "General ability",
+            general,
+            default=general[0],
+            required=True,
+            format_func=lambda name: GENERAL_NAMES[name],
+            key=f"tradeoff-x-{curve.run}",
+        )
+    return x or general[0], y or negation[0]
+
+
+def _figures(curve: Curve, share: float) -> list[dict[str, str]]:
+    """The chosen point's figures between those of the ends."""
+    point = curve.at(share) or curve.points[-1]
+    columns = {
+        "Base encoder (0)": curve.points[0].figures,
+        f"Chosen ({point.share:g})": point.figures,
+        "Finetuned (1)": curve.points[-1].figures,
+    }
+    return [
+        {"Figure": name}
+        | {title: form.format(figures[key]) for title, figures in columns.items()}
+        | {"Of": f"{curve.counts[key]:,} {things}" if key in curve.counts else ""}
+        for key, (name, form, things, _) in FIGURES.items()
+        if all(key in figures for figures in columns.values())
+    ]
+
+
+def _save(run: Run, curve: Curve, share: float, saved: Sequence[Saved]) -> None:
+    reason = why_not(curve, share, saved)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        clicked = st.button(
+            "Save this model",
+            key=f"tradeoff-save-{run.id}",
+            type="primary",
+            icon=":material/save:",
+            disabled=bool(reason),
+        )
+        st.text(
+            reason
+            or f"Stores the mixture at {share:g} as a model of its own, which Compare and "
+            "Diagnostics can then choose.",
+            width="stretch",
+        )
+    if clicked:
+        _start_saving(run.id or 0, share)
+        st.rerun()
+    for model in saved:
+        if model.share == share:
+            _place(run, model)
+
+
+def _start_saving(training: int, share: float) -> None:
+    try:
+        with writing(open_project.engine()) as session:
+            run = request_save(
+                session,
+                open_project.settings(),
+                training=training,
+                share=share,
+                requested_by=signin.reviewer_id(),
+            )
+        background.start_process_of(run)
+    except HedgerowError as error:
+        st.session_state[_PROBLEM] = str(error)
+
+
+def _place(run: Run, model: Saved) -> None:
+    """Where a saved model lies, and the way to compare it with the base encoder."""
+    st.code(
+        "from sentence_transformers import SentenceTransformer\n"
+        f"model = SentenceTransformer({str(model.folder)!r})",
+        language="python",
+        wrap_lines=True,
+    )
+    st.text(f"To publish it: hedgerow push {model.run} --repo OWNER/NAME")
+    with reading(open_project.engine()) as session:
+        base = session.get(Encoder, run.result.get("before_encoder_id", 0))
+    if base is not None:
+        st.page_link(
+            "pages/compare.py",
+            label="Compare it with the base encoder",
+            icon=":material/compare_arrows:",
+            query_params={"a": base.name, "b": model.name},
+        )
+
+
+def _numbers(curve: Curve) -> None:
+    """Every figure at every share, to look at and to take away."""
+    names = list(dict.fromkeys(name for point in curve.points for name in point.figures))
+    rows = [[point.share, *(point.figures.get(name) for name in names)] for point in curve.points]
+    with st.expander("As numbers", icon=":material/table:", key=f"tradeoff-numbers-{curve.run}"):
+        told = f" STS file: {curve.sts}." if curve.sts else ""
+        st.text(f"Measured by run {curve.run}.{told}")
+        st.dataframe(
+            [{"Share": share} | dict(zip(names, values, strict=True)) for share, *values in rows],
+            hide_index=True,
+        )
+        st.download_button(
+            "Save the numbers as CSV",
+            lambda: csv_bytes(["share", *names], rows),
+            f"hedgerow-trade-off-run-{curve.training}.csv",
+            "text/csv",
+            key=f"tradeoff-csv-{curve.run}",
+            icon=":material/download:",
+            on_click="ignore",
+        )

@@ -1,0 +1,53 @@
+"""What the next training's release shares with benchmarks: one line each, before it starts."""
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from curation.release.freezing import get_release
+from curation.release.overlap_results import Compared, told
+from db.engine import reading
+from pages.components.shared.runs import overlap_found
+from pages.components.shared.shell import open_project
+from pages.components.shared.shell.count_cache import follow_making
+
+MOST_LINES = 4
+
+
+def draw(number: int | None) -> None:
+    """The lines for a release; nothing before there is one, or where no benchmark is known."""
+    if number is None:
+        return
+    with reading(open_project.engine()) as session:
+        release = get_release(session, number)
+    found = overlap_found.compared(release)
+    if found is None:
+        follow_making("Comparing the release with the benchmarks' texts …")
+        return
+    with st.container(key="train-overlap", gap="xxsmall"):
+        for line in lines(found):
+            st.text(line)
+    if any(entry.overlap.examples for entry in found):
+        with st.expander("Texts of benchmarks that the release shares", icon=":material/join:"):
+            overlap_found.examples(found, key="train")
+
+
+def lines(found: Sequence[Compared]) -> list[str]:
+    """A sentence each, those that overlap most first; the rest in one."""
+    shared = [entry for entry in found if entry.problem or entry.shares]
+    shared.sort(key=lambda entry: -entry.overlap.share)
+    said = [told(entry.facts) for entry in shared]
+    if len(said) > MOST_LINES:
+        rest = len(said) - MOST_LINES
+        said = [*said[:MOST_LINES], f"{rest} more of them overlap; see Benchmarks."]
+    clean = [entry for entry in found if entry not in shared]
+    if len(clean) == 1:
+        said.append(told(clean[0].facts))
+    elif clean:
+        names = ", ".join(dict.fromkeys(entry.title for entry in clean))
+        n = clean[0].overlap.n
+        said.append(
+            f"No item of {len(clean)} benchmark files ({names}) shares {n} words in a row with "
+            "the release."
+        )
+    return said

@@ -1,0 +1,233 @@
+"""The recipe of the next training: fields for what people change most, and all of it as YAML.
+
+The YAML text is the one truth. A field that is changed writes it, and shows what it says; while it
+is no recipe, the fields rest. What was edited outlives its widgets, which forget it as soon as they
+are not drawn.
+
+A widget that shall show another value is a new one, under another key: a browser that has not been
+told yet still sends what the old one showed, with a click for instance, and nobody has typed that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple, get_args
+
+import streamlit as st
+
+from db.errors import HedgerowError
+from pages.components.shared.shell import error_messages
+from training.recipe.schema import DataMode, Loss, Recipe, Watched
+from training.recipe.yaml_text import LARGEST, parse_recipe
+
+_TEXT, _SHOWN, _PROBLEM = "train_recipe", "train_shown", "train_recipe_problem"
+_BOX, _UPLOAD, _FIELD = "train-yaml", "train-upload", "train-field-"
+
+
+class _Shown(NamedTuple):
+    """The key of the widget that shows a field or the text now, and what it was given to show."""
+
+    key: str
+    value: object
+    number: int
+
+
+LABELS = {
+    "symmetric": "symmetric: negations, too",
+    "family": "family: all variants at once",
+    "triples": "triples: the paper's",
+    "negation": "only negation",
+    "hedging": "only hedging",
+    "ranked": "triples ranked right",
+    "families": "anchors ranked right",
+    "questions": "questions answered right",
+    "sts": "general ability (STS)",
+}
+"""What values are called where their names don't say it."""
+
+
+def text(default: str) -> str:
+    """The recipe's text as it was edited, or the default."""
+    return st.session_state.get(_TEXT) or default
+
+
+def use(edited: str) -> None:
+    """Take another recipe; an empty one means the default."""
+    st.session_state[_TEXT] = edited
+
+
+def take_up() -> None:
+    """Bring what was changed in the box or in a field into the recipe.
+
+    Doing so twice changes nothing more, so that each widget's callback, and a click on the
+    button that starts a training, may do it in any order.
+    """
+    state = st.session_state
+    typed = {
+        name: state[shown.key]
+        for name, shown in _shown().items()
+        if shown.key in state and state[shown.key] != shown.value
+    }
+    if _BOX in typed:
+        use(typed.pop(_BOX))
+    box = _shown().get(_BOX)
+    current = str(state.get(_TEXT) or (box.value if box else ""))
+    if changes := {name.removeprefix(_FIELD): value for name, value in typed.items()}:
+        change(current, changes)
+
+
+def _shown() -> dict[str, _Shown]:
+    found: dict[str, _Shown] = st.session_state.setdefault(_SHOWN, {})
+    return found
+
+
+def change(current: str, changes: Mapping[str, Any]) -> None:
+    """Write other values into a recipe's text; those that are refused change nothing."""
+    try:
+        recipe = parse_recipe(current)
+        use(Recipe(**{**recipe.model_dump(), **changes}).to_yaml())
+    except HedgerowError as error:
+        st.session_state[_PROBLEM] = str(error)
+
+
+def draw(default: str, files: Callable[[Recipe, str, bool], None]) -> None:
+    """The fields, the box, and the ways in and out.
+
+    Args:
+        files: draws what stores the files that a recipe names; is given the recipe, its text, and
+            whether the text is a recipe.
+    """
+    shown = text(default)
+    recipe, wrong = _parsed(shown)
+    _fields(recipe, disabled=bool(wrong))
+    files(recipe, shown, not wrong)
+    if problem := st.session_state.pop(_PROBLEM, ""):
+        error_messages.show(problem, key="train-recipe")
+    if wrong:
+        st.text(f"The fields above rest until the text below is a recipe again. {wrong}")
+    st.text_area(
+        "Recipe (YAML)",
+        height=340,
+        max_chars=LARGEST,
+        key=_key(_BOX, shown),
+        on_change=take_up,
+        help="All of it; the fields above write into it. Keys that are left out have their "
+        "defaults.",
+    )
+    _in_and_out(shown, default)
+    _meanings(recipe)
+
+
+def _parsed(shown: str) -> tuple[Recipe, str]:
+    """The recipe, and what is wrong with the text; then the default stands in for it."""
+    try:
+        return parse_recipe(shown), ""
+    except HedgerowError as error:
+        return Recipe(), str(error)
+
+
+def _key(name: str, value: object) -> str:
+    """The key of a widget that shows a value; where it does, it stays: somebody may type in it."""
+    state = st.session_state
+    number = 0
+    if shown := _shown().get(name):
+        if shown.key in state and state[shown.key] == value:
+            _shown()[name] = shown._replace(value=value)
+            return shown.key
+        number = shown.number + (shown.key in state)
+    key = f"{name}-{number}" if number else name
+    state[key] = value
+    _shown()[name] = _Shown(key, value, number)
+    return key
+
+
+def _label(value: str) -> str:
+    return LABELS.get(value, value)
+
+
+def meaning(name: str) -> str:
+    """What a key of the recipe means."""
+    return (Recipe.model_fields[name].description or "").replace("\n", " ")
+
+
+def _fields(recipe: Recipe, *, disabled: bool) -> None:
+    def shared(name: str) -> dict[str, Any]:
+        key = _key(f"{_FIELD}{name}", getattr(recipe, name))
+        return {"key": key, "on_change": take_up, "disabled": disabled, "help": meaning(name)}
+
+    with st.container(horizontal=True, key="train-fields-what"):
+        st.text_input("Base encoder", **shared("base_encoder"))
+        st.selectbox("Loss", get_args(Loss), format_func=_label, **shared("loss"))
+        st.selectbox("Data", get_args(DataMode), format_func=_label, **shared("data"))
+    with st.container(horizontal=True, key="train-fields-how"):
+        st.number_input("Epochs", 0.0, 1000.0, step=1.0, format="%g", **shared("epochs"))
+        st.number_input("Batch size", 2, 8192, step=2, **shared("batch_size"))
+        st.number_input(
+            "Learning rate", 0.0, 1.0, step=1e-5, format="%.1e", **shared("learning_rate")
+        )
+        st.selectbox(
+            "Stop early by",
+            get_args(Watched),
+            index=None,
+            format_func=_label,
+            placeholder="no: keep the last state",
+            **shared("early_stopping"),
+        )
+    with st.container(horizontal=True, key="train-fields-keep"):
+        st.number_input(
+            "Distillation", 0.0, 1000.0, step=0.5, format="%g", **shared("distillation")
+        )
+        st.number_input(
+            "Interpolation", 0.0, 1.0, step=0.05, format="%g", **shared("interpolation")
+        )
+        st.number_input("Opposites", 0, 1000, step=1, **shared("opposites"))
+        st.number_input(
+            "LoRA rank",
+            1,
+            1024,
+            value=None,
+            step=8,
+            placeholder="all weights",
+            **shared("lora_rank"),
+        )
+
+
+def _in_and_out(shown: str, default: str) -> None:
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        st.download_button("Download", shown, "recipe.yaml", "text/yaml", on_click="ignore")
+        st.button("Back to the defaults", on_click=use, args=("",), disabled=shown == default)
+    st.file_uploader(
+        "Use a recipe file",
+        type=["yaml", "yml"],
+        key=_UPLOAD,
+        on_change=_upload,
+        max_upload_size=1,
+    )
+
+
+def _upload() -> None:
+    file = st.session_state.get(_UPLOAD)
+    if file is None:
+        return
+    if file.size > LARGEST:
+        st.session_state[_PROBLEM] = f"{file.name} is too large for a recipe."
+        return
+    try:
+        use(file.getvalue().decode("utf-8-sig"))
+    except UnicodeDecodeError:
+        st.session_state[_PROBLEM] = f"Expected UTF-8 text in {file.name}; save it as UTF-8."
+
+
+def _meanings(recipe: Recipe) -> None:
+    """All keys, as a table that can be searched."""
+    with st.expander("What each key means", icon=":material/help:"):
+        st.dataframe(
+            [
+                {"Key": name, "Now": str(getattr(recipe, name)), "Meaning": meaning(name)}
+                for name in Recipe.model_fields
+            ],
+            hide_index=True,
+            key="train-meanings",
+            row_height=60,
+            column_config={"Meaning": st.column_config.TextColumn(width="large")},
+        )

@@ -1,0 +1,104 @@
+"""Files that the next training's recipe names: an STS file, and text to distil on."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import streamlit as st
+
+from db.errors import HedgerowError
+from pages.components.shared.shell import error_messages, open_project
+from pages.components.train.start import recipe_editor
+from training.evaluation import sts
+from training.recipe.schema import Recipe
+from training.recipe.stored_files import keep_file
+from training.retention import distillation
+
+_PROBLEM = "train_file_problem"
+
+
+class Kind(NamedTuple):
+    """A key of the recipe that names a file."""
+
+    field: str
+    label: str
+    things: str
+    read: Callable[[Path], Sequence[object]]
+    megabytes: int
+
+
+KINDS = (
+    Kind("sts_file", "STS file", "sentence pairs", sts.read_sts, sts.LARGEST_FILE >> 20),
+    Kind(
+        "distillation_file",
+        "Text to distil on",
+        "sentences",
+        distillation.read_sentences,
+        distillation.LARGEST_FILE >> 20,
+    ),
+)
+
+
+def draw(recipe: Recipe, current: str, usable: bool) -> None:
+    """For each kind: what is named now, and a place to put another one."""
+    with st.container(horizontal=True, key="train-fields-files"):
+        for kind in KINDS:
+            with st.container():
+                _one(kind, recipe, current, usable)
+    if problem := st.session_state.pop(_PROBLEM, ""):
+        error_messages.show(problem, key="train-file")
+
+
+def _one(kind: Kind, recipe: Recipe, current: str, usable: bool) -> None:
+    path = getattr(recipe, kind.field)
+    if not path:
+        key = f"train-file-{kind.field}"
+        st.file_uploader(
+            kind.label,
+            key=key,
+            type=["txt", "tsv", "csv"],
+            on_change=_store,
+            args=(kind, key, current),
+            disabled=not usable,
+            max_upload_size=kind.megabytes,
+            help=recipe_editor.meaning(kind.field),
+        )
+        return
+    st.text(f"{kind.label}: {_told(kind, path)}")
+    st.button(
+        "Leave it out",
+        key=f"train-file-drop-{kind.field}",
+        disabled=not usable,
+        on_click=recipe_editor.change,
+        args=(current, {kind.field: None}),
+    )
+
+
+def _told(kind: Kind, path: str) -> str:
+    try:
+        modified = Path(path).stat().st_mtime
+    except OSError:
+        return f"{path} is not there."
+    return _counted(kind.field, path, modified)
+
+
+@st.cache_data(show_spinner=False, max_entries=20)
+def _counted(field: str, path: str, _modified: float) -> str:
+    """What is in a file; reading one of some megabytes takes a moment."""
+    kind = next(kind for kind in KINDS if kind.field == field)
+    try:
+        return f"{len(kind.read(Path(path))):,} {kind.things} ({Path(path).name})"
+    except HedgerowError as error:
+        return str(error)
+
+
+def _store(kind: Kind, key: str, current: str) -> None:
+    file = st.session_state.get(key)
+    if file is None:
+        return
+    try:
+        path = keep_file(open_project.settings().data_folder, file.getvalue(), read=kind.read)
+    except HedgerowError as error:
+        st.session_state[_PROBLEM] = f"{file.name}: {error}"
+        return
+    recipe_editor.change(current, {kind.field: str(path)})

@@ -1,0 +1,225 @@
+"""Starting a training: the one click, what it will do, and what can be changed about it."""
+
+import streamlit as st
+
+from curation.release.freezing import list_releases
+from db.engine import reading, writing
+from db.errors import HedgerowError
+from db.models import Run
+from db.runs import UNFINISHED, list_runs
+from pages.components.shared.runs import background, progress_view
+from pages.components.shared.shell import error_messages, open_project, signin
+from pages.components.train.start import overlap_lines, recipe_editor, recipe_files, release_facts
+from training.data.composition import composition_now
+from training.finetune.fitting import LARGEST_SEED
+from training.recipe.plan import KIND, Plan, count_accepted, estimate, plan
+from training.recipe.schema import Recipe
+from training.recipe.sufficiency import require_batch, require_known_providers
+from training.recipe.yaml_text import parse_recipe
+from training.runs.trainings import DEFAULT_SEED, request_training
+
+# What was edited outlives the widgets, which forget it as soon as they are not drawn.
+_SEED, _RELEASE, _PROBLEM = "train_seed", "train_release", "train_problem"
+_SEED_BOX = "train-seed-box"
+
+QUEUE = 200
+"""Runs among which those under way are looked for."""
+
+
+def _plan(numbers: list[int]) -> Plan:
+    chosen = st.session_state.get(_RELEASE)
+    if numbers:
+        return release_facts.plan_of(chosen if chosen in numbers else numbers[0])
+    with reading(open_project.engine()) as session:
+        return plan(session)
+
+
+def _narrowed(whole: Plan, recipe: Recipe) -> Plan:
+    """What the recipe leaves of it.
+
+    Raises:
+        HedgerowError: the recipe names a provider that wrote nothing.
+    """
+    if not recipe.leaves_out_kinds:
+        return whole
+    if whole.release is not None:
+        data = release_facts.composition_of(whole.release)
+    else:
+        with reading(open_project.engine()) as session:
+            data = composition_now(session)
+    require_known_providers(data, recipe)
+    return data.left_by(recipe)
+
+
+def box(*, busy: bool) -> None:
+    """The button, what it will do in one sentence, and what can be changed.
+
+    Args:
+        busy: whether a training is under way, for which another one waits.
+    """
+    with reading(open_project.engine()) as session:
+        numbers = [release.number for release in list_releases(session)]
+    wanted = _plan(numbers)
+    if not wanted.triples and not numbers:
+        _nothing_to_train_on(wanted)
+        return
+    default = wanted.recipe().to_yaml()
+    with st.container(border=True, key="train-start"):
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.button(
+                "Finetune",
+                key="train-click",
+                type="primary",
+                icon=":material/model_training:",
+                on_click=_start,
+                args=(wanted, default, _release_key(numbers)),
+            )
+            st.text(_promise(wanted, recipe_editor.text(default), busy=busy), width="stretch")
+        _newer(wanted, numbers)
+        overlap_lines.draw(wanted.release)
+        if problem := st.session_state.pop(_PROBLEM, ""):
+            error_messages.show(problem, key="train-start")
+        with st.expander(
+            "Advanced: release, seed, recipe", icon=":material/tune:", key="train-advanced"
+        ):
+            _advanced(numbers, wanted)
+            recipe_editor.draw(default, recipe_files.draw)
+
+
+def _nothing_to_train_on(wanted: Plan) -> None:
+    with st.container(border=True, key="train-empty"):
+        if not wanted.variants:
+            st.text("Nothing is accepted yet, so there is nothing to train on.")
+        else:
+            st.text(
+                f"{wanted.variants:,} variants are accepted, but no anchor of the training part "
+                "has both sides yet."
+            )
+        st.text(
+            "A training needs anchors of which you accepted both a negation and a hedge (or a "
+            "paraphrase)."
+        )
+        st.page_link("pages/review.py", label="Review variants")
+
+
+def _promise(wanted: Plan, text: str, *, busy: bool) -> str:
+    """What the click will do, and about how long it takes."""
+    try:
+        recipe = parse_recipe(text)
+        left = _narrowed(wanted, recipe)
+        require_batch(left, recipe)
+    except HedgerowError as error:
+        return f"The recipe below can't be used yet. {error}"
+    with reading(open_project.engine()) as session:
+        guess = estimate(session, left, recipe)
+    judged = f"going by run {guess.by_run}" if guess.by_run else "on two free cores"
+    wait = " It waits until the training under way has ended." if busy else ""
+    return (
+        f"Trains {recipe.base_encoder} on {_source(wanted)}: {_amount(wanted, left, recipe)}. "
+        f"Takes {progress_view.duration(guess.seconds)}, {judged}; you can close the browser "
+        f"meanwhile.{wait}"
+    )
+
+
+def _source(wanted: Plan) -> str:
+    if wanted.release is None:
+        return f"a first release, made from the {wanted.variants:,} accepted variants"
+    return f"release {wanted.release}"
+
+
+def _amount(wanted: Plan, left: Plan, recipe: Recipe) -> str:
+    """Steps and rows, and what the recipe leaves out of them."""
+    rows = left.rows(recipe)
+    steps = f"{recipe.steps(rows):,} steps"
+    if recipe.trainings > 1:
+        steps = f"{recipe.trainings} trainings of {steps}"
+    said = f"{steps} with {recipe.batch_size} of {rows:,} {recipe.rows} each"
+    triples = f"{left.triples:,} triples"
+    if recipe.leaves_out_kinds:
+        what = "anchors with hedges" if recipe.data == "hedging" else "triples"
+        count = left.anchors if recipe.data == "hedging" else left.triples
+        triples = f"{count:,} {what} left of {wanted.triples:,} triples"
+    if recipe.max_triples is not None and recipe.max_triples < left.triples:
+        triples = f"about {recipe.max_triples:,} drawn of {triples}"
+    if recipe.max_distance is not None:
+        triples += f", without variants farther than {recipe.max_distance} characters"
+    return f"{said} ({triples})"
+
+
+def _newer(wanted: Plan, numbers: list[int]) -> None:
+    """Say where the newest release no longer holds what is accepted."""
+    if not numbers or wanted.release != numbers[0]:
+        return
+    with reading(open_project.engine()) as session:
+        accepted = count_accepted(session)
+    if accepted != wanted.variants:
+        st.page_link(
+            "pages/release.py",
+            label=f"{accepted:,} variants are accepted now, {wanted.variants:,} are in release "
+            f"{wanted.release}: a new release brings them into the training.",
+        )
+
+
+def _advanced(numbers: list[int], wanted: Plan) -> None:
+    with st.container(horizontal=True, key="train-fields-run"):
+        if numbers:
+            st.session_state[_RELEASE] = st.selectbox(
+                "Release",
+                numbers,
+                index=numbers.index(wanted.release or numbers[0]),
+                key=_release_key(numbers),
+            )
+            if wanted.release != st.session_state[_RELEASE]:
+                st.rerun()
+        st.session_state[_SEED] = st.number_input(
+            "Seed",
+            0,
+            LARGEST_SEED,
+            st.session_state.get(_SEED, DEFAULT_SEED),
+            key=_SEED_BOX,
+            help="Decides the draw and order of the data and the dropout: the same "
+            "release, recipe and seed give the same model.",
+        )
+
+
+def _release_key(numbers: list[int]) -> str:
+    return f"train-release-{len(numbers)}"
+
+
+def _start(wanted: Plan, default: str, release_key: str) -> None:
+    """Store the run and start its process; a problem is told beside the button, nothing is lost.
+
+    What was typed last is read from its boxes: the page may not have been drawn since.
+    """
+    state = st.session_state
+    recipe_editor.take_up()
+    try:
+        recipe = parse_recipe(recipe_editor.text(default))
+        chosen = state.get(release_key, wanted.release)
+        with writing(open_project.engine()) as session:
+            under_way = [r for r in list_runs(session, kind=KIND, limit=QUEUE) if is_unfinished(r)]
+            run = request_training(
+                session,
+                release_number=chosen,
+                recipe=recipe,
+                seed=int(state.get(_SEED_BOX, state.get(_SEED, DEFAULT_SEED))),
+                requested_by=signin.reviewer_id(),
+            )
+            _refuse_a_double(run, under_way)
+        background.start_process_of(run)
+    except HedgerowError as error:
+        state[_PROBLEM] = str(error)
+
+
+def is_unfinished(run: Run) -> bool:
+    """Whether a run waits or is at work."""
+    return run.state in UNFINISHED
+
+
+def _refuse_a_double(run: Run, under_way: list[Run]) -> None:
+    for other in under_way:
+        if (other.inputs, other.parameters) == (run.inputs, run.parameters):
+            raise HedgerowError(
+                f"Run {other.id} is training just that already; change the recipe, the release "
+                "or the seed."
+            )

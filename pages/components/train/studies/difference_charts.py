@@ -1,0 +1,223 @@
+"""The charts of a study: differences by training (Figure 3), growth by triples (Figure 2).
+
+What a training is called reaches Vega as data, never as an expression.
+"""
+
+import textwrap
+from collections.abc import Sequence
+from itertools import cycle
+from typing import Any
+
+import altair as alt
+
+from pages.components.shared.charts.palette import Palette, palette
+from pages.components.shared.charts.similarity_bars import (
+    LEGEND_ROW,
+    WHOLE_BAND,
+    groups,
+    legend,
+    side_by_side,
+    sized,
+)
+from training.studies.outcomes import NAMES, DifferenceRow, FigureRow, TradeOffRow
+
+ROOM = 0.22
+"""Share of the longest bar that is left beside it for its number."""
+
+LEAST_REACH = 0.5
+"""Of the axis, where all differences are tiny."""
+
+LONGEST = 260
+"""Pixels of a training's name in the legend."""
+
+LEGEND_LINE = LEGEND_ROW - 7
+"""Pixels for each row of a legend of one column."""
+
+LABEL_WIDTH = 22
+"""Characters a line of a figure's name beside its bars."""
+
+HEIGHT = 320
+"""Pixels of the charts by number of triples."""
+
+SHAPES = ("circle", "square", "diamond", "triangle-up", "cross")
+"""Say the same as the colours of the figures."""
+
+
+def differences(
+    rows: Sequence[DifferenceRow], *, arms: Sequence[str], relative: bool, against: str, dark: bool
+) -> alt.LayerChart:
+    """Bars of each figure's difference, in a group for each figure; the paper's are hollow.
+
+    Args:
+        rows: at least one.
+        arms: all trainings of the study, the one on all data first.
+        relative: whether the differences are percentages, else points.
+        against: what the differences are to.
+    """
+    colours = palette(dark=dark)
+    paints = dict(zip(arms, _paints(len(arms), colours), strict=True))
+    there = [arm for arm in arms if any(row.arm == arm for row in rows)]
+    labels = list(dict.fromkeys(_label(row) for row in rows))
+    paint = alt.Scale(domain=there, range=[paints[arm] for arm in there])
+    unit = "%" if relative else "points"
+    table = [
+        {
+            **row._asdict(),
+            "label": _label(row),
+            "series": row.arm,
+            "kind": "published" if row.published else "measured here",
+            "hollow": row.published,
+        }
+        for row in rows
+    ]
+    base = alt.Chart(alt.Data(values=table)).encode(
+        y=groups("label", labels),
+        yOffset=side_by_side(there),
+        x=alt.X(
+            "difference:Q",
+            title=f"difference to the {against} ({unit})",
+            scale=alt.Scale(domain=_reach([row.difference for row in rows]), nice=False),
+        ),
+        tooltip=[
+            alt.Tooltip("series:N", title="Training"),
+            alt.Tooltip("figure:N", title="Figure"),
+            alt.Tooltip("kind:N", title="Is"),
+            alt.Tooltip("reference:Q", title=against.capitalize(), format=".3f"),
+            alt.Tooltip("value:Q", title="After training", format=".3f"),
+            alt.Tooltip("difference:Q", title=f"Difference ({unit})", format="+.1f"),
+            alt.Tooltip("n:Q", title="n"),
+        ],
+    )
+    above = _legend(colours.ink)
+    fill = alt.Fill("series:N", scale=paint, legend=above)
+    outlined = base.encode(stroke=alt.Stroke("series:N", scale=paint, legend=above))
+    published = outlined.transform_filter("datum.hollow").mark_bar(
+        strokeWidth=1.5, height=WHOLE_BAND, fill="transparent"
+    )
+    measured = outlined.transform_filter("!datum.hollow").mark_bar(
+        strokeWidth=1.5, height=WHOLE_BAND
+    )
+    measured = measured.encode(fill=fill)
+    zero = alt.Chart(alt.Data(values=[{"at": 0}])).mark_rule(color=colours.ink).encode(x="at:Q")
+    layers = [measured, published, zero, *_numbers(base, colours.ink)]
+    chart = sized(alt.layer(*layers), labels=labels, bars=len(there))
+    whole: alt.LayerChart = chart.properties(
+        height=chart.height + (LEGEND_LINE - LEGEND_ROW // 2) * len(there)
+    )
+    return whole
+
+
+def _numbers(base: alt.Chart, ink: str) -> list[alt.Chart]:
+    """The numbers at the ends of the bars, on the side that the bar points to."""
+    sides = (("datum.difference >= 0", "left", 5), ("datum.difference < 0", "right", -5))
+    return [
+        base.transform_filter(side)
+        .mark_text(align=align, baseline="middle", dx=dx, color=ink)  # type: ignore[arg-type]
+        .encode(text=alt.Text("difference:Q", format="+.1f"))
+        for side, align, dx in sides
+    ]
+
+
+def _label(row: DifferenceRow) -> str:
+    name = "\n".join(textwrap.wrap(NAMES.get(row.figure, row.figure), LABEL_WIDTH))
+    return f"{name}\n(published)" if row.published else name
+
+
+def _paints(count: int, colours: Palette) -> list[str]:
+    """So many colours; of more than a few, the first is plain, the others are those of the types,
+    which are as many as can be told apart."""
+    few = [colours.after, colours.before, colours.quiet, colours.ink]
+    others = cycle(colours.types.values())
+    many = [colours.ink, *(next(others) for _ in range(count - 1))]
+    return few[:count] if count <= len(few) else many
+
+
+def _reach(values: Sequence[float]) -> list[float]:
+    """Where the axis begins and ends: at 0 or beyond the longest bars, with room for numbers."""
+    low, high = min([0.0, *values]), max([0.0, *values])
+    room = ROOM * max(high - low, LEAST_REACH)
+    return [low - room if low < 0 else 0.0, high + room if high > 0 or low == high else 0.0]
+
+
+def growth(rows: Sequence[FigureRow], *, dark: bool) -> alt.LayerChart:
+    """Every figure by the number of triples, as a line with its points; the base encoder dashed.
+
+    Args:
+        rows: of a study of the number of triples; at least one.
+    """
+    colours = palette(dark=dark)
+    names = [name for figure, name in NAMES.items() if any(row.figure == figure for row in rows)]
+    paint = alt.Scale(domain=names, range=_paints(len(names), colours))
+    table = [{**row._asdict(), "series": NAMES[row.figure]} for row in rows]
+    numbers = sorted({row.triples or 0 for row in rows})
+    y = alt.Y("value:Q", title="figure of the held-out part", scale=alt.Scale(zero=False))
+    base = alt.Chart(alt.Data(values=table)).encode(
+        x=alt.X(
+            "triples:Q",
+            title="triples (logarithmic)",
+            scale=alt.Scale(type="log", nice=False, padding=20),
+            axis=alt.Axis(values=numbers, format=",d", labelOverlap=True),
+        ),
+        color=alt.Color("series:N", scale=paint, legend=_legend(colours.ink)),
+        tooltip=[
+            alt.Tooltip("series:N", title="Figure"),
+            alt.Tooltip("triples:Q", title="Triples", format=",d"),
+            alt.Tooltip("value:Q", title="After training", format=".3f"),
+            alt.Tooltip("before:Q", title="Base encoder", format=".3f"),
+            alt.Tooltip("n:Q", title="n"),
+        ],
+    )
+    shape = alt.Shape(
+        "series:N", scale=alt.Scale(domain=names, range=list(SHAPES)), legend=_legend(colours.ink)
+    )
+    lines = base.mark_line().encode(y=y)
+    points = base.mark_point(filled=True, size=80).encode(y=y, shape=shape)
+    before = base.mark_line(strokeDash=[4, 4], opacity=0.7).encode(y=alt.Y("before:Q"))
+    return _high(alt.layer(before, lines, points), legend_rows=len(names))
+
+
+def trade_off(
+    rows: Sequence[TradeOffRow], *, negation: str, general: str, dark: bool
+) -> alt.LayerChart:
+    """Negation against general score; each point with its number of triples, 0 is hollow.
+
+    Args:
+        rows: the base encoder first, then by number of triples.
+        negation, general: what the two are called.
+    """
+    colours = palette(dark=dark)
+    table = [
+        {**row._asdict(), "order": place, "label": f"{row.triples:,}" if row.triples else "base"}
+        for place, row in enumerate(rows)
+    ]
+    base = alt.Chart(alt.Data(values=table)).encode(
+        x=alt.X("general:Q", title=general, scale=alt.Scale(zero=False, padding=30)),
+        y=alt.Y("negation:Q", title=negation, scale=alt.Scale(zero=False, padding=20)),
+        order="order:Q",
+        tooltip=[
+            alt.Tooltip("label:N", title="Triples"),
+            alt.Tooltip("negation:Q", title=negation, format=".3f"),
+            alt.Tooltip("general:Q", title=general, format=".3f"),
+        ],
+    )
+    line = base.mark_line(color=colours.quiet)
+    trained = base.transform_filter("datum.triples > 0").mark_point(
+        filled=True, size=90, color=colours.after, opacity=1
+    )
+    untrained = base.transform_filter("datum.triples == 0").mark_point(
+        filled=False, size=90, strokeWidth=2, color=colours.before
+    )
+    words = base.mark_text(align="left", dx=9, dy=-7, color=colours.ink).encode(text="label:N")
+    return _high(alt.layer(line, trained, untrained, words))
+
+
+def _legend(ink: str) -> alt.Legend:
+    """One below the other, which fits into a narrow window."""
+    above = legend(ink)
+    above.columns, above.labelLimit = 1, LONGEST
+    return above
+
+
+def _high(chart: Any, *, legend_rows: int = 0) -> alt.LayerChart:
+    whole: alt.LayerChart = chart.properties(height=HEIGHT + LEGEND_LINE * legend_rows)
+    return whole

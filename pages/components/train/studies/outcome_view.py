@@ -1,0 +1,220 @@
+"""What came out of a study: a chart in the manner of the paper's, and its trainings as a table."""
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+import streamlit as st
+
+from curation.release.export.file_formats import csv_bytes
+from db.engine import reading
+from db.models import Run, RunState
+from db.runs import UNFINISHED
+from pages.components.shared.charts import save
+from pages.components.shared.runs import progress_view
+from pages.components.shared.shell import open_project
+from pages.components.train.studies import difference_charts
+from training.evaluation.held_out import DRIFT
+from training.runs.curves import GENERAL, SHARES
+from training.studies.designs import Study
+from training.studies.outcomes import (
+    NAMES,
+    SHORT,
+    Against,
+    FigureRow,
+    differences,
+    figure_rows,
+    published_rows,
+    trade_off,
+)
+from training.studies.study_run import Trial, trials
+
+RELATIVE, POINTS = "percent", "points"
+
+_PAPER = (
+    "Hollow: what the paper published for all-mpnet-base-v2 on its own tests, data and triples. "
+    "Compare the direction, not the size."
+)
+_OF_FIGURE_2 = (
+    "In the paper, 10,000 to 200,000 triples were tried; about 150,000 balanced negation and "
+    "general ability best."
+)
+
+
+def draw(run: Run) -> None:
+    """The chart and the table of a study, as far as its trainings are done."""
+    with reading(open_project.engine()) as session:
+        found = trials(session, run)
+    rows = figure_rows(found)
+    study = Study(run.parameters["study"])
+    if not rows:
+        st.text("None of its trainings has measured the held-out part yet.")
+    elif study is Study.TRIPLES:
+        _growth(rows, run)
+    else:
+        _differences(study, rows, arms=[trial.label for trial in found], run=run)
+    _table(run, found)
+    if rows:
+        _download(run, rows)
+    for sentence in run.parameters["told"]:
+        st.text(sentence)
+    _rests_on(rows)
+
+
+def _differences(study: Study, rows: Sequence[FigureRow], *, arms: Sequence[str], run: Run) -> None:
+    with st.container(horizontal=True):
+        against = st.segmented_control(
+            "Compared with",
+            list(Against),
+            format_func=lambda to: f"the {to}",
+            default=Against.BASE if study is Study.DATA else Against.FULL,
+            required=True,
+            key=f"study-against-{study}",
+        )
+        unit = st.segmented_control(
+            "Difference in",
+            [POINTS, RELATIVE],
+            default=POINTS,
+            required=True,
+            key="study-unit",
+            help="Points are hundredths of the figure itself. Percent of what is compared with, as "
+            "in the paper's Figure 3, say little where that is near 0.",
+        )
+    relative = unit == RELATIVE
+    shown = [*rows, *published_rows(study)]
+    found = differences(shown, against=against, full=arms[0], relative=relative)
+    if not any(not row.published for row in found):
+        st.text(f"There is nothing to compare with the {against} yet.")
+        return
+    save.chart(
+        partial(
+            difference_charts.differences, found, arms=arms, relative=relative, against=str(against)
+        ),
+        name=f"study-{run.id}",
+        alt_text="Difference of each figure of the held-out part, by training",
+    )
+    notes = ["Higher is better; of the drift, lower is."]
+    if relative and against is Against.BASE:
+        notes.append("The drift has no relative difference to the base encoder, whose own is 0.")
+    if any(row.published for row in found):
+        notes.append(_PAPER)
+    st.caption(" ".join(notes))
+
+
+def _growth(rows: Sequence[FigureRow], run: Run) -> None:
+    there = {row.figure for row in rows}
+    save.chart(
+        partial(difference_charts.growth, rows),
+        name=f"study-{run.id}-growth",
+        alt_text="Each figure of the held-out part by the number of triples trained on",
+    )
+    st.caption("Dashed: the base encoder. " + _OF_FIGURE_2)
+    negation = st.segmented_control(
+        "Negation measured as",
+        [name for name in SHARES if name in there],
+        format_func=lambda name: SHARES[name],
+        default=next(n for n in SHARES if n in there),
+        required=True,
+        key="study-negation",
+    )
+    general = next((name for name in reversed(GENERAL) if name in there), "")
+    points = trade_off(rows, negation=negation, general=general)
+    if len(points) < 2:
+        return
+    called = "1 − drift of unrelated cosines" if general == DRIFT else GENERAL[general]
+    save.chart(
+        partial(difference_charts.trade_off, points, negation=SHARES[negation], general=called),
+        name=f"study-{run.id}-trade-off",
+        alt_text="Negation against general ability as the number of triples grows",
+    )
+    st.caption("Each point is an encoder with its number of triples; up and to the right is best.")
+
+
+def _table(run: Run, found: Sequence[Trial]) -> None:
+    """The trainings, the base encoder above them."""
+    rows = figure_rows(found)
+    values = {(row.run, row.figure): row.value for row in rows}
+    there = [figure for figure in NAMES if any(row.figure == figure for row in rows)]
+    before = {row.figure: row.before for row in rows}
+    base = {
+        "Training": "base encoder",
+        "Results": None,
+        "State": None,
+        "Triples": None,
+        "Steps": None,
+        "Minutes": None,
+    }
+    table: list[dict[str, Any]] = [
+        {
+            "Training": trial.label,
+            "Results": f"/train?step=Results&run={trial.run.id}",
+            "State": _state(run, trial.run),
+            "Triples": trial.run.result.get("triples"),
+            "Steps": trial.run.result.get("steps"),
+            "Minutes": _minutes(trial.run),
+            **{SHORT[figure]: values.get((trial.run.id, figure)) for figure in there},
+        }
+        for trial in found
+    ]
+    if rows:
+        table.insert(0, base | {SHORT[figure]: before[figure] for figure in there})
+    st.dataframe(
+        table,
+        hide_index=True,
+        key="study-table",
+        placeholder="–",
+        column_config={
+            "Results": st.column_config.LinkColumn(
+                "Run",
+                display_text=r"run=(\d+)",
+                width=50,
+                help="The results of the run, in another tab.",
+            ),
+            **{
+                name: st.column_config.NumberColumn(format="localized")
+                for name in ("Triples", "Steps")
+            },
+            "Minutes": st.column_config.NumberColumn(format="%.1f"),
+            **{
+                SHORT[figure]: st.column_config.NumberColumn(format="%.3f", help=NAMES[figure])
+                for figure in there
+            },
+        },
+    )
+    for trial in found:
+        if trial.run.state == RunState.FAILED:
+            st.text(f"Run {trial.run.id} ({trial.label}) failed: {trial.run.message}")
+
+
+def _state(study: Run, run: Run) -> str:
+    """How a training stands; one whose study has stopped waits for nothing."""
+    if run.state == RunState.QUEUED and study.state not in UNFINISHED:
+        return "not begun"
+    return progress_view.STATES[run.state]
+
+
+def _minutes(run: Run) -> float | None:
+    seconds = run.result.get("seconds")
+    return None if seconds is None else seconds / 60
+
+
+def _rests_on(rows: Sequence[FigureRow]) -> None:
+    """How much the figures rest on; the held-out part is the same for all trainings."""
+    counts = {NAMES[row.figure]: row.n for row in rows if row.n}
+    if counts:
+        told = ", ".join(f"{name}: n = {count:,}" for name, count in counts.items())
+        st.caption(f"Measured on the validation split of the release. {told[0].upper()}{told[1:]}.")
+
+
+def _download(run: Run, rows: Sequence[FigureRow]) -> None:
+    st.download_button(
+        "CSV",
+        lambda: csv_bytes(FigureRow._fields, [tuple(row) for row in rows]),
+        f"hedgerow-study-{run.id}.csv",
+        "text/csv",
+        key="study-csv",
+        type="tertiary",
+        icon=":material/download:",
+        on_click="ignore",
+        help="Every figure of every training, one a row.",
+    )

@@ -1,0 +1,201 @@
+"""The review page has its card and keys in the first screen, however long the sentences are."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Literal
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+from sqlalchemy import Engine, select
+from sqlmodel import col
+
+from curation.diagnostics.measures import Flag
+from curation.diagnostics.measuring import measure_variants, save_cosines
+from curation.encoders.registered import register_encoder
+from curation.project.opening import ACTIVE_ENCODER, get_setting
+from curation.review.notes import add_note
+from db.engine import writing
+from db.models import Diagnostic
+from tests.browser.support.accessibility import axe
+from tests.browser.support.reviewing import card, choose, press, settle, shown, visit
+from tests.support.factories import add_anchor, add_variant, person
+
+LONG = (
+    "The municipal engineers who inspected the suspension bridge after the winter storms reported "
+    "to the council that its cables, its towers and its concrete anchorages are safe for all the "
+    "traffic which the ministry expects."
+)
+HEDGED = f"Although I am not entirely sure, it would seem that {LONG[0].lower()}{LONG[1:]}"
+
+SIZES = [(1440, 900), (800, 900)]
+
+
+@pytest.fixture
+def long_card(project: Engine) -> str:
+    """The uid of a variant of some 45 words, of an anchor of 36, that has every chip."""
+    with writing(project) as session:
+        variant = add_variant(session, add_anchor(session, LONG), "phrase", HEDGED)
+        number = variant.id or 0
+        measure_variants(session, [number])
+        measured = session.execute(
+            select(Diagnostic).where(col(Diagnostic.variant_id) == number)
+        ).scalar_one()
+        measured.flags = sum(Flag)
+        name = get_setting(session, ACTIVE_ENCODER)
+        encoder = register_encoder(session, name=name, hash_="f" * 64)
+        save_cosines(session, {number: 0.87}, encoder_id=encoder.id or 0)
+        add_note(session, number, reviewer_id=person(session), text="Is this one sentence?")
+        return variant.uid
+
+
+def is_in_first_screen(page: Page, part: Locator) -> bool:
+    """Whether the whole of it is in the window, which has not been scrolled."""
+    box, size = part.bounding_box(), page.viewport_size
+    assert box is not None and size is not None
+    whole = (
+        box["x"] >= 0,
+        box["y"] >= 0,
+        box["x"] + box["width"] <= size["width"],
+        box["y"] + box["height"] <= size["height"],
+    )
+    return all(whole) and page.locator(".stMain").evaluate("main => main.scrollTop") == 0
+
+
+def keys(page: Page) -> Locator:
+    return page.locator(".st-key-keys")
+
+
+@pytest.mark.parametrize(("width", "height"), SIZES)
+@pytest.mark.parametrize("length", ["typical", "long"])
+def test_card_and_keys_are_in_the_first_screen(
+    length: Literal["typical", "long"],
+    width: int,
+    height: int,
+    long_card: str,
+    home: Path,
+    share: Callable[[Path], str],
+    page: Page,
+) -> None:
+    page.set_viewport_size({"width": width, "height": height})
+    address = f"?variant={long_card}" if length == "long" else "?type=Hedge%3A+phrase"
+    visit(page, share(home), f"/review{address}")
+    expect(card(page)).to_be_visible()
+    settle(page)
+    if length == "long":
+        expect(card(page)).to_have_attribute("data-variant", long_card)
+        expect(card(page).locator(".hg-chip.hg-warn")).to_have_count(len(Flag))
+    parts = [card(page), keys(page), page.locator(".st-key-controls")]
+    if width > 1000:
+        parts.append(page.get_by_role("complementary", name="Guideline"))
+    for part in parts:
+        assert is_in_first_screen(page, part), part.bounding_box()
+    # The keys are below the card, not over it; only a much longer card goes on below them.
+    upper, lower = card(page).bounding_box(), keys(page).bounding_box()
+    assert upper is not None and lower is not None
+    assert upper["y"] + upper["height"] <= lower["y"]
+    # All choices are in one row.
+    row = page.locator(".st-key-controls").bounding_box()
+    assert row is not None and row["height"] < 40
+
+
+@pytest.mark.parametrize(("width", "height"), SIZES)
+def test_the_keys_stay_in_sight_below_a_card_that_is_higher_than_the_window(
+    width: int, height: int, project: Engine, home: Path, share: Callable[[Path], str], page: Page
+) -> None:
+    with writing(project) as session:
+        anchor = add_anchor(session, " ".join([LONG] * 8))
+        uid = add_variant(session, anchor, text=" ".join([HEDGED] * 8)).uid
+    page.set_viewport_size({"width": width, "height": height})
+    visit(page, share(home), f"/review?variant={uid}")
+    expect(card(page)).to_have_attribute("data-variant", uid)
+    settle(page)
+    assert is_in_first_screen(page, keys(page))
+    page.keyboard.press("a")
+    expect(page.locator(".hg-message")).to_contain_text("Accepted")
+
+
+def toggle_sidebar(page: Page) -> None:
+    """Hide the sidebar, or bring it back, with the mouse."""
+    back = page.get_by_test_id("stExpandSidebarButton")
+    if back.count():
+        back.click()
+    else:
+        page.get_by_test_id("stSidebar").hover()
+        page.get_by_test_id("stSidebarCollapseButton").get_by_role("button").click()
+    page.wait_for_timeout(600)  # it slides
+
+
+@pytest.mark.parametrize(("width", "height"), SIZES)
+def test_the_card_keeps_its_place_when_the_sidebar_goes_and_comes_back(
+    width: int, height: int, long_card: str, home: Path, share: Callable[[Path], str], page: Page
+) -> None:
+    page.set_viewport_size({"width": width, "height": height})
+    visit(page, share(home), "/review?type=Hedge%3A+phrase")
+    expect(card(page)).to_be_visible()
+    settle(page)
+    variant, before = shown(page), card(page).bounding_box()
+    assert before is not None
+    toggle_sidebar(page)
+    alone = card(page).bounding_box()
+    assert alone is not None
+    assert alone["y"] == pytest.approx(before["y"], abs=1)
+    if width > 1152:
+        assert alone["x"] == pytest.approx(before["x"], abs=1)
+        assert alone["width"] == pytest.approx(before["width"], abs=1)
+    else:  # a small window has better use for the room
+        assert alone["width"] > before["width"]
+    for part in (card(page), keys(page), page.locator("h1"), page.locator(".st-key-controls")):
+        assert is_in_first_screen(page, part)
+    toggle_sidebar(page)
+    assert card(page).bounding_box() == pytest.approx(before, abs=1)
+    assert shown(page) == variant
+    press(page, "a")  # the keys are the card's again
+
+
+def test_a_choice_shows_how_much_is_left_and_gives_the_keys_back_to_the_card(desk: Page) -> None:
+    opener = desk.get_by_role("button", name="Type: Verbal negation")
+    number = "getComputedStyle(document.querySelector('{}'), '::after').content"
+    left = number.format(".st-key-menu-queue .hg-open i")
+    assert desk.evaluate(left) == '"280"'
+    press(desk, "a")
+    assert desk.evaluate(left) == '"279"'
+    opener.click()
+    expect(opener).to_have_attribute("aria-expanded", "true")
+    expect(desk.get_by_role("radio", name="All types")).to_be_visible()
+    assert desk.evaluate(number.format(".st-key-type [role=radio]:nth-of-type(8)")) == '"279"'
+    assert not axe(desk)
+    desk.keyboard.press("Escape")
+    expect(desk.get_by_role("radio", name="All types")).not_to_be_visible()
+    choose(desk, "Type", "Hedge: phrase")
+    expect(desk.locator(".hg-type").first).to_have_text("Hedge: phrase")
+    expect(desk.get_by_role("radio", name="All types")).not_to_be_visible()
+    settle(desk)
+    assert desk.evaluate("document.activeElement.tagName") == "BODY"
+    press(desk, "a")
+
+
+def test_choices_and_tools_need_no_mouse_in_a_small_window_either(desk: Page) -> None:
+    desk.set_viewport_size({"width": 800, "height": 900})
+    opener = desk.get_by_role("button", name="Queue: Pending")
+    opener.focus()
+    desk.keyboard.press("Enter")
+    chosen = desk.get_by_role("radio", name="Pending")
+    expect(chosen).to_be_focused()
+    desk.keyboard.press("ArrowDown")
+    desk.keyboard.press("Enter")
+    expect(desk.get_by_text("No variant is in conflict")).to_be_visible()
+    settle(desk)
+    desk.keyboard.press("Shift+U")
+    expect(card(desk)).to_be_visible()
+    settle(desk)
+    tools = desk.get_by_role("button", name="Tools")
+    tools.click()
+    menu = desk.locator(".st-key-look")
+    expect(menu).to_be_in_viewport(ratio=1)
+    assert not axe(desk)
+    menu.get_by_role("button", name="Details").click()
+    expect(desk.locator(".st-key-details")).to_be_visible()
+    expect(menu).not_to_be_visible()
+    settle(desk)
+    desk.keyboard.press("g")  # its key works while the list is closed
+    expect(desk.locator(".st-key-details")).not_to_be_visible()

@@ -1,0 +1,261 @@
+"""Generating on the command line: the estimate, a trial, the run, its resumption, the prompts."""
+
+import json
+import signal
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+import cli
+from curation.generation.costs.prices import set_price
+from curation.generation.request import Price
+from curation.generation.run import checked_request, request_generation
+from curation.project.opening import open_project
+from db.engine import writing
+from db.models import RunState, Source
+from db.settings import load_settings
+from tests.cli.support.commands import ask, complaint, ended, said, stored_run
+from tests.support.chat_server import texts_for
+from tests.support.factories import add_anchor
+from tests.support.generating import Serve
+
+
+@pytest.fixture(autouse=True)
+def anchors(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nine anchors without variants; measuring is tested elsewhere and loads an encoder."""
+    monkeypatch.setattr("curation.diagnostics.measuring.work", lambda context: {})
+    ask("init", "--empty")
+    with writing(open_project(load_settings())) as session:
+        session.add(Source(id=1, name="test"))
+        session.flush()
+        for number in range(9):
+            add_anchor(session, f"The bridge number {number} is safe.")
+        set_price(session, "fake", Price(prompt=1.0, completion=2.0))
+
+
+def test_a_trial_makes_the_dry_run_know_tokens_and_cost(serve_chat: Serve) -> None:
+    address, _ = serve_chat()
+    asked = ["generate", "--model", "fake", "--base-url", address]
+    before = ask(*asked, "--dry-run")
+    assert (before["anchors"], before["calls"]) == (9, {"negation": 9, "hedge": 9})
+    assert before["prompt_tokens"] is None and before["cost"] is None
+    assert "--limit 3" in said(*asked, "--dry-run")
+    trial = ask(*asked, "--limit", "3")
+    assert (trial["done"], trial["failed"]) == (6, 0) and trial["cost"] > 0
+    after = ask(*asked, "--dry-run")
+    assert (after["anchors"], after["total_calls"], after["based_on"]) == (6, 12, 6)
+    assert after["cost"] == pytest.approx(
+        (after["prompt_tokens"] + 2 * after["completion_tokens"]) / 1e6
+    )
+    assert after["cost"] == pytest.approx(2 * trial["cost"], rel=0.1)
+    done = ask(*asked)
+    assert done["calls"] == 12
+    assert done["cost"] == pytest.approx(after["cost"], rel=0.1)
+
+
+def test_generating_when_nothing_is_left_to_do_succeeds(serve_chat: Serve) -> None:
+    address, server = serve_chat()
+    asked = ["generate", "--model", "fake", "--base-url", address]
+    ask(*asked)
+    calls, runs = len(server.asked), ask("status")["runs"]
+    assert "nothing to generate" in said(*asked)
+    assert "nothing to generate" in ask(*asked)["message"]
+    assert (len(server.asked), ask("status")["runs"]) == (calls, runs)
+
+
+def test_a_selection_that_matches_no_anchor_says_so() -> None:
+    for which in ((), ("--which", "slots")):
+        told = said("generate", "--provider", "rules", "--search", "zzzz", *which)
+        assert "no anchor matches this selection" in told and "variants" not in told
+    planned = said("generate", "--model", "fake", "--search", "zzzz", "--dry-run")
+    assert planned.splitlines()[1:] == ["There is nothing to generate for this selection."]
+
+
+def test_one_anchor_and_one_call_are_counted_as_one() -> None:
+    asked = ("generate", "--provider", "rules", "--roles", "hedge", "--limit", "1", "--dry-run")
+    assert said(*asked).startswith("1 anchor, 1 call (1 for hedge).")
+
+
+def test_a_paused_run_prints_its_state_and_what_it_has_spent(serve_chat: Serve) -> None:
+    address, _ = serve_chat()
+    code, answer = ended(
+        "generate",
+        "--model",
+        "fake",
+        "--base-url",
+        address,
+        "--max-calls",
+        "4",
+        "--roles",
+        "negation",
+        "--concurrency",
+        "2",
+    )
+    assert code == 1
+    assert (answer["run"], answer["state"]) == (1, "paused")
+    assert "Paused at the budget" in answer["message"] and "error" not in answer
+    assert (answer["done"], answer["open"], answer["calls"]) == (4, 5, 4) and answer["cost"] > 0
+
+
+def test_an_interrupted_run_says_how_it_is_resumed(serve_chat: Serve) -> None:
+    address, server = serve_chat(delay=0.05)
+    server.hear = lambda prompt: signal.raise_signal(signal.SIGINT)
+    generate = ["generate", "--model", "fake", "--base-url", address, "--concurrency", "1"]
+    result = CliRunner().invoke(cli.app, [*generate, "--json"])
+    answer = json.loads(result.stdout)
+    assert result.exit_code == 1
+    assert (answer["run"], answer["state"]) == (1, "interrupted")
+    assert "'hedgerow run 1' resumes it" in result.stderr
+    server.hear = lambda prompt: None
+    assert ask("run", "1")["state"] == "done"
+
+
+def test_a_run_that_paused_at_its_budget_is_resumed_by_its_number(serve_chat: Serve) -> None:
+    address, server = serve_chat()
+    sentence = complaint(
+        "generate",
+        "--model",
+        "fake",
+        "--base-url",
+        address,
+        "--max-calls",
+        "4",
+        "--roles",
+        "negation",
+        "--concurrency",
+        "2",
+    )
+    assert "Paused at the budget" in sentence
+    engine = open_project(load_settings())
+    assert stored_run(engine, 1).state == RunState.PAUSED
+    assert len(server.asked) == 4
+    assert complaint("run", "1").startswith("Paused at the budget")
+    assert len(server.asked) == 4
+    assert "caps above 0, found 0" in complaint("run", "1", "--budget", "0")
+    assert ask("run", "1", "--max-calls", "100")["done"] == 9
+    assert "stopped before its end" in complaint("run", "1", "--max-calls", "200")
+
+
+def test_choices_that_make_no_sense_are_named(serve_chat: Serve) -> None:
+    assert complaint("generate") == "--model is missing: name the model."
+    assert "--roles" in complaint("generate", "--model", "fake", "--roles", "poem")
+    assert "earlier run" in complaint("generate", "--model", "fake", "--which", "failed")
+    address = "http://ada:hunter2@127.0.0.1:9/v1"
+    sentence = complaint("generate", "--model", "fake", "--base-url", address)
+    assert "--base-url" in sentence and "hunter2" not in sentence
+    assert "--base-url" in complaint("generate", "--model", "fake", "--base-url", "file:///etc")
+    assert "OpenAI answers nobody without a key" in complaint("generate", "--model", "fake")
+    assert "Expected types" in complaint("generate", "--model", "fake", "--types", " , ")
+    failed = ["generate", "--model", "fake", "--which", "failed", "--dry-run", "--run"]
+    assert "There is no run 99" in complaint(*failed, "99")
+    assert "Expected US dollars" in complaint("prices", "set", "fake", "inf", "1")
+    assert "--budget" in complaint("generate", "--model", "fake", "--budget", "inf")
+    assert ask("status")["runs"] == []
+
+
+def test_rules_cost_nothing_and_say_how_many_variants_they_will_write() -> None:
+    found = ask("generate", "--provider", "rules", "--dry-run")
+    assert (found["anchors"], found["cost"]) == (9, 0)
+    ask("generate", "--provider", "rules")
+    stored = {name: sum(counts.values()) for name, counts in ask("status")["variants"].items()}
+    assert {name: stored[name] for name in found["variants"]} == found["variants"]
+
+
+def test_a_dry_run_of_the_rules_speaks_of_no_tokens() -> None:
+    told = said("generate", "--provider", "rules", "--dry-run")
+    assert "costs nothing" in told and "tokens" not in told
+
+
+def test_a_run_is_refused_while_another_makes_its_calls(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HEDGEROW_OPENAI_API_KEY", "sk-test")
+    engine = open_project(load_settings())
+    with writing(engine) as session:
+        waiting = request_generation(session, checked_request({"model": "fake"})).id
+    sentence = complaint("generate", "--model", "fake", "--limit", "2")
+    assert f"Run {waiting} is at work on 4 of the same calls" in sentence
+    assert [run["run"] for run in ask("status")["runs"]] == [waiting]
+
+
+def test_a_cap_in_money_needs_a_price() -> None:
+    sentence = complaint("generate", "--model", "unheard-of", "--budget", "5")
+    assert "hedgerow prices set" in sentence
+    assert ask("prices", "set", "unheard-of", "1", "2")["completion"] == 2
+    known = {row["model"]: row for row in ask("prices", "list")["prices"]}
+    assert known["unheard-of"]["from"] == "this project" != known["gpt-4o-mini"]["from"]
+    found = ask("generate", "--model", "unheard-of", "--budget", "5", "--dry-run")
+    assert found["price"] == {"prompt": 1, "completion": 2}
+    ask("prices", "forget", "unheard-of")
+    assert "unheard-of" not in {row["model"] for row in ask("prices", "list")["prices"]}
+
+
+def test_a_source_and_a_version_are_named_as_people_call_them() -> None:
+    asked = ["generate", "--model", "fake", "--dry-run"]
+    assert ask(*asked, "--source", "test", "--prompt", "hedge=1")["anchors"] == 9
+    sentence = complaint(*asked, "--source", "other")
+    assert "Expected a source of anchors (test), found other." in sentence
+    assert "from 1 to 1, found 2" in complaint(*asked, "--prompt", "hedge=2")
+    assert "found poem=1" in complaint(*asked, "--prompt", "poem=1")
+
+
+def test_prompts_are_listed_shown_and_added(home: Path) -> None:
+    names = {row["prompt"] for row in ask("prompts", "list")["prompts"]}
+    assert {"negation", "hedge", "paraphrase"} <= names
+    shown = ask("prompts", "show", "negation")
+    assert "{text}" in shown["template"]
+    file = home / "mine.txt"
+    file.write_text(shown["template"] + "\nKeep it short.\n", encoding="utf-8")
+    assert ask("prompts", "add", "negation", str(file))["version"] == 2
+    assert ask("prompts", "add", "negation", str(file))["version"] == 2
+    assert ask("prompts", "show", "negation", "--version", "1")["template"] == shown["template"]
+    file.write_text("Negate it.", encoding="utf-8")
+    assert "{text}" in complaint("prompts", "add", "negation", str(file))
+    assert "1 to 2" in complaint("prompts", "show", "negation", "--version", "3")
+    assert ended("prompts", "add", "negation", str(file), "--version", "1")[0] == 2
+
+
+def test_a_cost_that_was_counted_here_is_called_an_estimate(serve_chat: Serve) -> None:
+    address, server = serve_chat()
+    server.reports = lambda usage: None
+    asked = ["generate", "--model", "fake", "--base-url", address]
+    told = "(estimated: the server reports no usable token counts)"
+    assert told in said(*asked, "--limit", "2")
+    found = ask(*asked, "--limit", "2")
+    assert found["cost"] > 0 and found["cost_is_estimate"] is True
+    sentence = complaint(*asked, "--budget", "0.001")
+    assert "Paused at the budget" in sentence and told in sentence
+
+
+def test_a_cap_in_money_is_refused_for_a_run_without_a_price(serve_chat: Serve) -> None:
+    address, server = serve_chat()
+    asked = ["generate", "--model", "unheard-of", "--base-url", address]
+    assert "Paused at the budget" in complaint(*asked, "--max-calls", "2")
+    refused = "run 1 was started without one for 'unheard-of'"
+    assert refused in complaint("run", "1", "--budget", "5")
+    ask("prices", "set", "unheard-of", "1", "2")
+    assert refused in complaint("run", "1", "--budget", "5")
+    assert len(server.asked) == 2
+    ask("prices", "set", "unheard-of", "0", "0")
+    assert ask("run", "1", "--budget", "5", "--max-calls", "100")["done"] == 18
+
+
+def test_a_run_that_lacks_what_it_asked_for_says_so_and_exits_with_1(
+    serve_chat: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def without_absolute(prompt: str) -> dict[str, str]:
+        return {key: text for key, text in texts_for(prompt).items() if key != "absolute"}
+
+    address, _ = serve_chat()
+    asked = ["generate", "--model", "fake", "--base-url", address]
+    with monkeypatch.context() as patched:
+        patched.setattr("tests.support.chat_server.answer_to", without_absolute)
+        code, result = ended(*asked, "--limit", "3")
+        assert code == 1 and result["state"] == "done" and result["run"] == 1
+        assert result["missing"] == {"absolute": 3} and result["done"] == 6
+        sentence = complaint(*asked)
+        assert ask("runs", "list")["runs"][0]["message"] == "Done, but incomplete."
+    assert "Run 2 is done, but incomplete: 12 of 12 calls succeeded" in sentence
+    assert "Missing types: absolute in 6 answers." in sentence
+    again = ["--which", "failed", "--run", "2", "--model", "fake", "--base-url", address]
+    assert f"'hedgerow generate {' '.join(again)}' asks for the rest" in sentence
+    assert ask("generate", *again)["done"] == 6

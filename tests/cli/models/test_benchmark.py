@@ -1,0 +1,177 @@
+"""Benchmarks on the command line."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+
+import pytest
+
+from curation.encoders.loading import DEFAULT_ENCODER
+from curation.project.opening import open_project
+from db.settings import load_settings
+from tests.cli.support.commands import ask, complaint, said
+from tests.training.benchmarks.support.samples import (
+    NEVIR,
+    SENTENCES,
+    semantoneg_rows,
+    write_lines,
+    write_table,
+)
+
+
+@pytest.fixture(autouse=True)
+def project(home: Path) -> None:
+    """An empty one."""
+    open_project(load_settings()).dispose()
+
+
+@pytest.fixture
+def sample(tmp_path: Path) -> str:
+    return str(write_lines(tmp_path / "sample.jsonl", semantoneg_rows()))
+
+
+def test_a_benchmark_answers_what_the_contract_says(tiny_encoder: Path, sample: str) -> None:
+    answer = ask("benchmark", "semantoneg", "--model", str(tiny_encoder), "--data", sample)
+    assert (answer["benchmark"], answer["metric"], answer["n"]) == ("semantoneg", "accuracy", 6)
+    low, high = answer["interval"]
+    assert 0 <= low <= answer["score"] <= high <= 100
+    assert len(answer["model_hash"]) == len(answer["data_hash"]) == 64
+    assert (answer["data"], answer["architecture"]) == ("sample.jsonl", "bi-encoder")
+    again = ask("benchmark", "semantoneg", "--architecture", "tf-idf")
+    assert again["data_hash"] == answer["data_hash"], "the file that was named last"
+    listed = ask("benchmarks")["results"]
+    assert [row["model"] for row in listed] == ["TF-IDF", str(tiny_encoder)]
+    assert ask("benchmarks", "--benchmark", "nevir") == {"results": []}
+    assert "TF-IDF" in said("benchmarks").splitlines()[1]
+
+
+def test_a_dry_run_says_what_it_takes_and_measures_nothing(sample: str) -> None:
+    chat = ["--architecture", "chat", "--model", "gpt-4o-mini", "--max-tokens", "100"]
+    answer = ask("benchmark", "semantoneg", "--data", sample, *chat, "--budget", "5", "--dry-run")
+    assert (answer["items"], answer["texts"], answer["chat"]["prompts"]) == (6, 12, 18)
+    assert 0 < answer["chat"]["cost"] < answer["chat"]["most"]
+    random = ["benchmark", "semantoneg", "--architecture", "random", "--dry-run"]
+    shown = said(*random, "--data", sample)
+    assert ["items", "6"] in map(str.split, shown.splitlines()) and "prompts" not in shown
+    of_mteb = said("benchmark", "mteb:quick", "--model", DEFAULT_ENCODER, "--dry-run")
+    assert "tasks " in of_mteb and "items" not in of_mteb
+    assert ask("benchmarks") == {"results": []}
+    assert "SemAntoNeg is not on the model hub" in complaint(*random), "no file was named for good"
+
+
+def test_the_file_that_was_named_last_is_measured(sample: str, tmp_path: Path) -> None:
+    lines = Path(sample).read_text().splitlines(keepends=True)
+    other = tmp_path / "other.jsonl"
+    other.write_text("".join(lines[:4]))
+    random = ["benchmark", "semantoneg", "--architecture", "random"]
+    for path in (sample, str(other), sample):
+        ask(*random, "--data", path)
+    ask(*random, "--data", str(other), "--dry-run")
+    assert ask(*random)["data"] == Path(sample).name
+
+
+def test_a_suite_of_ones_own_sentences_is_written_and_measured(tmp_path: Path) -> None:
+    forms = write_table(tmp_path / "own.tsv", "original\tnegation\tantonym\tboth", SENTENCES)
+    out = tmp_path / "suite.jsonl"
+    assert ask("benchmarks", "suite", str(out), "--forms", str(forms)) == {
+        "file": str(out),
+        "items": 4 * len(SENTENCES),
+    }
+    answer = ask("benchmark", "semantoneg", "--architecture", "random", "--data", str(out))
+    assert answer["n"] == 4 * len(SENTENCES)
+    assert "There is no release yet" in complaint("benchmarks", "suite", str(tmp_path / "new"))
+
+
+def test_a_suite_never_takes_the_place_of_a_file(home: Path, tmp_path: Path) -> None:
+    forms = write_table(tmp_path / "own.tsv", "original\tnegation\tantonym\tboth", SENTENCES)
+    ask("init")
+    for file in (home / "hedgerow.db", forms):
+        before = file.read_bytes()
+        told = complaint("benchmarks", "suite", str(file), "--forms", str(forms))
+        assert f"Expected a new file to write, but '{file}' is there already" in told
+        assert file.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["glue", "--architecture", "random"], "Expected a benchmark, found 'glue'"),
+        (["nevir"], "--model is missing: name the model."),
+        (
+            ["nevir", "--model", "x", "--architecture", "chat", "--base-url", "http://h:99999"],
+            "--base-url is not usable: expected a port from 1 to 65535",
+        ),
+        (
+            ["nevir", "--model", "x", "--architecture", "chat", "--max-tokens", "0"],
+            "--max-tokens is not usable: it should be greater than",
+        ),
+        (["nevir", "--model", "x", "--architecture", "lstm"], "there are the architectures"),
+        (["semantoneg", "--architecture", "random"], "SemAntoNeg is not on the model hub"),
+        (["mteb:quick", "--architecture", "tf-idf"], "a model that embeds texts"),
+        (["nevir", "--architecture", "random", "--budget", "1"], "--architecture chat only"),
+        (["nevir", "--architecture", "chat", "--model", "x", "--budget", "1"], "needs a price"),
+        (["nevir", "--architecture", "chat", "--model", "x"], "answers nobody without a key"),
+        (["mteb:quick", "--model", "x", "--data", "y"], "Expected no --data"),
+        (["hedgerow", "--architecture", "random"], "There is no release yet"),
+    ],
+)
+def test_what_cannot_be_measured(arguments: list[str], sentence: str) -> None:
+    assert sentence in complaint("benchmark", *arguments)
+
+
+@pytest.mark.parametrize("content", ["", "\ufeff", "\n \n", "a,b\n", "a,b\n1,2\n"])
+@pytest.mark.parametrize("name", ["nevir", "cannot", "m3", "semantoneg"])
+@pytest.mark.parametrize("ending", ["csv", "jsonl"])
+def test_a_file_without_items_or_with_wrong_columns_is_one_sentence(
+    name: str, content: str, ending: str, tmp_path: Path
+) -> None:
+    path = tmp_path / f"data.{ending}"
+    path.write_text(content, encoding="utf-8")
+    told = complaint("benchmark", name, "--architecture", "random", "--data", str(path))
+    assert told.startswith("Expected ") and f"data.{ending}" in told
+    told = complaint("benchmarks", "suite", str(tmp_path / "out"), "--forms", str(path))
+    assert told.startswith("Expected ") and f"data.{ending}" in told
+    assert ask("status")["runs"] == [] and not (tmp_path / "out").exists()
+
+
+def test_without_a_network_a_benchmark_of_the_hub_fails_at_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The hub's client asked six times, for half a minute."""
+    from huggingface_hub import constants
+
+    ask("init", "--empty")
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
+    for name in ("ENDPOINT", "HUGGINGFACE_CO_URL_TEMPLATE"):
+        value = getattr(constants, name).replace(constants.ENDPOINT, "http://127.0.0.1:9")
+        monkeypatch.setattr(constants, name, value)
+    waits: list[float] = []
+    monkeypatch.setattr(time, "sleep", waits.append)
+    told = complaint("benchmark", "nevir", "--architecture", "random")
+    assert "connect to the network, or name a file on this machine" in told
+    assert [seconds for seconds in waits if seconds >= 1] == []
+    assert constants.HF_HUB_OFFLINE is False
+    assert ask("runs", "list") == {"runs": []}, "nothing that failed is stored"
+
+
+@pytest.mark.parametrize("classes", [{}, {"id2label": {"0": "bad", "1": "good"}}], ids=str)
+def test_a_classifier_that_gives_no_score_is_refused_before_a_run_is_stored(
+    classes: dict[str, object], sample: str, tmp_path: Path
+) -> None:
+    folder = tmp_path / "classifier"
+    folder.mkdir()
+    config = {"model_type": "bert", "architectures": ["BertForSequenceClassification"]} | classes
+    (folder / "config.json").write_text(json.dumps(config))
+    (folder / "model.safetensors").write_bytes(b"weights")
+    told = complaint("benchmark", "semantoneg", "--data", sample, "--model", str(folder))
+    assert "Expected a cross-encoder that gives one number, or has a class 'entailment'" in told
+    assert ask("runs", "list") == {"runs": []}
+
+
+def test_a_wrong_file_is_named_and_no_run_is_stored(tmp_path: Path) -> None:
+    path = write_lines(tmp_path / "nevir.jsonl", NEVIR)
+    arguments = ["benchmark", "semantoneg", "--architecture", "random", "--data", str(path)]
+    assert "line 1 of 'nevir.jsonl'" in complaint(*arguments)
+    assert json.dumps(ask("status")).count("benchmark") == 0

@@ -1,0 +1,125 @@
+"""Trainings on the command line."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from datetime import datetime
+from pathlib import Path
+
+import pytest
+from sqlalchemy import select
+
+from curation.encoders.loading import load_encoder
+from curation.project.opening import open_project
+from db.engine import reading, writing
+from db.models import RunMetric, RunState, Split
+from db.settings import load_settings
+from tests.cli.support.commands import ask, complaint, said, stored_run
+from tests.curation.support.families import add_plain_family
+
+SHORT = {"batch_size": 4, "max_steps": 3, "learning_rate": 1e-3}
+
+
+@pytest.fixture
+def small(tiny_encoder: Path) -> list[str]:
+    """Options of a training that takes a second, in a project with families to train on."""
+    engine = open_project(load_settings())
+    with writing(engine) as session:
+        for number in range(9):
+            add_plain_family(session, number, split=Split.TRAIN)
+        for number in range(9, 12):
+            add_plain_family(session, number, split=Split.VALIDATION)
+    engine.dispose()
+    changes = {"base_encoder": tiny_encoder, **SHORT}
+    return [word for key, value in changes.items() for word in ("--set", f"{key}={value}")]
+
+
+def test_a_training_says_what_it_did_and_where_the_model_lies(small: list[str], home: Path) -> None:
+    told = said("train", *small)
+    lines = told.splitlines()
+    assert lines[0].startswith("Run 1 trained on 18 triples of 9 anchors (release 1): 3 steps, ")
+    model = home / "hedgerow_data" / "runs" / "00001-train" / "model"
+    assert lines[-1] == f"The model is in {model}."
+    load_encoder(str(model), device="cpu")
+    assert lines[1].split() == ["held", "out", "before", "after", "measured", "on"]
+    (ranked,) = (line for line in lines if line.startswith("triples ranked right"))
+    assert ranked.count("%") == 2 and ranked.split()[-1] == "6"
+    assert "drift of unrelated cosines" in told and max(map(len, lines[1:-1])) < 80
+    assert "STS" not in told
+
+
+def test_the_log_and_the_metrics_file_hold_the_losses(small: list[str], home: Path) -> None:
+    ask("train", *small)
+    folder = home / "hedgerow_data" / "runs" / "00001-train"
+    log = (folder / "log.txt").read_text(encoding="utf-8")
+    rows = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
+    losses = {row["step"]: row["value"] for row in rows if row["name"] == "loss"}
+    assert list(losses) == [1, 2, 3]
+    for step, loss in losses.items():
+        assert f"step {step} of 3: loss {loss:.4g}, learning_rate " in log
+    assert "step 0, on the held-out part: " in log
+    assert all(datetime.fromisoformat(row["time"]).tzinfo for row in rows)
+    with reading(open_project(load_settings())) as session:
+        stored = session.execute(select(RunMetric)).scalars().all()
+    assert {(row["step"], row["name"]): row["value"] for row in rows} == {
+        (row.step, row.name): row.value for row in stored
+    }
+
+
+def test_its_json_names_the_run_and_the_model(small: list[str], tmp_path: Path) -> None:
+    recipe = tmp_path / "recipe.yaml"
+    recipe.write_text("loss: family\nscale: 7\n")
+    answer = ask("train", *small, "--recipe", str(recipe), "--seed", "3", "--set", "scale=8")
+    assert (answer["run"], answer["release"], answer["steps"]) == (1, 1, 3)
+    assert Path(answer["model"]).is_absolute() and (Path(answer["model"]) / "modules.json").exists()
+    parameters = stored_run(open_project(load_settings()), 1).parameters
+    assert parameters["seed"] == 3
+    assert (parameters["recipe"]["loss"], parameters["recipe"]["scale"]) == ("family", 8)
+
+
+def test_a_queued_training_waits_until_somebody_starts_it(small: list[str]) -> None:
+    assert ask("train", *small, "--queue") == {"run": 1, "state": "queued", "release": 1}
+    told = said("train", *small, "--queue")
+    assert "torchrun --nproc-per-node 2 -m training 2" in told and "hedgerow run 2" in told
+    engine = open_project(load_settings())
+    assert [stored_run(engine, key).state for key in (1, 2)] == [RunState.QUEUED] * 2
+    assert said("run", "1").startswith("Run 1 trained on 18 triples")
+    assert ask("run", "2")["steps"] == 3
+
+
+@pytest.mark.parametrize(
+    ("change", "content", "sentence"),
+    [
+        ("distillation_file=texts.txt", None, "Could not read .*texts.txt"),
+        ("distillation_file=texts.txt", b" \n\n", "sentence a line"),
+        ("sts_file=texts.txt", b"no scores here\n", "Expected"),
+    ],
+)
+def test_a_file_that_cannot_be_used_is_refused_before_a_run_is_stored(
+    small: list[str], home: Path, change: str, content: bytes | None, sentence: str
+) -> None:
+    if content is not None:
+        (home / "texts.txt").write_bytes(content)
+    assert re.search(sentence, complaint("train", *small, "--set", change, "--queue"))
+    assert ask("status")["runs"] == []
+
+
+def test_files_of_a_recipe_are_in_the_current_directory_and_may_not_change(
+    small: list[str], home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    texts, sts = tmp_path / "texts.txt", tmp_path / "sts.tsv"
+    texts.write_text("It rains.\nThe sea is calm.\n")
+    sts.write_text("0.1\tIt rains.\tIt pours.\n0.9\tA cat.\tThe cat.\n0.5\tYes.\tNo.\n")
+    monkeypatch.chdir(tmp_path)
+    files = ["--set", "distillation_file=texts.txt", "--set", "sts_file=sts.tsv"]
+    run = ask("train", *small, *files, "--set", "distillation=1", "--queue")["run"]
+    monkeypatch.chdir(home)  # the run finds them from anywhere
+    inputs = stored_run(open_project(load_settings()), run).inputs
+    assert inputs["sts_file"] == hashlib.sha256(sts.read_bytes()).hexdigest()
+    content = texts.read_bytes()
+    texts.write_text("Something else.\n")
+    assert "texts.txt' has changed since" in complaint("run", str(run))
+    texts.write_bytes(content)
+    assert "STS (Spearman)" in said("run", str(run))

@@ -1,0 +1,78 @@
+"""Reviewers on the command line."""
+
+import pytest
+from typer.testing import CliRunner
+
+import cli
+from curation.project.opening import open_project
+from curation.review.reviewers import LABELS, STARTER
+from db.engine import reading
+from db.models import Variant
+from db.settings import load_settings
+from tests.cli.support.commands import add_small_project, ask, complaint, said
+
+
+@pytest.fixture
+def uids(opened_home: object) -> list[str]:
+    """The two variants of a small project; Ada rejects the first, which 'ada l.' has accepted."""
+    add_small_project()
+    engine = open_project(load_settings())
+    with reading(engine) as session:
+        found = [session.get_one(Variant, number).uid for number in (1, 2)]
+    engine.dispose()
+    ask("review", "accept", found[0], "--reviewer", "ada l.")
+    ask("review", "reject", found[0], "--reviewer", "Ada", "--reason", "meaning_changed")
+    return found
+
+
+def names() -> list[str]:
+    return [one["name"] for one in ask("reviewers", "list")["reviewers"]]
+
+
+def test_another_spelling_of_a_name_adds_nobody(uids: list[str]) -> None:
+    ask("review", "accept", uids[1], "--reviewer", " ADA  L. ")
+    assert names() == ["ada l.", "Ada"]
+    assert "Ada" in said("reviewers", "list")
+
+
+@pytest.mark.parametrize("name", [STARTER, LABELS.upper(), "judge: gpt-4o"])
+def test_nobody_decides_under_a_reserved_name(
+    uids: list[str], monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    refused = "is reserved for what imports and models decide"
+    assert refused in complaint("review", "accept", uids[1], "--reviewer", name)
+    assert refused in complaint("reviewers", "rename", "Ada", name)
+    monkeypatch.setenv("HEDGEROW_REVIEWER", name)
+    assert refused in complaint("review", "accept", uids[1])
+    assert names() == ["ada l.", "Ada"]
+
+
+def test_a_person_is_renamed(uids: list[str]) -> None:
+    assert said("reviewers", "rename", "ada", "Ada Lovelace") == "Ada is called Ada Lovelace now.\n"
+    assert names() == ["ada l.", "Ada Lovelace"]
+    assert "is another reviewer" in complaint("reviewers", "rename", "ada l.", "ada lovelace")
+    assert "There is no person 'Bo'" in complaint("reviewers", "rename", "Bo", "Bob")
+
+
+def test_a_merge_says_what_changes_and_asks_first(uids: list[str]) -> None:
+    command = ["reviewers", "merge", "ada l.", "Ada"]
+    refused = CliRunner().invoke(cli.app, command, input="n\n")
+    assert refused.exit_code == 1
+    assert "Variants that change from conflict to rejected: 1." in refused.stderr
+    assert ask(*command, "--dry-run") == {
+        "from": "ada l.",
+        "into": "Ada",
+        "merged": False,
+        "both_decided": 1,
+        "statuses": [{"before": "conflict", "after": "rejected", "variants": 1}],
+    }
+    assert [one["merged_into"] for one in ask("reviewers", "list")["reviewers"]] == [None, None]
+    agreed = CliRunner().invoke(cli.app, command, input="y\n")
+    assert agreed.stdout.endswith("ada l. and Ada are one reviewer now, Ada.\n")
+    assert [one["merged_into"] for one in ask("reviewers", "list")["reviewers"]] == ["Ada", None]
+
+
+def test_a_merge_is_taken_back(uids: list[str]) -> None:
+    ask("reviewers", "merge", "ada l.", "Ada", "--yes")
+    assert said("reviewers", "separate", "ada l.") == "ada l. and Ada are two reviewers again.\n"
+    assert "has not been merged" in complaint("reviewers", "separate", "Ada")

@@ -1,0 +1,85 @@
+"""Running commands, in this process or as installed, and what the tests of them share."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import Engine
+from typer.testing import CliRunner
+
+import cli
+from curation.project.opening import open_project
+from db.engine import reading, writing
+from db.models import Run
+from db.runs import get_run
+from db.settings import load_settings
+from tests.support.factories import add_anchor, add_variant
+
+HEDGEROW = str(Path(sys.executable).with_name("hedgerow"))
+
+
+def ask(*arguments: str) -> dict[str, Any]:
+    """Run a command in this process with ``--json`` and give back what it printed."""
+    result = CliRunner().invoke(cli.app, [*arguments, "--json"])
+    assert result.exit_code == 0, result.output
+    assert result.stdout.count("\n") == 1
+    answer: dict[str, Any] = json.loads(result.stdout)
+    return answer
+
+
+def ended(*arguments: str) -> tuple[int, dict[str, Any]]:
+    """Run a command in this process with ``--json``: its exit code and its one JSON object."""
+    result = CliRunner().invoke(cli.app, [*arguments, "--json"])
+    lines = result.stdout.splitlines()
+    assert len(lines) == 1, (arguments, result.output)
+    answer = json.loads(lines[0], parse_constant=pytest.fail)
+    assert isinstance(answer, dict)
+    return result.exit_code, answer
+
+
+def said(*arguments: str) -> str:
+    """What a command prints for people."""
+    result = CliRunner().invoke(cli.app, [*arguments])
+    assert result.exit_code == 0, result.output
+    return result.stdout
+
+
+def complaint(*arguments: str) -> str:
+    """The one sentence of a command that fails; the app is started as its own process."""
+    if arguments[0] == "app":
+        ended = process(*arguments)
+        exit_code, printed, complained = ended.returncode, ended.stdout, ended.stderr
+    else:
+        result = CliRunner().invoke(cli.app, [*arguments])
+        exit_code, printed, complained = result.exit_code, result.stdout, result.stderr
+    assert exit_code == 1, complained
+    assert printed == ""
+    lines = complained.splitlines()
+    assert len(lines) == 1, complained
+    return lines[0]
+
+
+def process(*arguments: str, seconds: float = 60) -> "subprocess.CompletedProcess[str]":
+    """Run the installed command."""
+    return subprocess.run(
+        [HEDGEROW, *arguments], capture_output=True, text=True, timeout=seconds, check=False
+    )
+
+
+def add_small_project() -> None:
+    """One anchor with two variants that nothing has measured."""
+    engine = open_project(load_settings())
+    with writing(engine) as session:
+        anchor = add_anchor(session, "The door is open.")
+        for text in ("The door is not open.", "The door isn't open."):
+            add_variant(session, anchor, "verbal", text)
+    engine.dispose()
+
+
+def stored_run(engine: Engine, run_id: int) -> Run:
+    """The run as the database has it now."""
+    with reading(engine) as session:
+        return get_run(session, run_id)

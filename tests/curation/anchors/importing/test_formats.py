@@ -1,0 +1,253 @@
+"""Files of anchors: what is read, and the one sentence about what is not."""
+
+import csv
+import io
+import tracemalloc
+from collections.abc import Callable
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from curation.anchors.importing.decoding import MAX_BYTES
+from curation.anchors.importing.file_table import MAX_COLUMNS, Format, Table
+from curation.anchors.importing.formats import read_file, read_pasted
+from db.errors import HedgerowError
+
+MB = 1024 * 1024
+CELLS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"))
+
+
+def parquet(**columns: Any) -> bytes:
+    buffer = io.BytesIO()
+    pq.write_table(pa.table(columns), buffer)
+    return buffer.getvalue()
+
+
+def complaint(data: bytes, name: str = "anchors.csv", **more: Any) -> str:
+    """The one sentence with which a file is refused."""
+    with pytest.raises(HedgerowError) as caught:
+        read_file(data, name=name, **more)
+    sentence = str(caught.value)
+    assert "\n" not in sentence and sentence.endswith(".")
+    return sentence
+
+
+def rows(table: Table, column: str = "text") -> list[tuple[int, str | None]]:
+    return list(zip(table.lines, table.texts(column), strict=True))
+
+
+class TestFormats:
+    @pytest.mark.parametrize(
+        ("data", "name", "kind", "lines"),
+        [
+            (b"text,n\nHi there,1\n\nYou too,2\n", "a.csv", Format.CSV, [2, 4]),
+            (b'n,text\n1,"Hi\nthere"\n2,You too\n', "a.CSV", Format.CSV, [2, 4]),
+            (b"text;n\nHi there;1\nYou, too;2\n", "a.csv", Format.CSV, [2, 3]),
+            (b"text\r\nHi there\r\nYou too\r\n", "a.csv", Format.CSV, [2, 3]),
+            (b"text\tn\nHi there\t1\nYou too\t2", "a.tsv", Format.TSV, [2, 3]),
+            (b'{"text":"Hi there"}\n\n{"text":"You too"}\n', "a.jsonl", Format.JSONL, [1, 3]),
+            (b'{"text":"Hi there"}\n{"text":"You too"}\n', "a.json", Format.JSONL, [1, 2]),
+            (b"Hi there, you\n\nYou too\n", "a.txt", Format.TEXT, [1, 3]),
+            (b"Hi there, you\nYou too", "a", Format.TEXT, [1, 2]),
+            (b"text\tn\nHi there\t1\nYou too\t2", "a", Format.TSV, [2, 3]),
+            (parquet(text=["Hi there", "You too"]), "a.parquet", Format.PARQUET, [1, 2]),
+            (parquet(text=["Hi there", "You too"]), "a.csv", Format.PARQUET, [1, 2]),
+        ],
+    )
+    def test_each_is_known_by_its_name_or_what_it_holds(
+        self, data: bytes, name: str, kind: Format, lines: list[int]
+    ) -> None:
+        table = read_file(data, name=name)
+        assert table.format is kind
+        assert list(table.lines) == lines
+        texts = [text for _, text in rows(table)]
+        assert [(text or "")[:2] for text in texts] == ["Hi", "Yo"]
+
+    @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le-bom"])
+    def test_utf8_and_utf16_with_a_mark_are_read(self, encoding: str) -> None:
+        text = "text\nCafé “au lait” is 好.\n"
+        data = ("\ufeff" + text).encode("utf-16-le") if "bom" in encoding else text.encode(encoding)
+        assert rows(read_file(data, name="a.csv")) == [(2, "Café “au lait” is 好.")]
+
+    def test_the_format_can_be_said(self) -> None:
+        data = b"text,n\nHi there,1\n"
+        assert rows(read_file(data, name="a.csv", format=Format.TEXT))[0] == (1, "text,n")
+
+    def test_only_line_ends_end_a_line_of_plain_text(self) -> None:
+        table = read_file("A\u2028b\x85c\x0bd.\rNext.\r\nLast.".encode(), name="a.txt")
+        assert [line for line, _ in rows(table)] == [1, 2, 3]
+
+    def test_quotation_marks_that_enclose_no_field_belong_to_a_tsv(self) -> None:
+        table = read_file(b'text\tn\n"Yes," he said.\t1\nNo way\t2\n', name="a.tsv")
+        assert rows(table)[0] == (2, '"Yes," he said.')
+        assert table.notes
+
+    def test_pasted_prose_is_plain_and_a_pasted_table_is_a_table(self) -> None:
+        assert rows(read_pasted("First, one.\nSecond, two.")) == [
+            (1, "First, one."),
+            (2, "Second, two."),
+        ]
+        assert rows(read_pasted("id\tsentence\n1\tHi there"), "sentence") == [(2, "Hi there")]
+        assert rows(read_pasted("id,sentence\n1,Hi there"), "sentence") == [(2, "Hi there")]
+        assert rows(read_pasted('{"text": "Hi there"}')) == [(1, "Hi there")]
+
+    @settings(max_examples=60, deadline=None)
+    @given(
+        st.lists(
+            st.tuples(CELLS, CELLS),
+            min_size=1,
+            max_size=6,
+        )
+    )
+    def test_what_a_csv_writer_writes_is_read_back(self, cells: list[tuple[str, str]]) -> None:
+        file = io.StringIO(newline="")
+        writer = csv.writer(file, quoting=csv.QUOTE_ALL)
+        writer.writerows([("text", "n"), *cells])
+        table = read_file(file.getvalue().encode(), name="a.csv")
+        assert list(zip(table.texts("text"), table.texts("n"), strict=True)) == cells
+
+
+class TestColumns:
+    @pytest.mark.parametrize(
+        ("header", "expected"),
+        [
+            ("id,text,note", "text"),
+            ("id,Sentence,note", "Sentence"),
+            ("premise,hypothesis,label", "premise"),
+            ("a,b,c", "b"),
+            (",b,c", "b"),
+        ],
+    )
+    def test_the_sentences_are_found_by_name_or_else_by_length(
+        self, header: str, expected: str
+    ) -> None:
+        data = f"{header}\n1,The longest of them all,x\n2,Another long one,y\n".encode()
+        assert read_file(data, name="a.csv").sentence_column() == expected
+
+    def test_a_column_that_is_not_there_is_told_with_those_that_are(self) -> None:
+        table = read_file(b"id,text\n1,Hi there\n", name="a.csv")
+        with pytest.raises(HedgerowError, match="'anchor' in a.csv, found 'id', 'text'"):
+            table.texts("anchor")
+
+    def test_a_json_field_that_is_no_string_is_told_with_its_line(self) -> None:
+        data = b'{"text":"Hi","id":"a"}\n{"text":null,"id":"b"}\n{"text":["x"],"id":"c"}\n'
+        table = read_file(data, name="a.jsonl")
+        assert table.sentence_column() == "text"  # no other is taken silently
+        with pytest.raises(HedgerowError, match="found a list on line 3 of a.jsonl"):
+            table.texts("text")
+        assert table.texts("id") == ["a", "b", "c"]
+
+    def test_a_missing_json_field_is_a_gap(self) -> None:
+        table = read_file(b'{"text":"Hi"}\n{"id":"b"}\n', name="a.jsonl")
+        assert table.texts("text") == ["Hi", None]
+
+    def test_nested_and_numeric_parquet_columns_are_told_when_asked_for(self) -> None:
+        data = parquet(
+            text=["Hi"], words=[["a", "b"]], n=[1], g=pa.array(["x"]).dictionary_encode()
+        )
+        table = read_file(data, name="a.parquet")
+        assert table.text_columns == ("text", "g")
+        with pytest.raises(HedgerowError, match="nested values"):
+            table.texts("words")
+        with pytest.raises(HedgerowError, match="type int64"):
+            table.texts("n")
+
+
+LATIN_1 = "text\nOne.\nThe café.\n".encode("latin-1")
+WINDOWS = "text\n“Quoted”\n".encode("cp1252")
+WIDE = ",".join(map(str, range(MAX_COLUMNS + 1))).encode() + b"\n"
+PNG = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR"
+
+
+class TestRefusals:
+    @pytest.mark.parametrize(
+        ("data", "name", "expected"),
+        [
+            (b"", "a.csv", "a.csv is empty"),
+            (b" \n\t\n", "a.txt", "nothing but white space"),
+            (b"text,n\n", "a.csv", "only the header 'text', 'n'"),
+            (b"The bridge is safe.\nIt is open.\n", "a.csv", "the sentence 'The bridge is safe.'"),
+            (b"text,n,text\na,b,c\n", "a.csv", "'text' twice in line 1"),
+            (b"text,n\na,1\nb,c,2\n", "a.csv", "Expected 2 fields as in the header, found 3"),
+            (b"text,n\na,1\nb\n", "a.csv", "found 1 on line 3"),
+            (b'text,n\n"a\nb",1\nc;2\n', "a.csv", "found 1 on line 4"),
+            (b'text,n\na,1\n"b,2\nc,3\n', "a.csv", "opened on line 3 of a.csv is not closed"),
+            (b'text,n\n"a" b,1\n', "a.csv", "opened on line 2"),
+            (b'text,n\n"a\nb","1\n', "a.csv", "opened on line 3"),
+            (b'text,n\na,1\n"b,2\n"c",3\n', "a.csv", "opened on line 3"),
+            (b"text\na\0b\n", "a.csv", "Line 2 of a.csv holds a NUL byte"),
+            ("text\nab".encode("utf-16-le"), "a.csv", "NUL byte"),
+            ("text\nab".encode("utf-16")[:-1], "a.csv", "UTF-16"),
+            ("text\nab".encode("utf-32"), "a.csv", "UTF-32"),
+            (LATIN_1, "a.csv", "line 3 of a.csv has the byte 0xE9 as its 8th"),
+            (WINDOWS, "a.csv", "line 2 of a.csv has the byte 0x93 as its 1st"),
+            ("Zoë".encode("latin-1"), "a.txt", "line 1"),
+            (b'{"text":"a"}\n{"text":\n', "a.jsonl", "line 2 of a.jsonl, found something else"),
+            (b'{"text":"a"}\n["b"]\n', "a.jsonl", "line 2 of a.jsonl, found a list"),
+            (b'[{"text":"a"}]', "a.json", "one list"),
+            (b'{"a":' * 100_000, "a.jsonl", "nested too deep"),
+            (b'{"a":' + b"1" * 5_000 + b"}", "a.jsonl", "too many digits"),
+            (b'{"text":"a","text":"b"}', "a.jsonl", "'text' twice on line 1"),
+            (b'{"text":1}', "a.jsonl", "found a number on line 1"),
+            (b'{"\\ud800":"a"}', "a.jsonl", "surrogate"),
+            (WIDE, "a.csv", "at most 500 columns"),
+            (PNG, "a.csv", "a PNG image"),
+            (b"\xff\xd8\xff\xe0\0\x10JFIF", "a.txt", "a JPEG image"),
+            (b"GIF89a\1\0", "a.jsonl", "a GIF image"),
+            (b"PK\x03\x04\x14\0" + b"xl/workbook.xml", "a.csv", "an Excel workbook; save"),
+            (b"PK\x03\x04\x14\0" + b"stuff", "a.csv", "a zip archive; unpack"),
+            (b"\x1f\x8b\x08", "a.csv.gz", "packed with gzip; unpack"),
+            (b"MZ\x90\0\x03\0\0\0", "a.csv", "a program"),
+            (b"\x7fELF\2\1\1", "a.csv", "a program"),
+            (b"%PDF-1.7\n", "a.txt", "a PDF document"),
+            (b"<!DOCTYPE html><html>", "a.csv", "a web page"),
+            (b"text\nHi\n", "a.parquet", "does not begin like one"),
+            (parquet(n=[1], v=[[1.0]]), "a.parquet", "none in 'n', 'v'"),
+            (parquet(text=pa.array([], pa.string())), "a.parquet", "no rows"),
+        ],
+        ids=lambda value: None if isinstance(value, bytes) else str(value)[:40],
+    )
+    def test_in_one_sentence(self, data: bytes, name: str, expected: str) -> None:
+        assert expected in complaint(data, name)
+
+    @pytest.mark.parametrize("kept", [8, 60, 200, -1])
+    def test_a_parquet_file_cut_short(self, kept: int) -> None:
+        data = parquet(text=[f"Sentence number {n}." for n in range(50)])
+        assert "cut short or damaged" in complaint(data[:kept], "a.parquet")
+
+    def test_damaged_parquet_pages(self) -> None:
+        data = bytearray(parquet(text=[f"Sentence number {n}." for n in range(500)]))
+        data[40:120] = b"\xff" * 80
+        assert "cut short or damaged" in complaint(bytes(data), "a.parquet")
+
+    def test_a_name_is_shortened(self) -> None:
+        assert len(complaint(b"", "x" * 5_000 + ".csv")) < 200
+
+    def test_a_list_of_a_thousand_columns_is_not_told_in_full(self) -> None:
+        header = ",".join(f"column_{n}" for n in range(400))
+        assert "and 392 more" in complaint(f"{header}\n".encode())
+
+    @pytest.mark.parametrize(
+        ("make", "name", "expected"),
+        [
+            (lambda: b"x" * (50 * MB), "a.csv", "Line 1 of a.csv is longer than 1 MB"),
+            (lambda: b"Hi.\n" + b"x" * (50 * MB), "a.txt", "Line 2 of a.txt is longer than 1 MB"),
+            (lambda: b'{"text":"' + b"x" * (50 * MB), "a.jsonl", "Line 1"),
+            (lambda: b"x" * (MAX_BYTES + 1), "a.csv", "at most 64 MB"),
+            (lambda: b"text\n" + b"y" * 200_000, "a.csv", "Line 2 of a.csv has a field of more"),
+        ],
+    )
+    def test_huge_lines_and_files_are_not_read_whole(
+        self, make: Callable[[], bytes], name: str, expected: str
+    ) -> None:
+        data = make()
+        tracemalloc.start()
+        try:
+            assert expected in complaint(data, name)
+            assert tracemalloc.get_traced_memory()[1] < 20 * MB
+        finally:
+            tracemalloc.stop()

@@ -1,0 +1,127 @@
+"""The bundled corpus: its shape, and that its README tells the truth about it."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import Levenshtein
+import pytest
+
+import curation.taxonomy as taxonomy
+from curation.diagnostics.measures import LEVENSHTEIN_THRESHOLD
+from curation.identity import anchor_uid, canonical
+from curation.taxonomy.cues import HEDGE_CUES
+
+STARTER = Path(taxonomy.__file__).with_name("starter")
+TYPES = [entry.id for entry in taxonomy.TAXONOMY]
+
+
+def _lines(name: str) -> list[dict[str, Any]]:
+    text = (STARTER / name).read_text(encoding="utf-8")
+    return [json.loads(line) for line in text.splitlines()]
+
+
+@pytest.fixture(scope="module")
+def families() -> list[dict[str, Any]]:
+    return _lines("families.jsonl")
+
+
+@pytest.fixture(scope="module")
+def reviews() -> list[dict[str, Any]]:
+    return _lines("reviews.jsonl")
+
+
+@pytest.fixture(scope="module")
+def readme() -> str:
+    return (STARTER / "README.md").read_text(encoding="utf-8")
+
+
+def _table(readme: str, heading: str) -> dict[str, list[str]]:
+    """Return the body of the table whose header row begins with `heading`, by first cell."""
+    block = re.search(rf"^\| {heading} \|.*\n\|[-|]+\|\n((?:\|.*\n)+)", readme, re.MULTILINE)
+    assert block, heading
+    rows = [[cell.strip(" `") for cell in row.split("|")[1:-1]] for row in block[1].splitlines()]
+    return {row[0]: row[1:] for row in rows}
+
+
+def _texts(family: dict[str, Any]) -> dict[str, str]:
+    entries = {t: family[t] for t in TYPES if t in family}
+    return {t: e["text"] if isinstance(e, dict) else e for t, e in entries.items()}
+
+
+def test_every_family_is_complete_and_within_the_filter(families: list[dict[str, Any]]) -> None:
+    required = {"anchor", "genre", *TYPES} - {"negated_antonym"}
+    for family in families:
+        assert required <= set(family) <= required | {"negated_antonym"}
+        assert canonical(family["anchor"]) == family["anchor"]
+        for text in _texts(family).values():
+            assert Levenshtein.distance(family["anchor"], text) <= LEVENSHTEIN_THRESHOLD
+
+
+def test_anchors_are_distinct(families: list[dict[str, Any]]) -> None:
+    assert len({anchor_uid(family["anchor"]) for family in families}) == len(families)
+
+
+def test_cues_come_from_the_paper_lists(
+    families: list[dict[str, Any]], reviews: list[dict[str, Any]]
+) -> None:
+    for family in families:
+        for kind in ("word", "phrase"):
+            assert family[kind]["cue"] in HEDGE_CUES[kind]
+    for review in reviews:
+        assert review.get("cue") is None or review["cue"] in HEDGE_CUES[review["type"]]
+
+
+def test_each_review_is_of_an_existing_variant_with_a_known_reason(
+    families: list[dict[str, Any]], reviews: list[dict[str, Any]]
+) -> None:
+    variants = {(family["anchor"], t) for family in families for t in _texts(family)}
+    assert {(review["anchor"], review["type"]) for review in reviews} <= variants
+    for review in reviews:
+        taxonomy.reject_reason(review["reason"])
+        assert (review["verdict"] == "edit") == bool(review.get("text"))
+
+
+def test_readme_counts_by_type(
+    readme: str, families: list[dict[str, Any]], reviews: list[dict[str, Any]]
+) -> None:
+    table = _table(readme, "type")
+    variants = Counter(t for family in families for t in _texts(family))
+    verdicts = Counter((review["type"], review["verdict"]) for review in reviews)
+    for t in [*TYPES, "all"]:
+        chosen = TYPES if t == "all" else [t]
+        n = sum(variants[c] for c in chosen)
+        edits = sum(verdicts[c, "edit"] for c in chosen)
+        rejects = sum(verdicts[c, "reject"] for c in chosen)
+        accepted = n - edits - rejects
+        expected = [f"{n:,}", f"{accepted:,}", f"{edits:,}", str(rejects), f"{accepted / n:.1%}"]
+        assert table[t] == expected
+    assert (
+        f"{len(families):,} affirmative English sentences with {sum(variants.values()):,}" in readme
+    )
+
+
+def test_readme_counts_by_genre_reason_and_length(
+    readme: str, families: list[dict[str, Any]], reviews: list[dict[str, Any]]
+) -> None:
+    genres = Counter(family["genre"] for family in families)
+    assert {k: int(v[0]) for k, v in _table(readme, "genre").items()} == genres
+    reasons = Counter(review["reason"] for review in reviews)
+    assert {k: int(v[0]) for k, v in _table(readme, "reason").items()} == reasons
+    lengths = [len(family["anchor"].split()) for family in families]
+    bands = {"under 10": (0, 9), "10 to 14": (10, 14), "15 to 19": (15, 19)}
+    bands |= {"20 to 30": (20, 30), "over 30": (31, 999)}
+    table = _table(readme, "words")
+    assert set(table) == set(bands)
+    for name, (low, high) in bands.items():
+        n = sum(low <= length <= high for length in lengths)
+        assert table[name] == [str(n), f"{n / len(lengths):.1%}"]
+
+
+def test_readme_is_honest_about_where_the_sentences_come_from(readme: str) -> None:
+    assert "No person has reviewed them yet" in readme
+    assert "CC BY 4.0" in readme

@@ -1,0 +1,117 @@
+"""Embeddings of distinct texts: they are the model's own, and no text is encoded twice."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from curation.encoders import embeddings as embeddings_module
+from curation.encoders.embeddings import encode_distinct, pair_cosines
+from curation.encoders.loading import DEFAULT_ENCODER, load_encoder
+from db.errors import HedgerowError
+
+TEXTS = [
+    "Global warming is real.",
+    "Global warming is a hoax.",
+    "The bridesmaids are smiling at the photographer, who has forgotten to take off the lens cap.",
+    "No.",
+    "Global warming is real.",
+]
+
+
+@pytest.fixture(scope="module")
+def minilm():
+    return load_encoder(DEFAULT_ENCODER, device="cpu")
+
+
+class CountingEncoder:
+    """The real model, noting each call of encode."""
+
+    def __init__(self, model) -> None:
+        self._model = model
+        self.batches: list[list[str]] = []
+
+    def __getattr__(self, name: str):
+        return getattr(self._model, name)
+
+    def encode(self, texts: list[str], **options):
+        self.batches.append(list(texts))
+        return self._model.encode(texts, **options)
+
+
+@pytest.fixture
+def counting(minilm) -> CountingEncoder:
+    return CountingEncoder(minilm)
+
+
+def test_known_cosine_of_the_papers_pair(minilm):
+    """The value measured for this model in the reference tables (Figure 1)."""
+    (cosine,) = pair_cosines(minilm, [("Global warming is real.", "Global warming is a hoax.")])
+    assert cosine == pytest.approx(0.872, abs=0.001)
+
+
+def test_embeddings_are_unit_length_and_equal_the_models_own(minilm):
+    embeddings = encode_distinct(minilm, TEXTS)
+    expected = minilm.encode(TEXTS, batch_size=1, normalize_embeddings=True)
+    assert embeddings.shape == (5, 384)
+    assert embeddings.dtype == np.float32
+    np.testing.assert_allclose(np.linalg.norm(embeddings, axis=1), 1.0, atol=1e-6)
+    np.testing.assert_allclose(embeddings, expected, atol=1e-5)
+
+
+@pytest.mark.parametrize("batch_size", [1, 2, 64])
+def test_a_texts_embedding_does_not_depend_on_its_company(minilm, batch_size):
+    alone = np.vstack([encode_distinct(minilm, [text]) for text in TEXTS])
+    backwards = encode_distinct(minilm, TEXTS[::-1], batch_size=batch_size)[::-1]
+    np.testing.assert_allclose(backwards, alone, atol=1e-5)
+
+
+def test_each_distinct_text_is_encoded_once_and_longest_first(counting):
+    pairs = [(TEXTS[0], text) for text in TEXTS] * 3
+    pair_cosines(counting, pairs, batch_size=2)
+    encoded = [text for batch in counting.batches for text in batch]
+    assert sorted(encoded) == sorted(set(TEXTS))
+    assert [len(batch) for batch in counting.batches] == [2, 2]
+    assert encoded[0] == max(TEXTS, key=len) and encoded[-1] == min(TEXTS, key=len)
+
+
+def test_progress_counts_distinct_texts(minilm):
+    seen: list[tuple[int, int]] = []
+    encode_distinct(
+        minilm, TEXTS, batch_size=2, on_progress=lambda done, total: seen.append((done, total))
+    )
+    assert seen == [(0, 4), (2, 4), (4, 4)]
+
+
+def test_a_raising_progress_callback_stops_the_encoding(counting):
+    def stop(done: int, total: int) -> None:
+        if done:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        encode_distinct(counting, TEXTS, batch_size=1, on_progress=stop)
+    assert len(counting.batches) == 1
+
+
+def test_cosines_come_in_the_order_of_the_pairs_and_in_chunks(minilm, monkeypatch):
+    monkeypatch.setattr(embeddings_module, "COSINE_CHUNK", 2)
+    pairs = [(TEXTS[i], TEXTS[j]) for i in range(5) for j in range(5)]
+    embeddings = encode_distinct(minilm, TEXTS)
+    cosines = pair_cosines(minilm, pairs)
+    np.testing.assert_allclose(cosines.reshape(5, 5), embeddings @ embeddings.T, atol=1e-5)
+    assert cosines.max() <= 1.0
+
+
+def test_nothing_to_encode_gives_empty_arrays(minilm):
+    assert encode_distinct(minilm, []).shape == (0, 384)
+    assert pair_cosines(minilm, []).shape == (0,)
+
+
+def test_not_finite_embeddings_are_refused():
+    import torch
+
+    broken = load_encoder(DEFAULT_ENCODER, device="cpu")
+    with torch.no_grad():
+        broken[0].auto_model.embeddings.LayerNorm.bias.fill_(float("nan"))
+    with pytest.raises(HedgerowError, match="not finite"):
+        encode_distinct(broken, TEXTS)

@@ -1,0 +1,155 @@
+"""A run against `transformers serve`, with a model of a few thousand random weights.
+
+What such a model writes is nonsense: each answer goes the way of those that cannot be read.
+"""
+
+import json
+import os
+import random
+import socket
+import string
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.request import urlopen
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from safetensors.numpy import save_file
+from sqlalchemy import Engine, select
+from tokenizers import Tokenizer, models, pre_tokenizers
+
+from db.engine import reading, writing
+from db.errors import HedgerowError
+from db.models import Answer, CallState, ModelCall, Variant
+from tests.curation.generation.test_run import carry_out, unmeasured  # noqa: F401
+from tests.support.databases import one_database
+from tests.support.factories import add_anchor
+
+TEMPLATE = "{% for message in messages %}{{ message['content'] }} <end>{% endfor %}"
+WIDTH = 16
+START_SECONDS = 180
+
+
+def make_model(folder: Path) -> None:
+    """Store a model that knows some fifty words, none of which means anything.
+
+    Written file by file: importing what would write them takes longer than the rest of the test.
+    """
+    drawn = random.Random(1)
+    words = sorted({"".join(drawn.choices(string.ascii_lowercase, k=5)) for _ in range(50)})
+    numbered = {word: number for number, word in enumerate(["<unk>", "<end>", *words])}
+    tokenizer = Tokenizer(models.WordLevel(numbered, unk_token="<unk>"))
+    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
+    folder.mkdir()
+    tokenizer.save(str(folder / "tokenizer.json"))
+    ends = {"bos_token_id": 1, "eos_token_id": 1, "pad_token_id": 1}
+    files: dict[str, dict[str, Any]] = {
+        "tokenizer_config.json": {
+            "tokenizer_class": "PreTrainedTokenizerFast",
+            "unk_token": "<unk>",
+            "eos_token": "<end>",
+            "pad_token": "<end>",
+            "chat_template": TEMPLATE,
+        },
+        "config.json": {
+            "model_type": "gpt2",
+            "architectures": ["GPT2LMHeadModel"],
+            "dtype": "float32",
+            "vocab_size": len(numbered),
+            "n_positions": 1024,
+            "n_embd": WIDTH,
+            "n_layer": 1,
+            "n_head": 2,
+            **ends,
+        },
+        "generation_config.json": {"do_sample": True, **ends},
+    }
+    for name, content in files.items():
+        (folder / name).write_text(json.dumps(content))
+    save_file(weights(len(numbered)), folder / "model.safetensors", metadata={"format": "pt"})
+
+
+def weights(words: int) -> dict[str, NDArray[np.float32]]:
+    """Random weights of a GPT-2 of one layer."""
+    shapes: dict[str, tuple[int, ...]] = {
+        "wte.weight": (words, WIDTH),
+        "wpe.weight": (1024, WIDTH),
+        "h.0.attn.c_attn.weight": (WIDTH, 3 * WIDTH),
+        "h.0.attn.c_attn.bias": (3 * WIDTH,),
+        "h.0.attn.c_proj.weight": (WIDTH, WIDTH),
+        "h.0.attn.c_proj.bias": (WIDTH,),
+        "h.0.mlp.c_fc.weight": (WIDTH, 4 * WIDTH),
+        "h.0.mlp.c_fc.bias": (4 * WIDTH,),
+        "h.0.mlp.c_proj.weight": (4 * WIDTH, WIDTH),
+        "h.0.mlp.c_proj.bias": (WIDTH,),
+    }
+    for norm in ("h.0.ln_1", "h.0.ln_2", "ln_f"):
+        shapes |= {f"{norm}.weight": (WIDTH,), f"{norm}.bias": (WIDTH,)}
+    drawn = np.random.default_rng(1)
+    return {
+        f"transformer.{name}": drawn.normal(0, 0.02, shape).astype(np.float32)
+        for name, shape in shapes.items()
+    }
+
+
+@pytest.fixture
+def served_model(tmp_path: Path) -> Iterator[tuple[str, str]]:
+    """The address of a server with such a model, and the model's name there."""
+    folder = tmp_path / "model"
+    make_model(folder)
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    command = [str(Path(sys.executable).with_name("transformers")), "serve", str(folder)]
+    log = tmp_path / "serve.txt"
+    with log.open("wb") as out:
+        server = subprocess.Popen(
+            [*command, "--host", "127.0.0.1", "--port", str(port), "--device", "cpu"],
+            stdout=out,
+            stderr=out,
+            env=os.environ | {"HF_HUB_OFFLINE": "1"},
+        )
+    try:
+        until = time.monotonic() + START_SECONDS
+        while not is_up(port):
+            assert server.poll() is None and time.monotonic() < until, log.read_text()
+            time.sleep(0.2)
+        yield f"http://127.0.0.1:{port}/v1", str(folder)
+    finally:
+        server.kill()
+        server.wait()
+
+
+def is_up(port: int) -> bool:
+    try:
+        return urlopen(f"http://127.0.0.1:{port}/health").status == 200
+    except OSError:
+        return False
+
+
+@one_database
+@pytest.mark.slow
+def test_nonsense_is_kept_and_told_and_becomes_no_variant(
+    engine: Engine, home: Path, served_model: tuple[str, str]
+) -> None:
+    with writing(engine) as session:
+        for kind in ("road", "wall"):
+            add_anchor(session, f"The {kind} is safe.")
+    address, name = served_model
+    with pytest.raises(HedgerowError, match="All 4 calls failed"):
+        carry_out(
+            engine, home, base_url=address, model=name, attempts=2, max_tokens=100, concurrency=2
+        )
+    with reading(engine) as session:
+        assert session.execute(select(Variant.id)).first() is None
+        assert set(session.execute(select(ModelCall.state)).scalars()) == {CallState.FAILED}
+        answers = session.execute(select(Answer)).scalars().all()
+    assert len(answers) == 8
+    assert {answer.error for answer in answers} <= {"unreadable", "cut off"}
+    assert any(answer.error == "unreadable" for answer in answers)
+    assert any(answer.raw for answer in answers)
+    assert all(answer.raw == answer.raw.lower() and answer.prompt_tokens for answer in answers)

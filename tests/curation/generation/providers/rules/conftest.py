@@ -1,0 +1,62 @@
+"""WordNet is there only where a test brings it along, whatever this machine has installed."""
+
+from pathlib import Path
+
+import pytest
+
+from curation.generation.providers.rules.grammar import wordnet
+
+SYNSETS = {
+    "adj": [
+        ("solvable", ["!1"], "unsolvable"),
+        ("lone", [], ""),
+        ("plump", ["!1"], "gaunt"),
+        ("hopeful", ["!1"], "hopeless"),
+        ("tapered", ["!1"], "untapered"),
+        ("rare", ["!1"], "unrare"),
+    ],
+    "adv": [("thriftily", ["!1"], "unthriftily")],
+}
+COUNTS = "rare%3:00:00:: 1 1\nrare%5:00:01:raw:00 2 9\n"
+
+
+@pytest.fixture(autouse=True)
+def no_wordnet(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(wordnet, "_DEBIAN", tmp_path / "nowhere")
+    for name in ("WNSEARCHDIR", "WNHOME"):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture
+def small_wordnet(no_wordnet: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """A folder in WordNet's format with a few synsets; 'rare' has its antonym in a rare sense."""
+    folder = tmp_path / "dict"
+    folder.mkdir()
+    licence = "  1 This software and database is being provided to you, the LICENSEE.  \n"
+    for part, synsets in SYNSETS.items():
+        data, index = licence, licence
+        for word, pointers, antonym in synsets:
+            place = len(data)
+            other = place + len(_synset(place, word, part, 0 if pointers else None))
+            data += _synset(place, word, part, other if pointers else None)
+            index += _entry(word, part, place, extra=2 if word == "rare" else 1)
+            if antonym:
+                data += _synset(other, antonym, part, place)
+                index += _entry(antonym, part, other, extra=1)
+        (folder / f"data.{part}").write_text(data, encoding="ascii")
+        (folder / f"index.{part}").write_text(index, encoding="ascii")
+    (folder / "cntlist.rev").write_text(COUNTS, encoding="ascii")
+    monkeypatch.setenv("WNSEARCHDIR", str(folder))
+    return folder
+
+
+def _synset(place: int, word: str, part: str, antonym: int | None) -> str:
+    letter = {"adj": "a", "adv": "r"}[part]
+    pointers = "000" if antonym is None else f"001 ! {antonym:08d} {letter} 0101"
+    return f'{place:08d} 00 {letter} 01 {word}(p) 0 {pointers} | a gloss; "an example"  \n'
+
+
+def _entry(word: str, part: str, place: int, *, extra: int) -> str:
+    letter = {"adj": "a", "adv": "r"}[part]
+    offsets = " ".join([f"{place:08d}"] * extra)
+    return f"{word} {letter} {extra} 1 ! {extra} 0 {offsets}  \n"

@@ -1,0 +1,198 @@
+"""One search over anchors, variants and notes, whatever somebody types."""
+
+import pytest
+from sqlalchemy import Engine
+from sqlmodel import Session
+
+from curation.anchors.changes import correct_anchor, retire_anchor
+from curation.project import search
+from curation.project.search import Kind, find, marked
+from curation.review.notes import add_note, retract_note
+from db.engine import reading, writing
+from db.models import Status
+from tests.support.factories import add_anchor, add_family, add_variant, person
+
+TEXTS = (
+    "Die BRÜCKE ist nicht sicher.",
+    "Fifty% of it isn't sold.",
+    "Fifty of it isn't sold.",
+    "An a_b is not a name.",
+    r"A back\slash is not one.",
+    'He did not say "yes".',
+    "Мост не БЕЗОПАСЕН.",
+)
+
+
+def texts(session: Session, query: str, kind: Kind = Kind.VARIANTS, limit: int = 50) -> list[str]:
+    return [hit.text for hit in find(session, query, kind, limit=limit).hits]
+
+
+@pytest.fixture
+def filled(engine: Engine) -> Engine:
+    """An anchor with variants about nothing."""
+    with writing(engine) as session:
+        anchor = add_anchor(session)
+        for text in TEXTS:
+            add_variant(session, anchor, text=text)
+    return engine
+
+
+@pytest.mark.parametrize(
+    ("typed", "found"),
+    [
+        ("brücke", TEXTS[:1]),
+        ("BRÜCKE", TEXTS[:1]),
+        ("bru\N{COMBINING DIAERESIS}cke", TEXTS[:1]),
+        ("Ü", TEXTS[:1]),
+        ("ü", TEXTS[:1]),
+        ("безопасен", TEXTS[6:]),
+        ("не", TEXTS[6:]),
+        ("НЕ", TEXTS[6:]),
+        ("fifty%", TEXTS[1:2]),
+        ("y%", TEXTS[1:2]),
+        ("%", TEXTS[1:2]),
+        ("a_b", TEXTS[3:4]),
+        ("_", TEXTS[3:4]),
+        ("k\\s", TEXTS[4:5]),
+        ("\\", TEXTS[4:5]),
+        ('say "yes', TEXTS[5:6]),
+        ('"', TEXTS[5:6]),
+        ("of   it  isn't", TEXTS[1:3]),
+        (" SOLD. ", TEXTS[1:3]),
+    ],
+)
+def test_case_does_not_matter_and_every_character_means_itself(
+    filled: Engine, typed: str, found: tuple[str, ...]
+) -> None:
+    with reading(filled) as session:
+        assert texts(session, typed) == list(found)
+
+
+@pytest.mark.parametrize(
+    "typed",
+    [
+        "",
+        "   ",
+        "*",
+        "NEAR(",
+        'NEAR("a" "b", 5)',
+        "not* OR",
+        "text:",
+        "-not",
+        "^An",
+        "'",
+        "';--",
+        '""',
+        '"""',
+        "\0",
+        "no\0t",
+        "\ud800",
+        "\u200f",
+        "\u202enot",
+        "\u200b",
+        "%%%",
+        "___",
+        "\\\\",
+        "{",
+        "(",
+        "a" * 1000,
+        "a" * 100_000,
+        "not " * 50_000,
+        "🙈",
+        ":x",
+        "%s",
+        "%(x)s",
+        "?",
+    ],
+)
+def test_hostile_queries_find_something_or_nothing(filled: Engine, typed: str) -> None:
+    with reading(filled) as session:
+        for kind in Kind:
+            for hit in find(session, typed, kind, limit=5).hits:
+                assert "".join(piece for piece, _ in marked(hit.text, typed)) == hit.text
+
+
+def test_whole_words_come_before_parts_of_words(engine: Engine) -> None:
+    with writing(engine) as session:
+        anchor = add_anchor(session)
+        for text in ("Partly.", "No art.", "Start.", "ART!", "Artful."):
+            add_variant(session, anchor, text=text)
+    with reading(engine) as session:
+        assert texts(session, "art") == ["No art.", "ART!", "Partly.", "Start.", "Artful."]
+        assert texts(session, "art", limit=1) == ["No art."]
+        found = find(session, "art", Kind.VARIANTS, limit=1)
+        assert (found.rows, found.more) == ((2, 4, 1, 3, 5), False)
+
+
+def test_more_than_is_ranked_is_said(filled: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(search, "RANKED", 2)
+    with reading(filled) as session:
+        found = find(session, "not", Kind.VARIANTS, limit=5)
+    assert (len(found.hits), len(found.rows), found.more) == (2, 2, True)
+
+
+def test_a_hit_says_what_it_is_and_where_it_stands(engine: Engine) -> None:
+    with writing(engine) as session:
+        family, ada = add_family(session), person(session)
+        verbal = family["verbal"]
+        add_note(session, verbal.id or 0, reviewer_id=ada, text="See the BRIDGE.")
+        anchor = correct_anchor(
+            session, 1, "The old bridge is safe.", reviewer_id=ada, expected_revision=1
+        )
+        assert anchor.revision == 2
+    with reading(engine) as session:
+        (hit,) = find(session, "not safe", Kind.VARIANTS, limit=9).hits
+        assert (hit.variant_id, hit.variant_uid, hit.type_id) == (verbal.id, verbal.uid, "verbal")
+        assert (hit.status, hit.retired) == (Status.PENDING, False)
+        (note,) = find(session, "bridge", Kind.NOTES, limit=9).hits
+        assert (note.text, note.about) == ("See the BRIDGE.", verbal.text)
+        assert (note.variant_uid, note.anchor_uid) == (verbal.uid, hit.anchor_uid)
+        (now,) = find(session, "bridge", Kind.ANCHORS, limit=9).hits
+        assert (now.text, now.variant_id) == ("The old bridge is safe.", None)
+    with writing(engine) as session:
+        retire_anchor(session, 1)
+    with reading(engine) as session:
+        assert find(session, "bridge", Kind.ANCHORS, limit=9).hits[0].retired
+        assert find(session, "not safe", Kind.VARIANTS, limit=9).hits[0].retired
+
+
+def test_a_uid_finds_what_it_names(engine: Engine) -> None:
+    with writing(engine) as session:
+        uid = add_family(session)["verbal"].uid
+    with reading(engine) as session:
+        (hit,) = find(session, uid.upper(), Kind.VARIANTS, limit=9).hits
+        assert hit.variant_uid == uid
+        assert [
+            a.anchor_uid for a in find(session, hit.anchor_uid, Kind.ANCHORS, limit=9).hits
+        ] == [hit.anchor_uid]
+
+
+def test_every_note_counts(engine: Engine) -> None:
+    with writing(engine) as session:
+        verbal, ada = add_family(session)["verbal"], person(session)
+        for text in ("Too long.", "Much too long."):
+            add_note(session, verbal.id or 0, reviewer_id=ada, text=text)
+    with reading(engine) as session:
+        found = find(session, "too long", Kind.NOTES, limit=9)
+    assert (len(found.hits), found.rows) == (2, (verbal.id, verbal.id))
+
+
+def test_a_note_taken_back_is_not_found(engine: Engine) -> None:
+    with writing(engine) as session:
+        verbal, ada = add_family(session)["verbal"], person(session)
+        note = add_note(session, verbal.id or 0, reviewer_id=ada, text="Too long.")
+    with writing(engine) as session:
+        assert texts(session, "long", Kind.NOTES) == ["Too long."]
+        retract_note(session, note.id or 0)
+        assert texts(session, "long", Kind.NOTES) == []
+
+
+def test_the_match_is_marked() -> None:
+    assert marked("Die BRÜCKE, die Brücke", "brücke") == [
+        ("Die ", False),
+        ("BRÜCKE", True),
+        (", die ", False),
+        ("Brücke", True),
+    ]
+    assert marked("<b>", "<") == [("<", True), ("b>", False)]
+    assert marked("as it is", "\0") == [("as it is", False)]

@@ -1,0 +1,419 @@
+"""Releases: what is frozen, under which hash, and that nothing reaches it afterwards."""
+
+import hashlib
+import threading
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from sqlalchemy import Engine, delete, func, select, update
+from sqlalchemy.exc import DatabaseError
+from sqlmodel import Session, col
+
+from curation.release.freezing import create_release, get_release, list_releases
+from curation.taxonomy.built_in import TAXONOMY_VERSION
+from db.columns import now
+from db.engine import reading, writing
+from db.errors import HedgerowError
+from db.models import (
+    Anchor,
+    AnchorRevision,
+    Release,
+    ReleaseItem,
+    Split,
+    TypeVersion,
+    Variant,
+    Verdict,
+)
+from tests.curation.support.families import (
+    add_anchor,
+    add_family,
+    add_plain_family,
+    add_variant,
+    decide,
+    model,
+    person,
+)
+
+
+def items(session: Session, release: Release) -> dict[str, ReleaseItem]:
+    query = select(ReleaseItem).where(col(ReleaseItem.release_id) == release.id)
+    return {item.text: item for item in session.execute(query).scalars()}
+
+
+def frozen(session: Session, release: Release) -> list[dict[str, object]]:
+    rows = items(session, release).values()
+    return sorted((row.model_dump() for row in rows), key=lambda row: str(row["variant_uid"]))
+
+
+def test_only_accepted_variants_in_use_are_released(engine: Engine) -> None:
+    with writing(engine) as session:
+        anchor = add_family(session, "It rains.", {"verbal": ["It does not rain."]})
+        add_variant(session, anchor, "word", "Perhaps it rains.")
+        rejected = add_variant(session, anchor, "lexical", "It shines.")
+        decide(session, rejected, person(session), Verdict.REJECT, reason="other")
+        retired = add_variant(session, anchor, "absolute", "It never rains.")
+        decide(session, retired, person(session))
+        retired.retired = True
+        given_up = add_family(session, "It snows.", {"verbal": ["It does not snow."]})
+        given_up.retired_at = now()
+        release, created = create_release(session, name="  First ")
+        assert created
+        assert release.number == 1
+        assert release.name == "First"
+        assert list(items(session, release)) == ["It does not rain."]
+
+
+def test_an_item_holds_everything_about_its_variant(engine: Engine) -> None:
+    with writing(engine) as session:
+        anchor = add_anchor(session, "It rains.", split=Split.TEST, source="News", licence="CC0")
+        original = add_variant(session, anchor, "word", "Maybe rains.", cue="maybe")
+        ada = person(session)
+        child = add_variant(
+            session, anchor, "word", "Maybe it rains.", cue="maybe", parent=original, author=ada
+        )
+        decide(session, original, ada, Verdict.EDIT, child=child)
+        decide(session, child, ada)
+        item = items(session, create_release(session).release)["Maybe it rains."]
+        assert (item.anchor, item.type_id, item.polarity, item.cue, item.split) == (
+            "It rains.",
+            "word",
+            "positive",
+            "maybe",
+            "test",
+        )
+        assert (item.genre, item.language, item.source, item.licence) == (
+            "news",
+            "en",
+            "News",
+            "CC0",
+        )
+        assert (item.anchor_uid, item.variant_uid) == (anchor.uid, child.uid)
+        assert item.provenance == {
+            "provider": "openai",
+            "model": "gpt-x",
+            "prompt": None,
+            "run": None,
+            "parent_uid": original.uid,
+            "anchor_revision": 1,
+            "author": "Ada",
+            "author_kind": "person",
+            "decided_by": "person",
+            "persons": 1,
+            "models": 0,
+            "adjudicated": False,
+        }
+
+
+def test_who_decided_follows_the_status_rule(engine: Engine) -> None:
+    with writing(engine) as session:
+        anchor = add_anchor(session, "It rains.")
+        llm, off = model(session), model(session, "switched-off")
+        off.counts = False
+        session.flush()
+        by_model = add_variant(session, anchor, "verbal", "by a model")
+        by_both = add_variant(session, anchor, "verbal", "by both")
+        settled = add_variant(session, anchor, "verbal", "settled")
+        returned = add_variant(session, anchor, "verbal", "changed her mind")
+        for variant in (by_model, by_both):
+            decide(session, variant, llm)
+            decide(session, variant, off)
+        decide(session, by_both, person(session, "Ada"))
+        decide(session, by_both, person(session, "Ben"))
+        decide(session, settled, person(session, "Ada"))
+        decide(session, settled, person(session, "Ben"), Verdict.REJECT, reason="other")
+        decide(session, settled, person(session, "Cem"), adjudicates=True)
+        decide(session, returned, person(session, "Ada"), Verdict.REJECT, reason="other")
+        decide(session, returned, person(session, "Ada"))
+        release = create_release(session).release
+        seen = {
+            text: [item.provenance[k] for k in ("decided_by", "persons", "models", "adjudicated")]
+            for text, item in items(session, release).items()
+        }
+        assert seen == {
+            "by a model": ["model", 0, 1, False],
+            "by both": ["person", 2, 1, False],
+            "settled": ["person", 2, 0, True],
+            "changed her mind": ["person", 1, 0, False],
+        }
+        assert release.summary["decided_by"] == {"model": 1, "person": 3}
+        assert release.summary["adjudicated"] == 1
+
+
+def test_all_items_of_a_corrected_anchor_have_its_current_wording(engine: Engine) -> None:
+    with writing(engine) as session:
+        anchor = add_family(session, "It rain.", {"verbal": ["It does not rain."]})
+        correction = AnchorRevision(
+            anchor_id=anchor.id or 0, revision=2, text="It rains.", text_uid="x"
+        )
+        session.add(correction)
+        anchor.revision = 2
+        session.flush()
+        decide(
+            session,
+            add_variant(session, anchor, "word", "Maybe it rains.", revision=2),
+            model(session),
+        )
+        release = create_release(session).release
+        found = items(session, release)
+        assert {item.anchor for item in found.values()} == {"It rains."}
+        # Provenance tells which wording each was made for.
+        assert found["It does not rain."].provenance["anchor_revision"] == 1
+        assert found["Maybe it rains."].provenance["anchor_revision"] == 2
+        assert release.summary["triples"] == 1
+        assert release.summary["anchors"] == 1
+
+
+def test_later_work_does_not_reach_a_release(engine: Engine) -> None:
+    with writing(engine) as session:
+        anchor = add_plain_family(session, 1)
+        release = create_release(session).release
+    with reading(engine) as session:
+        before = frozen(session, get_release(session, 1))
+    with writing(engine) as session:
+        for variant in session.execute(select(Variant)).scalars().all():
+            decide(session, variant, person(session), Verdict.REJECT, reason="other")
+        session.execute(update(Variant).values(text="changed", cue="changed"))
+        session.execute(update(AnchorRevision).values(text="changed"))
+        session.execute(update(Anchor).values(split=Split.TEST, genre="changed"))
+        session.execute(update(TypeVersion).values(definition="changed"))
+        session.merge(anchor)
+        add_plain_family(session, 2)
+        assert create_release(session).release.number == 2
+    with reading(engine) as session:
+        after = get_release(session, 1)
+        assert frozen(session, after) == before
+        assert after.model_dump() == release.model_dump()
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        update(ReleaseItem).values(text="forged"),
+        delete(ReleaseItem),
+    ],
+)
+def test_the_database_refuses_to_change_an_item(engine: Engine, statement: object) -> None:
+    with writing(engine) as session:
+        add_plain_family(session, 1)
+        create_release(session)
+    with pytest.raises(DatabaseError, match="append-only"), writing(engine) as session:
+        session.execute(statement)  # type: ignore[call-overload]
+    with reading(engine) as session:
+        assert len(items(session, get_release(session))) == 3
+
+
+def test_nothing_accepted_is_one_sentence_and_leaves_no_trace(engine: Engine) -> None:
+    with writing(engine) as session:
+        add_variant(session, add_anchor(session, "It rains."), "word", "Maybe it rains.")
+        with pytest.raises(HedgerowError, match="no variant is accepted"):
+            create_release(session)
+        # The session goes on, and what it commits holds no half release.
+    with reading(engine) as session:
+        assert list_releases(session) == []
+        assert session.execute(select(func.count()).select_from(Variant)).scalar() == 1
+
+
+def test_an_equal_release_is_given_back(engine: Engine) -> None:
+    with writing(engine) as session:
+        add_plain_family(session, 1)
+        first = create_release(session, name="one").release
+    with writing(engine) as session:
+        again, created = create_release(session, name="two")
+        assert not created
+        assert (again.number, again.name) == (1, "one")
+    with reading(engine) as session:
+        assert [release.number for release in list_releases(session)] == [1]
+        assert len(items(session, first)) == 3
+
+
+def test_another_provenance_is_another_release_of_the_same_hash(engine: Engine) -> None:
+    with writing(engine) as session:
+        add_plain_family(session, 1)
+        first = create_release(session).release
+        variant = session.execute(select(Variant)).scalars().first()
+        assert variant is not None
+        decide(session, variant, person(session))
+        second, created = create_release(session)
+        assert created
+        assert second.number == 2
+        assert second.content_hash == first.content_hash
+        assert second.summary["decided_by"] == {"model": 2, "person": 1}
+
+
+def test_an_older_release_is_not_given_back(engine: Engine) -> None:
+    with writing(engine) as session:
+        anchor = add_plain_family(session, 1)
+        first = create_release(session).release
+        extra = add_variant(session, anchor, "phrase", "It seems that door 1 is open.")
+        decide(session, extra, person(session))
+        assert create_release(session).release.content_hash != first.content_hash
+        decide(session, extra, person(session), Verdict.REJECT, reason="other")
+        third, created = create_release(session)
+        assert created
+        assert (third.number, third.content_hash) == (3, first.content_hash)
+
+
+def test_two_at_once_get_one_number_each(engine: Engine) -> None:
+    with writing(engine) as session:
+        add_plain_family(session, 1)
+    outcomes: list[tuple[int, bool]] = []
+
+    def create() -> None:
+        with writing(engine) as session:
+            release, created = create_release(session)
+            outcomes.append((release.number, created))
+
+    threads = [threading.Thread(target=create) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(outcomes) == [(1, False), (1, False), (1, True)]
+
+
+FAMILIES = {
+    "It rains.": {"word": ["Maybe it rains."], "verbal": ["It does not rain."]},
+    "It snows.": {
+        "phrase": ["It seems to snow."],
+        "verbal": ["It does not snow.", "It won't snow."],
+    },
+    "It is warm.": {"lexical": ["It is cold."]},
+}
+
+
+def build(session: Session, order: Sequence[str], *, who: str, reverse: bool) -> str:
+    for text in order:
+        variants = list(FAMILIES[text].items())
+        chosen = dict(reversed(variants) if reverse else variants)
+        add_family(session, text, chosen, by=person(session, who), cue="maybe")
+    return create_release(session, name=who, note=who).release.content_hash
+
+
+@settings(
+    max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(
+    order=st.permutations(list(FAMILIES)),
+    who=st.sampled_from(["Ada", "Ben"]),
+    reverse=st.booleans(),
+    noise=st.integers(min_value=0, max_value=2),
+)
+def test_the_hash_does_not_depend_on_ids_order_or_names(
+    engine: Engine, order: list[str], who: str, reverse: bool, noise: int
+) -> None:
+    with writing(engine) as session:
+        expected = build(session, list(FAMILIES), who="Cem", reverse=False)
+        session.rollback()
+        for number in range(noise):  # takes up ids and is not released
+            add_variant(session, add_anchor(session, f"Noise {number}."), "word", "Maybe noise.")
+        assert build(session, order, who=who, reverse=reverse) == expected
+        session.rollback()
+
+
+def test_the_hash_is_the_documented_one(engine: Engine) -> None:
+    with writing(engine) as session:
+        add_family(
+            session,
+            "It rains.",
+            {"word": ["Maybe it rains."], "verbal": ["It doesn't, “no”."]},
+            split=Split.TRAIN,
+            cue="maybe",
+        )
+        found = create_release(session).release.content_hash
+    lines = (
+        '["It rains.","It doesn\'t, “no”.","verbal","maybe","train"]\n'
+        '["It rains.","Maybe it rains.","word","maybe","train"]\n'
+    )
+    assert found == hashlib.sha256(lines.encode()).hexdigest()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"text": "Perhaps it rains."},
+        {"type_id": "phrase"},
+        {"cue": "perhaps"},
+        {"cue": None},
+    ],
+)
+def test_the_hash_depends_on_what_a_reader_sees(engine: Engine, change: dict[str, str]) -> None:
+    with writing(engine) as session:
+        add_family(session, "It rains.", {"word": ["Maybe it rains."]}, cue="maybe")
+        first = create_release(session).release
+        session.execute(update(Variant).values(**change))
+        session.expire_all()
+        second, created = create_release(session)
+        assert created
+        assert second.content_hash != first.content_hash
+
+
+def test_the_summary_counts_what_was_released(engine: Engine) -> None:
+    with writing(engine) as session:
+        add_plain_family(session, 1, split=Split.TRAIN)
+        add_plain_family(session, 2, split=Split.TRAIN)
+        add_plain_family(session, 3, split=Split.TEST)
+        lone = add_family(session, "It is late.", {"verbal": ["It is not late."]}, split=Split.TEST)
+        ada = person(session)
+        rejected = add_variant(session, lone, "word", "It is surely late.")
+        decide(session, rejected, ada, Verdict.REJECT, reason="not_a_hedge")
+        edited = add_variant(session, lone, "absolute", "No late.")
+        child = add_variant(
+            session, lone, "absolute", "It is never late.", parent=edited, author=ada
+        )
+        decide(session, edited, ada, Verdict.EDIT, reason="ungrammatical", child=child)
+        decide(session, child, ada)
+        add_variant(session, lone, "lexical", "It is early.")
+        summary = create_release(session).release.summary
+    assert (summary["anchors"], summary["variants"], summary["triples"]) == (4, 11, 6)
+    assert summary["anchors_without_triples"] == 1
+    assert summary["types"] == {"word": 3, "verbal": 4, "lexical": 3, "absolute": 1}
+    assert summary["splits"] == {
+        "train": {"anchors": 2, "variants": 6, "triples": 4, "without_triples": 0},
+        "test": {"anchors": 2, "variants": 5, "triples": 2, "without_triples": 1},
+    }
+    assert summary["review"]["word"] == {
+        "as_written": 3,
+        "edited": 0,
+        "rejected": 1,
+        "conflict": 0,
+        "pending": 0,
+    }
+    assert summary["review"]["absolute"]["edited"] == 1
+    assert summary["review"]["absolute"]["as_written"] == 0
+    assert summary["review"]["lexical"]["pending"] == 1
+    assert summary["reasons"] == {"rejected": {"not_a_hedge": 1}, "edited": {"ungrammatical": 1}}
+    assert summary["edited_by"] == {"person": 1}
+    assert summary["words"]["anchors"]["median"] == 4
+
+
+def test_the_taxonomy_is_kept_as_it_was(engine: Engine) -> None:
+    with writing(engine) as session:
+        add_plain_family(session, 1)
+        taxonomy = create_release(session).release.taxonomy
+    assert taxonomy["verbal"]["polarity"] == "negative"
+    assert taxonomy["verbal"]["version"] == TAXONOMY_VERSION
+    assert "head of the clause" in taxonomy["verbal"]["definition"]
+
+
+def test_releases_are_found_by_number_or_as_the_newest(engine: Engine) -> None:
+    with reading(engine) as session, pytest.raises(HedgerowError, match="no release yet"):
+        get_release(session)
+    with writing(engine) as session:
+        for number in (1, 2):
+            add_plain_family(session, number)
+            create_release(session)
+    with reading(engine) as session:
+        assert get_release(session).number == 2
+        assert get_release(session, 1).number == 1
+        assert [release.number for release in list_releases(session)] == [2, 1]
+        with pytest.raises(HedgerowError, match="no release 7; the newest has the number 2"):
+            get_release(session, 7)
+
+
+def test_a_name_that_is_too_long_is_refused(engine: Engine) -> None:
+    with writing(engine) as session:
+        add_plain_family(session, 1)
+        with pytest.raises(HedgerowError, match="at most 200 characters, found 201"):
+            create_release(session, name="x" * 201)

@@ -1,0 +1,107 @@
+"""Comparisons of releases with tests: what is kept of them, and how they are told."""
+
+from pathlib import Path
+
+import pytest
+from sqlalchemy import Engine, select
+
+from curation.release.freezing import create_release
+from curation.release.overlap import Example, Overlap
+from curation.release.overlap_results import (
+    FOLDER,
+    Compared,
+    keep,
+    kept,
+    records_of,
+    texts_of,
+    told,
+)
+from db.engine import writing
+from db.models import Variant
+from tests.curation.support.families import add_plain_family
+
+HASH = "ab" * 32
+EXAMPLE = Example(1, "Door 1 is *open* “now”.", "door 1 is open now", "Door 1 is open now!", True)
+
+
+def compared(
+    *,
+    release: str = HASH,
+    key: str = "1" * 16,
+    n: int = 5,
+    overlapping: int = 2,
+    exact: int = 1,
+    problem: str = "",
+) -> Compared:
+    found = Overlap(n, 1234, exact, overlapping, (EXAMPLE,))
+    return Compared(release, "semantoneg", "SemAntoNeg", "a.jsonl", key, found, ("ab",), problem)
+
+
+def test_what_was_found_is_read_as_it_was(tmp_path: Path) -> None:
+    others = [compared(n=7), compared(release="cd" * 32), compared(release=HASH[:-1] + "0")]
+    mine = [compared(), compared(key="2" * 16, problem="It is gone.")]
+    for one in mine + others:
+        keep(tmp_path, one)
+    assert kept(tmp_path, HASH) == mine[1:]  # of the same key, a release with a like hash is last
+    keep(tmp_path, mine[0])
+    keep(tmp_path, mine[0])
+    assert kept(tmp_path, HASH) == mine
+    assert kept(tmp_path, HASH, n=7) == others[:1] and kept(tmp_path, HASH, n=6) == []
+
+
+@pytest.mark.parametrize("content", ["", "{", "[]", "{}", '{"overlap": {"examples": [1]}}', "\xff"])
+def test_a_mangled_file_counts_as_none(tmp_path: Path, content: str) -> None:
+    keep(tmp_path, compared())
+    (path,) = (tmp_path / FOLDER).rglob("*.json")
+    path.write_bytes(content.encode("latin-1"))
+    assert kept(tmp_path, HASH) == []
+
+
+def test_it_is_told_in_one_sentence() -> None:
+    for facts, sentence in (
+        (
+            compared().facts,
+            "2 of 1,234 items of SemAntoNeg (a.jsonl) share 5 words in a row with "
+            "the release; 1 has a text that is in it as a whole.",
+        ),
+        (
+            compared(overlapping=1, exact=2, n=6).facts,
+            "1 of 1,234 items of SemAntoNeg (a.jsonl) "
+            "shares 6 words in a row with the release; 2 have a text that is in it as a whole.",
+        ),
+        (
+            compared(overlapping=0, exact=0).facts,
+            "None of 1,234 items of SemAntoNeg (a.jsonl) share 5 words in a row with the release.",
+        ),
+        (
+            compared(problem="It is gone.").facts,
+            "SemAntoNeg (a.jsonl) was not compared: It is gone.",
+        ),
+    ):
+        assert told(facts) == sentence
+
+
+def test_the_texts_of_a_release_are_its_anchors_and_all_variants(engine: Engine) -> None:
+    with writing(engine) as session:
+        add_plain_family(session, 1)
+        first = create_release(session).release
+        add_plain_family(session, 2)
+        create_release(session)
+        assert sorted(texts_of(session, first.id or 0)) == [
+            "Door 1 is not open.",
+            "Door 1 is open.",
+            "Door 1 is probably open.",
+            "Door 1 is shut.",
+        ]
+
+
+def test_a_text_of_a_release_leads_to_its_variant_or_to_one_of_its_anchor(engine: Engine) -> None:
+    with writing(engine) as session:
+        anchor = add_plain_family(session, 1)
+        add_plain_family(session, 2)
+        release = create_release(session).release
+        texts = ["Door 1 is not open.", "Door 1 is open.", "Door 3 is open."]
+        found = records_of(session, release.id or 0, texts)
+        query = select(Variant.uid, Variant.text).where(Variant.anchor_id == anchor.id)  # type: ignore[call-overload]
+        uids = {text: uid for uid, text in session.execute(query)}
+    assert found == {texts[0]: uids[texts[0]], texts[1]: min(uids.values())}

@@ -1,0 +1,64 @@
+"""Doubt: what a model is unsure of, or contradicts, comes first."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+from sqlalchemy import Engine
+
+from curation.diagnostics.measures import Flag
+from curation.diagnostics.measuring import measure_variants
+from curation.review.opinions.priority import Said, doubt
+from curation.review.queue import Order, next_variant
+from db.engine import reading, writing
+from db.models import Variant, Verdict
+from tests.support.factories import add_family, add_opinion, judge
+
+A, R, E = Verdict.ACCEPT, Verdict.REJECT, Verdict.EDIT
+SAID = st.builds(Said, st.sampled_from([A, R, E]), st.none() | st.floats(0, 1, allow_nan=False))
+
+
+def test_doubt_by_hand() -> None:
+    assert doubt([], Flag(0)) == 0
+    assert doubt([Said(A, 0.75)], Flag(0)) == 0.25
+    assert doubt([Said(A, None)], None) == 0.5
+    assert doubt([Said(A, 0.75)], Flag.WRONG_SURFACE) == 0.625
+    assert doubt([Said(A, 0.75)], Flag.OVER_THRESHOLD | Flag.ANCHOR_NOT_AFFIRMATIVE) == 0.25
+    assert doubt([Said(E, 0.75)], Flag(0)) == 0.625
+    assert doubt([Said(R, 0.75)], Flag.WRONG_SURFACE) == 0.25
+    assert doubt([Said(R, 0.75)], None) == 0.25
+    assert doubt([Said(A, 1.0), Said(R, 0.5)], None) == 0.625
+    assert doubt([Said(E, 1.0), Said(R, 0.5)], None) == 0.25
+
+
+@given(st.lists(SAID, max_size=4), st.none() | st.integers(0, 127).map(Flag))
+def test_doubt_lies_between_0_and_1_and_certainty_lowers_it(
+    said: list[Said], flags: Flag | None
+) -> None:
+    found = doubt(said, flags)
+    assert 0 <= found <= 1
+    surer = [one._replace(certainty=1.0) for one in said]
+    assert doubt(surer, flags) <= found
+
+
+def test_the_queue_begins_with_the_most_doubtful_and_measuring_may_change_it(
+    engine: Engine,
+) -> None:
+    with writing(engine) as session:
+        found = add_family(session)
+        who = judge(session)
+        wrong = found["word"]
+        wrong.text = "The bridge is safe, they say."  # without its cue
+        session.flush()
+        add_opinion(session, found["verbal"], reviewer_id=who, certainty=0.7)
+        add_opinion(session, wrong, reviewer_id=who, certainty=0.9)
+        keys = [found["verbal"].id or 0, wrong.id or 0]
+
+    def first() -> Variant | None:
+        with reading(engine) as session:
+            return next_variant(session, type_ids=["verbal", "word"], order=Order.DOUBTFUL)
+
+    head = first()
+    assert head is not None and (head.type_id, head.doubt) == ("verbal", 1 - 0.7)
+    with writing(engine) as session:
+        measure_variants(session, keys)
+    head = first()
+    assert head is not None and head.type_id == "word" and head.doubt > 0.5

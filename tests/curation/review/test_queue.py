@@ -1,0 +1,232 @@
+"""The queues: their orders, what is left out, and that an index serves each of them."""
+
+from typing import Any
+
+import pytest
+from sqlalchemy import Engine, text
+from sqlmodel import Session
+
+from curation.anchors.changes import correct_anchor
+from curation.review import actions
+from curation.review.actions import shown
+from curation.review.notes import add_note
+from curation.review.queue import (
+    Order,
+    Queue,
+    _head,
+    awaiting_a_person,
+    card,
+    count_left,
+    family,
+    next_variant,
+    status_counts,
+)
+from db.engine import reading, writing
+from db.models import Status, Variant, Verdict
+from tests.support.factories import (
+    ANCHOR,
+    TEXTS,
+    add_anchor,
+    add_family,
+    add_variant,
+    model,
+    person,
+)
+
+
+@pytest.fixture
+def ids(engine: Engine) -> list[int]:
+    """Three verbal variants whose orders differ."""
+    with writing(engine) as session:
+        anchor = add_anchor(session)
+        found = []
+        for number, (suspicion, hardness, key) in enumerate(
+            [(0.1, 0.9, 0.5), (0.9, 0.1, 0.7), (0.5, 0.5, 0.2)]
+        ):
+            variant = add_variant(session, anchor, text=f"Text {number}.")
+            variant.suspicion, variant.hardness, variant.random_key = suspicion, hardness, key
+            variant.doubt = number * 0.25
+            found.append(variant.id or 0)
+        return found
+
+
+def order_of(session: Session, order: Order, **more: Any) -> list[int]:
+    """The whole queue, by skipping one after the other."""
+    skipped: list[int] = []
+    while variant := next_variant(
+        session, type_ids=["verbal", "word"], order=order, skipped=skipped, **more
+    ):
+        skipped.append(variant.id or 0)
+    return skipped
+
+
+@pytest.mark.parametrize(
+    ("order", "positions"),
+    [
+        (Order.OLDEST, [0, 1, 2]),
+        (Order.SUSPICIOUS, [1, 2, 0]),
+        (Order.HARDEST, [0, 2, 1]),
+        (Order.RANDOM, [2, 0, 1]),
+        (Order.DOUBTFUL, [2, 1, 0]),
+    ],
+)
+def test_each_order(engine: Engine, ids: list[int], order: Order, positions: list[int]) -> None:
+    with reading(engine) as session:
+        assert order_of(session, order) == [ids[i] for i in positions]
+
+
+def test_decided_retired_and_other_types_are_left_out(engine: Engine, ids: list[int]) -> None:
+    with writing(engine) as session:
+        session.get_one(Variant, ids[0]).retired = True
+        card_ = shown(session.get_one(Variant, ids[1]))
+        actions.accept(session, card_, reviewer_id=person(session))
+    with reading(engine) as session:
+        assert order_of(session, Order.OLDEST) == [ids[2]]
+        assert next_variant(session, type_ids=["word"]) is None
+
+
+@pytest.mark.parametrize("queue", [Queue.PENDING, Queue.MODEL_ONLY])
+@pytest.mark.parametrize("order", list(Order))
+def test_an_index_serves_the_order(engine: Engine, queue: Queue, order: Order) -> None:
+    with reading(engine) as session:
+        query = _head(session, "verbal", queue, order)
+        sql = str(query.compile(session.connection(), compile_kwargs={"literal_binds": True}))
+        if engine.name == "postgresql":  # it would rather read the few rows of a test one by one
+            for way in ("seqscan", "bitmapscan", "sort"):
+                session.execute(text(f"SET LOCAL enable_{way} = off"))
+            plan = " ".join(session.execute(text(f"EXPLAIN {sql}")).scalars())
+        else:
+            plan = " ".join(str(row) for row in session.execute(text(f"EXPLAIN QUERY PLAN {sql}")))
+    kept = "queue" if queue is Queue.PENDING else "model_only"
+    name = f"ix_variant_{kept}_{order_column(order)}"
+    assert name in plan or (order is Order.OLDEST and "ix_variant_status" in plan)
+    assert "TEMP B-TREE" not in plan and "Sort" not in plan
+
+
+def order_column(order: Order) -> str:
+    return {
+        Order.SUSPICIOUS: "suspicion",
+        Order.HARDEST: "hardness",
+        Order.RANDOM: "random_key",
+        Order.DOUBTFUL: "doubt",
+        Order.OLDEST: "id",
+    }[order]
+
+
+@pytest.mark.parametrize(
+    ("order", "positions"), [(Order.OLDEST, [0, 1, 2]), (Order.SUSPICIOUS, [1, 2, 0])]
+)
+def test_each_queue_has_every_order(
+    engine: Engine, ids: list[int], order: Order, positions: list[int]
+) -> None:
+    expected = [ids[i] for i in positions]
+
+    def decide(reviewer: int, verdict: Verdict) -> None:
+        with writing(engine) as session:
+            for number in ids:
+                card_ = shown(session.get_one(Variant, number))
+                if verdict is Verdict.ACCEPT:
+                    actions.accept(session, card_, reviewer_id=reviewer)
+                else:
+                    actions.reject(session, card_, reviewer_id=reviewer, reason="wrong_type")
+
+    with writing(engine) as session:
+        ada, bert, llm = person(session), person(session, "Bert"), model(session)
+    decide(llm, Verdict.ACCEPT)
+    with reading(engine) as session:
+        assert order_of(session, order) == []
+        assert order_of(session, order, queue=Queue.MODEL_ONLY) == expected
+        assert count_left(session, Queue.MODEL_ONLY) == {"verbal": 3}
+    decide(ada, Verdict.ACCEPT)
+    with reading(engine) as session:
+        assert order_of(session, order, queue=Queue.MODEL_ONLY) == []
+    decide(bert, Verdict.REJECT)
+    with reading(engine) as session:
+        assert order_of(session, order, queue=Queue.CONFLICT) == expected
+        assert count_left(session, Queue.CONFLICT) == {"verbal": 3}
+
+
+def test_what_a_person_accepts_or_takes_back_leaves_or_enters_what_only_models_accepted(
+    engine: Engine, ids: list[int]
+) -> None:
+    def left() -> list[int]:
+        with reading(engine) as session:
+            return order_of(session, Order.OLDEST, queue=Queue.MODEL_ONLY)
+
+    with writing(engine) as session:
+        ada, llm = person(session), model(session)
+        for number in ids[:2]:
+            actions.accept(session, shown(session.get_one(Variant, number)), reviewer_id=llm)
+    assert left() == ids[:2]
+    with writing(engine) as session:
+        done = actions.accept(session, shown(session.get_one(Variant, ids[0])), reviewer_id=ada)
+    assert [change.model_only for change in done.changes] == [-1]
+    assert left() == [ids[1]]
+    with writing(engine) as session:
+        actions.undo(session, reviewer_id=ada)
+    assert left() == ids[:2]
+    with writing(engine) as session:
+        session.get_one(Variant, ids[0]).retired = True
+    assert left() == [ids[1]]
+
+
+def test_a_card_says_what_is_not_measured_yet(engine: Engine, ids: list[int]) -> None:
+    with reading(engine) as session:
+        found = card(session, ids[0])
+    assert (found.anchor, found.genre, found.source) == (ANCHOR, "test", "test")
+    assert (found.levenshtein, found.cosine) == (None, None)
+
+
+def test_a_family_stands_in_the_taxonomys_order_with_replaced_wordings_last(engine: Engine) -> None:
+    with writing(engine) as session:
+        variants = add_family(session)
+        actions.edit(
+            session, shown(variants["verbal"]), reviewer_id=person(session), text="It isn't safe."
+        )
+    with reading(engine) as session:
+        cards = family(session, variants["verbal"].anchor_id)
+    assert [c.variant.type_id for c in cards] == [*TEXTS, "verbal"]
+    assert cards[-1].variant.status == Status.SUPERSEDED
+    assert cards[0].variant.text == "It isn't safe."
+
+
+def test_second_looks_have_a_queue_of_their_own(engine: Engine) -> None:
+    with writing(engine) as session:
+        first = add_family(session)["verbal"]
+        add_family(session, "The road is safe.", subject="road")
+        actions.accept(session, shown(first), reviewer_id=person(session))
+        assert count_left(session, Queue.SECOND_LOOK) == {}
+        correct_anchor(
+            session,
+            first.anchor_id,
+            "The bridges are safe.",
+            reviewer_id=person(session),
+            expected_revision=1,
+        )
+        assert count_left(session, Queue.SECOND_LOOK) == {"verbal": 1}
+        assert order_of(session, Order.OLDEST, queue=Queue.SECOND_LOOK) == [first.id]
+        found = card(session, first.id or 0)
+        assert (found.made_for, found.anchor) == (ANCHOR, "The bridges are safe.")
+
+
+def test_a_picked_variant_waits_until_a_person_has_decided(engine: Engine, ids: list[int]) -> None:
+    with writing(engine) as session:
+        for number, reviewer in ((0, model(session)), (1, person(session))):
+            variant = session.get_one(Variant, ids[number])
+            actions.accept(session, shown(variant), reviewer_id=reviewer)
+        assert awaiting_a_person(session, ids) == {ids[0], ids[2]}
+        actions.undo(session, reviewer_id=person(session))
+        session.get_one(Variant, ids[2]).retired = True
+        assert awaiting_a_person(session, ids) == {ids[0], ids[1]}
+
+
+def test_a_card_counts_its_notes(engine: Engine, ids: list[int]) -> None:
+    with writing(engine) as session:
+        for text in ("Odd.", "Is it?"):
+            add_note(session, ids[0], reviewer_id=person(session), text=text)
+        assert [card(session, number).notes for number in ids] == [2, 0, 0]
+
+
+def test_counts_are_by_type_and_status(engine: Engine, ids: list[int]) -> None:
+    with reading(engine) as session:
+        assert status_counts(session)["verbal"][Status.PENDING] == 3

@@ -1,0 +1,30 @@
+"""Deciding on variants in tests, each as if its card had just been shown."""
+
+from datetime import UTC, datetime
+
+from sqlalchemy import Engine
+from sqlmodel import Session
+
+from curation.review import actions
+from db.models import Release, Variant
+
+MOMENT = datetime(2026, 5, 4, 12, tzinfo=UTC)
+
+Released = tuple[Engine, list[dict[str, Variant]], Release]
+"""A project, its families (type → variant), and the release made of them."""
+
+
+def card(session: Session, variant: Variant) -> actions.Shown:
+    return actions.shown(session.get_one(Variant, variant.id), at=MOMENT)
+
+
+def accept(session: Session, variant: Variant, reviewer: int) -> None:
+    actions.accept(session, card(session, variant), reviewer_id=reviewer)
+
+
+def reject(session: Session, variant: Variant, reviewer: int) -> None:
+    actions.reject(session, card(session, variant), reviewer_id=reviewer, reason="wrong_type")
+
+
+def edit(session: Session, variant: Variant, reviewer: int, text: str) -> None:
+    actions.edit(session, card(session, variant), reviewer_id=reviewer, text=text)

@@ -1,0 +1,38 @@
+"""What the tests of exports share: a release, and what other programs read of its export."""
+
+from pathlib import Path
+from typing import Any
+
+from datasets import load_dataset
+from sqlmodel import Session
+
+from curation.release.freezing import create_release
+from db.models import Release
+from tests.curation.support.families import add_plain_family
+
+
+def opened(folder: Path, config: str, cache: Path) -> dict[str, list[dict[str, Any]]]:
+    """Split → rows, as ``datasets`` reads them."""
+    found = load_dataset(str(folder), config, cache_dir=str(cache))
+    return {name: list(split) for name, split in found.items()}
+
+
+def ten_anchors(session: Session) -> Release:
+    """A release of thirty variants; by their hashes in train and test, none in validation."""
+    for number in range(30, 40):
+        add_plain_family(session, number)
+    return create_release(session, name="Ten doors").release
+
+
+def body(folder: Path) -> str:
+    """The card of an export, without its header."""
+    return (folder / "README.md").read_text(encoding="utf-8").split("\n---\n", 1)[1]
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    """All files below a folder, by their paths."""
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes()
+        for path in folder.rglob("*")
+        if path.is_file()
+    }

@@ -1,0 +1,145 @@
+"""Small families, stored and decided on as the program would do it."""
+
+import uuid
+from collections.abc import Mapping, Sequence
+
+from sqlalchemy import select
+from sqlmodel import Session, col
+
+from curation.identity import anchor_uid, canonical, split_of, variant_uid
+from curation.review.decisions import store_decisions
+from curation.review.reviewers import ensure_reviewer
+from curation.taxonomy.project_types import seed_taxonomy
+from db.models import (
+    Anchor,
+    AnchorRevision,
+    Decision,
+    Reviewer,
+    ReviewerKind,
+    Source,
+    Split,
+    TypeRow,
+    Variant,
+    Verdict,
+)
+
+NEGATIVES = ("verbal", "absolute", "affixal", "lexical")
+POSITIVES = ("word", "phrase", "negated_antonym")
+
+
+def person(session: Session, name: str = "Ada") -> Reviewer:
+    return ensure_reviewer(session, name)
+
+
+def model(session: Session, name: str = "some-llm") -> Reviewer:
+    return ensure_reviewer(session, name, kind=ReviewerKind.MODEL)
+
+
+def add_anchor(
+    session: Session,
+    text: str,
+    *,
+    split: Split | None = None,
+    source: str = "A corpus",
+    licence: str = "CC BY 4.0",
+) -> Anchor:
+    if session.get(TypeRow, "verbal") is None:
+        seed_taxonomy(session)
+    origin = session.execute(select(Source).where(col(Source.name) == source)).scalar()
+    if origin is None:
+        origin = Source(name=source, licence=licence)
+        session.add(origin)
+        session.flush()
+    uid = anchor_uid(text)
+    anchor = Anchor(
+        uid=uid, source_id=origin.id or 0, genre="news", split=split or Split(split_of(uid))
+    )
+    session.add(anchor)
+    session.flush()
+    wording = AnchorRevision(anchor_id=anchor.id or 0, text=canonical(text), text_uid=uid)
+    session.add(wording)
+    session.flush()
+    return anchor
+
+
+def add_variant(
+    session: Session,
+    anchor: Anchor,
+    type_id: str,
+    text: str,
+    *,
+    cue: str | None = None,
+    revision: int = 1,
+    parent: Variant | None = None,
+    author: Reviewer | None = None,
+) -> Variant:
+    variant = Variant(
+        uid=variant_uid(anchor_uid=anchor.uid, type_id=type_id, text=text),
+        anchor_id=anchor.id or 0,
+        anchor_revision=revision,
+        type_id=type_id,
+        text=canonical(text),
+        cue=cue,
+        provider="openai",
+        model="gpt-x",
+        parent_id=parent.id if parent else None,
+        author_id=author.id if author else None,
+    )
+    session.add(variant)
+    session.flush()
+    return variant
+
+
+def decide(
+    session: Session,
+    variant: Variant,
+    reviewer: Reviewer,
+    verdict: Verdict = Verdict.ACCEPT,
+    *,
+    reason: str = "",
+    child: Variant | None = None,
+    adjudicates: bool = False,
+) -> None:
+    decision = Decision(
+        variant_id=variant.id or 0,
+        variant_version=variant.version,
+        reviewer_id=reviewer.id or 0,
+        verdict=verdict,
+        reason=reason,
+        action_id=str(uuid.uuid4()),
+        adjudicates=adjudicates,
+        child_id=child.id if child else None,
+    )
+    store_decisions(session, [decision])
+
+
+def add_family(
+    session: Session,
+    text: str,
+    variants: Mapping[str, Sequence[str]],
+    *,
+    by: Reviewer | None = None,
+    split: Split | None = None,
+    cue: str | None = None,
+) -> Anchor:
+    """An anchor with accepted variants; by a model reviewer unless ``by`` names another."""
+    anchor = add_anchor(session, text, split=split)
+    for type_id, texts in variants.items():
+        for variant_text in texts:
+            variant = add_variant(session, anchor, type_id, variant_text, cue=cue)
+            decide(session, variant, by or model(session))
+    return anchor
+
+
+def add_plain_family(session: Session, number: int, *, split: Split | None = None) -> Anchor:
+    """An anchor with one hedge and two negations: two triples."""
+    return add_family(
+        session,
+        f"Door {number} is open.",
+        {
+            "word": [f"Door {number} is probably open."],
+            "verbal": [f"Door {number} is not open."],
+            "lexical": [f"Door {number} is shut."],
+        },
+        split=split,
+    )

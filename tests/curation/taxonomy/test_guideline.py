@@ -1,0 +1,77 @@
+"""The guidelines: they parse into what is shown, and their examples are what they say."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from curation.diagnostics.surface import check_surface
+from curation.taxonomy.built_in import REJECT_REASONS, TAXONOMY, VariantType
+from curation.taxonomy.guideline import Kind, Rule, parse_guideline
+
+EVERY_TYPE = pytest.mark.parametrize("entry", TAXONOMY, ids=lambda entry: entry.id)
+
+
+@EVERY_TYPE
+def test_a_type_has_rules_and_examples_of_each_kind(entry: VariantType) -> None:
+    found = parse_guideline(entry.guideline)
+    assert found.asked_for
+    assert len(found.rules) >= 5
+    assert all(rule.name for rule in found.rules)
+    assert len(found.of(Kind.GOOD)) >= 3
+    assert len(found.of(Kind.BAD)) >= 3
+    assert len(found.of(Kind.BORDERLINE)) >= 2
+
+
+@EVERY_TYPE
+def test_a_good_example_passes_its_types_check(entry: VariantType) -> None:
+    for example in parse_guideline(entry.guideline).of(Kind.GOOD):
+        problems = check_surface(
+            entry.surface_check, anchor=example.anchor, text=example.variant, cue=example.cue
+        )
+        assert problems == [], example.variant
+
+
+@EVERY_TYPE
+def test_every_example_differs_from_its_anchor_and_says_why(entry: VariantType) -> None:
+    reasons = {reason.label.lower() for reason in REJECT_REASONS}
+    for example in parse_guideline(entry.guideline).examples:
+        assert example.variant != example.anchor
+        assert example.why
+        assert bool(example.cue) == entry.needs_cue
+        assert (example.verdict in reasons) == (example.kind is Kind.BAD)
+        assert bool(example.verdict) == (example.kind is not Kind.GOOD)
+
+
+GAPS = {
+    "no longer": {"verbal", "absolute", "lexical", "negated_antonym"},
+    "flat claim": {"word", "phrase"},
+    "two negators": {entry.id for entry in TAXONOMY},
+    "quanti": {entry.id for entry in TAXONOMY},
+    "idiom": {entry.id for entry in TAXONOMY},
+}
+
+
+@pytest.mark.parametrize(("case", "types"), GAPS.items(), ids=list(GAPS))
+def test_a_hard_case_has_a_rule_in_every_type_that_meets_it(case: str, types: set[str]) -> None:
+    ruled = {
+        entry.id
+        for entry in TAXONOMY
+        for rule in parse_guideline(entry.guideline).rules
+        if case in rule.name + rule.text
+    }
+    assert types <= ruled
+
+
+def test_prose_of_any_other_form_is_shown_as_rules() -> None:
+    found = parse_guideline("Asked for: this.\n\nGood: 'a' to 'b'.\n\nBad, so: it goes\non.")
+    assert found.asked_for == "this."
+    assert found.rules == (Rule("", "Good: 'a' to 'b'."), Rule("", "Bad, so: it goes on."))
+    assert found.examples == ()
+
+
+@given(st.text(alphabet="GodBarule:,→ \n()cue'<x", max_size=200))
+def test_no_text_is_refused_and_no_letter_of_it_lost(text: str) -> None:
+    found = parse_guideline(text)
+    shown = found.asked_for + "".join(rule.name + rule.text for rule in found.rules)
+    shown += "".join(e.anchor + e.variant + e.why + e.verdict for e in found.examples)
+    assert shown.count("x") == text.count("x")

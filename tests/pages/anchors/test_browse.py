@@ -1,0 +1,339 @@
+"""The Anchors page's list: found, picked, corrected, retired, written for."""
+
+from pathlib import Path
+
+import pytest
+from sqlalchemy import Engine, select
+from sqlmodel import Session, col
+from streamlit.testing.v1 import AppTest
+
+from curation.anchors.changes import correct_anchor, get_anchor
+from curation.anchors.lookup import one_anchor
+from curation.identity import anchor_uid
+from curation.review import actions
+from curation.variants.own import write_variant
+from db.engine import reading, writing
+from db.models import Status, Variant
+from pages.components.shared.variants.draft_warnings import NOT_SAVED
+from tests.pages.conftest import OpenPage, unsafe_texts
+from tests.support.factories import ANCHOR, add_anchor, add_family, person
+
+UID = anchor_uid(ANCHOR)
+HOSTILE = "# [x](javascript:1) <b>is</b> 100% $open$."
+
+
+@pytest.fixture
+def bo(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Bo is at work."""
+    monkeypatch.setenv("HEDGEROW_REVIEWER", "Bo")
+
+
+@pytest.fixture
+def unnamed(with_source: Engine) -> Engine:
+    """A family of which Ada has accepted one, and an anchor without variants."""
+    with writing(with_source) as session:
+        family = add_family(session)
+        add_anchor(session, HOSTILE)
+        actions.accept(session, actions.shown(family["verbal"]), reviewer_id=person(session))
+    return with_source
+
+
+@pytest.fixture
+def two_anchors(bo: None, unnamed: Engine) -> Engine:
+    """The same; Bo looks at them."""
+    return unnamed
+
+
+def listed(app: AppTest) -> list[str]:
+    return [text for table in app.dataframe for text in table.value.get("Anchor", [])]
+
+
+def texts(app: AppTest) -> str:
+    return "\n".join(element.value for element in app.text)
+
+
+def picked(open_page: OpenPage, *, doing: str = "") -> AppTest:
+    app = open_page("anchors")
+    app.query_params["anchor"] = UID
+    app.run()
+    if doing:
+        # AppTest sets a segmented control's value; the page makes its key anew for every form.
+        key = next(c.key for c in app.get("button_group") if c.key.startswith("anchor-do-"))
+        app.session_state[key] = doing
+        app.run()
+    return app
+
+
+def anchor_text(session: Session) -> str:
+    found = one_anchor(session, UID)
+    return found.text if found else ""
+
+
+def test_anchors_are_searched_as_they_are_written(two_anchors: Engine, open_page: OpenPage) -> None:
+    app = open_page("anchors")
+    assert not app.exception
+    assert listed(app) == [ANCHOR, HOSTILE]
+    for typed, expected in (
+        ("100%", [HOSTILE]),
+        ("BRIDGE", [ANCHOR]),
+        ("%", [HOSTILE]),
+        ("_", []),
+        (UID, [ANCHOR]),
+    ):
+        assert listed(app.text_input(key="search").set_value(typed).run()) == expected
+    app.text_input(key="search").set_value("").run()
+    app.session_state["show"] = "Without variants"
+    assert listed(app.run()) == [HOSTILE]
+    app.session_state["show"] = "Retired"
+    assert listed(app.run()) == []
+    assert "widen the search" in texts(app)
+    assert HOSTILE not in unsafe_texts(app)
+
+
+def test_the_picked_anchor_shows_its_variants_with_their_cards(
+    two_anchors: Engine, open_page: OpenPage
+) -> None:
+    app = picked(open_page)
+    table = app.dataframe[1].value
+    assert table["Status"].tolist() == ["accepted", *["pending"] * 6]
+    assert all(str(link).startswith("/review?variant=") for link in table["Card"])
+    app.query_params["anchor"] = "nope"
+    assert "There is no anchor 'nope'." in texts(app.run())
+
+
+def test_a_correction_says_beforehand_what_it_opens_again(
+    two_anchors: Engine, open_page: OpenPage, started: list[int]
+) -> None:
+    app = picked(open_page, doing="Correct the wording")
+    assert "1 decided variant will be pending again" in "".join(c.value for c in app.caption)
+    form = next(area for area in app.text_area if area.label == "Better wording")
+    form.set_value("The old bridge is safe.")
+    app = press(app, "Save the wording")
+    assert [s.value for s in app.success] == [
+        "Corrected. 1 decided variant came back for a second look."
+    ]
+    assert len(started) == 1
+    with reading(two_anchors) as session:
+        assert anchor_text(session) == "The old bridge is safe."
+    assert app.dataframe[1].value["Status"][0] == "second look"
+    assert [e.label for e in app.expander if e.label.startswith("Wordings")] == ["Wordings (2)"]
+
+
+def press(app: AppTest, label: str) -> AppTest:
+    return next(button for button in app.button if button.label == label).click().run()
+
+
+def test_who_corrects_second_is_told_and_loses_nothing(
+    two_anchors: Engine, open_page: OpenPage, started: list[int]
+) -> None:
+    app = picked(open_page, doing="Correct the wording")
+    with writing(two_anchors) as session:
+        anchor = get_anchor(session, UID)
+        correct_anchor(
+            session,
+            anchor.id or 0,
+            "The new bridge is safe.",
+            reviewer_id=person(session),
+            expected_revision=1,
+        )
+    next(a for a in app.text_area if a.label == "Better wording").set_value("The bridge is fine.")
+    app = press(app, "Save the wording")
+    assert "corrected by Ada meanwhile" in texts(app)
+    area = next(a for a in app.text_area if a.label == "Better wording")
+    assert area.value == "The bridge is fine."
+    with reading(two_anchors) as session:
+        assert anchor_text(session) == "The new bridge is safe."
+    press(app, "Save the wording")
+    with reading(two_anchors) as session:
+        assert anchor_text(session) == "The bridge is fine."
+
+
+def test_an_anchor_is_retired_and_restored(two_anchors: Engine, open_page: OpenPage) -> None:
+    app = picked(open_page).button(key="anchor-retire").click().run()
+    assert ANCHOR not in listed(app)
+    assert "out of use" in texts(app)
+    app = app.button(key="anchor-restore").click().run()
+    assert ANCHOR in listed(app)
+    assert [s.value for s in app.success] == ["Restored, with its variants as they were."]
+
+
+def test_a_variant_is_written_beside_its_guideline_and_measured(
+    two_anchors: Engine, open_page: OpenPage, started: list[int]
+) -> None:
+    app = picked(open_page, doing="Write a variant")
+    kind = next(box for box in app.selectbox if box.label == "Type")
+    assert not any(i.label == "Hedge cue" for i in app.text_input)
+    app = kind.select("word").run()
+    assert "Hedge: single word" in "".join(html.value for html in app.get("html"))
+    area = next(a for a in app.text_area if a.label == "A variant of your own")
+    area.set_value("The bridge is probably safe.")
+    app = press(app, "Add it, as accepted")
+    assert "has this text already" in texts(app)
+    area = next(a for a in app.text_area if a.label == "A variant of your own")
+    area.set_value("The bridge is safe, one hears.")
+    next(i for i in app.text_input if i.label == "Hedge cue").set_value("one hears")
+    app = press(app, "Add it, as accepted")
+    assert app.success[0].value.startswith("Added and accepted")
+    assert "Levenshtein" in "".join(html.value for html in app.get("html"))
+    assert len(started) == 1
+    with reading(two_anchors) as session:
+        own = session.execute(select(Variant).where(col(Variant.cue) == "one hears")).scalar_one()
+        assert (own.status, own.provider) == (Status.ACCEPTED, "person")
+
+
+def test_what_the_checks_flag_in_an_own_variant_is_asked_about_once(
+    two_anchors: Engine, open_page: OpenPage, started: list[int]
+) -> None:
+    app = picked(open_page, doing="Write a variant")
+    area = next(a for a in app.text_area if a.label == "A variant of your own")
+    app = area.set_value("The bridge is unsafe, they say.").run()
+    assert "No new verbal negator" in "".join(html.value for html in app.get("html"))
+    app = press(app, "Add it, as accepted")
+    assert NOT_SAVED in "".join(html.value for html in app.get("html")) and not app.success
+    app = press(app, "Add it, as accepted")
+    assert app.success[0].value.startswith("Added and accepted")
+
+
+def tick(app: AppTest, *uids: str) -> AppTest:
+    """As ticking the rows does: AppTest cannot select rows itself."""
+    app.query_params["anchor"] = ",".join(uids)
+    return app.run()
+
+
+def test_the_tick_stays_with_its_anchor_when_another_leaves_the_list(
+    two_anchors: Engine, open_page: OpenPage, started: list[int]
+) -> None:
+    """Once writing a variant took an anchor off the list, the tick was on the next one."""
+    with writing(two_anchors) as session:
+        add_anchor(session, "The road is safe.")
+    app = open_page("anchors")
+    app.session_state["show"] = "Without variants"
+    app = tick(app.run(), anchor_uid(HOSTILE))
+    assert listed(app) == [HOSTILE, "The road is safe."]
+    before = app.dataframe[0].proto.id
+    with writing(two_anchors) as session:
+        anchor = get_anchor(session, anchor_uid(HOSTILE))
+        write_variant(
+            session,
+            anchor_id=anchor.id or 0,
+            type_id="verbal",
+            text="It is not 100%.",
+            reviewer_id=person(session),
+        )
+    app.run()
+    assert listed(app) == ["The road is safe."]
+    # Another element, whose ticks Streamlit does not take over by row.
+    assert app.dataframe[0].proto.id != before
+    app.button(key="anchor-retire").click().run()
+    with reading(two_anchors) as session:
+        assert get_anchor(session, anchor_uid(HOSTILE)).retired_at is not None
+        assert get_anchor(session, anchor_uid("The road is safe.")).retired_at is None
+
+
+def test_ticked_anchors_are_retired_together_and_undone(
+    two_anchors: Engine, open_page: OpenPage
+) -> None:
+    app = tick(open_page("anchors"), UID, anchor_uid(HOSTILE))
+    assert "2 anchors ticked." in texts(app)
+    app.button(key="anchors-bulk-retire").click().run()
+    assert listed(app) == []
+    assert [s.value for s in app.success] == ["2 anchors retired, with their variants."]
+    app.button(key="anchors-bulk-undo").click().run()
+    assert listed(app) == [ANCHOR, HOSTILE]
+    assert [s.value for s in app.success] == ["2 anchors restored."]
+
+
+def test_ticks_out_of_sight_are_dropped(two_anchors: Engine, open_page: OpenPage) -> None:
+    app = tick(open_page("anchors"), UID, anchor_uid(HOSTILE))
+    app.text_input(key="search").set_value("bridge").run()
+    assert "ticked" not in texts(app)
+    assert app.query_params["anchor"] == UID
+
+
+def test_genre_and_language_of_ticked_anchors_are_corrected(
+    two_anchors: Engine, open_page: OpenPage
+) -> None:
+    app = tick(open_page("anchors"), UID, anchor_uid(HOSTILE))
+    app = describe(app, "anchors-bulk-do-", Genre="news", Language="en-GB")
+    assert [s.value for s in app.success] == ["2 anchors changed."]
+    assert set(app.dataframe[0].value["Genre"]) == {"news"}
+    app = picked(open_page, doing="Set genre and language")
+    assert next(i for i in app.text_input if i.label == "Language").value == "en-GB"
+    app = describe(app, "", Language="Kauderwelsch!")
+    assert "'en' or 'en-GB'" in texts(app)
+    app = describe(app, "", Language="de")
+    with reading(two_anchors) as session:
+        assert get_anchor(session, UID).language == "de"
+
+
+def describe(app: AppTest, control: str, **values: str) -> AppTest:
+    if control:
+        key = next(c.key for c in app.get("button_group") if c.key.startswith(control))
+        app.session_state[key] = "Set genre and language"
+        app.run()
+    for label, value in values.items():
+        next(i for i in app.text_input if i.label == label).set_value(value)
+    return press(app, "Save genre and language")
+
+
+def reword(app: AppTest, text: str, button: str = "Save the wording") -> AppTest:
+    next(area for area in app.text_area if area.label == "Better wording").set_value(text)
+    return press(app, button)
+
+
+def test_a_suspicious_wording_is_asked_about_once(
+    two_anchors: Engine, open_page: OpenPage, started: list[int]
+) -> None:
+    app = reword(picked(open_page, doing="Correct the wording"), "The bridge isn't safe.")
+    assert "already negated" in texts(app)
+    app = reword(app, "Bridge.", "Save it anyway")
+    assert "single word" in texts(app)
+    with reading(two_anchors) as session:
+        assert anchor_text(session) == ANCHOR
+    app = press(app, "Save it anyway")
+    with reading(two_anchors) as session:
+        assert anchor_text(session) == "Bridge."
+
+
+def test_direction_controls_are_refused(two_anchors: Engine, open_page: OpenPage) -> None:
+    app = reword(picked(open_page, doing="Correct the wording"), "The \u202ebridge is fine.")
+    assert "U+202E" in texts(app)
+    assert not any(button.label == "Save it anyway" for button in app.button)
+
+
+def test_what_is_asked_about_a_wording_goes_when_another_one_is_refused(
+    two_anchors: Engine, open_page: OpenPage
+) -> None:
+    app = reword(picked(open_page, doing="Correct the wording"), "Bridge.")
+    assert "single word" in texts(app)
+    app = reword(app, "The \u202ebridge is fine.")
+    assert "U+202E" in texts(app) and "single word" not in texts(app)
+    assert not any(button.label == "Save it anyway" for button in app.button)
+    area = next(area for area in app.text_area if area.label == "Better wording")
+    assert area.value == "The \u202ebridge is fine."
+
+
+def test_a_correction_is_offered_to_the_variants_with_its_words(
+    two_anchors: Engine, open_page: OpenPage, started: list[int]
+) -> None:
+    app = reword(picked(open_page, doing="Correct the wording"), "The footbridge is safe.")
+    boxes = {box.label: box for box in app.checkbox if box.key and box.key.startswith("carry-")}
+    assert boxes["Verbal negation, was accepted"].value
+    assert not boxes["Affixal negation, not reviewed yet"].value
+    assert "foot" in "".join(html.value for html in app.get("html"))
+    boxes["Affixal negation, not reviewed yet"].check()
+    app.run()
+    app = press(app, "Save 2 edits")
+    assert app.success[0].value.startswith("2 variants edited and accepted.")
+    with reading(two_anchors) as session:
+        texts_ = select(Variant.text).where(col(Variant.status) == Status.ACCEPTED)  # type: ignore[call-overload]
+        assert set(session.execute(texts_).scalars()) == {
+            "The footbridge is not safe.",
+            "The footbridge is unsafe.",
+        }
+
+
+def test_nobody_changes_an_anchor_without_a_name(unnamed: Engine, open_page: OpenPage) -> None:
+    app = picked(open_page).button(key="anchor-retire").click().run()
+    assert ANCHOR in listed(app)
+    assert any(i.label.startswith("Your name is kept") for i in app.text_input)

@@ -1,0 +1,357 @@
+"""The benchmarks page in each of its states, from stored rows: no state needs a model here."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from sqlalchemy import Engine
+from streamlit.testing.v1 import AppTest
+
+from curation.release.freezing import create_release
+from db.engine import reading, writing
+from db.errors import HedgerowError
+from db.models import Encoder, Run, RunState, Split
+from db.runs import list_runs
+from db.settings import load_settings
+from pages.components.benchmarks.names import ITEMS, OVERLAP, RUN, SCORES, SECTION
+from tests.curation.support.families import add_family, add_plain_family
+from tests.pages.conftest import ROOT, TIMEOUT
+from tests.support.benchmark_results import add_result, add_suite
+from tests.training.benchmarks.support.samples import semantoneg_rows, write_lines
+from training.benchmarks.data.sources import kept_data
+from training.benchmarks.definition import Result
+from training.benchmarks.runs.lifecycle import KIND
+from training.benchmarks.tasks import general_names
+from training.benchmarks.tasks.general import QUICK
+from training.benchmarks.tasks.own_families import Hedgerow
+from training.benchmarks.tasks.semantoneg import SemAntoNeg
+
+HOSTILE = '<img src=x onerror="alert(1)"> **bold** [link](javascript:alert(1)) $x^2$'
+
+
+def page(section: str = RUN, **address: str) -> AppTest:
+    test = AppTest.from_file(str(ROOT / "app.py"), default_timeout=TIMEOUT).run()
+    test.session_state[SECTION] = section
+    for name, value in address.items():
+        test.query_params[name] = value
+    found: AppTest = test.switch_page("pages/benchmarks.py").run()
+    assert not found.exception
+    return found
+
+
+def told(test: AppTest) -> str:
+    return "\n".join(element.value for element in test.text)
+
+
+def html(test: AppTest) -> str:
+    return "\n".join(element.value for element in test.get("html"))
+
+
+def store(engine: Engine, model: str, result: Result, *, hash_: str = "") -> None:
+    """A result as a run stores it."""
+    with writing(engine) as session:
+        add_result(session, load_settings().data_folder, model, result, hash_=hash_)
+
+
+def semantoneg(tmp_path: Path, right: int) -> Result:
+    """A result with so many right of six."""
+    data = SemAntoNeg.read(write_lines(tmp_path / "sample.jsonl", semantoneg_rows()))
+    scores = [[0.1, 0.2, 0.9] if n < right else [0.1, 0.9, 0.2] for n in range(len(data.items))]
+    return data.evaluate([np.array(row) for row in scores])
+
+
+@pytest.fixture
+def measured(app_engine: Engine, tmp_path: Path) -> Engine:
+    """Three models, the second of which was trained from the first."""
+    with writing(app_engine) as session:
+        first = Encoder(name="base", fingerprint="b" * 64)
+        session.add(first)
+        session.flush()
+        session.add(Encoder(name="run 7: base", fingerprint="c" * 64, path="x", base_id=first.id))
+    store(app_engine, HOSTILE, semantoneg(tmp_path, 0))
+    store(app_engine, "base", semantoneg(tmp_path, 2), hash_="b" * 64)
+    store(app_engine, "run 7: base", semantoneg(tmp_path, 5), hash_="c" * 64)
+    return app_engine
+
+
+def test_where_nothing_is_measured_every_section_says_what_to_do(app_engine: Engine) -> None:
+    test = page()
+    assert "Tick at least one benchmark, or choose a suite or a task." in told(test)
+    assert test.button("bench-start").disabled
+    for section in (SCORES, ITEMS):
+        assert "choose models and benchmarks under Run" in told(page(section))
+    assert "no release yet" in told(page(OVERLAP))
+
+
+def uploaded(test: AppTest, name: str, content: bytes) -> AppTest:
+    test.checkbox(f"bench-tick-{name}").check().run()
+    test.file_uploader(f"bench-file-{name}-0").set_value(("my.jsonl", content, "text/plain")).run()
+    assert not test.exception
+    return test
+
+
+def content() -> bytes:
+    return "\n".join(json.dumps(row) for row in semantoneg_rows()).encode()
+
+
+def test_a_file_is_kept_and_a_click_starts_a_run_on_it(
+    app_engine: Engine, started: list[int]
+) -> None:
+    test = uploaded(page(), "semantoneg", content())
+    (kept,) = kept_data(load_settings().data_folder)
+    assert kept.name == "my.jsonl"
+    test.pills("bench-baselines").set_value(["tf-idf"]).run()
+    test.multiselect("bench-suites").set_value(["quick"]).run()
+    assert (
+        "2 models with 1 benchmark (6 items, 6 questions, 12 texts) and "
+        f"{len(QUICK)} tasks of mteb (minutes with a small encoder on two cores)." in told(test)
+    )
+    assert "The benchmarks take less than a minute with all-MiniLM-L6-v2." in told(test)
+    test.button("bench-start").click().run()
+    assert not test.exception
+    with reading(app_engine) as session:
+        (run,) = list_runs(session, kind=KIND)
+    assert started == [run.id]
+    assert [choice["data"] for choice in run.parameters["benchmarks"]] == [kept.file]
+    assert run.parameters["suites"] == ["quick"]
+    assert "Waiting for its process" in told(test)
+    test.button("bench-start").click().run()
+    assert f"Run {run.id} measures just that already" in told(test)
+    assert len(started) == 1
+
+
+def test_single_tasks_are_measured_once_and_an_unknown_one_is_refused(
+    app_engine: Engine, started: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    test = page()
+    test.multiselect("bench-suites").set_value(["quick"]).run()
+    tasks = test.multiselect("bench-tasks")
+    assert "ArguAna" in tasks.options and list(tasks.options) == sorted(tasks.options)
+    tasks.set_value(["ArguAna", "SummEval"]).run()
+    assert "SummEval: in a chosen suite already; measured once." in told(test)
+    assert f"{len(QUICK) + 1} tasks of mteb" in told(test)
+    test.button("bench-start").click().run()
+    with reading(app_engine) as session:
+        (run,) = list_runs(session, kind=KIND)
+    assert (run.parameters["suites"], run.parameters["tasks"]) == (["quick"], ["ArguAna"])
+
+    def refuse(name: str) -> None:
+        raise HedgerowError(f"Expected a task of mteb, found {name}.")
+
+    monkeypatch.setattr(general_names, "single_task", refuse)
+    test.multiselect("bench-tasks").set_value(["ArguAna", HOSTILE]).run()
+    test.button("bench-start").click().run()
+    assert f"Expected a task of mteb, found {HOSTILE}." in told(test)
+    assert len(started) == 1
+
+
+@pytest.fixture
+def chat(app_engine: Engine) -> AppTest:
+    """The page with six items and a chat model of a server of one's own, at a price."""
+    test = uploaded(page(), "semantoneg", content())
+    test.multiselect("bench-models").set_value([]).run()
+    test.toggle("bench-chat").set_value(True).run()
+    test.text_input("generate-address").set_value("http://127.0.0.1:9/v1").run()
+    test.selectbox("generate-model").set_value("gpt-4o-mini").run()
+    assert not test.exception
+    return test
+
+
+def test_what_a_chat_model_is_asked_and_costs_is_told_before(
+    chat: AppTest, app_engine: Engine, started: list[int]
+) -> None:
+    assert "gpt-4o-mini gets 18 prompts, about 890 tokens in and 90 out, and costs" in told(chat)
+    assert "if it answers in a word" in told(chat) and "pauses" not in told(chat)
+    chat.number_input("generate-money").set_value(0.001).run()
+    assert "the run pauses if it comes at $0.0010." in told(chat)
+    chat.number_input("generate-calls").set_value(5).run()
+    chat.button("bench-start").click().run()
+    with reading(app_engine) as session:
+        (run,) = list_runs(session, kind=KIND)
+    assert run.parameters["budget"] == {"calls": 5, "money": 0.001}
+    assert run.parameters["models"][0]["price"]["prompt"] > 0
+
+
+def test_a_run_at_its_cap_goes_on_with_a_higher_one(
+    chat: AppTest, app_engine: Engine, started: list[int]
+) -> None:
+    chat.button("bench-start").click().run()
+    with writing(app_engine) as session:
+        run = session.merge(list_runs(session, kind=KIND)[0])
+        run.state, run.message = RunState.PAUSED, "Paused at the budget: 5 calls."
+        number = run.id or 0
+    test = page()
+    assert "Paused at the budget: 5 calls. Every answer is kept" in told(test)
+    test.number_input(f"generate-money-{number}").set_value(25.0).run()
+    test.button(f"again-{number}").click().run()
+    assert not test.exception and started == [number, number]
+    with reading(app_engine) as session:
+        assert list_runs(session, kind=KIND)[0].parameters["budget"]["money"] == 25.0
+
+
+def test_a_wrong_file_is_refused_in_one_sentence(app_engine: Engine) -> None:
+    test = uploaded(page(), "semantoneg", b'{"q1": "a", "doc1": "b"}\n')
+    assert "Expected 'sentences' on line 1" in told(test)
+    assert kept_data(load_settings().data_folder) == []
+    assert test.button("bench-start").disabled
+
+
+def test_a_suite_is_made_of_a_release(app_engine: Engine) -> None:
+    forms = {
+        "verbal": ["It is not cold."],
+        "lexical": ["It is warm."],
+        "negated_antonym": ["It is not warm."],
+    }
+    with writing(app_engine) as session:
+        add_family(session, "It is cold.", forms, split=Split.TEST)
+        create_release(session)
+    test = page()
+    test.checkbox("bench-tick-semantoneg").check().run()
+    test.button("bench-suite").click().run()
+    assert not test.exception
+    (kept,) = kept_data(load_settings().data_folder)
+    assert len(SemAntoNeg.read(load_settings().data_folder / kept.file).items) == 4
+    assert not test.button("bench-start").disabled
+
+
+def test_a_release_is_measured_on_its_own_test_split(
+    app_engine: Engine, started: list[int]
+) -> None:
+    with writing(app_engine) as session:
+        add_plain_family(session, 1, split=Split.TEST)
+        create_release(session)
+    test = page()
+    test.button("bench-start").click().run()
+    with reading(app_engine) as session:
+        (run,) = list_runs(session, kind=KIND)
+    (choice,) = run.parameters["benchmarks"]
+    assert (choice["benchmark"], choice["release"], choice["split"]) == (Hedgerow.id, 1, "test")
+
+
+def test_a_run_that_failed_says_why_and_measures_what_is_missing(
+    measured: Engine, started: list[int]
+) -> None:
+    with writing(measured) as session:
+        run = list_runs(session, kind=KIND)[0]
+        run = session.merge(run)
+        run.state, run.message = RunState.FAILED, f"No model {HOSTILE}."
+        number = run.id or 0
+    test = page()
+    assert f"Run {number} failed: No model {HOSTILE}." in told(test)
+    test.button(f"again-{number}").click().run()
+    assert started == [number]
+
+
+def test_the_table_marks_the_best_and_tells_differences_to_the_base_model(
+    measured: Engine,
+) -> None:
+    test = page(SCORES)
+    table = html(test)
+    assert '<b title="best">83.3</b>' in table and '<u title="second best">33.3</u>' in table
+    assert "+50.0</small>" in table and "trained from base" in table
+    assert "<img" not in table and "&lt;img" in table
+    assert table.index("Published, not measured here") > table.index("83.3")
+    assert "sentence-t5-xl" in table
+    captions = "".join(str(said.value) for said in test.caption)
+    assert "the data measured here for SemAntoNeg may be others" in captions
+    test.pills("bench-papers").set_value([]).run()
+    assert "sentence-t5-xl" not in html(test)
+
+
+def test_a_paired_test_says_whether_two_models_differ(measured: Engine) -> None:
+    test = page(SCORES)
+    assert "run 7: base: +50.0 points against base, no more than chance may give" in told(test)
+    assert "Only run 7: base is right on 3 items, only base on 0." in told(test)
+    key = next(box.key for box in test.selectbox if str(box.key).startswith("bench-paired-First"))
+    test.selectbox(key).set_value("run 7: base").run()
+    assert "Choose two different models." in told(test)
+
+
+def test_negation_is_drawn_against_general_ability(measured: Engine) -> None:
+    test = page(SCORES)
+    assert "With a suite of mteb's tasks measured in full" in told(test)
+    with writing(measured) as session:
+        run = session.merge(list_runs(session, kind=KIND)[0])
+        for number, model in enumerate(("base", "run 7: base")):
+            add_suite(session, model, run, 50.0 + number)
+    test = page(SCORES)
+    specs = [json.loads(chart.proto.spec) for chart in test.get("vega_lite_chart")]
+    assert any("general, quick" in json.dumps(spec) for spec in specs)
+    assert "A dashed line" in "".join(str(said.value) for said in test.caption)
+    test.toggle("tasks").set_value(True).run()
+    assert "STSBenchmark" in html(test)
+
+
+def listed(test: AppTest) -> list[str]:
+    """The items in the list."""
+    (frame,) = [frame.value for frame in test.dataframe if "Item" in frame.value]
+    return [str(value) for value in frame["Item"]]
+
+
+def test_items_are_filtered_by_what_the_models_made_of_them(measured: Engine) -> None:
+    test = page(ITEMS)
+    assert (test.selectbox("a").value, test.selectbox("b").value) == ("run 7: base", "base")
+    assert len(listed(test)) == 6
+    test.selectbox("bench-agreement").set_value("only the first").run()
+    assert listed(test) == ["2", "3", "4"]
+    test.selectbox("bench-outcome").set_value("picks the negation").run()
+    assert "No item fits" in told(test)
+    test.selectbox("bench-agreement").set_value("neither").run()
+    assert listed(test) == ["5"]
+
+
+def test_an_item_of_the_address_is_shown_with_its_texts_and_scores(measured: Engine) -> None:
+    found = html(page(ITEMS, item="0"))
+    assert "The soup is not <ins>cold</ins>." in found
+    assert "A <b>0.900</b>" in found and "should be near" in found
+
+
+def test_an_item_of_ones_own_leads_to_its_records(app_engine: Engine) -> None:
+    with writing(app_engine) as session:
+        add_plain_family(session, 1, split=Split.TEST)
+        release = create_release(session).release
+        session.flush()
+        own = Hedgerow.of_release(session, release.id or 0)
+    size = len(own.items[0].positives) + len(own.items[0].negatives)
+    store(app_engine, "base", own.evaluate([np.arange(size, dtype=float)]))
+    found = html(page(ITEMS, item=own.items[0].uid))
+    for variant in (*own.items[0].positives, *own.items[0].negatives):
+        assert f'href="review?variant={variant.uid}"' in found
+    assert f'href="anchors?anchor={own.items[0].uid}"' in found
+
+
+def test_a_result_whose_file_is_gone_is_told_and_the_others_stay(measured: Engine) -> None:
+    newest = max(load_settings().data_folder.glob("results-*"), key=lambda path: int(path.name[8:]))
+    (newest / "rows.jsonl").unlink()
+    test = page(ITEMS)
+    assert "run 7: base: Could not read" in told(test)
+    assert len(listed(test)) == 6
+
+
+def test_hostile_texts_of_items_are_shown_as_they_are(app_engine: Engine, tmp_path: Path) -> None:
+    rows: list[dict[str, Any]] = [
+        {
+            "idx": HOSTILE,
+            "label": 2,
+            "input": HOSTILE,
+            "sentences": [f"{HOSTILE} a", f"{HOSTILE} b", f"{HOSTILE} c"],
+        }
+    ]
+    data = SemAntoNeg.read(write_lines(tmp_path / "hostile.jsonl", rows))
+    store(app_engine, HOSTILE, data.evaluate([np.array([0.3, 0.2, 0.1])]))
+    test = page(ITEMS, item=HOSTILE)
+    found = html(test)
+    assert found.count("&lt;img src=x") == 4 and "<img src=x" not in found
+    said = [element.value for kind in ("markdown", "caption") for element in test.get(kind)]
+    assert not any("<img" in str(value) for value in said)
+
+
+def test_runs_are_named_by_what_they_measure(measured: Engine) -> None:
+    with writing(measured) as session:
+        run = session.merge(list_runs(session, kind=KIND)[0])
+        assert isinstance(run, Run)
+    assert "mteb quick with run 7: base" in told(page())

@@ -1,0 +1,112 @@
+"""What a release shares with benchmarks: on Train before it starts, and on Benchmarks."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+from sqlalchemy import Engine
+from streamlit.testing.v1 import AppTest
+
+from curation.release.freezing import create_release
+from db.engine import writing
+from db.models import Split
+from db.settings import load_settings
+from pages.components.benchmarks.names import OVERLAP, SECTION
+from pages.components.shared.shell import count_cache
+from pages.components.train.start import overlap_lines
+from tests.curation.release.test_overlap_results import compared
+from tests.curation.support.families import add_plain_family
+from tests.pages.conftest import TIMEOUT, unsafe_texts
+from tests.support.overlapping import SAID, keep_doors
+
+APP = Path(__file__).parents[2] / "app.py"
+
+
+@pytest.fixture
+def released(app_engine: Engine) -> Engine:
+    with writing(app_engine) as session:
+        for number in range(9):
+            add_plain_family(session, number, split=Split.TRAIN)
+        create_release(session)
+    return app_engine
+
+
+def opened(page: str) -> AppTest:
+    """A page, when what is made beside it has come."""
+    test = AppTest.from_file(str(APP), default_timeout=TIMEOUT).run()
+    test.session_state[SECTION] = OVERLAP if page == "benchmarks" else "Train"
+    return finished(test.switch_page(f"pages/{page}.py").run())
+
+
+def finished(test: AppTest) -> AppTest:
+    until = time.monotonic() + TIMEOUT
+    while count_cache._store().busy() and time.monotonic() < until:
+        time.sleep(0.05)
+    return test.run()
+
+
+def told(test: AppTest) -> str:
+    return "\n".join(text.value for text in test.text)
+
+
+def test_without_a_release_or_a_benchmark_it_says_what_to_do(app_engine: Engine) -> None:
+    test = opened("benchmarks")
+    assert "There is no release yet" in told(test) and not test.exception
+    with writing(app_engine) as session:
+        for number in range(9):
+            add_plain_family(session, number, split=Split.TRAIN)
+        create_release(session)
+    test.run()
+    assert "Add a file under Run" in told(test)
+    assert "in a row" not in told(opened("train"))
+
+
+def test_overlap_shows_how_much_and_which_texts(released: Engine) -> None:
+    keep_doors(load_settings().data_folder)
+    test = opened("benchmarks")
+    assert not test.exception
+    figures, texts = (frame.value for frame in test.dataframe)
+    assert figures.to_dict("records") == [
+        {
+            "Benchmark": "SemAntoNeg (doors.jsonl)",
+            "Items": 4,
+            "Overlapping": 2,
+            "Share": 0.5,
+            "Whole text": 2,
+        }
+    ]
+    assert list(texts["Its text"])[-1] == "She said that door 2 is probably open today."
+    assert all(link.startswith("/review?variant=") for link in texts["Card"])
+    assert list(texts["Shared"])[-1] == "door 2 is probably open"
+    test.number_input(key="overlap-n").set_value(6).run()
+    finished(test)
+    assert test.dataframe[0].value["Overlapping"].tolist() == [0]
+    assert test.dataframe[0].value["Whole text"].tolist() == [2]
+
+
+def test_train_says_it_before_it_starts(released: Engine) -> None:
+    with writing(released) as session:
+        add_plain_family(session, 99, split=Split.TRAIN)
+        create_release(session)
+    keep_doors(load_settings().data_folder)
+    test = AppTest.from_file(str(APP), default_timeout=TIMEOUT).run()
+    test.switch_page("pages/train.py").run()
+    assert test.button(key="train-click") and not test.exception
+    test = finished(test)
+    assert SAID in told(test) and not test.exception
+    assert "Door 1" not in unsafe_texts(test) and "doors.jsonl" not in unsafe_texts(test)
+    assert "In the release" in test.dataframe[0].value
+
+
+def test_few_lines_are_enough_for_many_benchmarks() -> None:
+    shared = [compared(key=f"{n}" * 16, overlapping=n) for n in range(1, 7)]
+    clean = [compared(key=f"{n}" * 16, overlapping=0, exact=0) for n in range(7, 9)]
+    said = overlap_lines.lines([*clean, *shared])
+    assert [line.partition(" ")[0] for line in said] == ["6", "5", "4", "3", "2", "No"]
+    assert said[4].startswith("2 more ") and "No item of 2 benchmark files (SemAntoNeg)" in said[5]
+    assert overlap_lines.lines(clean[:1])[0].startswith("None of 1,234 items")
+    broken = compared(problem="It is gone.", overlapping=0, exact=0)
+    assert overlap_lines.lines([broken]) == ["SemAntoNeg (a.jsonl) was not compared: It is gone."]
+    assert overlap_lines.lines([]) == []

@@ -1,0 +1,266 @@
+"""The Compare page in each of its states, from rows and files alone: none needs an encoder."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sqlalchemy import Engine, update
+from sqlmodel import col
+from streamlit.testing.v1 import AppTest
+
+from curation.encoders.loading import DEFAULT_ENCODER
+from db.engine import reading, writing
+from db.models import Encoder, Run, RunState
+from db.runs import list_runs, run_folder
+from db.settings import load_settings
+from pages.components.compare import group_charts
+from pages.components.shared.charts import save
+from pages.components.shared.charts.palette import LIGHT
+from tests.pages.conftest import ROOT, TIMEOUT, OpenPage, unsafe_texts
+from training.evaluation.probe_files import Pasted
+from training.evaluation.probe_sets import (
+    GROUPS_SET,
+    create_set,
+    ensure_bundled,
+    list_sets,
+    open_set,
+)
+from training.evaluation.probes import save_probe_cosines
+from training.evaluation.similarity import ROLES, Probe
+from training.evaluation.similarity_run import KIND, request_comparison
+
+TRAINED = "run 7: all-MiniLM-L6-v2, release 1"
+HOSTILE = '<img src=x onerror="alert(1)"> **bold** $x^2$ :red[text] [link](javascript:alert(1))'
+SENTENCES = ["It rains.", "It pours.", HOSTILE]
+
+
+@pytest.fixture
+def models(app_engine: Engine) -> list[int]:
+    """The rows of the built-in encoder and of a trained one."""
+    rows = [
+        Encoder(name=DEFAULT_ENCODER, fingerprint="a" * 64),
+        Encoder(name=TRAINED, fingerprint="b" * 64, path="runs/00007-train/model"),
+    ]
+    with writing(app_engine) as session:
+        session.add_all(rows)
+        session.flush()
+        return [row.id or 0 for row in rows]
+
+
+@pytest.fixture
+def compare(open_page: OpenPage) -> AppTest:
+    return open_page("compare")
+
+
+def told(app: AppTest) -> str:
+    assert not app.exception
+    return "\n".join(element.value for element in app.text)
+
+
+def charts(app: AppTest) -> int:
+    return len(app.get("vega_lite_chart"))
+
+
+def store_cosines(engine: Engine, encoder_id: int, name: str, *, contradicted: float) -> None:
+    """Every contradicted pair of a set gets this cosine, every other pair 0.8."""
+    with writing(engine) as session:
+        cosines = {
+            stored.id: contradicted if stored.probe.label == ROLES[0] else 0.8
+            for stored in open_set(session, name).probes
+        }
+        save_probe_cosines(session, cosines, encoder_id=encoder_id)
+
+
+def store_matrices(engine: Engine, models: list[int], sentences: list[str]) -> None:
+    """A finished run with a matrix under each model: 0.9 and 0.3 between any two sentences."""
+    with writing(engine) as session:
+        run = request_comparison(
+            session, models=[DEFAULT_ENCODER, TRAINED], sentences=sentences, requested_by=None
+        )
+        run.state = RunState.DONE
+        for letter, value in (("a", 0.9), ("b", 0.3)):
+            matrix = np.full((len(sentences),) * 2, value, dtype=np.float32)
+            np.fill_diagonal(matrix, 1.0)
+            np.save(run_folder(load_settings(), run) / f"cosines-{letter * 16}.npy", matrix)
+
+
+def test_without_a_trained_model_the_page_says_how_to_get_one(compare: AppTest) -> None:
+    assert "180 pairs of “Sixty groups”, under all-MiniLM-L6-v2: not measured yet" in told(compare)
+    (link,) = compare.get("page_link")
+    assert "train one to compare it with" in link.proto.label
+    assert compare.selectbox("b").value is None
+    assert charts(compare) == 0
+
+
+def test_one_click_measures_what_is_missing_under_both_models(
+    models: list[int], started: list[int], open_page: OpenPage, app_engine: Engine
+) -> None:
+    app = open_page("compare")
+    assert app.selectbox("b").value == TRAINED
+    app.button("compare-start").click().run()
+    with reading(app_engine) as session:
+        (run,) = list_runs(session, kind=KIND)
+    assert started == [run.id]
+    assert run.parameters == {
+        "models": [DEFAULT_ENCODER, TRAINED],
+        "set": GROUPS_SET,
+        "sentences": [],
+    }
+    assert "Waiting for its process" in told(app)
+    assert not [button for button in app.button if button.key == "compare-start"]
+
+
+def test_groups_are_ranked_under_both_models_and_one_is_shown(
+    models: list[int], app_engine: Engine, open_page: OpenPage
+) -> None:
+    with writing(app_engine) as session:
+        ensure_bundled(session, GROUPS_SET)
+    for encoder_id, cosine in zip(models, (0.9, 0.4), strict=True):
+        store_cosines(app_engine, encoder_id, GROUPS_SET, contradicted=cosine)
+    app = open_page("compare")
+    assert "not measured yet" not in told(app)
+    assert [(metric.label, metric.value) for metric in app.metric] == [
+        ("Ranked right, model A", "0%"),
+        ("Ranked right, model B", "100%"),
+    ]
+    assert charts(app) == 2
+    numbers = app.dataframe[0].value.set_index("Measured")
+    assert numbers.loc["Mean cosine, contradicted"].tolist() == ["0.900", "0.400", "-0.500"]
+    assert numbers.loc["Contradicted below weakened"].tolist() == ["0%", "100%", "+100 points"]
+    kinds = app.dataframe[1].value
+    assert kinds["Groups"].tolist() == [15] * 4 + [30] * 4
+    assert kinds["Made by"].tolist()[::4] == [
+        "Contradicted: Verbal negation",
+        "Weakened: Hedge: single word",
+    ]
+    groups = app.dataframe[2].value
+    assert len(groups) == 60
+    assert groups["Change"].round(3).unique().tolist() == [0.5]
+    assert "Anchor: The tortoise in the cardboard box is awake." in told(app)
+
+
+def test_what_one_model_has_measured_is_shown_while_the_other_has_not(
+    models: list[int], app_engine: Engine, open_page: OpenPage
+) -> None:
+    with writing(app_engine) as session:
+        ensure_bundled(session, GROUPS_SET)
+    store_cosines(app_engine, models[0], GROUPS_SET, contradicted=0.9)
+    app = open_page("compare")
+    assert f"under {TRAINED}: not measured yet" in told(app)
+    assert [metric.value for metric in app.metric] == ["0%"]
+
+
+def test_models_that_are_not_there_are_told_each_in_one_sentence() -> None:
+    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=TIMEOUT)
+    app.session_state["a"], app.session_state["b"] = "/no/such/model", "/nor/this"
+    app.run().switch_page("pages/compare.py").run()
+    assert "Model A: There is no model folder '/no/such/model'; check the path." in told(app)
+    assert "Model B: There is no model folder '/nor/this'; check the path." in told(app)
+
+
+def test_a_measurement_that_failed_is_told_and_can_be_asked_for_again(
+    app_engine: Engine, open_page: OpenPage, started: list[int]
+) -> None:
+    with writing(app_engine) as session:
+        run = request_comparison(session, models=[DEFAULT_ENCODER], set_name=GROUPS_SET)
+        session.execute(
+            update(Run).where(col(Run.id) == run.id).values(state=RunState.FAILED, message=HOSTILE)
+        )
+    app = open_page("compare")
+    assert f"Run {run.id} failed: {HOSTILE}" in told(app)
+    assert "onerror" not in unsafe_texts(app)
+    app.button("compare-start").click().run()
+    assert len(started) == 1
+
+
+def type_sentences(app: AppTest, text: str) -> AppTest:
+    app.get("button_group")[0].set_value("Sentences").run()
+    return app.text_area("compare-text").set_value(text).run()
+
+
+def test_typed_sentences_are_checked_compared_and_kept_as_a_set(
+    models: list[int], app_engine: Engine, compare: AppTest
+) -> None:
+    store_matrices(app_engine, models, SENTENCES)
+    type_sentences(compare, "Alone.")
+    assert "Expected 2 to 200 different sentences, one a line, found 1." in told(compare)
+    type_sentences(compare, "\n".join([*SENTENCES, SENTENCES[0]]))
+    assert any("1 repeated left out" in caption.value for caption in compare.caption)
+    assert charts(compare) == 3
+    assert "B sees them further apart, by 0.600." in told(compare)
+    assert compare.dataframe[0].value["Change"].round(3).tolist() == [-0.6] * 3
+    assert "onerror" not in unsafe_texts(compare)
+    compare.text_input("compare-save-name").set_value("*Rain*")
+    compare.button("compare-save-make").click().run()
+    assert compare.selectbox("set").value == "*Rain*"
+    assert charts(compare) == 3
+    with reading(app_engine) as session:
+        assert open_set(session, "*Rain*").sentences == SENTENCES
+
+
+def test_a_set_is_made_out_of_pasted_pairs_changed_and_deleted(
+    compare: AppTest, app_engine: Engine
+) -> None:
+    compare.text_input("compare-new-name").set_value("Weather")
+    compare.text_area("compare-new-text").set_value("It rains. | It pours.\nIt rains.").run()
+    compare.button("compare-new-make").click().run()
+    assert "Line 2: expected as many columns as in the first line (2), found 1." in told(compare)
+    pasted = f"It rains. | It pours.\nIt rains. | {HOSTILE}"
+    compare.text_area("compare-new-text").set_value(pasted).run()
+    compare.button("compare-new-make").click().run()
+    assert compare.selectbox("set").value == "Weather"
+    assert "2 pairs of “Weather”, under all-MiniLM-L6-v2" in told(compare)
+    assert compare.text_area("compare-new-text").value == ""
+    assert "onerror" not in unsafe_texts(compare)
+    compare.text_area("compare-more-text").set_value("It rains. | It hails.").run()
+    compare.button("compare-more-add").click().run()
+    assert "3 pairs of “Weather”" in told(compare)
+    compare.text_input("compare-rename").set_value("Sixty Groups").run()
+    compare.button("compare-renamed").click().run()
+    assert "There is a probe set 'Sixty Groups' already" in told(compare)
+    compare.text_input("compare-rename").set_value("Rain").run()
+    compare.button("compare-renamed").click().run()
+    assert compare.selectbox("set").value == "Rain"
+    compare.button("compare-delete").click().run()
+    assert compare.selectbox("set").value == GROUPS_SET
+    with reading(app_engine) as session:
+        assert "Rain" not in list_sets(session)
+
+
+def test_pairs_are_drawn_those_that_differ_most_first(
+    models: list[int], app_engine: Engine, open_page: OpenPage
+) -> None:
+    pairs = [Probe("It rains.", f"It rains {n} times.", "") for n in range(40)]
+    with writing(app_engine) as session:
+        create_set(session, name="Rain", content=Pasted(pairs, []), author_id=None)
+        probes = open_set(session, "Rain").probes
+        for encoder_id, step in zip(models, (0.0, 0.01), strict=True):
+            cosines = {stored.id: 0.5 + n * step for n, stored in enumerate(probes)}
+            save_probe_cosines(session, cosines, encoder_id=encoder_id)
+    app = open_page("compare")
+    app.selectbox("set").set_value("Rain").run()
+    assert charts(app) == 1
+    assert any("The 30 pairs that differ most" in caption.value for caption in app.caption)
+    table = app.dataframe[0].value
+    assert (len(table), table["Second"][0]) == (40, "It rains 39 times.")
+
+
+def test_a_heat_map_has_one_scale_and_all_texts_in_its_tooltips() -> None:
+    low, high = np.full((3, 3), 0.31), np.full((3, 3), 0.72)
+    assert group_charts.shared_low([high, low]) == 0.3
+    spec = group_charts.heat_map(high, SENTENCES, low=0.3, dark=False).to_dict()
+    cells, numbers = spec["layer"]
+    assert cells["encoding"]["color"]["scale"]["domain"][::9] == [0.3, 1.0]
+    assert cells["encoding"]["color"]["scale"]["range"] == list(LIGHT.sequential)
+    assert numbers["mark"]["type"] == "text"
+    assert HOSTILE not in str(spec["layer"][0]["encoding"])
+
+
+def test_a_saved_heat_map_draws_hostile_texts_as_text() -> None:
+    sentences = [f"{HOSTILE} {n}" for n in range(80)]  # 6,400 cells: more than Altair's default
+    small = group_charts.heat_map(np.eye(3), SENTENCES, low=0.0, dark=False)
+    large = group_charts.heat_map(np.eye(80), sentences, low=0.0, dark=False)
+    for chart in (small, large):
+        svg = save.as_svg(chart)
+        assert "&lt;img src=x" in svg
+        assert "<img" not in svg

@@ -1,0 +1,375 @@
+"""The Generate page in each of its states; what it starts is carried out in the test."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import Engine, select
+from streamlit.testing.v1 import AppTest
+
+from curation.generation import run as generation
+from curation.generation.costs.prices import price_of
+from curation.generation.prompts import prompt_versions
+from curation.generation.request import KIND, Price
+from curation.generation.run import checked_request, request_generation
+from db.engine import reading, writing
+from db.errors import HedgerowError
+from db.execution import execute
+from db.models import RunState, Variant
+from db.runs import get_run, list_runs
+from db.settings import load_settings
+from pages.components.shared.runs import background
+from pages.components.shared.shell import open_project
+from tests.pages.conftest import OpenPage, unsafe_texts
+from tests.support.chat_server import texts_for
+from tests.support.factories import add_anchor
+from tests.support.generating import Serve
+from tests.support.hostile import TEXTS
+
+
+@pytest.fixture(autouse=True)
+def unmeasured(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Measuring is tested elsewhere and loads an encoder."""
+    monkeypatch.setattr("curation.diagnostics.measuring.work", lambda context: {})
+
+
+@pytest.fixture
+def ten(with_source: Engine) -> Engine:
+    """Ten anchors without variants."""
+    with writing(with_source) as session:
+        for number in range(10):
+            add_anchor(session, f"The bridge number {number} is safe.")
+    return with_source
+
+
+def told(app: AppTest) -> str:
+    assert not app.exception
+    return "\n".join(element.value for element in app.text)
+
+
+def sent(app: AppTest) -> str:
+    """All that the browser is sent."""
+    return "\n".join(str(getattr(node, "proto", "")) for node in (*app.main, *app.sidebar))
+
+
+def carry_out(engine: Engine, number: int) -> None:
+    """What the run's process would do."""
+    try:
+        execute(engine, load_settings(), number, {generation.KIND: generation.work})
+    except HedgerowError:  # paused or failed: the row says it
+        return
+
+
+def named(app: AppTest, address: str, model: str = "gpt-4o-mini") -> AppTest:
+    app.selectbox("generate-model").set_value(model)
+    return app.text_input("generate-address").set_value(address).run()
+
+
+def test_without_anchors_it_says_where_to_get_some(open_page: OpenPage) -> None:
+    app = open_page("generate")
+    assert "no anchors yet" in told(app)
+    assert [link.page for link in app.get("page_link")] == ["anchors", "overview"]
+    assert not app.get("number_input")
+
+
+def test_openai_wants_a_key_and_a_server_of_ones_own_none(ten: Engine, open_page: OpenPage) -> None:
+    app = open_page("generate")
+    assert "Name a model" in told(app)
+    app = named(app, "")
+    assert "without a key" in told(app)
+    assert app.button("generate-start").disabled and app.button("generate-try").disabled
+    app = named(app, "http://127.0.0.1:9/v1")
+    assert "without a key" not in told(app)
+    assert "10 anchors, 20 calls: 10 for negations, 10 for hedges." in told(app)
+    assert "not known yet" in told(app)
+    assert not app.button("generate-start").disabled
+
+
+def test_a_trial_tells_what_the_run_will_take(
+    ten: Engine, open_page: OpenPage, started: list[int], serve_chat: Serve
+) -> None:
+    address, _ = serve_chat()
+    app = named(open_page("generate"), address)
+    app.button("generate-try").click().run()
+    assert "Waiting for its process" in told(app)
+    assert not [box for box in app.button if box.key == "generate-start"]
+    carry_out(ten, started[0])
+    app.run()
+    assert "The trial" in [title.value for title in app.header]
+    assert "7 anchors, 14 calls" in told(app)
+    assert "going by 6 answered calls" in told(app)
+    assert "Expected cost: $0.0" in told(app)
+    assert "By verbal it is not so that" in "".join(part.body for part in app.get("html"))
+    assert '"verbal"' in "\n".join(block.value for block in app.code)
+    with reading(ten) as session:
+        assert get_run(session, started[1]).kind == "diagnose", "nobody waits for that"
+    app.button("generate-start").click().run()
+    carry_out(ten, started[2])
+    app.run()
+    assert "Nothing to generate" in told(app)
+    assert "Name a model" not in told(app)
+    with reading(ten) as session:
+        assert len(session.execute(select(Variant)).all()) == 60
+
+
+def test_what_was_typed_in_a_price_box_is_kept_for_the_model(
+    ten: Engine, open_page: OpenPage
+) -> None:
+    app = named(open_page("generate"), "http://127.0.0.1:9/v1")
+    boxes = {box.label: box for box in app.number_input}
+    assert boxes["US$ a million tokens in"].value == 0.15
+    boxes["US$ a million tokens out"].set_value(9.0).run()
+    next(button for button in app.button if button.label == "Keep this price").click().run()
+    assert not app.exception
+    with reading(ten) as session:
+        assert price_of(session, "gpt-4o-mini") == Price(prompt=0.15, completion=9.0)
+    app.button("generate-start").click().run()
+    with reading(ten) as session:
+        assert list_runs(session, kind=KIND)[0].parameters["price"]["completion"] == 9.0
+
+
+def test_a_run_paused_at_its_budget_goes_on_with_a_higher_one(
+    ten: Engine, open_page: OpenPage, started: list[int], serve_chat: Serve
+) -> None:
+    address, server = serve_chat()
+    app = named(open_page("generate"), address)
+    app.number_input("generate-calls").set_value(5).run()
+    app.button("generate-start").click().run()
+    carry_out(ten, started[0])
+    app.run()
+    assert "Paused at the budget" in told(app)
+    app.number_input(f"generate-calls-{started[0]}").set_value(500).run()
+    app.button(f"generate-resume-{started[0]}").click().run()
+    assert started == [1, 1]
+    with reading(ten) as session:
+        run = get_run(session, 1)
+        assert run.state == RunState.QUEUED and run.parameters["budget"]["calls"] == 500
+        assert run.parameters["model"] == "gpt-4o-mini"
+    carry_out(ten, 1)
+    app.run()
+    assert "Nothing to generate" in told(app)
+    assert set(server.asked.values()) == {1}
+    app.segmented_control("step").set_value("Results").run()
+    assert "20 calls answered, 0 failed." in told(app)
+    costs = app.dataframe[0].value
+    assert costs["Variants"].tolist() == [10] * 6
+    assert costs["A variant"].tolist() == pytest.approx((costs["Cost"] / 10).tolist())
+    cues = app.dataframe[1].value
+    assert set(cues["Type"]) == {"Hedge: single word", "Hedge: phrase"}
+    assert cues["Calls"].sum() == 20 and "of 134 cues" in told(app)
+    app.selectbox("generate-result").set_value("all").run()
+    assert app.dataframe[1].value["Calls"].sum() == 20
+
+
+def test_a_cancelled_run_is_resumed_from_the_results(
+    ten: Engine, open_page: OpenPage, started: list[int], serve_chat: Serve
+) -> None:
+    address, _ = serve_chat()
+    app = named(open_page("generate"), address)
+    app.button("generate-start").click().run()
+    app.button("cancel-1").click().run()
+    assert "Run 1 was cancelled" in told(app)
+    app.segmented_control("step").set_value("Results").run()
+    assert "20 not made" in told(app)
+    app.button("generate-resume-1").click().run()
+    assert started == [1, 1]
+
+
+def test_problems_are_counted_with_their_raw_texts_and_retried_alone(
+    ten: Engine,
+    open_page: OpenPage,
+    started: list[int],
+    serve_chat: Serve,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    hostile = TEXTS["image error"]
+    monkeypatch.setattr("tests.support.chat_server.texts_for", lambda prompt: {"verbal": ""})
+    monkeypatch.setattr("tests.support.chat_server.json.dumps", _dumps_with(hostile))
+    address, _ = serve_chat()
+    app = named(open_page("generate"), address)
+    app.number_input("generate-attempts").set_value(1).run()
+    app.button("generate-start").click().run()
+    carry_out(ten, 1)
+    app.run()
+    app.segmented_control("step").set_value("Results").run()
+    assert "0 calls answered, 20 failed." in told(app)
+    assert "Problems: unreadable 20." in told(app)
+    app.pills("generate-problem-1").set_value("unreadable").run()
+    assert hostile in app.code[0].value
+    assert hostile not in unsafe_texts(app)
+    app.button("generate-retry").click().run()
+    assert "10 anchors, 20 calls" in told(app)
+
+
+def test_missing_types_and_costs_that_are_estimates_are_shown(
+    ten: Engine,
+    open_page: OpenPage,
+    started: list[int],
+    serve_chat: Serve,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def without_absolute(prompt: str) -> dict[str, str]:
+        return {key: text for key, text in texts_for(prompt).items() if key != "absolute"}
+
+    monkeypatch.setattr("tests.support.chat_server.answer_to", without_absolute)
+    address, server = serve_chat()
+    server.reports = lambda usage: None
+    app = named(open_page("generate"), address)
+    app.number_input("generate-attempts").set_value(1).run()
+    app.button("generate-start").click().run()
+    carry_out(ten, 1)
+    app.run()
+    assert "Run 1 is done: 20 calls answered, 0 failed, 10 variants missing in answers." in told(
+        app
+    )
+    app.segmented_control("step").set_value("Results").run()
+    assert "Missing in answers: Absolute" in told(app)
+    assert "(estimated: the server reports no usable token counts)" in told(app)
+    assert any("Some of these costs are estimates" in item.value for item in app.caption)
+
+
+def test_a_run_that_a_server_at_its_limit_paused_is_resumed_on_the_page(
+    ten: Engine,
+    open_page: OpenPage,
+    started: list[int],
+    serve_chat: Serve,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("curation.generation.providers.chat.retries.FIRST_WAIT", 0.001)
+    address, server = serve_chat(retry_after=0.001)
+    server.always = lambda prompt: "rate limit"
+    app = named(open_page("generate"), address)
+    app.button("generate-start").click().run()
+    carry_out(ten, 1)
+    app.run()
+    assert "Paused: the server refused" in told(app)
+    server.always = lambda prompt: ""
+    app.button("generate-resume-1").click().run()
+    assert started == [1, 1]
+    carry_out(ten, 1)
+    app.run()
+    assert "Nothing to generate" in told(app)
+
+
+def _dumps_with(text: str) -> Callable[..., str]:
+    """``json.dumps``, but for an answer's texts: a model that writes something else."""
+    plain = json.dumps
+
+    def dumps(value: Any, **how: Any) -> str:
+        return text if value == {"verbal": ""} else plain(value, **how)
+
+    return dumps
+
+
+def test_a_copy_of_a_prompt_becomes_its_next_version(ten: Engine, open_page: OpenPage) -> None:
+    app = open_page("generate")
+    app.segmented_control("step").set_value("Prompts").run()
+    assert "The bridge number" in app.code[0].value and "1. " in app.code[0].value
+    first = app.code[0].value
+    app.button("generate-another").click().run()
+    assert app.code[0].value != first
+    box = app.text_area[0]
+    draft = box.value + '\nKeep it short, as {"a": "this"}.'
+    box.set_value(draft).run()
+    assert 'Keep it short, as {"a": "this"}.' in app.code[0].value
+    app.button("generate-save-prompt").click().run()
+    assert "Saved as version 2." in told(app)
+    with reading(ten) as session:
+        newest, older = prompt_versions(session, "negation")
+        assert newest.template == draft and newest.parent_id == older.id
+
+
+def test_a_draft_that_lacks_a_place_is_kept_and_not_stored(
+    ten: Engine, open_page: OpenPage
+) -> None:
+    app = open_page("generate")
+    app.segmented_control("step").set_value("Prompts").run()
+    app.text_area[0].set_value("Negate it: {text}").run()
+    app.button("generate-save-prompt").click().run()
+    assert "Expected {types} once" in told(app)
+    assert app.text_area[0].value == "Negate it: {text}"
+    with reading(ten) as session:
+        assert len(prompt_versions(session, "negation")) == 1
+
+
+def test_hostile_names_of_models_and_anchors_are_only_text(
+    with_source: Engine, open_page: OpenPage, started: list[int], serve_chat: Serve
+) -> None:
+    address, _ = serve_chat()
+    with writing(with_source) as session:
+        for text in TEXTS.values():
+            add_anchor(session, text)
+        values = {"model": TEXTS["script"][:200], "base_url": address}
+        values |= {"selection": {"limit": 3}}
+        run = request_generation(session, checked_request(values))
+    carry_out(with_source, run.id or 0)
+    app = open_page("generate")
+    told(app)
+    for section in ("Prompts", "Results"):
+        app.segmented_control("step").set_value(section).run()
+        told(app)
+        long = (text for text in TEXTS.values() if len(text) > 8)
+        assert not [text for text in long if text in unsafe_texts(app)]
+
+
+def test_a_typed_key_reaches_the_runs_process_and_nothing_else(
+    ten: Engine, open_page: OpenPage, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    key = "sk-typed-9c2e"
+    handed: list[dict[str, str]] = []
+    monkeypatch.setattr(
+        background, "start_process", lambda settings, run, environment: handed.append(environment)
+    )
+    app = named(open_page("generate"), "")
+    app.text_input("generate-key").set_value(key).run()
+    assert "Key: typed in for this session" in told(app)
+    assert "without a key" not in told(app)
+    app.button("generate-start").click().run()
+    assert handed == [{"HEDGEROW_OPENAI_API_KEY": key}]
+    assert key not in sent(app)
+    assert not [
+        file for file in home.rglob("*") if file.is_file() and key.encode() in file.read_bytes()
+    ]
+    app.button("cancel-1").click().run()
+    app = named(app, "http://127.0.0.1:9/v1")
+    assert "typed in for this session" not in told(app), "it is for the address it was typed for"
+    app.button("generate-start").click().run()
+    assert handed[1:] == [{}]
+    app.button("cancel-2").click().run()
+    app = named(app, "")
+    app.button("generate-key-forget").click().run()
+    assert "without a key" in told(app)
+
+
+def test_a_key_of_the_environment_is_said_to_be_set_and_not_shown(
+    ten: Engine, open_page: OpenPage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HEDGEROW_OPENAI_API_KEY", "sk-environment-1f")
+    monkeypatch.setenv("HEDGEROW_OPENAI_BASE_URL", "https://ada:hunter2@llm.example/v1")
+    open_project.settings.clear()
+    app = named(open_page("generate"), "")
+    assert "Key: set in the environment" in told(app)
+    assert app.text_input("generate-address").placeholder == "https://llm.example/v1"
+    assert "hunter2" not in sent(app) and "sk-environment" not in sent(app)
+    assert not app.button("generate-start").disabled
+    app = named(app, "http://127.0.0.1:9/v1")
+    assert "is for https://llm.example/v1; it is not sent to another address" in told(app)
+    assert "hunter2" not in sent(app)
+    assert app.text_input("generate-key").value == ""
+
+
+def test_rules_write_without_a_key_or_a_model(
+    ten: Engine, open_page: OpenPage, started: list[int]
+) -> None:
+    app = open_page("generate")
+    app.segmented_control(key="generate-provider").set_value("rules").run()
+    assert "costs nothing" in told(app) and not app.button("generate-start").disabled
+    app.button("generate-start").click().run()
+    carry_out(ten, started[0])
+    assert "Nothing to generate" in told(app.run())
+    with reading(ten) as session:
+        rows = list(session.execute(select(Variant)).scalars())
+    assert len(rows) == 60 and {row.provider for row in rows} == {"rules"}
+    assert "The bridge number 3 is unsafe." in {row.text for row in rows}

@@ -1,0 +1,295 @@
+"""The review page without a browser: what it goes through, and what it says."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import Engine, func, select
+from sqlmodel import col
+from streamlit.testing.v1 import AppTest
+
+from curation.anchors.changes import correct_anchor
+from curation.review import actions
+from curation.review.notes import add_note
+from curation.taxonomy.own_types import add_type
+from db.engine import reading, writing
+from db.models import Status, Variant
+from pages.components.review.window import key_actions
+from pages.components.shared.variants import selection
+from pages.components.shared.variants.selection import Selection
+from tests.curation.support.own_types import NEGATION
+from tests.pages.conftest import ROOT, TIMEOUT, OpenPage, unsafe_texts
+from tests.support.factories import add_family, model, person
+
+HOSTILE = "**a brush** <img src=x onerror=alert(1)> $x$"
+
+
+@pytest.fixture
+def signed_in(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ada, by the settings; a key counts at once."""
+    monkeypatch.setattr(key_actions, "MIN_SHOWN_SECONDS", 0.0)
+    monkeypatch.setenv("HEDGEROW_REVIEWER", "Ada")
+
+
+@pytest.fixture
+def ids(signed_in: None, with_source: Engine) -> list[int]:
+    """The verbal variants of three families."""
+    with writing(with_source) as session:
+        for number in range(3):
+            add_family(session, f"The bridge number {number} is safe.")
+        person(session)
+        query = select(col(Variant.id)).where(col(Variant.type_id) == "verbal")
+        return [number or 0 for number in session.execute(query).scalars()]
+
+
+def opened(**address: str) -> AppTest:
+    """The review page by its address."""
+    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=TIMEOUT).run()
+    app.switch_page("pages/review.py")
+    for key, value in address.items():
+        app.query_params[key] = value
+    app.run()
+    assert not app.exception
+    return app
+
+
+def html(app: AppTest) -> str:
+    return "\n".join(str(element.value) for element in app.get("html"))
+
+
+def labels(app: AppTest, key: str) -> list[str]:
+    return next(list(element.options) for element in app.get("button_group") if element.key == key)
+
+
+def first_card(app: AppTest) -> str:
+    return re.findall(r'<article class="hg-card" data-variant="(\w+)"', html(app))[0]
+
+
+def test_a_selection_takes_the_place_of_the_queue_until_it_is_left(ids: list[int]) -> None:
+    name = "picked"
+    selection._kept()[name] = Selection((ids[2], ids[0]), HOSTILE)
+    app = opened(selection=name)
+    said = [text.value for text in app.text if "left. Selection" in text.value]
+    assert said == [f"2 of 2 left. Selection: {HOSTILE}"]
+    assert "The bridge number 2 is safe" in html(app).replace("<del>", "").replace("</del>", "")
+    assert HOSTILE not in unsafe_texts(app)
+    next(button for button in app.button if button.label == "Leave the selection").click().run()
+    assert "Verbal negation" in labels(app, "type")
+    assert selection.SELECTION not in app.query_params
+
+
+def test_a_selection_that_is_no_longer_kept_is_said_and_the_queue_is_there(ids: list[int]) -> None:
+    for more in ({}, {"view": "Family"}):
+        app = opened(selection="gone", **more)
+        assert "That selection is no longer kept" in html(app)
+        assert "hg-card" in html(app)
+
+
+@pytest.mark.parametrize(
+    "queue",
+    [{"view": "Family"}, {"type": "Hedge: single word"}, {"order": "Random", "view": "Family"}],
+)
+def test_a_permalink_opens_its_variant_in_the_queue_that_the_address_names(
+    ids: list[int], app_engine: Engine, queue: dict[str, str]
+) -> None:
+    with writing(app_engine) as session:
+        last = session.get_one(Variant, ids[2])
+        siblings = select(func.count()).where(col(Variant.anchor_id) == last.anchor_id)
+        shown = session.execute(siblings).scalar_one() if "view" in queue else 0
+        uid = last.uid
+    app = opened(variant=uid, **queue)
+    assert first_card(app) == uid
+    assert html(app).count('<article class="hg-card hg-line') == shown
+    address = {"variant": uid, **queue}
+    assert {key: app.query_params[key] for key in address} == address
+
+
+@pytest.mark.parametrize("asked", ["Second look", "Second look (7)"])
+def test_an_old_address_opens_the_queue_of_second_looks(
+    ids: list[int], app_engine: Engine, asked: str
+) -> None:
+    with writing(app_engine) as session:
+        variant = session.get_one(Variant, ids[0])
+        ada = person(session)
+        actions.accept(session, actions.shown(variant), reviewer_id=ada)
+        text = "The bridges number 0 are safe."
+        correct_anchor(session, variant.anchor_id, text, reviewer_id=ada, expected_revision=1)
+        uid = variant.uid
+    app = opened(type=asked)
+    assert first_card(app) == uid
+    assert app.query_params["queue"] == "Second look"
+
+
+def test_cards_on_other_screens_are_said_and_come_when_they_are_left(ids: list[int]) -> None:
+    others = [opened(type="Verbal negation") for _ in ids]
+    app = opened(type="Verbal negation")
+    assert any(text.value == "3 cards left are on other screens." for text in app.markdown)
+    left = first_card(others[1])
+    others[1].switch_page("pages/overview.py").run()
+    next(button for button in app.button if button.label == "Look again").click().run()
+    assert first_card(app) == left
+
+
+def test_a_card_in_conflict_names_the_verdicts_and_its_buttons_settle(
+    ids: list[int], app_engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(key_actions, "MIN_SHOWN_SECONDS", 0.0)
+    with writing(app_engine) as session:
+        variant = session.get_one(Variant, ids[0])
+        card = actions.shown(variant)
+        actions.accept(session, card, reviewer_id=person(session, "Bert"))
+        card = actions.shown(variant)
+        actions.reject(session, card, reviewer_id=person(session, "Cleo"), reason="wrong_type")
+    app = opened(queue="In conflict")
+    assert "In conflict: Bert accepted it; Cleo rejected it (wrong type)." in html(app)
+    assert any("Settle: reject:" in caption.value for caption in app.caption)
+    next(button for button in app.button if button.label == "Settle: accept").click().run()
+    assert "No variant is in conflict" in " ".join(text.value for text in app.markdown)
+    with reading(app_engine) as session:
+        assert session.get_one(Variant, ids[0]).status == Status.ACCEPTED
+
+
+def test_the_address_names_a_queue_and_opens_it_with_all_types(
+    ids: list[int], app_engine: Engine
+) -> None:
+    with writing(app_engine) as session:
+        variant = session.get_one(Variant, ids[1])
+        lexical = session.execute(
+            select(Variant).where(
+                col(Variant.anchor_id) == variant.anchor_id, col(Variant.type_id) == "lexical"
+            )
+        ).scalar_one()
+        actions.accept(session, actions.shown(lexical), reviewer_id=model(session))
+        uid = lexical.uid
+    app = opened(queue="Accepted by a model only")
+    assert first_card(app) == uid
+    assert "Lexical negation</div><div>1 left</div>" in html(app)
+    for place, number in enumerate((20, 0, 1, 0), start=1):
+        entry = f'.st-key-queue [role="radio"]:nth-of-type({place})'
+        assert f'{entry}::after{{content:"{number}"}}' in html(app)
+    assert '.st-key-menu-queue .hg-open i::after{content:"1"}' in html(app)
+
+
+@pytest.mark.parametrize(
+    ("queue", "said"),
+    [
+        ("In conflict", "No variant is in conflict"),
+        ("Accepted by a model only", "A person has decided on everything that models accepted"),
+        ("Second look", "No variant needs a second look"),
+    ],
+)
+def test_an_empty_queue_says_so_and_leads_to_one_that_is_not(
+    ids: list[int], queue: str, said: str
+) -> None:
+    app = opened(queue=queue)
+    assert any(said in text.value for text in app.markdown)
+    next(button for button in app.button if button.label.startswith("Go to: Pending")).click().run()
+    assert not app.exception
+    assert first_card(app)
+
+
+def test_blind_offers_only_orders_that_tell_nothing(ids: list[int]) -> None:
+    assert labels(opened(blind="1"), "order") == ["Oldest", "Random"]
+
+
+def test_the_guideline_of_the_cards_type_stands_beside_it(ids: list[int]) -> None:
+    app = opened()
+    assert "do-support" in html(app).lower()
+    next(button for button in app.button if button.key.startswith("i-")).click().run()
+    assert "do-support" not in html(app).lower()
+
+
+def test_an_empty_queue_draws_the_progress_once(
+    open_page: OpenPage, ids: list[int], app_engine: Engine
+) -> None:
+    with writing(app_engine) as session:
+        for variant in session.execute(select(Variant)).scalars().all():
+            actions.accept(session, actions.shown(variant), reviewer_id=person(session))
+    app = open_page("review")
+    assert html(app).count('class="hg-progress"') == 1
+    assert any("every variant has been decided" in m.value for m in app.markdown)
+
+
+def test_a_project_without_variants_says_where_they_come_from(
+    signed_in: None, app_engine: Engine
+) -> None:
+    app = opened()
+    assert any("There are no variants yet" in m.value for m in app.markdown)
+    assert any(link.label == "To the overview" for link in app.get("page_link"))
+
+
+def test_what_was_added_meanwhile_is_there_at_the_next_look(
+    signed_in: None, with_source: Engine
+) -> None:
+    app = opened()
+    with writing(with_source) as session:
+        add_family(session)
+    app.run()
+    assert "hg-card" in html(app)
+    assert "1 left of 1" in html(app)
+
+
+def pressed(app: AppTest, key: str) -> Any:
+    """The button whose key begins like this."""
+    return next(button for button in app.button if (button.key or "").startswith(key))
+
+
+def test_the_bar_marks_the_type_of_a_card_from_a_selection(
+    ids: list[int], app_engine: Engine
+) -> None:
+    with writing(app_engine) as session:
+        hedge = session.execute(select(Variant).where(col(Variant.type_id) == "word")).scalars()
+        found = [variant.id or 0 for variant in hedge]
+    selection._kept()["hedges"] = Selection(tuple(found), "hedges")
+    app = opened(selection="hedges")
+    current = re.findall(r'class="hg-current"><div>([^<]*)<', html(app))
+    assert current == ["Hedge: single word"]
+
+
+def offered(app: AppTest) -> list[str]:
+    """The reasons that have a button to be seen."""
+    return [b.label for b in app.button if re.match(r"[0-8]-", b.key or "")]
+
+
+def test_a_reason_is_offered_only_where_it_can_be_said(ids: list[int]) -> None:
+    app = opened(type="Verbal negation")
+    assert "Not contradictory" in offered(app) and "Not a hedge" not in offered(app)
+    pressed(app, "not-for-this-8-").click().run()
+    assert "is for hedges" in html(app)
+    app = opened(type="Hedge: single word")
+    assert "Not a hedge" in offered(app) and "Not contradictory" not in offered(app)
+
+
+def test_types_beyond_the_ninth_have_a_digit_on_the_next_page(
+    ids: list[int], app_engine: Engine
+) -> None:
+    with writing(app_engine) as session:
+        for number in range(4):
+            add_type(session, NEGATION.model_copy(update={"label": f"Own type {number}"}))
+    app = opened(type="Verbal negation")
+    pressed(app, "t-").click().run()
+    retype = [b for b in app.button if (b.key or "").startswith("retype-")]
+    assert len(retype) == 10 and retype[-1].label == "More types"
+    retype[-1].click().run()
+    retype = [b for b in app.button if (b.key or "").startswith("retype-")]
+    assert [b.label for b in retype] == ["Own type 2", "Own type 3", "More types"]
+    assert [b.proto.shortcut for b in retype] == ["1", "2", "0"]
+    retype[1].click().run()
+    with reading(app_engine) as session:
+        query = select(col(Variant.type_id)).where(col(Variant.parent_id) == ids[0])
+        assert session.execute(query).scalar() == "own_type_3"
+
+
+def test_a_note_taken_back_is_told_in_the_history_without_its_text(
+    ids: list[int], app_engine: Engine
+) -> None:
+    with writing(app_engine) as session:
+        ada = person(session)
+        add_note(session, ids[0], reviewer_id=ada, text="A slip of the pen.")
+        actions.undo(session, reviewer_id=ada)
+    app = opened(type="Verbal negation")
+    pressed(app, "g-").click().run()
+    texts = [text.value for text in app.text]
+    assert any(text.endswith("· Ada · note · (taken back)") for text in texts)
+    assert not any("slip" in text for text in texts)

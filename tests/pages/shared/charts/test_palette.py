@@ -1,0 +1,120 @@
+"""Every colour can be read, told apart by every common eye, and is defined in one place."""
+
+import re
+import tomllib
+from itertools import combinations, pairwise
+from pathlib import Path
+
+import pytest
+
+from curation.taxonomy.built_in import TAXONOMY
+from pages.components.shared.charts.palette import (
+    DARK,
+    LIGHT,
+    OWN_SHAPES,
+    SHAPES,
+    Palette,
+    palette,
+)
+from pages.components.shared.texts import markup
+from tests.support.colours import AA_GRAPHICS, AA_TEXT, EYES, contrast, distance, oklab
+
+ROOT = Path(__file__).parents[2]
+THEME = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text("utf-8"))["theme"]
+STYLE = "".join(path.read_text("utf-8") for path in (ROOT / "pages").rglob("*.css"))
+
+TELLS_APART = 0.1
+"""OKLab distance of two colours that small marks of them are told apart at."""
+
+both = pytest.mark.parametrize("colours", [LIGHT, DARK], ids=["light", "dark"])
+
+
+@both
+def test_texts_are_readable_wherever_they_stand(colours: Palette) -> None:
+    for ground in (colours.paper, colours.face, colours.add, colours.drop):
+        assert contrast(colours.ink, ground) >= AA_TEXT
+    for ground in (colours.paper, colours.face):
+        for text in (colours.quiet, colours.good, colours.warn):
+            assert contrast(text, ground) >= AA_TEXT
+    for step in (*colours.sequential, *colours.diverging):
+        assert contrast(colours.ink, step) >= AA_TEXT
+
+
+@both
+def test_lines_and_marks_stand_out(colours: Palette) -> None:
+    types = [*colours.types.values(), *colours.own]
+    marks = [colours.before, colours.after, *types, *colours.roles.values()]
+    for ground in (colours.paper, colours.face):
+        for mark in (colours.add_line, colours.drop_line, *marks):
+            assert contrast(mark, ground) >= AA_GRAPHICS
+    assert contrast(colours.add_line, colours.add) >= AA_GRAPHICS
+    assert contrast(colours.drop_line, colours.drop) >= AA_GRAPHICS
+
+
+@both
+@pytest.mark.parametrize("eye", EYES)
+def test_no_two_colours_with_a_meaning_look_alike(colours: Palette, eye: str) -> None:
+    for one, other in combinations(colours.types.values(), 2):
+        assert distance(one, other, eye=eye) >= TELLS_APART
+    for one, other in combinations(colours.roles.values(), 2):
+        assert distance(one, other, eye=eye) >= TELLS_APART
+    for one, other in [
+        (colours.before, colours.after),
+        (colours.add_line, colours.drop_line),
+        (colours.diverging[0], colours.diverging[-1]),
+    ]:
+        assert distance(one, other, eye=eye) >= TELLS_APART
+
+
+@both
+@pytest.mark.parametrize("eye", EYES)
+def test_a_heat_map_says_more_and_less_to_every_eye(colours: Palette, eye: str) -> None:
+    steps = [oklab(step, eye=eye)[0] for step in colours.sequential]
+    towards_ink = 1 if colours is DARK else -1
+    assert all(towards_ink * (after - before) > 0.01 for before, after in pairwise(steps))
+
+
+def test_every_type_has_a_colour_and_a_shape_of_its_own() -> None:
+    types = {entry.id for entry in TAXONOMY}
+    assert types == set(LIGHT.types) == set(DARK.types) == set(SHAPES)
+    assert len(set(SHAPES.values())) == len(types)
+    assert {entry.role for entry in TAXONOMY} == set(LIGHT.roles) == set(DARK.roles)
+    (word,) = LIGHT.marks_of(["word"], ())
+    assert word == (SHAPES["word"], LIGHT.types["word"])
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_streamlits_theme_has_the_same_colours(scheme: str) -> None:
+    colours, theme = palette(dark=scheme == "dark"), THEME[scheme]
+    assert theme["backgroundColor"] == colours.paper
+    assert theme["textColor"] == colours.ink
+    assert theme["borderColor"] == colours.line
+    assert theme["chartCategoricalColors"] == list(colours.types.values())
+    assert theme["chartSequentialColors"] == list(colours.sequential)
+    assert theme["chartDivergingColors"] == list(colours.diverging)
+
+
+def test_the_style_sheet_has_no_colours_of_its_own() -> None:
+    assert re.findall(r"#[0-9a-fA-F]{3,8}\b|\brgba?\(|\bhsla?\(|light-dark\(", STYLE) == []
+    defined = re.findall(r"^ *(--[\w-]+):", str(markup.style_sheet()), re.MULTILINE)
+    assert set(re.findall(r"var\((--[\w-]+)\)", STYLE)) <= set(defined)
+
+
+def test_no_component_writes_a_colour_down() -> None:
+    for path in [*(ROOT / "pages").rglob("*.py"), *(ROOT / "pages").rglob("*.js")]:
+        if path.name != "palette.py":
+            found = re.findall(r"#[0-9a-fA-F]{6}\b", path.read_text("utf-8"))
+            assert found == [], path
+
+
+def test_types_that_somebody_added_have_marks_of_their_own() -> None:
+    own = [f"mine_{number}" for number in range(2 * len(OWN_SHAPES))]
+    for colours in (LIGHT, DARK):
+        marks = colours.marks_of([*SHAPES, *own], own)
+        assert len(set(marks)) == len(marks)
+        first, second = marks[len(SHAPES) : len(SHAPES) + 2]
+        assert first.colour != second.colour and first.shape != second.shape
+        assert not {mark.colour for mark in marks[len(SHAPES) :]} & {colours.quiet}
+        # Whatever else is shown, a type keeps its mark.
+        assert colours.marks_of(own[3:4], own) == [marks[len(SHAPES) + 3]]
+    assert not set(SHAPES.values()) & set(OWN_SHAPES)

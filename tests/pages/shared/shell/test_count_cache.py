@@ -1,0 +1,142 @@
+"""Counts are kept until the data changes; in a large project they are made beside the page."""
+
+import threading
+from collections.abc import Iterator
+
+import pytest
+from sqlalchemy import Engine, func, select
+from sqlmodel import Session
+
+from db.engine import writing
+from db.models import Variant
+from pages.components.shared.shell import count_cache
+from pages.components.shared.shell.count_cache import Counts
+from tests.support.factories import add_family
+
+calls: list[str] = []
+gate = threading.Event()
+
+
+def variants(session: Session, label: str = "") -> int:
+    calls.append(label)
+    return session.execute(select(func.count()).select_from(Variant)).scalar_one()
+
+
+def held_up(session: Session) -> int:
+    gate.wait(timeout=20)
+    return variants(session)
+
+
+def failing(session: Session) -> int:
+    raise LookupError("no such count")
+
+
+@pytest.fixture(autouse=True)
+def no_calls() -> Iterator[None]:
+    calls.clear()
+    gate.clear()
+    yield
+    gate.set()
+
+
+@pytest.fixture
+def large(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(count_cache, "AT_ONCE", 0)
+
+
+def grow(engine: Engine, number: int) -> None:
+    with writing(engine) as session:
+        add_family(session, f"Bridge {number} is safe.")
+
+
+def settle() -> None:
+    """Wait for what is being counted."""
+    for making in list(count_cache._store()._making.values()):
+        making.exception(timeout=20)
+
+
+def test_a_count_is_made_once_for_one_state_of_the_data(with_source: Engine) -> None:
+    assert Counts().empty
+    grow(with_source, 1)
+    counts = Counts()
+    assert not counts.empty
+    assert (counts.get(variants), counts.get(variants), Counts().get(variants)) == (7, 7, 7)
+    assert calls == [""]
+    assert counts.get(variants, label="other") == 7
+    assert calls == ["", "other"]
+    grow(with_source, 2)
+    assert Counts().get(variants) == 14
+    assert not counts.waiting
+
+
+def test_a_large_project_is_counted_beside_the_page(with_source: Engine, large: None) -> None:
+    grow(with_source, 1)
+    counts = Counts()
+    assert counts.get(held_up) is None
+    assert counts.waiting
+    assert Counts().get(held_up) is None  # not begun a second time
+    gate.set()
+    settle()
+    later = Counts()
+    assert (later.get(held_up), later.waiting, calls) == (7, False, [""])
+
+
+def test_an_outdated_count_serves_until_the_new_one_is_there(
+    with_source: Engine, large: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    grow(with_source, 1)
+    Counts().get(variants)
+    settle()
+    grow(with_source, 2)
+    assert Counts().get(variants) == 7  # a minute old at most
+    assert len(calls) == 1
+    monkeypatch.setattr(count_cache, "FRESH_SECONDS", 0.0)
+    counts = Counts()
+    assert counts.get(variants) == 7
+    assert counts.waiting
+    settle()
+    assert Counts().get(variants) == 14
+
+
+def test_after_a_change_of_one_s_own_nothing_outdated_is_shown(
+    with_source: Engine, large: None
+) -> None:
+    grow(with_source, 1)
+    Counts().get(variants)
+    settle()
+    grow(with_source, 2)
+    count_cache.forget()
+    assert Counts().get(variants) is None
+    settle()
+    assert Counts().get(variants) == 14
+
+
+def test_what_was_begun_before_a_change_is_not_kept(with_source: Engine, large: None) -> None:
+    grow(with_source, 1)
+    Counts().get(held_up)
+    begun = list(count_cache._store()._making.values())
+    count_cache.forget()
+    gate.set()
+    for making in begun:
+        making.result(timeout=20)
+    assert Counts().get(held_up) is None
+
+
+def test_what_goes_wrong_is_told_by_the_page(with_source: Engine, large: None) -> None:
+    grow(with_source, 1)
+    Counts().get(failing)
+    settle()
+    with pytest.raises(LookupError, match="no such count"):
+        Counts().get(failing)
+    assert Counts().get(failing) is None  # and tried again
+
+
+def test_what_was_looked_at_longest_ago_goes_first(
+    with_source: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(count_cache, "KEPT", 2)
+    grow(with_source, 1)
+    counts = Counts()
+    for label in ("a", "b", "a", "c", "a", "b"):
+        counts.get(variants, label=label)
+    assert calls == ["a", "b", "c", "b"]

@@ -1,0 +1,42 @@
+"""A review session over three families, for the tests of what its keys do."""
+
+from sqlalchemy import select
+from sqlmodel import col
+
+from curation.review.actions import Shown
+from db.engine import reading, writing
+from db.models import Status, Variant
+from pages.components.review.window.key_actions import ReviewState
+from tests.support.factories import person
+
+VERBAL = select(Variant).where(col(Variant.type_id) == "verbal").order_by(col(Variant.id))
+
+
+def draw(state: ReviewState) -> Shown:
+    """Draw the page; what the keys mean now."""
+    view = state.view()
+    state.drawn_now()
+    assert view.focus is not None
+    return state.showings[view.focus.variant.id or 0]
+
+
+def draw_same(state: ReviewState, shown: Shown) -> Shown:
+    """Draw the page with a card that another window shows, as its permalink does."""
+    state.pin(shown.variant_id)
+    return draw(state)
+
+
+def status(state: ReviewState, variant_id: int) -> Status:
+    """What the decisions on a variant add up to."""
+    with reading(state.engine) as session:
+        return session.get_one(Variant, variant_id).status
+
+
+def colleague(state: ReviewState, name: str = "Bert") -> ReviewState:
+    """Another window on the same queue; of another person, or of the same one."""
+    with writing(state.engine) as session:
+        number = person(session, name)
+    other = ReviewState(engine=state.engine, reviewer_id=number, types=state.types)
+    other.type_id, other.blind = state.type_id, state.blind
+    other.recount()
+    return other

@@ -1,0 +1,229 @@
+"""Databases for tests: the migrations run once, and every test gets a copy of what they made."""
+
+import shutil
+import uuid
+from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from sqlalchemy import Connection, Engine, text
+from sqlalchemy.engine import URL
+from sqlmodel import SQLModel
+
+from curation.corpora.starter_corpus import load_starter_corpus
+from curation.project.opening import open_project
+from db.engine import create_engine, writing
+from db.migrate import upgrade
+from db.settings import Settings
+
+one_database = pytest.mark.parametrize("backend", ["sqlite"])
+"""For a test whose outcome the kind of database has no part in: on SQLite only."""
+
+USED = " UNION ALL ".join(
+    f"SELECT '{table}' WHERE EXISTS (SELECT FROM {table})" for table in SQLModel.metadata.tables
+)
+LARGE = """
+SELECT relname FROM pg_class WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace
+AND pg_relation_size(oid) > 1000000
+"""
+"""Tables with many rows, or with the remains of many."""
+MAY_REPLICATE = "SELECT rolsuper FROM pg_roles WHERE rolname = current_user"
+RESTART = """
+SELECT setval(oid::regclass, 1, false) FROM pg_class
+WHERE relkind = 'S' AND relnamespace = 'public'::regnamespace
+"""
+END_OTHERS = """
+SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+WHERE datname = current_database() AND pid <> pg_backend_pid()
+"""
+SCHEMA = """
+SELECT md5(string_agg(thing, '|' ORDER BY thing)) FROM (
+    SELECT concat_ws(' ', 'column', attrelid, attnum, attname, atttypid, attnotnull) AS thing
+    FROM pg_attribute JOIN pg_class c ON c.oid = attrelid
+    WHERE relnamespace = 'public'::regnamespace
+    UNION ALL SELECT concat_ws(' ', 'index', indexrelid, indrelid, indisvalid)
+    FROM pg_index JOIN pg_class c ON c.oid = indrelid
+    WHERE relnamespace = 'public'::regnamespace
+    UNION ALL SELECT concat_ws(' ', 'constraint', oid, convalidated)
+    FROM pg_constraint WHERE connamespace = 'public'::regnamespace
+    UNION ALL SELECT concat_ws(' ', 'trigger', oid, tgenabled) FROM pg_trigger
+    UNION ALL SELECT concat_ws(' ', 'function', oid, prosrc)
+    FROM pg_proc WHERE pronamespace = 'public'::regnamespace
+    UNION ALL SELECT concat_ws(' ', 'version', version_num) FROM alembic_version
+) AS things
+"""
+"""One value for all that a migration makes; emptying tables leaves it as it is."""
+
+
+class Copies:
+    """SQLite databases, copied from files that were made once."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def migrated(self, target: Path) -> URL:
+        """The address of a new upgraded, empty database at ``target``."""
+        template = self._folder / "empty.db"
+        if not template.exists():
+            with opened(sqlite(template)) as engine:
+                upgrade(engine)
+        shutil.copyfile(template, target)
+        return sqlite(target)
+
+    def project(self, target: Path) -> URL:
+        """The same as opening a project leaves it."""
+        home = self._folder / "project"
+        if not home.exists():
+            open_project(Settings(home=home, database_url="")).dispose()
+        shutil.copyfile(home / "hedgerow.db", target)
+        return sqlite(target)
+
+    def starter(self, target: Path) -> URL:
+        """The same with the starter corpus."""
+        template = self._folder / "starter.db"
+        if not template.exists():
+            _load(self.migrated(template))
+        shutil.copyfile(template, target)
+        return sqlite(target)
+
+
+class Server:
+    """Databases of a PostgreSQL server, all dropped at the end.
+
+    Copying a database costs several times what emptying its tables does. So upgraded databases go
+    from test to test: emptied, and renamed, so that nothing that outlives its test can connect to
+    one any more. One whose schema a test has changed is dropped.
+    """
+
+    def __init__(self, url: URL) -> None:
+        self._url = url
+        engine = create_engine(url)
+        self._admin = engine.execution_options(isolation_level="AUTOCOMMIT").connect()
+        self._template: URL | None = None
+        self._starter: URL | None = None
+        self._spares: deque[URL] = deque()
+
+    def close(self) -> None:
+        """Drop what is kept for later tests."""
+        for url in (self._template, self._starter, *self._spares):
+            if url is not None:
+                self.drop(url)
+        self._admin.close()
+        self._admin.engine.dispose()
+
+    def create(self, *, template: URL | None = None) -> URL:
+        """The address of a new database: empty, or a copy of one that nobody is connected to."""
+        url = self._named()
+        copied = f" TEMPLATE {template.database}" if template else ""
+        self._say(f"CREATE DATABASE {url.database}{copied}")
+        return url
+
+    def drop(self, url: URL) -> None:
+        """Remove the database, whoever is connected to it."""
+        self._say(f"DROP DATABASE {url.database} WITH (FORCE)")
+
+    @contextmanager
+    def migrated(self) -> Iterator[URL]:
+        """An upgraded, empty database for one test."""
+        # The one that was used before the last: nobody is connected to it any more by now, which
+        # renaming would have to wait for.
+        if len(self._spares) > 1:
+            url = self._renamed(self._spares.popleft())
+        else:
+            url = self.create(template=self._migrated_template())
+        try:
+            yield url
+        finally:
+            if self._emptied(url):
+                self._spares.append(url)
+            else:
+                self.drop(url)
+
+    @contextmanager
+    def starter(self) -> Iterator[URL]:
+        """The same with the starter corpus."""
+        if self._starter is None:
+            self._starter = self.create(template=self._migrated_template())
+            _load(self._starter)
+        url = self.create(template=self._starter)
+        try:
+            yield url
+        finally:
+            self.drop(url)
+
+    def _migrated_template(self) -> URL:
+        if self._template is None:
+            url = self.create()
+            with _connected(url) as connection:
+                upgrade(connection.engine)
+                assert _scalars(connection, USED) == []  # else emptying would lose rows
+                self._schema = _scalars(connection, SCHEMA)
+            self._template = url
+        return self._template
+
+    def _renamed(self, url: URL) -> URL:
+        new = self._named()
+        self._say(f"ALTER DATABASE {url.database} RENAME TO {new.database}")
+        return new
+
+    def _emptied(self, url: URL) -> bool:
+        """Take all rows out; False where the test has changed more than rows."""
+        with _connected(url) as connection:
+            _scalars(connection, END_OTHERS)
+            if _scalars(connection, SCHEMA) != self._schema:
+                return False
+            _empty(connection)
+            _scalars(connection, RESTART)
+            connection.commit()
+        return True
+
+    def _named(self) -> URL:
+        return self._url.set(database=f"hedgerow_test_{uuid.uuid4().hex[:12]}")
+
+    def _say(self, statement: str) -> None:
+        self._admin.execute(text(statement))
+
+
+def sqlite(path: Path) -> URL:
+    """The address of a SQLite file."""
+    return URL.create("sqlite", database=str(path))
+
+
+@contextmanager
+def opened(url: URL) -> Iterator[Engine]:
+    """An engine for the database; closing the last connection leaves one file of SQLite's."""
+    engine = create_engine(url)
+    try:
+        yield engine
+    finally:
+        engine.dispose()
+
+
+def _empty(connection: Connection) -> None:
+    """Take all rows out; deleting a few is much quicker than truncating."""
+    tables = _scalars(connection, USED)
+    large = _scalars(connection, LARGE)
+    if large or not _scalars(connection, MAY_REPLICATE)[0]:
+        if tables := list({*tables, *large}):
+            connection.execute(text(f"TRUNCATE {', '.join(tables)} CASCADE"))
+        return
+    connection.execute(text("SET LOCAL session_replication_role = replica"))  # no triggers
+    for table in tables:
+        connection.execute(text(f"DELETE FROM {table}"))
+
+
+def _load(url: URL) -> None:
+    with opened(url) as engine, writing(engine) as session:
+        load_starter_corpus(session)
+
+
+@contextmanager
+def _connected(url: URL) -> Iterator[Connection]:
+    with opened(url) as engine, engine.connect() as connection:
+        yield connection
+
+
+def _scalars(connection: Connection, query: str) -> list[str]:
+    return list(connection.execute(text(query)).scalars())

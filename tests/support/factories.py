@@ -1,0 +1,124 @@
+"""Rows for tests, made the way the program makes them."""
+
+from sqlmodel import Session
+
+from curation.generation.prompts import JUDGE, prompt_versions, seed_prompts
+from curation.identity import anchor_uid, split_of, variant_uid
+from curation.review.opinions.stored import NewOpinion, ensure_judge, store_opinions
+from curation.review.reviewers import ensure_reviewer
+from curation.taxonomy.project_types import list_types, seed_taxonomy
+from db.models import (
+    Anchor,
+    AnchorRevision,
+    Answer,
+    ReviewerKind,
+    Run,
+    Source,
+    Split,
+    Variant,
+    Verdict,
+)
+
+ANCHOR = "The bridge is safe."
+TEXTS = {
+    "verbal": "The bridge is not safe.",
+    "absolute": "No part of the bridge is safe.",
+    "affixal": "The bridge is unsafe.",
+    "lexical": "The bridge is dangerous.",
+    "word": "The bridge is probably safe.",
+    "phrase": "I'm not entirely sure, but the bridge seems safe.",
+    "negated_antonym": "The bridge is not dangerous.",
+}
+CUES = {"word": "probably", "phrase": "not entirely sure"}
+
+
+def add_anchor(session: Session, text: str = ANCHOR) -> Anchor:
+    """An anchor of the first source, 'test' if there is none; the taxonomy is seeded on the way."""
+    if not list_types(session):
+        seed_taxonomy(session)
+    if session.get(Source, 1) is None:
+        session.add(Source(name="test", licence="CC BY 4.0"))
+        session.flush()
+    uid = anchor_uid(text)
+    anchor = Anchor(uid=uid, source_id=1, genre="test", split=Split(split_of(uid)))
+    session.add(anchor)
+    session.flush()
+    session.add(AnchorRevision(anchor_id=anchor.id or 0, text=text, text_uid=uid))
+    session.flush()
+    return anchor
+
+
+def add_variant(
+    session: Session, anchor: Anchor, type_id: str = "verbal", text: str | None = None
+) -> Variant:
+    """A pending variant of the anchor."""
+    text = TEXTS[type_id] if text is None else text
+    uid = variant_uid(anchor_uid=anchor.uid, type_id=type_id, text=text)
+    variant = Variant(
+        uid=uid, anchor_id=anchor.id or 0, type_id=type_id, text=text, cue=CUES.get(type_id)
+    )
+    session.add(variant)
+    session.flush()
+    return variant
+
+
+def add_family(
+    session: Session, text: str = ANCHOR, *, subject: str = "bridge"
+) -> dict[str, Variant]:
+    """An anchor with one variant of every type, about a subject of its own if one is given."""
+    anchor = add_anchor(session, text)
+    return {
+        type_id: add_variant(session, anchor, type_id, wording.replace("bridge", subject))
+        for type_id, wording in TEXTS.items()
+    }
+
+
+def person(session: Session, name: str = "Ada") -> int:
+    """The id of a person who reviews."""
+    return ensure_reviewer(session, name).id or 0
+
+
+def model(session: Session, name: str = "llm") -> int:
+    """The id of a model that reviews."""
+    return ensure_reviewer(session, name, kind=ReviewerKind.MODEL).id or 0
+
+
+def judge(session: Session, name: str = "fake") -> int:
+    """The id of a chat model that gives second opinions; it does not count yet."""
+    seed_prompts(session)
+    return ensure_judge(session, name, 1).id or 0
+
+
+def add_opinion(
+    session: Session,
+    variant: Variant,
+    verdict: Verdict = Verdict.ACCEPT,
+    *,
+    reviewer_id: int,
+    certainty: float | None = 0.8,
+    suggestion: str = "",
+) -> bool:
+    """An opinion as a run stores it; whether it was stored."""
+    run = Run(kind="judge", parameters={})
+    session.add(run)
+    session.flush()
+    answer = Answer(
+        run_id=run.id or 0,
+        anchor_id=variant.anchor_id,
+        anchor_revision=variant.anchor_revision,
+        prompt_version_id=prompt_versions(session, JUDGE)[0].id or 0,
+    )
+    session.add(answer)
+    session.flush()
+    given = NewOpinion(
+        variant.id or 0,
+        variant.version,
+        variant.since_version,
+        verdict,
+        "" if verdict is Verdict.ACCEPT else "wrong_scope",
+        "Because.",
+        suggestion,
+        certainty,
+        answer.id or 0,
+    )
+    return store_opinions(session, [given], reviewer_id=reviewer_id) == 1

@@ -1,0 +1,198 @@
+"""A project in which everything that can be somebody's text is a hostile one."""
+
+from datetime import timedelta
+
+from sqlalchemy import select
+from sqlmodel import Session, col
+
+from curation.diagnostics.measuring import measure_variants, save_cosines
+from curation.encoders.loading import DEFAULT_ENCODER
+from curation.generation.prompts import prompt_versions, save_copy, seed_prompts
+from curation.generation.providers.chat.answers import Problem
+from curation.generation.request import GenerationRequest
+from curation.identity import anchor_uid, split_of, variant_uid
+from curation.project.opening import ACTIVE_ENCODER, put_setting
+from curation.release.freezing import create_release
+from curation.review import actions
+from curation.review.actions import MAX_NOTE
+from curation.review.notes import add_note
+from curation.taxonomy.built_in import TAXONOMY
+from curation.taxonomy.project_types import seed_taxonomy
+from db.columns import now
+from db.models import (
+    Anchor,
+    AnchorRevision,
+    Answer,
+    CallState,
+    Encoder,
+    ModelCall,
+    Run,
+    RunState,
+    Source,
+    Split,
+    Status,
+    Variant,
+)
+from db.runs import create_run
+from tests.support.factories import person
+from tests.support.hostile import HUGE, stored
+from training.evaluation.before_after import save_probe_cosines
+from training.evaluation.probes import add_own_probe, ensure_figure_1, own_probes
+from training.recipe.schema import Recipe
+from training.runs.figures import Part
+from training.runs.trainings import request_training
+
+TYPES = [entry.id for entry in TAXONOMY]
+FAMILY = 24
+"""Variants of an anchor."""
+
+
+def fill(session: Session) -> None:
+    """An anchor of every text; three of them have variants, which are all the texts once more.
+
+    Each variant has a cue, a writer, a note and an acceptance by a person of such a name, and its
+    anchor such a source, licence and genre. One variant is longer than any that a person may
+    write. There are a release, failed runs, generation runs and a finished training with
+    such messages, models, answers, prompts and probes.
+    """
+    seed_taxonomy(session)
+    texts = list(stored().values())
+    anchors = [_anchor(session, text) for text in texts]
+    session.flush()
+    shifted = texts[FAMILY:] + texts[:FAMILY]  # so that a variant is not its anchor
+    for number, text in enumerate(shifted):
+        anchor = anchors[number // FAMILY]
+        variant = _variant(session, anchor, TYPES[number % len(TYPES)], text)
+        _judge(session, variant, text)
+    measure_variants(session, session.execute(select(col(Variant.id))).scalars().all())
+    huge = _variant(session, anchors[-1], "verbal", HUGE)
+    measure_variants(session, [huge.id or 0])
+    create_release(session, name=texts[0][:200], note=texts[1], author_id=person(session))
+    _runs(session, texts)
+    _generation(session, anchors, texts)
+    _training(session, texts)
+
+
+def _anchor(session: Session, text: str) -> Anchor:
+    source = Source(name=text[:200], licence=text[:200], url=text[:2000], note=text)
+    session.add(source)
+    session.flush()
+    uid = anchor_uid(text)
+    anchor = Anchor(
+        uid=uid, source_id=source.id or 0, genre=text[:80].strip(), split=Split(split_of(uid))
+    )
+    session.add(anchor)
+    session.flush()
+    session.add(AnchorRevision(anchor_id=anchor.id or 0, text=text, text_uid=uid))
+    return anchor
+
+
+def _variant(session: Session, anchor: Anchor, type_id: str, text: str) -> Variant:
+    variant = Variant(
+        uid=variant_uid(anchor_uid=anchor.uid, type_id=type_id, text=text),
+        anchor_id=anchor.id or 0,
+        type_id=type_id,
+        text=text,
+        cue=text[:200].strip() if type_id in ("word", "phrase") else None,
+        provider=text[:80],
+        model=text[:200],
+    )
+    session.add(variant)
+    session.flush()
+    return variant
+
+
+def _judge(session: Session, variant: Variant, text: str) -> None:
+    reviewer = person(session, text[:80])
+    add_note(session, variant.id or 0, reviewer_id=reviewer, text=text[:MAX_NOTE])
+    actions.accept(session, actions.shown(variant), reviewer_id=reviewer, note=text[:MAX_NOTE])
+    session.refresh(variant)
+    assert variant.status == Status.ACCEPTED
+
+
+def _runs(session: Session, texts: list[str]) -> None:
+    for text in (texts[0], texts[2], texts[15], texts[16]):
+        run = create_run(session, kind="diagnose", parameters={})
+        _ended(run, RunState.FAILED, text)
+
+
+def _generation(session: Session, anchors: list[Anchor], texts: list[str]) -> None:
+    """A prompt with such texts; a done and a paused run by such models, with such answers."""
+    seed_prompts(session)
+    installed = prompt_versions(session, "hedge")[0]
+    edited = f"{installed.template}\n{texts[0]}\n{texts[21]}"
+    prompt = save_copy(session, installed, edited, author_id=person(session, texts[0][:80]))
+    for state, name in ((RunState.DONE, texts[0]), (RunState.PAUSED, texts[2])):
+        parameters = GenerationRequest(model=name[:200]).model_dump(mode="json")
+        run = create_run(session, kind="generate", parameters=parameters)
+        for anchor, text in zip(anchors, texts, strict=True):
+            call = ModelCall(
+                run_id=run.id or 0,
+                key=f"{anchor.uid}-hedge",
+                role="hedge",
+                anchor_id=anchor.id or 0,
+                anchor_revision=1,
+                prompt_version_id=prompt.id or 0,
+                type_ids=["word", "phrase"],
+                cues={"word": text[:80]},
+                attempts=1,
+                state=CallState.FAILED,
+                problem=Problem.UNREADABLE.value,
+            )
+            session.add(call)
+            session.flush()
+            session.add(
+                Answer(
+                    run_id=run.id or 0,
+                    call_id=call.id,
+                    anchor_id=anchor.id or 0,
+                    anchor_revision=1,
+                    prompt_version_id=prompt.id or 0,
+                    raw=text,
+                    error=f"{Problem.UNREADABLE.value}: {text}",
+                    cost=0.001,
+                )
+            )
+        _ended(run, state, texts[15])
+
+
+def _ended(run: Run, state: RunState, message: str) -> None:
+    moment = now()
+    run.state, run.message, run.attempt = state, message, 1
+    run.started_at, run.finished_at = moment - timedelta(minutes=2), moment
+    run.heartbeat_at, run.lease_until = moment, moment
+
+
+def _training(session: Session, texts: list[str]) -> None:
+    """A finished training with figures for all variants and for pairs of these texts."""
+    recipe = Recipe(batch_size=2)  # so few families have both sides
+    run = request_training(session, release_number=1, recipe=recipe, seed=1, requested_by=None)
+    named = run.parameters["recipe"] | {"base_encoder": texts[2]}  # such a folder may go later
+    run.parameters = run.parameters | {"recipe": named}
+    _ended(run, RunState.DONE, "Done.")
+    names = [texts[0], texts[1], DEFAULT_ENCODER]  # Compare begins with the last two
+    encoders = [Encoder(name=name[:300], fingerprint=name[:64]) for name in names]
+    session.add_all(encoders)
+    session.flush()
+    put_setting(session, ACTIVE_ENCODER, encoders[0].name)  # so that nothing is left to measure
+    trained = encoders[1]
+    trained.base_id, trained.run_id, trained.path = encoders[0].id, run.id, f"{run.folder}/model"
+    for first, second in zip(texts[:20], texts[20:40], strict=True):
+        add_own_probe(session, anchor=first, text=second)
+    probes = [probe.id for probe in ensure_figure_1(session) + own_probes(session)]
+    variants = session.execute(select(col(Variant.id))).scalars().all()
+    for encoder, cosine in zip(encoders, (0.9, 0.4, 0.8), strict=True):
+        save_probe_cosines(session, dict.fromkeys(probes, cosine), encoder_id=encoder.id or 0)
+        values = {key or 0: cosine - key / 1000 for key in variants if key}
+        save_cosines(session, values, encoder_id=encoder.id or 0)
+    run.result = {
+        "run": run.id,
+        "model": f"{run.folder}/model",
+        "release": 1,
+        "triples": 18,
+        "steps": 3,
+        "seconds": 61.0,
+        "before_encoder_id": encoders[0].id,
+        "encoder_id": encoders[1].id,
+        "sampled": {part.value: {"measured": 27, "of": 9_000} for part in Part},
+    }

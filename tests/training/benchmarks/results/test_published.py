@@ -1,0 +1,82 @@
+"""The papers' numbers, and that the catalogue knows what they are of."""
+
+import pytest
+
+from db.errors import HedgerowError
+from training.benchmarks.catalogue import (
+    BENCHMARKS,
+    NEGATION_AVERAGE,
+    benchmark,
+    negation_average,
+)
+from training.benchmarks.results.published import GENERAL, LLM, NEGATION, of_benchmark, published
+from training.benchmarks.tasks.general import TaskScore, average
+
+MISPRINTED = {
+    ("hedgetriple_table_2", "Only negation"),
+    ("hedgetriple_table_2", "Only hedging"),
+    ("hedgetriple_table_3", "Llama-3-8B-Instruct"),
+    ("hedgetriple_table_3", "Only negation"),
+    ("hedgetriple_table_3", "Only hedging"),
+}
+"""Averages that do not follow from the lines above them."""
+
+MPNET = "sentence-transformers/all-mpnet-base-v2"
+
+
+def by_model(table: str) -> dict[str, dict[str, float]]:
+    found: dict[str, dict[str, float]] = {}
+    for number in published():
+        if number.table == table:
+            found.setdefault(number.model, {})[number.benchmark] = number.score
+    return found
+
+
+def test_every_number_is_of_something_and_marked() -> None:
+    ids = {entry.id for entry in BENCHMARKS}
+    for number in published():
+        kind = number.benchmark.partition(":")[0]
+        assert number.benchmark in ids or kind in (NEGATION, GENERAL, LLM)
+        assert number.published and number.paper and number.title and number.label
+        assert -100 <= number.score <= 100
+    assert len(published()) == 178
+
+
+@pytest.mark.parametrize(
+    "table", ["hedgetriple_table_1", "hedgetriple_table_2", "hedgetriple_table_3"]
+)
+def test_the_negation_average_is_the_papers(table: str) -> None:
+    for model, scores in by_model(table).items():
+        follows = negation_average(scores) == pytest.approx(scores[NEGATION], abs=0.011)
+        assert follows == ((table, model) not in MISPRINTED)
+    assert negation_average(dict.fromkeys(NEGATION_AVERAGE[1:], 1.0)) is None
+
+
+@pytest.mark.parametrize("table", ["hedgetriple_table_1", "hedgetriple_table_2"])
+def test_the_general_average_is_the_papers(table: str) -> None:
+    """It is the mean of the seven kinds of tasks, not of the data sets."""
+    for scores in by_model(table).values():
+        lines = [
+            TaskScore(name, name, score)
+            for name, score in scores.items()
+            if name.startswith(f"{GENERAL}:")
+        ]
+        assert len(lines) == 7
+        assert average(lines) == pytest.approx(scores[GENERAL], abs=0.03), "its lines are rounded"
+
+
+def test_a_benchmarks_numbers_come_highest_first_and_once() -> None:
+    numbers = of_benchmark("nevir")
+    assert [n.score for n in numbers] == sorted((n.score for n in numbers), reverse=True)
+    assert sum(n.score == 40.56 for n in numbers) == 1, "three tables print it"
+    assert [n.score for n in numbers if n.hub == MPNET] == [8.1]
+    assert of_benchmark("semantoneg")[-1].score == 1.9
+
+
+def test_the_catalogue() -> None:
+    assert len({entry.id for entry in BENCHMARKS}) == len(BENCHMARKS) == 6
+    assert benchmark("nevir").title == "NevIR"
+    for entry in BENCHMARKS:
+        assert entry.measures.endswith("?") and entry.paper and entry.metric and entry.expects
+    with pytest.raises(HedgerowError, match="there are nevir, excluir, cannot, m3"):
+        benchmark("glue")

@@ -1,0 +1,393 @@
+"""Benchmarks as runs: each result stored as soon as it is there, nothing measured twice."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import Engine
+
+from curation.encoders.loading import fingerprint
+from curation.generation.choices import raise_budget
+from curation.generation.request import Budget, Price
+from curation.release.freezing import create_release
+from db.engine import create_engine, reading, writing
+from db.errors import HedgerowError
+from db.execution import RunContext
+from db.models import Run, RunState, Split
+from db.runs import get_run
+from db.settings import Settings
+from tests.curation.support.families import add_plain_family
+from tests.support.checkpoints import checkpoint
+from tests.support.databases import Copies
+from tests.support.generating import Serve
+from tests.support.generating import serve_chat as serve_chat
+from tests.training.benchmarks.conftest import tiny_colbert as tiny_colbert
+from tests.training.benchmarks.conftest import tiny_cross as tiny_cross
+from tests.training.benchmarks.conftest import tokenizer as tokenizer
+from tests.training.benchmarks.support.running import (
+    carried_out,
+    nevir,
+    ran,
+    requested,
+    semantoneg,
+)
+from training.benchmarks.data.sources import DataChoice, open_data
+from training.benchmarks.results.measure import measure
+from training.benchmarks.results.queries import Scored, full_result, newest, of_run
+from training.benchmarks.runs import lifecycle
+from training.benchmarks.runs.lifecycle import BenchmarkRequest, work
+from training.benchmarks.runs.measured_models import ModelChoice, token_matrix
+from training.benchmarks.scorers.architecture import load_scorer
+from training.benchmarks.scorers.lexical import TfIdf
+from training.benchmarks.tasks import general
+from training.finetune.compute.devices import device_to_oneself
+
+TF_IDF, RANDOM = ModelChoice(architecture="tf-idf"), ModelChoice(architecture="random")
+
+
+@pytest.fixture
+def engine(home: Path, copies: Copies) -> Engine:
+    return create_engine(copies.migrated(home / "hedgerow.db"))
+
+
+def results(engine: Engine) -> dict[tuple[str, str], Scored]:
+    with reading(engine) as session:
+        return {(row.model, row.benchmark): row for row in newest(session)}
+
+
+def run_of(engine: Engine, number: int) -> Run:
+    with reading(engine) as session:
+        return get_run(session, number)
+
+
+def test_every_model_is_measured_with_every_benchmark(
+    engine: Engine, settings: Settings, tiny_encoder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loaded: list[str] = []
+    load = lifecycle.scorer_of
+
+    def counted(found: Any, settings: Settings, **more: Any) -> Any:
+        loaded.append(found.name)
+        return load(found, settings, **more)
+
+    monkeypatch.setattr(lifecycle, "scorer_of", counted)
+    data = semantoneg(settings), nevir(settings)
+    run = requested(engine, settings, ModelChoice(name=f"{tiny_encoder}/"), TF_IDF, benchmarks=data)
+    result = carried_out(engine, settings, run)
+    assert result == {"run": run.id, "measured": 4, "left_out": []}
+    assert loaded == [str(tiny_encoder), "TF-IDF"], "each is loaded once"
+    rows = results(engine)
+    row = rows[str(tiny_encoder), "semantoneg"]
+    with reading(engine) as session:
+        items = open_data(session, settings.data_folder, data[0]).benchmark
+    direct = measure(items, load_scorer(str(tiny_encoder)))
+    assert (row.score, row.n, row.data_hash) == (direct.score, 6, items.data_hash())
+    assert (row.model_hash, row.architecture) == (fingerprint(tiny_encoder), "bi-encoder")
+    assert row.data == "sample.jsonl" and row.interval and row.interval.units <= 6
+    assert full_result(settings.data_folder, row).rows == direct.rows
+    assert (rows["TF-IDF", "nevir"].model_hash, rows["TF-IDF", "nevir"].kind) == ("", "negation")
+    versions = run_of(engine, run.id or 0).versions
+    assert {"torch", "sentence-transformers", "mteb"} <= versions.keys()
+
+
+def test_what_fails_leaves_the_rest_and_is_all_that_is_done_again(
+    engine: Engine, settings: Settings, tiny_encoder: Path, tmp_path: Path
+) -> None:
+    model = Path(shutil.copytree(tiny_encoder, tmp_path / "model"))
+    choices = ModelChoice(name=str(model)), TF_IDF
+    run = requested(engine, settings, *choices, benchmarks=(semantoneg(settings),))
+    aside = model.rename(tmp_path / "aside")
+    with pytest.raises(HedgerowError, match=r"1 could not be measured \(1 result stored; .*model"):
+        carried_out(engine, settings, run)
+    assert run_of(engine, run.id or 0).state is RunState.FAILED
+    first = results(engine)["TF-IDF", "semantoneg"]
+    aside.rename(model)
+    assert carried_out(engine, settings, run)["measured"] == 2
+    assert results(engine)["TF-IDF", "semantoneg"].id == first.id
+    with reading(engine) as session:
+        assert len(of_run(session, run.id or 0)) == 2
+
+
+def stopping(after: str) -> Callable[[RunContext], dict[str, Any]]:
+    """The work, stopped as a page does it once this is said."""
+
+    def stopped(context: RunContext) -> dict[str, Any]:
+        def listen(step: int, total: int, message: str) -> None:
+            if after in message:
+                context.interrupt(RunState.CANCELLED)
+
+        context.listener = listen
+        return work(context)
+
+    return stopped
+
+
+def test_a_cancelled_run_keeps_what_it_has(
+    engine: Engine, settings: Settings, tiny_encoder: Path
+) -> None:
+    run = requested(
+        engine,
+        settings,
+        TF_IDF,
+        ModelChoice(name=str(tiny_encoder)),
+        benchmarks=(semantoneg(settings), nevir(settings)),
+    )
+    with pytest.raises(HedgerowError, match="was cancelled"):
+        carried_out(engine, settings, run, stopping(after="encoder, SemAntoNeg: 0 of"))
+    assert {model for model, _ in results(engine)} == {"TF-IDF"}
+    row = run_of(engine, run.id or 0)
+    assert row.state is RunState.CANCELLED and 0 < row.step < row.total == 16
+    assert carried_out(engine, settings, run)["measured"] == 4
+
+
+def test_a_model_that_runs_out_of_memory_leaves_the_others_alone(
+    engine: Engine, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def no_memory(*args: object, **more: object) -> None:
+        raise RuntimeError("CUDA out of memory.\nTried to allocate 2 GiB.")
+
+    monkeypatch.setattr(TfIdf, "score", no_memory)
+    run = requested(engine, settings, TF_IDF, RANDOM, benchmarks=(semantoneg(settings),))
+    with pytest.raises(HedgerowError, match=r"First: TF-IDF, SemAntoNeg: CUDA out of memory\.$"):
+        carried_out(engine, settings, run)
+    assert {model for model, _ in results(engine)} == {"random scores"}
+
+
+def test_what_computes_waits_for_its_turn(
+    engine: Engine, settings: Settings, tiny_encoder: Path
+) -> None:
+    run = requested(
+        engine,
+        settings,
+        TF_IDF,
+        ModelChoice(name=str(tiny_encoder)),
+        benchmarks=(semantoneg(settings),),
+    )
+    with device_to_oneself(lambda: None, lock=settings.training_lock):
+        with pytest.raises(HedgerowError, match="was cancelled"):
+            carried_out(engine, settings, run, stopping(after="Waiting for other work"))
+        assert {model for model, _ in results(engine)} == {"TF-IDF"}, "it needs no device"
+    assert carried_out(engine, settings, run)["measured"] == 2
+
+
+def test_a_release_is_measured_by_its_families(engine: Engine, settings: Settings) -> None:
+    with writing(engine) as session:
+        for number in range(3):
+            add_plain_family(session, number, split=Split.TEST)
+        release = create_release(session, author_id=None).release
+    ran(engine, settings, RANDOM, benchmarks=(DataChoice(benchmark="hedgerow"),))
+    row = results(engine)["random scores", "hedgerow"]
+    assert (row.data, row.release) == ("release 1, test split", release.number)
+    rows = full_result(settings.data_folder, row).rows
+    assert len(rows) == 3 and all(r.uids.keys() == r.texts.keys() for r in rows)
+
+
+@pytest.fixture
+def mock(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """A task that mteb brings for tests, in place of any other."""
+    from mteb.mocks.mock_tasks.sts import MockSTSTask
+
+    task = MockSTSTask()
+    monkeypatch.setattr(general, "tasks", lambda names: [task])
+    return task
+
+
+def test_a_task_of_mteb(
+    engine: Engine, settings: Settings, tiny_encoder: Path, tiny_cross: Path, mock: Any
+) -> None:
+    import mteb
+
+    models = [ModelChoice(name=str(path)) for path in (tiny_encoder, tiny_cross)]
+    result = ran(engine, settings, *models, tasks=("STSBenchmark",))
+    assert (result["measured"], result["left_out"]) == (1, [f"{tiny_cross} (cross-encoder)"])
+    ((_, row),) = results(engine).items()
+    assert (row.kind, row.benchmark, row.file) == ("general", mock.metadata.name, "")
+    assert row.metric == mock.metadata.main_score and mteb.__version__ in row.data
+    stored = list((settings.data_folder / "mteb").rglob(f"{row.model_hash}/{row.benchmark}.json"))
+    assert len(stored) == 1
+    with pytest.raises(HedgerowError, match="items of .* are not kept"):
+        full_result(settings.data_folder, row)
+
+
+def test_a_task_of_mteb_is_stopped_between_two_batches(
+    engine: Engine, settings: Settings, tiny_encoder: Path, mock: Any
+) -> None:
+    run = requested(engine, settings, ModelChoice(name=str(tiny_encoder)), tasks=("STSBenchmark",))
+    with pytest.raises(HedgerowError, match="was cancelled"):
+        carried_out(engine, settings, run, stopping(after=mock.metadata.name))
+    assert results(engine) == {}
+
+
+def test_a_chat_model_is_asked_without_its_key_being_stored(
+    engine: Engine, settings: Settings, serve_chat: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    address, server = serve_chat(key="sk-secret-key")
+    server.says = lambda prompt: "0.5"
+    monkeypatch.setenv("HEDGEROW_OPENAI_API_KEY", "sk-secret-key")
+    monkeypatch.setenv("HEDGEROW_OPENAI_BASE_URL", address)
+    chat = ModelChoice(name="some-llm", architecture="chat")
+    ran(engine, Settings(), chat, benchmarks=(semantoneg(settings),))
+    row = results(engine)["some-llm", "semantoneg"]
+    assert (row.title, row.ties, row.score) == ("some-llm (chat)", 6, 0.0)
+    stored = run_of(engine, row.run_id)
+    assert "secret" not in json.dumps([stored.parameters, stored.result, stored.message])
+
+
+def test_a_chat_models_answers_are_not_paid_for_twice(
+    engine: Engine, settings: Settings, serve_chat: Serve
+) -> None:
+    address, server = serve_chat(delay=0.05)
+    server.says = lambda prompt: f"0.{len(prompt)}"
+    chat = ModelChoice(name="some-llm", architecture="chat", base_url=address)
+    run = requested(engine, settings, chat, benchmarks=(semantoneg(settings),))
+    with pytest.raises(HedgerowError, match="was cancelled"):
+        carried_out(engine, settings, run, stopping(after=": 1 of 18"))
+    assert len(list((settings.data_folder / run.folder).glob("answers-*.txt"))) == 1
+    before = dict(server.answered)
+    assert len(before) < 18
+    assert carried_out(engine, settings, run)["measured"] == 1
+    assert len(server.answered) == 18
+    twice = [prompt for prompt, times in server.answered.items() if times > 1]
+    assert len(twice) <= 8, "at most those that were under way"
+
+
+PRICE = Price(prompt=0.0, completion=1_000_000.0)
+"""A dollar a token of an answer, and the server's answers have one."""
+
+
+def test_a_run_pauses_at_its_cap_keeps_every_answer_and_goes_on_with_a_higher_one(
+    engine: Engine, settings: Settings, serve_chat: Serve
+) -> None:
+    address, server = serve_chat()
+    server.says = lambda prompt: "1" if "Document 1" in prompt else f"0.{len(prompt)}"
+    chat = ModelChoice(name="some-llm", architecture="chat", base_url=address, price=PRICE)
+    run = requested(
+        engine,
+        settings,
+        chat,
+        RANDOM,
+        benchmarks=(semantoneg(settings), nevir(settings)),
+        budget=Budget(money=5.0),
+    )
+    assert [model["name"] for model in run.parameters["models"]] == ["random scores", "some-llm"]
+    with pytest.raises(
+        HedgerowError, match=r"Paused at the budget: 5 calls for \$5.00 so far; raise"
+    ):
+        carried_out(engine, settings, run)
+    assert run_of(engine, run.id or 0).state is RunState.PAUSED
+    assert sum(server.answered.values()) == 5, "none beyond the cap"
+    assert {model for model, _ in results(engine)} == {"random scores"}, "it costs nothing"
+    with pytest.raises(HedgerowError, match="Paused at the budget: 5 calls"):
+        carried_out(engine, settings, run)
+    with writing(engine) as session:
+        raise_budget(session, run.id or 0, money=100.0)
+    assert carried_out(engine, settings, run)["measured"] == 4
+    assert set(server.answered.values()) == {1}, "nothing was asked twice"
+    row = results(engine)["some-llm", "semantoneg"]
+    assert row.summary["took"]["units"] == 18 - 5 and row.summary["took"]["tokens_out"] > 0
+    spent = (settings.data_folder / run.folder / "spent.txt").read_text().splitlines()
+    assert len(spent) == sum(server.answered.values())
+
+
+@pytest.mark.parametrize("usage", [None, {"prompt_tokens": -1, "completion_tokens": 0}])
+def test_a_cap_in_money_holds_though_the_server_reports_no_tokens(
+    engine: Engine, settings: Settings, serve_chat: Serve, usage: Any
+) -> None:
+    address, server = serve_chat()
+    server.says = lambda prompt: "1" if "Document 1" in prompt else f"0.{len(prompt)}"
+    server.reports = lambda usage_: usage
+    price = Price(prompt=10_000.0, completion=10_000.0)
+    chat = ModelChoice(name="some-llm", architecture="chat", base_url=address, price=price)
+    run = requested(
+        engine, settings, chat, benchmarks=(semantoneg(settings),), budget=Budget(money=5.0)
+    )
+    for _ in range(2):  # what was spent before is known to be an estimate, too
+        with pytest.raises(HedgerowError, match=r"for about \$.* \(estimated: the server reports"):
+            carried_out(engine, settings, run)
+        assert 0 < sum(server.asked.values()) < 18
+    with writing(engine) as session:
+        raise_budget(session, run.id or 0, money=1000.0)
+    done = carried_out(engine, settings, run)
+    assert done["cost"] > 5 and done["cost_is_estimate"]
+
+
+def test_calls_are_capped_too(engine: Engine, settings: Settings, serve_chat: Serve) -> None:
+    address, server = serve_chat()
+    server.says = lambda prompt: "0.5"
+    chat = ModelChoice(name="some-llm", architecture="chat", base_url=address)
+    run = requested(
+        engine, settings, chat, benchmarks=(semantoneg(settings),), budget=Budget(calls=7)
+    )
+    with pytest.raises(HedgerowError, match="7 calls"):
+        carried_out(engine, settings, run)
+    assert sum(server.asked.values()) == 7
+
+
+def test_which_tokens_find_each_other(
+    engine: Engine, settings: Settings, tiny_colbert: Path, tiny_encoder: Path
+) -> None:
+    with reading(engine) as session:
+        found = token_matrix(session, settings, str(tiny_colbert), "A cat?", "No cat sleeps.")
+        assert found.similarity.shape == (len(found.query), len(found.document))
+        with pytest.raises(HedgerowError, match="Expected a late-interaction in"):
+            token_matrix(session, settings, str(tiny_encoder), "a", "b")
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ({"suites": ("quick",)}, "Expected at least one model"),
+        ({"models": (TF_IDF,)}, "Expected at least one benchmark"),
+        ({"models": (TF_IDF,), "suites": ("huge",)}, "there are quick, lite, nano, full"),
+        ({"models": (TF_IDF,), "suites": ("quick",)}, "a model that embeds texts"),
+        ({"models": (TF_IDF,), "tasks": ("STSBenchmrk",)}, "'STSBenchmrk' .is it 'STSBenchmark'"),
+        ({"models": (TF_IDF,), "tasks": (" ",)}, "found an empty one"),
+        ({"models": (TF_IDF,), "tasks": ("<img src=x>",)}, "Expected a task of mteb"),
+        ({"models": (TF_IDF,), "tasks": ("CIFAR10ZeroShot",)}, "a task of English texts"),
+        ({"models": (TF_IDF,), "tasks": ("ATEC",)}, "English texts, found 'ATEC'"),
+        ({"models": (ModelChoice(name="/nowhere"),), "suites": ("quick",)}, "no model folder"),
+        ({"models": (TF_IDF,), "benchmarks": (DataChoice(benchmark="hedgerow"),)}, "no release"),
+    ],
+)
+def test_what_cannot_be_asked_for(
+    engine: Engine, settings: Settings, asked: dict[str, Any], said: str
+) -> None:
+    with pytest.raises(HedgerowError, match=said), writing(engine) as session:
+        lifecycle.request_benchmarks(
+            session, settings, BenchmarkRequest(**asked), requested_by=None
+        )
+    with reading(engine) as session:
+        assert session.get(Run, 1) is None
+
+
+@pytest.mark.parametrize(
+    "wrong", [{}, {"name": "x", "architecture": "lstm"}, {"architecture": "chat"}]
+)
+def test_a_model_that_cannot_be_one(wrong: dict[str, str]) -> None:
+    with pytest.raises(ValueError, match=r"name the model|there are the architectures"):
+        ModelChoice(**wrong)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("architecture", "run_as", "said"),
+    [
+        ("T5ForConditionalGeneration", "", "found T5ForConditionalGeneration"),
+        ("T5ForConditionalGeneration", "cross-encoder", "found T5ForConditionalGeneration"),
+        ("LlamaForCausalLM", "bi-encoder", "found LlamaForCausalLM"),
+        ("DPRQuestionEncoder", "", "a DPR checkpoint"),
+        ("BertForSequenceClassification", "bi-encoder", "found a cross-encoder; choose that"),
+    ],
+)
+def test_a_checkpoint_that_is_no_encoder_is_not_benchmarked(
+    engine: Engine, settings: Settings, tmp_path: Path, architecture: str, run_as: str, said: str
+) -> None:
+    choice = ModelChoice(name=str(checkpoint(architecture, tmp_path)), architecture=run_as)
+    with pytest.raises(HedgerowError, match=said):
+        requested(engine, settings, choice, benchmarks=(semantoneg(settings),))
+    with reading(engine) as session:
+        assert session.get(Run, 1) is None

@@ -1,0 +1,131 @@
+"""Suites of MTEB's tasks, and its results read and written as it does; without a network."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from curation.encoders.loading import load_encoder
+from db.errors import HedgerowError
+from training.benchmarks.tasks import general
+from training.benchmarks.tasks.general import SUITES, TaskScore, average, by_kind
+
+KINDS = {
+    "Classification",
+    "PairClassification",
+    "Reranking",
+    "Clustering",
+    "Retrieval",
+    "STS",
+    "Summarization",
+}
+
+
+def kinds(name: str) -> dict[str, int]:
+    counts: dict[str, int] = {}
+    for task in general.suite(name):
+        counts[task.metadata.type] = counts.get(task.metadata.type, 0) + 1
+    return counts
+
+
+def test_the_suites_are_in_the_installed_mteb() -> None:
+    assert kinds("lite") == {
+        "Retrieval": 3,
+        "Reranking": 2,
+        "Clustering": 3,
+        "Classification": 3,
+        "PairClassification": 1,
+        "STS": 3,
+        "Summarization": 1,
+    }
+    assert kinds("full").keys() == KINDS and sum(kinds("full").values()) == 56
+    assert kinds("nano") == {"Retrieval": 13}
+    assert kinds("quick").keys() == KINDS - {"PairClassification"}
+
+
+def test_the_full_suite_is_mtebs_own_english_one() -> None:
+    import mteb
+
+    own = {task.metadata.name for task in mteb.get_benchmark(general.ENGLISH).tasks}
+    assert own == set(SUITES["full"]) and set(SUITES["lite"]) < own
+
+
+def test_only_english_data_are_taken() -> None:
+    by_name = {task.metadata.name: task for task in general.suite("full")}
+    assert by_name["STS17"].hf_subsets == ["en-en"]
+    assert by_name["MSMARCO"].eval_splits == ["dev"]
+
+
+def test_names_that_are_none() -> None:
+    with pytest.raises(HedgerowError, match="there are quick, lite, nano, full"):
+        general.suite("huge")
+    with pytest.raises(HedgerowError, match="a task of mteb .*, found 'NoSuchTask'"):
+        general.tasks(["NoSuchTask"])
+
+
+@pytest.fixture
+def mock(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """A task of two sentence pairs that mteb brings for tests, in place of any other."""
+    from mteb.mocks.mock_tasks.sts import MockSTSTask
+
+    task = MockSTSTask()
+    monkeypatch.setattr(general, "tasks", lambda names: [task for _ in names])
+    return task
+
+
+def test_results_are_kept_as_mteb_keeps_them(
+    tiny_encoder: Path, tmp_path: Path, mock: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import mteb
+
+    told: list[tuple[int, int, str]] = []
+    how: dict[str, Any] = {"name": "mine/tiny", "revision": "f" * 40, "folder": tmp_path}
+    model = load_encoder(str(tiny_encoder))
+    scores = general.run_tasks(
+        model, [mock], **how, on_progress=lambda *progress: told.append(progress)
+    )
+    name = mock.metadata.name
+    assert [(s.task, s.kind) for s in scores] == [(name, "STS")] and told == [(0, 1, name)]
+    path = tmp_path / "results" / "mine__tiny" / ("f" * 40) / f"{name}.json"
+    stored = json.loads(path.read_text(encoding="utf-8"))
+    assert stored["mteb_version"] == mteb.__version__
+    assert 100 * stored["scores"]["test"][0]["main_score"] == pytest.approx(scores[0].score)
+    (read,) = general.read_results(tmp_path, name="mine/tiny", revision="f" * 40)
+    assert read.score == pytest.approx(scores[0].score, abs=1e-3)
+    assert general.read_results(path.parent) == [read]
+    assert general.read_results(path.parent, only=["STS12"]) == []
+
+    def never(*args: Any, **more: Any) -> None:
+        raise AssertionError
+
+    monkeypatch.setattr(mteb, "evaluate", never)
+    (again,) = general.run_tasks(model, [mock], **how)
+    assert again == read, "what is there is not run again"
+
+
+def test_a_task_whose_data_cannot_be_had(
+    tiny_encoder: Path, tmp_path: Path, mock: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def offline(*args: Any, **more: Any) -> None:
+        raise ConnectionError("no route\nto host")
+
+    monkeypatch.setattr(mock, "load_data", offline)
+    model = load_encoder(str(tiny_encoder))
+    with pytest.raises(HedgerowError, match=r"Could not run MockSTS.*ConnectionError: no route\)"):
+        general.run_tasks(model, [mock], name="a", revision="b", folder=tmp_path)
+    assert not list(tmp_path.rglob("*.json"))
+
+
+def test_a_file_that_is_no_result(tmp_path: Path) -> None:
+    (tmp_path / "STS12.json").write_text('{"task_name": 3}', encoding="utf-8")
+    with pytest.raises(HedgerowError, match="a result of mteb in"):
+        general.read_results(tmp_path)
+
+
+def test_averages_are_of_kinds() -> None:
+    scores = [TaskScore("a", "STS", 80.0), TaskScore("b", "STS", 60.0), TaskScore("c", "Re", 20.0)]
+    assert by_kind(scores) == {"Re": 20.0, "STS": 70.0}
+    assert average(scores) == 45.0 and average([]) is None

@@ -1,0 +1,164 @@
+"""Releases compared with the benchmarks that a project knows: once, and told in every card."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import Engine
+from sqlmodel import Session
+
+from curation.release.export.overlap_section import NOT_CHECKED
+from curation.release.freezing import create_release
+from curation.release.overlap_results import FOLDER, told
+from db.engine import reading, writing
+from db.errors import RunCancelled
+from db.execution import execute
+from db.models import Release
+from db.runs import create_run, get_run
+from db.settings import Settings
+from tests.curation.support.families import add_plain_family
+from tests.support.overlapping import SAID, keep_doors
+from tests.training.benchmarks.support.samples import NEVIR, write_lines
+from tests.training.support.trainings import ask, train
+from training.benchmarks.contamination import compare, export_work, known, missing
+from training.benchmarks.data.sources import keep_file_here
+from training.benchmarks.tasks.semantoneg import SemAntoNeg
+from training.recipe.schema import Recipe
+
+pytestmark = pytest.mark.parametrize("backend", ["sqlite"])
+
+ROW = "| SemAntoNeg | doors.jsonl | 4 | 5 | 2 | 50.0% | 2 |"
+
+
+@pytest.fixture
+def session(engine: Engine) -> Iterator[Session]:
+    with writing(engine) as session:
+        yield session
+
+
+@pytest.fixture
+def release(session: Session) -> Release:
+    for number in range(4):
+        add_plain_family(session, number)
+    return create_release(session).release
+
+
+def test_a_release_is_compared_with_all_that_is_kept(
+    session: Session, release: Release, settings: Settings, tmp_path: Path
+) -> None:
+    folder = settings.data_folder
+    assert known(folder) == [] and compare(session, folder, release) == []
+    keep_doors(folder)
+    keep_file_here(folder, "nevir", write_lines(tmp_path / "pairs.jsonl", NEVIR))
+    seen: list[tuple[int, int, str]] = []
+    nevir, own = compare(session, folder, release, report=lambda *told: seen.append(told))
+    assert (nevir.title, nevir.data, nevir.shares) == ("NevIR", "pairs.jsonl", False)
+    assert told(own.facts) == SAID and own.shares
+    assert [(e.sample, e.exact, e.release_text) for e in own.overlap.examples] == [
+        (0, True, "Door 1 is not open."),
+        (2, True, "Door 3 is open."),
+        (1, False, "Door 2 is probably open."),
+    ]
+    assert [step[:2] for step in seen] == [(0, 0), (0, 2), (1, 2)]
+
+
+def test_each_comparison_is_made_once(
+    session: Session, release: Release, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, read = settings.data_folder, []
+    keep_doors(folder)
+    first = compare(session, folder, release)
+    real = SemAntoNeg.read
+    monkeypatch.setattr(
+        SemAntoNeg, "read", classmethod(lambda kind, path: (read.append(path), real(path))[1])
+    )
+    assert compare(session, folder, release) == first and not read
+    (longer,) = compare(session, folder, release, n=6)
+    assert longer.overlap.overlapping == 0 and longer.overlap.exact == 2 and len(read) == 1
+    add_plain_family(session, 9)
+    later = create_release(session).release
+    compare(session, folder, later)
+    compare(session, folder, later)
+    assert len(read) == 2
+    next((folder / FOLDER).rglob("*-6.json")).write_text("mangled")
+    assert compare(session, folder, release, n=6) == [longer]
+    keep_doors(folder, "again.jsonl")  # the same content under another name
+    assert len(known(folder)) == 1 and compare(session, folder, release) == first
+
+
+def test_data_that_cannot_be_read_are_told_and_do_not_stop_the_rest(
+    session: Session, release: Release, settings: Settings, tmp_path: Path
+) -> None:
+    folder = settings.data_folder
+    data = keep_doors(folder)
+    nevir = keep_file_here(folder, "nevir", write_lines(tmp_path / "pairs.jsonl", NEVIR))
+    (folder / nevir.file).write_text("{")
+    broken, own = compare(session, folder, release)
+    assert told(own.facts) == SAID
+    assert told(broken.facts).startswith("NevIR (pairs.jsonl) was not compared: Expected ")
+    assert str(folder) not in told(broken.facts) and broken.facts["items"] == 0
+    assert missing(folder, release.content_hash) == []
+    (folder / data.file).unlink()
+    assert [entry.title for entry in compare(session, folder, release)] == ["NevIR", "SemAntoNeg"]
+
+
+def test_where_nothing_can_be_kept_it_is_found_all_the_same(
+    session: Session, release: Release, settings: Settings
+) -> None:
+    keep_doors(settings.data_folder)
+    (settings.data_folder / FOLDER).write_text("in the way")
+    for _ in range(2):
+        (found,) = compare(session, settings.data_folder, release)
+        assert told(found.facts) == SAID
+
+
+@pytest.mark.parametrize("knows", [True, False])
+def test_the_card_of_an_export_tells(engine: Engine, settings: Settings, knows: bool) -> None:
+    with writing(engine) as session:
+        add_plain_family(session, 1)
+        add_plain_family(session, 2)
+        add_plain_family(session, 3)
+        create_release(session)
+        run = create_run(session, kind="export", parameters={"format": "jsonl"})
+    if knows:
+        keep_doors(settings.data_folder)
+    result = execute(engine, settings, run.id or 0, {"export": export_work})
+    card = (settings.data_folder / result["folder"] / "README.md").read_text("utf-8")
+    assert (ROW in card, NOT_CHECKED in card) == (knows, not knows)
+    assert "## Overlap with benchmarks" in card
+
+
+def test_a_cancelled_comparison_stops(
+    session: Session, release: Release, settings: Settings
+) -> None:
+    keep_doors(settings.data_folder)
+
+    def stop(*_: Any) -> None:
+        raise RunCancelled
+
+    with pytest.raises(RunCancelled):
+        compare(session, settings.data_folder, release, report=stop)
+    assert len(missing(settings.data_folder, release.content_hash)) == 1
+
+
+def test_a_training_and_its_card_tell(project: Engine, recipe: Recipe, settings: Settings) -> None:
+    keep_doors(settings.data_folder)
+    run = train(project, settings, ask(project, recipe))
+    with reading(project) as session:
+        stored = get_run(session, run.id or 0).result["overlap"]
+    assert stored == [
+        {
+            "benchmark": "semantoneg",
+            "title": "SemAntoNeg",
+            "data": "doors.jsonl",
+            "n": 5,
+            "items": 4,
+            "overlapping": 2,
+            "exact": 2,
+        }
+    ]
+    card = (settings.data_folder / run.result["model"] / "README.md").read_text("utf-8")
+    assert ROW in card

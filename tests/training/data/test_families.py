@@ -1,0 +1,191 @@
+"""What of a release a training sees: roles, data modes, filters, and draws."""
+
+from collections import Counter
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sqlalchemy import Engine
+
+from curation.release.freezing import create_release
+from curation.taxonomy.original_types import ensure_types
+from curation.taxonomy.project_types import seed_taxonomy
+from db.engine import reading, writing
+from db.errors import HedgerowError
+from db.models import Split
+from tests.curation.support.families import add_anchor, add_family, add_variant, decide, model
+from training.data.families import drawn, training_families
+from training.data.sampling import as_triples, count_triples
+from training.finetune.losses import Family, Member, Role
+from training.recipe.schema import Recipe
+from training.runs.trainings import request_training
+
+ORIGINALS = ("entailment", "contradiction")
+
+
+@pytest.fixture
+def release(engine: Engine) -> int:
+    """Two whole families in the training part, the first with originals; others that lack a side;
+    one that is held out."""
+    with writing(engine) as session:
+        seed_taxonomy(session)
+        ensure_types(session, ORIGINALS)
+        for name, more in (("Tea", {kind: [f"Tea, {kind}."] for kind in ORIGINALS}), ("Soup", {})):
+            add_family(
+                session,
+                f"{name} is hot.",
+                {
+                    "word": [f"{name} is hot-ish."],
+                    "negated_antonym": [f"{name} is not cold."],
+                    "verbal": [f"{name} is not hot."],
+                    "lexical": [f"{name} is cold."],
+                }
+                | more,
+                split=Split.TRAIN,
+            )
+        add_family(session, "Ice is cold.", {"word": ["Ice may be cold."]}, split=Split.TRAIN)
+        add_family(session, "Fog is wet.", {"verbal": ["Fog is not wet."]}, split=Split.TRAIN)
+        add_family(
+            session,
+            "Sand is dry.",
+            {"word": ["Sand may be dry."], "verbal": ["Sand is not dry."]},
+            split=Split.VALIDATION,
+        )
+        return create_release(session).release.id or 0
+
+
+def families(
+    engine: Engine, release: int, *, split: Split = Split.TRAIN, **recipe
+) -> dict[str, dict[str, Role]]:
+    """Anchor → type → role."""
+    with reading(engine) as session:
+        found = training_families(session, release, split=split, recipe=Recipe(**recipe))
+    assert all(family[0].role == Role.ANCHOR for family in found)
+    return {
+        family[0].text: {member.type_id: member.role for member in family[1:]} for family in found
+    }
+
+
+def test_all_variants_take_part_in_the_role_of_their_type(engine: Engine, release: int) -> None:
+    common = {
+        "word": Role.HEDGE,
+        "negated_antonym": Role.PARAPHRASE,
+        "verbal": Role.NEGATION,
+        "lexical": Role.NEGATION,
+    }
+    originals = {"entailment": Role.PARAPHRASE, "contradiction": Role.NEGATION}
+    assert families(engine, release) == {"Tea is hot.": common | originals, "Soup is hot.": common}
+    assert list(families(engine, release, split=Split.VALIDATION)) == ["Sand is dry."]
+
+
+def test_only_negation_has_the_entailment_as_its_positive_or_else_paraphrases(
+    engine: Engine, release: int
+) -> None:
+    negations = {"verbal": Role.NEGATION, "lexical": Role.NEGATION}
+    assert families(engine, release, data="negation") == {
+        "Tea is hot.": negations | {"entailment": Role.PARAPHRASE},
+        "Soup is hot.": negations | {"negated_antonym": Role.PARAPHRASE},
+    }
+    without = families(engine, release, data="negation", without_types=["entailment"])
+    assert without["Tea is hot."] == without["Soup is hot."]
+
+
+def test_only_hedging_has_the_contradiction_as_its_negative_or_else_other_anchors(
+    engine: Engine, release: int
+) -> None:
+    assert families(engine, release, data="hedging") == {
+        "Tea is hot.": {"word": Role.HEDGE, "contradiction": Role.NEGATION},
+        "Soup is hot.": {"word": Role.HEDGE},
+        "Ice is cold.": {"word": Role.HEDGE},
+    }
+
+
+def test_types_are_left_out_and_with_them_anchors_that_lack_a_side_then(
+    engine: Engine, release: int
+) -> None:
+    found = families(engine, release, without_types=["verbal", "word", "contradiction"])
+    assert found["Soup is hot."] == {"negated_antonym": Role.PARAPHRASE, "lexical": Role.NEGATION}
+    positives = ["word", "negated_antonym"]
+    assert list(families(engine, release, without_types=positives)) == ["Tea is hot."]
+
+
+def test_a_type_that_the_project_lacks_is_not_silently_left_out(
+    engine: Engine, release: int
+) -> None:
+    with pytest.raises(HedgerowError, match="found 'wrod'"):
+        families(engine, release, without_types=["wrod"])
+
+
+def test_variants_far_from_their_anchor_are_left_out(engine: Engine, release: int) -> None:
+    # '-ish' is 4 edits, 'not ' as well, 'cold' for 'hot' 3, 'not cold' 6
+    assert families(engine, release, max_distance=5)["Soup is hot."] == {
+        "word": Role.HEDGE,
+        "verbal": Role.NEGATION,
+        "lexical": Role.NEGATION,
+    }
+
+
+def test_variants_of_other_providers_are_left_out(engine: Engine) -> None:
+    with writing(engine) as session:
+        anchor = add_anchor(session, "It rains.", split=Split.TRAIN)
+        for provider in ("openai", "rules"):
+            for kind in ("word", "verbal"):
+                variant = add_variant(session, anchor, kind, f"{kind} of {provider}")
+                variant.provider = provider
+                decide(session, variant, model(session))
+        release = create_release(session).release.id or 0
+    with reading(engine) as session:
+        (family,) = training_families(
+            session, release, split=Split.TRAIN, recipe=Recipe(providers=["rules"])
+        )
+        assert {member.text for member in family[1:]} == {"word of rules", "verbal of rules"}
+        nobody = Recipe(providers=["nobody"])
+        assert training_families(session, release, split=Split.TRAIN, recipe=nobody) == []
+
+
+@st.composite
+def drawn_from(draw: st.DrawFn) -> list[Family]:
+    sizes = st.tuples(st.integers(1, 3), st.integers(0, 4))
+    return [
+        [
+            Member(f"{n}", Role.ANCHOR),
+            *(Member(f"{n} hedge {i}", Role.HEDGE) for i in range(positives)),
+            *(Member(f"{n} not {i}", Role.NEGATION) for i in range(negatives)),
+        ]
+        for n, (positives, negatives) in enumerate(draw(st.lists(sizes, min_size=1, max_size=12)))
+    ]
+
+
+@given(drawn_from(), st.integers(2, 60), st.integers(0, 5))
+def test_a_draw_takes_whole_families_up_to_so_many_triples(
+    families: list[Family], limit: int, seed: int
+) -> None:
+    found = drawn(families, max_triples=limit, seed=seed)
+    assert found == drawn(families, max_triples=limit, seed=seed)
+    assert found == [family for family in families if family in found]  # in their order
+    triples = sum(map(count_triples, found))
+    assert found and (triples <= limit or len(found) == 1)
+    if len(found) < len(families):
+        most = max(map(count_triples, families))
+        assert triples > limit - most
+    flat = as_triples(families)
+    assert len(drawn(flat, max_triples=limit, seed=seed)) == min(limit, len(flat))
+
+
+def test_without_a_limit_all_is_taken_and_seeds_draw_differently() -> None:
+    families = [[Member(f"{n}", Role.ANCHOR), Member(f"{n}h", Role.HEDGE)] for n in range(100)]
+    assert drawn(families, max_triples=None, seed=1) == families
+    taken = Counter(
+        family[0].text
+        for seed in range(40)
+        for family in drawn(families, max_triples=25, seed=seed)
+    )
+    assert len(taken) > 90  # every family has its chance
+
+
+def test_a_training_without_a_type_that_there_is_not_is_refused_when_it_is_asked_for(
+    engine: Engine, release: int
+) -> None:
+    recipe = Recipe(without_types=["entailments"])
+    with writing(engine) as session, pytest.raises(HedgerowError, match="found 'entailments'"):
+        request_training(session, release_number=1, recipe=recipe, seed=1, requested_by=None)

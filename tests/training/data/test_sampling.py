@@ -1,0 +1,137 @@
+"""The batches: full, no text twice among triples, the same at every call; families in passages."""
+
+from collections import Counter
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.training.support.trainings import FAMILIES
+from training.data.sampling import (
+    SENTENCES,
+    Batches,
+    FamilyBatches,
+    InContext,
+    TripleBatches,
+    as_triples,
+    count_triples,
+)
+from training.finetune.losses import Family, Member, Role
+
+TRIPLES = as_triples(FAMILIES)
+ROLES = list(Role)[1:]
+
+
+def texts(row: Family) -> list[str]:
+    return [member.text for member in row]
+
+
+@pytest.mark.parametrize("kind", [FamilyBatches, TripleBatches])
+def test_a_step_has_the_same_batch_however_it_is_reached(kind: type[Batches]) -> None:
+    rows = TRIPLES if kind is TripleBatches else FAMILIES
+    straight, jumping = (kind(rows, size=4, seed=3) for _ in range(2))  # type: ignore[call-arg]
+    other = kind(rows, size=4, seed=4)  # type: ignore[call-arg]
+    steps = range(1, 3 * (len(rows) // 4) + 1)
+    found = {step: straight.of(step) for step in steps}
+    assert {step: jumping.of(step) for step in reversed(steps)} == found
+    assert {step: other.of(step) for step in steps} != found
+    assert all(len(batch) == 4 for batch in found.values())
+
+
+def test_an_epoch_takes_each_family_once_in_an_order_of_its_own() -> None:
+    batches = FamilyBatches(FAMILIES, size=5, seed=1)  # 2 steps an epoch, 2 families left out
+    epochs = [
+        [texts(row)[0] for step in steps for row in batches.of(step)] for steps in ((1, 2), (3, 4))
+    ]
+    for taken in epochs:
+        assert len(set(taken)) == len(taken) == 10
+    assert epochs[0] != epochs[1]
+
+
+def test_no_batch_of_triples_holds_a_text_twice() -> None:
+    """Else a triple's positive would be another triple's negative (in-batch negatives)."""
+    batches = TripleBatches(TRIPLES, size=6, seed=0)
+    for step in range(1, 2 * len(TRIPLES) // 6):
+        assert max(Counter(text for row in batches.of(step) for text in texts(row)).values()) == 1
+
+
+def test_an_epoch_of_triples_is_full_even_where_a_few_anchors_have_most_of_them() -> None:
+    anchor = FAMILIES[0][0]
+    many = [
+        (anchor, Member(f"positive {n}", Role.HEDGE), Member(f"negative {n}", Role.NEGATION))
+        for n in range(40)
+    ]
+    batches = TripleBatches([*many, *TRIPLES], size=6, seed=0)
+    for step in range(1, (40 + len(TRIPLES)) // 6 + 1):
+        anchors = [row[0].text for row in batches.of(step)]
+        assert len(set(anchors)) == 6
+
+
+def test_triples_that_all_share_a_text_give_no_batch() -> None:
+    assert TripleBatches(as_triples(FAMILIES[:1]), size=2, seed=0).of(1) == []
+
+
+@given(st.lists(st.lists(st.tuples(st.integers(0, 5), st.sampled_from(ROLES)), max_size=5)))
+def test_flat_triples_are_every_positive_with_every_negative(
+    drawn: list[list[tuple[int, Role]]],
+) -> None:
+    families = [
+        [
+            Member(f"anchor {n}", Role.ANCHOR),
+            *(Member(f"{n} {text}", role) for text, role in dict(variants).items()),
+        ]
+        for n, variants in enumerate(drawn)
+    ]
+    expected = []
+    for anchor, *variants in families:
+        good = [m.text for m in variants if m.role in (Role.HEDGE, Role.PARAPHRASE)]
+        bad = [m.text for m in variants if m.role == Role.NEGATION]
+        expected += [[anchor.text, g, b] for g in good for b in bad]
+        expected += [] if bad else [[anchor.text, g] for g in good]
+    found = as_triples(families)
+    assert [texts(row) for row in found] == sorted(expected)
+    assert sum(map(count_triples, families)) == len(found)
+    assert all(count_triples(row) == 1 for row in found)
+    assert as_triples([*families, *families]) == found
+
+
+class TestInContext:
+    def set(self, *, probability: float = 1.0, step: int = 1, seed: int = 0) -> list[Family]:
+        return InContext(FAMILIES, probability=probability, seed=seed)(FAMILIES, step)
+
+    @settings(max_examples=30)
+    @given(st.integers(1, 1000))
+    def test_the_same_foreign_sentences_surround_all_of_a_family(self, step: int) -> None:
+        anchors = {family[0].text for family in FAMILIES}
+        for before, after in zip(FAMILIES, self.set(step=step), strict=True):
+            start, end = after[0].text.split(before[0].text)
+            assert texts(after) == [f"{start}{member.text}{end}" for member in before]
+            assert [m[1:] for m in after] == [m[1:] for m in before]  # roles and types
+            around = [f"{s.strip()}." for s in f"{start}{end}".split(".") if s.strip()]
+            assert 1 <= len(around) == len(set(around)) <= SENTENCES
+            assert set(around) <= anchors - {member.text for member in before}
+
+    def test_a_sentence_that_another_family_has_as_its_anchor_is_not_set_around_it(self) -> None:
+        """What is an anchor in one family may be a variant in another."""
+        one = [Member("A.", Role.ANCHOR), Member("B.", Role.HEDGE), Member("C.", Role.NEGATION)]
+        families = [one, [Member("B.", Role.ANCHOR)], [Member("D.", Role.ANCHOR)]]
+        set_ = InContext(families, probability=1.0, seed=0)
+        for step in range(1, 20):
+            assert texts(set_([one], step)[0])[0] in {"A. D.", "D. A."}
+
+    def test_the_draws_depend_on_seed_and_step_alone(self) -> None:
+        assert self.set(step=7) == self.set(step=7)
+        assert self.set(step=7) != self.set(step=8)
+        assert self.set(step=7) != self.set(step=7, seed=1)
+
+    def test_the_probability_says_how_many_are_set(self) -> None:
+        assert self.set(probability=0.0) == FAMILIES
+        share = sum(
+            before != after
+            for step in range(100)
+            for before, after in zip(FAMILIES, self.set(probability=0.3, step=step), strict=True)
+        ) / (100 * len(FAMILIES))
+        assert share == pytest.approx(0.3, abs=0.05)
+
+    def test_the_only_family_stays_as_it_is(self) -> None:
+        assert InContext(FAMILIES[:1], probability=1.0, seed=0)(FAMILIES[:1], 1) == FAMILIES[:1]

@@ -1,0 +1,132 @@
+"""The figures of the held-out part, against angles that are known."""
+
+import math
+
+import pytest
+
+from tests.training.support.vectors import Vectors, at
+from training.evaluation import held_out
+from training.evaluation.held_out import HeldOut
+from training.evaluation.sts import ScoredPair
+from training.finetune.losses import Family, Member, Role
+
+KINDS = {
+    "word": Role.HEDGE,
+    "negated_antonym": Role.PARAPHRASE,
+    "verbal": Role.NEGATION,
+    "lexical": Role.NEGATION,
+}
+
+
+def family(name: str) -> Family:
+    variants = [Member(f"{name} {kind}", role, kind) for kind, role in KINDS.items()]
+    return [Member(name, Role.ANCHOR), *variants]
+
+
+def encoder(**families: tuple[float, float, float, float, float]) -> Vectors:
+    """Each family's anchor, then its variants, in degrees."""
+    return Vectors(
+        {
+            member.text: row
+            for name, degrees in families.items()
+            for member, row in zip(family(name), at(*degrees), strict=True)
+        }
+    )
+
+
+def measured(base: Vectors, **more) -> HeldOut:
+    return HeldOut(base, [family("a"), family("b")], **more)  # type: ignore[arg-type]
+
+
+def cos(degrees: float) -> float:
+    return math.cos(math.radians(degrees))
+
+
+BASE = encoder(a=(0, 10, 20, 5, 30), b=(90, 95, 100, 110, 120))
+"""In a, the verbal negation is nearer than every positive; in b, all is well."""
+
+
+def test_rankings_and_cosines_are_those_of_the_angles() -> None:
+    found = measured(BASE).before
+    assert found["ranked"] == 6 / 8
+    assert found["families"] == 1 / 2
+    assert found["ranked:word>verbal"] == found["ranked:negated_antonym>verbal"] == 1 / 2
+    assert found["ranked:word>lexical"] == found["ranked:negated_antonym>lexical"] == 1
+    assert found["cosine:hedge"] == pytest.approx((cos(10) + cos(5)) / 2)
+    assert found["cosine:paraphrase"] == pytest.approx((cos(20) + cos(10)) / 2)
+    negations = [cos(5), cos(30), cos(20), cos(30)]
+    mean = sum(negations) / 4
+    assert found["cosine:negation"] == pytest.approx(mean)
+    assert found["cosine:negation:sd"] == pytest.approx(
+        math.sqrt(sum((value - mean) ** 2 for value in negations) / 4)
+    )
+    assert found["drift"] == 0
+    # a: input a: antonym at 20 loses to verbal at 5. Worked out below for all eight.
+    assert found["questions"] == pytest.approx(answered(0, 20, 5, 30) + answered(90, 100, 110, 120))
+
+
+def answered(anchor: float, both: float, verbal: float, lexical: float) -> float:
+    """The part of the eight questions that these angles answer right."""
+    sides = ((anchor, both), (verbal, lexical))
+    right = [
+        abs(first - second) < min(abs(first - wrong) for wrong in others)
+        for (one, two), others in (sides, sides[::-1])
+        for first, second in ((one, two), (two, one))
+    ]
+    return sum(right) / 8
+
+
+def test_drift_is_how_far_the_cosines_of_the_anchors_have_moved() -> None:
+    looks = measured(BASE)
+    turned = encoder(a=(60, 10, 20, 5, 30), b=(90, 95, 100, 110, 120))
+    assert looks.figures(turned)["drift"] == pytest.approx(abs(cos(30) - cos(90)), rel=1e-5)
+    assert looks.figures(BASE) == looks.before
+
+
+def test_an_sts_file_is_measured_beside() -> None:
+    pairs = [ScoredPair(5, "a", "a word"), ScoredPair(3, "a", "b"), ScoredPair(1, "b", "s")]
+    base = encoder(a=(0, 10, 20, 5, 30), b=(90, 95, 100, 110, 120))
+    base.rows |= {"s": base.rows["a"] * -1}
+    assert "sts" not in measured(base).before
+    found = measured(base, sts=pairs).before
+    # cosines: cos(10), cos(90) = 0 and another 0
+    assert 0.8 < found["sts"] <= 1
+
+
+def test_every_text_is_encoded_once_a_look() -> None:
+    base = encoder(a=(0, 10, 20, 5, 30), b=(90, 95, 100, 110, 120))
+    looks: list[None] = []
+    counted = measured(base, sts=[ScoredPair(1, "a", "b")], check=lambda: looks.append(None))
+    assert len(base.encoded) == len(set(base.encoded)) == 10
+    counted.figures(base)
+    assert len(base.encoded) == 20
+    assert len(looks) >= 2
+
+
+def test_counts_say_what_each_figure_rests_on() -> None:
+    counts = measured(BASE).counts
+    assert counts["ranked"] == 8
+    assert counts["families"] == 2
+    assert counts["questions"] == 8
+    assert counts["ranked:word>verbal"] == 2
+    assert counts["cosine:negation"] == 4
+    spread = {f"{name}:sd" for name in counts if name.startswith("cosine")}
+    assert set(measured(BASE).before) == set(counts) | spread
+
+
+def test_what_there_is_nothing_to_measure_on_is_left_out() -> None:
+    lonely = [family("a")[:2]]  # an anchor and a hedge
+    found = HeldOut(BASE, lonely).before  # type: ignore[arg-type]
+    assert set(found) == {"cosine:hedge", "cosine:hedge:sd"}
+    only = HeldOut(BASE, [], sts=[ScoredPair(1, "a", "b"), ScoredPair(2, "a", "a word")])  # type: ignore[arg-type]
+    assert set(only.before) == {"sts"} == set(only.counts)
+
+
+def test_of_many_families_some_are_measured_from_all_over(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(held_out, "MOST_FAMILIES", 4)
+    names = [f"f{number}" for number in range(10)]
+    base = encoder(**dict.fromkeys(names, (0, 10, 20, 30, 40)))
+    HeldOut(base, [family(name) for name in names])  # type: ignore[arg-type]
+    assert {text for text in base.encoded if " " not in text} == {"f0", "f2", "f5", "f7"}

@@ -1,0 +1,159 @@
+"""Named probe sets: made, added to, renamed, deleted; the bundled ones stay as they are."""
+
+from __future__ import annotations
+
+import pytest
+from sqlalchemy import Engine, func, select, update
+from sqlmodel import col
+
+from db.engine import reading, writing
+from db.errors import HedgerowError
+from db.models import Encoder, ProbeCosine
+from db.models import Probe as ProbeRecord
+from training.evaluation.probe_files import Pasted
+from training.evaluation.probe_groups import bundled_probes
+from training.evaluation.probe_sets import (
+    FIGURE_1_SET,
+    GROUPS_SET,
+    MAX_OWN,
+    OWN_SET,
+    SetKind,
+    add_to_set,
+    create_set,
+    delete_set,
+    ensure_bundled,
+    list_sets,
+    open_set,
+    remove_from_set,
+    rename_set,
+)
+from training.evaluation.probes import add_own_probe
+from training.evaluation.similarity import Probe
+
+PAIRS = Pasted([Probe("It rains.", "It pours.", ""), Probe("It rains.", "It is dry.", "dry")], [])
+SENTENCES = Pasted([], ["It rains.", "It pours.", "It is dry."])
+
+
+def make(engine: Engine, content: Pasted = PAIRS, name: str = "Weather") -> str:
+    with writing(engine) as session:
+        return create_set(session, name=name, content=content, author_id=None)
+
+
+def test_a_set_is_made_opened_and_listed_after_the_bundled_ones(engine: Engine) -> None:
+    assert make(engine, name="  Weather \n now ") == "Weather now"
+    make(engine, SENTENCES, "alphabet")
+    with reading(engine) as session:
+        assert list_sets(session) == [GROUPS_SET, FIGURE_1_SET, "alphabet", "Weather now"]
+        pairs, sentences = open_set(session, "Weather now"), open_set(session, "alphabet")
+    assert (pairs.kind, pairs.bundled) == (SetKind.PAIRS, False)
+    assert [stored.probe for stored in pairs.probes] == PAIRS.probes
+    assert sentences.kind == SetKind.SENTENCES
+    assert sentences.sentences == SENTENCES.sentences
+
+
+def test_bundled_sets_can_be_opened_before_they_are_stored_and_are_stored_once(
+    engine: Engine,
+) -> None:
+    with reading(engine) as session:
+        fresh = open_set(session, GROUPS_SET)
+    assert fresh.kind == SetKind.GROUPS and fresh.bundled
+    assert {stored.id for stored in fresh.probes} == {0}
+    with writing(engine) as session:
+        first = ensure_bundled(session, GROUPS_SET)
+        assert ensure_bundled(session, GROUPS_SET) == first
+        assert open_set(session, GROUPS_SET).probes == first
+    assert tuple(stored.probe for stored in first) == bundled_probes()
+
+
+def test_a_bundled_set_of_an_older_version_is_stored_anew_without_its_cosines(
+    engine: Engine,
+) -> None:
+    with writing(engine) as session:
+        first = ensure_bundled(session, FIGURE_1_SET)
+        encoder = Encoder(name="e", fingerprint="f" * 64)
+        session.add(encoder)
+        session.flush()
+        session.add(ProbeCosine(encoder_id=encoder.id or 0, probe_id=first[0].id, cosine=0.5))
+        session.execute(
+            update(ProbeRecord).where(col(ProbeRecord.id) == first[0].id).values(text="Old.")
+        )
+    with writing(engine) as session:
+        assert open_set(session, FIGURE_1_SET).probes[0].id == 0
+        renewed = ensure_bundled(session, FIGURE_1_SET)
+        assert [stored.probe for stored in renewed] == [stored.probe for stored in first]
+        assert session.execute(select(func.count(col(ProbeCosine.probe_id)))).scalar() == 0
+
+
+def test_what_is_there_already_is_not_added_twice(engine: Engine) -> None:
+    make(engine)
+    with writing(engine) as session:
+        more = Pasted([*PAIRS.probes, Probe("It rains.", "It hails.", "")], [])
+        assert add_to_set(session, "Weather", more) == 1
+        probes = open_set(session, "Weather").probes
+        assert remove_from_set(session, "Weather", [probes[0].id, probes[0].id, 999]) == 1
+        left = [stored.probe.text for stored in open_set(session, "Weather").probes]
+    assert left == ["It is dry.", "It hails."]
+
+
+def test_a_set_is_renamed_and_deleted(engine: Engine) -> None:
+    make(engine)
+    with writing(engine) as session:
+        assert rename_set(session, "Weather", "weather") == "weather"
+        delete_set(session, "weather")
+        delete_set(session, "weather")
+        assert list_sets(session) == [GROUPS_SET, FIGURE_1_SET]
+        assert session.execute(select(func.count(col(ProbeRecord.id)))).scalar() == 0
+        with pytest.raises(HedgerowError, match="no probe set 'weather'"):
+            open_set(session, "weather")
+
+
+@pytest.mark.parametrize("name", [" ", "x" * 81, "SIXTY groups", "weather", "own probes"])
+def test_a_name_that_cannot_be_is_refused(engine: Engine, name: str) -> None:
+    make(engine)
+    with pytest.raises(HedgerowError):
+        make(engine, name=name)
+    with reading(engine) as session:
+        assert len(open_set(session, "Weather").probes) == 2
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        (Pasted([], ["Alone."]), "2 to 200 different sentences in a set, found 1"),
+        (Pasted([], [f"S{n}." for n in range(201)]), "found 201"),
+        (Pasted([Probe("a", str(n), "") for n in range(1001)], []), "1 to 1,000 different pairs"),
+    ],
+)
+def test_too_little_or_too_much_for_a_set_is_told(
+    engine: Engine, content: Pasted, sentence: str
+) -> None:
+    with pytest.raises(HedgerowError, match=sentence):
+        make(engine, content)
+    with reading(engine) as session:
+        assert list_sets(session) == [GROUPS_SET, FIGURE_1_SET]
+
+
+def test_bundled_sets_cannot_be_changed(engine: Engine) -> None:
+    with writing(engine) as session:
+        ensure_bundled(session, GROUPS_SET)
+    for change in (
+        lambda session: add_to_set(session, GROUPS_SET, PAIRS),
+        lambda session: remove_from_set(session, GROUPS_SET, [1]),
+        lambda session: rename_set(session, GROUPS_SET, "Mine"),
+        lambda session: delete_set(session, GROUPS_SET),
+    ):
+        with pytest.raises(HedgerowError, match="stays as it is"), writing(engine) as session:
+            change(session)
+
+
+def test_the_train_page_s_pairs_are_a_set_with_its_own_limits(engine: Engine) -> None:
+    with writing(engine) as session:
+        add_own_probe(session, anchor="It rains.", text="It pours.")
+        assert list_sets(session)[-1] == OWN_SET
+        many = Pasted([Probe("a", str(n), "") for n in range(MAX_OWN)], [])
+        with pytest.raises(HedgerowError, match=f"1 to {MAX_OWN} different pairs"):
+            add_to_set(session, OWN_SET, many)
+        with pytest.raises(HedgerowError, match="holds sentence pairs"):
+            add_to_set(session, OWN_SET, SENTENCES)
+        with pytest.raises(HedgerowError, match="has to stay"):
+            rename_set(session, OWN_SET, "Others")

@@ -1,0 +1,248 @@
+"""Comparisons as runs: what is measured once is never measured again, under any encoder."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sqlalchemy import Engine
+
+from curation.encoders.loading import DEFAULT_ENCODER, fingerprint
+from db.engine import create_engine, reading, writing
+from db.errors import HedgerowError
+from db.execution import execute
+from db.models import Encoder
+from db.settings import Settings, load_settings
+from tests.support.checkpoints import checkpoint
+from tests.support.databases import Copies
+from training.encoders.known import (
+    clean_name,
+    find_encoder,
+    list_encoders,
+    newest_trained,
+)
+from training.evaluation import similarity_run
+from training.evaluation.probe_files import Pasted
+from training.evaluation.probe_groups import find_groups, score
+from training.evaluation.probe_sets import (
+    FIGURE_1_SET,
+    GROUPS_SET,
+    add_to_set,
+    create_set,
+    open_set,
+)
+from training.evaluation.similarity import Probe
+from training.evaluation.similarity_run import (
+    request_comparison,
+    sentence_matrix,
+    set_cosines,
+    work,
+)
+
+SENTENCES = ["The door is open.", "The door is shut.", "The door is not open."]
+
+
+@pytest.fixture
+def engine(home: Path, copies: Copies) -> Engine:
+    return create_engine(copies.migrated(home / "hedgerow.db"))
+
+
+@pytest.fixture
+def settings() -> Settings:
+    return load_settings()
+
+
+@pytest.fixture
+def model(tiny_encoder: Path, tmp_path: Path) -> Path:
+    """A model folder of the test's own."""
+    return Path(shutil.copytree(tiny_encoder, tmp_path / "model"))
+
+
+@pytest.fixture
+def loads(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The models that were loaded, in order."""
+    loaded: list[str] = []
+    load = similarity_run.load_encoder
+
+    def load_encoder(name: str) -> object:
+        loaded.append(name)
+        return load(name)
+
+    monkeypatch.setattr(similarity_run, "load_encoder", load_encoder)
+    return loaded
+
+
+def measure(engine: Engine, settings: Settings, *models: object, **what: object) -> dict[str, int]:
+    with writing(engine) as session:
+        run = request_comparison(session, models=[str(m) for m in models], **what)  # type: ignore[arg-type]
+    return execute(engine, settings, run.id or 0, {similarity_run.KIND: work})["measured"]
+
+
+def cosines_of(engine: Engine, name: str, set_name: str) -> list[float] | None:
+    with reading(engine) as session:
+        encoder = find_encoder(session, name)
+        return set_cosines(session, encoder, open_set(session, set_name).probes)
+
+
+def test_the_sixty_groups_under_the_built_in_encoder_rank_no_better_than_chance(
+    engine: Engine, settings: Settings, loads: list[str]
+) -> None:
+    """Measured with the built-in weights: 21 of 60 right, where guessing gives 20."""
+    assert cosines_of(engine, DEFAULT_ENCODER, GROUPS_SET) is None
+    assert measure(engine, settings, DEFAULT_ENCODER, set_name=GROUPS_SET) == {DEFAULT_ENCODER: 180}
+    cosines = cosines_of(engine, DEFAULT_ENCODER, GROUPS_SET)
+    assert cosines is not None
+    with reading(engine) as session:
+        probes = [stored.probe for stored in open_set(session, GROUPS_SET).probes]
+    found = score(find_groups(probes), cosines)
+    assert found.means == pytest.approx(
+        {"contradicted": 0.888, "weakened": 0.934, "affirmed": 0.859}, abs=0.002
+    )
+    assert found.ranked == pytest.approx(21 / 60)
+    assert (found.below_weakened, found.below_affirmed) == pytest.approx((0.8, 23 / 60))
+    assert measure(engine, settings, DEFAULT_ENCODER, set_name=GROUPS_SET) == {DEFAULT_ENCODER: 0}
+    assert loads == [DEFAULT_ENCODER]
+
+
+def test_sentences_give_a_matrix_that_a_second_look_reads(
+    engine: Engine, settings: Settings, model: Path, loads: list[str]
+) -> None:
+    assert measure(engine, settings, model, sentences=SENTENCES) == {str(model): 3}
+    with reading(engine) as session:
+        encoder = find_encoder(session, str(model))
+        matrix = sentence_matrix(session, settings, encoder, SENTENCES)
+        assert sentence_matrix(session, settings, encoder, SENTENCES[::-1]) is None
+    assert matrix is not None
+    assert matrix.shape == (3, 3)
+    assert np.array_equal(matrix, matrix.T) and (np.diag(matrix) == 1.0).all()
+    assert measure(engine, settings, model, sentences=SENTENCES) == {str(model): 0}
+    assert loads == [str(model)]
+
+
+def test_a_damaged_matrix_is_measured_again(
+    engine: Engine, settings: Settings, model: Path, loads: list[str]
+) -> None:
+    measure(engine, settings, model, sentences=SENTENCES)
+    (file,) = settings.data_folder.glob("runs/*/cosines-*.npy")
+    file.write_bytes(file.read_bytes()[:90])
+    with reading(engine) as session:
+        encoder = find_encoder(session, str(model))
+        assert sentence_matrix(session, settings, encoder, SENTENCES) is None
+    assert measure(engine, settings, model, sentences=SENTENCES) == {str(model): 3}
+    assert len(loads) == 2
+
+
+def test_a_set_of_sentences_and_the_same_sentences_typed_share_their_matrix(
+    engine: Engine, settings: Settings, model: Path
+) -> None:
+    with writing(engine) as session:
+        create_set(session, name="Doors", content=Pasted([], SENTENCES), author_id=None)
+    measure(engine, settings, model, set_name="Doors")
+    with reading(engine) as session:
+        encoder = find_encoder(session, str(model))
+        assert sentence_matrix(session, settings, encoder, SENTENCES) is not None
+
+
+def test_pairs_added_later_are_measured_alone(
+    engine: Engine, settings: Settings, model: Path
+) -> None:
+    pairs = [Probe(SENTENCES[0], text, "") for text in SENTENCES[1:]]
+    with writing(engine) as session:
+        create_set(session, name="Doors", content=Pasted(pairs, []), author_id=None)
+    measure(engine, settings, model, set_name="Doors")
+    with writing(engine) as session:
+        add_to_set(session, "Doors", Pasted([Probe("A.", "B.", "")], []))
+    assert cosines_of(engine, str(model), "Doors") is None
+    assert measure(engine, settings, model, set_name="Doors") == {str(model): 1}
+    found = cosines_of(engine, str(model), "Doors")
+    assert found is not None and len(found) == 3
+
+
+def test_a_model_saved_anew_in_its_folder_is_another_one(
+    engine: Engine, settings: Settings, model: Path
+) -> None:
+    measure(engine, settings, model, set_name=FIGURE_1_SET)
+    assert cosines_of(engine, str(model), FIGURE_1_SET) is not None
+    config = model / "config_sentence_transformers.json"
+    config.write_text(config.read_text("utf-8").replace("{", "{ ", 1), encoding="utf-8")
+    assert cosines_of(engine, str(model), FIGURE_1_SET) is None
+    assert measure(engine, settings, model, set_name=FIGURE_1_SET) == {str(model): 3}
+
+
+def add_trained(engine: Engine, settings: Settings, model: Path) -> str:
+    folder = "runs/00007-train/model"
+    shutil.copytree(model, settings.data_folder / folder)
+    with writing(engine) as session:
+        name = "run 7: tiny, release 1"
+        session.add(Encoder(name="base", fingerprint="b" * 64))
+        session.add(Encoder(name=name, fingerprint=fingerprint(model), path=folder))
+    return name
+
+
+def test_a_trained_model_goes_by_its_name_and_by_its_folder(
+    engine: Engine, settings: Settings, model: Path
+) -> None:
+    name = add_trained(engine, settings, model)
+    with reading(engine) as session:
+        assert list_encoders(session) == [DEFAULT_ENCODER, name, "base"]
+        assert newest_trained(session) == name
+        assert find_encoder(session, name) == find_encoder(session, str(model))
+    measure(engine, settings, name, set_name=FIGURE_1_SET)
+    assert cosines_of(engine, str(model), FIGURE_1_SET) is not None
+
+
+def test_what_was_measured_stays_when_the_model_is_gone_and_more_is_refused(
+    engine: Engine, settings: Settings, model: Path
+) -> None:
+    name = add_trained(engine, settings, model)
+    measure(engine, settings, name, set_name=FIGURE_1_SET)
+    shutil.rmtree(settings.data_folder / "runs/00007-train")
+    assert cosines_of(engine, name, FIGURE_1_SET) is not None
+    with pytest.raises(HedgerowError, match="is no longer at .*00007-train/model; put it back"):
+        measure(engine, settings, name, set_name=GROUPS_SET)
+
+
+def test_a_trained_model_whose_files_were_exchanged_is_refused(
+    engine: Engine, settings: Settings, model: Path
+) -> None:
+    name = add_trained(engine, settings, model)
+    (settings.data_folder / "runs/00007-train/model/modules.json").write_text("[]", "utf-8")
+    with pytest.raises(HedgerowError, match="not those of the model that was trained"):
+        measure(engine, settings, name, set_name=FIGURE_1_SET)
+
+
+def test_the_first_model_s_figures_stay_when_the_second_cannot_be_loaded(
+    engine: Engine, settings: Settings, model: Path
+) -> None:
+    with pytest.raises(HedgerowError, match="hub can't be reached"):
+        measure(engine, settings, model, "nobody/such-a-model", set_name=FIGURE_1_SET)
+    assert cosines_of(engine, str(model), FIGURE_1_SET) is not None
+
+
+def test_names_that_lead_nowhere_are_refused_before_a_run_is_stored(
+    engine: Engine, tmp_path: Path
+) -> None:
+    (tmp_path / "empty").mkdir()
+    with reading(engine) as session:
+        for name in ("", "/no/such/folder", __file__, str(tmp_path / "empty"), "a/" * 3):
+            with pytest.raises(HedgerowError):
+                clean_name(session, name)
+
+
+def test_a_model_that_is_no_encoder_is_not_compared(engine: Engine, tmp_path: Path) -> None:
+    folder = checkpoint("T5ForConditionalGeneration", tmp_path / "t5")
+    with pytest.raises(HedgerowError, match="found T5Fo"), writing(engine) as session:
+        request_comparison(session, models=[str(folder)], sentences=SENTENCES)
+
+
+@pytest.mark.parametrize(
+    "sentences", [[], ["One."], ["One.", "One."], [f"{n}." for n in range(201)]]
+)
+def test_too_few_or_too_many_sentences_are_refused(engine: Engine, sentences: list[str]) -> None:
+    with (
+        pytest.raises(HedgerowError, match="2 to 200 different sentences"),
+        writing(engine) as session,
+    ):
+        request_comparison(session, models=[DEFAULT_ENCODER], sentences=sentences)

@@ -1,0 +1,287 @@
+"""Trainings as processes: killed at any time, in turn on one machine, several on one training."""
+
+from __future__ import annotations
+
+import json
+import random
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sqlalchemy import Engine, select
+from sqlmodel import col
+
+from curation.encoders.loading import load_encoder
+from db.engine import reading, writing
+from db.models import Run, RunMetric, RunState, Split
+from db.runs import get_run, request_cancel
+from db.settings import Settings
+from tests.curation.support.families import add_plain_family
+from tests.support.databases import one_database
+from tests.support.forking import ROOT, Forker, is_alive, kill
+from tests.training.support.together import QUICK, RECIPES, one_step, start_together
+from tests.training.support.trainings import ask, change_recipe, train, weights
+from training.finetune import checkpoints
+from training.recipe.schema import Recipe
+
+PRELOADED = (
+    "torch",
+    "sentence_transformers",
+    "transformers.models.bert.modeling_bert",
+    "datasets",
+    "peft",
+    "training.__main__",
+    "tests.training.support.together",
+)
+SECONDS = 60
+
+
+@pytest.fixture(scope="module")
+def forker() -> Iterator[Forker]:
+    forker = Forker(*PRELOADED)
+    yield forker
+    forker.close()
+
+
+@pytest.fixture
+def project(project: Engine) -> Engine:
+    """The project with families to look at meanwhile."""
+    with writing(project) as session:
+        for number in range(20, 24):
+            add_plain_family(session, number, split=Split.VALIDATION)
+    return project
+
+
+@pytest.fixture
+def calm_encoder(tiny_encoder: Path, home: Path) -> Path:
+    """The tiny encoder without dropout."""
+    folder = home / "encoder"
+    shutil.copytree(tiny_encoder, folder)
+    config = json.loads((folder / "config.json").read_text())
+    config |= {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
+    (folder / "config.json").write_text(json.dumps(config))
+    return folder
+
+
+@pytest.fixture
+def long_recipe(tiny_encoder: Path) -> Recipe:
+    """Of a training that lasts some seconds."""
+    return Recipe(
+        base_encoder=str(tiny_encoder),
+        batch_size=4,
+        learning_rate=1e-3,
+        epochs=1000,
+        max_steps=40,
+        checkpoint_every=4,
+        measure_every=5,
+        early_stopping="ranked",
+        patience=99,
+        dropout=None,
+        soup=1,
+    )
+
+
+def found(engine: Engine, run_id: int) -> Run:
+    with reading(engine) as session:
+        return get_run(session, run_id)
+
+
+def wait_until(true: Callable[[], bool], home: Path) -> None:
+    until = time.monotonic() + SECONDS
+    while not true():
+        assert time.monotonic() < until, said(home)
+        time.sleep(0.02)
+
+
+def said(home: Path) -> str:
+    out = home / "out.txt"
+    return out.read_text() if out.exists() else ""
+
+
+def curves(engine: Engine, run_id: int) -> list[tuple[str, int, float]]:
+    """Every point of the run's curves; of its pace only where it has points."""
+    query = select(col(RunMetric.name), col(RunMetric.step), col(RunMetric.value)).where(
+        col(RunMetric.run_id) == run_id
+    )
+    with reading(engine) as session:
+        points = [tuple(row) for row in session.execute(query)]
+    return sorted((n, s, 0.0 if n == "texts_per_second" else v) for n, s, v in points)
+
+
+@one_database
+def test_a_training_killed_at_any_time_ends_as_an_undisturbed_one(
+    project: Engine, home: Path, long_recipe: Recipe, settings: Settings, forker: Forker
+) -> None:
+    calm, broken = ask(project, long_recipe), ask(project, long_recipe)
+    wait_for(forker.start(project.url, home, calm, QUICK), home)
+    expected = found(project, calm)
+    assert expected.state == RunState.DONE, said(home)
+    folder = settings.data_folder / found(project, broken).folder
+    drawn, reached = random.Random(3), 0
+    for _ in range(3):
+        process = forker.start(project.url, home, broken, QUICK)
+        wait_until(lambda: checkpoints.step_reached(folder) > reached, home)  # noqa: B023
+        time.sleep(drawn.uniform(0.0, 0.3))
+        if not is_alive(process):
+            break
+        kill(process)
+        assert found(project, broken).state == RunState.INTERRUPTED
+        reached = checkpoints.step_reached(folder)
+        if (folder / "model").exists():  # then whole
+            load_encoder(str(folder / "model"), device="cpu")
+    wait_for(forker.start(project.url, home, broken, QUICK), home)
+    run = found(project, broken)
+    assert run.state == RunState.DONE, said(home)
+    data = settings.data_folder
+    assert weights(data / run.result["model"]) == weights(data / expected.result["model"])
+    assert curves(project, broken) == curves(project, calm)
+    assert {child.name for child in folder.iterdir()} == {"model", "log.txt", "metrics.jsonl"}
+    assert "going on after step" in (folder / "log.txt").read_text()
+
+
+def wait_for(process: int, home: Path) -> None:
+    wait_until(lambda: not is_alive(process), home)
+
+
+@one_database
+def test_trainings_of_one_machine_take_turns(
+    project: Engine, home: Path, recipe: Recipe, long_recipe: Recipe, forker: Forker
+) -> None:
+    endless = long_recipe.with_overrides(["max_steps=none"])
+    runs = [ask(project, endless), ask(project, recipe), ask(project, recipe)]
+    first = forker.start(project.url, home, runs[0], QUICK)
+    wait_until(lambda: found(project, runs[0]).step > 0, home)
+    second, third = (forker.start(project.url, home, key, QUICK) for key in runs[1:])
+    for key in runs[1:]:
+        wait_until(lambda: "Waiting for another" in found(project, key).message, home)  # noqa: B023
+    with writing(project) as session:
+        request_cancel(session, runs[2])
+    wait_for(third, home)
+    assert found(project, runs[2]).state == RunState.CANCELLED
+    assert found(project, runs[1]).state == RunState.RUNNING and is_alive(second)
+    kill(first)
+    wait_for(second, home)
+    assert found(project, runs[1]).state == RunState.DONE, said(home)
+
+
+@one_database
+def test_a_step_on_several_processes_has_the_loss_and_the_gradients_of_one(
+    engine: Engine, home: Path, calm_encoder: Path, forker: Forker
+) -> None:
+    import torch
+
+    call = "tests.training.support.together:take_steps"
+    for process in start_together(forker, engine, home, 0, size=3, call=call):
+        wait_for(process, home)
+    for rank in range(3):
+        for changes, shared in zip(RECIPES, torch.load(home / f"steps-{rank}.pt"), strict=True):
+            alone = one_step(calm_encoder, changes)
+            assert shared.keys() == alone.keys() and len(alone) > 4
+            for name, value in alone.items():
+                torch.testing.assert_close(shared[name], value, rtol=1e-4, atol=1e-5)
+
+
+@pytest.fixture
+def shared_recipe(calm_encoder: Path, long_recipe: Recipe) -> Recipe:
+    # At first distillation's gradients are rounding, which AdamW scales up: of tokens that no other
+    # text has, the weights differ with the order of a sum. Wordings and opposites bring many.
+    changes = [
+        f"base_encoder={calm_encoder}",
+        "max_steps=12",
+        "distillation=1",
+        "precision=fp32",
+        "distillation_wordings=0",
+        "opposites=0",
+    ]
+    return long_recipe.with_overrides(changes)
+
+
+def assert_nearly_equal(one: Path, other: Path) -> None:
+    from safetensors.numpy import load_file
+
+    first, second = (load_file(path / "model.safetensors") for path in (one, other))
+    assert first.keys() == second.keys()
+    for name, value in first.items():
+        np.testing.assert_allclose(value, second[name], rtol=1e-3, atol=2e-5)
+
+
+@one_database
+def test_a_training_on_two_processes_ends_as_on_one_also_when_it_was_killed(
+    project: Engine, home: Path, shared_recipe: Recipe, settings: Settings, forker: Forker
+) -> None:
+    alone = train(project, settings, ask(project, shared_recipe))
+    shared = ask(project, shared_recipe)
+    folder = settings.data_folder / found(project, shared).folder
+    leader, helper = start_together(forker, project, home, shared)
+    wait_until(lambda: checkpoints.step_reached(folder) > 0, home)
+    kill(leader)
+    wait_for(helper, home)
+    assert "Another process of this training has ended" in said(home)
+    for process in start_together(forker, project, home, shared):
+        wait_for(process, home)
+    run = found(project, shared)
+    assert run.state == RunState.DONE, said(home)
+    assert run.result["kept_step"] == alone.result["kept_step"]
+    assert_nearly_equal(
+        settings.data_folder / alone.result["model"], settings.data_folder / run.result["model"]
+    )
+    assert "going on after step" in (folder / "log.txt").read_text()
+
+
+@one_database
+@pytest.mark.parametrize("end", ["cancelled", "helper killed", "leader fails"])
+def test_what_ends_one_process_ends_all(
+    project: Engine, home: Path, long_recipe: Recipe, forker: Forker, end: str
+) -> None:
+    run_id = ask(project, long_recipe.with_overrides(["max_steps=none"]))
+    if end == "leader fails":
+        change_recipe(project, run_id, batch_size=64)
+    leader, helper = start_together(forker, project, home, run_id)
+    if end != "leader fails":
+        wait_until(lambda: found(project, run_id).step > 0, home)
+    if end == "cancelled":
+        with writing(project) as session:
+            request_cancel(session, run_id)
+    elif end == "helper killed":
+        kill(helper)
+    wait_for(leader, home)
+    wait_for(helper, home)
+    run = found(project, run_id)
+    assert run.state == (RunState.CANCELLED if end == "cancelled" else RunState.FAILED)
+    expected = {
+        "cancelled": "Cancelled.",
+        "helper killed": "Another process of this training",
+        "leader fails": "lower batch_size",
+    }
+    assert expected[end] in run.message and "\n" not in run.message
+
+
+@pytest.mark.slow
+@one_database
+def test_torchrun_trains_a_queued_run(
+    project: Engine, home: Path, shared_recipe: Recipe, settings: Settings
+) -> None:
+    run_id = ask(project, shared_recipe.with_overrides(["max_steps=3"]))
+    command = [
+        sys.executable,
+        "-m",
+        "torch.distributed.run",
+        "--nproc-per-node",
+        "2",
+        "-m",
+        "training",
+        str(run_id),
+    ]
+    environment = settings.process_environment() | {"PYTHONPATH": str(ROOT)}
+    result = subprocess.run(
+        command, env=environment, cwd=home, capture_output=True, text=True, timeout=300, check=False
+    )
+    assert result.returncode == 0, result.stderr
+    run = found(project, run_id)
+    assert run.state == RunState.DONE
+    assert str(settings.data_folder / run.result["model"]) in result.stdout

@@ -1,0 +1,255 @@
+"""The loop: learning rate, curves, early stopping; and going on after it was cut off."""
+
+from __future__ import annotations
+
+import json
+import logging
+import shutil
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from db.errors import RunCancelled
+from tests.training.support.trainings import FAMILIES, HELD_OUT, Recorder, run, weights
+from training.finetune import checkpoints, loop
+from training.finetune.fitting import Data, Trained, finetune
+from training.recipe.schema import Recipe
+
+
+@pytest.fixture
+def recipe(tiny_encoder: Path) -> Recipe:
+    return Recipe(
+        base_encoder=str(tiny_encoder),
+        batch_size=6,
+        learning_rate=1e-3,
+        max_steps=6,
+        epochs=20,
+        warmup_ratio=0,
+        measure_every=None,
+        distillation=0,
+        checkpoint_every=2,
+        dropout=None,
+        soup=1,
+    )
+
+
+class Cut(Recorder):
+    """Notes as a run's row does; breaks the training off at a look within the step after `step`."""
+
+    def __init__(self, step: int, metrics: dict[str, dict[int, float]]) -> None:
+        super().__init__(on_update=self.reached)
+        self.step, self.metrics, self.looks = step, metrics, 0
+
+    def reached(self, step: int) -> None:
+        self.looks = 2 if step == self.step else 0
+
+    def check(self) -> None:
+        self.looks -= 1
+        if self.looks == 0:
+            raise RunCancelled
+
+
+def cut_off(
+    folder: Path, recipe: Recipe, *, after: int, metrics: dict[str, dict[int, float]]
+) -> None:
+    with pytest.raises(RunCancelled):
+        run(folder, recipe, held_out=HELD_OUT, progress=Cut(after, metrics))
+
+
+def trained(folder: Path, recipe: Recipe, progress: Recorder | None = None) -> Trained:
+    data = Data(FAMILIES, HELD_OUT)
+    return finetune(data, recipe=recipe, seed=1, folder=folder, progress=progress or Recorder())
+
+
+def test_the_learning_rate_rises_and_falls(tmp_path: Path, recipe: Recipe) -> None:
+    seen = Recorder()
+    run(tmp_path / "run", recipe.with_overrides(["max_steps=8", "warmup_ratio=0.5"]), progress=seen)
+    rates = list(seen.metrics["learning_rate"].values())
+    assert rates.index(max(rates)) in (3, 4)
+    assert max(rates) == pytest.approx(1e-3)
+
+
+def test_more_than_one_epoch_runs_to_the_end(tmp_path: Path, recipe: Recipe) -> None:
+    seen = Recorder()
+    run(tmp_path / "run", recipe.with_overrides(["epochs=1.5", "max_steps=none"]), progress=seen)
+    assert seen.updates[-1] == (3, 3)
+
+
+def test_a_long_training_has_a_point_of_its_curves_every_few_steps(
+    tmp_path: Path, recipe: Recipe, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    every, few = Recorder(), Recorder()
+    run(tmp_path / "a", recipe, progress=every)
+    monkeypatch.setattr(loop, "LOGS_PER_RUN", 2)
+    run(tmp_path / "b", recipe, progress=few)
+    assert list(few.metrics["loss"]) == [3, 6]
+    losses = list(every.metrics["loss"].values())
+    assert few.metrics["loss"][6] == pytest.approx(sum(losses[3:]) / 3)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        ["loss=family"],
+        ["loss=symmetric", "distillation=1", "opposites=2"],
+        ["loss=triples"],
+        ["context=0.5", "precision=bf16"],
+        ["lora_rank=2", "interpolation=0.5"],
+        ["soup=2", "max_steps=none", "epochs=1.5", "distillation=1"],
+        ["measure_every=0.5", "early_stopping=ranked", "patience=9"],
+    ],
+)
+def test_a_training_that_was_cut_off_ends_as_an_unbroken_one(
+    tmp_path: Path, recipe: Recipe, changes: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Dropout is on; the points of the curves do not fall together with the checkpoints."""
+    monkeypatch.setattr(loop, "LOGS_PER_RUN", 2)
+    recipe = recipe.with_overrides(changes)
+    unbroken, broken = Recorder(), Recorder()
+    expected = run(tmp_path / "unbroken", recipe, held_out=HELD_OUT, progress=unbroken)
+    folder = tmp_path / "broken"
+    for step in (1, 3, 5):  # without a checkpoint, after the first, after the second
+        cut_off(folder, recipe, after=step, metrics=broken.metrics)
+        assert checkpoints.step_reached(folder) == step - 1
+    assert weights(run(folder, recipe, held_out=HELD_OUT, progress=broken)) == weights(expected)
+    assert broken.updates[1] == (4, 6)
+    for curves in (unbroken.metrics, broken.metrics):
+        curves["texts_per_second"] = dict.fromkeys(curves["texts_per_second"], 0.0)
+    assert broken.metrics == unbroken.metrics
+    assert [child.name for child in folder.iterdir()] == ["model"]
+
+
+def test_a_kept_checkpoint_gives_the_same_model_without_another_step(
+    tmp_path: Path, recipe: Recipe
+) -> None:
+    how = {"recipe": recipe.with_overrides(["max_steps=5"]), "seed": 1, "keep_checkpoint": True}
+    data = Data(FAMILIES)
+    first = finetune(data, folder=tmp_path / "a", progress=Recorder(), **how)  # type: ignore[arg-type]
+    before = weights(first.folder)
+    shutil.rmtree(first.folder)
+    seen = Recorder()
+    again = finetune(data, folder=tmp_path / "a", progress=seen, **how)  # type: ignore[arg-type]
+    assert weights(again.folder) == before
+    assert seen.updates == [(0, 5), (5, 5)]
+
+
+def scores(monkeypatch: pytest.MonkeyPatch, *values: float) -> None:
+    """Have the looks find these shares of ranked triples."""
+    left = iter(values)
+    monkeypatch.setattr(
+        "training.evaluation.held_out.HeldOut.figures", lambda *_: {"ranked": next(left)}
+    )
+
+
+def test_early_stopping_keeps_the_best_state(
+    tmp_path: Path, recipe: Recipe, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The third look is not better than the second, and with a patience of two the fourth ends."""
+    recipe = recipe.with_overrides(
+        ["max_steps=20", "measure_every=1", "early_stopping=ranked", "patience=2"]
+    )
+    states: dict[int, bytes] = {}
+    save_best = checkpoints.save_best
+
+    def noting(folder: Path, model: object, *, step: int, **how: object) -> None:
+        save_best(folder, model, step=step, **how)  # type: ignore[arg-type]
+        states[step] = (folder / f"best-{step}.safetensors").read_bytes()
+
+    monkeypatch.setattr(checkpoints, "save_best", noting)
+    scores(monkeypatch, 0.2, 0.6, 0.6, 0.5, 0.6)
+    found = trained(tmp_path / "run", recipe)
+    assert found.outcome == loop.Outcome(steps=8, kept=4)
+    assert list(states) == [2, 4]
+
+    kept = recipe.with_overrides(["early_stopping=none"])
+    scores(monkeypatch, *[0.1] * 30)
+    # The same steps of the same schedule, stopped after the fourth.
+    monkeypatch.setattr(loop._Training, "_ended", lambda self: self.place.step == 4)
+    assert weights(found.folder) == weights(trained(tmp_path / "four", kept).folder)
+
+
+def test_early_stopping_goes_on_where_it_was_cut_off(
+    tmp_path: Path, recipe: Recipe, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recipe = recipe.with_overrides(
+        ["max_steps=20", "measure_every=0.5", "early_stopping=ranked", "patience=3"]
+    )
+    folder = tmp_path / "run"
+    # The look at step 3 finds the best state; the checkpoint after step 2 knows that of step 1.
+    scores(monkeypatch, 0.5, 0.3, 0.6)
+    cut_off(folder, recipe, after=3, metrics={})
+    assert {path.name for path in folder.glob("best-*")} == {
+        "best-1.safetensors",
+        "best-3.safetensors",
+    }
+    scores(monkeypatch, 0.3, 0.3, 0.4)
+    found = trained(folder, recipe)
+    assert found.outcome == loop.Outcome(steps=4, kept=1)
+    assert [child.name for child in folder.iterdir()] == ["model"]
+
+
+@pytest.mark.parametrize("damage", ["cut", "bits", "weights gone", "place", "other", "best"])
+def test_a_checkpoint_that_is_no_use_is_passed_over(
+    tmp_path: Path, recipe: Recipe, damage: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    recipe = recipe.with_overrides(
+        ["max_steps=4", "measure_every=1", "early_stopping=ranked", "patience=9"]
+    )
+    folder = tmp_path / "run"
+    seed_folder = tmp_path / "seed"
+    cut_off(seed_folder, recipe, after=3, metrics={})
+    shutil.copytree(seed_folder, folder)
+    broken = folder / checkpoints.FOLDER
+    spoil(folder, broken, damage)
+    if damage != "best":  # an older one lies beside it, as after a death between two renames
+        shutil.copytree(seed_folder / checkpoints.FOLDER, folder / "checkpoint.old")
+    seen = Recorder()
+    with caplog.at_level(logging.INFO):
+        found = finetune(
+            Data(FAMILIES, HELD_OUT), recipe=recipe, seed=1, folder=folder, progress=seen
+        )
+    assert seen.updates[1] == ((0, 4) if damage == "best" else (2, 4))
+    assert (
+        f"the checkpoint in 'checkpoint' {'is' if damage in SAYS_IS else 'cannot'}" in caplog.text
+    )
+    assert found.outcome.steps == 4
+    assert [child.name for child in folder.iterdir()] == ["model"]
+
+
+SAYS_IS = ("cut", "bits", "other", "best")
+
+
+def spoil(folder: Path, broken: Path, damage: str) -> None:
+    state, place = broken / "state.pt", broken / "place.json"
+    content = bytearray(state.read_bytes())
+    if damage == "cut":
+        state.write_bytes(content[: len(content) // 2])
+    elif damage == "bits":
+        content[len(content) // 2] ^= 1
+        state.write_bytes(content)
+    elif damage == "weights gone":
+        (broken / "model.safetensors").unlink()
+    elif damage == "place":
+        place.write_text("[]")
+    elif damage == "other":
+        place.write_text(json.dumps(json.loads(place.read_text()) | {"of": "another"}))
+    else:
+        (folder / "best-2.safetensors").write_bytes(b"half")
+
+
+@pytest.mark.parametrize("change", ["seed", "recipe", "families", "held out"])
+def test_the_checkpoint_of_another_training_is_not_gone_on_from(
+    tmp_path: Path, recipe: Recipe, change: str
+) -> None:
+    recipe = recipe.with_overrides(["measure_every=1", "early_stopping=ranked", "max_steps=4"])
+    folder = tmp_path / "run"
+    cut_off(folder, recipe, after=3, metrics={})
+    seen = Recorder(cancel_at_check=30)
+    other = recipe.with_overrides(["scale=7"]) if change == "recipe" else recipe
+    families = FAMILIES[1:] if change == "families" else FAMILIES
+    held_out = HELD_OUT[1:] if change == "held out" else HELD_OUT
+    seed = 2 if change == "seed" else 1
+    with suppress(RunCancelled):
+        run(folder, other, seed=seed, families=families, held_out=held_out, progress=seen)
+    assert seen.updates[1] == (0, 4)

@@ -1,0 +1,308 @@
+"""The losses over families, against the sums of Equation 1 written out."""
+
+import math
+from collections.abc import Callable, Sequence
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from training.finetune.losses import (
+    EQUATION_1,
+    Batch,
+    Member,
+    Role,
+    Weights,
+    contrastive,
+    flatten,
+    objective,
+    weights_of,
+)
+from training.recipe.schema import Recipe
+
+SIDES = [Role.ANCHOR, Role.PARAPHRASE, Role.HEDGE]
+SYMMETRIC = Weights(
+    {(a, b): 1.0 for a in SIDES for b in SIDES} | {(Role.NEGATION, Role.NEGATION): 0.5}
+)
+
+Families = list[list[Member]]
+
+
+def family(number: int, *roles: Role) -> list[Member]:
+    return [Member(f"{number} {place}", role) for place, role in enumerate([Role.ANCHOR, *roles])]
+
+
+def embeddings_of(count: int, seed: int = 0) -> torch.Tensor:
+    vectors = torch.randn(count, 5, generator=torch.Generator().manual_seed(seed))
+    return torch.nn.functional.normalize(vectors, dim=1)
+
+
+def written_out(vectors: torch.Tensor, families: Families, scale: float, weights: Weights) -> float:
+    """The same, comparison by comparison."""
+    places: dict[str, int] = {}
+    for members in families:
+        for member in members:
+            places.setdefault(member.text, len(places))
+
+    def e(a: Member, b: Member) -> float:
+        return math.exp(scale * float(vectors[places[a.text]] @ vectors[places[b.text]]))
+
+    losses, total = 0.0, 0.0
+    for members in families:
+        for query in members:
+            own = [m for m in members if (m.role == Role.NEGATION) == (query.role == Role.NEGATION)]
+            against = [m for m in members if m not in own]
+            against += [
+                m
+                for other in families
+                if other is not members
+                for m in other
+                if m.role != Role.ANCHOR
+            ]
+            own_texts = {m.text for m in own}
+            below = sum(e(query, m) for m in against if m.text not in own_texts)
+            for positive in own:
+                weight = weights.pairs.get((query.role, positive.role), 0.0)
+                if weight and positive.text != query.text:
+                    value = e(query, positive)
+                    losses -= weight * math.log(value / (value + below))
+                    total += weight
+    lacking = []
+    for members in families:
+        near, weak = (
+            [math.log(e(members[0], m)) / scale for m in members if m.role == role]
+            for role in (Role.PARAPHRASE, Role.HEDGE)
+        )
+        if near and weak:
+            lacking.append(max(0.0, weights.margin + max(weak) - min(near)))
+    order = weights.order * scale * sum(lacking) / len(lacking) if lacking else 0.0
+    return (losses / total if total else 0.0) + order
+
+
+@st.composite
+def batches(draw: st.DrawFn) -> Families:
+    """Families, some of which have a text in common."""
+    roles = st.lists(st.sampled_from(list(Role)[1:]), max_size=4)
+    families = [family(number, *draw(roles)) for number in range(draw(st.integers(1, 4)))]
+    for members in families:
+        if draw(st.booleans()):
+            members.append(Member("shared", draw(st.sampled_from(list(Role)[1:]))))
+    return families
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    batches(),
+    st.sampled_from([EQUATION_1, SYMMETRIC, SYMMETRIC._replace(order=0.5, margin=0.1)]),
+    st.sampled_from([1.0, 20.0]),
+)
+def test_every_comparison_counts_once(families: Families, weights: Weights, scale: float) -> None:
+    batch = flatten(families)
+    vectors = embeddings_of(len(batch.texts))
+    found = contrastive(vectors, batch, scale=scale, weights=weights)
+    assert float(found) == pytest.approx(
+        written_out(vectors, families, scale, weights), rel=1e-4, abs=1e-5
+    )
+
+
+def test_a_text_of_two_families_is_encoded_once_and_never_its_own_negative() -> None:
+    shared = Member("the same hedge", Role.HEDGE)
+    families = [[*family(number, Role.NEGATION), shared] for number in range(2)]
+    batch = flatten(families)
+    assert batch.texts.count(shared.text) == 1
+    vectors = embeddings_of(len(batch.texts))
+    found = contrastive(vectors, batch, scale=5.0, weights=SYMMETRIC)
+    assert float(found) == pytest.approx(written_out(vectors, families, 5.0, SYMMETRIC), rel=1e-4)
+
+
+def test_one_positive_and_one_negative_are_the_papers_equation() -> None:
+    members = family(0, Role.HEDGE, Role.NEGATION)
+    vectors = embeddings_of(3)
+    found = contrastive(vectors, flatten([members]), scale=10.0, weights=EQUATION_1)
+    good, bad = (10 * float(vectors[0] @ vectors[place]) for place in (1, 2))
+    assert float(found) == pytest.approx(
+        -math.log(math.exp(good) / (math.exp(good) + math.exp(bad)))
+    )
+
+
+@pytest.mark.parametrize("roles", [[], [Role.NEGATION], [Role.HEDGE]])
+def test_a_family_without_a_comparison_gives_no_loss_and_finite_gradients(
+    roles: list[Role],
+) -> None:
+    batch = flatten([family(0, *roles)])
+    vectors = embeddings_of(len(batch.texts)).requires_grad_()
+    loss = contrastive(vectors, batch, scale=20.0, weights=EQUATION_1)
+    loss.backward()
+    assert float(loss.detach()) == 0.0
+    assert vectors.grad is not None and bool(vectors.grad.isfinite().all())
+
+
+def test_the_order_of_the_families_changes_nothing() -> None:
+    families = [family(n, Role.HEDGE, Role.PARAPHRASE, Role.NEGATION) for n in range(3)]
+    first, second = flatten(families), flatten(families[::-1])
+    vectors = dict(zip(first.texts, embeddings_of(len(first.texts)), strict=True))
+    weights = SYMMETRIC._replace(order=1.0)
+    losses = [
+        contrastive(torch.stack([vectors[t] for t in b.texts]), b, scale=20.0, weights=weights)
+        for b in (first, second)
+    ]
+    assert float(losses[0]) == pytest.approx(float(losses[1]))
+
+
+def test_order_is_what_the_farthest_paraphrase_lacks_before_the_nearest_hedge() -> None:
+    weights = Weights({}, order=2.0, margin=0.1)
+    rows = [family(0, Role.PARAPHRASE, Role.PARAPHRASE, Role.HEDGE, Role.HEDGE, Role.NEGATION)]
+    rows.append(family(1, Role.PARAPHRASE, Role.NEGATION))  # without a hedge it has no order
+    cosines = [1.0, 0.9, 0.6, 0.5, 0.7, 0.99]
+    angles = torch.arccos(torch.tensor([*cosines, 1.0, 0.2, 0.3]))
+    vectors = torch.stack([angles.cos(), angles.sin()], dim=1)
+    value = contrastive(vectors, flatten(rows), scale=10.0, weights=weights)
+    assert float(value) == pytest.approx(2.0 * 10.0 * (0.1 + 0.7 - 0.6), abs=1e-4)
+    kept = Weights({}, order=2.0, margin=-0.2)
+    assert float(contrastive(vectors, flatten(rows), scale=10.0, weights=kept)) == pytest.approx(
+        0.0, abs=1e-4
+    )
+
+
+@pytest.mark.parametrize("push", [False, True])
+def test_order_draws_paraphrases_nearer_and_pushes_hedges_where_it_is_to(push: bool) -> None:
+    batch = flatten([family(0, Role.PARAPHRASE, Role.HEDGE)])
+    vectors = torch.tensor([[1.0, 0.0], [0.6, 0.8], [0.8, 0.6]], requires_grad=True)
+    weights = Weights({}, order=1.0, margin=0.05, push=push)
+    contrastive(vectors, batch, scale=1.0, weights=weights).backward()
+    assert vectors.grad is not None
+    assert vectors.grad[1].tolist() == [-1.0, 0.0]
+    assert vectors.grad[2].tolist() == [1.0 if push else 0.0, 0.0]
+
+
+def test_room_counts_an_anchors_own_negations_as_nearer_than_they_are() -> None:
+    """As if their cosines were greater by it, and those of other families as they are."""
+    rows = [family(n, Role.PARAPHRASE, Role.NEGATION) for n in range(2)]
+    batch = flatten(rows)
+    vectors = embeddings_of(len(batch.texts))
+    pairs = {(Role.ANCHOR, Role.PARAPHRASE): 1.0}
+    found = contrastive(vectors, batch, scale=10.0, weights=Weights(pairs, room=0.3))
+    cosine = (vectors @ vectors.T).tolist()
+    losses = []
+    for anchor, own, other in ((0, 2, (4, 5)), (3, 5, (1, 2))):
+        negatives = [cosine[anchor][own] + 0.3, *(cosine[anchor][place] for place in other)]
+        against = sum(math.exp(10 * value) for value in negatives)
+        losses.append(math.log(1 + against / math.exp(10 * cosine[anchor][anchor + 1])))
+    assert float(found) == pytest.approx(sum(losses) / 2, rel=1e-5)
+
+
+LIKE_TRIPLES = Recipe(loss="family", order_weight=0, hedge_weight=1, negation_margin=0)
+
+
+def with_gradient(
+    families: Sequence[Sequence[Member]], loss: Callable[[torch.Tensor, Batch], torch.Tensor]
+) -> tuple[float, torch.Tensor]:
+    """A loss, and its gradient by what the encoder gives before that is brought to length 1."""
+    batch = flatten(families)
+    raw = (1.5 * embeddings_of(len(batch.texts))).requires_grad_()
+    value = loss(torch.nn.functional.normalize(raw, dim=1), batch)
+    value.backward()
+    assert raw.grad is not None
+    return float(value.detach()), raw.grad
+
+
+def ours(recipe: Recipe, families: Families) -> tuple[float, torch.Tensor]:
+    return with_gradient(families, objective(recipe, None))  # type: ignore[arg-type]
+
+
+def librarys(
+    families: Families, scale: float, *columns: Sequence[Role]
+) -> tuple[float, torch.Tensor]:
+    """sentence-transformers' loss on columns of the texts that have one of these roles."""
+    from sentence_transformers.sentence_transformer.losses import MultipleNegativesRankingLoss
+
+    def loss(vectors: torch.Tensor, batch: Batch) -> torch.Tensor:
+        rows = list(zip(batch.text.tolist(), batch.role.tolist(), strict=True))
+        chosen = [vectors[[place for place, role in rows if role in roles]] for roles in columns]
+        library = MultipleNegativesRankingLoss(None, scale=scale)  # type: ignore[arg-type]
+        return library.compute_loss_from_embeddings(chosen, torch.empty(0))
+
+    return with_gradient(families, loss)
+
+
+def assert_same(first: tuple[float, torch.Tensor], second: tuple[float, torch.Tensor]) -> None:
+    assert first[0] == pytest.approx(second[0], rel=1e-5)
+    assert first[0] > 0
+    torch.testing.assert_close(first[1], second[1], atol=1e-5, rtol=1e-4)
+
+
+ANCHOR, POSITIVE, NEGATIVE = [Role.ANCHOR], [Role.HEDGE, Role.PARAPHRASE], [Role.NEGATION]
+
+
+@pytest.mark.parametrize("scale", [5.0, 20.0])
+@pytest.mark.parametrize("rows", [1, 2, 7])
+def test_one_positive_and_one_negative_each_are_the_librarys_loss(rows: int, scale: float) -> None:
+    """'family', 'triples' and MultipleNegativesRankingLoss, in value and gradient."""
+    kinds = (Role.HEDGE, Role.PARAPHRASE)
+    families = [family(n, kinds[n % 2], Role.NEGATION) for n in range(rows)]
+    expected = librarys(families, scale, ANCHOR, POSITIVE, NEGATIVE)
+    for loss in ("family", "triples"):
+        recipe = LIKE_TRIPLES.with_overrides([f"loss={loss}", f"scale={scale}"])
+        assert_same(ours(recipe, families), expected)
+
+
+def test_pairs_are_compared_with_other_anchors_alone() -> None:
+    families = [family(n, Role.HEDGE) for n in range(5)]
+    expected = librarys(families, 20.0, ANCHOR, POSITIVE)
+    for loss in ("family", "triples"):
+        recipe = LIKE_TRIPLES.with_overrides([f"loss={loss}", "scale=20"])
+        assert_same(ours(recipe, families), expected)
+
+
+def test_triples_and_pairs_in_one_batch_are_compared_with_all_there_is() -> None:
+    """As where only some anchors have an original contradiction (data mode 'hedging')."""
+    families = [family(n, Role.HEDGE, *([Role.NEGATION] if n % 3 else [])) for n in range(6)]
+    flat = ours(LIKE_TRIPLES.with_overrides(["loss=triples"]), families)
+    assert_same(flat, ours(LIKE_TRIPLES, families))
+
+
+def test_the_recipe_says_what_comparisons_count() -> None:
+    recipe = Recipe(
+        loss="symmetric",
+        hedge_weight=0.5,
+        negation_weight=3,
+        order_weight=2,
+        order_margin=0.1,
+        negation_margin=0.07,
+        order_pushes_hedges=False,
+    )
+    weights = weights_of(recipe)
+    assert (weights.room, weights.order, weights.margin, weights.push) == (0.07, 2, 0.1, False)
+    assert weights_of(recipe.with_overrides(["order_pushes_hedges=true"])).push
+    assert weights.pairs[Role.NEGATION, Role.NEGATION] == 3
+    for query in SIDES:
+        for positive in SIDES:
+            expected = 0.5 if Role.HEDGE in (query, positive) else 1
+            assert weights.pairs[query, positive] == expected
+    assert len(weights.pairs) == 10
+    equation = weights_of(LIKE_TRIPLES)
+    assert equation.pairs == EQUATION_1.pairs and equation.order == 0
+    assert weights_of(recipe.with_overrides(["loss=family"])).pairs == {
+        (Role.ANCHOR, Role.PARAPHRASE): 1,
+        (Role.ANCHOR, Role.HEDGE): 0.5,
+    }
+
+
+def test_a_weight_of_nothing_leaves_the_comparison_out() -> None:
+    """Without other families, whose negatives they would be."""
+    families = [family(0, Role.PARAPHRASE, Role.NEGATION, Role.HEDGE)]
+    recipe = LIKE_TRIPLES.with_overrides(["hedge_weight=0"])
+    value, gradient = ours(recipe, families)
+    assert value > 0 and float(gradient[1].abs().sum()) > 0
+    assert float(gradient[3].abs().sum()) == 0
+
+
+def test_a_batch_points_each_row_to_its_text() -> None:
+    families = [[*family(n, Role.HEDGE), Member("shared", Role.NEGATION)] for n in range(2)]
+    batch: Batch = flatten(families)
+    rows = [member for members in families for member in members]
+    assert [batch.texts[place] for place in batch.text] == [member.text for member in rows]
+    assert batch.role.tolist() == [member.role for member in rows]
+    assert batch.family.tolist() == [0, 0, 0, 1, 1, 1]
+    assert len(batch.texts) == len(set(batch.texts)) == 5

@@ -1,0 +1,41 @@
+"""What a training is made of."""
+
+from pathlib import Path
+
+import pytest
+from torch.nn import Dropout
+
+from curation.encoders.loading import load_encoder
+from tests.training.support.trainings import FAMILIES, Recorder
+from training.finetune.fitting import Data, finetune
+from training.finetune.losses import Family
+from training.finetune.setup import set_dropout
+from training.recipe.schema import Recipe
+
+
+def test_looks_are_at_whole_texts_however_short_the_trained_ones_are(
+    tmp_path: Path, recipe: Recipe
+) -> None:
+    end = " after all the years in the garden behind the old house"
+    held_out: list[Family] = [
+        [member._replace(text=member.text[:-1] + end) for member in family] for family in FAMILIES
+    ]
+    seen = Recorder()
+    # The looks are at the finetuned weights, before they are mixed with the base's.
+    recipe = recipe.with_overrides(["max_seq_length=8", "interpolation=1"])
+    trained = finetune(
+        Data(FAMILIES, held_out), recipe=recipe, seed=1, folder=tmp_path / "run", progress=seen
+    )
+    looks = seen.metrics["cosine:negation"]
+    assert looks[max(looks)] == pytest.approx(trained.after["cosine:negation"], abs=1e-6)
+
+
+@pytest.mark.parametrize(("asked", "expected"), [(0.0, 0.0), (0.3, 0.3), (None, 0.1)])
+def test_the_recipe_decides_the_dropout(
+    tiny_encoder: Path, asked: float | None, expected: float
+) -> None:
+    """The tiny encoder has 0.1, as its files say."""
+    model = load_encoder(str(tiny_encoder))
+    set_dropout(model, Recipe(dropout=asked))
+    found = {module.p for module in model.modules() if isinstance(module, Dropout)}
+    assert found == {expected}

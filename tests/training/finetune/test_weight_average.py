@@ -1,0 +1,72 @@
+"""The mean of several trainings' weights."""
+
+from pathlib import Path
+
+import pytest
+import torch
+
+from tests.training.support.trainings import Recorder, run, weights
+from training.finetune.weight_average import Soup
+from training.recipe.schema import Recipe
+
+
+def model_with(value: float) -> torch.nn.Module:
+    model = torch.nn.BatchNorm1d(2)  # it counts batches in a whole number
+    with torch.no_grad():
+        model.weight.fill_(value)
+    return model
+
+
+def test_the_mean_is_of_all_trainings_and_each_begins_alike() -> None:
+    model = model_with(1.0)
+    soup = Soup(model, 3)  # type: ignore[arg-type]
+    for value in (3.0, 5.0):
+        model.weight.data.fill_(value)
+        soup.add(model)  # type: ignore[arg-type]
+        assert model.weight.tolist() == [1.0, 1.0]
+    model.weight.data.fill_(10.0)
+    soup.stir(model)  # type: ignore[arg-type]
+    assert model.weight.tolist() == [6.0, 6.0]
+    assert model.num_batches_tracked == 0
+
+
+def test_it_goes_on_from_what_a_checkpoint_holds() -> None:
+    model = model_with(1.0)
+    first = Soup(model, 2)  # type: ignore[arg-type]
+    model.weight.data.fill_(3.0)
+    first.add(model)  # type: ignore[arg-type]
+    again = Soup(model_with(1.0), 2)  # type: ignore[arg-type]
+    again.go_on(first.state())
+    assert again.added == 1
+    model.weight.data.fill_(5.0)
+    again.stir(model)  # type: ignore[arg-type]
+    assert model.weight.tolist() == [4.0, 4.0]
+
+
+def test_one_training_stays_as_it_is() -> None:
+    model = model_with(2.0)
+    Soup(model, 1).stir(model)  # type: ignore[arg-type]
+    assert model.weight.tolist() == [2.0, 2.0]
+
+
+def test_the_rate_falls_in_each_training_and_the_saved_weights_are_others(
+    tmp_path: Path, recipe: Recipe
+) -> None:
+    alone, both = Recorder(), Recorder()
+    changes = ["max_steps=none", "epochs=1", "interpolation=1", "measure_every=none"]
+    short = recipe.with_overrides(changes)
+    first = run(tmp_path / "a", short, progress=alone)
+    mean = run(tmp_path / "b", short.with_overrides(["soup=2"]), progress=both)
+    rates = list(both.metrics["learning_rate"].values())
+    steps = alone.updates[-1][1]
+    assert rates[:steps] == rates[steps:] == list(alone.metrics["learning_rate"].values())
+    assert both.updates[-1] == (2 * steps, 2 * steps)
+    assert weights(mean) != weights(first)
+
+
+@pytest.mark.parametrize("changes", [["lora_rank=2"], ["early_stopping=ranked"], ["max_steps=3"]])
+def test_there_is_one_where_a_mean_is_of_no_use(changes: list[str]) -> None:
+    recipe = Recipe(soup=3)
+    assert (recipe.trainings, recipe.total_steps(80)) == (3, 3 * recipe.steps(80))
+    other = recipe.with_overrides(changes)
+    assert (other.trainings, other.total_steps(80)) == (1, other.steps(80))

@@ -1,0 +1,146 @@
+"""Before a training: what it will work on, how long that takes, and what the guide tells."""
+
+import re
+import socket
+from pathlib import Path
+
+import pytest
+from sqlalchemy import Engine
+from sqlmodel import Session
+
+from curation.release.freezing import create_release
+from db.engine import reading, writing
+from db.models import RunMetric
+from db.runs import create_run
+from training.finetune.progress import PACE
+from training.recipe.plan import (
+    FORWARD_ONLY,
+    KIND,
+    PREPARING,
+    TELLING_STEPS,
+    TEXTS_OF_OPPOSITES,
+    TEXTS_PER_SECOND,
+    Plan,
+    estimate,
+    measuring_steps,
+    plan,
+)
+from training.recipe.schema import Recipe
+
+PLAN = Plan(release=1, variants=70, triples=120, anchors=10, texts=80)
+RECIPE = Recipe(
+    loss="family", batch_size=5, epochs=3, distillation=0, opposites=0, max_steps=None, soup=1
+)
+STEPS = 6
+OF_A_STEP = 5 * 8
+
+
+def test_the_plan_counts_what_a_training_will_work_on(project: Engine) -> None:
+    with reading(project) as session:
+        before = plan(session)
+    with writing(project) as session:
+        create_release(session)
+        after = plan(session)
+    assert before == (None, 30, 18, 9, 36)
+    assert after == (1, 30, 18, 9, 36)
+    assert after.recipe().batch_size <= 9  # a batch needs as many anchors
+
+
+def test_rows_and_texts_are_those_of_the_loss() -> None:
+    flat = RECIPE.with_overrides(["loss=triples"])
+    assert (PLAN.rows(RECIPE), PLAN.texts_a_step(RECIPE)) == (10, OF_A_STEP)
+    assert (PLAN.rows(flat), PLAN.texts_a_step(flat)) == (120, 5 * 3)
+    changes = "distillation=1 distillation_texts=16 distillation_wordings=2 distillation_every=4"
+    distilled = RECIPE.with_overrides(changes.split())
+    assert PLAN.texts_a_step(distilled) == OF_A_STEP + (16 + 2 * 4) / 4
+    more = RECIPE.with_overrides(["opposites=2", "stances=0"])
+    framed = PLAN.texts_a_step(more) - 2 * TEXTS_OF_OPPOSITES - OF_A_STEP
+    assert 0.5 * 5 < framed < 1 * 5  # of five families a step
+    assert PLAN.texts_a_step(more.with_overrides(["stances=3"])) == PLAN.texts_a_step(more) + 3 * 5
+    half = ["max_triples=60"]
+    assert PLAN.rows(RECIPE.with_overrides(half)) == 5
+    assert PLAN.rows(flat.with_overrides(half)) == 60
+
+
+def trained(
+    session: Session, recipe: Recipe, *paces: float, steps: int = 100, host: str = ""
+) -> int:
+    run = create_run(session, kind=KIND, parameters={"recipe": recipe.model_dump(mode="json")})
+    run.result, run.host = {"steps": steps}, host or socket.gethostname()
+    session.flush()
+    for step, pace in enumerate(paces, start=1):
+        session.add(RunMetric(run_id=run.id or 0, name=PACE, step=step, value=pace))
+    session.flush()
+    return run.id or 0
+
+
+def test_before_the_first_training_the_time_is_that_of_two_cores(project: Engine) -> None:
+    with reading(project) as session:
+        guess = estimate(session, PLAN, RECIPE)
+    texts = STEPS * OF_A_STEP + 2 * 32 / FORWARD_ONLY  # 32 variants, measured before and after
+    assert guess.by_run is None
+    assert guess.seconds == pytest.approx(PREPARING + texts / TEXTS_PER_SECOND)
+
+
+def test_the_estimate_goes_by_the_pace_of_the_newest_training_like_it(project: Engine) -> None:
+    with writing(project) as session:
+        trained(session, RECIPE, 5.0)
+        like = trained(session, RECIPE, 20.0, 60.0)  # as many texts each: 30 a second
+        trained(session, RECIPE.with_overrides(["context=1"]), 1.0)
+        trained(session, RECIPE, 1.0, steps=TELLING_STEPS - 1)
+        trained(session, RECIPE, 1.0, host="elsewhere")
+        trained(session, RECIPE.with_overrides(["base_encoder=other"]), 1.0)
+        trained(session, RECIPE)  # cut off before its first point
+        judged = estimate(session, PLAN, RECIPE)
+        longer = estimate(session, PLAN, RECIPE.with_overrides(["epochs=6"]))
+    assert judged.by_run == like
+    assert longer.seconds - judged.seconds == pytest.approx(STEPS * OF_A_STEP / 30)
+
+
+def test_another_encoder_takes_as_much_longer_as_it_is_heavier(
+    project: Engine, tmp_path: Path
+) -> None:
+    heavy = RECIPE.with_overrides([f"base_encoder={tmp_path}"])
+    (tmp_path / "config.json").write_text('{"num_hidden_layers": 12, "hidden_size": 768}')
+    with writing(project) as session:
+        first = estimate(session, PLAN, RECIPE).seconds - PREPARING
+        assert estimate(session, PLAN, heavy).seconds - PREPARING == pytest.approx(8 * first)
+        run = trained(session, RECIPE, 80.0)
+        judged = estimate(session, PLAN, heavy)
+        assert judged.by_run == run
+        assert judged.seconds - PREPARING == pytest.approx(first * TEXTS_PER_SECOND / 10)
+
+
+def test_the_default_training_on_the_starter_corpus_is_said_to_take_twenty_minutes(
+    project: Engine,
+) -> None:
+    """What it takes on two free cores; 35 minutes were said."""
+    starter = Plan(release=None, variants=7741, triples=11949, anchors=1016, texts=8067)
+    with reading(project) as session:
+        assert estimate(session, starter, Recipe()).seconds == pytest.approx(20 * 60, rel=0.05)
+
+
+def test_an_unlike_training_from_the_same_encoder_tells_more_than_none(project: Engine) -> None:
+    with writing(project) as session:
+        unlike = trained(session, RECIPE.with_overrides(["context=1", "lora_rank=4"]), 10.0)
+        assert estimate(session, PLAN, RECIPE).by_run == unlike
+
+
+def test_measuring_counts_as_the_steps_that_take_as_long() -> None:
+    assert measuring_steps(600, 40) == round(2 * 600 / FORWARD_ONLY / 40)
+    assert measuring_steps(0, 40) == 1
+
+
+def test_the_guide_names_every_key_of_the_recipe_with_its_default() -> None:
+    guide = Path(__file__).parents[2] / "docs" / "training.md"
+    table = guide.read_text(encoding="utf-8").partition("| key | default |")[2].partition("\n\n")[0]
+    told: dict[str, str] = {}
+    for line in table.splitlines():
+        if line.startswith("| `"):
+            keys, defaults = line.split(" | ")[:2]
+            told |= zip(
+                re.findall(r"\w+", keys), defaults.replace("`", "").split(", "), strict=True
+            )
+    assert set(told) == set(Recipe.model_fields) - {"version"}
+    words = [f"{key}={value}" for key, value in told.items()]
+    assert Recipe(max_steps=1, scale=1).with_overrides(words) == Recipe()

@@ -1,0 +1,90 @@
+"""Recipes as YAML text and in files: read back the same, refused in one sentence."""
+
+from pathlib import Path
+
+import pytest
+
+from db.errors import HedgerowError
+from training.recipe.schema import Recipe
+from training.recipe.yaml_text import LARGEST, parse_recipe, read_recipe
+
+WRONG = [
+    ("", "Expected 'key: value' lines"),
+    ("- 1", "Expected 'key: value' lines"),
+    ("1: 2", "Expected 'key: value' lines"),
+    ("epochs: 1\nscale: [", "not YAML at line 2"),
+    ("{[a]: b}", "not YAML at line 1"),
+    ("epochs: yes", "epochs expected a number"),
+    ("epoch: 1", "nearest one is 'epochs'"),
+    ("without_types: [[a]]", "without_types should be a valid string"),
+    ("base_encoder: &a [*a]", "has the alias"),
+    ("epochs: !!python/object/apply:os.getcwd []", "not YAML"),
+    ("epochs: 2026-99-99", "not YAML"),
+    ("epochs: " + 5000 * "9", "not YAML"),
+    ("[" * 600, "not YAML"),
+    ("epochs: 1\nscale: 20\nepochs: 2", "has the key 'epochs' twice, on line 3"),
+    ('base_encoder: "a\\0b"', "a null character in 'base_encoder'"),
+]
+
+
+@pytest.mark.parametrize(("content", "sentence"), WRONG)
+def test_a_text_that_is_no_recipe_is_refused(tmp_path: Path, content: str, sentence: str) -> None:
+    path = tmp_path / "recipe.yaml"
+    path.write_text(content, encoding="utf-8")
+    for read in (lambda: parse_recipe(content), lambda: read_recipe(path)):
+        with pytest.raises(HedgerowError, match=sentence) as caught:
+            read()
+        assert "\n" not in str(caught.value) and len(str(caught.value)) < 300
+
+
+def test_aliases_that_would_make_a_million_values_are_refused_at_once() -> None:
+    names = "abcdefghi"
+    lines = ["a: &a [x, x, x, x, x, x, x, x, x]"]
+    for name, before in zip(names[1:], names, strict=False):
+        lines.append(f"{name}: &{name} [{', '.join([f'*{before}'] * 9)}]")
+    with pytest.raises(HedgerowError, match=r"has the alias '\*a'; expected plain values"):
+        parse_recipe("\n".join(lines))
+
+
+def test_what_is_too_long_to_be_a_recipe_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(HedgerowError, match="The recipe is too long"):
+        parse_recipe("#" * (LARGEST + 1))
+    (tmp_path / "recipe.yaml").write_text("#" * (LARGEST + 1), encoding="utf-8")
+    with pytest.raises(HedgerowError, match="too large for a recipe"):
+        read_recipe(tmp_path / "recipe.yaml")
+
+
+def test_an_unreadable_file_is_told_in_one_sentence(tmp_path: Path) -> None:
+    with pytest.raises(HedgerowError, match="No such file"):
+        read_recipe(tmp_path / "nowhere.yaml")
+    (tmp_path / "latin.yaml").write_bytes("base_encoder: näme".encode("latin-1"))
+    with pytest.raises(HedgerowError, match="UTF-8"):
+        read_recipe(tmp_path / "latin.yaml")
+
+
+def test_a_file_is_named_where_it_is_wrong(tmp_path: Path) -> None:
+    (tmp_path / "mine.yaml").write_text("- 1", encoding="utf-8")
+    with pytest.raises(HedgerowError, match=r"in the recipe '.*mine\.yaml'"):
+        read_recipe(tmp_path / "mine.yaml")
+
+
+def test_keys_left_out_have_their_defaults(tmp_path: Path) -> None:
+    (tmp_path / "recipe.yaml").write_text("\ufefflearning_rate: 1e-6\n", encoding="utf-8")
+    expected = Recipe(learning_rate=1e-6)
+    assert read_recipe(tmp_path / "recipe.yaml") == expected == parse_recipe("learning_rate: 1e-6")
+
+
+@pytest.mark.parametrize("value", ["[word, phrase]", "phrase, word", "[phrase, word, word, '']"])
+def test_names_are_a_list_or_a_line(value: str) -> None:
+    assert parse_recipe(f"without_types: {value}").without_types == ("phrase", "word")
+
+
+def test_an_empty_list_may_be_left_empty() -> None:
+    assert parse_recipe("providers:\nwithout_types: []").providers == ()
+
+
+def test_a_file_of_version_1_means_what_it_meant(tmp_path: Path) -> None:
+    (tmp_path / "old.yaml").write_text("version: 1\nmax_triples: 500\n", encoding="utf-8")
+    recipe = read_recipe(tmp_path / "old.yaml")
+    assert (recipe.loss, recipe.scale, recipe.max_steps) == ("triples", 10, 150)
+    assert parse_recipe(recipe.to_yaml()) == recipe

@@ -1,0 +1,161 @@
+"""The table of finished trainings: what is read, what differs, what is written to a file."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlalchemy import Engine, event
+from sqlmodel import Session
+
+from db.engine import reading, writing
+from db.models import Encoder, Run, RunState
+from db.runs import create_run
+from tests.support.databases import one_database
+from training.evaluation.probes import ensure_figure_1, save_probe_cosines
+from training.recipe.plan import KIND
+from training.recipe.schema import Recipe
+from training.runs.comparison_table import (
+    alike,
+    as_table,
+    changed_keys,
+    differing,
+    figures,
+    finished,
+    in_words,
+    told,
+)
+
+DEFAULT = Recipe().model_dump(mode="json")
+
+
+def add_run(
+    session: Session,
+    *,
+    state: RunState = RunState.DONE,
+    seed: int = 1,
+    group: str = "",
+    encoder_id: int = 0,
+    after: float = 0.9,
+    **recipe: Any,
+) -> int:
+    """A training as its row says it went."""
+    run = create_run(
+        session,
+        kind=KIND,
+        group=group,
+        parameters={"release": 2, "seed": seed, "recipe": recipe},
+    )
+    run.state = state
+    run.result = {
+        "triples": 18,
+        "steps": 3,
+        "seconds": 90.0,
+        "encoder_id": encoder_id,
+        "held_out": {
+            "before": {"ranked": 0.5, "questions": 0.02, "drift": 0.0, "ranked:word>verbal": 0.1},
+            "after": {"ranked": after, "questions": 0.8, "drift": 0.05, "ranked:word>verbal": 1.0},
+            "of": {"ranked": 20, "questions": 8, "drift": 10},
+        },
+    }
+    session.flush()
+    return run.id or 0
+
+
+def measured(session: Session, *cosines: float) -> int:
+    """An encoder with these cosines of Figure 1."""
+    probes = ensure_figure_1(session)
+    encoder = Encoder(name="e", fingerprint=str(cosines))
+    session.add(encoder)
+    session.flush()
+    pairs = {probe.id: value for probe, value in zip(probes, cosines, strict=True)}
+    save_probe_cosines(session, pairs, encoder_id=encoder.id or 0)
+    return encoder.id or 0
+
+
+def test_finished_trainings_are_read_with_figures_and_study(engine: Engine) -> None:
+    with writing(engine) as session:
+        add_run(session, state=RunState.FAILED)
+        first = add_run(session, group="study-7", encoder_id=measured(session, 0.3, 0.6, 0.9))
+        second = add_run(session, version=1, encoder_id=measured(session, 0.1, 0.2, 0.3))
+        session.add(Run(kind="export", parameters={}, state=RunState.DONE))
+    with reading(engine) as session:
+        newest, oldest = finished(session)
+    assert (oldest.run, oldest.study, newest.run, newest.study) == (first, 7, second, None)
+    assert (oldest.release, oldest.triples, oldest.steps, oldest.minutes) == (2, 18, 3, 1.5)
+    assert oldest.recipe == DEFAULT
+    assert newest.recipe["loss"] == "triples"  # what version 1 meant
+    assert figures(oldest) == {
+        "triples ranked right, before": 0.5,
+        "triples ranked right, after": 0.9,
+        "questions answered right, before": 0.02,
+        "questions answered right, after": 0.8,
+        "drift of unrelated cosines": 0.05,
+        "Figure 1, contradicted": 0.3,
+        "Figure 1, weakened": 0.6,
+        "Figure 1, affirmed": 0.9,
+    }
+
+
+@one_database
+def test_only_keys_that_differ_are_compared(engine: Engine) -> None:
+    with writing(engine) as session:
+        add_run(session, epochs=9.0, batch_size=16, seed=3)
+        add_run(session, epochs=6.0, batch_size=16)
+    with reading(engine) as session:
+        rows = finished(session)
+    seed, epochs = differing(rows, DEFAULT)
+    assert (seed.key, seed.values, seed.apart) == ("seed", ["1", "3"], [False, True])
+    assert (epochs.key, epochs.values, epochs.apart) == ("epochs", ["6", "9"], [True, True])
+    assert epochs.reference == f"{DEFAULT['epochs']:g}"
+    assert in_words(alike(rows, DEFAULT)) == "batch_size: 16"
+    against_first = differing(rows, told(rows[0]))
+    assert [line.apart for line in against_first] == [[False, True]] * 2
+    assert differing([rows[0], rows[0]], DEFAULT) == []
+
+
+@one_database
+def test_one_training_is_compared_with_the_default(engine: Engine) -> None:
+    with writing(engine) as session:
+        add_run(
+            session, without_types=["word", "phrase"], max_triples=64, freeze_word_embeddings=True
+        )
+    with reading(engine) as session:
+        (row,) = finished(session)
+    found = {line.key: (line.reference, line.values) for line in differing([row], DEFAULT)}
+    assert found == {
+        "without_types": ("none", ["phrase, word"]),
+        "max_triples": ("none", ["64"]),
+        "freeze_word_embeddings": ("false", ["true"]),
+    }
+    assert in_words(changed_keys(row, DEFAULT)) == (
+        "without_types: phrase, word, max_triples: 64, freeze_word_embeddings: true"
+    )
+    assert alike([row], DEFAULT) == {}
+
+
+@one_database
+def test_the_file_has_every_key_and_figure_of_every_training(engine: Engine) -> None:
+    with writing(engine) as session:
+        old = {key: value for key, value in DEFAULT.items() if key != "loss"} | {"gone": "=1+1"}
+        add_run(session, **old)  # a recipe that this version can't read
+        add_run(session, encoder_id=measured(session, 0.3, 0.6, 0.9))
+    with reading(engine) as session:
+        header, lines = as_table(finished(session))
+    assert [len(line) for line in lines] == [len(header)] * 2
+    new, unread = (dict(zip(header, line, strict=True)) for line in lines)
+    assert new["loss"] == DEFAULT["loss"] and unread["loss"] == ""
+    assert unread["gone"] == "=1+1" and new["gone"] == ""
+    assert (new["Figure 1, affirmed"], unread["Figure 1, affirmed"]) == (0.9, "")
+
+
+@one_database
+def test_many_trainings_take_few_queries(engine: Engine) -> None:
+    with writing(engine) as session:
+        encoder = measured(session, 0.3, 0.6, 0.9)
+        for seed in range(40):
+            add_run(session, seed=seed, encoder_id=encoder)
+    asked: list[str] = []
+    event.listen(engine, "before_cursor_execute", lambda *args: asked.append(args[2]))
+    with reading(engine) as session:
+        assert len(finished(session)) == 40
+    assert len([text for text in asked if text.startswith("SELECT")]) <= 4

@@ -1,0 +1,195 @@
+"""What a release consists of, and which trainings each study makes of it."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sqlalchemy import Engine, update
+from sqlmodel import Session, col
+
+from curation.release.freezing import create_release, get_release
+from curation.taxonomy.original_types import CONTRADICTION, ENTAILMENT, ensure_types
+from db.engine import reading, writing
+from db.models import Split, Variant
+from tests.curation.support.families import add_family
+from tests.support.databases import one_database
+from training.data.composition import Composition, composition
+from training.data.families import training_families
+from training.data.sampling import count_triples
+from training.recipe.schema import Recipe
+from training.studies.designs import OF_THE_DATA, Design, Study, design
+
+BASE = Recipe(batch_size=4, opposites=0, soup=1)
+
+
+def filled(session: Session, *, rules: int = 0, originals: int = 0, families: int = 24) -> None:
+    """Families of the train split; of the first ones' variants a part is by rules, or original."""
+    for number in range(families):
+        add_family(session, f"Door {number} is open.", texts(number), split=Split.TRAIN)
+    by_rules = [
+        f"Door {number} is {how} open." for number in range(rules) for how in ("not", "probably")
+    ]
+    ruled = update(Variant).where(col(Variant.text).in_(by_rules)).values(provider="rules")
+    session.execute(ruled)
+    if originals:
+        ensure_types(session, (ENTAILMENT, CONTRADICTION))
+    for number in range(originals):
+        sentences = {
+            ENTAILMENT: [f"Gate {number} is ajar."],
+            CONTRADICTION: ["It is locked."],
+            "word": [f"Gate {number} may be ajar."],
+            "verbal": ["It is not ajar."],
+        }
+        add_family(session, f"Gate {number} is wide open.", sentences, split=Split.TRAIN)
+    create_release(session)
+
+
+def texts(number: int) -> dict[str, list[str]]:
+    found = {
+        "verbal": [f"Door {number} is not open."],
+        "lexical": [f"Door {number} is shut."],
+        "word": [f"Door {number} is probably open."],
+    }
+    return found | ({"negated_antonym": [f"Door {number} is not shut."]} if number % 2 else {})
+
+
+def test_a_composition_counts_what_a_training_reads(engine: Engine) -> None:
+    recipes = [
+        Recipe(),
+        Recipe(data="negation"),
+        Recipe(data="hedging"),
+        Recipe(without_types=("word",)),
+        Recipe(without_types=("verbal", "lexical")),
+        Recipe(providers=("rules",)),
+        Recipe(providers=("openai",), data="negation"),
+    ]
+    with writing(engine) as session:
+        filled(session, rules=6, originals=3)
+    with reading(engine) as session:
+        key = get_release(session).id or 0
+        data = composition(session)
+        for recipe in recipes:
+            families = training_families(session, key, split=Split.TRAIN, recipe=recipe)
+            plan = data.left_by(recipe)
+            assert plan.anchors == len(families)
+            assert plan.triples == sum(map(count_triples, families))
+            assert plan.texts == sum(map(len, families))
+
+
+def a_design(
+    engine: Engine, study: Study, base: Recipe = BASE, **content: int
+) -> tuple[Design, Composition]:
+    with writing(engine) as session:
+        filled(session, **content)
+    with reading(engine) as session:
+        data = composition(session)
+    return design(study, data, base), data
+
+
+@one_database
+def test_the_data_study_is_table_2_and_says_what_stands_in_for_the_originals(
+    engine: Engine,
+) -> None:
+    found, _ = a_design(engine, Study.DATA)
+    assert [arm.label for arm in found.arms] == ["All", "Only negation", "Only hedging"]
+    assert [arm.recipe.data for arm in found.arms] == ["all", "negation", "hedging"]
+    assert [arm.plan.anchors for arm in found.arms] == [24, 12, 24]
+    assert any("No anchor came with an original entailment" in told for told in found.told)
+
+
+@one_database
+@pytest.mark.parametrize("beside", ["opposites=3", "soup=2"])
+def test_a_study_is_of_the_release_alone(engine: Engine, beside: str) -> None:
+    """Families that the recipe makes beside the data would hide what the data do."""
+    found, data = a_design(engine, Study.DATA, BASE.with_overrides([beside]))
+    plain = design(Study.DATA, data, BASE)
+    assert found.arms == plain.arms
+    assert found.told == [*plain.told, OF_THE_DATA]
+
+
+@one_database
+def test_originals_that_were_imported_are_counted(engine: Engine) -> None:
+    found, data = a_design(engine, Study.DATA, originals=5)
+    assert data.originals == {ENTAILMENT: 5, CONTRADICTION: 5}
+    assert any("Of the 29 anchors" in told and "5 came with" in told for told in found.told)
+
+
+@one_database
+def test_the_number_of_triples_doubles_up_to_all(engine: Engine) -> None:
+    found, data = a_design(engine, Study.TRIPLES, Recipe(batch_size=2, opposites=0, soup=1))
+    whole = data.left_by(BASE).triples
+    limits = [arm.recipe.max_triples for arm in found.arms]
+    assert whole == 12 * 2 + 12 * 4
+    assert limits == [None, whole // 2, whole // 4, whole // 8]
+    assert len({arm.recipe.model_copy(update={"max_triples": None}) for arm in found.arms}) == 1
+
+
+@one_database
+def test_each_type_of_the_release_is_left_out_once(engine: Engine) -> None:
+    base = Recipe(batch_size=4, without_types=("lexical",), opposites=0, soup=1)
+    found, _ = a_design(engine, Study.TYPES, base)
+    assert [arm.recipe.without_types for arm in found.arms] == [
+        ("lexical",),
+        ("lexical", "word"),
+        ("lexical", "negated_antonym"),
+    ]
+    assert any(told.startswith("Left out: Without Verbal") for told in found.told)
+
+
+@one_database
+def test_rules_and_models_get_equally_many_triples(engine: Engine) -> None:
+    base = Recipe(batch_size=2, opposites=0, soup=1)
+    found, data = a_design(engine, Study.WRITERS, base, rules=10)
+    everyone, rules, models = found.arms
+    assert (rules.recipe.providers, models.recipe.providers) == (("rules",), ("openai",))
+    assert rules.recipe.max_triples == models.recipe.max_triples == rules.plan.triples == 10
+    assert everyone.recipe == base
+    assert data.providers == ["openai", "rules"]
+
+
+@one_database
+@pytest.mark.parametrize(
+    ("study", "base", "obstacle"),
+    [
+        (Study.WRITERS, BASE, "none by rules"),
+        (Study.TRIPLES, Recipe(batch_size=16), "fill no batch of 16"),
+        (Study.DATA, Recipe(batch_size=32), "A batch of 32 needs as many anchors"),
+    ],
+)
+def test_what_a_release_is_too_small_for_is_said(
+    engine: Engine, study: Study, base: Recipe, obstacle: str
+) -> None:
+    found, _ = a_design(engine, study, base)
+    assert found.arms == [] and obstacle in found.obstacle
+
+
+@given(
+    counts=st.lists(st.integers(1, 400), min_size=1, max_size=4),
+    batch=st.integers(2, 64),
+    study=st.sampled_from(Study),
+)
+def test_every_training_of_a_study_fills_its_batches(
+    counts: list[int], batch: int, study: Study
+) -> None:
+    kinds = [
+        (False, "verbal", "rules"),
+        (True, "word", "rules"),
+        (False, "lexical", "openai"),
+        (True, "phrase", "openai"),
+        (True, "negated_antonym", "openai"),
+    ]
+    shapes = {tuple(kinds[: 2 + place]): count for place, count in enumerate(counts)}
+    roles = {
+        "verbal": "negation",
+        "lexical": "negation",
+        "word": "hedge",
+        "phrase": "hedge",
+        "negated_antonym": "paraphrase",
+    }
+    data = Composition(1, 1, shapes, roles, {kind: kind for kind in roles})  # type: ignore[arg-type]
+    found = design(study, data, Recipe(batch_size=batch))
+    assert bool(found.arms) != bool(found.obstacle)
+    assert len(found.arms) != 1
+    for arm in found.arms:
+        assert arm.plan.anchors >= batch and arm.plan == data.left_by(arm.recipe)

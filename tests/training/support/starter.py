@@ -1,0 +1,28 @@
+"""The starter corpus as families, without a database."""
+
+import json
+from pathlib import Path
+
+from curation.corpora import starter_corpus
+from curation.taxonomy.built_in import TAXONOMY
+from training.finetune.losses import Member, Role
+
+ROLES = {"negation": Role.NEGATION, "hedge": Role.HEDGE, "paraphrase": Role.PARAPHRASE}
+
+
+def starter_families() -> list[list[Member]]:
+    """All of it, reviewed or not."""
+    path = Path(starter_corpus.__file__).parent / "starter" / "families.jsonl"
+    lines = path.read_text(encoding="utf-8").splitlines()
+    return [_family(json.loads(line)) for line in lines]
+
+
+def _family(entry: dict) -> list[Member]:
+    variants = [(kind, entry[kind.id]) for kind in TAXONOMY if entry.get(kind.id)]
+    return [
+        Member(entry["anchor"], Role.ANCHOR),
+        *(
+            Member(found["text"] if isinstance(found, dict) else found, ROLES[kind.role], kind.id)
+            for kind, found in variants
+        ),
+    ]

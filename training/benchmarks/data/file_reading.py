@@ -1,0 +1,248 @@
+"""Reading the files of benchmarks: JSON, JSON Lines, CSV and TSV, here or on the model hub."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
+
+from curation.anchors.importing.delimited import read_csv, read_tsv
+from curation.strict_json import JsonError, read_json
+from db.errors import HedgerowError
+from db.named_files import expanded, read_text
+from training.hub.offline import asked_once
+
+HUB = "hf:"
+"""Before owner/name/file of a data set on the model hub."""
+
+LARGEST_FILE = 500 * 1024 * 1024
+"""Bytes; ExcluIR's corpus, the largest, is a tenth of it."""
+
+_TOLD = 60
+Item = TypeVar("Item")
+_KINDS: Mapping[type, str] = {
+    str: "a text",
+    bool: "true or false",
+    int: "a number",
+    float: "a number",
+    list: "a list",
+    dict: "an object",
+    type(None): "null",
+}
+
+
+class Record(NamedTuple):
+    """A row of a file.
+
+    Attributes:
+        where: for messages, such as "line 3 of 'test.jsonl'".
+    """
+
+    where: str
+    values: Mapping[str, Any]
+
+    def text(self, *names: str) -> str:
+        """The text of the first of these columns that there is; without blanks at its ends.
+
+        Raises:
+            HedgerowError: none of them is there, or it holds no text.
+        """
+        value = self.value(*names)
+        if not isinstance(value, str) or not value.strip():
+            raise self.wrong(f"a text in {_quoted(names)}", value)
+        return value.strip()
+
+    def number(self, name: str) -> float:
+        """A finite number.
+
+        Raises:
+            HedgerowError: the column is missing or holds something else.
+        """
+        value = self.value(name)
+        try:
+            if isinstance(value, bool):
+                raise ValueError
+            number = float(value)
+            if number != number or number in (float("inf"), float("-inf")):
+                raise ValueError
+        except (TypeError, ValueError, OverflowError):
+            raise self.wrong(f"a number in {_quoted([name])}", value) from None
+        return number
+
+    def value(self, *names: str) -> Any:
+        """The value of the first of these columns that there is.
+
+        Raises:
+            HedgerowError: there is none of them.
+        """
+        for name in names:
+            if name in self.values:
+                return self.values[name]
+        found = ", ".join(repr(str(name)[:_TOLD]) for name in list(self.values)[:12]) or "none"
+        raise HedgerowError(f"Expected {_quoted(names)} on {self.where}, found {found}.")
+
+    def wrong(self, expected: str, found: object) -> HedgerowError:
+        """What to raise where a value is not what it should be."""
+        return HedgerowError(f"Expected {expected} on {self.where}, found {described(found)}.")
+
+
+def described(value: object) -> str:
+    """A value of a file, for a message."""
+    if isinstance(value, str):
+        return repr(value[:_TOLD]) if value.strip() else "an empty text"
+    if isinstance(value, list):
+        return f"a list of {len(value):,}"
+    return f"{value}" if isinstance(value, int | float) else _KINDS.get(type(value), "something")
+
+
+def _quoted(names: Any) -> str:
+    return " or ".join(f"'{name}'" for name in names)
+
+
+def records(source: Path | str, *, expects: str) -> Iterator[Record]:
+    """The rows of a file: of a JSON list, of JSON Lines, or of a table with a header.
+
+    Args:
+        source: a path, or `HUB` and a place on the model hub.
+        expects: what the file must look like, for messages.
+
+    Raises:
+        HedgerowError: the file can't be read, or is no such file.
+    """
+    path = local(source)
+    name = repr(path.name[:_TOLD])
+    text = decoded(path)
+    if not text.strip("\ufeff \t\r\n"):
+        raise nothing_in(source, expects=expects)
+    if path.suffix.lower() in (".tsv", ".tab", ".csv"):
+        yield from _tabular(text, path, name, expects)
+        return
+    for where, value in _json(text, name, expects):
+        if not isinstance(value, dict):
+            raise HedgerowError(f"Expected {expects}, found {described(value)} on {where}.")
+        yield Record(where, value)
+
+
+def _tabular(text: str, path: Path, name: str, expects: str) -> Iterator[Record]:
+    read: Callable[..., Any] = read_csv if path.suffix.lower() == ".csv" else read_tsv
+    try:
+        table = read(text, name=name)
+    except HedgerowError as error:
+        raise HedgerowError(f"Expected {expects}: {error}") from error
+    for number, line in enumerate(table.lines):
+        values = {column: cells[number] for column, cells in table.cells.items()}
+        yield Record(f"line {line:,} of {name}", values)
+
+
+def json_list(path: Path, *, expects: str) -> list[Any]:
+    """The values of a JSON list.
+
+    Raises:
+        HedgerowError: the file can't be read, or holds something else.
+    """
+    return [value for _, value in _json(decoded(path), repr(path.name[:_TOLD]), expects)]
+
+
+def _json(text: str, name: str, expects: str) -> Iterator[tuple[str, Any]]:
+    """The values of a list or of lines, each with where it stands."""
+    if text.lstrip()[:1] == "[":
+        try:
+            values = read_json(text)
+        except JsonError as error:
+            raise HedgerowError(
+                f"Expected {expects}, found no JSON on line {error.line:,} of {name} ({error})."
+            ) from None
+        for number, value in enumerate(values, start=1):
+            yield _whole(f"entry {number:,} of {name}", value, text, expects)
+        return
+    for number, line in enumerate(text.split("\n"), start=1):
+        if line.strip():
+            where = f"line {number:,} of {name}"
+            try:
+                value = read_json(line)
+            except JsonError as error:
+                raise HedgerowError(
+                    f"Expected {expects}, found no JSON but {described(line.strip())} on {where} "
+                    f"({error})."
+                ) from None
+            yield _whole(where, value, line, expects)
+
+
+def _whole(where: str, value: Any, text: str, expects: str) -> tuple[str, Any]:
+    """The value, if all of it can be stored: an escape can name half a character."""
+    if "\\ud" in text.lower():
+        try:
+            json.dumps(value, ensure_ascii=False).encode()
+        except UnicodeEncodeError:
+            raise HedgerowError(
+                f"Expected {expects}, found half a character (a lone surrogate) on {where}."
+            ) from None
+    return where, value
+
+
+def decoded(path: Path) -> str:
+    """The text of a file in UTF-8.
+
+    Raises:
+        HedgerowError: it can't be read, is too large, or is something else.
+    """
+    return read_text(path, kind="a benchmark", largest=LARGEST_FILE)
+
+
+def local(source: Path | str) -> Path:
+    """The path of a file; downloads it first where it lies on the model hub.
+
+    Raises:
+        HedgerowError: the hub can't be reached, or there is no such file.
+    """
+    if not str(source).startswith(HUB):
+        return expanded(source)
+    # Loading the hub's client takes half a second, and a local file does not need it.
+    from huggingface_hub import hf_hub_download  # noqa: PLC0415
+
+    owner, _, rest = str(source).removeprefix(HUB).partition("/")
+    name, _, file = rest.partition("/")
+    if not (owner and name and file):
+        raise HedgerowError(f"Expected {HUB}owner/name/file, found {str(source)!r}.")
+    try:
+        with asked_once():
+            return Path(hf_hub_download(f"{owner}/{name}", file, repo_type="dataset"))
+    except Exception as error:  # the hub's client and its HTTP library raise a dozen kinds
+        raise HedgerowError(
+            f"Could not get {file!r} of the data set '{owner}/{name}' from the model hub "
+            f"({type(error).__name__}); connect to the network, or name a file on this machine."
+        ) from error
+
+
+def source_or_hub(source: Path | str, *, hub: str, title: str, address: str) -> Path | str:
+    """The source that was named, or else the benchmark's place on the hub.
+
+    Raises:
+        HedgerowError: none was named, and the benchmark is on no hub.
+    """
+    if str(source):
+        return source
+    if not hub:
+        raise HedgerowError(
+            f"{title} is not on the model hub; download it from {address} and name the file."
+        )
+    return hub
+
+
+def at_least_one(items: list[Item], source: Path | str, *, expects: str) -> list[Item]:
+    """The items.
+
+    Raises:
+        HedgerowError: there are none.
+    """
+    if not items:
+        raise nothing_in(source, expects=expects)
+    return items
+
+
+def nothing_in(source: Path | str, *, expects: str) -> HedgerowError:
+    """What to raise where a file is empty."""
+    return HedgerowError(
+        f"Expected {expects}, found nothing in {Path(source).name!r}; choose another file."
+    )

@@ -1,0 +1,95 @@
+"""How much there is to read and to ask in a benchmark's data, before anything is measured."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from sqlmodel import Session
+
+from curation.release.freezing import get_release
+from db.models import Split
+from training.benchmarks.catalogue import benchmark
+from training.benchmarks.data.sources import DataChoice
+from training.benchmarks.definition import Benchmark
+from training.benchmarks.scorers.chat_prompts import distinct_prompts
+from training.benchmarks.tasks.own_families import Hedgerow
+
+READ = 1_200
+"""Characters of a text that encoders read, about: 256 word pieces, as the built-in one does."""
+
+KEPT = 64
+
+
+class Size(NamedTuple):
+    """Of the data of one benchmark.
+
+    Attributes:
+        texts, letters: distinct texts, and their characters as far as an encoder reads them.
+        pair_letters: characters of all distinct pairs that are compared, likewise.
+        prompts, prompt_letters: distinct ones that a chat model is asked, in full.
+    """
+
+    items: int
+    questions: int
+    texts: int
+    letters: int
+    pair_letters: int
+    prompts: int
+    prompt_letters: int
+
+
+def size_of(data: Benchmark[Any]) -> Size:
+    """The size of a benchmark that has been read."""
+    questions = data.questions()
+    texts = data.texts()
+    pairs = {(text, other) for text, candidates in questions for other in candidates}
+    prompts = distinct_prompts(questions, asks=data.asks)
+    return Size(
+        items=len(data.items),
+        questions=len(questions),
+        texts=len(texts),
+        letters=sum(min(READ, len(text)) for text in texts),
+        pair_letters=sum(min(READ, len(text) + len(other)) for text, other in pairs),
+        prompts=len(prompts),
+        prompt_letters=sum(map(len, prompts)),
+    )
+
+
+def size(session: Session, data_folder: Path, choice: DataChoice) -> Size | None:
+    """The size of what a choice means; None of data that the model hub has yet to send.
+
+    A file is known by its name, which holds its hash, and a release never changes: each is read
+    once in a process.
+
+    Raises:
+        HedgerowError: there is no such release, or the file can't be read.
+    """
+    kind = benchmark(choice.benchmark)
+    if kind is Hedgerow:
+        release = get_release(session, choice.release)
+        key = (release.content_hash, choice.split)
+        if key not in _own:
+            _keep(key, _of_release(session, release.id or 0, choice.split))
+        return _own[key]
+    return _of_file(kind.id, data_folder / choice.data) if choice.data else None
+
+
+_own: dict[Hashable, Size] = {}
+
+
+def _keep(key: Hashable, found: Size) -> None:
+    while len(_own) >= KEPT:
+        _own.pop(next(iter(_own)))
+    _own[key] = found
+
+
+def _of_release(session: Session, release_id: int, split: Split) -> Size:
+    return size_of(Hedgerow.of_release(session, release_id, split=split))
+
+
+@lru_cache(maxsize=KEPT)
+def _of_file(name: str, path: Path) -> Size:
+    return size_of(benchmark(name).read(path))

@@ -1,0 +1,302 @@
+"""The items of a benchmark: a file that is kept with the project, a release, or the model hub's.
+
+A file is kept below the data folder under the hash of its content, `benchmarks/ID/HASH-NAME`, so
+that a run finds it on any host that sees the folder, and the same one is stored once.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from pydantic import BaseModel, ConfigDict, Field
+from sqlmodel import Session
+
+from curation.release.freezing import get_release
+from db.errors import HedgerowError
+from db.models import Split
+from db.named_files import expanded, read_bytes
+from db.runs import make_folder
+from training.benchmarks.catalogue import BENCHMARKS, benchmark
+from training.benchmarks.data.file_reading import HUB, LARGEST_FILE, local
+from training.benchmarks.definition import Benchmark
+from training.benchmarks.tasks.excluir import CORPUS, QUERIES, ExcluIR
+from training.benchmarks.tasks.own_families import Hedgerow
+from training.benchmarks.tasks.semantoneg import SemAntoNeg
+from training.benchmarks.tasks.suites import from_forms, written
+
+FOLDER = "benchmarks"
+
+_HASH_DIGITS = 16
+_LONGEST_NAME = 80
+_NOT_IN_NAMES = re.compile(r"[^\w.-]+", re.ASCII)
+
+
+class DataChoice(BaseModel):
+    """A benchmark and where its items come from.
+
+    Attributes:
+        benchmark: its id.
+        data: a kept file, relative to the data folder; '' for the model hub, or for a release.
+        data_name: how people know the file; '' for its own name.
+        release: number of the release whose items they are, for Hedgerow only; None for the newest.
+        split: of the release.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    benchmark: str = Field(max_length=120)
+    data: str = Field(default="", max_length=500)
+    data_name: str = Field(default="", max_length=200)
+    release: int | None = None
+    split: Split = Split.TEST
+
+
+class KeptData(NamedTuple):
+    """A file of a benchmark that is kept with the project.
+
+    Attributes:
+        benchmark: its id.
+        file: relative to the data folder; for ExcluIR a folder with both of its files.
+        name: as it was called, but for signs that a file system may not take.
+    """
+
+    benchmark: str
+    file: str
+    name: str
+
+    @property
+    def choice(self) -> DataChoice:
+        """The same as what a run can be asked for."""
+        return DataChoice(benchmark=self.benchmark, data=self.file, data_name=self.name)
+
+
+class OpenData(NamedTuple):
+    """A benchmark with its items.
+
+    Attributes:
+        where: they come from, for people.
+        origin: the same for programs: 'file', or 'release' and 'split'.
+    """
+
+    benchmark: Benchmark[Any]
+    where: str
+    origin: dict[str, Any]
+
+
+def keep_data(data_folder: Path, name: str, files: Mapping[str, bytes]) -> KeptData:
+    """Store the file of a benchmark, or both of ExcluIR's; the same content is stored once.
+
+    One's own sentences in four forms a line are stored as the suite of SemAntoNeg's kind that they
+    make.
+
+    Args:
+        data_folder: of the project.
+        name: id of the benchmark.
+        files: content by name.
+
+    Raises:
+        HedgerowError: it is not this benchmark's, or can't be stored; nothing is left.
+    """
+    kind = benchmark(name)
+    named = _named(kind, files)
+    shown = next(iter(named)) if len(named) == 1 else _safe(next(iter(files)))
+    target = data_folder / FOLDER / name / f"{_digest(named)}-{shown}"
+    if target.exists():
+        os.utime(target)  # it is the one named last
+    else:
+        make_folder(target.parent)
+        try:
+            _store(kind, named, shown, target)
+        except HedgerowError:
+            _remove_if_empty(target.parent, data_folder / FOLDER, data_folder)
+            raise
+    return KeptData(name, target.relative_to(data_folder).as_posix(), shown)
+
+
+def keep_file_here(data_folder: Path, name: str, path: Path) -> KeptData:
+    """Store a file of this machine, as `keep_data`; of ExcluIR its folder, or either file of it.
+
+    Raises:
+        HedgerowError: as `keep_data`, or it can't be read.
+    """
+    kind = benchmark(name)
+    path = expanded(path)
+    paths = [path]
+    if kind is ExcluIR:
+        queries = path / QUERIES if path.is_dir() else path
+        paths = [queries, queries.with_name(CORPUS)]
+    largest = LARGEST_FILE
+    files = {path.name: read_bytes(path, kind="a benchmark", largest=largest) for path in paths}
+    return keep_data(data_folder, name, files)
+
+
+@contextmanager
+def data_for_now(data_folder: Path, name: str, path: Path) -> Iterator[KeptData]:
+    """A file of this machine, read and stored as by `keep_file_here`, but gone afterwards."""
+    parent = make_folder(data_folder / FOLDER)
+    try:
+        with tempfile.TemporaryDirectory(dir=parent, prefix=".now-") as now:
+            kept = keep_file_here(Path(now), name, path)
+            yield kept._replace(file=(Path(now) / kept.file).relative_to(data_folder).as_posix())
+    finally:
+        _remove_if_empty(parent, data_folder)
+
+
+def _remove_if_empty(*folders: Path) -> None:
+    for folder in folders:
+        with suppress(OSError):
+            folder.rmdir()
+
+
+def kept_data(data_folder: Path, name: str = "") -> list[KeptData]:
+    """What is kept, benchmark by benchmark, what was named last first; of one, or of all."""
+    found = []
+    for kind in BENCHMARKS:
+        folder = data_folder / FOLDER / kind.id
+        if name in ("", kind.id) and folder.is_dir():
+            entries = [entry for entry in folder.iterdir() if not entry.name.startswith(".")]
+            for entry in sorted(entries, key=lambda path: -path.stat().st_mtime_ns):
+                file = entry.relative_to(data_folder).as_posix()
+                found.append(KeptData(kind.id, file, entry.name[_HASH_DIGITS + 1 :]))
+    return found
+
+
+def require_data(session: Session, data_folder: Path, choice: DataChoice) -> DataChoice:
+    """The choice, its release by number; the items are not read but for a release's.
+
+    Raises:
+        HedgerowError: no such benchmark, release or file, or the release has no such items.
+    """
+    kind = benchmark(choice.benchmark)
+    if kind is Hedgerow:
+        release = get_release(session, choice.release)
+        Hedgerow.of_release(session, release.id or 0, split=choice.split)
+        return choice.model_copy(update={"release": release.number, "data": "", "data_name": ""})
+    if not choice.data and not kind.hub:
+        kind.read("")  # says where to get the file
+    if choice.data:
+        _place(data_folder, choice)
+    return choice
+
+
+def require_hub(choice: DataChoice) -> None:
+    """Download what a choice takes from the model hub, so that a run will not fail for lack of it.
+
+    It may take a while: call it while no transaction is open.
+
+    Raises:
+        HedgerowError: the hub can't be reached, or has no such file.
+    """
+    kind = benchmark(choice.benchmark)
+    if kind.hub and not choice.data:
+        local(kind.hub)
+
+
+def open_data(session: Session, data_folder: Path, choice: DataChoice) -> OpenData:
+    """The benchmark with the items of a choice; those of the hub are kept for later.
+
+    Raises:
+        HedgerowError: as `require_data`, or the hub can't be reached.
+    """
+    kind = benchmark(choice.benchmark)
+    if kind is Hedgerow:
+        release = get_release(session, choice.release)
+        return OpenData(
+            Hedgerow.of_release(session, release.id or 0, split=choice.split),
+            f"release {release.number}, {choice.split} split",
+            {"release": release.number, "split": choice.split.value},
+        )
+    if choice.data:
+        path = _place(data_folder, choice)
+        return OpenData(kind.read(path), choice.data_name or path.name, {"file": choice.data})
+    kept = keep_data(data_folder, kind.id, _from_the_hub(kind))
+    where = f"{kind.hub.removeprefix(HUB)} on the model hub"
+    return OpenData(kind.read(data_folder / kept.file), where, {"file": kept.file})
+
+
+def _place(data_folder: Path, choice: DataChoice) -> Path:
+    path = data_folder / choice.data
+    inside = path.resolve().is_relative_to((data_folder / FOLDER).resolve())
+    if not inside or not path.exists():
+        raise HedgerowError(
+            f"Expected the file {choice.data[:200]!r} of {benchmark(choice.benchmark).title} in "
+            "the data folder, found none; choose the data again."
+        )
+    return path
+
+
+def _from_the_hub(kind: type[Benchmark[Any]]) -> dict[str, bytes]:
+    """The published file, named after its data set."""
+    if not kind.hub:
+        kind.read("")  # says where to get it
+    path = local(kind.hub)
+    return {f"{kind.hub.split('/')[1]}-{path.name}": path.read_bytes()}
+
+
+def _named(kind: type[Benchmark[Any]], files: Mapping[str, bytes]) -> dict[str, bytes]:
+    """The files under the names that the benchmark reads them by."""
+    if kind is Hedgerow:
+        kind.read("")  # says that a release is wanted
+    if kind is ExcluIR:
+        corpora = [name for name in files if "corpus" in name.lower()]
+        if len(files) != 2 or len(corpora) != 1:
+            raise HedgerowError(
+                f"Expected ExcluIR's {QUERIES} and {CORPUS}, found {len(files)} "
+                f"file{'' if len(files) == 1 else 's'}; choose both."
+            )
+        return {CORPUS if name in corpora else QUERIES: files[name] for name in sorted(files)}
+    if len(files) != 1:
+        raise HedgerowError(f"Expected one file of {kind.title}, found {len(files)}.")
+    ((name, content),) = files.items()
+    return _of_forms(_safe(name), content) if kind is SemAntoNeg else {_safe(name): content}
+
+
+def _of_forms(name: str, content: bytes) -> dict[str, bytes]:
+    """A file for SemAntoNeg; one with four forms a line becomes the suite of its sentences."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / name
+        path.write_bytes(content)
+        made = from_forms(path)
+    return {name: content} if made is None else {f"{Path(name).stem}.jsonl": written(made)}
+
+
+def _digest(named: Mapping[str, bytes]) -> str:
+    """Of one file its SHA-256; of several that of theirs."""
+    hashes = [hashlib.sha256(content).hexdigest() for _, content in sorted(named.items())]
+    whole = hashes[0] if len(hashes) == 1 else hashlib.sha256("".join(hashes).encode()).hexdigest()
+    return whole[:_HASH_DIGITS]
+
+
+def _store(
+    kind: type[Benchmark[Any]], named: Mapping[str, bytes], shown: str, target: Path
+) -> None:
+    """Write the files beside their place, have them read, and put them there."""
+    try:
+        with tempfile.TemporaryDirectory(dir=target.parent, prefix=".new-") as folder:
+            whole = Path(folder) / "whole"
+            whole.mkdir()
+            for name, content in named.items():
+                (whole / name).write_bytes(content)
+            made = whole if len(named) > 1 else whole / next(iter(named))
+            try:
+                kind.read(made)
+            except HedgerowError as error:  # it speaks of a path that nobody has chosen
+                raise HedgerowError(str(error).replace(f"{whole}/", "")) from error
+            shutil.move(made, target)
+    except OSError as error:
+        raise HedgerowError(f"{shown!r} could not be stored: {error.strerror}.") from error
+
+
+def _safe(name: str) -> str:
+    """A file's name without folders and odd signs, its ending kept."""
+    path = Path(_NOT_IN_NAMES.sub("_", Path(name.replace("\\", "/")).name) or "data")
+    suffix = path.suffix[:12]
+    return f"{path.stem.lstrip('.')[: _LONGEST_NAME - len(suffix)] or 'data'}{suffix}"

@@ -1,0 +1,273 @@
+"""What a benchmark is: items, the questions they pose to a model, and what the answers say."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, ClassVar, Generic, Literal, NamedTuple, Self, TypeVar
+
+import numpy as np
+
+from training.benchmarks.results.metrics import MetricKind, Part, metric_of
+
+Item = TypeVar("Item", bound=Hashable)
+
+Asks = Literal["relevance", "similarity"]
+"""What a score says of two texts: how well a document answers a query, or how alike they are.
+Models with prompts of their own for queries and documents, and chat models, are asked so."""
+
+
+class Question(NamedTuple):
+    """A text, and those that it is compared with."""
+
+    text: str
+    candidates: tuple[str, ...]
+
+
+class Mark(NamedTuple):
+    """A part of a breakdown that an item belongs to, and whether it was right there.
+
+    Attributes:
+        breakdown: such as 'edit'.
+        value: such as 'scope'.
+    """
+
+    breakdown: str
+    value: str
+    right: bool
+
+
+@dataclass(frozen=True)
+class Row:
+    """What a model made of one item.
+
+    Attributes:
+        key: the item's name in its data, unique there.
+        outcome: what happened, in the words of the benchmark's ``outcomes``.
+        right: whether it counts; None where the metric is a correlation.
+        tied: two scores that should differ are equal; such an item is not right.
+        answered: False where the model gave no score; such an item is not right, and is left out
+            of a correlation.
+        scores: in the order of the item's candidates.
+        gold: what people say, where the metric is a correlation.
+        group: items of the same group were made from the same sentence, and are no independent
+            evidence; an item's own key where it stands alone.
+        marks: the parts of the breakdowns that the item counts in.
+        texts: the item's texts by what they are, for a person to look at.
+        uids: of those texts that are the project's own, by the same names as in ``texts``.
+    """
+
+    key: str
+    outcome: str
+    right: bool | None
+    tied: bool
+    answered: bool
+    scores: tuple[float, ...]
+    gold: float | None = None
+    group: str = ""
+    marks: tuple[Mark, ...] = ()
+    texts: Mapping[str, str] = field(default_factory=dict)
+    uids: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Result:
+    """A model's result in a benchmark.
+
+    Attributes:
+        benchmark: its id.
+        metric: its name for people, such as 'pairwise accuracy'.
+        kind: how ``score`` follows from the rows.
+        score: in points: a share from 0 to 100, a correlation from -100 to 100, as papers print it.
+        n: items.
+        ties: items with equal scores where they should differ; they count as wrong.
+        unanswered: items that the model gave no score for.
+        rows: one an item, in the data's order.
+        outcomes: outcome → items.
+        breakdowns: breakdown → its parts → their score and items.
+        figures: further numbers of the paper's error analysis, by name.
+        data_hash: SHA-256 of the items, whatever their order.
+    """
+
+    benchmark: str
+    metric: str
+    kind: MetricKind
+    score: float
+    n: int
+    ties: int
+    unanswered: int
+    rows: tuple[Row, ...]
+    outcomes: Mapping[str, int]
+    breakdowns: Mapping[str, Mapping[str, Part]]
+    figures: Mapping[str, float]
+    data_hash: str
+
+    @property
+    def summary(self) -> dict[str, Any]:
+        """What the command line prints and a database keeps: all but the rows."""
+        return {
+            "benchmark": self.benchmark,
+            "metric": self.metric,
+            "score": self.score,
+            "n": self.n,
+            "ties": self.ties,
+            "unanswered": self.unanswered,
+            "outcomes": dict(self.outcomes),
+            "breakdowns": {
+                name: {value: part._asdict() for value, part in parts.items()}
+                for name, parts in self.breakdowns.items()
+            },
+            "figures": dict(self.figures),
+            "data_hash": self.data_hash,
+        }
+
+
+class Benchmark(ABC, Generic[Item]):
+    """A public test; subclasses say what an item is, what it asks and when it is answered right.
+
+    Attributes:
+        id: in commands, addresses and stored results.
+        title: for people.
+        measures: one sentence.
+        paper: where it comes from.
+        metric: its name for people.
+        chance: points of a model that guesses.
+        outcomes: what can become of an item, in the order of charts.
+        expects: what the file must look like, as a message goes on after "expected".
+    """
+
+    id: ClassVar[str]
+    title: ClassVar[str]
+    measures: ClassVar[str]
+    paper: ClassVar[str]
+    metric: ClassVar[str]
+    kind: ClassVar[MetricKind] = "share"
+    chance: ClassVar[float] = 0.0
+    asks: ClassVar[Asks] = "similarity"
+    outcomes: ClassVar[tuple[str, ...]]
+    expects: ClassVar[str]
+    hub: ClassVar[str] = ""
+    """Where the data lie on the model hub, as ``reading.HUB`` + owner/name/file; '' if nowhere."""
+    published_items: ClassVar[int] = 0
+    """How many items the data have that papers report on; 0 where there are several sets."""
+
+    def __init__(self, items: Sequence[Item]) -> None:
+        self.items = tuple(items)
+
+    @classmethod
+    @abstractmethod
+    def read(cls, source: Path | str = "") -> Self:
+        """The benchmark with the data of a file; of its place on the hub where none is named.
+
+        Raises:
+            HedgerowError: the file can't be read or is not this benchmark's; one sentence that
+                says what was expected, what was found, and on which line.
+        """
+
+    @abstractmethod
+    def asked(self, item: Item) -> list[Question]:
+        """The questions of an item."""
+
+    @abstractmethod
+    def judged(self, number: int, item: Item, scores: Sequence[np.ndarray]) -> Row:
+        """What a model made of an item.
+
+        Args:
+            number: of the item, from 0.
+            scores: for each question of the item one array with its candidates' scores, NaN where
+                the model gave none.
+        """
+
+    def aside(self, item: Item) -> Question | None:
+        """A comparison that the score does not depend on; for models that compare any two texts."""
+        return None
+
+    def figures(self, rows: Sequence[Row], aside: np.ndarray) -> dict[str, float]:
+        """Further numbers of the error analysis, of the rows and the scores of ``aside``."""
+        return {}
+
+    def questions(self) -> list[Question]:
+        """All questions, in the items' order."""
+        return [question for item in self.items for question in self.asked(item)]
+
+    def asides(self) -> list[Question]:
+        """All comparisons beside the score."""
+        return [question for item in self.items if (question := self.aside(item)) is not None]
+
+    def samples(self) -> Iterator[list[str]]:
+        """The distinct texts of each item, for comparing them with a release's."""
+        for item in self.items:
+            texts = [text for q in self.asked(item) for text in (q.text, *q.candidates)]
+            yield list(dict.fromkeys(texts))
+
+    def texts(self) -> list[str]:
+        """The distinct texts of all items."""
+        return list(dict.fromkeys(text for sample in self.samples() for text in sample))
+
+    def evaluate(
+        self, scores: Sequence[np.ndarray], aside: Sequence[float] | np.ndarray = ()
+    ) -> Result:
+        """The result of a model.
+
+        Args:
+            scores: one array for each of ``questions()``, a number a candidate, higher = nearer or
+                more relevant, NaN where the model gave none.
+            aside: one number for each of ``asides()``, if the model compares any two texts.
+        """
+        rows = tuple(self._rows(scores))
+        marks = [mark for row in rows for mark in row.marks]
+        return Result(
+            benchmark=self.id,
+            metric=self.metric,
+            kind=self.kind,
+            score=metric_of(self.kind, rows),
+            n=len(rows),
+            ties=sum(row.tied for row in rows),
+            unanswered=sum(not row.answered for row in rows),
+            rows=rows,
+            outcomes={name: sum(r.outcome == name for r in rows) for name in self.outcomes},
+            breakdowns=_breakdowns(marks),
+            figures=self.figures(rows, np.asarray(aside, dtype=np.float64)),
+            data_hash=self.data_hash(),
+        )
+
+    def _rows(self, scores: Sequence[np.ndarray]) -> Iterator[Row]:
+        given = iter(scores)
+        for number, item in enumerate(self.items):
+            yield self.judged(number, item, [next(given) for _ in self.asked(item)])
+
+    def data_hash(self) -> str:
+        """SHA-256 (64 hex digits) of the items; their order does not matter."""
+        lines = sorted(json.dumps(item, ensure_ascii=False, default=str) for item in self.items)
+        return hashlib.sha256("\n".join(lines).encode()).hexdigest()
+
+
+def _breakdowns(marks: Sequence[Mark]) -> dict[str, dict[str, Part]]:
+    right: dict[str, dict[str, list[bool]]] = {}
+    for mark in marks:
+        right.setdefault(mark.breakdown, {}).setdefault(mark.value, []).append(mark.right)
+    return {
+        name: {
+            value: Part(100.0 * sum(hits) / len(hits), len(hits))
+            for value, hits in sorted(parts.items())
+        }
+        for name, parts in right.items()
+    }
+
+
+def above(right: np.ndarray, wrong: np.ndarray) -> tuple[bool, bool]:
+    """Whether every right candidate scores higher than every wrong one, and whether it is a tie.
+
+    A tie is no success, and neither is a missing score (NaN).
+    """
+    near, far = right.min(), wrong.max()
+    return bool(near > far), bool(near == far)
+
+
+def answered(scores: Sequence[np.ndarray]) -> bool:
+    """Whether the model gave every score."""
+    return all(np.isfinite(part).all() for part in scores)

@@ -1,0 +1,24 @@
+"""A model's result in a benchmark."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from training.benchmarks.definition import Benchmark, Result
+from training.benchmarks.scorers.interface import Progress, Scorer
+
+
+def measure(
+    benchmark: Benchmark[Any], scorer: Scorer, *, on_progress: Progress | None = None
+) -> Result:
+    """Have all questions answered and evaluate the answers.
+
+    Raises:
+        HedgerowError: the model gives no usable numbers, or the server of a chat model none at all.
+    """
+    scores = scorer.answer(benchmark.questions(), asks=benchmark.asks, on_progress=on_progress)
+    beside = benchmark.asides() if scorer.compares_any else []
+    aside = scorer.answer(beside, asks="similarity") if beside else []
+    return benchmark.evaluate(scores, np.concatenate(aside) if aside else ())

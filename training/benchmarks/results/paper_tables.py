@@ -1,0 +1,155 @@
+"""A table like the papers': a line a model, a column a benchmark, best and second best marked."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from db.errors import HedgerowError
+from training.benchmarks.results.statistics import Interval, Place, places
+
+DECIMALS = 1
+
+_ESCAPED = {
+    "\\": r"\textbackslash{}",
+    "{": r"\{",
+    "}": r"\}",
+    "$": r"\$",
+    "&": r"\&",
+    "#": r"\#",
+    "%": r"\%",
+    "_": r"\_",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+}
+_SPECIAL = re.compile("|".join(map(re.escape, _ESCAPED)))
+
+
+@dataclass(frozen=True)
+class Line:
+    """A model's scores, in points, by benchmark; published ones are never ranked with measured.
+
+    Attributes:
+        base: the line of the model that this one was trained from; '' for none.
+        source: of a published one, the paper and its table, with a comma between them.
+    """
+
+    model: str
+    scores: Mapping[str, float]
+    published: bool = False
+    intervals: Mapping[str, Interval] = field(default_factory=dict)
+    base: str = ""
+    source: str = ""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A score as it is shown.
+
+    Attributes:
+        place: among the measured lines; '' in a published one.
+        delta: points more than the base model; None without one, and for the base itself.
+    """
+
+    score: float
+    place: Place
+    delta: float | None
+    interval: Interval | None
+
+
+def cells(
+    lines: Sequence[Line], columns: Sequence[str], *, base: str = "", decimals: int = DECIMALS
+) -> list[dict[str, Cell]]:
+    """The cells of each line, by column, where it has a score.
+
+    Args:
+        base: the model that lines without a base of their own are compared with; '' for none.
+
+    Raises:
+        HedgerowError: no measured line has a base model's name.
+    """
+    measured = {number: line for number, line in enumerate(lines) if not line.published}
+    bases = {line.model: line for line in measured.values()}
+    for name in (base, *(line.base for line in measured.values())):
+        if name and name not in bases:
+            raise HedgerowError(
+                f"Expected a measured line of the base model {name[:60]!r}, found none; measure "
+                "it, or leave the base model out."
+            )
+    table: list[dict[str, Cell]] = [{} for _ in lines]
+    for column in columns:
+        ranked = {
+            str(n): line.scores[column] for n, line in measured.items() if column in line.scores
+        }
+        marks = places(ranked, decimals=decimals)
+        for number, line in enumerate(lines):
+            if column in line.scores:
+                start = None if line.published else bases.get(line.base or base)
+                table[number][column] = Cell(
+                    score=line.scores[column],
+                    place=marks.get(str(number), ""),
+                    delta=_delta(line, start, column),
+                    interval=line.intervals.get(column),
+                )
+    return table
+
+
+def _delta(line: Line, start: Line | None, column: str) -> float | None:
+    if start is None or start is line or column not in start.scores:
+        return None
+    return line.scores[column] - start.scores[column]
+
+
+def latex(
+    lines: Sequence[Line],
+    titles: Mapping[str, str],
+    *,
+    decimals: int = DECIMALS,
+    caption: str = "",
+) -> str:
+    """The table in LaTeX (needs the package booktabs): the best bold, the second underlined.
+
+    Published lines come last, under a rule, in italics.
+
+    Args:
+        titles: of the columns, by benchmark, in their order.
+    """
+    table = cells(lines, list(titles), decimals=decimals)
+    order = sorted(range(len(lines)), key=lambda number: lines[number].published)
+    head = " & ".join(["Model", *map(escaped, titles.values())])
+    out = [
+        r"\begin{table}",
+        r"\centering",
+        rf"\begin{{tabular}}{{l{'r' * len(titles)}}}",
+        r"\toprule",
+        rf"{head} \\",
+        r"\midrule",
+    ]
+    for place, number in enumerate(order):
+        line = lines[number]
+        if line.published and place and not lines[order[place - 1]].published:
+            out.append(r"\midrule")
+        name = rf"\textit{{{escaped(line.model)}}} (published)" if line.published else None
+        shown = [_shown(table[number].get(column), decimals) for column in titles]
+        out.append(rf"{' & '.join([name or escaped(line.model), *shown])} \\")
+    out += [r"\bottomrule", r"\end{tabular}"]
+    if caption:
+        out.append(rf"\caption{{{escaped(caption)}}}")
+    return "\n".join([*out, r"\end{table}"]) + "\n"
+
+
+def _shown(cell: Cell | None, decimals: int) -> str:
+    if cell is None:
+        return "--"
+    number = f"{cell.score:.{decimals}f}".replace("-", "$-$")
+    marks = {"best": rf"\textbf{{{number}}}", "second": rf"\underline{{{number}}}", "": number}
+    return marks[cell.place]
+
+
+def escaped(text: str) -> str:
+    """Any text as LaTeX that prints it, on one line."""
+    return _SPECIAL.sub(lambda found: _ESCAPED[found[0]], " ".join(text.split()))

@@ -1,0 +1,204 @@
+"""What benchmarks came to: queries of the page and the command line, and what follows from them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from sqlalchemy import func, select
+from sqlalchemy.orm import aliased
+from sqlmodel import Session, col
+
+from db.errors import HedgerowError
+from db.models import BenchmarkResult, Encoder
+from training.benchmarks.definition import Result
+from training.benchmarks.results.saved import read_result
+from training.benchmarks.results.statistics import Comparison, Interval, compare
+from training.benchmarks.runs.jobs import GENERAL_ABILITY as GENERAL_ABILITY
+from training.benchmarks.runs.jobs import NEGATION as NEGATION
+from training.benchmarks.runs.measured_models import model_title
+
+ModelKey = tuple[str, str]
+"""A model's name and architecture: a line of the table."""
+
+
+@dataclass(frozen=True)
+class Scored:
+    """One stored result; fields as in `BenchmarkResult`.
+
+    Attributes:
+        file: relative to the data folder; '' for mteb's tasks.
+        versions are in the run's row.
+    """
+
+    id: int
+    run_id: int
+    kind: str
+    benchmark: str
+    model: str
+    model_hash: str
+    architecture: str
+    data: str
+    data_hash: str
+    metric: str
+    score: float
+    n: int
+    ties: int
+    unanswered: int
+    summary: Mapping[str, Any]
+    file: str
+    created_at: datetime
+
+    @property
+    def title(self) -> str:
+        """The model, for people: unique among models."""
+        return model_title(self.model, self.architecture)
+
+    @property
+    def model_key(self) -> ModelKey:
+        """What its line of the table is known by."""
+        return self.model, self.architecture
+
+    @property
+    def column(self) -> str:
+        """What its column of the table is known by: the same benchmark on the same items."""
+        return f"{self.benchmark}/{self.data_hash[:12]}"
+
+    @property
+    def interval(self) -> Interval | None:
+        """The bootstrap interval that was computed with it; None for mteb's tasks."""
+        stored = self.summary.get("interval")
+        return Interval(**stored) if stored else None
+
+    @property
+    def release(self) -> int | None:
+        """The number of the release that a Hedgerow result's items are from."""
+        number = self.summary.get("origin", {}).get("release")
+        return int(number) if number is not None else None
+
+
+_FIELDS = tuple(Scored.__dataclass_fields__)
+
+
+def newest(session: Session, *, kind: str = "", benchmark: str = "") -> list[Scored]:
+    """The newest result of each model, architecture, benchmark and data, the newest first.
+
+    Args:
+        kind: only `NEGATION` or `GENERAL_ABILITY`.
+        benchmark: only this one.
+    """
+    newest_id = func.max(col(BenchmarkResult.id))
+    ids = select(newest_id).group_by(
+        col(BenchmarkResult.model),
+        col(BenchmarkResult.architecture),
+        col(BenchmarkResult.benchmark),
+        col(BenchmarkResult.data_hash),
+    )
+    if kind:
+        ids = ids.where(col(BenchmarkResult.kind) == kind)
+    if benchmark:
+        ids = ids.where(col(BenchmarkResult.benchmark) == benchmark)
+    return _scored(session, col(BenchmarkResult.id).in_(ids))
+
+
+def of_run(session: Session, run_id: int) -> list[Scored]:
+    """The results of a run, the newest first."""
+    return _scored(session, col(BenchmarkResult.run_id) == run_id)
+
+
+def result_by_id(session: Session, result_id: int) -> Scored:
+    """One result.
+
+    Raises:
+        HedgerowError: there is none of this number.
+    """
+    found = _scored(session, col(BenchmarkResult.id) == result_id)
+    if not found:
+        raise HedgerowError(f"There is no benchmark result {result_id}; choose another.")
+    return found[0]
+
+
+def _scored(session: Session, condition: Any) -> list[Scored]:
+    query = select(BenchmarkResult).where(condition).order_by(col(BenchmarkResult.id).desc())
+    rows = session.execute(query).scalars()
+    return [Scored(**{field: getattr(row, field) for field in _FIELDS}) for row in rows]
+
+
+def bases(session: Session, rows: Iterable[Scored]) -> dict[ModelKey, ModelKey]:
+    """For each model that a run of ours trained, the measured model that it was trained from.
+
+    Known by the fingerprint of its files, whatever either is called.
+    """
+    rows = list(rows)
+    base = aliased(Encoder)
+    hashes = {row.model_hash for row in rows if row.model_hash}
+    query = (
+        select(col(Encoder.fingerprint), col(base.fingerprint))
+        .join(base, col(base.id) == col(Encoder.base_id))
+        .where(col(Encoder.fingerprint).in_(hashes))
+    )
+    trained_from = {row[0]: row[1] for row in session.execute(query)}
+    measured = {(row.model_hash, row.architecture): row.model_key for row in reversed(rows)}
+    found = {}
+    for row in rows:
+        key = measured.get((trained_from.get(row.model_hash, "?"), row.architecture))
+        if key and key != row.model_key:
+            found[row.model_key] = key
+    return found
+
+
+def full_result(data_folder: Path, scored: Scored) -> Result:
+    """A result with its items, as it was written when it was measured; kept in memory.
+
+    Raises:
+        HedgerowError: it is one of mteb's tasks, or its file is gone or damaged.
+    """
+    if not scored.file:
+        raise HedgerowError(
+            f"The items of {scored.benchmark[:120]} are not kept; mteb's tasks have scores only."
+        )
+    return _read(data_folder / scored.file)
+
+
+@lru_cache(maxsize=24)
+def _read(path: Path) -> Result:
+    return read_result(path)
+
+
+class Paired(NamedTuple):
+    """Two results and whether they differ."""
+
+    first: Scored
+    second: Scored
+    comparison: Comparison
+
+
+def paired(data_folder: Path, first: Scored, second: Scored) -> Paired:
+    """A paired test of two models on the same items; kept in memory.
+
+    Raises:
+        HedgerowError: as `full_result`, or they are of different data.
+    """
+    if first.column != second.column:
+        raise HedgerowError(
+            "Expected two results on the same items, found different data; choose two models that "
+            "were measured on the same."
+        )
+    full_result(data_folder, first)
+    full_result(data_folder, second)
+    found = _compared(data_folder / first.file, data_folder / second.file)
+    return Paired(first, second, found)
+
+
+@lru_cache(maxsize=256)
+def _compared(first: Path, second: Path) -> Comparison:
+    return compare(_read(first), _read(second))
+
+
+def by_column(rows: Sequence[Scored], column: str) -> dict[ModelKey, Scored]:
+    """The results of a column, by model."""
+    return {row.model_key: row for row in rows if row.column == column}

@@ -1,0 +1,73 @@
+"""The table of scores as a file: one row a score, with all that is known of it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from training.benchmarks.results.paper_tables import Line, cells
+from training.benchmarks.results.score_table import Column
+
+HEAD = [
+    "model",
+    "source",
+    "benchmark",
+    "data",
+    "items",
+    "metric",
+    "score",
+    "low",
+    "high",
+    "place",
+    "base",
+    "difference to base",
+]
+
+
+def as_table(
+    lines: Sequence[Line], columns: Sequence[Column]
+) -> tuple[list[str], list[tuple[Any, ...]]]:
+    """A head and rows; scores, intervals and differences in points to two decimals.
+
+    The data of a published score are its paper's, whatever those of the column are.
+    """
+    by_key = {column.key: column for column in columns}
+    found = []
+    for line, row in zip(lines, cells(lines, list(by_key)), strict=True):
+        for key, cell in row.items():
+            column = by_key[key]
+            where, items = (line.source, "") if line.published else (column.data, column.n or "")
+            low, high = (cell.interval.low, cell.interval.high) if cell.interval else (None, None)
+            found.append(
+                (
+                    line.model,
+                    "published" if line.published else "measured",
+                    column.title,
+                    where,
+                    items,
+                    column.metric,
+                    _rounded(cell.score),
+                    _rounded(low),
+                    _rounded(high),
+                    cell.place,
+                    line.base,
+                    _rounded(cell.delta),
+                )
+            )
+    return list(HEAD), found
+
+
+def _rounded(value: float | None) -> float | str:
+    return "" if value is None else round(value, 2)
+
+
+def titles(columns: Sequence[Column]) -> Mapping[str, str]:
+    """What the columns are called by their keys: with their data where a benchmark has several."""
+    counts = Counter(column.title for column in columns)
+    return {
+        column.key: f"{column.title} ({column.data}, {column.n:,})"
+        if counts[column.title] > 1
+        else column.title
+        for column in columns
+    }

@@ -1,0 +1,251 @@
+"""The table of results, like HedgeTriple's Table 1: columns, lines, averages, and the scatter."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from training.benchmarks.catalogue import BENCHMARKS, NEGATION_AVERAGE
+from training.benchmarks.results.paper_tables import Line
+from training.benchmarks.results.published import GENERAL, NEGATION, Published, published
+from training.benchmarks.results.queries import ModelKey, Scored
+from training.benchmarks.runs.jobs import NEGATION as NEGATION_KIND
+from training.benchmarks.tasks.general import SUITES, TaskScore, average
+
+NEGATION_COLUMN = "average:negation"
+"""The mean of the four benchmarks of HedgeTriple's Table 1."""
+
+
+def general_column(suite: str) -> str:
+    """The column of a suite's average over the kinds of mteb's tasks."""
+    return f"average:{suite}"
+
+
+class Column(NamedTuple):
+    """A column of the table.
+
+    Attributes:
+        key: as in ``Scored.column``; of an average as above.
+        title: for people.
+        data: where the items come from; '' of an average.
+        n: items; 0 of an average and of mteb's tasks.
+        kind: 'negation' or 'general'.
+        benchmark: its id, or mteb's task; '' of an average.
+        chance: points of a model that guesses; None where it makes no sense.
+    """
+
+    key: str
+    title: str
+    data: str
+    n: int
+    kind: str
+    metric: str
+    benchmark: str
+    chance: float | None
+
+
+def columns(rows: Sequence[Scored], *, tasks: bool = False) -> list[Column]:
+    """The columns that these results fill: benchmarks, the averages, and mteb's single tasks.
+
+    In the catalogue's order; of a benchmark with several data, those with the most items first.
+
+    Args:
+        tasks: whether every task of mteb's gets a column of its own.
+    """
+    found = {row.column: row for row in reversed(rows)}
+    negation = [_column(row) for row in found.values() if row.kind == NEGATION_KIND]
+    order = {entry.id: number for number, entry in enumerate(BENCHMARKS)}
+    negation.sort(key=lambda column: (order.get(column.benchmark, len(order)), -column.n))
+    general = [_column(row) for row in found.values() if row.kind != NEGATION_KIND]
+    general.sort(key=lambda column: column.title)
+    filled = {key for line in _averages(rows).values() for key in line}
+    averages = [column for column in _AVERAGES if column.key in filled]
+    return [
+        *negation,
+        *(column for column in averages if column.kind == NEGATION_KIND),
+        *(column for column in averages if column.kind != NEGATION_KIND),
+        *(general if tasks else []),
+    ]
+
+
+def lines(
+    rows: Sequence[Scored], *, trained_from: Mapping[ModelKey, ModelKey], reference: bool = True
+) -> list[Line]:
+    """A line a model, the newest measured first, then the papers' own.
+
+    Args:
+        rows: as `newest` gives them.
+        trained_from: as `bases` gives it: with what a line's differences are to.
+        reference: whether published lines that have one of the columns are among them.
+    """
+    averages = _averages(rows)
+    titles = {row.model_key: row.title for row in rows}
+    by_model = _by_model(rows)
+    made = []
+    for key, title in titles.items():
+        own = by_model[key][::-1]
+        made.append(
+            Line(
+                title,
+                {row.column: row.score for row in own} | averages[key],
+                intervals={row.column: row.interval for row in own if row.interval},
+                base=titles.get(trained_from.get(key, key), "") if key in trained_from else "",
+            )
+        )
+    return made + (_reference(columns(rows)) if reference else [])
+
+
+def unlike_published(lines: Sequence[Line], columns: Sequence[Column]) -> list[str]:
+    """Titles of the columns that have published numbers, and data that may be others.
+
+    Data count as the published ones where there are as many items as papers report on.
+    """
+    filled = {key for line in lines if line.published for key in line.scores}
+    sizes = {entry.id: entry.published_items for entry in BENCHMARKS}
+    unlike = [
+        column.title
+        for column in columns
+        if column.key in filled
+        and column.benchmark in sizes
+        and column.n != (sizes[column.benchmark] or -1)
+    ]
+    return list(dict.fromkeys(unlike))
+
+
+class Point(NamedTuple):
+    """A model in the scatter: what it understands of negation, and what it is good for elsewhere.
+
+    Attributes:
+        negation: mean over the chosen benchmarks, in points.
+        general: a suite's average, in points.
+    """
+
+    model: str
+    negation: float
+    general: float
+    published: bool
+
+
+def points(lines: Sequence[Line], *, negation: Sequence[str], general: str) -> list[Point]:
+    """The models that have a score in all of these columns.
+
+    Args:
+        negation: keys of columns, or `NEGATION_COLUMN` alone; the mean over them is shown.
+        general: key of a column.
+    """
+    found = []
+    for line in lines:
+        scores = [line.scores[key] for key in negation if key in line.scores]
+        if negation and len(scores) == len(negation) and general in line.scores:
+            mean = sum(scores) / len(scores)
+            found.append(Point(line.model, mean, line.scores[general], line.published))
+    return found
+
+
+def _column(row: Scored) -> Column:
+    entry = next((entry for entry in BENCHMARKS if entry.id == row.benchmark), None)
+    return Column(
+        row.column,
+        entry.title if entry else row.benchmark,
+        row.data,
+        row.n,
+        row.kind,
+        row.metric,
+        row.benchmark,
+        entry.chance if entry else None,
+    )
+
+
+_AVERAGES = (
+    Column(NEGATION_COLUMN, "Negation average", "", 0, "negation", "mean", "", None),
+    *(
+        Column(general_column(name), f"General, {name}", "", 0, "general", "mean", "", None)
+        for name in SUITES
+    ),
+)
+
+
+def _averages(rows: Sequence[Scored]) -> dict[ModelKey, dict[str, float]]:
+    """Of each model: the negation average on the largest data, and those of whole suites."""
+    largest = _largest(rows)
+    found: dict[ModelKey, dict[str, float]] = {}
+    for key, own in _by_model(rows).items():
+        averages = found[key] = {}
+        four = [row.score for row in own if row.column in largest]
+        if len(four) == len(NEGATION_AVERAGE):
+            averages[NEGATION_COLUMN] = sum(four) / len(four)
+        tasks = {row.benchmark: row for row in reversed(own) if row.kind != NEGATION_KIND}
+        for name, suite in SUITES.items():
+            if tasks.keys() >= set(suite):
+                scores = [_task_score(tasks[task]) for task in suite]
+                averages[general_column(name)] = average(scores) or 0.0
+    return found
+
+
+def _by_model(rows: Sequence[Scored]) -> dict[ModelKey, list[Scored]]:
+    found: dict[ModelKey, list[Scored]] = {}
+    for row in rows:
+        found.setdefault(row.model_key, []).append(row)
+    return found
+
+
+def _largest(rows: Sequence[Scored]) -> set[str]:
+    """The columns of the four averaged benchmarks with the most items."""
+    found: dict[str, Scored] = {}
+    for row in rows:
+        if row.benchmark in NEGATION_AVERAGE and (
+            row.benchmark not in found or row.n > found[row.benchmark].n
+        ):
+            found[row.benchmark] = row
+    return {row.column for row in found.values()}
+
+
+def _task_score(row: Scored) -> TaskScore:
+    return TaskScore(row.benchmark, str(row.summary["type"]), row.score)
+
+
+def _reference(shown: Sequence[Column]) -> list[Line]:
+    """The papers' lines with a score in one of these columns; of several data, the largest."""
+    places: dict[str, str] = {}
+    for column in shown:
+        places.setdefault(column.benchmark or column.key, column.key)
+    found: dict[tuple[str, str], list[Line]] = {}
+    for (paper, name, title, model), scores in _by_table(places).items():
+        own = found.setdefault((paper, name), [])
+        at = next((n for n, line in enumerate(own) if _agree(line.scores, scores)), None)
+        if at is None:
+            source = f"{_short(paper)}, {title}"
+            own.append(Line(model, scores, published=True, source=source))
+        else:
+            own[at] = replace(own[at], scores={**scores, **own[at].scores})
+    return [line for own in found.values() for line in own]
+
+
+def _by_table(places: Mapping[str, str]) -> dict[tuple[str, str, str, str], dict[str, float]]:
+    """The scores of each paper, model, table and name by column."""
+    found: dict[tuple[str, str, str, str], dict[str, float]] = {}
+    for number in published():
+        if place := places.get(_benchmark_of(number)):
+            key = (number.paper, number.hub or number.model, number.title, number.model)
+            found.setdefault(key, {}).setdefault(place, number.score)
+    return found
+
+
+def _agree(one: Mapping[str, float], other: Mapping[str, float]) -> bool:
+    """Whether two tables may mean the same model: they call different ones alike."""
+    return all(one[key] == other[key] for key in one.keys() & other.keys())
+
+
+def _short(paper: str) -> str:
+    """What a paper is called for short: what its title begins or ends with."""
+    _, opened, last = paper.rstrip(")").rpartition("(")
+    return last if opened else paper.partition(":")[0]
+
+
+def _benchmark_of(number: Published) -> str:
+    if number.benchmark == NEGATION:
+        return NEGATION_COLUMN
+    if number.benchmark == GENERAL and number.suite:
+        return general_column(number.suite)
+    return number.benchmark

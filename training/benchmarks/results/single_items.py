@@ -1,0 +1,229 @@
+"""Single items of results: what was compared, which ones to look at, and how they go together."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from training.benchmarks.definition import Result, Row
+from training.benchmarks.tasks.own_families import POSITIVE
+from training.benchmarks.tasks.scored_pairs import MOST_GRADES
+
+QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9)
+
+
+TENTHS = 10
+
+ANY, ONLY_FIRST, ONLY_SECOND, BOTH, NEITHER = AGREEMENTS = (
+    "any",
+    "only the first",
+    "only the second",
+    "both",
+    "neither",
+)
+"""Which of two models got an item right."""
+
+_NUMBER = re.compile(r" \d+$")
+"""Behind a further variant of a type."""
+
+_QUERIES, _DOCUMENTS = ("q1", "q2"), ("doc1", "doc2")
+
+
+class Compared(NamedTuple):
+    """Two texts of an item that a model compared.
+
+    Attributes:
+        query, candidate: what they are called in `Row.texts`.
+        score: as the model gave it; NaN where it gave none.
+    """
+
+    query: str
+    candidate: str
+    score: float
+
+
+class Grade(NamedTuple):
+    """Where a model has the pairs that people gave the same score.
+
+    Attributes:
+        name: the score, or from which to which.
+        quantiles: as in `QUANTILES`, of the pairs' places among all that the model scored: from 0
+            for the least similar to 1. Places are what the correlation is of, and models that score
+            on different scales can be compared.
+    """
+
+    name: str
+    n: int
+    quantiles: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """Which items to look at.
+
+    Attributes:
+        outcome: of the first model; '' for any.
+        part: (breakdown, value) that an item must belong to; None for any.
+        agreement: one of `AGREEMENTS`, where there is a second model.
+        text: a part of one of its texts, in any case of letters.
+    """
+
+    outcome: str = ""
+    part: tuple[str, str] | None = None
+    agreement: str = ANY
+    text: str = ""
+
+
+class Item(NamedTuple):
+    """An item as the first model did it, and as the second did it, if there is one."""
+
+    first: Row
+    second: Row | None
+
+
+def compared(row: Row) -> list[Compared]:
+    """What was compared in an item, in the order of its scores."""
+    names = list(row.texts)
+    if names[:2] == list(_QUERIES):  # NevIR: each query with both documents
+        pairs = list(product(_QUERIES, _DOCUMENTS))
+    else:
+        pairs = [(names[0], candidate) for candidate in names[1:]]
+    return [Compared(*pair, score) for pair, score in zip(pairs, row.scores, strict=True)]
+
+
+def nearest(row: Row) -> Compared | None:
+    """The text that the model finds nearest of those that it should not; None where each of
+    several queries has its own, or nothing has a score.
+
+    What should be near is what a right answer has on top: of SemAntoNeg the last candidate, of
+    ExcluIR the first, of Hedgerow the positives.
+    """
+    found = [one for one in compared(row) if np.isfinite(one.score)]
+    if len({one.query for one in found}) != 1:
+        return None
+    wrong = [one for one in found if one.candidate not in right_candidates(row)]
+    return max(wrong, key=lambda one: one.score, default=None)
+
+
+def right_candidates(row: Row) -> set[str]:
+    """The names of the texts that a right model finds nearest; none where there are no such."""
+    near = {mark.value for mark in row.marks if mark.breakdown == POSITIVE}
+    names = set(row.texts)
+    if near:
+        return {name for name in names if _NUMBER.sub("", name) in near}
+    return names & {"both", "wanted"}
+
+
+def items(
+    first: Result, second: Result | None = None, *, wanted: Wanted | None = None
+) -> list[Item]:
+    """The items that are wanted; of a correlation, those first whose order is most wrong.
+
+    Args:
+        second: of the same benchmark and data; items that it lacks have none.
+    """
+    wanted = wanted or Wanted()
+    others = {row.key: row for row in second.rows} if second else {}
+    rows = _worst_first(first.rows) if first.kind == "spearman" else first.rows
+    found = (Item(row, others.get(row.key)) for row in rows)
+    return [item for item in found if _is_wanted(item, wanted)]
+
+
+def _is_wanted(item: Item, wanted: Wanted) -> bool:
+    row, other = item
+    if wanted.outcome and row.outcome != wanted.outcome:
+        return False
+    if wanted.part and wanted.part not in [(mark.breakdown, mark.value) for mark in row.marks]:
+        return False
+    if wanted.agreement != ANY and (other is None or _agreement(row, other) != wanted.agreement):
+        return False
+    needle = wanted.text.casefold()
+    return not needle or any(needle in text.casefold() for text in row.texts.values())
+
+
+def _agreement(row: Row, other: Row) -> str:
+    if row.right:
+        return BOTH if other.right else ONLY_FIRST
+    return ONLY_SECOND if other.right else NEITHER
+
+
+def _worst_first(rows: Sequence[Row]) -> list[Row]:
+    """By how far a pair's place among the model's scores is from that among people's."""
+    answered = [row for row in rows if row.answered and row.gold is not None]
+    if not answered:
+        return list(rows)
+    apart = np.abs(_ranks([row.gold for row in answered]) - _ranks([r.scores[0] for r in answered]))
+    order = np.argsort(-apart, kind="stable")
+    rest = [row for row in rows if not row.answered or row.gold is None]
+    return [answered[at] for at in order] + rest
+
+
+def _ranks(values: Sequence[Any]) -> np.ndarray:
+    from scipy.stats import rankdata  # noqa: PLC0415  (loading it takes a second)
+
+    ranks: np.ndarray = rankdata(values)
+    return ranks
+
+
+def grades(result: Result) -> list[Grade]:
+    """A correlation's pairs by what people say of them, the highest first.
+
+    More than `MOST_GRADES` different scores are put into ten groups of about equal size.
+    """
+    rows = [row for row in result.rows if row.answered and row.gold is not None]
+    gold = np.array([row.gold for row in rows], dtype=np.float64)
+    given = (_ranks([row.scores[0] for row in rows]) - 1) / max(1, len(rows) - 1)
+    values = np.unique(gold)
+    if len(values) <= MOST_GRADES:
+        groups = [(f"{value:g}", gold == value) for value in values]
+    else:
+        edges = np.unique(np.quantile(gold, np.linspace(0, 1, TENTHS + 1)))
+        places = np.clip(np.searchsorted(edges, gold, side="right") - 1, 0, len(edges) - 2)
+        groups = [
+            (f"{edges[at]:.2g} to {edges[at + 1]:.2g}", places == at)
+            for at in range(len(edges) - 1)
+        ]
+    return [
+        Grade(name, int(of.sum()), tuple(map(float, np.quantile(given[of], QUANTILES))))
+        for name, of in reversed(groups)
+        if of.any()
+    ]
+
+
+def as_table(found: Sequence[Item]) -> tuple[list[str], list[tuple[Any, ...]]]:
+    """Items as the head and the rows of a table: texts, scores and outcomes of both models."""
+    if not found:
+        return ["item"], []
+    names = list(dict.fromkeys(name for item in found for name in item.first.texts))
+    pairs = list(
+        dict.fromkeys(
+            f"{one.query} : {one.candidate}" for item in found for one in compared(item.first)
+        )
+    )
+    second = any(item.second for item in found)
+    head = ["item", "outcome", "right", "gold", *names, *(f"score {pair}" for pair in pairs)]
+    if second:
+        head += ["outcome 2", "right 2", *(f"score 2 {pair}" for pair in pairs)]
+    return head, [_line(item, names, pairs, second) for item in found]
+
+
+def _line(item: Item, names: Sequence[str], pairs: Sequence[str], second: bool) -> tuple[Any, ...]:
+    row, other = item
+    texts = [row.texts.get(name, "") for name in names]
+    line: list[Any] = [row.key, row.outcome, row.right, row.gold, *texts, *_scores(row, pairs)]
+    if second:
+        line += [other and other.outcome, other and other.right]
+        line += _scores(other, pairs) if other else [None] * len(pairs)
+    return tuple("" if value is None else value for value in line)
+
+
+def _scores(row: Row, pairs: Sequence[str]) -> list[float | None]:
+    own = {f"{one.query} : {one.candidate}": one.score for one in compared(row)}
+    return [
+        round(own[pair], 6) if pair in own and np.isfinite(own[pair]) else None for pair in pairs
+    ]

@@ -1,0 +1,231 @@
+"""How sure a score is, whether two models differ, and which of several is best."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from db.errors import HedgerowError
+from training.benchmarks.definition import Result, Row
+from training.benchmarks.results.metrics import POINTS, gold_and_given
+
+RESAMPLES = 2_000
+"""Of the bootstrap, and permutations of a test: enough for the first two digits."""
+
+CONFIDENCE = 0.95
+
+AT_ONCE = 4_000_000
+"""Numbers that resampling holds in memory at a time: 32 MB an array."""
+
+Values = Callable[[np.ndarray], np.ndarray]
+"""(…, units) numbers of units → the score of each row of them, in points."""
+
+
+class Interval(NamedTuple):
+    """A bootstrap confidence interval, in points.
+
+    Attributes:
+        units: what was drawn: groups of items that were made from the same sentence.
+    """
+
+    low: float
+    high: float
+    confidence: float
+    units: int
+
+
+class Comparison(NamedTuple):
+    """A paired test of two models on the same items.
+
+    Attributes:
+        difference: the second model's score less the first one's, in points.
+        p: two-sided; how likely so large a difference is if both are equally good.
+        test: 'McNemar' or 'permutation', see `compare`.
+        better, worse: items that only the second, or only the first model got right; None for a
+            correlation.
+    """
+
+    difference: float
+    p: float
+    test: Literal["McNemar", "permutation"]
+    better: int | None
+    worse: int | None
+
+
+Place = Literal["best", "second", ""]
+
+
+def interval(
+    result: Result, *, confidence: float = CONFIDENCE, seed: int = 0, resamples: int = RESAMPLES
+) -> Interval:
+    """The percentile bootstrap interval of a result's score; the same for the same seed.
+
+    Items made from the same sentence are drawn together: they are no independent evidence. Where no
+    item differs from another, as at 0 or 100 points, the interval is that point.
+
+    Raises:
+        HedgerowError: the result has no rows.
+    """
+    if not result.rows:
+        raise HedgerowError("Expected items in the result, found none; run the benchmark again.")
+    units, statistic = _sampler(result)
+    if units < 2:
+        return Interval(result.score, result.score, confidence, units)
+    from scipy.stats import bootstrap  # noqa: PLC0415  (loading it takes a second)
+
+    found = bootstrap(
+        (np.arange(units),),
+        lambda drawn, axis: statistic(drawn),
+        n_resamples=resamples,
+        batch=max(1, AT_ONCE // units),
+        vectorized=True,
+        confidence_level=confidence,
+        method="percentile",
+        rng=np.random.default_rng(seed),
+    ).confidence_interval
+    return Interval(float(found.low), float(found.high), confidence, units)
+
+
+def compare(first: Result, second: Result, *, seed: int = 0) -> Comparison:
+    """Test whether two models differ, item by item.
+
+    Where each item is right or wrong by itself, McNemar's exact test: among the items that only one
+    model got right, each is as likely to be first's as second's. Where items come in groups made
+    from the same sentence, or the score is a correlation, McNemar does not hold; there a
+    permutation test swaps the two models' answers, group by group, at random (for a correlation
+    their ranks, since different models' scores are on different scales).
+
+    Raises:
+        HedgerowError: the results are of different benchmarks or data.
+    """
+    if (first.benchmark, first.data_hash) != (second.benchmark, second.data_hash):
+        raise HedgerowError(
+            "Expected two results on the same items, found different data; run both models on the "
+            "same file."
+        )
+    one, two = _aligned(first, second)
+    difference = second.score - first.score
+    if first.kind == "spearman":
+        return Comparison(difference, _swapped_ranks(one, two, seed), "permutation", None, None)
+    right = np.array([[bool(a.right), bool(b.right)] for a, b in zip(one, two, strict=True)])
+    better = int((~right[:, 0] & right[:, 1]).sum())
+    worse = int((right[:, 0] & ~right[:, 1]).sum())
+    units = _units(one)
+    if len(units) == len(one):
+        total = better + worse
+        from scipy.stats import binomtest  # noqa: PLC0415  (loading it takes a second)
+
+        p = float(binomtest(better, total).pvalue) if total else 1.0
+        return Comparison(difference, p, "McNemar", better, worse)
+    sums = np.array([right[rows].sum(axis=0) for rows in units])
+    return Comparison(difference, _swapped_sums(sums, seed), "permutation", better, worse)
+
+
+def places(scores: Mapping[str, float], *, decimals: int = 1) -> dict[str, Place]:
+    """Which of several is best and second best, as a table with so many decimals shows them.
+
+    Equal ones share a place; the next lower score is second all the same. One alone has none.
+    Measured and published scores are not to be mixed in one call.
+    """
+    shown = {name: round(score, decimals) for name, score in scores.items()}
+    ranks = sorted(set(shown.values()), reverse=True)
+    if len(scores) < 2:
+        return dict.fromkeys(scores, "")
+    names: list[Place] = ["best", "second"]
+    by_score = dict(zip(ranks, names, strict=False))
+    return {name: by_score.get(score, "") for name, score in shown.items()}
+
+
+def _units(rows: Sequence[Row]) -> list[list[int]]:
+    """The numbers of the rows of each group."""
+    groups: dict[str, list[int]] = {}
+    for number, row in enumerate(rows):
+        groups.setdefault(row.group or row.key, []).append(number)
+    return list(groups.values())
+
+
+def _sampler(result: Result) -> tuple[int, Values]:
+    """How many units there are to draw, and the score of those that are drawn."""
+    if result.kind == "spearman":
+        from scipy.stats import rankdata  # noqa: PLC0415  (loading it takes a second)
+
+        gold, given = gold_and_given(result.rows)
+        return (
+            len(gold),
+            lambda drawn: (
+                POINTS
+                * _correlation(rankdata(gold[drawn], axis=-1), rankdata(given[drawn], axis=-1))
+            ),
+        )
+    units = _units(result.rows)
+    right = np.array([sum(bool(result.rows[n].right) for n in rows) for rows in units])
+    sizes = np.array([len(rows) for rows in units])
+    return len(units), lambda drawn: POINTS * right[drawn].sum(axis=-1) / sizes[drawn].sum(axis=-1)
+
+
+def _correlation(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """Pearson's correlation along the last axis; 0 where one side does not vary."""
+    one = first - first.mean(axis=-1, keepdims=True)
+    two = second - second.mean(axis=-1, keepdims=True)
+    scale = np.sqrt((one**2).sum(axis=-1) * (two**2).sum(axis=-1))
+    return np.divide((one * two).sum(axis=-1), scale, out=np.zeros_like(scale), where=scale > 0)
+
+
+def _aligned(first: Result, second: Result) -> tuple[list[Row], list[Row]]:
+    """The rows of both, item by item, whatever the order of the data was."""
+    keys = [row.key for row in first.rows]
+    by_key = {row.key: row for row in second.rows}
+    if len(by_key) == len(second.rows) and by_key.keys() == set(keys):
+        return list(first.rows), [by_key[key] for key in keys]
+    return list(first.rows), list(second.rows)
+
+
+def _swapped_sums(sums: np.ndarray, seed: int) -> float:
+    """p of a permutation test of paired sums, shape (groups, 2)."""
+    return _permuted(
+        sums[:, 0].astype(float),
+        sums[:, 1].astype(float),
+        seed,
+        lambda one, two, axis: two.sum(axis=axis) - one.sum(axis=axis),
+    )
+
+
+def _swapped_ranks(first: Sequence[Row], second: Sequence[Row], seed: int) -> float:
+    """p of a permutation test of two models' correlations with the same scores of people."""
+    from scipy.stats import rankdata  # noqa: PLC0415  (loading it takes a second)
+
+    both = [(a, b) for a, b in zip(first, second, strict=True) if a.answered and b.answered]
+    gold = rankdata([a.gold for a, _ in both])
+    ranks = [rankdata([row.scores[0] for row in column]) for column in zip(*both, strict=True)]
+    if len(both) < 2:
+        return 1.0
+
+    def difference(one: np.ndarray, two: np.ndarray, axis: int) -> np.ndarray:
+        return _correlation(two, gold) - _correlation(one, gold)
+
+    return _permuted(ranks[0], ranks[1], seed, difference)
+
+
+def _permuted(
+    first: np.ndarray,
+    second: np.ndarray,
+    seed: int,
+    statistic: Callable[[np.ndarray, np.ndarray, int], np.ndarray],
+) -> float:
+    if np.array_equal(first, second):
+        return 1.0
+    from scipy.stats import permutation_test  # noqa: PLC0415  (loading it takes a second)
+
+    found = permutation_test(
+        (first, second),
+        statistic,
+        permutation_type="samples",
+        vectorized=True,
+        n_resamples=RESAMPLES * 5 - 1,
+        batch=max(1, AT_ONCE // len(first)),
+        axis=-1,
+        rng=np.random.default_rng(seed),
+    )
+    return float(found.pvalue)

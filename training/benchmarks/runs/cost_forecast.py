@@ -1,0 +1,155 @@
+"""What a run of benchmarks will take, before it starts: texts, prompts, time and money.
+
+Time goes by how long earlier results took on this machine. Where a model has none, it is judged by
+another of the same architecture, or by the built-in encoder, and by how much there is to compute in
+each; of a model that is not here yet, nothing is said.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from sqlmodel import Session
+
+from curation.generation.request import Price
+from db.errors import HedgerowError
+from db.settings import Settings
+from training.benchmarks.catalogue import benchmark
+from training.benchmarks.data.sizes import Size, size
+from training.benchmarks.data.sources import DataChoice
+from training.benchmarks.runs.measured_models import CHAT, ModelChoice, clean_model
+from training.benchmarks.runs.paces import Pace, pace_of, paces, units
+from training.benchmarks.scorers.architecture import WITHOUT_MODEL, architecture_of
+from training.benchmarks.scorers.embedding_models import BiEncoder
+from training.encoders.known import folder_of
+from training.encoders.size import weight_of
+
+LOADING = 10.0
+"""Seconds until a model computes."""
+
+LETTERS_PER_TOKEN = 4.0
+"""Of English, about."""
+
+SHORTEST_ANSWER = 5.0
+"""Tokens: '1', or '0.85'."""
+
+
+class Chats(NamedTuple):
+    """What a chat model is asked, and what that costs.
+
+    Attributes:
+        tokens_in, tokens_out: about.
+        cost: US dollars, for these tokens; None where no price is given.
+        most: US dollars if every answer is as long as it may be; None where earlier answers say how
+            long they are, or no price is given.
+    """
+
+    prompts: int
+    tokens_in: float
+    tokens_out: float
+    cost: float | None
+    most: float | None
+
+
+class ModelPlan(NamedTuple):
+    """What one model takes; ``seconds`` is None where nobody can say, 0 where it is nothing."""
+
+    name: str
+    seconds: float | None
+    chats: Chats | None = None
+
+
+class BenchmarkPlan(NamedTuple):
+    """What a run measures the models on.
+
+    Attributes:
+        texts: distinct ones of each benchmark.
+        unknown: titles of benchmarks whose data have yet to be downloaded, or can't be read.
+    """
+
+    items: int
+    questions: int
+    texts: int
+    unknown: tuple[str, ...]
+    models: tuple[ModelPlan, ...]
+
+
+def plan_benchmarks(
+    session: Session,
+    settings: Settings,
+    models: Sequence[ModelChoice],
+    data: Iterable[DataChoice],
+) -> BenchmarkPlan:
+    """What measuring these models with these benchmarks takes; mteb's tasks are not in it."""
+    sizes: list[Size] = []
+    unknown = []
+    for choice in data:
+        found = _size(session, settings.data_folder, choice)
+        if found is None:
+            unknown.append(benchmark(choice.benchmark).title)
+        else:
+            sizes.append(found)
+    earlier = paces(session) if sizes else []
+    return BenchmarkPlan(
+        items=sum(one.items for one in sizes),
+        questions=sum(one.questions for one in sizes),
+        texts=sum(one.texts for one in sizes),
+        unknown=tuple(unknown),
+        models=tuple(_model(session, settings, model, sizes, earlier) for model in models),
+    )
+
+
+def _size(session: Session, data_folder: Path, choice: DataChoice) -> Size | None:
+    try:
+        return size(session, data_folder, choice)
+    except HedgerowError:  # the run will say it
+        return None
+
+
+def _model(
+    session: Session,
+    settings: Settings,
+    choice: ModelChoice,
+    sizes: Sequence[Size],
+    earlier: Sequence[Pace],
+) -> ModelPlan:
+    try:
+        choice = clean_model(session, choice)
+    except HedgerowError:  # the run will say it
+        return ModelPlan(choice.name, None)
+    if choice.architecture == CHAT:
+        return _chat(choice, sizes, earlier)
+    if choice.architecture in WITHOUT_MODEL:
+        return ModelPlan(choice.name, 0.0)
+    architecture, weight = _here(session, settings, choice)
+    work = sum(units(one, architecture) for one in sizes)
+    pace = pace_of(earlier, choice.name, architecture, weight)
+    return ModelPlan(choice.name, LOADING + work / pace if pace else None)
+
+
+def _chat(choice: ModelChoice, sizes: Sequence[Size], earlier: Sequence[Pace]) -> ModelPlan:
+    prompts = sum(one.prompts for one in sizes)
+    before = next((p for p in earlier if (p.model, p.architecture) == (choice.name, CHAT)), None)
+    each = before.tokens_out / before.units if before else 0.0
+    tokens_in = sum(one.prompt_letters for one in sizes) / LETTERS_PER_TOKEN
+    tokens_out = prompts * (each or SHORTEST_ANSWER)
+    cost = most = None
+    if choice.price != Price():
+        cost = choice.price.cost(round(tokens_in), round(tokens_out))
+        most = None if each else choice.price.cost(round(tokens_in), prompts * choice.max_tokens)
+    seconds = prompts * before.seconds / before.units if before else None
+    return ModelPlan(choice.name, seconds, Chats(prompts, tokens_in, tokens_out, cost, most))
+
+
+def _here(session: Session, settings: Settings, choice: ModelChoice) -> tuple[str, float]:
+    """The architecture and the weight of a model, as far as its files are on this machine."""
+    try:
+        folder = folder_of(session, settings, choice.name)
+        architecture = choice.architecture or (
+            architecture_of(folder) if folder else BiEncoder.architecture
+        )
+    except HedgerowError:
+        return choice.architecture or BiEncoder.architecture, 0.0
+    return architecture, weight_of(folder) if folder else 0.0

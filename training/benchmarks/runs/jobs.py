@@ -1,0 +1,246 @@
+"""What a run of benchmarks does with one model: one benchmark, or one task of mteb's."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from curation.encoders.loading import encoder_folder
+from db.execution import RunContext
+from db.models import BenchmarkResult
+from training.benchmarks.data.sizes import size_of
+from training.benchmarks.data.sources import OpenData
+from training.benchmarks.definition import Benchmark, Result
+from training.benchmarks.results.measure import measure
+from training.benchmarks.results.saved import write_result
+from training.benchmarks.results.statistics import interval
+from training.benchmarks.runs.measured_models import GENERAL, Found, inner_model
+from training.benchmarks.runs.paces import took, units
+from training.benchmarks.scorers.chat_prompts import Chat
+from training.benchmarks.scorers.embedding_models import Cross
+from training.benchmarks.scorers.interface import Scorer
+from training.benchmarks.tasks import general
+from training.benchmarks.tasks.general import SUITES
+from training.benchmarks.tasks.general_names import names_of
+from training.encoders.size import weight_of
+
+NEGATION, GENERAL_ABILITY = "negation", "general"
+"""Kinds of results."""
+
+MTEB_FOLDER = "mteb"
+"""Below the data folder: results as mteb keeps them."""
+
+TASK_ITEMS = 2_000
+"""As how many items a task of mteb counts in the progress."""
+
+RERANKING = "Reranking"
+"""The kind of mteb's tasks that a cross-encoder can do."""
+
+
+LONGEST_NAME = 150
+
+MOST_PARTS = 40
+"""Of a breakdown that the database keeps; SemAntoNeg has a thousand antonym pairs. The file with
+the rows has them all."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """Passes the progress of one job on as a part of the run's."""
+
+    context: RunContext
+    before: int
+    items: int
+    total: int
+    name: str
+
+    def __call__(self, done: int, total: int) -> None:
+        """So much of the job's own work is done; stops the run where somebody asked for it."""
+        step = self.before + (self.items * done // total if total else 0)
+        said = f": {done:,} of {total:,}." if total > 1 else "."
+        self.context.update(step, self.total, f"{self.name}{said}")
+
+
+class Job(NamedTuple):
+    """One thing to measure with a model.
+
+    Attributes:
+        items: how much of the progress it is.
+        data_hash: of what it will be measured on.
+    """
+
+    benchmark: str
+    title: str
+    items: int
+    data_hash: str
+    run: Callable[[Scorer, Found, Step], BenchmarkResult]
+    general: bool = False
+    reranking: bool = False
+
+    def suits(self, architecture: str) -> bool:
+        """Whether models of this architecture can do it."""
+        if not self.general:
+            return True
+        return architecture in GENERAL and (architecture != Cross.architecture or self.reranking)
+
+
+@contextmanager
+def stopping(scorer: Scorer, check: Callable[[], None]) -> Iterator[None]:
+    """Have every batch of the model look whether to stop: mteb's tasks report nothing meanwhile."""
+    model = getattr(scorer, "model", None)
+    parts = list(model.children()) if model is not None and hasattr(model, "children") else []
+
+    def before_a_batch(*_: object) -> None:
+        check()
+
+    hooks = [part.register_forward_pre_hook(before_a_batch) for part in parts]
+    try:
+        yield
+    finally:
+        for hook in hooks:
+            hook.remove()
+
+
+def negation_job(opened: OpenData) -> Job:
+    """A benchmark, measured and its rows written."""
+    benchmark = opened.benchmark
+    data_hash = benchmark.data_hash()
+
+    def run(scorer: Scorer, found: Found, step: Step) -> BenchmarkResult:
+        watch = _Watch(scorer)
+        result = measure(benchmark, scorer, on_progress=step)
+        spent = watch.took(benchmark, found)
+        context = step.context
+        name = f"{benchmark.id}-{data_hash[:16]}-{_digest(found)}.jsonl"
+        write_result(result, context.folder / name)
+        file = f"{context.run.folder}/{name}"
+        return _row(context, found, result, opened, file=file, spent=spent)
+
+    return Job(benchmark.id, benchmark.title, len(benchmark.items), data_hash, run)
+
+
+class _Watch:
+    """What measuring takes, from now on."""
+
+    def __init__(self, scorer: Scorer) -> None:
+        self._scorer = scorer
+        self._since = time.monotonic()
+        self._before = self._said()
+
+    def _said(self) -> tuple[int, int]:
+        """Prompts that a chat model was asked, and tokens of its answers."""
+        if not isinstance(self._scorer, Chat):
+            return 0, 0
+        account = self._scorer.account
+        return self._scorer.asked, account.tokens_out if account else 0
+
+    def took(self, benchmark: Benchmark[Any], found: Found) -> dict[str, float]:
+        seconds = time.monotonic() - self._since
+        asked, tokens = (now - then for now, then in zip(self._said(), self._before, strict=True))
+        if isinstance(self._scorer, Chat):
+            return took(asked, seconds, tokens_out=tokens)
+        work = units(size_of(benchmark), found.architecture)
+        weight = weight_of(encoder_folder(found.place)) if found.place else 0.0
+        return took(work, seconds, weight=weight)
+
+
+def _row(
+    context: RunContext,
+    found: Found,
+    result: Result,
+    opened: OpenData,
+    *,
+    file: str,
+    spent: Mapping[str, float],
+) -> BenchmarkResult:
+    summary = result.summary
+    parts = summary["breakdowns"].items()
+    summary |= {
+        "breakdowns": {name: part for name, part in parts if len(part) <= MOST_PARTS},
+        "kind": result.kind,
+        "interval": interval(result)._asdict(),
+        "origin": opened.origin,
+        "took": dict(spent),
+    }
+    return BenchmarkResult(
+        run_id=context.run.id or 0,
+        kind=NEGATION,
+        benchmark=result.benchmark,
+        model=found.name,
+        model_hash=found.hash,
+        architecture=found.architecture,
+        data=opened.where[:300],
+        data_hash=result.data_hash,
+        metric=result.metric,
+        score=result.score,
+        n=result.n,
+        ties=result.ties,
+        unanswered=result.unanswered,
+        summary=summary,
+        file=file,
+    )
+
+
+def general_jobs(suites: Sequence[str], tasks: Sequence[str]) -> list[Job]:
+    """mteb's tasks of these suites and these single ones, each once.
+
+    Raises:
+        HedgerowError: as in `general.tasks`.
+    """
+    names = names_of(suites, tasks)
+    return [_general_job(task) for task in general.tasks(names)] if names else []
+
+
+def _general_job(task: Any) -> Job:
+    """A task of mteb's, run by it and kept as it keeps results."""
+    facts = general.facts(task)
+    suites = [name for name, own in SUITES.items() if facts.name in own]
+
+    def run(scorer: Scorer, found: Found, step: Step) -> BenchmarkResult:
+        context = step.context
+        (score,) = general.run_tasks(
+            inner_model(scorer),
+            [task],
+            name=_mteb_name(found.name),
+            revision=found.hash,
+            folder=context.settings.data_folder / MTEB_FOLDER,
+        )
+        summary = facts._asdict() | {"suites": suites}
+        return BenchmarkResult(
+            run_id=context.run.id or 0,
+            kind=GENERAL_ABILITY,
+            benchmark=facts.name,
+            model=found.name,
+            model_hash=found.hash,
+            architecture=found.architecture,
+            data=f"{facts.data}, mteb {facts.version}",
+            data_hash=facts.revision,
+            metric=facts.metric,
+            score=score.score,
+            summary=summary,
+        )
+
+    return Job(
+        facts.name,
+        facts.name,
+        TASK_ITEMS,
+        facts.revision,
+        run,
+        general=True,
+        reranking=facts.type == RERANKING,
+    )
+
+
+def _mteb_name(name: str) -> str:
+    """How mteb's files call a model, in a folder's name; the fingerprint tells models apart."""
+    return (Path(name).name if Path(name).is_absolute() else name)[-LONGEST_NAME:]
+
+
+def _digest(found: Found) -> str:
+    """What tells the files of several models in one folder apart."""
+    return hashlib.sha256(f"{found.name}\0{found.architecture}".encode()).hexdigest()[:8]

@@ -1,0 +1,254 @@
+"""Benchmarks as stored runs (kind ``benchmark``): asked for, carried out, stored one by one."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict
+from sqlalchemy import select
+from sqlmodel import Session, col
+
+from curation.generation.request import Budget
+from db.engine import reading, writing
+from db.errors import HedgerowError
+from db.execution import RunContext
+from db.models import BenchmarkResult, Run
+from db.runs import create_run
+from db.settings import Settings
+from training.benchmarks.data.sources import DataChoice, open_data, require_data
+from training.benchmarks.runs.jobs import Job, Step, general_jobs, negation_job, stopping
+from training.benchmarks.runs.measured_models import (
+    CHAT,
+    GENERAL,
+    Found,
+    ModelChoice,
+    clean_model,
+    find_model,
+    require_fitting,
+    scorer_of,
+)
+from training.benchmarks.scorers.account import Account
+from training.benchmarks.scorers.chat_prompts import Chat
+from training.benchmarks.scorers.interface import Scorer
+from training.benchmarks.tasks.general import SUITES
+from training.benchmarks.tasks.general_names import require_tasks
+from training.finetune.compute.devices import device_to_oneself, free_memory, share_the_processor
+
+KIND = "benchmark"
+
+logger = logging.getLogger(__name__)
+
+
+class BenchmarkRequest(BaseModel):
+    """What a run measures: every model with every benchmark and task.
+
+    Attributes:
+        suites: of mteb's tasks, names in ``general.SUITES``.
+        tasks: single ones, by mteb's names.
+        budget: for the chat models; where it is spent, the run pauses.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    models: tuple[ModelChoice, ...] = ()
+    benchmarks: tuple[DataChoice, ...] = ()
+    suites: tuple[str, ...] = ()
+    tasks: tuple[str, ...] = ()
+    budget: Budget = Budget()
+
+
+def request_benchmarks(
+    session: Session, settings: Settings, request: BenchmarkRequest, *, requested_by: int | None
+) -> Run:
+    """Store a run that measures each model with each benchmark and each task.
+
+    Raises:
+        HedgerowError: no model or nothing to measure, no such model folder, a model of another
+            architecture, no such benchmark, suite, task, file or release, or none of the models can
+            do mteb's tasks.
+    """
+    models = list(dict.fromkeys(clean_model(session, model) for model in request.models))
+    for model in models:
+        require_fitting(session, settings, model)
+    data = [require_data(session, settings.data_folder, choice) for choice in request.benchmarks]
+    if not models:
+        raise HedgerowError("Expected at least one model to measure, found none; choose one.")
+    if not (data or request.suites or request.tasks):
+        raise HedgerowError("Expected at least one benchmark, found none; choose one.")
+    for name in request.suites:
+        _require_suite(name)
+    require_tasks(request.tasks)
+    general_asked = bool(request.suites or request.tasks)
+    if general_asked and not any(model.architecture in ("", *GENERAL) for model in models):
+        raise HedgerowError(
+            "Expected a model that embeds texts for mteb's tasks, found none; choose another "
+            "model, or leave them out."
+        )
+    models.sort(key=lambda model: model.architecture == CHAT)  # a spent budget stops no other
+    whole = request.model_copy(
+        update={"models": tuple(models), "benchmarks": tuple(dict.fromkeys(data))}
+    )
+    return create_run(
+        session,
+        kind=KIND,
+        parameters=whole.model_dump(mode="json"),
+        requested_by=requested_by,
+    )
+
+
+def _require_suite(name: str) -> None:
+    if name not in SUITES:
+        raise HedgerowError(
+            f"Expected a suite of mteb's tasks, found {name[:60]!r}; there are {', '.join(SUITES)}."
+        )
+
+
+def work(context: RunContext) -> dict[str, Any]:
+    """Measure what this run has no result of yet (run kind ``benchmark``).
+
+    Parameters of the run: those of `BenchmarkRequest`. What fails leaves the rest alone; the run
+    then ends as failed, and does only what is missing when it is carried out again.
+
+    Returns:
+        ``run``, ``measured`` (results of this run), ``left_out`` (models that can't do mteb's
+        tasks); of chat models ``cost`` (US dollars) and ``cost_is_estimate``.
+
+    Raises:
+        HedgerowError: something could not be measured.
+        RunPaused: the budget of the chat models is spent; what was answered is kept.
+    """
+    share_the_processor()
+    request = BenchmarkRequest.model_validate(context.parameters)
+    context.update(0, 0, "Reading the benchmarks.")
+    task = _Work(context, request)
+    task.carry_out()
+    if task.problems:
+        raise HedgerowError(_told(task.problems, measured=len(task.stored)))
+    result = {"run": context.run.id, "measured": len(task.stored), "left_out": task.left_out}
+    return result | _cost(task.accounts)
+
+
+def _cost(accounts: Sequence[Account]) -> dict[str, Any]:
+    """What the chat models of a run cost; the last account has what the others have, too."""
+    if not accounts:
+        return {}
+    ledger = accounts[-1].ledger
+    return {"cost": round(ledger.money, 6), "cost_is_estimate": ledger.is_estimate}
+
+
+def _told(problems: Sequence[str], *, measured: int) -> str:
+    """One sentence on what went wrong; the log has all."""
+    if len(problems) == 1 and not measured:
+        return problems[0]
+    number = len(problems)
+    kept = f"{measured} result{'' if measured == 1 else 's'} stored" if measured else "none stored"
+    return f"{number} could not be measured ({kept}; the log names all). First: {problems[0]}"
+
+
+class _Work:
+    """A run that measures, as it is carried out in this process.
+
+    Attributes:
+        accounts: of the chat models.
+        stored: (model, architecture, benchmark, data hash) of this run's results.
+        problems: sentences.
+        left_out: titles of models that can't do mteb's tasks.
+    """
+
+    def __init__(self, context: RunContext, request: BenchmarkRequest) -> None:
+        self.context = context
+        self.request = request
+        self.problems: list[str] = []
+        self.accounts: list[Account] = []
+        self.left_out: list[str] = []
+        with reading(context.engine) as session:
+            self.stored = _stored(session, context.run.id or 0)
+            data = [
+                open_data(session, context.settings.data_folder, choice)
+                for choice in request.benchmarks
+            ]
+        self.jobs = [negation_job(opened) for opened in data]
+        self.jobs += general_jobs(request.suites, request.tasks)
+        self.items = sum(job.items for job in self.jobs)
+
+    def carry_out(self) -> None:
+        for number, choice in enumerate(self.request.models):
+            try:
+                self._model(number, choice)
+            except HedgerowError as error:
+                self._failed(choice.name, error)
+            free_memory()
+
+    def _model(self, number: int, choice: ModelChoice) -> None:
+        self._say(number, f"{choice.name}: looking for it.")
+        with reading(self.context.engine) as session:
+            found = find_model(session, self.context.settings, choice)
+        todo = [job for job in self.jobs if job.suits(found.architecture)]
+        if len(todo) < len(self.jobs):
+            self.left_out.append(found.title)
+        if all(self._key(found, job) in self.stored for job in todo):
+            return
+        with self._device(number, choice):
+            self._say(number, f"{found.title}: loading it.")
+            scorer = scorer_of(
+                found, self.context.settings, folder=self.context.folder, budget=self.request.budget
+            )
+            if isinstance(scorer, Chat) and scorer.account is not None:
+                self.accounts.append(scorer.account)
+            with stopping(scorer, self.context.check):
+                for job in todo:
+                    self._job(number, found, job, scorer)
+
+    def _job(self, number: int, found: Found, job: Job, scorer: Scorer) -> None:
+        """Measure one thing, unless it is there already."""
+        if (key := self._key(found, job)) in self.stored:
+            return
+        before = number * self.items + sum(j.items for j in self.jobs[: self.jobs.index(job)])
+        name = f"{found.title}, {job.title}"
+        step = Step(self.context, before, job.items, len(self.request.models) * self.items, name)
+        step(0, 1)
+        try:
+            row = job.run(scorer, found, step)
+            with writing(self.context.engine) as session:
+                session.add(row)
+        except (HedgerowError, RuntimeError) as error:  # PyTorch's: no memory left, and others
+            self._failed(name, error)
+            return
+        self.stored.add(key)
+
+    def _failed(self, name: str, error: Exception) -> None:
+        logger.error("%s: %s", name, error, exc_info=isinstance(error, RuntimeError))
+        said = (str(error).splitlines() or [type(error).__name__])[0]
+        self.problems.append(f"{name}: {said}")
+
+    def _say(self, number: int, message: str) -> None:
+        total = len(self.request.models) * self.items
+        self.context.update(number * self.items, total, message)
+
+    def _device(self, number: int, choice: ModelChoice) -> AbstractContextManager[object]:
+        """The device for as long as one model computes; others may have a turn after it."""
+        if not choice.needs_device:
+            return nullcontext()
+
+        def wait() -> None:
+            self._say(number, "Waiting for other work on this machine to end.")
+
+        return device_to_oneself(wait, lock=self.context.settings.training_lock)
+
+    @staticmethod
+    def _key(found: Found, job: Job) -> tuple[str, str, str, str]:
+        return found.name, found.architecture, job.benchmark, job.data_hash
+
+
+def _stored(session: Session, run_id: int) -> set[tuple[str, str, str, str]]:
+    """What a run has measured already."""
+    query = select(
+        col(BenchmarkResult.model),
+        col(BenchmarkResult.architecture),
+        col(BenchmarkResult.benchmark),
+        col(BenchmarkResult.data_hash),
+    ).where(col(BenchmarkResult.run_id) == run_id)
+    return {(model, kind, name, data) for model, kind, name, data in session.execute(query)}

@@ -1,0 +1,102 @@
+"""How fast models were measured on this machine, and what that says about others."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from sqlalchemy import select
+from sqlmodel import Session, col
+
+from db.models import BenchmarkResult, Run
+from training.benchmarks.data.sizes import Size
+from training.benchmarks.runs.measured_models import CHAT
+from training.benchmarks.scorers.embedding_models import Cross
+from training.encoders.size import BUILT_IN_WEIGHT
+
+LETTERS_PER_SECOND = 20_000.0
+"""Characters that the built-in encoder reads in a second on two CPU cores. Measured on one: 10,700
+to 13,200 a second of processor time, with texts of 50, 126, 305, 714 and 1,030 characters."""
+
+TELLING = 2.0
+"""Seconds; what took less says nothing about the pace."""
+
+LOOKED_AT = 50
+"""Results, the newest, out of which the pace is told."""
+
+
+class Pace(NamedTuple):
+    """What an earlier result took.
+
+    Attributes:
+        units: as `units` counts them; of a chat model the prompts that were asked.
+        weight: as `weight_of` gives it; 0 where nobody knows.
+        tokens_out: of a chat model's answers, as its server reported them.
+    """
+
+    model: str
+    architecture: str
+    units: float
+    seconds: float
+    weight: float
+    tokens_out: float = 0.0
+
+    @property
+    def per_second(self) -> float:
+        """Units a second."""
+        return self.units / self.seconds
+
+
+def units(size: Size, architecture: str) -> float:
+    """What a model's time is proportional to: characters that it reads, or prompts."""
+    if architecture == CHAT:
+        return size.prompts
+    return size.pair_letters if architecture == Cross.architecture else size.letters
+
+
+def took(
+    units: float, seconds: float, *, weight: float = 0.0, tokens_out: float = 0.0
+) -> dict[str, float]:
+    """What the summary of a result keeps for `paces`."""
+    return {
+        "units": units,
+        "seconds": round(seconds, 3),
+        "weight": weight,
+        "tokens_out": tokens_out,
+    }
+
+
+def paces(session: Session) -> list[Pace]:
+    """What results took on this machine, the newest first."""
+    result = BenchmarkResult
+    query = (
+        select(col(result.model), col(result.architecture), col(result.summary))
+        .join(Run, col(Run.id) == col(result.run_id))
+        .where(col(Run.host) == socket.gethostname(), col(result.file) != "")
+        .order_by(col(result.id).desc())
+        .limit(LOOKED_AT)
+    )
+    found = [
+        Pace(model, architecture, **summary["took"])
+        for model, architecture, summary in session.execute(query)
+        if "took" in summary
+    ]
+    return [pace for pace in found if pace.units and pace.seconds >= TELLING]
+
+
+def pace_of(earlier: Sequence[Pace], name: str, architecture: str, weight: float) -> float | None:
+    """Units a second: as this model's newest result says; else as others' do, by their weights.
+
+    None where nothing is known of the model.
+    """
+    alike = [pace for pace in earlier if pace.architecture == architecture]
+    for pace in alike:
+        if pace.model == name:
+            return pace.per_second
+    if not weight:
+        return None
+    for pace in alike:
+        if pace.weight:
+            return pace.per_second * pace.weight / weight
+    return LETTERS_PER_SECOND * BUILT_IN_WEIGHT / weight

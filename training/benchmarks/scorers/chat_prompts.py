@@ -1,0 +1,312 @@
+"""Chat models, asked with the prompts of HedgeTriple (§5.2)."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from hashlib import sha256
+from pathlib import Path
+from typing import TypeVar
+
+import numpy as np
+
+from curation.generation.providers.chat.client import ChatModel
+from curation.generation.providers.chat.completions import CallError, Reply
+from curation.generation.providers.chat.gate import PASSING, Gate
+from curation.generation.providers.chat.retries import FIRST_WAIT, doubling
+from db.errors import HedgerowError, RunPaused
+from training.benchmarks.definition import Asks, Question
+from training.benchmarks.scorers.account import Account
+from training.benchmarks.scorers.chat_answers import read_choice, read_score
+from training.benchmarks.scorers.growing_file import Lines
+from training.benchmarks.scorers.interface import Pair, Progress, Scorer
+
+RELEVANCE = """Document 1: {first}
+Document 2: {second}
+Query: {query}
+Which document is more relevant to the query? Please choose 1 or 2.
+Answer:"""
+
+SIMILARITY = """Determine the similarity between the following two sentences (S1, S2). The score \
+should be ranging from -1.0 to 1.0, and can be a decimal.
+S1: {first}
+S2: {second}
+Score:"""
+
+ATTEMPTS = 5
+"""Of a prompt, where the server stumbles; one that answers with something else is asked twice."""
+
+ASKED_TWICE = 2
+
+IN_A_ROW = 10
+"""Prompts that a server refuses, one after another, after which it is asked no more."""
+
+LOOK_SECONDS = 1.0
+"""How often a prompt that waits looks whether the run should stop."""
+
+Read = Callable[[str], float | None]
+Found = TypeVar("Found")
+
+
+@dataclass
+class Chat(Scorer):
+    """Asks which of two documents is more relevant, or how similar two sentences are.
+
+    Which document comes first is drawn by their texts, the same for both queries of a NevIR pair,
+    so that a model that always says '1' gains nothing. The paper does not say what it did.
+
+    Attributes:
+        model: should have temperature 0, and room in `max_tokens` if it thinks aloud first.
+        at_once: prompts under way.
+        memory: a file to which every usable answer is added, and out of which those are taken that
+            an earlier attempt has paid for; None for none. It is of one model.
+        account: of what the answers cost; None where nobody counts.
+        asked: prompts that were sent, those out of the memory left out.
+        prompts, unanswered: how many distinct prompts there were, and had no usable answer.
+    """
+
+    model: ChatModel
+    at_once: int = 8
+    first_wait: float = FIRST_WAIT
+    memory: Path | None = None
+    account: Account | None = None
+    asked: int = 0
+    prompts: int = 0
+    unanswered: int = 0
+    _at_once: int = field(default=1, init=False, repr=False)
+    _refusals: int = field(default=0, init=False, repr=False)
+    _gate: Gate = field(default_factory=Gate, init=False, repr=False)
+    _look: Callable[[], None] = field(default=lambda: None, init=False, repr=False)
+    _stopped: RunPaused | None = field(default=None, init=False, repr=False)
+    _memory: Lines | None = field(default=None, init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        self._memory = Lines(self.memory) if self.memory is not None else None
+
+    architecture = "chat"
+
+    def score(
+        self, pairs: Sequence[Pair], *, asks: Asks, on_progress: Progress | None = None
+    ) -> np.ndarray:
+        """The similarity of each pair as the model states it, in [-1, 1]; NaN where it does not.
+
+        Raises:
+            HedgerowError: the server refuses the key, the model, or the prompts.
+            RunPaused: the budget is spent, the server gives no answer, or the disk is full.
+        """
+        prompts = [SIMILARITY.format(first=first, second=second) for first, second in pairs]
+        return np.array(self._asked(prompts, read_score, on_progress), dtype=np.float64)
+
+    def answer(
+        self, questions: Sequence[Question], *, asks: Asks, on_progress: Progress | None = None
+    ) -> list[np.ndarray]:
+        """Of two documents the chosen one has 1, the other 0; else as in `score`."""
+        if not _chooses(questions, asks):
+            return super().answer(questions, asks=asks, on_progress=on_progress)
+        swapped = [_swapped(*question.candidates) for question in questions]
+        prompts = [_relevance(*both) for both in zip(questions, swapped, strict=True)]
+        found = self._asked(prompts, read_choice, on_progress)
+        return [
+            np.array([math.nan] * 2 if math.isnan(choice) else [1 - chosen, chosen], dtype=float)
+            for choice, other in zip(found, swapped, strict=True)
+            for chosen in [float((choice == 2) != other)]
+        ]
+
+    def _asked(
+        self, prompts: Sequence[str], read: Read, on_progress: Progress | None
+    ) -> list[float]:
+        """What was read of the answer to each prompt; NaN where there is nothing to read."""
+        different = list(dict.fromkeys(prompts))
+        found = asyncio.run(self._all(different, read, on_progress))
+        self.prompts += len(different)
+        self.unanswered += sum(map(math.isnan, found))
+        answers = dict(zip(different, found, strict=True))
+        return [answers[prompt] for prompt in prompts]
+
+    async def _all(
+        self, prompts: Sequence[str], read: Read, on_progress: Progress | None
+    ) -> list[float]:
+        model = replace(self.model)  # a connection belongs to its event loop
+        room = asyncio.Semaphore(self.at_once)
+        known = self._remembered()
+        done = 0
+        self._at_once = min(self.at_once, len(prompts))
+        self._gate.until = 0.0  # by the clock of an event loop that has ended
+        if self.account:
+            self.account.begin()
+
+        def look() -> None:
+            if on_progress:
+                on_progress(done, len(prompts))
+
+        async def one(prompt: str) -> float:
+            nonlocal done
+            if (value := known.get(_digest(prompt))) is None:
+                async with room:
+                    value = await self._one(model, prompt, read)
+                self.asked += 1
+                self._remember(prompt, value)
+            done += 1
+            look()
+            return value
+
+        self._look, self._stopped = look, None
+        try:
+            found = await _together([one(prompt) for prompt in prompts])
+        finally:
+            await model.close()
+            self._rescue()
+        if self._stopped is not None:
+            raise self._stopped
+        return found
+
+    def _remembered(self) -> dict[str, float]:
+        """By prompt, the answers that are in the file; a line cut off by a crash is passed over."""
+        found: dict[str, float] = {}
+        for line in self._memory.read() if self._memory else []:
+            prompt, value, *end = [*line.split("\t"), ""]
+            with suppress(ValueError):
+                if end == ["", ""]:
+                    found[prompt] = float(value)
+        return found
+
+    def _remember(self, prompt: str, value: float) -> None:
+        if self._memory is not None and math.isfinite(value):
+            self._memory.add(f"{_digest(prompt)}\t{value!r}\t")
+
+    @property
+    def _files(self) -> list[Lines]:
+        files = [self._memory, self.account.lines if self.account else None]
+        return [lines for lines in files if lines is not None]
+
+    def _should_stop(self) -> bool:
+        """Whether no more is asked; what is under way is still waited for, and kept."""
+        return self._stopped is not None or any(lines.problem for lines in self._files)
+
+    def _rescue(self) -> None:
+        """Put aside what found no room on the disk.
+
+        Raises:
+            RunPaused: says what is kept where, or lost.
+        """
+        problem = next((lines.problem for lines in self._files if lines.problem), None)
+        if problem is None:
+            return
+        kinds = zip(("answers", "costs"), self._files, strict=False)
+        what = ", ".join(f"{len(lines.waiting):,} {kind}" for kind, lines in kinds)
+        try:
+            kept = [str(path) for lines in self._files if (path := lines.rescue())]
+            where = f"is kept in {' and '.join(kept)}, and stored when the run goes on"
+            said = f" What could not be stored ({what}) {where}." if kept else ""
+        except OSError:
+            said = f" What could not be stored ({what}) is lost: no folder has room for it either."
+        raise RunPaused(f"Paused: {problem.strerror} ({problem.filename}).{said} Make room.")
+
+    async def _one(self, model: ChatModel, prompt: str, read: Read) -> float:
+        """One prompt, asked again where that may help."""
+        usable, tries, answers = 0, 0, self._gate.answers
+        while not self._should_stop():
+            await self._wait(self._gate.left())
+            tries += 1
+            try:
+                reply = await self._sent(model, prompt)
+            except CallError as error:
+                self._gate.failed(error)
+                if why := self._gate.why_pause(at_once=self._at_once, attempts=ATTEMPTS):
+                    self._stopped = RunPaused(why)
+                if error.problem not in PASSING:
+                    self._count_refusal(error)
+                    return math.nan
+                if self._gate.gives_up(error, answers=answers, tries=tries, most=ATTEMPTS):
+                    return math.nan
+                if error.retry_after is not None:
+                    self._gate.close_for(error.retry_after)
+                else:
+                    await self._wait(doubling(self.first_wait, tries))
+                continue
+            self._gate.answered()
+            self._refusals = 0
+            value = read(reply.raw)
+            usable += 1
+            if value is not None:
+                return value
+            if usable == ASKED_TWICE:
+                return math.nan
+        return math.nan
+
+    async def _wait(self, seconds: float) -> None:
+        """Sleep, looking now and then whether the run should stop."""
+        while seconds > LOOK_SECONDS and not self._should_stop():
+            await asyncio.sleep(LOOK_SECONDS)
+            seconds -= LOOK_SECONDS
+            self._look()
+        await asyncio.sleep(min(max(seconds, 0.0), LOOK_SECONDS))
+
+    async def _sent(self, model: ChatModel, prompt: str) -> Reply:
+        """One attempt, as soon as the budget allows it, and booked whatever comes of it."""
+        if self.account is None:
+            return await model.ask(prompt, None)
+        await self.account.may_ask()
+        reply = None
+        try:
+            reply = await model.ask(prompt, None)
+        except CallError as error:
+            reply = error.reply
+            raise
+        finally:
+            self.account.book(reply)
+        return reply
+
+    def _count_refusal(self, error: CallError) -> None:
+        self._refusals += 1
+        if self._refusals >= IN_A_ROW:
+            raise HedgerowError(
+                f"{self.model.where} refused {IN_A_ROW} prompts in a row "
+                f"({self.model.without_key(str(error))[:200]}); check it, and run the benchmark "
+                "again."
+            )
+
+
+def distinct_prompts(questions: Sequence[Question], *, asks: Asks) -> list[str]:
+    """What `Chat` asks to answer these questions, each prompt once."""
+    if _chooses(questions, asks):
+        prompts = [_relevance(question, _swapped(*question.candidates)) for question in questions]
+    else:
+        pairs = ((text, other) for text, candidates in questions for other in candidates)
+        prompts = [SIMILARITY.format(first=first, second=second) for first, second in pairs]
+    return list(dict.fromkeys(prompts))
+
+
+def _chooses(questions: Sequence[Question], asks: Asks) -> bool:
+    """Whether the model picks one of two documents, rather than saying how alike texts are."""
+    return asks == "relevance" and all(len(question.candidates) == 2 for question in questions)
+
+
+def _relevance(question: Question, swapped: bool) -> str:
+    text, candidates = question
+    return RELEVANCE.format(query=text, first=candidates[swapped], second=candidates[not swapped])
+
+
+def _digest(prompt: str) -> str:
+    return sha256(prompt.encode()).hexdigest()
+
+
+async def _together(work: Sequence[Awaitable[Found]]) -> list[Found]:
+    """The results of all; the first error ends the others."""
+    tasks = [asyncio.ensure_future(part) for part in work]
+    try:
+        return list(await asyncio.gather(*tasks))
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+def _swapped(first: str, second: str) -> bool:
+    """Whether the second document is shown first: drawn by both texts, whatever their order."""
+    low, high = sorted((first, second))
+    low_first = sha256(f"{low}\0{high}".encode()).digest()[0] % 2 == 0
+    return low_first != (first == low)

@@ -1,0 +1,105 @@
+"""Late interaction (ColBERT): a vector a token, and which tokens found each other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from training.benchmarks.definition import Asks
+from training.benchmarks.scorers.interface import Pair, Progress, Scorer, distinct, finite
+
+if TYPE_CHECKING:
+    from sentence_transformers import MultiVectorEncoder
+
+BATCH = 64
+
+SCORED_AT_ONCE = 256
+"""Pairs; their token vectors are padded to the longest."""
+
+
+class TokenMatrix(NamedTuple):
+    """How alike the tokens of a query and of a document are: NevIR's Figure 9.
+
+    Attributes:
+        query: the tokens as the tokenizer writes them, Q of them.
+        document: D of them, without those that the model leaves out, such as punctuation.
+        similarity: shape (Q, D).
+        best: the document token that each query token finds, shape (Q,): MaxSim sums their
+            similarities.
+    """
+
+    query: tuple[str, ...]
+    document: tuple[str, ...]
+    similarity: np.ndarray
+    best: np.ndarray
+
+    @property
+    def score(self) -> float:
+        """MaxSim: the sum over the query's tokens of their best similarity."""
+        return float(self.similarity.max(axis=1).sum())
+
+
+class Late(Scorer):
+    """The model's MaxSim of query and document; of two sentences, with the first as the query."""
+
+    architecture = "late-interaction"
+
+    def __init__(self, model: MultiVectorEncoder) -> None:
+        self.model = model
+
+    def score(
+        self, pairs: Sequence[Pair], *, asks: Asks, on_progress: Progress | None = None
+    ) -> np.ndarray:
+        """MaxSim of each pair; each distinct text of a side is encoded once."""
+        queries, first = distinct([pair[0] for pair in pairs])
+        documents, second = distinct([pair[1] for pair in pairs])
+        total = len(queries) + len(documents)
+
+        def done(number: int) -> None:
+            if on_progress:
+                on_progress(number, total)
+
+        left = self._vectors(queries, self.model.encode_query, 0, done)
+        right = self._vectors(documents, self.model.encode_document, len(queries), done)
+        scores = np.empty(len(pairs), dtype=np.float64)
+        for start in range(0, len(pairs), SCORED_AT_ONCE):
+            part = slice(start, start + SCORED_AT_ONCE)
+            scores[part] = self.model.similarity_pairwise(
+                [left[row] for row in first[part]], [right[row] for row in second[part]]
+            ).numpy()
+        return finite(scores)
+
+    def _vectors(
+        self, texts: Sequence[str], encode: Any, before: int, done: Any
+    ) -> list[np.ndarray]:
+        """A matrix a text, a row a token."""
+        order = sorted(range(len(texts)), key=lambda number: -len(texts[number]))
+        found: dict[int, np.ndarray] = {}
+        for start in range(0, len(order), BATCH):
+            batch = order[start : start + BATCH]
+            vectors = encode(
+                [texts[number] for number in batch],
+                batch_size=BATCH,
+                show_progress_bar=False,
+                convert_to_numpy=True,
+            )
+            found.update(zip(batch, vectors, strict=True))
+            done(before + len(found))
+        return [found[number] for number in range(len(texts))]
+
+    def tokens(self, query: str, document: str) -> TokenMatrix:
+        """The tokens of a pair and how alike they are, for a heat map."""
+        names, left = self._tokens(self.model.encode_query, query)
+        others, right = self._tokens(self.model.encode_document, document)
+        similarity = left @ right.T
+        return TokenMatrix(names, others, similarity, similarity.argmax(axis=1))
+
+    def _tokens(self, encode: Any, text: str) -> tuple[tuple[str, ...], np.ndarray]:
+        """The scored tokens of a text, and their vectors, a row each."""
+        raw = encode([text], output_value=None, show_progress_bar=False)[0]
+        mask = raw["attention_mask"].bool().cpu()
+        ids = raw["input_ids"].cpu()[mask].tolist()
+        names = self.model.tokenizer.convert_ids_to_tokens(ids)
+        return tuple(names), raw["token_embeddings"].float().cpu()[mask].numpy()

@@ -1,0 +1,34 @@
+"""CANNOT: pairs of sentences, many of which differ in a negation, and how alike they are."""
+
+from __future__ import annotations
+
+from training.benchmarks.data.file_reading import Record
+from training.benchmarks.tasks.scored_pairs import Columns, ScoredPair, ScoredPairs
+
+WITH_WMT = Columns("reference", "candidate", "score")
+"""What the files of CANNOT with WMT call them; a higher score means more alike."""
+
+
+class Cannot(ScoredPairs):
+    """The published table has a label, 1 where the second sentence negates the first.
+
+    Its mixture with WMT's translations, which HedgeTriple's Table 1 takes, has a score instead
+    (MiriUll/negation_aware_evaluation on GitHub).
+    """
+
+    id = "cannot"
+    title = "CANNOT"
+    measures = "Do similarities fall where a sentence is negated, as people's do?"
+    paper = "Anschütz et al., This is not correct! Negation-aware Evaluation (INLG 2023)"
+    expects = (
+        "CANNOT as a table with the columns premise, hypothesis and label, or reference, candidate "
+        "and score"
+    )
+    columns = Columns("premise", "hypothesis", "label")
+    address = "https://github.com/dmlls/cannot-dataset"
+
+    @classmethod
+    def pair(cls, number: int, record: Record, columns: Columns) -> ScoredPair | None:
+        """The pair of a record, in either of the published formats."""
+        mixed = columns is cls.columns and set(WITH_WMT[:3]) <= record.values.keys()
+        return super().pair(number, record, WITH_WMT if mixed else columns)

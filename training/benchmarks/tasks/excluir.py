@@ -1,0 +1,114 @@
+"""ExcluIR: queries that exclude a document, which must stand below the one that is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple, Self
+
+import numpy as np
+
+from db.errors import HedgerowError
+from training.benchmarks.data.file_reading import (
+    Record,
+    at_least_one,
+    described,
+    json_list,
+    local,
+    records,
+    source_or_hub,
+)
+from training.benchmarks.definition import Benchmark, Question, Row, above, answered
+
+RIGHT, EXCLUDED, TIED, UNANSWERED = "right rank", "excluded first", "tied", "unanswered"
+
+QUERIES, CORPUS = "test_manual_final.json", "corpus.json"
+
+
+class Exclusion(NamedTuple):
+    """A query with the document that it excludes and the one that it asks for."""
+
+    key: str
+    query: str
+    excluded: str
+    wanted: str
+
+
+class ExcluIR(Benchmark[Exclusion]):
+    """The wanted document scores higher than the excluded one.
+
+    The two are compared directly, so that a guess is right in half of the cases, as the figures of
+    HedgeTriple's Table 1 assume. The benchmark's own script searches the whole corpus instead, and
+    counts a query as wrong whose wanted document is not among the first ten.
+    """
+
+    id = "excluir"
+    title = "ExcluIR"
+    measures = "Does a ranking leave out what the query excludes?"
+    paper = "Zhang et al., ExcluIR: Exclusionary Neural Information Retrieval (2024)"
+    metric = "right rank"
+    chance = 50.0
+    asks = "relevance"
+    outcomes = (RIGHT, EXCLUDED, TIED, UNANSWERED)
+    published_items = 3452
+    expects = f"ExcluIR's {QUERIES}, a list of entries with RQ_rewrite and corpus_sub_index"
+
+    @classmethod
+    def read(cls, source: Path | str = "") -> Self:
+        """The queries of a folder with both published files, or of the one beside its corpus."""
+        place = source_or_hub(
+            source, hub=cls.hub, title=cls.title, address="https://github.com/zwh-sdu/ExcluIR"
+        )
+        path = local(place)
+        path = path / QUERIES if path.is_dir() else path
+        documents = _corpus(path.with_name(CORPUS))
+        items = [
+            _exclusion(number, record, documents)
+            for number, record in enumerate(records(path, expects=cls.expects))
+        ]
+        return cls(at_least_one(items, path, expects=cls.expects))
+
+    def asked(self, item: Exclusion) -> list[Question]:
+        """The query with both documents, the wanted one first."""
+        return [Question(item.query, (item.wanted, item.excluded))]
+
+    def judged(self, number: int, item: Exclusion, scores: Sequence[np.ndarray]) -> Row:
+        """Right, or the excluded document comes first."""
+        right, tied = above(scores[0][:1], scores[0][1:])
+        whole = answered(scores)
+        wrong = TIED if tied else EXCLUDED
+        return Row(
+            key=item.key,
+            outcome=RIGHT if right else wrong if whole else UNANSWERED,
+            right=right,
+            tied=tied,
+            answered=whole,
+            scores=tuple(map(float, scores[0])),
+            group=item.key,
+            texts={"query": item.query, "wanted": item.wanted, "excluded": item.excluded},
+        )
+
+
+def _corpus(path: Path) -> list[str]:
+    expects = f"ExcluIR's {CORPUS}, a list of documents, beside {QUERIES}"
+    documents = json_list(path, expects=expects)
+    for number, document in enumerate(documents, start=1):
+        if not isinstance(document, str):
+            raise HedgerowError(
+                f"Expected {expects}, found {described(document)} at entry {number:,}."
+            )
+    return documents
+
+
+def _exclusion(number: int, record: Record, documents: Sequence[str]) -> Exclusion:
+    """An entry; the README and the code of the benchmark call its fields by different names."""
+    query = record.text("RQ_rewrite", "ExcluQ")
+    places = record.value("corpus_sub_index", "index")
+    if not (
+        isinstance(places, list)
+        and len(places) == 2
+        and all(type(place) is int and 0 <= place < len(documents) for place in places)
+    ):
+        raise record.wrong(f"two numbers of documents, below {len(documents):,},", places)
+    excluded, wanted = (documents[place] for place in places)
+    return Exclusion(str(number), query, excluded, wanted)

@@ -1,0 +1,376 @@
+"""What finetuning for negation costs elsewhere: tasks of the Massive Text Embedding Benchmark.
+
+Run by the ``mteb`` package, and kept as it keeps them (a folder a model and revision, a JSON file a
+task), so that published results can be read beside one's own. Loading it takes seconds, and so it
+happens in the functions that need it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from db.errors import HedgerowError, RunCancelled
+from training.benchmarks.results.metrics import POINTS
+from training.hub.offline import asked_once
+
+if TYPE_CHECKING:
+    from mteb.abstasks.abstask import AbsTask
+
+ENGLISH = "MTEB(eng, v1)"
+"""The 56 data sets of HedgeTriple's Table 1, in mteb's words."""
+
+QUICK = (
+    "STSBenchmark",
+    "SICK-R",
+    "NanoSciFactRetrieval",
+    "NanoNFCorpusRetrieval",
+    "AskUbuntuDupQuestions",
+    "TwentyNewsgroupsClustering.v2",
+    "Banking77Classification",
+    "SummEval",
+)
+"""Minutes on two cores: the smallest of each kind. Not to be compared with published averages."""
+
+LITE = (
+    "SciFact",
+    "ArguAna",
+    "NFCorpus",
+    "StackOverflowDupQuestions",
+    "SciDocsRR",
+    "BiorxivClusteringS2S",
+    "MedrxivClusteringS2S",
+    "TwentyNewsgroupsClustering",
+    "SprintDuplicateQuestions",
+    "Banking77Classification",
+    "EmotionClassification",
+    "MassiveIntentClassification",
+    "STS17",
+    "SICK-R",
+    "STSBenchmark",
+    "SummEval",
+)
+"""The 16 data sets of HedgeTriple's Table 2: the 15 of LLM2Vec (BehnamGhader et al., 2024), which
+the paper refers to, and the one for summaries."""
+
+NANO = (
+    "NanoArguAnaRetrieval",
+    "NanoClimateFeverRetrieval",
+    "NanoDBPediaRetrieval",
+    "NanoFEVERRetrieval",
+    "NanoFiQA2018Retrieval",
+    "NanoHotpotQARetrieval",
+    "NanoMSMARCORetrieval",
+    "NanoNFCorpusRetrieval",
+    "NanoNQRetrieval",
+    "NanoQuoraRetrieval",
+    "NanoSCIDOCSRetrieval",
+    "NanoSciFactRetrieval",
+    "NanoTouche2020Retrieval",
+)
+"""Retrieval with 50 queries each instead of millions of documents."""
+
+FULL = (
+    "AmazonCounterfactualClassification",
+    "AmazonPolarityClassification",
+    "AmazonReviewsClassification",
+    "Banking77Classification",
+    "EmotionClassification",
+    "ImdbClassification",
+    "MTOPDomainClassification",
+    "MTOPIntentClassification",
+    "MassiveIntentClassification",
+    "MassiveScenarioClassification",
+    "ToxicConversationsClassification",
+    "TweetSentimentExtractionClassification",
+    "SprintDuplicateQuestions",
+    "TwitterSemEval2015",
+    "TwitterURLCorpus",
+    "AskUbuntuDupQuestions",
+    "MindSmallReranking",
+    "SciDocsRR",
+    "StackOverflowDupQuestions",
+    "ArxivClusteringP2P",
+    "ArxivClusteringS2S",
+    "BiorxivClusteringP2P",
+    "BiorxivClusteringS2S",
+    "MedrxivClusteringP2P",
+    "MedrxivClusteringS2S",
+    "RedditClustering",
+    "RedditClusteringP2P",
+    "StackExchangeClustering",
+    "StackExchangeClusteringP2P",
+    "TwentyNewsgroupsClustering",
+    "ArguAna",
+    "CQADupstackRetrieval",
+    "ClimateFEVER",
+    "DBPedia",
+    "FEVER",
+    "FiQA2018",
+    "HotpotQA",
+    "MSMARCO",
+    "NFCorpus",
+    "NQ",
+    "QuoraRetrieval",
+    "SCIDOCS",
+    "SciFact",
+    "TRECCOVID",
+    "Touche2020",
+    "BIOSSES",
+    "SICK-R",
+    "STS12",
+    "STS13",
+    "STS14",
+    "STS15",
+    "STS16",
+    "STS17",
+    "STS22",
+    "STSBenchmark",
+    "SummEval",
+)
+"""All of `ENGLISH`; its retrieval tasks take a GPU, or days."""
+
+SUITES: Mapping[str, tuple[str, ...]] = {"quick": QUICK, "lite": LITE, "nano": NANO, "full": FULL}
+
+Progress = Callable[[int, int, str], None]
+"""Called with (tasks done, tasks in all, the next task's name); may raise to cancel."""
+
+
+class TaskScore(NamedTuple):
+    """A model's result in a task.
+
+    Attributes:
+        kind: of task: 'STS', 'Retrieval', 'Clustering' …
+        score: mteb's main score of the English test data, in points.
+    """
+
+    task: str
+    kind: str
+    score: float
+
+
+class TaskFacts(NamedTuple):
+    """What a task is.
+
+    Attributes:
+        type: as in `TaskScore.kind`.
+        metric: its main score, in mteb's words.
+        data: name of its data set on the model hub.
+        revision: of the data set.
+        version: of the installed mteb.
+    """
+
+    name: str
+    type: str
+    metric: str
+    data: str
+    revision: str
+    version: str
+
+
+def facts(task: AbsTask) -> TaskFacts:
+    """What a task is, by the installed mteb."""
+    about = task.metadata
+    data = about.dataset
+    return TaskFacts(
+        about.name,
+        str(about.type),
+        about.main_score,
+        str(data["path"]),
+        str(data.get("revision", "")),
+        _mteb().__version__,
+    )
+
+
+def suite(name: str) -> list[AbsTask]:
+    """The tasks of a suite as the installed mteb has them, English data only.
+
+    Raises:
+        HedgerowError: there is no such suite, or the installed mteb lacks a task of it.
+    """
+    if name not in SUITES:
+        known = ", ".join(SUITES)
+        raise HedgerowError(f"Expected a suite of tasks, found {name[:60]!r}; there are {known}.")
+    return tasks(SUITES[name])
+
+
+def tasks(names: Sequence[str]) -> list[AbsTask]:
+    """These tasks; those of `ENGLISH` with its splits.
+
+    Raises:
+        HedgerowError: the installed mteb lacks one of them, or it is not about English texts.
+    """
+    mteb = _mteb()
+    english = {task.metadata.name: task for task in mteb.get_benchmark(ENGLISH).tasks}
+    return [english[name] if name in english else single_task(name) for name in names]
+
+
+def single_task(name: str) -> AbsTask:
+    """A task by mteb's name, its English data.
+
+    Raises:
+        HedgerowError: as `tasks`.
+    """
+    mteb = _mteb()
+    task: AbsTask | None = None
+    with suppress(ValueError):  # it has no English data
+        try:
+            task = mteb.get_task(name, languages=["eng"])
+        except KeyError as error:
+            raise HedgerowError(
+                f"Expected a task of mteb {mteb.__version__}, found {name[:60]!r}{_like(error)}; "
+                "write its name as mteb does."
+            ) from None
+    if task is None or task.metadata.modalities != ["text"]:
+        raise HedgerowError(
+            f"Expected a task of English texts, found {name[:60]!r}, which is of others; choose "
+            "another."
+        )
+    return task
+
+
+def _like(error: Exception) -> str:
+    """The name that mteb suggests for one that it does not know."""
+    found = re.search(r"Did you mean: '([^']{1,80})'", str(error))
+    return f" (is it {found[1]!r}?)" if found else ""
+
+
+def run_tasks(
+    model: Any,
+    chosen: Sequence[AbsTask],
+    *,
+    name: str,
+    revision: str,
+    folder: Path,
+    on_progress: Progress | None = None,
+) -> list[TaskScore]:
+    """Run the tasks that the folder has no result of yet; store each as soon as it is there.
+
+    Args:
+        model: of any of sentence-transformers' classes.
+        name, revision: whose results these are. The revision is the fingerprint of its files, so
+            that two models of the same name are kept apart.
+        folder: where mteb's results lie.
+
+    Raises:
+        HedgerowError: a task's data can't be loaded, or the model can't do it.
+    """
+    mteb = _mteb()
+    cache = mteb.ResultCache(cache_path=folder)
+    scores = []
+    for number, task in enumerate(chosen):
+        title = task.metadata.name
+        if on_progress:
+            on_progress(number, len(chosen), title)
+        result = cache.load_task_result(title, name, revision)
+        if result is None:
+            result = _result(mteb, model, task)
+            cache.save_to_cache(result, name, revision)
+        scores.append(_score(result, task))
+    return scores
+
+
+def _result(mteb: Any, model: Any, task: AbsTask) -> Any:
+    try:
+        with asked_once():
+            found = mteb.evaluate(
+                model,
+                task,
+                cache=None,
+                co2_tracker=False,
+                show_progress_bar=False,
+            )
+    except (HedgerowError, RunCancelled):
+        raise
+    except Exception as error:  # data sets, the hub and a model can fail in any way
+        reason = (str(error).strip().splitlines() or [type(error).__name__])[0][:200]
+        raise HedgerowError(
+            f"Could not run {task.metadata.name} ({type(error).__name__}: {reason}); its data come "
+            "from the model hub, or from the cache of an earlier run."
+        ) from error
+    return found.task_results[0]
+
+
+def read_results(
+    folder: Path, *, name: str = "", revision: str = "", only: Iterable[str] = ()
+) -> list[TaskScore]:
+    """The results in a folder of mteb's: one's own, or downloaded published ones.
+
+    Args:
+        folder: as given to `run_tasks`; or, without a name, one with a JSON file a task.
+        only: names of tasks; none means all that there are.
+
+    Raises:
+        HedgerowError: a file is none of mteb's results, or lacks the English test data.
+    """
+    mteb = _mteb()
+    if name:
+        cache = mteb.ResultCache(cache_path=folder)
+        folder = cache.get_task_result_path("task", name, revision).parent
+    wanted = set(only)
+    paths = [
+        path
+        for path in sorted(folder.glob("*.json"))
+        if path.name != "model_meta.json" and (not wanted or path.stem in wanted)
+    ]
+    results = [_read(path) for path in paths]
+    own = tasks([result.task_name for result in results])
+    return [_score(result, task) for result, task in zip(results, own, strict=True)]
+
+
+def _read(path: Path) -> Any:
+    from mteb.results import TaskResult
+
+    try:
+        return TaskResult.from_disk(path)
+    except Exception as error:  # pydantic, JSON and old formats raise several kinds
+        raise HedgerowError(
+            f"Expected a result of mteb in {str(path)!r}, found something else; leave the file out."
+        ) from error
+
+
+def _score(result: Any, task: AbsTask) -> TaskScore:
+    try:
+        score = result.validate_and_filter_scores(task).get_score()
+    except Exception as error:
+        raise HedgerowError(
+            f"Expected English test scores in the result of {task.metadata.name}, found none."
+        ) from error
+    return TaskScore(task.metadata.name, str(task.metadata.type), POINTS * float(score))
+
+
+def by_kind(scores: Sequence[TaskScore]) -> dict[str, float]:
+    """The mean of each kind of task, in points."""
+    kinds: dict[str, list[float]] = {}
+    for score in scores:
+        kinds.setdefault(score.kind, []).append(score.score)
+    return {kind: sum(values) / len(values) for kind, values in sorted(kinds.items())}
+
+
+def average(scores: Sequence[TaskScore]) -> float | None:
+    """The mean over the kinds of tasks, in points; None without any.
+
+    HedgeTriple's "average (56 datasets)" and "(16 datasets)" are such means of its seven lines, and
+    not of the data sets: its numbers add up only this way.
+    """
+    kinds = by_kind(scores)
+    return sum(kinds.values()) / len(kinds) if kinds else None
+
+
+def _mteb() -> Any:
+    """The package.
+
+    Raises:
+        HedgerowError: it is not installed.
+    """
+    try:
+        import mteb
+    except ImportError as error:
+        raise HedgerowError(
+            "General ability is measured by the package mteb, which is not installed; run: "
+            "pip install -c constraints.txt mteb"
+        ) from error
+    return mteb

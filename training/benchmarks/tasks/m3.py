@@ -1,0 +1,30 @@
+"""M3-Counterfactual: biomedical statements, negated, without evidence, or hedged."""
+
+from __future__ import annotations
+
+from training.benchmarks.data.file_reading import Record
+from training.benchmarks.tasks.scored_pairs import Columns, ScoredPair, ScoredPairs
+
+GRADES = {-1.0: "negated", 0.0: "no evidence", 1.0: "hedged"}
+
+
+class M3Counterfactual(ScoredPairs):
+    """An original with its negation scores -1, with 'there is no evidence' 0, with a hedge 1."""
+
+    id = "m3"
+    title = "M3-Counterfactual"
+    measures = (
+        "Is a hedged statement nearer than one without evidence, and that than a negated one?"
+    )
+    paper = "Otmakhova et al., M3: Multi-level Dataset for Summarisation (Findings of EMNLP 2022)"
+    expects = "M3-Counterfactual as a table with the columns sentence1, sentence2 and score"
+    columns = Columns("sentence1", "sentence2", "score")
+    address = "the authors of the paper"
+
+    @classmethod
+    def pair(cls, number: int, record: Record, columns: Columns) -> ScoredPair | None:
+        """The pair of a record, whose score is one of the three."""
+        found = super().pair(number, record, columns)
+        if found is not None and found.score not in GRADES:
+            raise record.wrong(f"-1, 0 or 1 in '{columns.score}'", found.score * columns.sign)
+        return found

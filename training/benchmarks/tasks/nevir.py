@@ -1,0 +1,123 @@
+"""NevIR: two documents that differ in a negation, and a query that fits each of them alone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple, Self
+
+import numpy as np
+
+from curation.language.negators import find_negators
+from curation.language.tokens import analyse
+from training.benchmarks.data.file_reading import HUB, at_least_one, records, source_or_hub
+from training.benchmarks.definition import Benchmark, Mark, Question, Row, above, answered
+
+CORRECT, REVERSED, TIED, UNANSWERED = "correct", "reversed", "tied", "unanswered"
+NEGATED, PLAIN, ONE = "prefers negated", "prefers non-negated", "prefers one"
+"""Figure 4. `ONE`: it cannot be told which of the two documents is the one with the negation."""
+
+EDITS = {"2": "scope", "3": "affirmative"}
+"""The last part of an entry's id: how CondaQA's annotators changed the passage (Figure 7). Before
+it stands the passage's number; pairs of the same passage are a group."""
+
+
+class Pair(NamedTuple):
+    """Two documents; the first query is answered by the first one only, the second by the second.
+
+    Attributes:
+        more_negators: the document with more negators, 1 or 2; 0 where both have as many.
+    """
+
+    key: str
+    queries: tuple[str, str]
+    documents: tuple[str, str]
+    more_negators: int
+
+
+class NevIR(Benchmark[Pair]):
+    """Both queries must rank their own document first."""
+
+    id = "nevir"
+    title = "NevIR"
+    measures = "Does a ranking follow the negation in the query and in the documents?"
+    paper = "Weller et al., NevIR: Negation in Neural Information Retrieval (EACL 2024)"
+    metric = "pairwise accuracy"
+    chance = 25.0
+    asks = "relevance"
+    outcomes = (CORRECT, NEGATED, PLAIN, ONE, REVERSED, TIED, UNANSWERED)
+    expects = "NevIR as JSON Lines with q1, q2, doc1 and doc2"
+    hub = f"{HUB}orionweller/NevIR/test.jsonl"
+    published_items = 1383
+
+    @classmethod
+    def read(cls, source: Path | str = "") -> Self:
+        """The pairs of a file in the published format, by default the test split on the hub."""
+        place = source_or_hub(source, hub=cls.hub, title=cls.title, address="")
+        pairs = [
+            pair(
+                str(record.values.get("id", number)),
+                (record.text("q1"), record.text("q2")),
+                (record.text("doc1"), record.text("doc2")),
+            )
+            for number, record in enumerate(records(place, expects=cls.expects))
+        ]
+        return cls(at_least_one(pairs, place, expects=cls.expects))
+
+    def asked(self, item: Pair) -> list[Question]:
+        """Each query with both documents."""
+        return [Question(query, item.documents) for query in item.queries]
+
+    def judged(self, number: int, item: Pair, scores: Sequence[np.ndarray]) -> Row:
+        """Correct, or one of the errors of Figure 4."""
+        first, second = scores
+        (own, one_tied) = above(first[:1], first[1:])
+        (other, two_tied) = above(second[1:], second[:1])
+        whole = answered(scores)
+        tied = whole and (one_tied or two_tied)
+        outcome = UNANSWERED if not whole else TIED if tied else _outcome(own, other, item)
+        right = outcome == CORRECT
+        passage, _, number_of_edit = item.key.rpartition("-")
+        edit = EDITS.get(number_of_edit, "") if passage else ""
+        return Row(
+            key=item.key,
+            outcome=outcome,
+            right=right,
+            tied=tied,
+            answered=whole,
+            scores=(*map(float, first), *map(float, second)),
+            group=passage or item.key,
+            marks=(Mark("edit", edit, right),) if edit else (),
+            texts=dict(
+                zip(("q1", "q2", "doc1", "doc2"), item.queries + item.documents, strict=True)
+            ),
+        )
+
+    def aside(self, item: Pair) -> Question:
+        """The two documents with each other (Figure 8)."""
+        return Question(item.documents[0], item.documents[1:])
+
+    def figures(self, rows: Sequence[Row], aside: np.ndarray) -> dict[str, float]:
+        """How alike the documents of a pair are to the model: mean and standard deviation."""
+        if not len(aside):
+            return {}
+        return {"documents": float(aside.mean()), "documents:sd": float(aside.std())}
+
+
+def pair(key: str, queries: tuple[str, str], documents: tuple[str, str]) -> Pair:
+    """A pair; which document is the one with the negation is told by their negators.
+
+    The published files do not say it.
+    """
+    first, second = (len(find_negators(analyse(document))) for document in documents)
+    return Pair(key, queries, documents, 0 if first == second else 1 if first > second else 2)
+
+
+def _outcome(own: bool, other: bool, item: Pair) -> str:
+    """What became of a pair without ties; each argument: the query ranks its own document first."""
+    if own == other:
+        return CORRECT if own else REVERSED
+    preferred = 1 if own else 2
+    if not item.more_negators:
+        return ONE
+    return NEGATED if preferred == item.more_negators else PLAIN

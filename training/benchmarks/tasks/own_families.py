@@ -1,0 +1,140 @@
+"""Hedgerow's own benchmark: the families of a release's test split."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple, Self
+
+import numpy as np
+from sqlmodel import Session
+
+from curation.release import triples
+from db.errors import HedgerowError
+from db.models import Split
+from training.benchmarks.definition import Benchmark, Mark, Question, Row, above, answered
+
+RIGHT, WRONG, TIED, UNANSWERED = "right", "wrong", "tied", "unanswered"
+
+POSITIVE, NEGATIVE, PAIRS = "positive type", "negative type", "pair of types"
+"""The breakdowns: a type's variants against all of the other side; two types against each other.
+Of several variants of a type, each pair of two types counts them all."""
+
+
+class Variant(NamedTuple):
+    """A text of a type; its uid leads to its record."""
+
+    type_id: str
+    text: str
+    uid: str = ""
+
+
+class Kin(NamedTuple):
+    """An anchor with what says the same and what contradicts it, at least one of each."""
+
+    uid: str
+    anchor: str
+    positives: tuple[Variant, ...]
+    negatives: tuple[Variant, ...]
+
+
+class Hedgerow(Benchmark[Kin]):
+    """Every positive of an anchor is nearer to it than every negative.
+
+    The share of right families is ``training.evaluation.held_out``'s `FAMILIES`, over the whole split.
+    """
+
+    id = "hedgerow"
+    title = "Hedgerow"
+    measures = "Is every hedge and paraphrase of a test anchor nearer to it than every negation?"
+    paper = "the test split of a release of this project"
+    metric = "families"
+    outcomes = (RIGHT, WRONG, TIED, UNANSWERED)
+    expects = "a release of this project"
+
+    @classmethod
+    def read(cls, source: Path | str = "") -> Self:
+        """Refuse: the data are in the database, see `of_release`."""
+        raise HedgerowError("Expected a release for this benchmark, found a file; name a release.")
+
+    @classmethod
+    def of_release(cls, session: Session, release_id: int, *, split: Split = Split.TEST) -> Self:
+        """The families of a release that have both sides, by anchor uid.
+
+        Raises:
+            HedgerowError: the split has none.
+        """
+        found = [
+            Kin(
+                family.anchor_uid,
+                family.anchor,
+                tuple(Variant(v.type_id, v.text, v.uid) for v in family.positives),
+                tuple(Variant(v.type_id, v.text, v.uid) for v in family.negatives),
+            )
+            for family in triples.families(session, release_id, split=split)
+            if family.positives and family.negatives
+        ]
+        if not found:
+            raise HedgerowError(
+                f"Expected anchors with a positive and a negative variant in the {split} split of "
+                "the release, found none; accept more variants and make another release."
+            )
+        return cls(found)
+
+    def asked(self, item: Kin) -> list[Question]:
+        """The anchor with all its variants, the positives first."""
+        return [Question(item.anchor, tuple(v.text for v in item.positives + item.negatives))]
+
+    def judged(self, number: int, item: Kin, scores: Sequence[np.ndarray]) -> Row:
+        """Right as a whole; and for every type, and every two types, by themselves."""
+        near, far = np.split(scores[0], [len(item.positives)])
+        right, tied = above(near, far)
+        whole = answered(scores)
+        named = _named(item.positives) | _named(item.negatives)
+        return Row(
+            key=item.uid,
+            outcome=RIGHT if right else TIED if tied else WRONG if whole else UNANSWERED,
+            right=right,
+            tied=tied,
+            answered=whole,
+            scores=tuple(map(float, scores[0])),
+            group=item.uid,
+            marks=tuple(_marks(item, near, far)),
+            texts={"anchor": item.anchor, **{name: v.text for name, v in named.items()}},
+            uids={"anchor": item.uid, **{name: v.uid for name, v in named.items()}},
+        )
+
+
+def _marks(item: Kin, near: np.ndarray, far: np.ndarray) -> list[Mark]:
+    marks = [
+        Mark(POSITIVE, name, above(near[rows], far)[0])
+        for name, rows in _by_type(item.positives).items()
+    ]
+    marks += [
+        Mark(NEGATIVE, name, above(near, far[rows])[0])
+        for name, rows in _by_type(item.negatives).items()
+    ]
+    return marks + [
+        Mark(PAIRS, f"{good.type_id}>{bad.type_id}", bool(cosine > other))
+        for good, cosine in zip(item.positives, near, strict=True)
+        for bad, other in zip(item.negatives, far, strict=True)
+    ]
+
+
+def _by_type(variants: Sequence[Variant]) -> dict[str, list[int]]:
+    rows: dict[str, list[int]] = {}
+    for number, variant in enumerate(variants):
+        rows.setdefault(variant.type_id, []).append(number)
+    return rows
+
+
+def _named(variants: Sequence[Variant]) -> dict[str, Variant]:
+    """The variants by type, in their order; a further one of a type has its number behind it."""
+    found: dict[str, Variant] = {}
+    counts: Counter[str] = Counter()
+    for variant in variants:
+        counts[variant.type_id] += 1
+        count = counts[variant.type_id]
+        found[variant.type_id if count == 1 else f"{variant.type_id} {count}"] = variant
+    return found

@@ -1,0 +1,127 @@
+"""Benchmarks of sentence pairs that people scored: how well a model's similarities follow them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import ClassVar, NamedTuple, Self
+
+import numpy as np
+
+from db.errors import HedgerowError
+from training.benchmarks.data.file_reading import Record, at_least_one, records, source_or_hub
+from training.benchmarks.definition import Benchmark, Question, Row, answered
+from training.benchmarks.results.metrics import MetricKind
+
+SCORED, UNANSWERED = "scored", "unanswered"
+
+MOST_GRADES = 12
+"""Different scores up to which a mean similarity is given for each of them."""
+
+
+class Columns(NamedTuple):
+    """Where a file has its sentences and scores.
+
+    Attributes:
+        higher_is_alike: whether a higher score means more alike. None: yes, but for a column that
+            is called 'label', which says whether the second sentence is negated.
+    """
+
+    first: str
+    second: str
+    score: str
+    higher_is_alike: bool | None = None
+
+    @property
+    def sign(self) -> float:
+        """By what a score is multiplied, so that higher is more alike."""
+        alike = self.score != "label" if self.higher_is_alike is None else self.higher_is_alike
+        return 1.0 if alike else -1.0
+
+
+class ScoredPair(NamedTuple):
+    """Two sentences and how alike people find them, on any scale."""
+
+    key: str
+    first: str
+    second: str
+    score: float
+
+
+class ScoredPairs(Benchmark[ScoredPair]):
+    """Spearman's correlation of people's scores with a model's.
+
+    Attributes:
+        columns: the names in the published files.
+        address: where to download them.
+    """
+
+    metric = "Spearman"
+    kind: ClassVar[MetricKind] = "spearman"
+    outcomes = (SCORED, UNANSWERED)
+    columns: ClassVar[Columns]
+    address: ClassVar[str]
+
+    @classmethod
+    def read(cls, source: Path | str = "", *, columns: Columns | None = None) -> Self:
+        """The pairs of a table or of JSON Lines; a score that is missing leaves its pair out."""
+        place = source_or_hub(source, hub=cls.hub, title=cls.title, address=cls.address)
+        wanted = columns or cls.columns
+        found = [
+            pair
+            for number, record in enumerate(records(place, expects=cls.expects))
+            if (pair := cls.pair(number, record, wanted)) is not None
+        ]
+        _check(at_least_one(found, place, expects=cls.expects), place)
+        return cls(found)
+
+    @classmethod
+    def pair(cls, number: int, record: Record, columns: Columns) -> ScoredPair | None:
+        """The pair of a record; None where it has no score."""
+        if record.value(columns.score) in (None, ""):
+            return None
+        score = columns.sign * record.number(columns.score)
+        return ScoredPair(
+            str(number), record.text(columns.first), record.text(columns.second), score
+        )
+
+    def asked(self, item: ScoredPair) -> list[Question]:
+        """The pair."""
+        return [Question(item.first, (item.second,))]
+
+    def judged(self, number: int, item: ScoredPair, scores: Sequence[np.ndarray]) -> Row:
+        """The pair with both scores; whether it is right only the whole can say."""
+        whole = answered(scores)
+        return Row(
+            key=item.key,
+            outcome=SCORED if whole else UNANSWERED,
+            right=None,
+            tied=False,
+            answered=whole,
+            scores=(float(scores[0][0]),),
+            gold=item.score,
+            group=item.key,
+            texts={"first": item.first, "second": item.second},
+        )
+
+    def figures(self, rows: Sequence[Row], aside: np.ndarray) -> dict[str, float]:
+        """Where people used few different scores: the model's mean and deviation for each."""
+        by_score: dict[float, list[float]] = {}
+        for row in rows:
+            if row.answered and row.gold is not None:
+                by_score.setdefault(row.gold, []).append(row.scores[0])
+        if len(by_score) > MOST_GRADES:
+            return {}
+        found: dict[str, float] = {}
+        for score, values in sorted(by_score.items()):
+            found[f"score {score:g}"] = float(np.mean(values))
+            found[f"score {score:g}:sd"] = float(np.std(values))
+        return found
+
+
+def _check(pairs: Iterable[ScoredPair], place: Path | str) -> None:
+    if len({pair.score for pair in pairs}) < 2:
+        raise HedgerowError(
+            f"Expected different scores in {Path(place).name!r}, found the same one everywhere; "
+            "check the score column."
+        )

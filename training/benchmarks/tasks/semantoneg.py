@@ -1,0 +1,111 @@
+"""SemAntoNeg: which of three sentences says the same, where negation and antonyms look the same?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple, Self
+
+import numpy as np
+
+from curation.identity import words_of
+from training.benchmarks.data.file_reading import Record, at_least_one, records, source_or_hub
+from training.benchmarks.definition import Benchmark, Mark, Question, Row, above, answered
+
+CANDIDATES = 3
+CHANGES = ("antonym", "negation", "both")
+"""What the candidates change, by label: Figure 2. Both at once is right."""
+
+ARTICLES = frozenset({"a", "an", "the"})
+
+TIED, UNANSWERED = "tied", "unanswered"
+
+
+class Entry(NamedTuple):
+    """An input and its candidates in the order of `CHANGES`.
+
+    Attributes:
+        label: of the candidate that says the same as the input.
+    """
+
+    key: str
+    input: str
+    sentences: tuple[str, str, str]
+    label: int = 2
+
+
+class SemAntoNeg(Benchmark[Entry]):
+    """The right candidate is the most similar one."""
+
+    id = "semantoneg"
+    title = "SemAntoNeg"
+    measures = "Is a sentence nearer to its paraphrase than to its negation and its opposite?"
+    paper = "Vahtola et al., It Is Not Easy To Detect Paraphrases (BlackboxNLP 2022)"
+    metric = "accuracy"
+    chance = 100.0 / CANDIDATES
+    outcomes = (*CHANGES, TIED, UNANSWERED)
+    published_items = 3152
+    expects = "SemAntoNeg as JSON Lines with input, sentences (three) and label"
+
+    @classmethod
+    def read(cls, source: Path | str = "") -> Self:
+        """The entries of a file in the published format."""
+        place = source_or_hub(
+            source, hub=cls.hub, title=cls.title, address="https://github.com/teemuvh/SemAntoNeg"
+        )
+        entries = [_entry(n, r) for n, r in enumerate(records(place, expects=cls.expects))]
+        return cls(at_least_one(entries, place, expects=cls.expects))
+
+    def asked(self, item: Entry) -> list[Question]:
+        """The input with all three."""
+        return [Question(item.input, item.sentences)]
+
+    def judged(self, number: int, item: Entry, scores: Sequence[np.ndarray]) -> Row:
+        """Which candidate the model picks."""
+        given = scores[0]
+        right, tied = above(given[[item.label]], np.delete(given, item.label))
+        whole = answered(scores)
+        pair = antonyms(item)
+        # Two wrong ones at the top that are equal are no tie: the item is wrong whichever counts.
+        pick = CHANGES[int(np.argmax(given))] if whole else UNANSWERED
+        return Row(
+            key=item.key,
+            outcome=TIED if tied else pick,
+            right=right,
+            tied=tied,
+            answered=whole,
+            scores=tuple(map(float, given)),
+            group="\n".join(sorted((item.input, *item.sentences))),
+            marks=(Mark("antonyms", pair, right),) if pair else (),
+            texts={"input": item.input, **dict(zip(CHANGES, item.sentences, strict=True))},
+        )
+
+
+def antonyms(entry: Entry) -> str:
+    """The two adjectives, in alphabetical order: where the input and its opposite differ; or ''."""
+    # The article goes with the adjective ("an evil idea", "a good idea").
+    first, second = (
+        [word for word in words_of(text) if word not in ARTICLES]
+        for text in (entry.input, entry.sentences[0])
+    )
+    while first and second and first[0] == second[0]:
+        first, second = first[1:], second[1:]
+    while first and second and first[-1] == second[-1]:
+        first, second = first[:-1], second[:-1]
+    return " / ".join(sorted((first[0], second[0]))) if len(first) == len(second) == 1 else ""
+
+
+def _entry(number: int, record: Record) -> Entry:
+    sentences = record.value("sentences")
+    if not (
+        isinstance(sentences, list)
+        and len(sentences) == CANDIDATES
+        and all(isinstance(text, str) and text.strip() for text in sentences)
+    ):
+        raise record.wrong("three texts in 'sentences'", sentences)
+    label = record.value("label")
+    if type(label) is not int or not 0 <= label < CANDIDATES:
+        raise record.wrong("0, 1 or 2 in 'label'", label)
+    first, second, third = (text.strip() for text in sentences)
+    key = str(record.values.get("idx", number))
+    return Entry(key, record.text("input"), (first, second, third), label)

@@ -1,0 +1,141 @@
+"""What the train split consists of: what a recipe leaves of it is counted at once."""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import groupby
+from operator import itemgetter
+from typing import NamedTuple
+
+from sqlalchemy import Executable, select
+from sqlmodel import Session, col
+
+from curation.release.freezing import get_release
+from curation.release.triples import BATCH, Family, Member
+from curation.taxonomy.original_types import CONTRADICTION, ENTAILMENT
+from curation.taxonomy.project_types import all_types
+from db.models import Polarity, ReleaseItem, Split, TypeRow, Variant
+from training.data.families import as_trained_on, is_usable
+from training.data.sampling import count_triples
+from training.recipe.plan import Plan, count_accepted, trained_on_now
+from training.recipe.schema import Recipe
+
+Shape = tuple[tuple[bool, str, str | None], ...]
+"""A family without its texts: whether it is a positive, type and provider of each variant."""
+
+
+class Composition(NamedTuple):
+    """The train split of a release, or of one that would be made now.
+
+    Attributes:
+        release: its number; None where there is none yet.
+        variants: of all its splits.
+        shapes: of the families, and how many have each; a release has few different ones.
+        roles: of all types.
+        labels: what each type of the split is called, in the taxonomy's order.
+    """
+
+    release: int | None
+    variants: int
+    shapes: dict[Shape, int]
+    roles: dict[str, str]
+    labels: dict[str, str]
+
+    def left_by(self, recipe: Recipe) -> Plan:
+        """What a training by this recipe works on; without regard to `max_distance`."""
+        anchors = triples = texts = 0
+        for shape, count in self.shapes.items():
+            family = as_trained_on(_stored(shape), roles=self.roles, recipe=recipe)
+            if is_usable(family, recipe):
+                anchors += count
+                triples += count * count_triples(family)
+                texts += count * len(family)
+        return Plan(self.release, self.variants, triples, anchors, texts)
+
+    @property
+    def providers(self) -> list[str]:
+        """What has written the variants, as far as it has a name."""
+        return sorted({by for shape in self.shapes for _, _, by in shape if by})
+
+    @property
+    def anchors(self) -> int:
+        """How many there are."""
+        return sum(self.shapes.values())
+
+    @property
+    def originals(self) -> dict[str, int]:
+        """How many anchors have an original entailment, and how many a contradiction."""
+        return {
+            wanted: sum(
+                count
+                for shape, count in self.shapes.items()
+                if any(type_id == wanted for _, type_id, _ in shape)
+            )
+            for wanted in (ENTAILMENT, CONTRADICTION)
+        }
+
+
+def composition(session: Session, release_number: int | None = None) -> Composition:
+    """Of the release with this number; without one, of the newest. It never changes.
+
+    Raises:
+        HedgerowError: there is no such release.
+    """
+    release = get_release(session, release_number)
+    query = (
+        select(
+            col(ReleaseItem.anchor_uid),
+            col(ReleaseItem.polarity),
+            col(ReleaseItem.type_id),
+            col(ReleaseItem.provenance)["provider"].as_string(),
+        )
+        .where(col(ReleaseItem.release_id) == release.id, col(ReleaseItem.split) == Split.TRAIN)
+        .order_by(col(ReleaseItem.anchor_uid))
+    )
+    shapes = _shapes(session, query)
+    return _composition(session, release.number, release.summary["variants"], shapes)
+
+
+def composition_now(session: Session) -> Composition:
+    """Of what a release made now would hold."""
+    columns = col(Variant.anchor_id), col(TypeRow.polarity), col(Variant.type_id)
+    query = trained_on_now(select(*columns, col(Variant.provider)))
+    shapes = _shapes(session, query.order_by(col(Variant.anchor_id)))
+    return _composition(session, None, count_accepted(session), shapes)
+
+
+def _composition(
+    session: Session, release: int | None, variants: int, shapes: Counter[Shape]
+) -> Composition:
+    there = {type_id for shape in shapes for _, type_id, _ in shape}
+    types = all_types(session)
+    labels = {entry.id: entry.label for entry in types.values() if entry.id in there}
+    return Composition(
+        release=release,
+        variants=variants,
+        shapes=dict(shapes),
+        roles={entry.id: entry.role for entry in types.values()},
+        labels=labels | {type_id: type_id for type_id in sorted(there - labels.keys())},
+    )
+
+
+def _shapes(session: Session, query: Executable) -> Counter[Shape]:
+    """Of rows of anchor, polarity, type and provider, which come anchor by anchor."""
+    rows = session.execute(query, execution_options={"yield_per": BATCH})
+    found: Counter[Shape] = Counter()
+    for _, of_anchor in groupby(rows, key=itemgetter(0)):
+        variants = [(side == Polarity.POSITIVE, kind, by) for _, side, kind, by in of_anchor]
+        found[tuple(sorted(variants, key=repr))] += 1
+    return found
+
+
+def _stored(shape: Shape) -> Family:
+    """A family of that shape, as a release has it, with texts of no length."""
+    members = [(positive, Member("", "", kind, None, by)) for positive, kind, by in shape]
+    return Family(
+        "",
+        "",
+        Split.TRAIN,
+        [m for good, m in members if good],
+        [m for good, m in members if not good],
+    )

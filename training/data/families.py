@@ -1,0 +1,119 @@
+"""The families of a release as a training sees them: in what roles, and what is left out."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+
+import Levenshtein
+from sqlmodel import Session
+
+from curation.release import triples
+from curation.taxonomy.original_types import CONTRADICTION, ENTAILMENT
+from curation.taxonomy.project_types import all_types, known_type, list_types
+from db.models import Split
+from training.data.sampling import count_triples
+from training.finetune.losses import Family, Member, Role
+from training.recipe.schema import DataMode, Recipe
+
+
+def training_families(
+    session: Session, release_id: int, *, split: Split, recipe: Recipe
+) -> list[Family]:
+    """Anchors with the variants that the recipe leaves in, by anchor uid.
+
+    A family that gives no comparison is left out (see `is_usable`).
+
+    Raises:
+        HedgerowError: the recipe leaves out a type that the project does not have.
+    """
+    require_known_types(session, recipe)
+    roles = {entry.id: entry.role for entry in all_types(session).values()}
+    stored = triples.families(session, release_id, split=split)
+    families = (as_trained_on(family, roles=roles, recipe=recipe) for family in stored)
+    return [family for family in families if is_usable(family, recipe)]
+
+
+def require_known_types(session: Session, recipe: Recipe) -> None:
+    """Refuse a recipe that leaves out a type which the project does not have: a slip of the pen.
+
+    Raises:
+        HedgerowError: it does.
+    """
+    for type_id in recipe.without_types:
+        known_type(list_types(session, retired=True), type_id)
+
+
+def as_trained_on(stored: triples.Family, *, roles: Mapping[str, str], recipe: Recipe) -> Family:
+    """The anchor and those of its variants that the recipe leaves in; maybe none.
+
+    Args:
+        stored: as the release has it.
+        roles: of all types, by id.
+    """
+    variants = [
+        Member(variant.text, _role(side, roles.get(variant.type_id)), variant.type_id)
+        for side, variants in (("+", stored.positives), ("-", stored.negatives))
+        for variant in variants
+        if _passes(stored.anchor, variant, recipe)
+    ]
+    return [Member(stored.anchor, Role.ANCHOR), *_of_mode(variants, recipe.data)]
+
+
+def _role(side: str, of_type: str | None) -> Role:
+    if side == "-":
+        return Role.NEGATION
+    return Role.PARAPHRASE if of_type == "paraphrase" else Role.HEDGE
+
+
+def _passes(anchor: str, variant: triples.Member, recipe: Recipe) -> bool:
+    if variant.type_id in recipe.without_types:
+        return False
+    if recipe.providers and variant.provider not in recipe.providers:
+        return False
+    limit = recipe.max_distance
+    return limit is None or Levenshtein.distance(anchor, variant.text) <= limit
+
+
+def _of_mode(variants: Sequence[Member], mode: DataMode) -> list[Member]:
+    """The variants that take part in a data mode (the paper's Table 2).
+
+    'negation': the original entailment is the positive where there is one, else every paraphrase.
+    'hedging': the original contradiction is the only negative.
+    """
+    if mode == "all":
+        return list(variants)
+    if mode == "hedging":
+        return [v for v in variants if v.role == Role.HEDGE or v.type_id == CONTRADICTION]
+    entailed = any(v.type_id == ENTAILMENT for v in variants)
+    return [
+        v
+        for v in variants
+        if (v.role == Role.NEGATION and v.type_id != CONTRADICTION)
+        or (v.role == Role.PARAPHRASE and (v.type_id == ENTAILMENT or not entailed))
+    ]
+
+
+def is_usable(family: Family, recipe: Recipe) -> bool:
+    """Whether the family gives a comparison: it has a positive, and a negation unless the negatives
+    are other anchors (data mode 'hedging')."""
+    roles = {member.role for member in family}
+    positive = bool(roles & {Role.HEDGE, Role.PARAPHRASE})
+    return positive and (Role.NEGATION in roles or recipe.data == "hedging")
+
+
+def drawn(rows: Sequence[Family], *, max_triples: int | None, seed: int) -> list[Family]:
+    """Rows, drawn by the seed, that give about so many triples; at least one. Families are drawn
+    whole, while a triple gives one."""
+    if max_triples is None:
+        return list(rows)
+    order = list(range(len(rows)))
+    random.Random(seed).shuffle(order)
+    chosen: list[int] = []
+    total = 0
+    for number in order:
+        total += count_triples(rows[number])
+        if chosen and total > max_triples:
+            break
+        chosen.append(number)
+    return [rows[number] for number in sorted(chosen)]

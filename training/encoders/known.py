@@ -1,0 +1,185 @@
+"""Which encoder a name means: the built-in one, a trained one, a folder, or one on the model hub.
+
+Nothing here loads a model; of a folder at most its files are hashed, once as long as they stay.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from sqlalchemy import select
+from sqlmodel import Session, col
+
+from curation.encoders.loading import (
+    DEFAULT_ENCODER,
+    check_encoder,
+    fingerprint,
+    local_folder,
+    resolve_encoder,
+)
+from db.errors import HedgerowError
+from db.models import Encoder
+from db.settings import Settings
+
+MAX_ENCODER_NAME = 300
+"""Characters that the database has room for."""
+
+SHOWN = 100
+"""Encoders offered to choose from: the newest. Any other can be typed."""
+
+
+def list_encoders(session: Session) -> list[str]:
+    """Names to choose from: the built-in encoder, trained ones (newest first), then others."""
+    query = select(Encoder).order_by(col(Encoder.id).desc()).limit(SHOWN)
+    rows = list(session.execute(query).scalars())
+    trained = [row.name for row in rows if row.path]
+    others = [row.name for row in rows if not row.path]
+    return list(dict.fromkeys([DEFAULT_ENCODER, *trained, *others]))
+
+
+def newest_trained(session: Session) -> str | None:
+    """The name of the encoder that was trained last; None before the first training."""
+    query = select(Encoder.name).where(col(Encoder.path) != "").order_by(col(Encoder.id).desc())  # type: ignore[call-overload]
+    return session.execute(query.limit(1)).scalar()
+
+
+def clean_name(session: Session, name: str) -> str:
+    """The name as it is looked up and stored: a folder becomes its absolute path.
+
+    Raises:
+        HedgerowError: it is empty, too long, leads to a file or a folder that is missing, or to
+            one without a model in it.
+    """
+    name = name.strip()
+    if _trained(session, name) is not None:
+        return name
+    found = resolve_encoder(name)
+    if isinstance(found, Path) and name != DEFAULT_ENCODER:
+        _check_model_folder(found)
+        name = str(found.resolve())
+    if len(name) > MAX_ENCODER_NAME:
+        raise HedgerowError(
+            f"Expected at most {MAX_ENCODER_NAME} characters as an encoder's name, found "
+            f"{len(name)}; move its folder."
+        )
+    return name
+
+
+def require_known_encoder(session: Session, name: str) -> None:
+    """Refuse a model that is no text encoder; one that was trained here is.
+
+    Args:
+        name: as `clean_name` gives it.
+
+    Raises:
+        HedgerowError: as in `check_encoder`.
+    """
+    if _trained(session, name) is None:
+        check_encoder(name)
+
+
+def _check_model_folder(folder: Path) -> None:
+    """Refuse a folder that holds no model before anybody walks through all that is in it."""
+    if not any((folder / name).is_file() for name in ("modules.json", "config.json")):
+        raise HedgerowError(
+            f"Expected a model in {str(folder)!r}, found neither modules.json nor config.json; "
+            "name the folder of a sentence-transformers model."
+        )
+
+
+def _trained(session: Session, name: str) -> Encoder | None:
+    return _newest(session, (col(Encoder.name) == name) & (col(Encoder.path) != ""))
+
+
+def find_encoder(session: Session, name: str) -> Encoder | None:
+    """The row of the encoder that a name means now; None where nothing is measured under it yet.
+
+    It is known by what its files hold, so that a model that was saved anew in the same folder is
+    another one; by its name only where they are not here.
+
+    Args:
+        name: as `clean_name` gives it.
+
+    Raises:
+        HedgerowError: a folder that is missing or cannot be read.
+    """
+    if trained := _trained(session, name):
+        return trained
+    by_name = _newest(session, col(Encoder.name) == name)
+    if name == DEFAULT_ENCODER and by_name is not None:
+        return by_name  # its weights are checked when it is loaded, and never change
+    folder = local_folder(name)
+    if folder is None:
+        return by_name
+    return _newest(session, col(Encoder.fingerprint) == folder_fingerprint(folder))
+
+
+def _newest(session: Session, condition: Any) -> Encoder | None:
+    query = select(Encoder).where(condition).order_by(col(Encoder.id).desc())
+    return session.execute(query.limit(1)).scalar()
+
+
+def folder_of(session: Session, settings: Settings, name: str) -> Path | None:
+    """The folder with the files of a model, without asking the network; None if they are not here.
+
+    Raises:
+        HedgerowError: a folder that is missing.
+    """
+    place = place_of(session, settings, name)
+    return Path(place.name) if place.fingerprint else local_folder(name)
+
+
+def folder_fingerprint(folder: Path) -> str:
+    """The fingerprint of a model folder, computed anew only when one of its files has changed."""
+    try:
+        files = sorted(path for path in folder.rglob("*") if path.is_file())
+        state = tuple((str(f), f.stat().st_size, f.stat().st_mtime_ns) for f in files)
+    except OSError as error:
+        raise HedgerowError(f"Could not read {str(folder)!r}: {error.strerror}.") from error
+    return _fingerprint(str(folder), state)
+
+
+@lru_cache(maxsize=32)
+def _fingerprint(folder: str, state: tuple[tuple[str, int, int], ...]) -> str:
+    return fingerprint(folder)
+
+
+class Place(NamedTuple):
+    """Where a model lies, and what its fingerprint has to be; "" for one that is not ours."""
+
+    name: str
+    """As `load_encoder` takes it."""
+    fingerprint: str
+
+    def checked(self) -> str:
+        """The fingerprint of the files that are there; downloads a Hub model first.
+
+        Raises:
+            HedgerowError: as in `fingerprint`, or they are not those that were trained.
+        """
+        found = fingerprint(self.name)
+        if self.fingerprint not in ("", found):
+            raise HedgerowError(
+                f"The files in {self.name} are not those of the model that was trained there; put "
+                "them back, or name the folder itself."
+            )
+        return found
+
+
+def place_of(session: Session, settings: Settings, name: str) -> Place:
+    """Where the model of this name lies.
+
+    Raises:
+        HedgerowError: the folder of a trained encoder is gone.
+    """
+    trained = _trained(session, name)
+    if trained is None:
+        return Place(name, "")
+    folder = settings.data_folder / trained.path
+    if not folder.is_dir():
+        raise HedgerowError(
+            f"The model {name!r} is no longer at {folder}; put it back, or choose another."
+        )
+    return Place(str(folder), trained.fingerprint)

@@ -1,0 +1,170 @@
+"""What is measured while a training goes on, on families held out from it by anchor.
+
+Every figure is a curve of the run, by its name here.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from curation.encoders.embeddings import encode_distinct
+from training.evaluation.questions import questions, share_right
+from training.evaluation.sts import ScoredPair, spearman
+from training.finetune.losses import Family, Member, Role
+
+if TYPE_CHECKING:
+    from sentence_transformers import SentenceTransformer
+
+RANKED = "ranked"
+"""Share of triples whose positive is nearer to the anchor than their negative; `RANKED:p>n` for
+each pair of types p, n."""
+
+FAMILIES = "families"
+"""Share of anchors to which every positive is nearer than every negative."""
+
+QUESTIONS = "questions"
+"""Share of questions in SemAntoNeg's manner that are answered right."""
+
+DRIFT = "drift"
+"""Root mean square change, since the base encoder, of the cosines of unrelated sentences."""
+
+STS = "sts"
+"""Spearman's correlation with people's scores, where an STS file is given."""
+
+COSINE = {
+    Role.NEGATION: "cosine:negation",
+    Role.HEDGE: "cosine:hedge",
+    Role.PARAPHRASE: "cosine:paraphrase",
+}
+"""Mean cosine of the anchor with its variants of a role; the standard deviation is at the name with
+`SPREAD` behind it (NevIR's Figure 8)."""
+
+SPREAD = ":sd"
+
+MOST_FAMILIES = 300
+"""Measured at every look, which takes eight seconds then with the built-in encoder on two cores;
+drawn evenly from those held out."""
+
+MOST_UNRELATED = 200
+
+
+Rows = Mapping[str, np.ndarray]
+"""Text → its embedding, of length 1."""
+
+
+class HeldOut:
+    """The sentences that are measured at every look."""
+
+    def __init__(
+        self,
+        base: SentenceTransformer,
+        families: Sequence[Family],
+        *,
+        sts: Sequence[ScoredPair] = (),
+        check: Callable[[], None] = lambda: None,
+    ) -> None:
+        """Measure the base encoder; the unrelated sentences are the anchors.
+
+        Args:
+            check: called several times in every measuring; may raise to stop it.
+        """
+        count = min(len(families), MOST_FAMILIES)
+        self._families = [families[place * len(families) // count] for place in range(count)]
+        self._sts, self._check = sts, check
+        self._questions = questions(self._families)
+        self._unrelated = [family[0].text for family in self._families][:MOST_UNRELATED]
+        texts = [member.text for family in self._families for member in family]
+        texts += [text for pair in sts for text in (pair.first, pair.second)]
+        self._texts = list(dict.fromkeys(texts))
+        rows = self._encoded(base)
+        self._unrelated_before = self._among_unrelated(rows)
+        self.before = self._figures(rows)
+
+    def figures(self, model: SentenceTransformer) -> dict[str, float]:
+        """All figures that there are sentences for; shares in [0, 1], cosines in [-1, 1]."""
+        return self._figures(self._encoded(model))
+
+    def _encoded(self, model: SentenceTransformer) -> Rows:
+        rows = encode_distinct(model, self._texts, on_progress=lambda *_: self._check())
+        return dict(zip(self._texts, rows, strict=True))
+
+    def _figures(self, rows: Rows) -> dict[str, float]:
+        found = _rankings(self._families, rows)
+        if self._questions:
+            found[QUESTIONS] = share_right(self._questions, rows)
+        found |= _cosines(self._families, rows)
+        if len(self._unrelated) > 1:
+            change = self._among_unrelated(rows) - self._unrelated_before
+            found[DRIFT] = float(np.sqrt(np.square(change).mean()))
+        if self._sts:
+            cosines = [float(rows[pair.first] @ rows[pair.second]) for pair in self._sts]
+            found[STS] = spearman(self._sts, cosines)
+        return found
+
+    def _among_unrelated(self, rows: Rows) -> np.ndarray:
+        """The cosines of every two different unrelated sentences, once each."""
+        if not self._unrelated:
+            return np.zeros(0)
+        matrix = np.stack([rows[text] for text in self._unrelated])
+        return (matrix @ matrix.T)[np.triu_indices(len(matrix), k=1)]
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many triples, anchors, questions, pairs or sentences each figure rests on."""
+        found = Counter(
+            {QUESTIONS: len(self._questions), DRIFT: len(self._unrelated), STS: len(self._sts)}
+        )
+        for _, *variants in self._families:
+            found.update(COSINE[member.role] for member in variants if member.role in COSINE)
+            negative = [member.type_id for member in variants if member.role == Role.NEGATION]
+            positive = [member.type_id for member in variants if member.role != Role.NEGATION]
+            pairs = [f"{RANKED}:{good}>{bad}" for good in positive for bad in negative]
+            found.update(pairs)
+            found[RANKED] += len(pairs)
+            found[FAMILIES] += bool(pairs)
+        return {name: count for name, count in found.items() if count}
+
+
+def _rankings(families: Sequence[Family], rows: Rows) -> dict[str, float]:
+    right: dict[str, list[bool]] = {}
+    whole: list[bool] = []
+    for anchor, *variants in families:
+        positive = [member for member in variants if member.role != Role.NEGATION]
+        negative = [member for member in variants if member.role == Role.NEGATION]
+        if not positive or not negative:
+            continue
+        near, far = (_to(anchor, side, rows) for side in (positive, negative))
+        whole.append(bool(near.min() > far.max()))
+        for good, cosine in zip(positive, near, strict=True):
+            for bad, other in zip(negative, far, strict=True):
+                name = f"{RANKED}:{good.type_id}>{bad.type_id}"
+                right.setdefault(name, []).append(bool(cosine > other))
+    if not whole:
+        return {}
+    every = [hit for hits in right.values() for hit in hits]
+    shares = {name: float(np.mean(hits)) for name, hits in sorted(right.items())}
+    return {RANKED: float(np.mean(every)), FAMILIES: float(np.mean(whole)), **shares}
+
+
+def _cosines(families: Sequence[Family], rows: Rows) -> dict[str, float]:
+    found = {}
+    for role, name in COSINE.items():
+        values = [
+            value
+            for anchor, *variants in families
+            for value in _to(anchor, [m for m in variants if m.role == role], rows)
+        ]
+        if values:
+            found[name] = float(np.mean(values))
+            found[name + SPREAD] = float(np.std(values))
+    return found
+
+
+def _to(anchor: Member, others: Sequence[Member], rows: Rows) -> np.ndarray:
+    """The anchor's cosine with each of the others, in [-1, 1]: rounding can go beyond it."""
+    cosines = [float(rows[anchor.text] @ rows[member.text]) for member in others]
+    return np.clip(cosines, -1.0, 1.0)

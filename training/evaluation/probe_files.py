@@ -1,0 +1,244 @@
+"""Probes and sentences as people bring them: files, and what is pasted out of a table or a text."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from curation.identity import canonical
+from curation.review.actions import MAX_TEXT
+from curation.strict_json import JsonError, read_json
+from db.errors import HedgerowError
+from db.named_files import read_bytes
+from training.evaluation.similarity import ROLES, Probe
+
+MAX_LABEL = 80
+"""Characters that the database has room for."""
+
+LARGEST_FILE = 64 * 1024 * 1024
+"""Bytes."""
+
+FILE_TYPES = ("csv", "tsv", "jsonl", "txt")
+
+_PAIR, _GROUP = ("anchor", "text"), ("anchor", *ROLES)
+
+
+class Pasted(NamedTuple):
+    """What somebody brought: pairs (groups among them), or else single sentences."""
+
+    probes: list[Probe]
+    sentences: list[str]
+
+
+def read_probes(path: Path) -> list[Probe]:
+    """Read sentence pairs: .csv or .tsv with a header line, or .jsonl, UTF-8.
+
+    See `parse_probes` for the columns.
+
+    Raises:
+        HedgerowError: another kind of file, an unreadable one, one without a pair; a line
+            without an anchor or a text (the message has its number).
+    """
+    _reader(path.name)
+    return parse_probes(path.name, read_bytes(path, kind="sentence pairs", largest=LARGEST_FILE))
+
+
+def parse_probes(name: str, content: bytes) -> list[Probe]:
+    """The sentence pairs of a file's content, in its order.
+
+    Columns (or keys): anchor, text and, where wanted, label, for a pair a line; or anchor,
+    contradicted, weakened and affirmed for a group a line, which gives three pairs with these
+    labels. Others are left out.
+
+    Args:
+        name: the file's name; its ending says how to read it.
+
+    Raises:
+        HedgerowError: as in `read_probes`.
+    """
+    reader = _reader(name)
+    text = _decoded(name, content)
+    probes = [
+        probe
+        for line, record in reader(io.StringIO(text, newline=""), name)
+        for probe in _probes(record, f"{name!r}, line {line}")
+    ]
+    if not probes:
+        raise HedgerowError(f"Expected at least one pair in {name!r}, found none.")
+    return probes
+
+
+def parse_file(name: str, content: bytes) -> Pasted:
+    """What a file holds: a .txt sentences (or what `parse_pasted` takes), the others pairs.
+
+    Raises:
+        HedgerowError: as in `read_probes` and `parse_pasted`.
+    """
+    if name.lower().endswith(".txt"):
+        return parse_pasted(_decoded(name, content))
+    return Pasted(parse_probes(name, content), [])
+
+
+def parse_pasted(text: str) -> Pasted:
+    """Pasted lines: a sentence each, or columns between tabs (or between bars: ``a | b``).
+
+    Two columns are a pair, three a pair and its label, four an anchor and its contradicted,
+    weakened and affirmed form. Every line has as many columns as the first; empty lines are left
+    out, and so are sentences that were there before.
+
+    Raises:
+        HedgerowError: nothing there, another number of columns (the message has the line's
+            number), or a sentence that is empty, too long or not plain text.
+    """
+    separator = "\t" if "\t" in text else "|"
+    lines = [
+        (number, [cell.strip() for cell in line.split(separator)])
+        for number, line in enumerate(text.splitlines(), start=1)
+        if line.strip()
+    ]
+    if not lines:
+        raise HedgerowError("Expected a sentence a line, found nothing; paste some.")
+    columns = len(lines[0][1])
+    for number, cells in lines:
+        if len(cells) != columns or columns > len(_GROUP):
+            expected = (
+                "1 to 4 columns"
+                if columns > len(_GROUP)
+                else f"as many columns as in the first line ({columns})"
+            )
+            raise HedgerowError(f"Line {number}: expected {expected}, found {len(cells)}.")
+    if columns == 1:
+        return Pasted([], parse_sentences(text))
+    names = _GROUP if columns == len(_GROUP) else Probe._fields[:columns]
+    if tuple(cell.lower() for cell in lines[0][1]) == names:
+        lines = lines[1:]  # the head of the table they were copied from
+    records = ((number, dict(zip(names, cells, strict=True))) for number, cells in lines)
+    return Pasted([p for number, record in records for p in _probes(record, f"Line {number}")], [])
+
+
+def parse_sentences(text: str) -> list[str]:
+    """The distinct sentences of a text, one a line, in their order; empty lines are left out.
+
+    Raises:
+        HedgerowError: a sentence is too long or not plain text; the message has its line's number.
+    """
+    sentences = [
+        _sentence(line, "sentence", f"Line {number}")
+        for number, line in enumerate(text.splitlines(), start=1)
+        if line.strip()
+    ]
+    return list(dict.fromkeys(sentences))
+
+
+def _decoded(name: str, content: bytes) -> str:
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise HedgerowError(f"Expected UTF-8 text in {name!r}; save it as UTF-8.") from error
+
+
+Records = Iterator[tuple[int, Mapping[str, object]]]
+
+
+def _csv_records(file: io.StringIO, name: str) -> Records:
+    return _table_records(csv.DictReader(file, strict=True), name)
+
+
+def _tsv_records(file: io.StringIO, name: str) -> Records:
+    # In TSV a quotation mark is a character of the text.
+    return _table_records(csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE), name)
+
+
+def _table_records(reader: csv.DictReader[str], name: str) -> Records:
+    try:
+        header = reader.fieldnames or []
+        if missing := _missing(header):
+            raise HedgerowError(
+                f"Expected the columns anchor and text in the first line of {name!r}, "
+                f"{' and '.join(missing)} not found; name them there."
+            )
+        if repeated := next((name for name in header if header.count(name) > 1), None):
+            raise HedgerowError(
+                f"Expected every column once in {name!r}, found {repeated[:80]!r} twice; rename "
+                "one."
+            )
+        for record in reader:
+            if None in record or None in record.values():
+                raise HedgerowError(
+                    f"{name!r}, line {reader.line_num}: expected {len(header)} fields, as in "
+                    "the first line, found another number."
+                )
+            yield reader.line_num, record
+    except csv.Error as error:
+        line = reader.reader.line_num  # the outer one stays behind in a broken record
+        raise HedgerowError(f"{name!r}, line {line}: {error}.") from error
+
+
+def _missing(header: Sequence[str]) -> list[str]:
+    """The columns of a pair that are not there; none where those of a group are."""
+    return [] if set(_GROUP) <= set(header) else sorted(set(_PAIR) - set(header))
+
+
+def _jsonl_records(file: io.StringIO, name: str) -> Records:
+    for number, line in enumerate(file, start=1):
+        if not line.strip():
+            continue
+        try:
+            record = read_json(line)
+        except JsonError as error:
+            raise HedgerowError(f"{name!r}, line {number}: expected JSON ({error}).") from error
+        if not isinstance(record, dict):
+            raise HedgerowError(
+                f"{name!r}, line {number}: expected an object with anchor and text."
+            )
+        yield number, record
+
+
+_READERS: dict[str, Callable[[io.StringIO, str], Records]] = {
+    ".csv": _csv_records,
+    ".tsv": _tsv_records,
+    ".jsonl": _jsonl_records,
+}
+
+
+def _reader(name: str) -> Callable[[io.StringIO, str], Records]:
+    reader = _READERS.get(Path(name).suffix.lower())
+    if reader is None:
+        raise HedgerowError(f"Expected probes in a .csv, .tsv or .jsonl file, found {name!r}.")
+    return reader
+
+
+def _probes(record: Mapping[str, object], place: str) -> list[Probe]:
+    """The pair of a record, or the three of a group."""
+    anchor = _sentence(record.get("anchor"), "anchor", place)
+    if "text" not in record and set(ROLES) <= set(record):
+        return [Probe(anchor, _sentence(record[role], role, place), role) for role in ROLES]
+    text = _sentence(record.get("text"), "text", place)
+    label = _text(record.get("label", ""), "label", place)
+    if len(label) > MAX_LABEL:
+        raise HedgerowError(f"{place}: the label has more than {MAX_LABEL} characters; shorten it.")
+    return [Probe(anchor, text, label)]
+
+
+def _sentence(value: object, name: str, place: str) -> str:
+    text = _text(value, name, place)
+    if not text:
+        raise HedgerowError(f"{place}: {name} is empty; write a sentence.")
+    if len(text) > MAX_TEXT:
+        raise HedgerowError(
+            f"{place}: expected at most {MAX_TEXT} characters as {name}, found {len(text)}; "
+            "shorten it."
+        )
+    return text
+
+
+def _text(value: object, name: str, place: str) -> str:
+    if not isinstance(value, str):
+        raise HedgerowError(f"{place}: expected a text as {name}.")
+    try:
+        return canonical(value)
+    except HedgerowError as error:
+        raise HedgerowError(f"{place}: {error}") from error

@@ -1,0 +1,111 @@
+"""Groups of four in the manner of the paper's Figure 1, and how well an encoder ranks them.
+
+A group is an anchor with a sentence that contradicts it, one that weakens it, and one that affirms
+it: for a good encoder the first is the least similar. The bundled sixty are balanced (fifteen of
+each negation type; a hedge of one word or of several; affirmed by a negated antonym or by emphasis
+with a negator or a negative affix in it), so that a negator alone doesn't tell a contradiction.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from training.evaluation.similarity import AFFIRMED, CONTRADICTED, ROLES, WEAKENED, Probe
+
+_FILE = Path(__file__).parent / "reference" / "probe_groups.jsonl"
+
+
+class BundledGroup(NamedTuple):
+    """A group of the bundled set, with how it is made."""
+
+    topic: str
+    anchor: str
+    contradicted: str
+    negation: str
+    """The variant type of `contradicted`: verbal, absolute, affixal or lexical."""
+    weakened: str
+    cue: str
+    """The hedge cue in `weakened`, spelt as in the paper's lists."""
+    affirmed: str
+    affirmed_by: str
+    """``negated_antonym`` or ``emphasis``."""
+
+
+class Group(NamedTuple):
+    """An anchor whose three forms are all there; `rows` has each role's place among the probes."""
+
+    anchor: str
+    rows: dict[str, int]
+
+
+class Scores(NamedTuple):
+    """What an encoder makes of some groups; shares are in [0, 1], cosines in [-1, 1]."""
+
+    groups: int
+    means: dict[str, float]
+    """The mean cosine with the anchor, by role."""
+    ranked: float
+    """Share of groups whose contradicted sentence is less similar to the anchor than both others:
+    the ranking accuracy. A third by chance; equal cosines count as wrong."""
+    below_weakened: float
+    """Share with the contradicted one below the weakened one; half by chance."""
+    below_affirmed: float
+    affirmed_first: float
+    """Share with the affirmed one above the weakened one; half by chance."""
+    margin: float
+    """Mean distance of the contradicted one below the nearer of the others; negative if above."""
+
+
+@cache
+def bundled_groups() -> tuple[BundledGroup, ...]:
+    """The sixty groups that come with Hedgerow."""
+    lines = _FILE.read_text(encoding="utf-8").splitlines()
+    return tuple(BundledGroup(**json.loads(line)) for line in lines)
+
+
+@cache
+def bundled_probes() -> tuple[Probe, ...]:
+    """The pairs of the bundled groups, three a group."""
+    return tuple(
+        Probe(group.anchor, getattr(group, role), role)
+        for group in bundled_groups()
+        for role in ROLES
+    )
+
+
+def find_groups(probes: Sequence[Probe]) -> list[Group]:
+    """The complete groups among some pairs, known by anchor and label, in their order.
+
+    Where an anchor has a role twice, the first pair counts.
+    """
+    rows: dict[str, dict[str, int]] = {}
+    for row, probe in enumerate(probes):
+        if probe.label in ROLES:
+            rows.setdefault(probe.anchor, {}).setdefault(probe.label, row)
+    return [Group(anchor, found) for anchor, found in rows.items() if len(found) == len(ROLES)]
+
+
+def score(groups: Sequence[Group], cosines: Sequence[float]) -> Scores:
+    """What an encoder makes of these groups, at least one.
+
+    Args:
+        cosines: one for each of the probes that the groups were found in.
+    """
+    by_role = {role: np.array([cosines[group.rows[role]] for group in groups]) for role in ROLES}
+    contradicted = by_role[CONTRADICTED]
+    nearest = np.minimum(by_role[WEAKENED], by_role[AFFIRMED])
+    return Scores(
+        groups=len(groups),
+        means={role: float(values.mean()) for role, values in by_role.items()},
+        ranked=float((contradicted < nearest).mean()),
+        below_weakened=float((contradicted < by_role[WEAKENED]).mean()),
+        below_affirmed=float((contradicted < by_role[AFFIRMED]).mean()),
+        affirmed_first=float((by_role[AFFIRMED] > by_role[WEAKENED]).mean()),
+        margin=float((nearest - contradicted).mean()),
+    )

@@ -1,0 +1,283 @@
+"""Named probe sets in the database: the bundled ones, and those that people make.
+
+A set holds sentence pairs, groups of pairs (see `training.evaluation.probe_groups`), or single sentences of
+which every two are compared; such a sentence is stored as a probe with an empty text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from enum import StrEnum
+from typing import NamedTuple
+
+from sqlalchemy import delete, func, select
+from sqlmodel import Session, col
+
+from curation.identity import canonical
+from db.errors import HedgerowError
+from db.models import Probe as ProbeRecord
+from db.models import ProbeCosine, ProbeSet
+from training.evaluation.probe_files import Pasted
+from training.evaluation.probe_groups import bundled_probes, find_groups
+from training.evaluation.similarity import FIGURE_1, Probe
+
+FIGURE_1_SET = "Figure 1 of the paper"
+GROUPS_SET = "Sixty groups"
+OWN_SET = "Own probes"
+"""What the Train page collects, and measures after every training."""
+
+BUNDLED: dict[str, tuple[Probe, ...]] = {GROUPS_SET: bundled_probes(), FIGURE_1_SET: FIGURE_1}
+"""Sets that come with Hedgerow and can't be changed."""
+
+MAX_NAME = 80
+MAX_PAIRS = 1_000
+MAX_SENTENCES = 200
+"""Of which every two are compared: 19,900 pairs."""
+MAX_OWN = 30
+"""More pairs than this would not fit into one readable chart on the Train page."""
+
+
+class SetKind(StrEnum):
+    """What a set holds."""
+
+    GROUPS = "groups"
+    """At least one complete group; there may be other pairs beside them."""
+    PAIRS = "pairs"
+    SENTENCES = "sentences"
+
+
+class StoredProbe(NamedTuple):
+    """A stored pair; `id` is its row, 0 for one of a bundled set that is not stored yet."""
+
+    id: int
+    probe: Probe
+
+
+class OpenSet(NamedTuple):
+    """A set with what it holds, in its order."""
+
+    name: str
+    kind: SetKind
+    probes: list[StoredProbe]
+
+    @property
+    def bundled(self) -> bool:
+        """Whether it came with Hedgerow and can't be changed."""
+        return self.name in BUNDLED
+
+    @property
+    def sentences(self) -> list[str]:
+        """The sentences of a set of single ones."""
+        return [stored.probe.anchor for stored in self.probes]
+
+
+def list_sets(session: Session) -> list[str]:
+    """The names of all sets: the bundled ones, stored or not, then the others by name."""
+    names = set(session.execute(select(col(ProbeSet.name))).scalars())
+    return [*BUNDLED, *sorted(names - set(BUNDLED), key=str.casefold)]
+
+
+def open_set(session: Session, name: str) -> OpenSet:
+    """The set of this name with what it holds.
+
+    Raises:
+        HedgerowError: there is none.
+    """
+    probes = stored_probes(session, name)
+    if name in BUNDLED and tuple(stored.probe for stored in probes) != BUNDLED[name]:
+        probes = [StoredProbe(0, probe) for probe in BUNDLED[name]]
+    if not probes and _set_id(session, name) is None:
+        raise HedgerowError(f"There is no probe set {name!r}; choose another.")
+    return OpenSet(name, _kind([stored.probe for stored in probes]), probes)
+
+
+def _kind(probes: Sequence[Probe]) -> SetKind:
+    if probes and not any(probe.text for probe in probes):
+        return SetKind.SENTENCES
+    return SetKind.GROUPS if find_groups(probes) else SetKind.PAIRS
+
+
+def stored_probes(session: Session, name: str) -> list[StoredProbe]:
+    """What is stored of a set, in its order; nothing where there is no such set."""
+    query = (
+        select(ProbeRecord)
+        .join(ProbeSet, col(ProbeSet.id) == ProbeRecord.set_id)
+        .where(col(ProbeSet.name) == name)
+        .order_by(col(ProbeRecord.ordinal))
+    )
+    return [
+        StoredProbe(row.id or 0, Probe(row.anchor, row.text, row.label))
+        for row in session.execute(query).scalars()
+    ]
+
+
+def ensure_bundled(session: Session, name: str) -> list[StoredProbe]:
+    """The stored pairs of a bundled set, stored first where they are not, or not as they are now.
+
+    An update of Hedgerow may word a group anew; its cosines are measured anew then.
+    """
+    there = stored_probes(session, name)
+    if tuple(stored.probe for stored in there) == BUNDLED[name]:
+        return there
+    _delete_probes(session, [stored.id for stored in there])
+    set_id = _set_id(session, name) or _new_set(session, name, author_id=None)
+    _append(session, set_id, BUNDLED[name])
+    return stored_probes(session, name)
+
+
+def create_set(session: Session, *, name: str, content: Pasted, author_id: int | None) -> str:
+    """Make a set of what somebody brought.
+
+    Returns:
+        Its name, in the canonical form.
+
+    Raises:
+        HedgerowError: the name is empty, too long or taken; or there is too little or too much to
+            store.
+    """
+    name = _free_name(session, name)
+    probes = _entries(content)
+    _check_size(probes)
+    _append(session, _new_set(session, name, author_id=author_id), probes)
+    return name
+
+
+def add_to_set(
+    session: Session, name: str, content: Pasted, *, author_id: int | None = None
+) -> int:
+    """Add pairs or sentences to a set that people made; what is in it already is left out.
+
+    Returns:
+        How many were added.
+
+    Raises:
+        HedgerowError: it is a bundled set, holds another kind, has no room for so many, or (save
+            for the Train page's, which is made on its first pair) there is none.
+    """
+    _refuse_bundled(name)
+    entries = _entries(content)
+    there = [stored.probe for stored in stored_probes(session, name)]
+    if (there or name == OWN_SET) and _single(there) != _single(entries):
+        kind = "single sentences" if _single(there) else "sentence pairs"
+        raise HedgerowError(f"This set holds {kind}; add the same, or make another set.")
+    known = {(probe.anchor, probe.text) for probe in there}
+    fresh = [probe for probe in entries if (probe.anchor, probe.text) not in known]
+    _check_size([*there, *fresh], most=MAX_OWN if name == OWN_SET else None)
+    set_id = _set_id(session, name)
+    if set_id is None and name == OWN_SET:
+        set_id = _new_set(session, name, author_id=author_id)
+    if set_id is None:
+        raise HedgerowError(f"There is no probe set {name!r} any more; make one.")
+    _append(session, set_id, fresh)
+    return len(fresh)
+
+
+def remove_from_set(session: Session, name: str, ids: Iterable[int]) -> int:
+    """Remove some of a set's probes with their cosines; those that are gone already are no error.
+
+    Returns:
+        How many were removed.
+
+    Raises:
+        HedgerowError: it is a bundled set.
+    """
+    _refuse_bundled(name)
+    gone = {stored.id for stored in stored_probes(session, name)} & set(ids)
+    _delete_probes(session, sorted(gone))
+    return len(gone)
+
+
+def rename_set(session: Session, name: str, new_name: str) -> str:
+    """Give a set another name.
+
+    Returns:
+        The new name, in the canonical form.
+
+    Raises:
+        HedgerowError: it is a bundled set or the Train page's, there is none, or the new name is
+            empty, too long or taken.
+    """
+    _refuse_bundled(name)
+    if name == OWN_SET:
+        raise HedgerowError("The Train page finds its pairs under this name, so it has to stay.")
+    row = session.execute(select(ProbeSet).where(col(ProbeSet.name) == name)).scalar()
+    if row is None:
+        raise HedgerowError(f"There is no probe set {name!r} any more.")
+    row.name = _free_name(session, new_name, but=name)
+    session.flush()
+    return row.name
+
+
+def delete_set(session: Session, name: str) -> None:
+    """Delete a set with its probes and their cosines; one that is gone already is no error.
+
+    Raises:
+        HedgerowError: it is a bundled set.
+    """
+    _refuse_bundled(name)
+    _delete_probes(session, [stored.id for stored in stored_probes(session, name)])
+    session.execute(delete(ProbeSet).where(col(ProbeSet.name) == name))
+
+
+def _entries(content: Pasted) -> list[Probe]:
+    """The distinct probes of what somebody brought."""
+    singles = [Probe(sentence, "", "") for sentence in content.sentences]
+    return list({(p.anchor, p.text, p.label): p for p in content.probes or singles}.values())
+
+
+def _single(probes: Sequence[Probe]) -> bool:
+    return _kind(probes) is SetKind.SENTENCES
+
+
+def _check_size(probes: Sequence[Probe], *, most: int | None = None) -> None:
+    if _single(probes):
+        least, most, what = 2, MAX_SENTENCES, "sentences"
+    else:
+        least, most, what = 1, most or MAX_PAIRS, "pairs"
+    if not least <= len(probes) <= most:
+        raise HedgerowError(
+            f"Expected {least} to {most:,} different {what} in a set, found {len(probes):,}."
+        )
+
+
+def _free_name(session: Session, name: str, *, but: str = "") -> str:
+    clean = canonical(name)
+    if not clean or len(clean) > MAX_NAME:
+        raise HedgerowError(f"Expected a name of 1 to {MAX_NAME} characters, found {len(clean)}.")
+    taken = {there.casefold() for there in [*list_sets(session), OWN_SET] if there != but}
+    if clean.casefold() in taken:
+        raise HedgerowError(f"There is a probe set {clean!r} already; choose another name.")
+    return clean
+
+
+def _refuse_bundled(name: str) -> None:
+    if name in BUNDLED:
+        raise HedgerowError(f"The set {name!r} comes with Hedgerow and stays as it is.")
+
+
+def _set_id(session: Session, name: str) -> int | None:
+    return session.execute(select(ProbeSet.id).where(col(ProbeSet.name) == name)).scalar()  # type: ignore[call-overload]
+
+
+def _new_set(session: Session, name: str, *, author_id: int | None) -> int:
+    row = ProbeSet(name=name, author_id=author_id)
+    session.add(row)
+    session.flush()
+    return row.id or 0
+
+
+def _append(session: Session, set_id: int, probes: Iterable[Probe]) -> None:
+    last = session.execute(
+        select(func.max(ProbeRecord.ordinal)).where(col(ProbeRecord.set_id) == set_id)
+    ).scalar()
+    first = 0 if last is None else last + 1
+    session.add_all(
+        ProbeRecord(set_id=set_id, ordinal=ordinal, **probe._asdict())
+        for ordinal, probe in enumerate(probes, start=first)
+    )
+    session.flush()
+
+
+def _delete_probes(session: Session, ids: Sequence[int]) -> None:
+    session.execute(delete(ProbeCosine).where(col(ProbeCosine.probe_id).in_(ids)))
+    session.execute(delete(ProbeRecord).where(col(ProbeRecord.id).in_(ids)))

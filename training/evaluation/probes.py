@@ -1,0 +1,99 @@
+"""The probes that every training measures: the paper's Figure 1 and a project's own sentence pairs.
+
+Cosines are kept per encoder, so that a pair is measured once under each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from sqlalchemy import insert, select
+from sqlmodel import Session, col
+
+from curation.identity import canonical
+from curation.review.actions import MAX_TEXT
+from db.errors import HedgerowError
+from db.models import Probe as ProbeRecord
+from db.models import ProbeCosine
+from training.evaluation.probe_files import Pasted
+from training.evaluation.probe_sets import (
+    FIGURE_1_SET,
+    MAX_OWN,
+    OWN_SET,
+    StoredProbe,
+    add_to_set,
+    ensure_bundled,
+    remove_from_set,
+    stored_probes,
+)
+from training.evaluation.similarity import Probe
+
+
+def figure_1_probes(session: Session) -> list[StoredProbe]:
+    """The stored pairs of Figure 1, in the order of `FIGURE_1`; none before the first training."""
+    return stored_probes(session, FIGURE_1_SET)
+
+
+def own_probes(session: Session) -> list[StoredProbe]:
+    """The project's own pairs, in the order in which they were added."""
+    return stored_probes(session, OWN_SET)
+
+
+def ensure_figure_1(session: Session) -> list[StoredProbe]:
+    """The stored pairs of Figure 1, stored first where they are not."""
+    return ensure_bundled(session, FIGURE_1_SET)
+
+
+def add_own_probe(
+    session: Session, *, anchor: str, text: str, author_id: int | None = None
+) -> StoredProbe:
+    """Store a pair of the project's own.
+
+    Raises:
+        HedgerowError: one of the sentences is empty, too long or not plain text; the pair is
+            there already; or there are `MAX_OWN` pairs.
+    """
+    probe = Probe(canonical(anchor), canonical(text), "")
+    for name, sentence in zip(("first", "second"), probe[:2], strict=True):
+        if not sentence:
+            raise HedgerowError(f"The {name} sentence of the pair is empty; write one.")
+        if len(sentence) > MAX_TEXT:
+            raise HedgerowError(
+                f"Expected at most {MAX_TEXT} characters in the {name} sentence, found "
+                f"{len(sentence)}; shorten it."
+            )
+    if any(stored.probe[:2] == probe[:2] for stored in own_probes(session)):
+        raise HedgerowError("This pair is among your probes already.")
+    if len(own_probes(session)) >= MAX_OWN:
+        raise HedgerowError(f"There is room for {MAX_OWN} pairs; remove one first.")
+    add_to_set(session, OWN_SET, Pasted([probe], []), author_id=author_id)
+    return own_probes(session)[-1]
+
+
+def remove_own_probe(session: Session, probe_id: int) -> None:
+    """Remove a pair of the project's own with its cosines; one that is gone already is no error."""
+    remove_from_set(session, OWN_SET, [probe_id])
+
+
+def probe_cosines(session: Session, encoder_id: int, ids: Sequence[int]) -> dict[int, float]:
+    """The stored cosines of these probes under an encoder; those not measured are left out."""
+    query = select(ProbeCosine.probe_id, ProbeCosine.cosine).where(  # type: ignore[call-overload]
+        col(ProbeCosine.encoder_id) == encoder_id, col(ProbeCosine.probe_id).in_(ids)
+    )
+    return {row.probe_id: row.cosine for row in session.execute(query)}
+
+
+def save_probe_cosines(session: Session, cosines: Mapping[int, float], *, encoder_id: int) -> None:
+    """Store cosines by probe id; what is stored already, or whose probe is gone, is left out."""
+    there = session.execute(
+        # Locked, so that nobody removes one before its cosine is stored (SQLite has one writer).
+        select(ProbeRecord.id).where(col(ProbeRecord.id).in_(cosines)).with_for_update()  # type: ignore[call-overload]
+    ).scalars()
+    stored = probe_cosines(session, encoder_id, list(cosines))
+    fresh = [
+        {"encoder_id": encoder_id, "probe_id": key, "cosine": cosines[key]}
+        for key in there
+        if key not in stored
+    ]
+    if fresh:
+        session.execute(insert(ProbeCosine), fresh)

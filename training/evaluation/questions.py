@@ -1,0 +1,82 @@
+"""Questions in the manner of SemAntoNeg (*It Is Not Easy To Detect Paraphrases*), from families.
+
+Four forms of a sentence: itself, its negation, its opposite, and both at once. Each in turn is the
+input; of the other three, the one that changes both is its paraphrase.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+import numpy as np
+
+from training.finetune.losses import Family
+
+NEGATION, ANTONYM, BOTH = "verbal", "lexical", "negated_antonym"
+"""The variant types that make the three other forms of an anchor."""
+
+
+class Forms(NamedTuple):
+    """The four forms of a sentence.
+
+    Attributes:
+        negation: the original with the negator removed, or with one put in.
+        antonym: the original with a word exchanged for its opposite.
+        both: both at once, which says the same as the original.
+    """
+
+    original: str
+    negation: str
+    antonym: str
+    both: str
+
+
+class Question(NamedTuple):
+    """An input, its paraphrase, and the two candidates that say the opposite."""
+
+    input: str
+    right: str
+    wrong: tuple[str, str]
+
+
+def forms_of(families: Iterable[Family]) -> list[Forms]:
+    """The forms of each family that has four different ones; the first variant of a type counts."""
+    found = []
+    for anchor, *variants in families:
+        texts: dict[str, str] = {}
+        for member in variants:
+            texts.setdefault(member.type_id, member.text)
+        if {NEGATION, ANTONYM, BOTH} <= texts.keys():
+            forms = Forms(anchor.text, texts[NEGATION], texts[ANTONYM], texts[BOTH])
+            if len(set(forms)) == len(forms):
+                found.append(forms)
+    return found
+
+
+def questions(families: Iterable[Family]) -> list[Question]:
+    """Four questions for each family with all four forms."""
+    found = []
+    for original, negation, antonym, both in forms_of(families):
+        affirmed, denied = (original, both), (negation, antonym)
+        for (first, second), wrong in ((affirmed, denied), (denied, affirmed)):
+            found += [Question(first, second, wrong), Question(second, first, wrong)]
+    return found
+
+
+def share_right(asked: Iterable[Question], embeddings: Mapping[str, np.ndarray]) -> float:
+    """The share, in [0, 1], of questions whose paraphrase is nearest; a tie counts as wrong.
+
+    Args:
+        asked: at least one.
+        embeddings: of length 1, by text.
+    """
+    return float(
+        np.mean(
+            [
+                embeddings[input_] @ embeddings[right]
+                > max(embeddings[input_] @ embeddings[text] for text in wrong)
+                for input_, right, wrong in asked
+            ]
+        )
+    )

@@ -1,0 +1,272 @@
+"""Measuring any sentences under any encoders, as a stored run (kind ``compare``).
+
+What is measured stays: cosines of stored probes in the database, those of free sentences as a
+matrix in the run's folder, both by the encoder's fingerprint. A second look needs no encoder.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from sqlalchemy import select
+from sqlmodel import Session, col
+
+from curation.encoders.embeddings import encode_distinct, pair_cosines
+from curation.encoders.loading import load_encoder
+from curation.encoders.registered import is_registered, register_encoder
+from db.engine import reading, writing
+from db.errors import HedgerowError
+from db.execution import RunContext
+from db.models import Encoder, Run, RunState
+from db.runs import create_run
+from db.settings import Settings
+from training.encoders.known import clean_name, place_of, require_known_encoder
+from training.evaluation.probe_sets import (
+    BUNDLED,
+    MAX_SENTENCES,
+    SetKind,
+    StoredProbe,
+    ensure_bundled,
+    open_set,
+)
+from training.evaluation.probes import probe_cosines, save_probe_cosines
+
+if TYPE_CHECKING:
+    from sentence_transformers import SentenceTransformer
+
+KIND = "compare"
+
+KEPT_RUNS = 20
+"""Runs over the same sentences that are searched for a matrix: the newest."""
+
+
+def request_comparison(
+    session: Session,
+    *,
+    models: Sequence[str],
+    set_name: str = "",
+    sentences: Sequence[str] = (),
+    requested_by: int | None = None,
+) -> Run:
+    """Store a run that measures a probe set, or some sentences, under each of these models.
+
+    Args:
+        models: names as `clean_name` takes them.
+        sentences: 2 to 200 different ones; only where no set is named.
+
+    Raises:
+        HedgerowError: no model, one that is no text encoder, no such set or model folder, or too
+            few or too many sentences.
+    """
+    names = list(dict.fromkeys(clean_name(session, name) for name in models))
+    for name in names:
+        require_known_encoder(session, name)
+    if not names:
+        raise HedgerowError("Expected at least one model to measure with, found none.")
+    if set_name:
+        opened = open_set(session, set_name)
+        sentences = opened.sentences if opened.kind is SetKind.SENTENCES else ()
+    if sentences or not set_name:
+        check_sentences(sentences)
+    return create_run(
+        session,
+        kind=KIND,
+        parameters={"models": names, "set": set_name, "sentences": list(sentences)},
+        group=sentences_key(sentences) if sentences else "",
+        requested_by=requested_by,
+    )
+
+
+def check_sentences(sentences: Sequence[str]) -> None:
+    """Refuse sentences of which a matrix would be empty or too large.
+
+    Raises:
+        HedgerowError: there are not 2 to `MAX_SENTENCES` different ones.
+    """
+    if not 2 <= len(set(sentences)) <= MAX_SENTENCES or len(set(sentences)) < len(sentences):
+        raise HedgerowError(
+            f"Expected 2 to {MAX_SENTENCES} different sentences, one a line, found "
+            f"{len(set(sentences))}."
+        )
+
+
+def sentences_key(sentences: Sequence[str]) -> str:
+    """What a list of sentences is known by: its order counts."""
+    data = json.dumps(list(sentences), ensure_ascii=False).encode()
+    return f"sentences-{hashlib.sha256(data).hexdigest()[:32]}"
+
+
+def set_cosines(
+    session: Session, encoder: Encoder | None, probes: Sequence[StoredProbe]
+) -> list[float] | None:
+    """The cosines of a set's pairs under an encoder, in their order; None if any is missing."""
+    if encoder is None or not probes:
+        return None
+    known = probe_cosines(session, encoder.id or 0, [stored.id for stored in probes])
+    if any(stored.id not in known for stored in probes):
+        return None
+    return [known[stored.id] for stored in probes]
+
+
+def sentence_matrix(
+    session: Session, settings: Settings, encoder: Encoder | None, sentences: Sequence[str]
+) -> np.ndarray | None:
+    """The cosine of every two of these sentences under an encoder, if a run has measured it.
+
+    Returns:
+        Shape (len(sentences), len(sentences)), float32, in [-1, 1], symmetric, ones on the
+        diagonal.
+    """
+    if encoder is None:
+        return None
+    query = (
+        select(col(Run.folder))
+        .where(col(Run.kind) == KIND, col(Run.group) == sentences_key(sentences))
+        .where(col(Run.state) == RunState.DONE)
+        .order_by(col(Run.id).desc())
+        .limit(KEPT_RUNS)
+    )
+    for folder in session.execute(query).scalars():
+        matrix = _read_matrix(settings.data_folder / folder / _matrix_file(encoder.fingerprint))
+        if matrix is not None and matrix.shape == (len(sentences), len(sentences)):
+            return matrix
+    return None
+
+
+def _matrix_file(hash_: str) -> str:
+    return f"cosines-{hash_[:16]}.npy"
+
+
+def _read_matrix(path: Path) -> np.ndarray | None:
+    """The matrix in a file; None if it is gone or damaged, since it can be measured again."""
+    try:
+        return np.load(path, allow_pickle=False)
+    except (OSError, ValueError):
+        return None
+
+
+def work(context: RunContext) -> dict[str, Any]:
+    """Measure what is not measured yet under each model (run kind ``compare``).
+
+    Parameters of the run: ``models``, and ``set`` (a probe set's name) or ``sentences``. What one
+    model gave stays even if the next one cannot be loaded.
+    """
+    models = [str(name) for name in context.parameters["models"]]
+    task = _task(context)
+    measured: dict[str, int] = {}
+    for number, name in enumerate(models):
+        measured[name] = _measure(context, task, name, progress=_Progress(context, number, models))
+    return {"run": context.run.id, "measured": measured, "of": task.size}
+
+
+class _Task(NamedTuple):
+    """What to measure: stored pairs, or else sentences."""
+
+    probes: list[StoredProbe]
+    sentences: list[str]
+
+    @property
+    def size(self) -> int:
+        return len(self.sentences or self.probes)
+
+
+def _task(context: RunContext) -> _Task:
+    if sentences := [str(sentence) for sentence in context.parameters.get("sentences", ())]:
+        return _Task([], sentences)
+    name = str(context.parameters["set"])
+    if name in BUNDLED:
+        with writing(context.engine) as session:
+            return _Task(ensure_bundled(session, name), [])
+    with reading(context.engine) as session:
+        return _Task(open_set(session, name).probes, [])
+
+
+class _Progress:
+    """Passes the texts done under one of several models on as a share of the whole run."""
+
+    def __init__(self, context: RunContext, number: int, models: Sequence[str]) -> None:
+        self._context = context
+        self._number = number
+        self._models = models
+        self._total = 0
+
+    def say(self, doing: str) -> None:
+        self._context.update(self._number, len(self._models), f"{doing} {self._name}.")
+
+    def texts(self, done: int, total: int) -> None:
+        self._context.update(
+            self._number * total + done,
+            len(self._models) * total,
+            f"Measuring under {self._name}: text {done} of {total}.",
+        )
+
+    @property
+    def _name(self) -> str:
+        return self._models[self._number]
+
+
+@dataclass
+class _Loader:
+    """Loads the model once, and only where there is something to measure or it is a new one."""
+
+    place: str
+    progress: _Progress
+
+    @cached_property
+    def model(self) -> SentenceTransformer:
+        self.progress.say("Loading")
+        return load_encoder(self.place)
+
+
+def _measure(context: RunContext, task: _Task, name: str, *, progress: _Progress) -> int:
+    """Measure a task under one model, and store it; returns how many cosines or texts are new."""
+    progress.say("Looking for")
+    with reading(context.engine) as session:
+        place = place_of(session, context.settings, name)
+    hash_ = place.checked()
+    load = _Loader(place.name, progress)
+    with reading(context.engine) as session:
+        known = is_registered(session, hash_)
+    if not known:
+        _ = load.model  # one that can't be loaded stays unknown
+    with writing(context.engine) as session:
+        encoder = register_encoder(session, name=name, hash_=hash_)
+    measure = _measure_sentences if task.sentences else _measure_probes
+    return measure(context, task, encoder, load=load)
+
+
+def _measure_probes(context: RunContext, task: _Task, encoder: Encoder, *, load: _Loader) -> int:
+    """Store the cosines of the pairs that are not measured yet."""
+    encoder_id = encoder.id or 0
+    with reading(context.engine) as session:
+        known = probe_cosines(session, encoder_id, [stored.id for stored in task.probes])
+    fresh = [stored for stored in task.probes if stored.id not in known]
+    if fresh:
+        pairs = [(stored.probe.anchor, stored.probe.text) for stored in fresh]
+        cosines = pair_cosines(load.model, pairs, on_progress=load.progress.texts)
+        ids = [stored.id for stored in fresh]
+        with writing(context.engine) as session:
+            found = dict(zip(ids, map(float, cosines), strict=True))
+            save_probe_cosines(session, found, encoder_id=encoder_id)
+    return len(fresh)
+
+
+def _measure_sentences(context: RunContext, task: _Task, encoder: Encoder, *, load: _Loader) -> int:
+    """Store the matrix of the sentences, copied where an earlier run has it."""
+    sentences = task.sentences
+    with reading(context.engine) as session:
+        matrix = sentence_matrix(session, context.settings, encoder, sentences)
+    fresh = 0 if matrix is not None else len(sentences)
+    if matrix is None:
+        rows = encode_distinct(load.model, sentences, on_progress=load.progress.texts)
+        matrix = np.clip(rows @ rows.T, -1.0, 1.0)
+        np.fill_diagonal(matrix, 1.0)
+    np.save(context.folder / _matrix_file(encoder.fingerprint), matrix, allow_pickle=False)
+    return fresh

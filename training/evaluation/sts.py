@@ -1,0 +1,81 @@
+"""Semantic textual similarity: pairs scored by people, and how well cosines follow the scores."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from db.errors import HedgerowError
+from db.named_files import read_text
+
+LARGEST_FILE = 20 * 1024 * 1024
+"""Bytes; the whole STS benchmark is a twentieth of it."""
+
+FEWEST = 3
+"""Pairs of which a rank correlation says anything."""
+
+
+class ScoredPair(NamedTuple):
+    """Two sentences and how similar people found them, on any scale."""
+
+    score: float
+    first: str
+    second: str
+
+
+def read_sts(path: Path) -> list[ScoredPair]:
+    """Read lines of score, sentence and sentence, separated by tabs; quotation marks are text.
+
+    Lines whose score is empty are left out, and so is a header.
+
+    Raises:
+        HedgerowError: the file can't be read, or a line is something else.
+    """
+    # Not splitlines, which would break a line at more than its end.
+    lines = read_text(path, kind="an STS file", largest=LARGEST_FILE).split("\n")
+    pairs = [
+        pair
+        for number, line in enumerate(lines, start=1)
+        if line.strip() and (pair := _pair(line, number, path)) is not None
+    ]
+    if len(pairs) < FEWEST:
+        raise HedgerowError(
+            f"Expected at least {FEWEST} sentence pairs in {str(path)!r}, found {len(pairs)}."
+        )
+    if len({pair.score for pair in pairs}) == 1:
+        raise HedgerowError(
+            f"Expected different scores in {str(path)!r}, found {pairs[0].score:g} in every line."
+        )
+    return pairs
+
+
+def _pair(line: str, number: int, path: Path) -> ScoredPair | None:
+    score, _, sentences = line.partition("\t")
+    first, _, second = sentences.partition("\t")
+    second = second.partition("\t")[0]
+    try:
+        value = float(score) if score.strip() else None
+    except ValueError:
+        if number == 1:  # a header
+            return None
+        value = float("nan")
+    if value is None:
+        return None
+    if not (np.isfinite(value) and first.strip() and second.strip()):
+        raise HedgerowError(
+            f"Expected a score and two sentences separated by tabs in line {number} of "
+            f"{str(path)!r}."
+        )
+    return ScoredPair(value, first.strip(), second.strip())
+
+
+def spearman(pairs: Sequence[ScoredPair], cosines: Sequence[float] | np.ndarray) -> float:
+    """Spearman's rank correlation of scores and cosines, in [-1, 1]; 0 where no cosine differs."""
+    if np.ptp(cosines) == 0:
+        return 0.0
+    from scipy.stats import spearmanr  # noqa: PLC0415  (loading it takes a second)
+
+    return float(spearmanr([pair.score for pair in pairs], cosines).statistic)

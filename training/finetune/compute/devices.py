@@ -1,0 +1,167 @@
+"""What a training computes on: bfloat16 where it helps, equal results, one training at a time."""
+
+from __future__ import annotations
+
+import gc
+import os
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from filelock import FileLock, Timeout
+
+from db.columns import now
+from db.errors import HedgerowError
+from db.named_files import expanded
+from training.finetune.compute.training_lock import EVERYBODYS, in_line
+from training.recipe.schema import Precision
+
+if TYPE_CHECKING:
+    from sentence_transformers import SentenceTransformer
+
+WAIT_SECONDS = 0.5
+"""Between two looks whether the device is free."""
+
+
+def share_the_processor() -> None:
+    """Let threads that wait for each other sleep, and cuBLAS add up in one order.
+
+    Both are read when PyTorch is loaded, which comes later. By default the threads spin: beside
+    another training on two cores, a step took three times as long.
+    """
+    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+    os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
+
+
+def repeatable(model: SentenceTransformer) -> None:
+    """Have the model's device give equal results for equal input, which a CPU does anyway.
+
+    The fused attentions on a GPU do so only where PyTorch raises an error at any other operation
+    that does not, and the sums of token positions, which are whole numbers, are among those.
+    """
+    import torch
+
+    if model.device.type == "cpu":
+        return
+    torch.use_deterministic_algorithms(True, warn_only=True)
+    if model.device.type == "cuda":
+        torch.backends.cuda.enable_flash_sdp(False)
+        torch.backends.cuda.enable_mem_efficient_sdp(False)
+        torch.backends.cuda.enable_cudnn_sdp(False)
+
+
+def uses_bf16(model: SentenceTransformer, precision: Precision) -> bool:
+    """Whether to compute in bfloat16: where it was asked for, or helps on the model's device.
+
+    MiniLM took 0.72 of the time with it on two cores with AVX-512 BF16; without such instructions
+    it is slower.
+
+    Raises:
+        HedgerowError: it was asked for, and the device cannot do it.
+    """
+    if precision == "fp32":
+        return False
+    import torch
+
+    device = model.device.type
+    if precision == "bf16":
+        able = torch.amp.is_autocast_available(device)
+        if not able or (device == "cuda" and not torch.cuda.is_bf16_supported()):
+            raise HedgerowError(
+                f"The device {device!r} cannot compute in bfloat16; set precision to fp32."
+            )
+        return True
+    if device == "cuda":
+        return torch.cuda.is_bf16_supported(including_emulation=False)
+    return device == "cpu" and bool(torch.cpu._is_avx512_bf16_supported())
+
+
+@contextmanager
+def computing(model: SentenceTransformer, *, bf16: bool) -> Iterator[None]:
+    """Within it, what the model computes is computed in bfloat16, or as it is.
+
+    On a CPU without PyTorch's fused attention: with short texts its way back takes ten times as
+    long as its way there, a quarter of a step of MiniLM.
+    """
+    import torch
+    from torch.nn.attention import SDPBackend, sdpa_kernel
+
+    with ExitStack() as stack:
+        if bf16:  # autocast refuses devices it does not know, even where it is not enabled
+            stack.enter_context(torch.autocast(model.device.type, dtype=torch.bfloat16))
+        if model.device.type == "cpu":
+            stack.enter_context(sdpa_kernel(SDPBackend.MATH))
+        yield
+
+
+@contextmanager
+def device_to_oneself(
+    waiting: Callable[[], None], *, lock: str = "", since: datetime | None = None
+) -> Iterator[None]:
+    """Wait until no other training computes on this machine; the system frees a dead one's lock.
+
+    Two at once would fight for the memory of one GPU, and on a CPU take longer than in turn. Of
+    several that wait, the one with the earliest ``since`` is next.
+
+    Args:
+        waiting: called every half second meanwhile; may raise to stop.
+        lock: path of the file that is held; those with the same one take turns. Without one, it
+            is the same for all who see the same GPUs of this machine.
+        since: the moment that decides when it is this one's turn; the present one, unless given.
+
+    Raises:
+        HedgerowError: the file cannot be written.
+    """
+    held = FileLock(_lock_file(lock), mode=EVERYBODYS)
+    with in_line(Path(held.lock_file), since or now()) as is_next:
+        while not (is_next(WAIT_SECONDS) and _taken(held)):
+            waiting()
+    try:
+        yield
+    finally:
+        held.release()
+
+
+def _taken(lock: FileLock) -> bool:
+    """Whether the lock could be had within half a second."""
+    try:
+        lock.acquire(timeout=WAIT_SECONDS)
+    except Timeout:
+        if not Path(lock.lock_file).exists():  # to the library, it may still appear
+            raise _no_lock(lock.lock_file, "no such file") from None
+        return False
+    except (OSError, NotImplementedError) as error:
+        raise _no_lock(lock.lock_file, getattr(error, "strerror", None) or error) from error
+    return True
+
+
+def _no_lock(path: str, reason: object) -> HedgerowError:
+    return HedgerowError(
+        f"The file {path} cannot be written ({reason}); name another with HEDGEROW_TRAINING_LOCK."
+    )
+
+
+def _lock_file(path: str) -> Path:
+    if path:
+        return expanded(path)
+    visible = os.environ.get("CUDA_VISIBLE_DEVICES", "")[:200]
+    gpus = "".join(c if c.isalnum() else "-" for c in visible)
+    try:
+        folder = tempfile.gettempdir()
+    except FileNotFoundError as error:
+        raise HedgerowError(
+            "No folder for temporary files can be written; name a file that can with "
+            "HEDGEROW_TRAINING_LOCK."
+        ) from error
+    return Path(folder) / f"hedgerow-training{'-' + gpus if gpus else ''}.lock"
+
+
+def free_memory() -> None:
+    """Give back what the last model has left, before the next one."""
+    gc.collect()
+    if (torch := sys.modules.get("torch")) is not None and torch.cuda.is_available():
+        torch.cuda.empty_cache()

@@ -1,0 +1,217 @@
+"""Finetune an encoder on families or flat triples, and save it whole or not at all.
+
+Torch and sentence-transformers are imported inside the functions that train.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from curation.encoders.loading import load_encoder
+from db.errors import HedgerowError
+from training.data.sampling import count_triples
+from training.finetune import checkpoints
+from training.finetune.adapters import add_adapter, merge_adapter
+from training.finetune.compute.devices import repeatable
+from training.finetune.compute.encoding import word_embeddings
+from training.finetune.compute.processes import ALONE, Group
+from training.finetune.loop import Course, Outcome, train
+from training.finetune.losses import Family
+from training.finetune.progress import Progress, require_finite
+from training.finetune.saving import MODEL_FOLDER, remove_partial, require_disk_space, save_model
+from training.finetune.setup import (
+    course_of,
+    held_out_of,
+    identity_of,
+    rows_of,
+    set_dropout,
+    set_pooling,
+)
+from training.recipe.schema import Recipe
+from training.retention.distillation import interpolate
+
+if TYPE_CHECKING:
+    from sentence_transformers import SentenceTransformer
+    from torch import Tensor
+
+LARGEST_SEED = 2**32 - 1
+"""NumPy takes no larger one."""
+
+
+class Data(NamedTuple):
+    """What a training learns from, and what it is measured on meanwhile."""
+
+    families: Sequence[Family]
+    held_out: Sequence[Family] = ()
+
+
+class Trained(NamedTuple):
+    """A training's model and how it came about.
+
+    Attributes:
+        folder: of the saved model.
+        outcome: the steps done, and the step whose state was kept.
+        triples: that were trained on, or that its families give.
+        anchors: that those are of.
+        before, after: the figures of the held-out part, of the base encoder and of the saved
+            model; empty where it was not measured.
+        counts: how much each of these figures rests on.
+    """
+
+    folder: Path
+    outcome: Outcome
+    triples: int
+    anchors: int
+    before: dict[str, float]
+    after: dict[str, float]
+    counts: dict[str, int]
+
+
+def finetune(
+    data: Data,
+    *,
+    recipe: Recipe,
+    seed: int,
+    folder: Path,
+    progress: Progress,
+    group: Group = ALONE,
+    keep_checkpoint: bool = False,
+) -> Trained:
+    """Train the recipe's encoder and save it as `folder`/model.
+
+    The order of the families doesn't matter; equal families, recipe, seed and base encoder give
+    equal weights on one machine with one number of threads. Nothing is written outside `folder`,
+    and nothing is left in it but a whole model, or, where the training is cut off, the checkpoint
+    that it goes on from.
+
+    Args:
+        data: families as `training.data.families` makes them.
+        recipe: how to train.
+        seed: 0 to 4,294,967,295; decides the draw of triples, their order and the dropout.
+        folder: the run's own folder; made if it is not there.
+        progress: is told each step, and may stop the training within one by raising.
+        group: the processes that train together; the leading one saves.
+        keep_checkpoint: whether to leave the last one beside the model; `checkpoints.remove`
+            removes it.
+
+    Raises:
+        HedgerowError: too few rows for a batch, no such encoder or file, a loss that is not
+            finite, nothing held out to stop early by, no memory or no disk space left.
+        RunCancelled: out of `progress.check`; no model is saved.
+    """
+    if not 0 <= seed <= LARGEST_SEED:
+        raise HedgerowError(f"Expected a seed from 0 to {LARGEST_SEED}, found {seed}.")
+    rows = rows_of(data.families, recipe=recipe, seed=seed)
+    if group.leads:
+        _prepare_folder(folder)
+    progress.check()
+    steps = recipe.total_steps(len(rows))
+    progress.update(0, steps, "loading the encoder")
+    try:
+        model = _seeded_encoder(recipe, seed=seed)
+        progress.check()
+        if group.leads:
+            require_disk_space(model, folder)
+        base = _copy(model) if recipe.interpolation < 1 else {}
+        set_pooling(model, recipe)
+        set_dropout(model, recipe)
+        held_out = held_out_of(model, data.held_out, recipe, progress) if group.leads else None
+        course = course_of(model, rows, held_out, recipe, seed, progress)
+        identity = identity_of(rows, data.held_out, recipe, seed=seed)
+        outcome = _train(model, course, recipe, seed, folder, identity, progress, group)
+        progress.check()
+        if recipe.interpolation < 1:
+            interpolate(model, base, model.state_dict(), recipe.interpolation)
+        after = held_out.figures(model) if held_out else {}
+        if group.leads:
+            save_model(model, folder)
+            if not keep_checkpoint:
+                checkpoints.remove(folder)
+    except (MemoryError, RuntimeError) as error:
+        if not _is_out_of_memory(error):
+            raise
+        raise HedgerowError(
+            f"The memory is not enough for batches of {recipe.batch_size} {recipe.rows}; lower "
+            "batch_size or max_seq_length in the recipe."
+        ) from error
+    finally:
+        if group.leads:
+            remove_partial(folder)
+    return Trained(
+        folder / MODEL_FOLDER,
+        outcome,
+        triples=len(rows) if recipe.loss == "triples" else sum(map(count_triples, rows)),
+        anchors=len({anchor.text for anchor, *_ in rows}),
+        before=held_out.before if held_out else {},
+        after=after,
+        counts=held_out.counts if held_out else {},
+    )
+
+
+def _prepare_folder(folder: Path) -> None:
+    if (folder / MODEL_FOLDER).exists():
+        raise HedgerowError(f"{str(folder)!r} already holds a model; train into a new folder.")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise HedgerowError(f"Could not make {str(folder)!r}: {error.strerror}.") from error
+
+
+def _seeded_encoder(recipe: Recipe, *, seed: int) -> SentenceTransformer:
+    """The base encoder; seeded before, since an unusual one may start with random weights."""
+    from transformers import set_seed
+
+    set_seed(seed)
+    model = load_encoder(recipe.base_encoder)
+    repeatable(model)
+    return model
+
+
+def _copy(model: SentenceTransformer) -> dict[str, Tensor]:
+    return {name: value.clone() for name, value in model.state_dict().items()}
+
+
+def _train(
+    model: SentenceTransformer,
+    course: Course,
+    recipe: Recipe,
+    seed: int,
+    folder: Path,
+    identity: str,
+    progress: Progress,
+    group: Group,
+) -> Outcome:
+    own_limit = model.max_seq_length
+    if recipe.max_seq_length is not None:
+        model.max_seq_length = min(recipe.max_seq_length, own_limit or recipe.max_seq_length)
+    if recipe.lora_rank is not None:
+        add_adapter(model, rank=recipe.lora_rank, seed=seed)
+    if recipe.freeze_word_embeddings and (words := word_embeddings(model)) is not None:
+        words.requires_grad_(False)
+    outcome = train(
+        model,
+        course,
+        recipe=recipe,
+        folder=folder,
+        identity=identity,
+        progress=progress,
+        group=group,
+    )
+    if recipe.lora_rank is not None:
+        merge_adapter(model)
+    require_finite(model, step=outcome.steps, recipe=recipe)
+    model.max_seq_length = own_limit
+    model.eval()
+    return outcome
+
+
+def _is_out_of_memory(error: Exception) -> bool:
+    """Whether an error means that: CUDA has a class for it, the CPU and MPS only a message."""
+    import torch
+
+    return isinstance(error, (MemoryError, torch.OutOfMemoryError)) or any(
+        sign in str(error)
+        for sign in ("can't allocate memory", "out of memory", "CUBLAS_STATUS_ALLOC_FAILED")
+    )

@@ -1,0 +1,58 @@
+"""Writing a trained model: whole or not at all. Its card is written by `training.hub.model_card`."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from safetensors import SafetensorError
+
+from db.errors import HedgerowError
+
+if TYPE_CHECKING:
+    from sentence_transformers import SentenceTransformer
+
+MODEL_FOLDER = "model"
+PARTIAL_FOLDER = "model.partial"
+"""A model is written here and then renamed, so that a half-written one is never taken for one."""
+
+
+def save_model(model: SentenceTransformer, folder: Path) -> None:
+    """Write the model beside its place in `folder`, then put it there by one rename.
+
+    The card, `README.md`, comes when the model has been measured.
+
+    Raises:
+        HedgerowError: it cannot be written.
+    """
+    partial = folder / PARTIAL_FOLDER
+    shutil.rmtree(partial, ignore_errors=True)
+    try:
+        model.save_pretrained(str(partial), create_model_card=False)
+        partial.rename(folder / MODEL_FOLDER)
+    except (OSError, SafetensorError) as error:  # the latter where Rust meets a full disk
+        raise HedgerowError(
+            f"Could not save the model in {str(folder)!r} ({error}); free some disk space and "
+            "train again."
+        ) from error
+
+
+def remove_partial(folder: Path) -> None:
+    """Leave nothing of a model that was not written to its end."""
+    shutil.rmtree(folder / PARTIAL_FOLDER, ignore_errors=True)
+
+
+def require_disk_space(model: SentenceTransformer, folder: Path) -> None:
+    """Fail before a long training rather than after it.
+
+    Raises:
+        HedgerowError: the weights are larger than what is free at `folder`.
+    """
+    needed = sum(weights.numel() * weights.element_size() for weights in model.parameters())
+    free = shutil.disk_usage(folder).free
+    if free < needed:
+        raise HedgerowError(
+            f"The model needs {needed / 1e6:.0f} MB of disk space at {str(folder)!r}, found "
+            f"{free / 1e6:.0f} MB; free some."
+        )

@@ -1,0 +1,223 @@
+"""What a training is made of, by its data, recipe and seed: rows, batches, what is held out.
+
+Torch and sentence-transformers are imported inside the functions that need them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from curation.encoders.loading import fingerprint
+from db.errors import HedgerowError
+from training.data.antonym_pairs import HEDGED, PHRASE, Opposites, sentences
+from training.data.families import drawn
+from training.data.sampling import Batches, FamilyBatches, InContext, TripleBatches, as_triples
+from training.evaluation.held_out import HeldOut
+from training.evaluation.sts import read_sts
+from training.finetune.compute.devices import uses_bf16
+from training.finetune.loop import Course
+from training.finetune.losses import Family
+from training.finetune.progress import EPOCH, Progress, in_words
+from training.recipe.inputs import content_hashes
+from training.recipe.schema import Recipe
+from training.retention.distillation import Distillation, read_sentences
+from training.retention.topics import matters
+
+if TYPE_CHECKING:
+    from sentence_transformers import SentenceTransformer
+
+logger = logging.getLogger(__name__)
+
+KEPT_OF_OPPOSITES = 6
+"""Every how many sentences of the list of opposites one is among the unrelated texts: before a long
+training, the base encoder encodes all of them and their edited copies."""
+
+
+def rows_of(families: Sequence[Family], *, recipe: Recipe, seed: int) -> list[Family]:
+    """What is trained on, in an order that depends on its texts alone.
+
+    Raises:
+        HedgerowError: there are too few for a batch.
+    """
+    canonical = sorted((family[0], *sorted(set(family[1:]))) for family in families)
+    rows = as_triples(canonical) if recipe.loss == "triples" else canonical
+    chosen = drawn(rows, max_triples=recipe.max_triples, seed=seed)
+    if not chosen:
+        raise HedgerowError(
+            "There are no triples to train on; accept at least one hedge or paraphrase and one "
+            "negation of the same anchor."
+        )
+    anchors = len({anchor.text for anchor, *_ in chosen})
+    if anchors < recipe.batch_size:  # no two triples of a batch may share an anchor
+        raise HedgerowError(
+            f"A batch of {recipe.batch_size} needs as many anchors, found {anchors}; lower "
+            "batch_size or accept variants of more anchors."
+        )
+    return chosen
+
+
+def identity_of(
+    rows: Sequence[Family], held_out: Sequence[Family], recipe: Recipe, seed: int
+) -> str:
+    """A hash of all that determines a training: a checkpoint of another one is of no use to it."""
+    content = [
+        _texts(rows),
+        _texts(held_out) if recipe.early_stopping else [],
+        content_hashes(recipe),
+        fingerprint(recipe.base_encoder),
+        seed,
+    ]
+    return hashlib.sha256(json.dumps(content).encode()).hexdigest()
+
+
+def _texts(families: Sequence[Family]) -> list[list[tuple[str, int]]]:
+    return [[(member.text, int(member.role)) for member in family] for family in families]
+
+
+def set_pooling(model: SentenceTransformer, recipe: Recipe) -> None:
+    """Give the model the pooling that the recipe asks for.
+
+    Raises:
+        HedgerowError: it has none.
+    """
+    if recipe.pooling == "as_base":
+        return
+    from sentence_transformers.sentence_transformer.modules import Pooling
+
+    places = [number for number, module in enumerate(model) if isinstance(module, Pooling)]
+    if not places:
+        raise HedgerowError(
+            f"The encoder {recipe.base_encoder!r} has no pooling that could be another; leave "
+            "pooling out of the recipe."
+        )
+    old = model[places[0]]
+    model[places[0]] = Pooling(old.embedding_dimension, recipe.pooling)
+
+
+def set_dropout(model: SentenceTransformer, recipe: Recipe) -> None:
+    """Give the model the dropout that the recipe asks for, wherever it has one."""
+    if recipe.dropout is None:
+        return
+    from torch.nn import Dropout
+
+    for module in model.modules():
+        if isinstance(module, Dropout):
+            module.p = recipe.dropout
+        elif isinstance(getattr(module, "attention_dropout", None), float):  # as in ModernBERT
+            module.attention_dropout = recipe.dropout
+
+
+def held_out_of(
+    model: SentenceTransformer, families: Sequence[Family], recipe: Recipe, progress: Progress
+) -> HeldOut | None:
+    """What is measured on the way; None where nothing is.
+
+    Raises:
+        HedgerowError: the training shall stop early by what is not measured.
+    """
+    if recipe.measure_every is None or not (families or recipe.sts_file):
+        found = None
+    else:
+        sts = read_sts(Path(recipe.sts_file)) if recipe.sts_file else ()
+        found = HeldOut(model, families, sts=sts, check=progress.check)
+    watched = recipe.early_stopping
+    if watched and (found is None or watched not in found.before):
+        raise HedgerowError(
+            f"The held-out part has nothing to measure the figure {watched!r} on; choose another "
+            "early_stopping in the recipe, or none."
+        )
+    return found
+
+
+def course_of(
+    model: SentenceTransformer,
+    rows: list[Family],
+    held_out: HeldOut | None,
+    recipe: Recipe,
+    seed: int,
+    progress: Progress,
+) -> Course:
+    """The steps of a training; the figures of the base encoder are told at once."""
+    steps_per_epoch = max(1, len(rows) // recipe.batch_size)
+    every, own_limit = recipe.measure_every, model.max_seq_length
+
+    def tell(step: int, figures: Mapping[str, float]) -> None:
+        progress.metric(step, EPOCH, step / steps_per_epoch)
+        for name, value in figures.items():
+            progress.metric(step, name, value)
+        logger.info("step %s, on the held-out part: %s", step, in_words(figures))
+
+    def observe(step: int) -> float:
+        # Whole texts, as before the training and after it: it may be trained on shorter ones.
+        limit, model.max_seq_length = model.max_seq_length, own_limit
+        try:
+            figures = held_out.figures(model) if held_out else {}
+        finally:
+            model.max_seq_length = limit
+        tell(step, figures)
+        return figures[recipe.early_stopping] if recipe.early_stopping else 0.0
+
+    if held_out:
+        tell(0, held_out.before)
+    return Course(
+        _batches(rows, recipe, seed),
+        recipe.steps(len(rows)),
+        seed=seed,
+        bf16=uses_bf16(model, recipe.precision),
+        distillation=_distillation(model, rows, recipe, seed, progress),
+        in_context=_in_context(rows, recipe, seed),
+        opposites=_opposites(rows, recipe, seed),
+        observe=None if every is None else observe,
+        observe_every=max(1, round((every or 1) * steps_per_epoch)),
+    )
+
+
+def _batches(rows: list[Family], recipe: Recipe, seed: int) -> Batches:
+    kind = TripleBatches if recipe.loss == "triples" else FamilyBatches
+    return kind(rows, size=recipe.batch_size, seed=seed)
+
+
+def _in_context(rows: list[Family], recipe: Recipe, seed: int) -> InContext | None:
+    if not recipe.context:
+        return None
+    return InContext(rows, probability=recipe.context, seed=seed)
+
+
+def _opposites(rows: list[Family], recipe: Recipe, seed: int) -> Opposites | None:
+    if not recipe.makes_opposites:
+        return None
+    without = {*recipe.without_types, *(() if recipe.data == "all" else (HEDGED, PHRASE))}
+    return Opposites(
+        rows, count=recipe.opposites, stances=recipe.stances, seed=seed, without=without
+    )
+
+
+def _distillation(
+    model: SentenceTransformer, rows: list[Family], recipe: Recipe, seed: int, progress: Progress
+) -> Distillation | None:
+    if not recipe.distillation:
+        return None
+    texts = [family[0].text for family in rows]
+    if recipe.makes_opposites:  # made families move their sentences
+        texts += [sentence.anchor for sentence in sentences()[::KEPT_OF_OPPOSITES]]
+    if recipe.distillation_file:
+        texts += read_sentences(Path(recipe.distillation_file))
+    return Distillation(
+        model,
+        texts,
+        weight=recipe.distillation,
+        texts_a_step=recipe.distillation_texts,
+        matters=matters(),
+        matters_a_step=recipe.distillation_wordings,
+        steps=recipe.total_steps(len(rows)),
+        seed=seed,
+        edits=recipe.distillation_edits,
+        likeness=recipe.likeness,
+        every=recipe.distillation_every,
+        check=progress.check,
+    )

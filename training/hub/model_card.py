@@ -1,0 +1,240 @@
+"""The model card: a README with what a trained encoder is, how it was made, and what it can do.
+
+It holds no path of the machine that made it and no text of the data. Names and recipes are hostile:
+they reach YAML through a dumper and Markdown through ``escape`` or a fence that they cannot close.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+from sqlmodel import Session
+
+from curation.encoders.loading import DEFAULT_ENCODER, HUB_ORGANISATION, resolve_encoder
+from curation.markdown import escape, markdown_table, one_line
+from curation.release.export.contributors import (
+    WRITERS,
+    review_statement,
+    writers_of,
+    writers_table,
+)
+from curation.release.export.data_card_text import CITATION
+from curation.release.export.overlap_section import overlap_section
+from curation.release.freezing import get_release
+from db.errors import HedgerowError
+from db.models import Release, Run
+from training.evaluation.held_out import DRIFT, STS
+from training.hub.model_card_figures import NO_FIGURE, figures
+from training.hub.model_card_text import (
+    INTENDED,
+    LIKENESS,
+    LIMITS,
+    OPPOSITES,
+    PLACE,
+    STANCES,
+    SUMMARY,
+    USE,
+    WORDINGS,
+)
+from training.recipe.schema import Recipe
+
+CARD = "README.md"
+
+HUB_NAME = re.compile(r"[A-Za-z0-9_][\w.-]*/[A-Za-z0-9_][\w.-]*", re.ASCII)
+
+LICENCES = {
+    "sentence-transformers/all-MiniLM-L6-v2": "apache-2.0",
+    "sentence-transformers/all-MiniLM-L12-v2": "apache-2.0",
+    "sentence-transformers/all-mpnet-base-v2": "apache-2.0",
+    "sentence-transformers/all-distilroberta-v1": "apache-2.0",
+}
+"""Of base models, as published on the Hub. For any other the card says where to look."""
+
+LOCAL_MODEL, LOCAL_FILE = "a local model", "a local file"
+"""What the card says in place of a path."""
+
+VERSIONS = ("hedgerow", "sentence-transformers", "transformers", "torch", "python")
+
+
+def write_card(folder: Path, card: str) -> None:
+    """Put the card into a model's folder, whole or not at all.
+
+    Raises:
+        HedgerowError: it cannot be written.
+    """
+    draft = folder / f".{CARD}.part"
+    try:
+        draft.write_text(card, encoding="utf-8", newline="\n")
+        draft.replace(folder / CARD)
+    except OSError as error:
+        draft.unlink(missing_ok=True)
+        raise HedgerowError(
+            f"The model's card in {str(folder)!r} cannot be written ({error.strerror or error}); "
+            "make room or check the folder's rights."
+        ) from error
+
+
+def card_of(session: Session, run: Run, result: Mapping[str, Any], *, note: str = "") -> str:
+    """The card of a training's model, with the figures that are there.
+
+    Args:
+        result: the run's result, as far as it has come: ``triples`` and ``steps``; ``held_out``
+            and the encoders' rows once they are measured; ``overlap`` with benchmarks.
+        note: a sentence of ours, in Markdown: what was done to the trained weights.
+
+    Raises:
+        HedgerowError: the release is gone.
+    """
+    release = get_release(session, int(run.parameters["release"]))
+    recipe = Recipe.model_validate(run.parameters["recipe"])
+    base = public_base(recipe.base_encoder)
+    matters = recipe.distillation and recipe.distillation_wordings
+    sections = [
+        f"# {escape(base or 'Encoder')}, finetuned on negation and hedging",
+        SUMMARY,
+        f"## How to use\n\n{USE}",
+        f"## Figures before and after\n\n{figures(session, result, recipe)}",
+        "## Training",
+        *([note] if note else []),
+        *([OPPOSITES] if recipe.makes_opposites else []),
+        *([STANCES] if recipe.makes_opposites and recipe.stances else []),
+        *([WORDINGS] if matters else []),
+        *([LIKENESS] if matters and recipe.likeness else []),
+        _training(run, release, recipe, result),
+        f"## Data\n\n{_data(session, release)}",
+        f"## Overlap with benchmarks\n\n{overlap_section(result.get('overlap') or ())}",
+        f"## Intended use\n\n{INTENDED}",
+        f"## Limits\n\n{_limits(release, result)}",
+        f"## Citation\n\n{CITATION}",
+    ]
+    return f"---\n{_header(base, release)}---\n\n" + "\n\n".join(sections) + "\n"
+
+
+def published(card: str, name: str) -> str:
+    """The card of a model that is published under this name."""
+    return card.replace(PLACE, name)
+
+
+def public_base(name: str) -> str:
+    """The name on the Hub of a recipe's base encoder; '' for a folder, which others don't have."""
+    if name == DEFAULT_ENCODER:
+        return f"{HUB_ORGANISATION}/{DEFAULT_ENCODER}"
+    try:
+        found = resolve_encoder(name)
+    except HedgerowError:  # it was a folder that is gone
+        return ""
+    return found if isinstance(found, str) and HUB_NAME.fullmatch(found) else ""
+
+
+def _header(base: str, release: Release) -> str:
+    # Loading the hub's client takes half a second, and only the end of a training needs it.
+    from huggingface_hub import ModelCardData  # noqa: PLC0415
+
+    languages = sorted(
+        tag for tag in release.summary["languages"] if re.fullmatch("[a-z]{2,3}", tag)
+    )
+    data = ModelCardData(
+        library_name="sentence-transformers",
+        pipeline_tag="sentence-similarity",
+        tags=["sentence-transformers", "feature-extraction", "negation", "hedging"],
+        base_model=base or None,
+        base_model_relation="finetune" if base else None,
+        language=languages or None,
+        license=LICENCES.get(base),
+    )
+    return f"{data.to_yaml()}\n"
+
+
+def _training(run: Run, release: Release, recipe: Recipe, result: Mapping[str, Any]) -> str:
+    base = public_base(recipe.base_encoder)
+    named = f"{release.number} ({one_line(release.name)})" if release.name else str(release.number)
+    versions = ", ".join(
+        f"{name} {run.versions[name]}" for name in VERSIONS if name in run.versions
+    )
+    facts = {
+        "base": base or LOCAL_MODEL,
+        "licence of the base": LICENCES.get(base) or _whose_licence(base),
+        "release": named,
+        "its content hash (SHA-256)": release.content_hash,
+        "triples": result["triples"],
+        "families (anchors with their variants)": result.get("anchors", NO_FIGURE),
+        "steps": result["steps"],
+        "kept after step": result.get("kept_step", result["steps"]),
+        "seed": str(run.parameters["seed"]),
+        "versions": versions,
+    }
+    text = public_recipe(recipe).strip()
+    longest = max(map(len, re.findall("`+", text)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return (
+        f"{markdown_table(['', ''], list(facts.items()))}\n\n"
+        f"The recipe, as Hedgerow reads it:\n\n{fence}yaml\n{text}\n{fence}"
+    )
+
+
+def _whose_licence(base: str) -> str:
+    return "see the base model's page on the Hub" if base else "that of the local model"
+
+
+def public_recipe(recipe: Recipe) -> str:
+    """A recipe as YAML without the paths in it."""
+    base = public_base(recipe.base_encoder)
+    values = recipe.model_dump(mode="json") | {"base_encoder": base or LOCAL_MODEL}
+    files = [name for name in values if name.endswith("_file") and values[name]]
+    values |= dict.fromkeys(files, LOCAL_FILE)
+    return yaml.safe_dump(values, sort_keys=False, allow_unicode=True, width=10**6)
+
+
+def _data(session: Session, release: Release) -> str:
+    summary = release.summary
+    licences: dict[str, int] = {}
+    for source in summary["sources"]:
+        name = one_line(source["licence"]) or "not recorded"
+        licences[name] = licences.get(name, 0) + source["variants"]
+    return "\n\n".join(
+        [
+            f"Release {release.number} of a Hedgerow project: {summary['variants']:,} accepted "
+            f"variants of {summary['anchors']:,} anchors, all splits together. Who wrote the "
+            f"variants of each type: {WRITERS}",
+            writers_table(release, writers_of(session, release)),
+            review_statement(summary),
+            "The licences of the anchors' sources:",
+            markdown_table(["licence", "variants"], list(licences.items())),
+        ]
+    )
+
+
+def _limits(release: Release, result: Mapping[str, Any]) -> str:
+    limits = [_language_limit(release), _forgetting(result), *LIMITS]
+    return "\n".join(f"- {limit}" for limit in limits)
+
+
+def _language_limit(release: Release) -> str:
+    words = release.summary["words"]["anchors"]
+    languages = ", ".join(escape(tag) for tag in sorted(release.summary["languages"]))
+    told = "English only" if languages == "en" else f"Only languages trained on ({languages})"
+    return (
+        f"{told}, and sentences: the anchors of its data have {words['shortest']:,} to "
+        f"{words['longest']:,} words, half of them at most {words['median']:g}."
+    )
+
+
+def _forgetting(result: Mapping[str, Any]) -> str:
+    held_out = result.get("held_out") or {}
+    before, after = held_out.get("before", {}), held_out.get("after", {})
+    told = []
+    if DRIFT in after:
+        told.append(f"the cosines of unrelated sentences drifted by {after[DRIFT]:.3f}")
+    if STS in after and STS in before:
+        told.append(f"the STS correlation went from {before[STS]:.3f} to {after[STS]:.3f}")
+    found = (
+        f"in this training {' and '.join(told)}" if told else "here it was not measured how much"
+    )
+    return (
+        f"Finetuning may forget general ability: {found}. Measure it on your own task before you "
+        "replace the base model by it."
+    )

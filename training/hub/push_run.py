@@ -1,0 +1,191 @@
+"""Publishing on the Hub as stored runs (kind ``push``): a trained model, or a release of data.
+
+The access token is nowhere in a run: its process finds it in its environment.
+"""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from sqlalchemy import select
+from sqlmodel import Session, col
+
+from curation.encoders.loading import HUB_FILES
+from curation.release.export.release_folder import export_release
+from curation.release.freezing import get_release
+from db.engine import reading
+from db.errors import HedgerowError
+from db.execution import RunContext
+from db.models import Encoder, Run, RunState
+from db.runs import create_run, get_run
+from training.benchmarks.contamination import compare
+from training.encoders.known import Place
+from training.hub.model_card import CARD, card_of, published
+from training.hub.publishing import Repo, checked_repo, push, require_token
+
+KIND = "push"
+DATASET = "dataset"
+"""The folder in a run's own that a release is exported to."""
+
+SHOWN = 20
+"""Pushes of one model or release that are looked at: the newest."""
+
+
+class Subject(NamedTuple):
+    """What is pushed: the model of a run, or else a release.
+
+    Attributes:
+        run: the number of a run that has made a model.
+        release: the number of a release.
+    """
+
+    run: int | None = None
+    release: int | None = None
+
+    @property
+    def group(self) -> str:
+        """What the runs that push it are known by."""
+        return f"push-release-{self.release}" if self.run is None else f"push-run-{self.run}"
+
+
+def request_push(
+    session: Session,
+    subject: Subject,
+    *,
+    repo: str,
+    private: bool = True,
+    requested_by: int | None = None,
+) -> Run:
+    """Store a run that publishes a model or a release.
+
+    Args:
+        repo: ``owner/name`` on the Hub; made if it is not there.
+        private: refuses a repository that is there and public.
+
+    Raises:
+        HedgerowError: no such run or release, a run without a model, or a name that the Hub would
+            not take.
+    """
+    name = checked_repo(repo)
+    if subject.run is not None:
+        made = model_run(session, subject.run)
+        inputs = {"model": _fingerprint(session, made)}
+    else:
+        inputs = {"release": get_release(session, subject.release).content_hash}
+    return create_run(
+        session,
+        kind=KIND,
+        group=subject.group,
+        inputs=inputs,
+        requested_by=requested_by,
+        parameters={**subject._asdict(), "repo": name, "private": private},
+    )
+
+
+def model_run(session: Session, number: int) -> Run:
+    """The run with this number, which has made a model.
+
+    Raises:
+        HedgerowError: there is none, or it has made none.
+    """
+    run = get_run(session, number)
+    if run.state != RunState.DONE or "encoder_id" not in run.result or "model" not in run.result:
+        raise HedgerowError(
+            f"Expected a finished training, but run {number} ({run.kind}, {run.state}) has made no "
+            "model; name another run."
+        )
+    return run
+
+
+def pushes(session: Session, subject: Subject) -> list[Run]:
+    """The runs that have pushed it or will, the newest first."""
+    query = select(col(Run.id)).where(col(Run.kind) == KIND, col(Run.group) == subject.group)
+    ids = session.execute(query.order_by(col(Run.id).desc()).limit(SHOWN)).scalars()
+    return [get_run(session, key) for key in ids if key is not None]
+
+
+def card_to_publish(session: Session, run: Run, folder: Path) -> str:
+    """The card in a model's folder, which people may have edited; a new one where it is gone."""
+    try:
+        return (folder / CARD).read_text(encoding="utf-8")
+    except FileNotFoundError as error:
+        if "recipe" in run.parameters:
+            return card_of(session, run, run.result)
+        raise HedgerowError(  # a point of a trade-off: its run alone doesn't know its card
+            f"The model's card {str(folder / CARD)!r} is gone; save this point again."
+        ) from error
+    except (OSError, UnicodeDecodeError) as error:
+        raise HedgerowError(
+            f"The model's card {str(folder / CARD)!r} cannot be read; mend or remove it."
+        ) from error
+
+
+def work(context: RunContext) -> dict[str, Any]:
+    """Publish (run kind ``push``).
+
+    Parameters of the run: ``run`` (whose model) or ``release`` (its number); ``repo``, ``private``.
+
+    Returns:
+        ``url``, ``commit``, ``private``, ``files``, ``size`` (bytes), ``repo``, and ``pushed``,
+        the run's or release's number with what it is.
+    """
+    require_token()  # before a release is exported for it
+    given = context.parameters
+    subject = Subject(given.get("run"), given.get("release"))
+    repo = Repo(
+        checked_repo(str(given["repo"])),
+        "dataset" if subject.run is None else "model",
+        bool(given["private"]),
+    )
+    if subject.run is None:
+        what, files = f"release {subject.release}", _release_files(context, subject, repo)
+    else:
+        what, files = f"the model of run {subject.run}", _model_files(context, subject.run, repo)
+    try:
+        made = push(repo, files, message=f"Hedgerow: {what}", progress=context)
+    finally:
+        shutil.rmtree(context.folder / DATASET, ignore_errors=True)
+    return {"run": context.run.id, "pushed": what, "repo": repo.name} | made._asdict()
+
+
+def _model_files(context: RunContext, number: int, repo: Repo) -> dict[str, Path | bytes]:
+    """What a model needs, by path, and its card."""
+    context.update(0, 0, "Looking at the model's files.")
+    with reading(context.engine) as session:
+        run = model_run(session, number)
+        folder = context.settings.data_folder / run.result["model"]
+        if not folder.is_dir():
+            raise HedgerowError(f"The model is not at {folder} any more; put it back.")
+        Place(str(folder), _fingerprint(session, run)).checked()
+        card = published(card_to_publish(session, run, folder), repo.name)
+    found = {path for pattern in HUB_FILES for path in folder.rglob(pattern) if path.is_file()}
+    files: dict[str, Path | bytes] = {p.relative_to(folder).as_posix(): p for p in sorted(found)}
+    return {name: file for name, file in files.items() if not _hidden(name)} | {CARD: card.encode()}
+
+
+def _hidden(name: str) -> bool:
+    return any(part.startswith(".") for part in name.split("/"))
+
+
+def _fingerprint(session: Session, run: Run) -> str:
+    """That of the model a run has made; '' where its row is gone."""
+    row = session.get(Encoder, run.result["encoder_id"])
+    return row.fingerprint if row is not None else ""
+
+
+def _release_files(context: RunContext, subject: Subject, repo: Repo) -> dict[str, Path | bytes]:
+    """The release as a Hugging Face data set, written to the run's folder until it is pushed."""
+    with reading(context.engine) as session:
+        release = get_release(session, subject.release)
+        compared = compare(session, context.settings.data_folder, release, report=context.update)
+        folder = export_release(
+            session,
+            release,
+            context.folder / DATASET,
+            place=repo.name,
+            compared=compared,
+            progress=context.update,
+        )
+    return {p.relative_to(folder).as_posix(): p for p in sorted(folder.rglob("*")) if p.is_file()}

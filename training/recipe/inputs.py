@@ -1,0 +1,89 @@
+"""The files that a recipe names: hashed when a training is asked for, found when it begins.
+
+A recipe names them as its user does. A stored one has full paths, unless it is an old one, whose
+relative paths lie in the working directory.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from curation.encoders.loading import DEFAULT_ENCODER
+from db.errors import HedgerowError
+from db.named_files import expanded, resolved
+from training.evaluation.sts import read_sts
+from training.recipe.schema import Recipe
+from training.retention.distillation import read_sentences
+
+READERS: dict[str, Callable[[Path], Sequence[object]]] = {
+    "distillation_file": read_sentences,
+    "sts_file": read_sts,
+}
+"""What reads the file that a field of the recipe names."""
+
+
+def with_full_paths(recipe: Recipe) -> Recipe:
+    """The recipe as it reads from everywhere: relative paths lie in the current directory.
+
+    Raises:
+        HedgerowError: a path names a user's folder that is not there.
+    """
+    paths = {field: str(path) for field, path in _paths(recipe, Path.cwd()).items()}
+    base = expanded(recipe.base_encoder)
+    if recipe.base_encoder != DEFAULT_ENCODER and os.path.isdir(base):  # else a name on the hub
+        paths["base_encoder"] = str(resolved(base))
+    return recipe.model_copy(update=paths)
+
+
+def input_hashes(recipe: Recipe, *, home: Path) -> dict[str, str]:
+    """SHA-256 (64 hex digits) of each file's content, by the field that names it.
+
+    Raises:
+        HedgerowError: a file cannot be read as what it shall be.
+    """
+    paths = _paths(recipe, home)
+    for field, path in paths.items():
+        READERS[field](path)
+    return {field: _sha256(path) for field, path in paths.items()}
+
+
+def located(recipe: Recipe, *, home: Path, expected: Mapping[str, str]) -> Recipe:
+    """The recipe with full paths to its files.
+
+    Args:
+        expected: hashes of what was asked for; a file without one may be any.
+
+    Raises:
+        HedgerowError: a file has gone, or has changed since the training was asked for.
+    """
+    paths = _paths(recipe, home)
+    for field, path in paths.items():
+        if expected.get(field, _sha256(path)) != _sha256(path):
+            raise HedgerowError(
+                f"The file {str(path)!r} has changed since this training was asked for; put the "
+                "old one back, or ask for another training."
+            )
+    return recipe.model_copy(update={field: str(path) for field, path in paths.items()})
+
+
+def content_hashes(recipe: Recipe) -> dict[str, str]:
+    """The recipe's own values and the content of its files: what it comes to, wherever they lie."""
+    bare = recipe.model_copy(update=dict.fromkeys(READERS))
+    paths = _paths(recipe, Path())
+    return {"recipe": bare.hash} | {field: _sha256(path) for field, path in paths.items()}
+
+
+def _paths(recipe: Recipe, home: Path) -> dict[str, Path]:
+    named = {field: getattr(recipe, field) for field in READERS}
+    return {field: home / expanded(name) for field, name in named.items() if name}
+
+
+def _sha256(path: Path) -> str:
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise HedgerowError(f"Could not read {str(path)!r}: {error.strerror}.") from error

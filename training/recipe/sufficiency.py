@@ -1,0 +1,86 @@
+"""Whether a release has enough for a training by a recipe: asked before a run is stored."""
+
+from __future__ import annotations
+
+from sqlmodel import Session
+
+from curation.release.freezing import get_release
+from db.errors import HedgerowError
+from db.models import Split
+from training.data.composition import Composition, composition
+from training.data.families import training_families
+from training.finetune.setup import rows_of
+from training.recipe.plan import Plan, plan
+from training.recipe.schema import Recipe
+from training.studies.designs import SPARE
+
+
+def require_enough(session: Session, release: int, recipe: Recipe, *, seed: int) -> None:
+    """Refuse a training whose recipe leaves fewer anchors than a batch needs, or none.
+
+    Args:
+        release: its number.
+
+    Raises:
+        HedgerowError: the recipe leaves too few, or names a provider that wrote nothing.
+    """
+    whole = plan(session, release)
+    if not whole.triples and recipe.data != "hedging":  # there, negatives are other anchors
+        raise HedgerowError(
+            f"Release {release} holds no triples to train on: accept a hedge or paraphrase and a "
+            "negation of the same anchor, then make a new release."
+        )
+    left = whole
+    if recipe.leaves_out_kinds:
+        data = composition(session, release)
+        require_known_providers(data, recipe)
+        left = data.left_by(recipe)
+    require_batch(left, recipe)
+    if recipe.max_distance or _might_draw_too_few(left, recipe):
+        key = get_release(session, release).id or 0
+        families = training_families(session, key, split=Split.TRAIN, recipe=recipe)
+        rows_of(families, recipe=recipe, seed=seed)
+
+
+def require_batch(left: Plan, recipe: Recipe) -> None:
+    """Refuse a recipe that leaves fewer anchors than a batch needs.
+
+    Args:
+        left: what the recipe leaves of the data, without regard to `max_distance`.
+
+    Raises:
+        HedgerowError: it does.
+    """
+    if not left.anchors:
+        raise HedgerowError(
+            "Expected a recipe that leaves anchors to train on, found one that leaves none: no "
+            "anchor keeps a hedge or paraphrase and what it is compared with; leave out less "
+            "(data, without_types, providers)."
+        )
+    if left.anchors < recipe.batch_size:
+        raise HedgerowError(
+            f"Expected at least as many anchors with both sides as a batch has {recipe.rows} "
+            f"({recipe.batch_size}), found {left.anchors:,}; lower batch_size, or leave out less."
+        )
+
+
+def require_known_providers(data: Composition, recipe: Recipe) -> None:
+    """Refuse a recipe that takes only what somebody wrote who wrote nothing: a slip of the pen.
+
+    Raises:
+        HedgerowError: it does.
+    """
+    for name in recipe.providers:
+        if name not in data.providers:
+            there = ", ".join(repr(known) for known in data.providers) or "none with a name"
+            raise HedgerowError(
+                f"Expected providers that wrote variants of the training split, found "
+                f"{name[:80]!r}; there are {there}."
+            )
+
+
+def _might_draw_too_few(left: Plan, recipe: Recipe) -> bool:
+    """Whether a draw of `max_triples` is so small that only the draw itself shows if it fills a
+    batch."""
+    drawn = recipe.max_triples or left.triples
+    return left.triples > drawn and left.anchors * drawn < SPARE * recipe.batch_size * left.triples

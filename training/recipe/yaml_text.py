@@ -1,0 +1,92 @@
+"""Recipes as YAML: in a file, or as a person edits them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from db.errors import HedgerowError
+from db.named_files import read_text
+from training.recipe.schema import Recipe
+
+LARGEST = 64 * 1024
+"""Bytes of a file, or characters; a recipe is some lines, so more is something else."""
+
+
+def read_recipe(path: Path) -> Recipe:
+    """The recipe in a YAML file; keys it leaves out have their defaults.
+
+    Raises:
+        HedgerowError: the file can't be read, or as in `parse_recipe`.
+    """
+    text = read_text(path, kind="a recipe", largest=LARGEST)
+    return parse_recipe(text, name=f"the recipe {str(path)!r}")
+
+
+def parse_recipe(text: str, *, name: str = "the recipe") -> Recipe:
+    """The recipe in a YAML text; keys it leaves out have their defaults.
+
+    Args:
+        name: what messages call it.
+
+    Raises:
+        HedgerowError: too long, no YAML, no keys with values, or a wrong value.
+    """
+    if len(text) > LARGEST:
+        raise HedgerowError(f"{_first_up(name)} is too long; expected some lines of 'key: value'.")
+    try:
+        values = yaml.load(text, Loader=_OnceEach)
+    except _Repeated as error:
+        raise HedgerowError(f"{_first_up(name)} {error}; leave one of them out.") from None
+    except _Alias as error:
+        raise HedgerowError(
+            f"{_first_up(name)} has the alias {str(error)[:80]!r}; expected plain values, so write "
+            "the value itself there."
+        ) from None
+    # A number or date that Python refuses is a ValueError; brackets may be nested without end.
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        mark = getattr(error, "problem_mark", None)
+        line = f" at line {mark.line + 1}" if mark else ""
+        raise HedgerowError(
+            f"{_first_up(name)} is not YAML{line}; expected lines such as 'epochs: 1'."
+        ) from error
+    if not isinstance(values, dict) or not all(isinstance(key, str) for key in values):
+        raise HedgerowError(f"Expected 'key: value' lines in {name}, such as 'epochs: 1'.")
+    if odd := next((key for key, value in values.items() if "\0" in f"{key}{value}"), None):
+        raise HedgerowError(f"Expected text in {name}, found a null character in {odd[:80]!r}.")
+    return Recipe.model_validate(values)
+
+
+class _Repeated(Exception):
+    """A key that stands twice."""
+
+    def __init__(self, key: yaml.ScalarNode) -> None:
+        super().__init__(f"has the key {key.value[:80]!r} twice, on line {key.start_mark.line + 1}")
+
+
+class _Alias(Exception):
+    """A value that stands for another one; a few that stand for each other make a million."""
+
+
+class _OnceEach(yaml.SafeLoader):
+    """YAML of plain values, without aliases, in which no key is repeated."""
+
+    def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
+        if self.check_event(yaml.AliasEvent):
+            raise _Alias(f"*{self.peek_event().anchor}")
+        return super().compose_node(parent, index)
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        seen = set()
+        for key, _ in node.value:
+            if isinstance(key, yaml.ScalarNode):
+                if key.value in seen:
+                    raise _Repeated(key)
+                seen.add(key.value)
+        return super().construct_mapping(node, deep=deep)
+
+
+def _first_up(name: str) -> str:
+    return name[:1].upper() + name[1:]

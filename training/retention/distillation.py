@@ -1,0 +1,232 @@
+"""Against forgetting: distillation towards the base model, and interpolation between the two.
+
+Distillation keeps embeddings of unrelated text, and the cosines among them, where the base model
+has them; of slightly edited copies, too, so that likeness stays graded. Where it is known which
+sentences say the same, likeness itself can be trained. Interpolation (Wortsman et
+al. 2022, *Robust fine-tuning of zero-shot models*, WiSE-FT) mixes the weights of the base and the
+finetuned model after the training.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import combinations
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from curation.encoders.embeddings import encode_distinct
+from db.errors import HedgerowError
+from db.named_files import read_text
+from training.retention.perturbation import edited
+from training.retention.topics import Matter
+
+if TYPE_CHECKING:
+    from sentence_transformers import SentenceTransformer
+    from torch import Tensor
+
+
+EDITS = 4
+"""Edited copies of a text, of which a step takes one: each has to be encoded by the base model."""
+
+
+class Distillation:
+    """Unrelated texts, and where the base model puts them."""
+
+    def __init__(
+        self,
+        base: SentenceTransformer,
+        texts: Sequence[str],
+        *,
+        weight: float,
+        texts_a_step: int,
+        steps: int,
+        seed: int,
+        edits: bool = False,
+        matters: Sequence[Matter] = (),
+        matters_a_step: int = 0,
+        likeness: float = 0.0,
+        every: int = 1,
+        check: Callable[[], None] = lambda: None,
+    ) -> None:
+        """Encode the texts that will be drawn under the base model.
+
+        Args:
+            base: the model before its training.
+            texts: some; each counts once.
+            weight: of this loss beside the contrastive one.
+            texts_a_step: drawn for a step.
+            steps: of the training; of many texts only few may be drawn in them.
+            seed: of the draws.
+            edits: whether half of the texts of a step are edited copies of the other half.
+            matters: texts that are about one thing each, to a different degree.
+            matters_a_step: how many of them are drawn, whole, for a step.
+            likeness: weight of having those of a matter that say the same nearer to each other
+                than any two of a matter that do not.
+            every: steps from one that draws any to the next; the weights are that many times as
+                great.
+            check: called several times meanwhile; may raise to stop.
+        """
+        import torch
+        from sentence_transformers.sentence_transformer.losses import CoSENTLoss
+
+        self._own = frozenset(texts)
+        self._texts = sorted(self._own)
+        self._weight, self._count, self._seed = weight * every, texts_a_step, seed
+        self._every = every
+        self._edits = edits
+        # None where none are drawn: otherwise it would never be known that all have been.
+        self._matters = list(matters) if matters_a_step else []
+        self._matters_a_step = min(matters_a_step, len(self._matters))
+        self._matter = {
+            text: number for number, matter in enumerate(self._matters) for text in matter.texts
+        }
+        self._likeness, self._ranking = likeness * every, CoSENTLoss(base)
+        self._original: dict[str, str] = {}
+        drawn = self._drawn_in(steps)
+        embeddings = encode_distinct(base, drawn, on_progress=lambda *_: check())
+        self._embeddings = torch.from_numpy(embeddings).to(base.device)
+        self._place = {text: number for number, text in enumerate(drawn)}
+
+    def draw(self, step: int) -> list[str]:
+        """The distinct texts of a step; none of one that is not due."""
+        if step % self._every:
+            return []
+        chance = random.Random(f"{self._seed}:distil:{step}")
+        wanted = self._count // 2 if self._edits else self._count
+        drawn = chance.sample(self._texts, min(max(1, wanted), len(self._texts)))
+        if self._edits:
+            drawn += [self._edit(text, chance.randrange(EDITS)) for text in drawn]
+        for matter in chance.sample(self._matters, self._matters_a_step):
+            drawn += matter.texts
+        return list(dict.fromkeys(drawn))
+
+    def _edit(self, text: str, number: int) -> str:
+        """An edited copy; the text itself where that came to nothing, or to another text."""
+        found = edited(text, self._texts, random.Random(f"{self._seed}:edit:{number}:{text}"))
+        taken = found in self._own or found in self._matter
+        if taken or self._original.setdefault(found, text) != text:
+            return text
+        return found
+
+    def _drawn_in(self, steps: int) -> list[str]:
+        """The texts that are drawn in so many steps."""
+        found: set[str] = set()
+        all_there_are = len(self._texts) * (1 + EDITS if self._edits else 1) + len(self._matter)
+        for step in range(1, steps + 1):
+            found.update(self.draw(step))
+            if len(found) == all_there_are:
+                break
+        return sorted(found)
+
+    def loss(self, embeddings: Tensor, texts: Sequence[str]) -> Tensor:
+        """How far embeddings and cosines of texts that were drawn have moved, times the weight; and
+        what likeness lacks (`_unlike`), times its own.
+
+        The mean of 1 - cos(new, old) over the texts, plus the root mean square difference of
+        their cosines to each other, plus that of the cosines of the texts and their edited copies,
+        plus that of the cosines among texts about one matter.
+
+        Args:
+            embeddings: (texts, dimensions), of length 1.
+        """
+        old = self._embeddings[[self._place[text] for text in texts]]
+        moved = (1 - (embeddings * old).sum(dim=1)).mean()
+        total = moved + _root_mean_square(embeddings @ embeddings.T - old @ old.T)
+        place = {text: number for number, text in enumerate(texts)}
+        alike = self._of_one_matter(texts)
+        if alike:
+            one, other = zip(*alike, strict=True)
+            new = (embeddings[list(one)] * embeddings[list(other)]).sum(dim=1)
+            before = (old[list(one)] * old[list(other)]).sum(dim=1)
+            total = total + _root_mean_square(new - before)
+        copies = [text for text in texts if text in self._original]
+        if copies:
+            of = [place[self._original[text]] for text in copies]
+            at = [place[text] for text in copies]
+            new = (embeddings[of] * embeddings[at]).sum(dim=1)
+            total = total + _root_mean_square(new - (old[of] * old[at]).sum(dim=1))
+        total = self._weight * total
+        return total + self._likeness * self._unlike(embeddings, place) if self._likeness else total
+
+    def _unlike(self, embeddings: Tensor, place: Mapping[str, int]) -> Tensor:
+        """By how much texts that say the same lack being nearer than ones on a matter that do not.
+
+        log(1 + Σ e^(20 (cos(c, d) - cos(a, b)))) over all pairs a, b that say the same and c, d
+        that do not (Huang et al. 2024, CoSENT), of any of the matters drawn.
+
+        Args:
+            place: of each text among the embeddings.
+        """
+        import torch
+
+        told = {self._matter[text]: None for text in place if text in self._matter}
+        pairs = [pair for number in told for pair in _graded(self._matters[number])]
+        if not pairs:
+            return embeddings.new_zeros(())
+        one = embeddings[[place[text] for text, _, _ in pairs]]
+        other = embeddings[[place[text] for _, text, _ in pairs]]
+        same = torch.tensor([same for _, _, same in pairs], device=embeddings.device)
+        return self._ranking.compute_loss_from_embeddings([one, other], same)
+
+    def _of_one_matter(self, texts: Sequence[str]) -> list[tuple[int, int]]:
+        """The places of any two texts that are about the same thing."""
+        places = [place for place, text in enumerate(texts) if text in self._matter]
+        return [
+            (one, other)
+            for one, other in combinations(places, 2)
+            if self._matter[texts[one]] == self._matter[texts[other]]
+        ]
+
+
+def _graded(matter: Matter) -> Iterator[tuple[str, str, bool]]:
+    """Two texts, and whether they say the same. What a distorted rendering is to the other two of
+    its kind is left open."""
+    yield matter.same[0], matter.same[1], True
+    for other in matter.other:
+        yield from ((text, other, False) for text in matter.same)
+    yield from ((one, other, False) for one, other in combinations(matter.other, 2))
+
+
+def _root_mean_square(differences: Tensor) -> Tensor:
+    return (differences.square().mean() + 1e-12).sqrt()
+
+
+def interpolate(
+    model: SentenceTransformer,
+    base: Mapping[str, Tensor],
+    tuned: Mapping[str, Tensor],
+    share: float,
+) -> None:
+    """Give the model weights between those of the base model (0) and the finetuned one (1).
+
+    No further copy is made; `tuned` may be the model's own weights.
+
+    Args:
+        share: of the finetuned weights; above 1, the line from the base model goes on.
+    """
+    import torch
+
+    with torch.no_grad():
+        for name, value in model.state_dict().items():
+            if value.is_floating_point():
+                torch.lerp(base[name], tuned[name], share, out=value)
+            else:
+                value.copy_(tuned[name])
+
+
+LARGEST_FILE = 50 * 1024 * 1024
+"""Bytes of a file of sentences."""
+
+
+def read_sentences(path: Path) -> list[str]:
+    """The distinct lines of a text file that are not empty, in their order.
+
+    Raises:
+        HedgerowError: it can't be read, or holds none.
+    """
+    text = read_text(path, kind="a file of sentences", largest=LARGEST_FILE)
+    found = list(dict.fromkeys(line.strip() for line in text.split("\n") if line.strip()))
+    if not found:
+        raise HedgerowError(f"Expected a sentence a line in {str(path)!r}, found none.")
+    return found

@@ -1,0 +1,141 @@
+"""A finished training's weights, mixed anew with those of the encoder that it started from.
+
+Nothing is trained: WiSE-FT (Wortsman et al. 2022) is linear in the weights. Where the recipe has
+mixed them already, with the share s of the finetuned ones, the saved model lies at s on the line
+from the base encoder (0) to the finetuned one (1), and the rest of the line is its continuation.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from sqlmodel import Session
+
+from curation.encoders.loading import fingerprint, load_encoder
+from db.errors import HedgerowError
+from db.models import Encoder, Run
+from db.settings import Settings
+from training.encoders.known import Place
+from training.recipe.schema import Recipe
+from training.retention.distillation import interpolate
+
+if TYPE_CHECKING:
+    from sentence_transformers import SentenceTransformer
+    from torch import Tensor
+
+
+class Ends(NamedTuple):
+    """Where the two encoders lie, and what their files have to be.
+
+    Attributes:
+        training: the number of the run.
+        base: as `load_encoder` takes it; "" as its fingerprint where that is not known.
+        trained: the saved model's folder.
+        own_share: of the finetuned weights in the saved model, above 0 to 1.
+        seed: of the training, by which an encoder with missing weights has got them.
+    """
+
+    training: int
+    base: Place
+    trained: Place
+    own_share: float
+    seed: int
+
+
+def ends_of(session: Session, settings: Settings, run: Run) -> Ends:
+    """The two ends of a finished training; nothing is read but the database.
+
+    Raises:
+        HedgerowError: the model's folder is gone.
+    """
+    recipe = Recipe.model_validate(run.parameters["recipe"])
+    rows = [
+        session.get(Encoder, run.result.get(key, 0)) for key in ("before_encoder_id", "encoder_id")
+    ]
+    before, after = (row.fingerprint if row else "" for row in rows)
+    folder = settings.data_folder / str(run.result["model"])
+    if not folder.is_dir():
+        raise HedgerowError(
+            f"The model of run {run.id} is no longer at {folder}; put it back, or train again."
+        )
+    return Ends(
+        training=run.id or 0,
+        base=Place(recipe.base_encoder, before),
+        trained=Place(str(folder), after),
+        own_share=recipe.interpolation,
+        seed=int(run.parameters["seed"]),
+    )
+
+
+class Mixture:
+    """A model whose share of finetuned weights can be chosen; it has the saved model's pooling."""
+
+    def __init__(
+        self,
+        model: SentenceTransformer,
+        *,
+        base: dict[str, Tensor],
+        trained: dict[str, Tensor],
+        own_share: float,
+    ) -> None:
+        """Take over a model.
+
+        Args:
+            model: is given the weights.
+            base: the weights at the share 0.
+            trained: those at `own_share`.
+        """
+        self.model = model
+        self._base, self._trained, self._own_share = base, trained, own_share
+
+    def set_share(self, share: float) -> SentenceTransformer:
+        """The model, with this share of finetuned weights, from 0 to 1.
+
+        At 0 and at the share of the saved model, its weights are exactly those that were saved.
+        """
+        interpolate(self.model, self._base, self._trained, share / self._own_share)
+        return self.model
+
+
+def load(ends: Ends) -> Mixture:
+    """Load both encoders: two sets of weights and one model stay in memory.
+
+    Raises:
+        HedgerowError: an encoder cannot be found or loaded, or its files are not those of the
+            training any more.
+    """
+    _check_base(ends)
+    ends.trained.checked()
+    base = _weights_of_base(ends)
+    model = load_encoder(ends.trained.name)
+    trained = {name: value.clone() for name, value in model.state_dict().items()}
+    return Mixture(
+        model, base=_alike(base, trained, ends), trained=trained, own_share=ends.own_share
+    )
+
+
+def _check_base(ends: Ends) -> None:
+    if ends.base.fingerprint not in ("", fingerprint(ends.base.name)):
+        raise HedgerowError(
+            f"The files of the encoder {ends.base.name!r} are not those that run {ends.training} "
+            "started from; put them back, or train again."
+        )
+
+
+def _weights_of_base(ends: Ends) -> dict[str, Tensor]:
+    """Seeded as the training was, since an unusual encoder starts with some random weights."""
+    from transformers import set_seed
+
+    set_seed(ends.seed)
+    return dict(load_encoder(ends.base.name).state_dict())
+
+
+def _alike(base: dict[str, Tensor], trained: dict[str, Tensor], ends: Ends) -> dict[str, Tensor]:
+    """The base encoder's weights in the types of the trained one's."""
+    shapes = ({name: value.shape for name, value in side.items()} for side in (base, trained))
+    if next(shapes) != next(shapes):
+        raise HedgerowError(
+            f"The weights of the encoder {ends.base.name!r} do not fit those of run "
+            f"{ends.training}; expected the encoder that it started from."
+        )
+    return {name: value.to(trained[name].dtype) for name, value in base.items()}

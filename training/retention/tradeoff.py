@@ -1,0 +1,241 @@
+"""Negation against general ability along the line from the base encoder to the finetuned one.
+
+The paper's Figure 2 trains anew for each point; here the weights of a finished training are mixed
+with the base encoder's (`training.retention.interpolation`), and each mixture is measured on the release's
+validation split. The measured curve is the result of a run of the kind ``tradeoff``.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from sqlmodel import Session
+
+from curation.release.freezing import get_release
+from db.engine import reading
+from db.errors import HedgerowError
+from db.execution import RunContext
+from db.models import Run, RunState, Split
+from db.named_files import read_bytes
+from db.runs import UNFINISHED, create_run, get_run, metrics
+from db.settings import Settings
+from training.data.families import training_families
+from training.evaluation.held_out import MOST_FAMILIES, MOST_UNRELATED, HeldOut
+from training.evaluation.sts import LARGEST_FILE, ScoredPair, read_sts
+from training.finetune.compute.devices import device_to_oneself, share_the_processor
+from training.finetune.losses import Family
+from training.finetune.progress import PACE
+from training.recipe import plan
+from training.recipe.schema import Recipe
+from training.recipe.stored_files import keep_file
+from training.retention.interpolation import Mixture, ends_of, load
+from training.retention.tradeoff_curve import KIND, Point, group_of, measured_run, newest
+
+SHARES = tuple(tenth / 10 for tenth in range(11))
+"""Of the finetuned weights; measured are these and the share of the training's own model."""
+
+FEWEST_ANCHORS = 2
+"""Held out; of one, no two anchors have a cosine that could drift."""
+
+
+class StsFile(NamedTuple):
+    """An STS file that somebody gave, with the name that it had there."""
+
+    name: str
+    content: bytes
+
+
+def read_sts_file(path: Path) -> StsFile:
+    """An STS file of this machine.
+
+    Raises:
+        HedgerowError: it can't be read, is too large, or is no STS file.
+    """
+    read_sts(path)
+    return StsFile(path.name, read_bytes(path, kind="an STS file", largest=LARGEST_FILE))
+
+
+def training_sts(run: Run) -> Path | None:
+    """The STS file that a training was measured by, if it had one that is still there."""
+    named = run.parameters["recipe"].get("sts_file")
+    path = Path(named) if named else None
+    return path if path is not None and path.is_file() else None
+
+
+def request_tradeoff(
+    session: Session,
+    settings: Settings,
+    *,
+    training: int,
+    sts: StsFile | None = None,
+    more_shares: Sequence[float] = (),
+    requested_by: int | None = None,
+) -> Run:
+    """Store a run that measures the trade-off of a finished training.
+
+    It replaces an earlier one, whose shares and STS file it measures, too.
+
+    Args:
+        training: the number of its run.
+        sts: what general ability is measured by, beside the drift; otherwise the earlier one's
+            file, or the training's.
+        more_shares: from 0 to 1; measured beside `SHARES`.
+
+    Raises:
+        HedgerowError: no such training, it is not finished, its model is gone, too little is held
+            out, the STS file is none, or the trade-off is being measured already.
+    """
+    run = finished_training(session, training)
+    own_share = ends_of(session, settings, run).own_share
+    _require_validation(session, run)
+    for share in more_shares:
+        if not 0 <= share <= 1:
+            raise HedgerowError(f"Expected a share from 0 to 1, found {share:g}.")
+    require_no_other(session, kind=KIND, training=training)
+    earlier = measured_run(session, training)
+    sts = sts or _known_sts(settings, run, earlier)
+    kept = keep_file(settings.data_folder, sts.content, read=read_sts) if sts else None
+    shares = {*SHARES, own_share, *more_shares, *(earlier.parameters["shares"] if earlier else ())}
+    return create_run(
+        session,
+        kind=KIND,
+        group=group_of(training),
+        requested_by=requested_by,
+        parameters={
+            "training": training,
+            "shares": sorted(shares),
+            "sts": kept.relative_to(settings.data_folder).as_posix() if kept else "",
+            "sts_name": sts.name if sts else "",
+        },
+    )
+
+
+def _known_sts(settings: Settings, run: Run, earlier: Run | None) -> StsFile | None:
+    """The file of the earlier measuring, else the training's, as far as it is still there."""
+    if earlier is not None and earlier.parameters["sts"]:
+        path = settings.data_folder / earlier.parameters["sts"]
+        if path.is_file():
+            return StsFile(earlier.parameters["sts_name"], path.read_bytes())
+    path = training_sts(run)
+    return read_sts_file(path) if path else None
+
+
+def finished_training(session: Session, number: int) -> Run:
+    """A training that has ended with a model.
+
+    Raises:
+        HedgerowError: there is no such run, it is none, or it did not.
+    """
+    run = get_run(session, number)
+    if run.kind != plan.KIND:
+        raise HedgerowError(f"Expected the number of a training, but run {number} is none.")
+    if run.state != RunState.DONE:
+        raise HedgerowError(f"Run {number} has no model: it is {run.state}; wait for its end.")
+    return run
+
+
+def require_no_other(session: Session, *, kind: str, training: int) -> None:
+    """Refuse a second run of a kind at the same training.
+
+    Raises:
+        HedgerowError: one is waiting or at work.
+    """
+    other = newest(session, training, kind=kind)
+    if other is not None and other.state in UNFINISHED:
+        raise HedgerowError(f"Run {other.id} is at work on it already; wait for its end.")
+
+
+def _require_validation(session: Session, run: Run) -> dict[str, int]:
+    """Counts of the validation split, which has to hold something to measure."""
+    number = int(run.parameters["release"])
+    part = get_release(session, number).summary["splits"].get(Split.VALIDATION, {})
+    if part.get("anchors", 0) - part.get("without_triples", 0) < FEWEST_ANCHORS:
+        raise HedgerowError(
+            f"The validation split of release {number} holds fewer than {FEWEST_ANCHORS} anchors "
+            "with a negation and a hedge or paraphrase; accept more, then train on a new release."
+        )
+    return dict(part)
+
+
+def estimate(session: Session, run: Run) -> float:
+    """About how many seconds measuring a training's trade-off takes, without an STS file.
+
+    Raises:
+        HedgerowError: too little is held out.
+    """
+    part = _require_validation(session, run)
+    used = min(1.0, MOST_FAMILIES / part["anchors"])
+    texts = used * (part["anchors"] + part["variants"]) + min(MOST_UNRELATED, part["anchors"])
+    paces = [pace for _, pace in metrics(session, run.id or 0, name=PACE)]
+    pace = sum(paces) / len(paces) if paces else plan.TEXTS_PER_SECOND
+    return plan.PREPARING + len(SHARES) * texts / (plan.FORWARD_ONLY * pace)
+
+
+def work(context: RunContext) -> dict[str, Any]:
+    """Measure the trade-off of a training (run kind ``tradeoff``).
+
+    Parameters of the run: ``training`` (the number of its run), ``shares``, ``sts`` (the STS file,
+    relative to the data folder, or "") and ``sts_name`` (what it was called).
+    """
+    share_the_processor()
+
+    def wait() -> None:
+        context.update(0, 0, "Waiting for a training on this machine to end.")
+
+    since, lock = context.run.created_at, context.settings.training_lock
+    with device_to_oneself(wait, lock=lock, since=since):
+        return _work(context)
+
+
+def _work(context: RunContext) -> dict[str, Any]:
+    started = time.monotonic()
+    asked = context.parameters
+    with reading(context.engine) as session:
+        run = finished_training(session, int(asked["training"]))
+        ends = ends_of(session, context.settings, run)
+        families = _held_out(session, run)
+    sts = read_sts(context.settings.data_folder / asked["sts"]) if asked["sts"] else []
+    context.update(0, 0, "Loading both encoders.")
+    shares = [float(share) for share in asked["shares"]]
+    points, counts = _measure(context, load(ends), families, shares=shares, sts=sts)
+    return {
+        "run": context.run.id,
+        "training": run.id,
+        "release": run.result["release"],
+        "own_share": ends.own_share,
+        "points": [point._asdict() for point in points],
+        "counts": counts,
+        "sts": asked["sts_name"],
+        "seconds": round(time.monotonic() - started, 1),
+    }
+
+
+def _held_out(session: Session, run: Run) -> list[Family]:
+    """The whole validation split, whatever the recipe leaves out."""
+    release = get_release(session, int(run.parameters["release"]))
+    return training_families(session, release.id or 0, split=Split.VALIDATION, recipe=Recipe())
+
+
+def _measure(
+    context: RunContext,
+    mixture: Mixture,
+    families: Sequence[Family],
+    *,
+    shares: Sequence[float],
+    sts: Sequence[ScoredPair],
+) -> tuple[list[Point], dict[str, int]]:
+    """The figures with each share, from 0 on, and how much each figure rests on."""
+
+    def say(done: int) -> None:
+        context.update(done, len(shares), f"Measuring with the share {shares[done]:g}.")
+
+    say(0)
+    held_out = HeldOut(mixture.set_share(shares[0]), families, sts=sts, check=context.check)
+    points = [Point(shares[0], held_out.before)]
+    for done, share in enumerate(shares[1:], start=1):
+        say(done)
+        points.append(Point(share, held_out.figures(mixture.set_share(share))))
+    return points, held_out.counts

@@ -1,0 +1,208 @@
+"""Saving a point of a measured trade-off as a model of its own (run kind ``tradeoff-save``)."""
+
+from __future__ import annotations
+
+import math
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from sqlalchemy import select
+from sqlmodel import Session, col
+
+from curation.encoders.loading import fingerprint
+from curation.release.freezing import get_release
+from db.engine import reading, writing
+from db.errors import HedgerowError
+from db.execution import RunContext
+from db.models import Encoder, Run, RunState
+from db.runs import create_run
+from db.settings import Settings
+from training.encoders.known import MAX_ENCODER_NAME
+from training.finetune.saving import (
+    MODEL_FOLDER,
+    remove_partial,
+    require_disk_space,
+    save_model,
+)
+from training.hub.model_card import card_of, write_card
+from training.retention.interpolation import ends_of, load
+from training.retention.tradeoff import finished_training, require_no_other
+from training.retention.tradeoff_curve import Curve, Point, curve_of, group_of
+
+KIND = "tradeoff-save"
+
+
+class Saved(NamedTuple):
+    """A saved point.
+
+    Attributes:
+        share: of the finetuned weights.
+        name: of the encoder, by which it can be chosen wherever there is one to choose.
+        folder: of the model.
+        encoder_id: its row.
+        run: the number of the run that saved it, by which it is published.
+    """
+
+    share: float
+    name: str
+    folder: Path
+    encoder_id: int
+    run: int
+
+
+def saved_models(session: Session, settings: Settings, training: int) -> list[Saved]:
+    """What was saved from a training's trade-off and is still there, by share."""
+    query = select(Run).where(col(Run.kind) == KIND, col(Run.group) == group_of(training))
+    found: dict[float, Saved] = {}
+    for run in session.execute(query.where(col(Run.state) == RunState.DONE)).scalars():
+        row = session.get(Encoder, run.result["encoder_id"])
+        folder = settings.data_folder / run.result["model"]
+        if row is not None and folder.is_dir():
+            share = float(run.result["share"])
+            found[share] = Saved(share, row.name, folder, row.id or 0, run.id or 0)
+    return sorted(found.values())
+
+
+def request_save(
+    session: Session,
+    settings: Settings,
+    *,
+    training: int,
+    share: float,
+    requested_by: int | None = None,
+) -> Run:
+    """Store a run that saves the model with this share of the finetuned weights.
+
+    Raises:
+        HedgerowError: no such training, its trade-off was not measured with this share, or there
+            is a model with these weights already.
+    """
+    run = finished_training(session, training)
+    ends_of(session, settings, run)
+    curve = curve_of(session, training)
+    if curve is None:
+        raise HedgerowError(f"Measure the trade-off of run {training} before you save a point.")
+    point = _point(curve, share)
+    if reason := why_not(curve, point.share, saved_models(session, settings, training)):
+        raise HedgerowError(reason)
+    require_no_other(session, kind=KIND, training=training)
+    return create_run(
+        session,
+        kind=KIND,
+        group=group_of(training),
+        requested_by=requested_by,
+        parameters={"training": training, "share": point.share},
+    )
+
+
+def _point(curve: Curve, share: float) -> Point:
+    point = curve.at(share)
+    if point is None:
+        known = ", ".join(f"{point.share:g}" for point in curve.points)
+        raise HedgerowError(f"Expected a share that was measured ({known}), found {share:g}.")
+    return point
+
+
+def why_not(curve: Curve, share: float, saved: Sequence[Saved]) -> str:
+    """Why a point need not be saved, in a sentence; "" where it can be."""
+    if share == 0:
+        return "At the share 0, the weights are those of the base encoder."
+    if math.isclose(share, curve.own_share):
+        return f"At the share {share:g}, the weights are those of run {curve.training}'s own model."
+    for model in saved:
+        if math.isclose(model.share, share):
+            return f"This point is saved already, as {model.name!r}."
+    return ""
+
+
+def work(context: RunContext) -> dict[str, Any]:
+    """Mix the weights and save them (run kind ``tradeoff-save``).
+
+    Parameters of the run: ``training`` (the number of its run), ``share``.
+    """
+    training, share = int(context.parameters["training"]), float(context.parameters["share"])
+    shutil.rmtree(context.folder / MODEL_FOLDER, ignore_errors=True)  # of an earlier attempt
+    with reading(context.engine) as session:
+        run = finished_training(session, training)
+        ends = ends_of(session, context.settings, run)
+        curve = curve_of(session, training)
+    if curve is None:
+        raise HedgerowError(f"Measure the trade-off of run {training} before you save a point.")
+    context.update(0, 2, "Loading both encoders.")
+    model = load(ends).set_share(share)
+    require_disk_space(model, context.folder)
+    context.update(1, 2, "Saving the model.")
+    try:
+        save_model(model, context.folder)
+        _write_card(context, run, curve, _point(curve, share))
+        context.check()
+        return _result(context, run, curve, share=share)
+    except BaseException:
+        shutil.rmtree(context.folder / MODEL_FOLDER, ignore_errors=True)
+        raise
+    finally:
+        remove_partial(context.folder)
+
+
+def _write_card(context: RunContext, run: Run, curve: Curve, point: Point) -> None:
+    """The training's card, with this model's figures and what was done to its weights."""
+    figures = {"before": curve.points[0].figures, "after": point.figures, "of": curve.counts}
+    told = {key: run.result[key] for key in run.result if not key.endswith("encoder_id")}
+    note = (
+        f"The weights are {point.share:g} times the finetuned ones plus {1 - point.share:g} times "
+        "the base model's (WiSE-FT), chosen after the training."
+    )
+    with reading(context.engine) as session:
+        card = card_of(session, run, told | {"held_out": figures}, note=note)
+    write_card(context.folder / MODEL_FOLDER, card)
+
+
+def _result(context: RunContext, run: Run, curve: Curve, *, share: float) -> dict[str, Any]:
+    path = f"{context.run.folder}/{MODEL_FOLDER}"
+    with writing(context.engine) as session:
+        release = get_release(session, int(run.parameters["release"]))
+        base = run.parameters["recipe"]["base_encoder"]
+        name = f"run {run.id} at {share:g}: {base}, release {release.number}"
+        row = _store_encoder(
+            session,
+            context.settings,
+            Encoder(
+                name=name[:MAX_ENCODER_NAME],
+                path=path,
+                base_id=run.result["before_encoder_id"],
+                fingerprint=fingerprint(context.folder / MODEL_FOLDER),
+                run_id=context.run.id,
+                release_id=release.id,
+            ),
+        )
+        encoder_id, known_as = row.id, row.name
+    return {
+        "run": context.run.id,
+        "training": run.id,
+        "share": share,
+        "model": path,
+        "name": known_as,
+        "encoder_id": encoder_id,
+        "before_encoder_id": run.result["before_encoder_id"],
+        "release": release.number,
+        "triples": run.result["triples"],
+        "held_out": {
+            "before": curve.points[0].figures,
+            "after": _point(curve, share).figures,
+        },
+    }
+
+
+def _store_encoder(session: Session, settings: Settings, made: Encoder) -> Encoder:
+    """The row of a model; an equal one's in its place, which comes here if its folder is gone."""
+    query = select(Encoder).where(col(Encoder.fingerprint) == made.fingerprint)
+    row: Encoder | None = session.execute(query).scalar()
+    if row is None:
+        session.add(row := made)
+    elif not row.path or not (settings.data_folder / row.path).is_dir():
+        row.name, row.path, row.run_id = made.name, made.path, made.run_id
+        row.base_id, row.release_id = made.base_id, made.release_id
+    session.flush()
+    return row

@@ -1,0 +1,221 @@
+"""Finished trainings side by side: what their recipes differ in, and what came out.
+
+Read from the database alone, in few queries, so that hundreds of runs show at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from sqlalchemy import select
+from sqlmodel import Session, col
+
+from db.errors import HedgerowError
+from db.models import ProbeCosine, Run, RunState
+from training.evaluation.held_out import DRIFT
+from training.evaluation.probes import figure_1_probes
+from training.evaluation.similarity import ROLES
+from training.recipe.plan import KIND
+from training.recipe.schema import Recipe
+from training.studies.outcomes import NAMES, held_out
+from training.studies.study_run import study_of
+
+MOST = 1_000
+"""Trainings that are read; the newest."""
+
+
+class Row(NamedTuple):
+    """A finished training.
+
+    Attributes:
+        run: its number.
+        when: it was asked for, in UTC.
+        study: the number of the study that it is part of, if any.
+        minutes: of training and measuring.
+        recipe: as it was, brought up to date; every key.
+        before, after: figures of the held-out part by their names.
+        figure_1: the three cosines after, by what the sentence makes of its anchor; {} if they are
+            no longer stored.
+    """
+
+    run: int
+    when: datetime
+    release: int
+    study: int | None
+    seed: int
+    triples: int
+    steps: int
+    minutes: float | None
+    recipe: dict[str, Any]
+    before: dict[str, float]
+    after: dict[str, float]
+    figure_1: dict[str, float]
+
+
+def finished(session: Session) -> list[Row]:
+    """The trainings that came to their end, the newest first, at most `MOST`."""
+    query = (
+        select(Run)
+        .where(col(Run.kind) == KIND, col(Run.state) == RunState.DONE)
+        .order_by(col(Run.id).desc())
+        .limit(MOST)
+    )
+    runs = list(session.execute(query).scalars())
+    cosines = _figure_1(session, [run.result.get("encoder_id", 0) for run in runs])
+    return [_row(run, cosines) for run in runs]
+
+
+def _row(run: Run, cosines: Mapping[int, dict[str, float]]) -> Row:
+    result = run.result
+    before, after, _ = held_out(run)
+    seconds = result.get("seconds")
+    return Row(
+        run=run.id or 0,
+        when=run.created_at,
+        release=int(run.parameters["release"]),
+        study=study_of(run),
+        seed=int(run.parameters["seed"]),
+        triples=int(result.get("triples", 0)),
+        steps=int(result.get("steps", 0)),
+        minutes=None if seconds is None else seconds / 60,
+        recipe=_recipe(run.parameters["recipe"]),
+        before=before,
+        after=after,
+        figure_1=cosines.get(result.get("encoder_id", 0), {}),
+    )
+
+
+def _recipe(stored: Mapping[str, Any]) -> dict[str, Any]:
+    """Every key of the recipe; one that this version can't read stays as it is."""
+    try:
+        return Recipe.model_validate(stored).model_dump(mode="json")
+    except HedgerowError:
+        return dict(stored)
+
+
+def _figure_1(session: Session, encoders: Sequence[int]) -> dict[int, dict[str, float]]:
+    labels = {stored.id: stored.probe.label for stored in figure_1_probes(session)}
+    query = select(
+        col(ProbeCosine.encoder_id), col(ProbeCosine.probe_id), col(ProbeCosine.cosine)
+    ).where(
+        col(ProbeCosine.probe_id).in_(list(labels)), col(ProbeCosine.encoder_id).in_(set(encoders))
+    )
+    found: dict[int, dict[str, float]] = {}
+    for encoder, probe, cosine in session.execute(query):
+        found.setdefault(encoder, {})[labels[probe]] = cosine
+    return found
+
+
+def changed_keys(row: Row, default: Mapping[str, Any]) -> dict[str, Any]:
+    """What a training's recipe has that the default has not, or has otherwise."""
+    return {key: value for key, value in row.recipe.items() if default.get(key) != value}
+
+
+def in_words(changes: Mapping[str, Any]) -> str:
+    """Keys with their values, as in a recipe's file."""
+    return ", ".join(f"{key}: {shown(value)}" for key, value in changes.items())
+
+
+def shown(value: Any) -> str:
+    """A recipe's value in few characters."""
+    if value is None:
+        return "none"
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, (list, tuple)):
+        return ", ".join(map(str, value)) or "none"
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+class Difference(NamedTuple):
+    """A key in which trainings differ.
+
+    Attributes:
+        reference: of what they are compared with.
+        values: of each training, in their order.
+        apart: whether each differs from the reference.
+    """
+
+    key: str
+    reference: str
+    values: list[str]
+    apart: list[bool]
+
+
+def differing(rows: Sequence[Row], reference: Mapping[str, Any]) -> list[Difference]:
+    """The keys in which these trainings differ from each other; of one, from the reference.
+
+    Release and seed, which are no part of a recipe, come first.
+
+    Args:
+        rows: at least one.
+        reference: the keys of a recipe, and maybe release and seed.
+    """
+    sides = [told(row) for row in rows]
+    found = []
+    for key in dict.fromkeys(key for side in sides for key in side):
+        values = [side.get(key) for side in sides]
+        first = reference.get(key, values[0])
+        if any(value != values[0] for value in values) or (len(rows) == 1 and values[0] != first):
+            apart = [value != first for value in values]
+            found.append(Difference(key, shown(first), [shown(value) for value in values], apart))
+    return found
+
+
+def alike(rows: Sequence[Row], default: Mapping[str, Any]) -> dict[str, Any]:
+    """What these trainings have in common, and not with the default; {} of a single one."""
+    if len(rows) < 2:
+        return {}
+    return {
+        key: value
+        for key, value in changed_keys(rows[0], default).items()
+        if all(row.recipe.get(key) == value for row in rows)
+    }
+
+
+def told(row: Row) -> dict[str, Any]:
+    """All that determines a training: release, seed, and every key of its recipe."""
+    return {"release": row.release, "seed": row.seed} | row.recipe
+
+
+def figures(row: Row) -> dict[str, float]:
+    """All figures of a training by what they are called, in the order of the tables."""
+    found = {}
+    for figure, name in NAMES.items():
+        if figure in row.after:
+            if figure in row.before and figure != DRIFT:  # which is 0 before
+                found[f"{name}, before"] = row.before[figure]
+            found[f"{name}, after" if figure != DRIFT else name] = row.after[figure]
+    return found | {
+        f"Figure 1, {role}": row.figure_1[role] for role in ROLES if role in row.figure_1
+    }
+
+
+HEADER = ("run", "asked for (UTC)", "release", "study", "seed", "triples", "steps", "minutes")
+
+
+def as_table(rows: Sequence[Row]) -> tuple[list[str], list[list[Any]]]:
+    """Header and lines of a file with all of these trainings: every key, every figure."""
+    keys = list(dict.fromkeys(key for row in rows for key in row.recipe))
+    names = list(dict.fromkeys(name for row in rows for name in figures(row)))
+    lines = [
+        [
+            row.run,
+            f"{row.when:%Y-%m-%d %H:%M:%S}",
+            row.release,
+            "" if row.study is None else row.study,
+            row.seed,
+            row.triples,
+            row.steps,
+            "" if row.minutes is None else round(row.minutes, 2),
+            *(shown(row.recipe[key]) if key in row.recipe else "" for key in keys),
+            *(
+                round(value, 4) if (value := figures(row).get(name)) is not None else ""
+                for name in names
+            ),
+        ]
+        for row in rows
+    ]
+    return [*HEADER, *keys, *names], lines

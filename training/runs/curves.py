@@ -1,0 +1,138 @@
+"""What was measured on the held-out part while a training went on, as tidy rows for charts.
+
+The figures are stored by their names in `training.evaluation.held_out`; nothing here needs an encoder.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from sqlalchemy import select
+from sqlmodel import Session, col
+
+from db.models import RunMetric
+from training.evaluation.held_out import COSINE, DRIFT, FAMILIES, QUESTIONS, RANKED, SPREAD, STS
+from training.finetune.losses import Role
+from training.finetune.progress import EPOCH, LOSS, PACE, RATE
+
+SHARES = {
+    RANKED: "triples ranked right",
+    FAMILIES: "anchors ranked right as a whole",
+    QUESTIONS: "questions answered right",
+}
+"""The figures that are shares of what was got right."""
+
+ROLES = {Role.NEGATION: "negations", Role.HEDGE: "hedges", Role.PARAPHRASE: "paraphrases"}
+
+GENERAL = {DRIFT: "drift of unrelated cosines", STS: "STS (Spearman)"}
+"""The figures of general ability."""
+
+
+class Point(NamedTuple):
+    """A figure at one look."""
+
+    epoch: float
+    step: int
+    series: str
+    value: float
+
+
+class Band(NamedTuple):
+    """The mean cosine of the anchors with their variants of a role, and one standard deviation to
+    both sides of it, as far as a cosine goes: to -1 and to 1."""
+
+    epoch: float
+    step: int
+    series: str
+    mean: float
+    lower: float
+    upper: float
+
+
+class PairShare(NamedTuple):
+    """Of the triples with a positive and a negative of these types, the share ranked right."""
+
+    positive: str
+    negative: str
+    before: float
+    share: float
+
+
+class Looks(NamedTuple):
+    """Every look at the held-out part.
+
+    Attributes:
+        epochs: done at each look, by its step; the first is at step 0.
+        figures: step → value, by the figure's name.
+    """
+
+    epochs: Mapping[int, float]
+    figures: Mapping[str, Mapping[int, float]]
+
+    @property
+    def last(self) -> int:
+        """The step of the newest look."""
+        return max(self.epochs)
+
+
+def read_looks(session: Session, run_id: int) -> Looks | None:
+    """All looks of a run; None before the first."""
+    query = (
+        select(col(RunMetric.name), col(RunMetric.step), col(RunMetric.value))
+        .where(col(RunMetric.run_id) == run_id, col(RunMetric.name).not_in([LOSS, PACE, RATE]))
+        .order_by(col(RunMetric.step), col(RunMetric.name))
+    )
+    figures: dict[str, dict[int, float]] = {}
+    for name, step, value in session.execute(query):
+        figures.setdefault(name, {})[step] = value
+    epochs = figures.pop(EPOCH, {})
+    return Looks(epochs, figures) if epochs and figures else None
+
+
+def shares(looks: Looks) -> list[Point]:
+    """What was got right at each look."""
+    return [point for name, series in SHARES.items() for point in _points(looks, name, series)]
+
+
+def general(looks: Looks, name: str) -> list[Point]:
+    """A figure of general ability at each look."""
+    return _points(looks, name, GENERAL[name])
+
+
+def _points(looks: Looks, name: str, series: str) -> list[Point]:
+    found = looks.figures.get(name, {})
+    return [
+        Point(looks.epochs[step], step, series, value)
+        for step, value in found.items()
+        if step in looks.epochs
+    ]
+
+
+def cosines(looks: Looks) -> list[Band]:
+    """Anchors with their variants by role at each look (NevIR's Figure 8)."""
+    return [
+        Band(
+            point.epoch,
+            point.step,
+            series,
+            point.value,
+            lower=max(-1.0, point.value - sd),
+            upper=min(1.0, point.value + sd),
+        )
+        for role, series in ROLES.items()
+        for point in _points(looks, COSINE[role], series)
+        for sd in [looks.figures.get(COSINE[role] + SPREAD, {}).get(point.step, 0.0)]
+    ]
+
+
+def pair_shares(looks: Looks) -> list[PairShare]:
+    """The share of triples ranked right at the newest look, by the types of the two."""
+    found = []
+    for name, values in looks.figures.items():
+        figure, _, types = name.partition(":")
+        positive, _, negative = types.partition(">")
+        if figure == RANKED and negative and looks.last in values:
+            before = values.get(0, values[looks.last])
+            found.append(PairShare(positive, negative, before, values[looks.last]))
+    return found

@@ -1,0 +1,213 @@
+"""What a training shows: its figures as tidy rows, read from the database alone.
+
+Nothing here needs an encoder, so that a page opens at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from enum import StrEnum
+from typing import Any, NamedTuple
+
+from sqlalchemy import ColumnElement, Select, and_, func, select
+from sqlalchemy.orm import aliased
+from sqlmodel import Session, col
+
+from db.models import (
+    Anchor,
+    AnchorRevision,
+    Release,
+    ReleaseItem,
+    Run,
+    Split,
+    Status,
+    Variant,
+    VariantCosine,
+)
+from db.runs import metrics
+from training.evaluation.probe_sets import StoredProbe
+from training.evaluation.probes import figure_1_probes, own_probes, probe_cosines
+from training.evaluation.similarity import (
+    FIGURE_1,
+    DistributionRow,
+    ProbeRow,
+    distribution_rows,
+    figure_1_rows,
+    probe_rows,
+)
+
+SAMPLE = 3_000
+"""Variants measured of each part: on the starter corpus a type's median has a standard error of
+0.01 then."""
+
+FEW = 20_000
+"""Variants up to which looking up each one's rows is quicker than walking through a release. Where
+an encoder measured its samples only, there are fewer."""
+
+
+class Part(StrEnum):
+    """What a training has seen of a variant; anchors lie in one part with all their variants."""
+
+    TRAINED = "trained on"
+    """In the release's train split."""
+    HELD_OUT = "held out"
+    """In its validation or test split."""
+    UNSEEN = "not in the release"
+    """Pending or accepted since, of an anchor of which the release holds nothing."""
+
+
+class LossPoint(NamedTuple):
+    """The mean training loss since the point before."""
+
+    step: int
+    loss: float
+
+
+def sample(session: Session, release_id: int, part: Part) -> list[int]:
+    """The ids of at most `SAMPLE` variants of a part: those of the smallest random key."""
+    query = _of_part(select(Variant.id), release_id=release_id, part=part)  # type: ignore[call-overload]
+    return list(session.execute(query.order_by(*_drawn()).limit(SAMPLE)).scalars())
+
+
+def count_part(session: Session, release_id: int, part: Part) -> int:
+    """How many variants a part has."""
+    query = _of_part(select(func.count(col(Variant.id))), release_id=release_id, part=part)
+    return session.execute(query).scalar_one()
+
+
+def _drawn() -> tuple[Any, ...]:
+    return col(Variant.random_key).asc(), col(Variant.id).asc()
+
+
+def _of_part(
+    query: Select[Any], *, release_id: int, part: Part, of_few: bool = False
+) -> Select[Any]:
+    """The query over `Variant`, narrowed to a part; ``of_few`` where it is over few variants.
+
+    Of few, the release's rows are looked up one by one; else SQLite walks through all of them.
+    """
+    its = col(ReleaseItem.release_id)
+    of_release = (_unindexed(its) if of_few else its) == release_id
+    if part is Part.UNSEEN:
+        released = select(ReleaseItem.anchor_uid).where(of_release)  # type: ignore[call-overload]
+        unreleased = col(Anchor.uid).not_in(released)
+        if of_few:
+            sibling = aliased(Variant)
+            released = (
+                released.join(sibling, col(sibling.uid) == ReleaseItem.variant_uid)
+                .where(col(sibling.anchor_id) == Variant.anchor_id)
+                .correlate(Variant)
+            )
+            unreleased = ~released.exists()
+        return (
+            query.join(Anchor, col(Anchor.id) == Variant.anchor_id)
+            .where(unreleased, col(Anchor.retired_at).is_(None))
+            # A rejected sentence is not of its type, so its cosine would say nothing about it.
+            .where(col(Variant.status).in_([Status.PENDING, Status.ACCEPTED]))
+            .where(col(Variant.retired).is_(False))
+        )
+    split = col(ReleaseItem.split)
+    return query.join(
+        ReleaseItem, (col(ReleaseItem.variant_uid) == Variant.uid) & of_release
+    ).where(split == Split.TRAIN if part is Part.TRAINED else split != Split.TRAIN)
+
+
+def figure_1(session: Session, run: Run) -> list[ProbeRow]:
+    """Figure 1 for a finished training: published values, before, after; none before it ended."""
+    measured = _measured(session, run, figure_1_probes(session))
+    if len(measured) < len(FIGURE_1):
+        return []
+    return figure_1_rows(before=[m.before for m in measured], after=[m.after for m in measured])
+
+
+def own_figure(session: Session, run: Run) -> list[ProbeRow]:
+    """The project's own probes before and after; those added since the training are left out."""
+    measured = _measured(session, run, own_probes(session))
+    return probe_rows(
+        [m.stored.probe for m in measured],
+        before=[m.before for m in measured],
+        after=[m.after for m in measured],
+    )
+
+
+class _Measured(NamedTuple):
+    stored: StoredProbe
+    before: float
+    after: float
+
+
+def _measured(session: Session, run: Run, probes: list[StoredProbe]) -> list[_Measured]:
+    ids = [stored.id for stored in probes]
+    before, after = (probe_cosines(session, key, ids) for key in _encoders(run))
+    return [
+        _Measured(stored, before[stored.id], after[stored.id])
+        for stored in probes
+        if stored.id in before and stored.id in after
+    ]
+
+
+def _encoders(run: Run) -> tuple[int, int]:
+    """The rows of the encoders before and after; 0, which no row has, before the run has ended."""
+    return run.result.get("before_encoder_id", 0), run.result.get("encoder_id", 0)
+
+
+def distributions(
+    session: Session, run: Run, parts: Iterable[Part] = tuple(Part)
+) -> list[DistributionRow]:
+    """Cosine of anchor and variant, before and after, for each measured variant of the parts."""
+    release_id = session.execute(
+        select(Release.id).where(col(Release.number) == run.result.get("release", 0))  # type: ignore[call-overload]
+    ).scalar()
+    if release_id is None:
+        return []
+    of_few = _measured_after(session, run) <= FEW
+    return [row for part in parts for row in _part_rows(session, run, release_id, part, of_few)]
+
+
+def distributions_version(session: Session, run: Run) -> tuple[Any, ...]:
+    """Something that changes with the `distributions` of the parts that the release holds.
+
+    A finished training's stay the same until an anchor is corrected, or until all is measured with
+    its encoder.
+    """
+    wordings = session.execute(select(func.count()).select_from(AnchorRevision)).scalar_one()
+    return run.id, run.finished_at, _measured_after(session, run), wordings
+
+
+def _measured_after(session: Session, run: Run) -> int:
+    of_after = col(VariantCosine.encoder_id) == _encoders(run)[1]
+    query = select(func.count()).select_from(VariantCosine).where(of_after)
+    return session.execute(query).scalar_one()
+
+
+def _part_rows(
+    session: Session, run: Run, release_id: int, part: Part, of_few: bool
+) -> list[DistributionRow]:
+    first, second = _encoders(run)
+    before, after = aliased(VariantCosine), aliased(VariantCosine)
+    encoder = col(before.encoder_id)
+    of_before = (_unindexed(encoder) if of_few else encoder) == first
+    query = (
+        select(Variant.type_id, before.cosine, after.cosine)  # type: ignore[call-overload]
+        .select_from(after)
+        .join(Variant, col(Variant.id) == after.variant_id)
+        .join(before, and_(col(before.variant_id) == Variant.id, of_before))
+        .where(after.encoder_id == second)
+    )
+    query = _of_part(query, release_id=release_id, part=part, of_few=of_few)
+    rows = session.execute(query.order_by(*_drawn()).limit(SAMPLE)).all()
+    if not rows:
+        return []
+    types, old, new = zip(*rows, strict=True)
+    return distribution_rows(types=types, parts=[part.value] * len(rows), before=old, after=new)
+
+
+def _unindexed(number: Any) -> ColumnElement[int]:
+    """SQL: the same number, by which SQLite won't walk through an index."""
+    unindexed: ColumnElement[int] = number + 0
+    return unindexed
+
+
+def loss_curve(session: Session, run: Run) -> list[LossPoint]:
+    """The training loss by step, as far as the run has come."""
+    return [LossPoint(*point) for point in metrics(session, run.id or 0, name="loss")]

@@ -1,0 +1,318 @@
+"""Trainings as stored runs (kind ``train``): asked for, carried out, measured before and after."""
+
+from __future__ import annotations
+
+import logging
+import shutil
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from sqlalchemy import Engine, delete, select, update
+from sqlmodel import Session, col
+
+from curation.encoders.loading import check_encoder, fingerprint
+from curation.encoders.registered import register_encoder
+from curation.release.freezing import create_release, get_release, list_releases
+from db.engine import reading, writing
+from db.errors import HedgerowError
+from db.execution import RunContext
+from db.models import Encoder, ProbeCosine, Release, Run, RunMetric, Split, VariantCosine
+from db.runs import create_run, get_run
+from db.settings import Settings, load_settings
+from training.benchmarks.contamination import compare
+from training.data.families import require_known_types, training_families
+from training.encoders.known import MAX_ENCODER_NAME
+from training.evaluation.before_after import measure_before_and_after
+from training.evaluation.probe_sets import BUNDLED, ensure_bundled
+from training.finetune import checkpoints
+from training.finetune.compute.devices import device_to_oneself, share_the_processor
+from training.finetune.compute.processes import ALONE, Group, agreed
+from training.finetune.fitting import LARGEST_SEED, Data, Trained, finetune
+from training.finetune.progress import Silent
+from training.finetune.saving import MODEL_FOLDER
+from training.hub.model_card import card_of, write_card
+from training.recipe.inputs import input_hashes, located
+from training.recipe.plan import KIND, measuring_steps
+from training.recipe.schema import Recipe
+from training.recipe.sufficiency import require_enough
+from training.runs.figures import Part, count_part, sample
+from training.runs.metrics_file import MetricsFile
+
+DEFAULT_SEED = 42
+
+logger = logging.getLogger(__name__)
+
+
+def request_training(
+    session: Session,
+    *,
+    release_number: int | None,
+    recipe: Recipe,
+    seed: int,
+    requested_by: int | None,
+    home: Path | None = None,
+) -> Run:
+    """Store a run that trains on a release: without a number on the newest, made if there is none.
+
+    Args:
+        home: where the recipe's files lie, unless it names full paths; otherwise the working
+            directory of the settings.
+
+    Raises:
+        HedgerowError: no such release, nothing to make one of, too little in its train split
+            for this recipe, a seed out of range, a base that is no text encoder, an
+            unknown type, or a file that cannot be used. Roll the session back then.
+    """
+    if not 0 <= seed <= LARGEST_SEED:
+        raise HedgerowError(f"Expected a seed from 0 to {LARGEST_SEED}, found {seed}.")
+    if release_number is None and not list_releases(session):
+        release = create_release(session, author_id=requested_by).release
+    else:
+        release = get_release(session, release_number)
+    require_known_types(session, recipe)
+    check_encoder(recipe.base_encoder, must_exist=True)
+    files = input_hashes(recipe, home=home or load_settings().home)
+    require_enough(session, release.number, recipe, seed=seed)
+    return create_run(
+        session,
+        kind=KIND,
+        parameters={
+            "release": release.number,
+            "recipe": recipe.model_dump(mode="json"),
+            "seed": seed,
+        },
+        inputs={"release": release.content_hash, "recipe": recipe.hash, **files},
+        requested_by=requested_by,
+    )
+
+
+class _Task(NamedTuple):
+    """What a run trains on and what it measures afterwards."""
+
+    release: Release
+    recipe: Recipe
+    seed: int
+    data: Data
+    parts: dict[Part, list[int]]
+    sizes: dict[Part, int]
+
+    @property
+    def measuring_steps(self) -> int:
+        """As long as how many training steps the measuring afterwards takes, roughly."""
+        families = self.data.families
+        texts = sum(map(len, families)) / len(families) if families else 1
+        return measuring_steps(len(self.variant_ids), self.recipe.batch_size * texts)
+
+    @property
+    def variant_ids(self) -> list[int]:
+        return [key for ids in self.parts.values() for key in ids]
+
+
+def work(context: RunContext, group: Group = ALONE) -> dict[str, Any]:
+    """Train and measure (run kind ``train``).
+
+    Parameters of the run: ``release`` (its number), ``recipe``, ``seed``. A run that is carried
+    out again goes on from its newest checkpoint.
+
+    Args:
+        group: the processes that compute; this is the leading one.
+    """
+    share_the_processor()
+
+    def wait() -> None:
+        context.update(0, 0, "Waiting for another training on this machine to end.")
+
+    # A study's own trainings take turns with others: each has waited since it was begun.
+    since = context.run.started_at if context.run.group else context.run.created_at
+    with device_to_oneself(wait, lock=context.settings.training_lock, since=since):
+        return _work(context, group)
+
+
+def help_with(engine: Engine, settings: Settings, run_id: int, group: Group) -> None:
+    """Compute as one of the processes of a training that another one leads (`torchrun`).
+
+    Reads the database and writes nothing.
+
+    Raises:
+        HedgerowError: the training has failed or was stopped, in whichever process.
+    """
+    with reading(engine) as session:
+        run = get_run(session, run_id)
+        task = _task(session, run, settings)
+    finetune(
+        task.data,
+        recipe=task.recipe,
+        seed=task.seed,
+        folder=settings.data_folder / run.folder,
+        progress=Silent(),
+        group=group,
+    )
+
+
+def _work(context: RunContext, group: Group) -> dict[str, Any]:
+    started = time.monotonic()
+    _clear_earlier_attempt(context)
+    context.update(0, 0, "Reading the release.")
+    with reading(context.engine) as session:
+        task = _task(session, context.run, context.settings)
+        shared = compare(session, context.settings.data_folder, task.release, report=context.update)
+    context.update(0, 0, "Looking for the encoder.")
+    base = task.recipe.base_encoder
+    base_hash = fingerprint(base)
+    check_encoder(base)
+    progress = _Progress(context, measuring=task.measuring_steps)
+    agreed(context.run.id or 0, group)  # the others may begin
+    trained = finetune(
+        task.data,
+        recipe=task.recipe,
+        seed=task.seed,
+        folder=context.folder,
+        progress=progress,
+        group=group,
+        keep_checkpoint=True,
+    )
+    base_id = _register_base(context, base, base_hash)  # only now: it has been of use
+    result = _result(context, task, trained) | {"overlap": [found.facts for found in shared]}
+    _write_card(context, trained, result)  # measuring may fail, and the model shall have one
+    encoder = _trained_encoder(context, task, base_id=base_id, hash_=fingerprint(trained.folder))
+    encoder_id = measure_before_and_after(
+        context.engine,
+        trained=encoder,
+        folder=trained.folder,
+        base=base,
+        variant_ids=task.variant_ids,
+        report=progress.measured,
+    )
+    result |= {"encoder_id": encoder_id, "before_encoder_id": base_id}
+    _write_card(context, trained, result)
+    checkpoints.remove(context.folder)  # only now: what is cut off while it measures goes on, too
+    return result | {"seconds": round(time.monotonic() - started, 1)}
+
+
+def _write_card(context: RunContext, trained: Trained, result: Mapping[str, Any]) -> None:
+    with reading(context.engine) as session:
+        card = card_of(session, context.run, result)
+    write_card(trained.folder, card)
+
+
+def _result(context: RunContext, task: _Task, trained: Trained) -> dict[str, Any]:
+    return {
+        "run": context.run.id,
+        "model": _model_path(context),
+        "release": task.release.number,
+        "triples": trained.triples,
+        "steps": trained.outcome.steps,
+        "kept_step": trained.outcome.kept,
+        "anchors": trained.anchors,
+        "held_out": {"before": trained.before, "after": trained.after, "of": trained.counts},
+        "sampled": {
+            part.value: {"measured": len(ids), "of": task.sizes[part]}
+            for part, ids in task.parts.items()
+        },
+    }
+
+
+def _task(session: Session, run: Run, settings: Settings) -> _Task:
+    release = get_release(session, int(run.parameters["release"]))
+    key = release.id or 0
+    recipe = Recipe.model_validate(run.parameters["recipe"])
+    return _Task(
+        release=release,
+        recipe=located(recipe, home=settings.home, expected=run.inputs),
+        seed=int(run.parameters["seed"]),
+        data=_data(session, key, recipe),
+        parts={part: sample(session, key, part) for part in Part},
+        sizes={part: count_part(session, key, part) for part in Part},
+    )
+
+
+def _data(session: Session, release_id: int, recipe: Recipe) -> Data:
+    """The train split; what is measured meanwhile is the whole validation split."""
+    everything = Recipe(base_encoder=recipe.base_encoder)
+    return Data(
+        training_families(session, release_id, split=Split.TRAIN, recipe=recipe),
+        training_families(session, release_id, split=Split.VALIDATION, recipe=everything),
+    )
+
+
+def _register_base(context: RunContext, name: str, hash_: str) -> int:
+    """The row of the encoder that was trained from; the bundled probes are stored on the way."""
+    with writing(context.engine) as session:
+        for bundled in BUNDLED:
+            ensure_bundled(session, bundled)
+        return register_encoder(session, name=name[:MAX_ENCODER_NAME], hash_=hash_).id or 0
+
+
+def _model_path(context: RunContext) -> str:
+    """Where the model lies, relative to the data folder."""
+    return f"{context.run.folder}/{MODEL_FOLDER}"
+
+
+def _trained_encoder(context: RunContext, task: _Task, *, base_id: int, hash_: str) -> Encoder:
+    name = f"run {context.run.id}: {task.recipe.base_encoder}, release {task.release.number}"
+    return Encoder(
+        name=name[:MAX_ENCODER_NAME],
+        fingerprint=hash_,
+        path=_model_path(context),
+        base_id=base_id,
+        run_id=context.run.id,
+        release_id=task.release.id,
+    )
+
+
+class _Progress:
+    """Passes a training's progress on as the first and longest stretch of the run's."""
+
+    def __init__(self, context: RunContext, *, measuring: int) -> None:
+        self._context = context
+        self._file = MetricsFile(context.folder)
+        self.measuring = measuring
+        self.steps = 0
+
+    def update(self, step: int, total: int, message: str) -> None:
+        self.steps = total
+        at_work = f"{message.capitalize()}: step {min(step + 1, total)} of {total}."
+        self._context.update(step, total + self.measuring, at_work)
+
+    def metric(self, step: int, name: str, value: float) -> None:
+        self._context.metric(step, name, value)
+        self._file.add(step, name, value)
+
+    def goes_on(self, step: int) -> None:
+        """As in `Progress`: an earlier attempt may have got further than its checkpoint."""
+        self._file.cut(step)
+        mine = col(RunMetric.run_id) == self._context.run.id
+        with writing(self._context.engine) as session:
+            session.execute(delete(RunMetric).where(mine, col(RunMetric.step) > step))
+
+    def secure(self) -> None:
+        """As in `Progress`."""
+        try:
+            self._context.beat()
+        except HedgerowError as error:  # the database is busy; the next heartbeat writes it
+            logger.warning("before a checkpoint: %s", error)
+
+    def check(self) -> None:
+        self._context.check()
+
+    def measured(self, done: int, total: int) -> None:
+        """So many of all texts are measured."""
+        self._context.update(
+            self.steps + round(self.measuring * done / max(total, 1)),
+            self.steps + self.measuring,
+            f"Measuring before and after: text {done} of {total}.",
+        )
+
+
+def _clear_earlier_attempt(context: RunContext) -> None:
+    """Forget what an attempt that was cut off has left: model, and encoder with its figures."""
+    shutil.rmtree(context.folder / MODEL_FOLDER, ignore_errors=True)
+    with writing(context.engine) as session:
+        query = select(Encoder.id).where(col(Encoder.run_id) == context.run.id)  # type: ignore[call-overload]
+        for key in session.execute(query).scalars().all():
+            for figures in (VariantCosine, ProbeCosine):
+                session.execute(delete(figures).where(col(figures.encoder_id) == key))
+            session.execute(update(Encoder).where(col(Encoder.base_id) == key).values(base_id=None))
+            session.execute(delete(Encoder).where(col(Encoder.id) == key))

@@ -1,0 +1,235 @@
+"""The studies that there are: which trainings each compares, and how it is to be read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from enum import StrEnum
+from fractions import Fraction
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+from curation.taxonomy.original_types import CONTRADICTION, ENTAILMENT
+from curation.variants.writers import PERSON, RULES
+from training.data.composition import Composition
+from training.recipe.plan import Plan
+from training.recipe.schema import Recipe
+
+
+class Study(StrEnum):
+    """What a study varies."""
+
+    DATA = "data"
+    """The portion of the data: the paper's Table 2 and Figure 3."""
+    TRIPLES = "triples"
+    """The number of triples: the paper's Figure 2."""
+    TYPES = "types"
+    """One variant type left out at a time."""
+    WRITERS = "writers"
+    """What has written the variants: rules, or language models."""
+
+
+class Arm(NamedTuple):
+    """One of the trainings of a study.
+
+    Attributes:
+        label: what sets it apart from the others, in a few words.
+        recipe: how it trains.
+        plan: what it works on.
+    """
+
+    label: str
+    recipe: Recipe
+    plan: Plan
+
+
+class Design(NamedTuple):
+    """A study of one release.
+
+    Attributes:
+        arms: the trainings, the one on all data first.
+        told: sentences on how it is done and read.
+        obstacle: why it can't be done on this release, in one sentence; "" where it can.
+    """
+
+    arms: list[Arm]
+    told: list[str]
+    obstacle: str = ""
+
+
+SHARES = tuple(Fraction(1, 2**power) for power in range(6, 0, -1))
+"""Of the triples, beside all of them."""
+
+MOST_SHARES = 4
+"""Beside all; the largest ones, so that a study has five trainings at most."""
+
+SPARE = 1.5
+"""As many times the families of a batch a draw is expected to have at least: whole families are
+drawn, some of them large."""
+
+EPOCHS_ALIKE = (
+    "The recipe and the seed are the same throughout, the number of epochs too: as in the paper, "
+    "less data also means fewer steps."
+)
+
+OF_THE_DATA = (
+    "Trained on the release alone, once each: without the families of opposites and the mean of "
+    "several trainings that the recipe has otherwise."
+)
+
+
+def design(study: Study, data: Composition, base: Recipe) -> Design:
+    """The trainings of a study on this data, each by the base recipe but for what the study varies.
+
+    What the data is too little for is left out, which `told` says. Families that a recipe adds to
+    the data (`Recipe.opposites`) are left out too: they would hide what the data does; and so are
+    further trainings whose weights are averaged (`Recipe.soup`): a study has many as it is.
+    """
+    found = _DESIGNS[study](data, Recipe(**{**base.model_dump(), "opposites": 0, "soup": 1}))
+    if not (base.makes_opposites or base.trainings > 1) or not found.arms:
+        return found
+    return found._replace(told=[*found.told, OF_THE_DATA])
+
+
+def _arm(data: Composition, base: Recipe, label: str, /, **changes: Any) -> Arm:
+    recipe = Recipe(**{**base.model_dump(), **changes})
+    return Arm(label, recipe, data.left_by(recipe))
+
+
+def _families(arm: Arm) -> float:
+    """How many a training draws from, about."""
+    limit = arm.recipe.max_triples or arm.plan.triples
+    return arm.plan.anchors * min(1.0, limit / max(1, arm.plan.triples))
+
+
+def _fills_a_batch(arm: Arm) -> bool:
+    """Whether there are families enough; some to spare where they are drawn."""
+    needed = arm.recipe.batch_size * (SPARE if arm.recipe.max_triples else 1)
+    return _families(arm) >= needed
+
+
+def _checked(arms: list[Arm], told: list[str], *, least: int = 2) -> Design:
+    """A design of those trainings that can be done: so many at least, and the one on all data."""
+    for arm in arms:
+        if not _fills_a_batch(arm):
+            told = [*told, f"Left out: {arm.label}. {_too_few(arm)}"]
+    able = [arm for arm in arms if _fills_a_batch(arm)]
+    if not able or able[0] is not arms[0]:
+        return Design([], told, _too_few(arms[0]))
+    if len(able) < least:
+        return Design([], told, f"Too little to compare. {told[-1]}")
+    return Design(able, told)
+
+
+def _too_few(arm: Arm) -> str:
+    return (
+        f"A batch of {arm.recipe.batch_size} needs as many anchors, and about "
+        f"{_families(arm):,.0f} have what it takes; accept more variants, or lower batch_size."
+    )
+
+
+def _by_data(data: Composition, base: Recipe) -> Design:
+    arms = [
+        _arm(data, base, "All", data="all"),
+        _arm(data, base, "Only negation", data="negation"),
+        _arm(data, base, "Only hedging", data="hedging"),
+    ]
+    return _checked(arms, [EPOCHS_ALIKE, _originals(data)])
+
+
+def _originals(data: Composition) -> str:
+    """Whether the arms are what they are in the paper, which had original sentences (§4)."""
+    positive, negative = (data.originals[wanted] for wanted in (ENTAILMENT, CONTRADICTION))
+    instead = (
+        "'only negation' takes the negated antonym as the positive, and 'only hedging' other "
+        "anchors as the negatives"
+    )
+    if not positive and not negative:
+        return (
+            "No anchor came with an original entailment or contradiction, which the paper took: "
+            f"{instead}."
+        )
+    return (
+        f"Of the {data.anchors:,} anchors that are trained on, {positive:,} came with an original "
+        f"entailment and {negative:,} with a contradiction, as in the paper; for the others, "
+        f"{instead}."
+    )
+
+
+def _by_triples(data: Composition, base: Recipe) -> Design:
+    whole = data.left_by(base).triples
+    most = min(whole, base.max_triples or whole)
+    able = []
+    for share in SHARES:
+        count = round(most * share)
+        if count >= base.batch_size:
+            arm = _arm(data, base, f"{count:,} triples", max_triples=count)
+            able += [arm] if _fills_a_batch(arm) else []
+    full = _arm(data, base, f"{most:,} triples")
+    told = [
+        EPOCHS_ALIKE,
+        "A smaller draw is a part of each larger one; whole families are drawn, so the numbers "
+        "are met to within one family.",
+    ]
+    if not able:
+        return Design(
+            [],
+            told,
+            f"Half of the {most:,} triples fill no batch of {base.batch_size} anchors; accept more "
+            "variants, or lower batch_size.",
+        )
+    return _checked([full, *reversed(able[-MOST_SHARES:])], told)
+
+
+def _by_types(data: Composition, base: Recipe) -> Design:
+    left = {
+        type_id: label
+        for type_id, label in data.labels.items()
+        if type_id not in base.without_types
+    }
+    arms = [_arm(data, base, "All types")]
+    arms += [
+        _arm(data, base, f"Without {label}", without_types=(*base.without_types, type_id))
+        for type_id, label in left.items()
+    ]
+    told = [
+        EPOCHS_ALIKE,
+        "What is held out keeps all types: a figure tells what is lost without a type, on that "
+        "type as well as on the others.",
+    ]
+    return _checked(arms, told)
+
+
+def _by_writers(data: Composition, base: Recipe) -> Design:
+    models = tuple(name for name in data.providers if name not in (RULES, PERSON))
+    if RULES not in data.providers or not models:
+        missing = "rules" if models else "a language model"
+        return Design(
+            [],
+            [],
+            f"It takes variants by rules and by a language model; release {data.release} has none "
+            f"by {missing}.",
+        )
+    sides = {"Rules": (RULES,), "Language models": models}
+    plans = [_arm(data, base, label, providers=by).plan for label, by in sides.items()]
+    limits = [plan.triples for plan in plans] + [base.max_triples or plans[0].triples]
+    equal = max(base.batch_size, min(limits))
+    arms = [_arm(data, base, "All writers")]
+    arms += [
+        _arm(data, base, label, providers=by, max_triples=equal) for label, by in sides.items()
+    ]
+    told = [
+        f"Rules and language models get equally many triples, about {equal:,}, so that what they "
+        "wrote is compared, not how much; what people wrote is in 'All writers' alone.",
+        EPOCHS_ALIKE,
+    ]
+    return _checked(arms, told, least=len(arms))
+
+
+_DESIGNS: Mapping[Study, Callable[[Composition, Recipe], Design]] = MappingProxyType(
+    {
+        Study.DATA: _by_data,
+        Study.TRIPLES: _by_triples,
+        Study.TYPES: _by_types,
+        Study.WRITERS: _by_writers,
+    }
+)

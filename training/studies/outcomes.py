@@ -1,0 +1,225 @@
+"""What the trainings of a study came to, as tidy rows: the paper's Figures 2 and 3 for one's own.
+
+Nothing here needs an encoder, so that a page opens at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from enum import StrEnum
+from typing import NamedTuple
+
+from db.models import Run, RunState
+from training.benchmarks.results.metrics import POINTS
+from training.benchmarks.results.published import GENERAL as GENERAL_ABILITY
+from training.benchmarks.results.published import NEGATION, published
+from training.evaluation.held_out import DRIFT, FAMILIES, QUESTIONS, RANKED, STS
+from training.runs.curves import GENERAL, SHARES
+from training.studies.designs import Study
+from training.studies.study_run import Trial
+
+NAMES: Mapping[str, str] = SHARES | GENERAL
+"""Figure of the held-out part → what it is called; all but the first ones are general ability."""
+
+SHORT: Mapping[str, str] = {
+    RANKED: "Ranked",
+    FAMILIES: "Anchors",
+    QUESTIONS: "Questions",
+    DRIFT: "Drift",
+    STS: "STS",
+}
+"""The same in a word, for the heads of tables."""
+
+BASE = "base encoder"
+
+_TABLE = "hedgetriple_table_2"
+"""Of the paper: the same comparison; its Figure 3 draws the relative differences."""
+
+_PAPER_BASE = "MPNet"
+_PAPER_ARMS = {
+    "All": "HedgeMPNet",
+    "Only negation": "Only negation",
+    "Only hedging": "Only hedging",
+}
+"""What a study calls a training → what the table does."""
+
+_PAPER_FIGURES = {
+    NEGATION: "Mean of four negation tests",
+    "nevir": "NevIR",
+    GENERAL_ABILITY: "Mean of 16 general tests",
+    f"{GENERAL_ABILITY}:STS": "MTEB STS",
+}
+
+
+class FigureRow(NamedTuple):
+    """One figure of one training.
+
+    Attributes:
+        arm: what sets the training apart in its study.
+        run: its number; None for what the paper published.
+        triples: that it learned from; None likewise.
+        figure: its name in `training.evaluation.held_out`, or the paper's for it.
+        before: of the base encoder.
+        value: after the training; a share, a correlation or a distance of cosines.
+        n: how much it rests on: triples, anchors, questions, sentences or pairs; None if unknown.
+    """
+
+    arm: str
+    run: int | None
+    triples: int | None
+    figure: str
+    before: float
+    value: float
+    n: int | None
+
+    @property
+    def published(self) -> bool:
+        """Whether the paper measured it, on its own tests."""
+        return self.run is None
+
+
+class Against(StrEnum):
+    """What the trainings of a study are compared with."""
+
+    BASE = "base encoder"
+    FULL = "training on all"
+
+
+class DifferenceRow(NamedTuple):
+    """How far a figure of a training lies from what it is compared with.
+
+    Attributes:
+        difference: in percent of the reference, or in points, hundredths of the figure's unit.
+    """
+
+    arm: str
+    run: int | None
+    figure: str
+    reference: float
+    value: float
+    difference: float
+    n: int | None
+
+    @property
+    def published(self) -> bool:
+        """Whether the paper measured it, on its own tests."""
+        return self.run is None
+
+
+def held_out(run: Run) -> tuple[dict[str, float], dict[str, float], dict[str, int]]:
+    """The figures of a training before and after, and how much each rests on; {} if unmeasured."""
+    found = run.result.get("held_out") or {}
+    return found.get("before") or {}, found.get("after") or {}, found.get("of") or {}
+
+
+def figure_rows(trials: Sequence[Trial]) -> list[FigureRow]:
+    """The figures of those trainings that are done, in the order of the study."""
+    rows = []
+    for label, run in trials:
+        if run.state != RunState.DONE:
+            continue
+        before, after, counts = held_out(run)
+        rows += [
+            FigureRow(
+                label,
+                run.id or 0,
+                run.result["triples"],
+                figure,
+                before[figure],
+                after[figure],
+                counts.get(figure),
+            )
+            for figure in NAMES
+            if figure in before and figure in after
+        ]
+    return rows
+
+
+def published_rows(study: Study) -> list[FigureRow]:
+    """What the paper published for the same comparison, on its own tests, data and encoder."""
+    if study is not Study.DATA:
+        return []
+    scores = {
+        (number.benchmark, number.model): number.score / POINTS
+        for number in published()
+        if number.table == _TABLE
+    }
+    return [
+        FigureRow(arm, None, None, title, scores[name, _PAPER_BASE], scores[name, model], None)
+        for name, title in _PAPER_FIGURES.items()
+        for arm, model in _PAPER_ARMS.items()
+    ]
+
+
+def differences(
+    rows: Sequence[FigureRow], *, against: Against, full: str, relative: bool
+) -> list[DifferenceRow]:
+    """How far each figure lies from the base encoder's, or from that of the training on all.
+
+    Where the reference is 0 there is no relative difference, and no row; where the training on
+    all is not done, none is compared with it.
+
+    Args:
+        rows: of one study.
+        full: what the training on all is called; with itself it is not compared.
+        relative: in percent of the reference, as in the paper's Figure 3; else in points.
+    """
+    of_full = {(row.published, row.figure): row.value for row in rows if row.arm == full}
+    found = []
+    for row in rows:
+        reference: float | None = row.before
+        if against is Against.FULL:
+            reference = of_full.get((row.published, row.figure)) if row.arm != full else None
+        if reference is None or (relative and not reference):
+            continue
+        difference = (row.value - reference) * 100 / (abs(reference) if relative else 1)
+        found.append(
+            DifferenceRow(row.arm, row.run, row.figure, reference, row.value, difference, row.n)
+        )
+    return found
+
+
+class TradeOffRow(NamedTuple):
+    """A point of the paper's Figure 2: an encoder's negation and general score.
+
+    Attributes:
+        triples: that it learned from; 0: the base encoder.
+        general: Spearman on the STS file where there is one, else 1 less the drift.
+    """
+
+    triples: int
+    negation: float
+    general: float
+    run: int | None
+
+
+def trade_off(rows: Sequence[FigureRow], *, negation: str, general: str) -> list[TradeOffRow]:
+    """Negation against general ability as the number of triples grows, the base encoder first.
+
+    Args:
+        rows: of a study of the number of triples.
+        negation, general: names of the figures; of the drift, what is left of 1 is given.
+    """
+    by_run: dict[int, dict[str, FigureRow]] = {}
+    for row in rows:
+        if row.run is not None:
+            by_run.setdefault(row.run, {})[row.figure] = row
+    pairs = [
+        (found[negation], found[general])
+        for found in by_run.values()
+        if negation in found and general in found
+    ]
+    if not pairs:
+        return []
+    first, second = pairs[0]
+    points = [TradeOffRow(0, first.before, _upwards(general, second.before), None)]
+    points += [
+        TradeOffRow(first.triples or 0, first.value, _upwards(general, second.value), first.run)
+        for first, second in pairs
+    ]
+    return sorted(points, key=lambda point: point.triples)
+
+
+def _upwards(figure: str, value: float) -> float:
+    """The figure so that more is better."""
+    return 1 - value if figure == DRIFT else value

@@ -1,0 +1,216 @@
+"""Studies (run kind ``study``): some trainings one after another that differ in one thing.
+
+A study is one run, whose process carries out its trainings in turn. Each of these is a training
+like any other, with a number, a model and results of its own, and the study's name as its group.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from typing import Any, NamedTuple
+
+from sqlmodel import Session
+
+from db.engine import reading, writing
+from db.errors import HedgerowError
+from db.execution import HEARTBEAT_SECONDS, RunContext, execute
+from db.models import Run, RunState
+from db.runs import UNFINISHED, create_run, get_run, list_runs, parts_of, request_cancel, requeue
+from training.data.composition import Composition
+from training.finetune.compute.devices import free_memory
+from training.recipe.plan import KIND as TRAINING
+from training.recipe.plan import estimate, plan
+from training.recipe.schema import Recipe
+from training.runs import trainings
+from training.studies.designs import Arm, Design, Study, design
+
+KIND = "study"
+
+
+class Trial(NamedTuple):
+    """One of the trainings of a stored study.
+
+    Attributes:
+        label: what sets it apart from the others; may hold what a user called a type.
+        run: it, as it stands.
+    """
+
+    label: str
+    run: Run
+
+
+class Planned(NamedTuple):
+    """A study that could be asked for, and about how long it takes, in seconds."""
+
+    design: Design
+    seconds: list[float]
+    """Of each training."""
+
+
+def default_recipe(session: Session, data: Composition) -> Recipe:
+    """What a study of this data goes by unless another recipe is given."""
+    return plan(session, data.release).recipe()
+
+
+def plan_study(session: Session, study: Study, *, data: Composition, base: Recipe) -> Planned:
+    """What a study of this data would be, by the base recipe but for what it varies."""
+    found = design(study, data, base)
+    return Planned(found, [estimate(session, arm.plan, arm.recipe).seconds for arm in found.arms])
+
+
+def request_study(
+    session: Session,
+    study: Study,
+    *,
+    data: Composition,
+    base: Recipe,
+    seed: int = trainings.DEFAULT_SEED,
+    requested_by: int | None = None,
+) -> Run:
+    """Store a study with all of its trainings.
+
+    Raises:
+        HedgerowError: another study is under way, the release is too small for this one, or the
+            seed is out of range. Roll the session back then.
+    """
+    for other in list_studies(session):
+        if other.state in UNFINISHED:
+            raise HedgerowError(f"Run {other.id} is a study already; wait for its end.")
+    planned = plan_study(session, study, data=data, base=base)
+    if planned.design.obstacle:
+        raise HedgerowError(planned.design.obstacle)
+    run = create_run(
+        session,
+        kind=KIND,
+        parameters={
+            "study": study.value,
+            "release": data.release,
+            "seed": seed,
+            "recipe": base.model_dump(mode="json"),
+            "told": planned.design.told,
+        },
+        requested_by=requested_by,
+    )
+    arms = zip(planned.design.arms, planned.seconds, strict=True)
+    members = [_member(session, run, arm, seconds, seed=seed) for arm, seconds in arms]
+    run.parameters = run.parameters | {"members": members}
+    session.flush()
+    return run
+
+
+def _member(session: Session, run: Run, arm: Arm, seconds: float, *, seed: int) -> dict[str, Any]:
+    """The training of an arm, stored; what the study's run keeps of it."""
+    child = trainings.request_training(
+        session,
+        release_number=arm.plan.release,
+        recipe=arm.recipe,
+        seed=seed,
+        requested_by=run.requested_by,
+    )
+    child.group = parts_of(run)
+    return {"run": child.id, "label": arm.label, "seconds": round(seconds)}
+
+
+def study_of(run: Run) -> int | None:
+    """The number of the study that a training is part of, if it is of one."""
+    number = run.group.removeprefix(f"{KIND}-")
+    return int(number) if number != run.group and number.isdecimal() else None
+
+
+def list_studies(session: Session, *, limit: int = 100) -> list[Run]:
+    """The newest studies first."""
+    return list_runs(session, kind=KIND, limit=limit)
+
+
+def expected_seconds(run: Run) -> int:
+    """About how long a study takes, as it was expected when it was asked for."""
+    return sum(member["seconds"] for member in run.parameters["members"])
+
+
+def trials(session: Session, run: Run) -> list[Trial]:
+    """The trainings of a study, in its order."""
+    return [Trial(m["label"], get_run(session, m["run"])) for m in run.parameters["members"]]
+
+
+def work(context: RunContext) -> dict[str, Any]:
+    """Carry out the trainings that are not done yet, one after another (run kind ``study``).
+
+    One that fails, or is cancelled alone, is passed over. What ends the study ends the one at work;
+    the others then wait for a further attempt, or are cancelled with the study.
+
+    Raises:
+        HedgerowError: none of the trainings has come to its end.
+    """
+    members: list[dict[str, Any]] = context.parameters["members"]
+    if context.run.attempt > 1:
+        _queue_again(context, members)
+    try:
+        for place in range(len(members)):
+            _carry_out(context, members, place)
+    finally:
+        if context.stop.is_set() and context.stop_reason == RunState.CANCELLED:
+            _cancel_waiting(context, members)
+    states = {member["run"]: _stored(context, member).state for member in members}
+    if RunState.DONE not in states.values():
+        last = _stored(context, members[-1])
+        raise HedgerowError(f"None of the {len(members)} trainings has succeeded: {last.message}")
+    return {"run": context.run.id, "members": {str(key): state for key, state in states.items()}}
+
+
+def _stored(context: RunContext, member: Mapping[str, Any]) -> Run:
+    with reading(context.engine) as session:
+        return get_run(session, member["run"])
+
+
+def _queue_again(context: RunContext, members: Sequence[Mapping[str, Any]]) -> None:
+    """Have those that an earlier attempt has not done wait again."""
+    for member in members:
+        with writing(context.engine) as session:
+            if get_run(session, member["run"]).state not in (*UNFINISHED, RunState.DONE):
+                requeue(session, member["run"])
+
+
+def _cancel_waiting(context: RunContext, members: Sequence[Mapping[str, Any]]) -> None:
+    with writing(context.engine) as session:
+        for member in members:
+            if get_run(session, member["run"]).state == RunState.QUEUED:
+                request_cancel(session, member["run"])
+
+
+def _carry_out(context: RunContext, members: Sequence[Mapping[str, Any]], place: int) -> None:
+    """Carry out one training, unless it is done or was cancelled; how it ended is in its row."""
+    member, progress = members[place], _Progress(context, members, place)
+    progress(0, 0, "Starting.")
+    while (found := _stored(context, member)).state == RunState.RUNNING:
+        progress(0, 0, f"Another process is at run {found.id}.")
+        context.check()
+        time.sleep(HEARTBEAT_SECONDS)
+
+    def train(own: RunContext) -> dict[str, Any]:
+        own.listener = progress
+        return trainings.work(own)
+
+    if found.state in (RunState.QUEUED, RunState.INTERRUPTED):
+        with suppress(HedgerowError):  # what was wrong with it is in its row and its log
+            execute(context.engine, context.settings, member["run"], {TRAINING: train}, context)
+        free_memory()
+    context.check()
+
+
+class _Progress:
+    """A training's progress as a part of its study's, which goes by the expected seconds."""
+
+    def __init__(
+        self, context: RunContext, members: Sequence[Mapping[str, Any]], place: int
+    ) -> None:
+        expected = [max(1, member["seconds"]) for member in members]
+        self._context = context
+        self._before, self._own, self._total = sum(expected[:place]), expected[place], sum(expected)
+        self._name = f"{place + 1} of {len(members)}, {members[place]['label']}"
+
+    def __call__(self, step: int, total: int, message: str) -> None:
+        """So many of the training's steps are done; of none while it is being prepared."""
+        done = round(self._own * step / total) if total else 0
+        self._context.progress(self._before + done, self._total, f"{self._name}: {message}")
