@@ -32,7 +32,7 @@ def finish_gpu() -> None:
 
 
 def let_gpu_be_fast() -> None:
-    """Take back what `training.finetune.compute.devices.repeatable` asked for: the baseline need not repeat."""
+    """Take back what `devices.repeatable` asked for: the baseline need not repeat."""
     import torch
 
     torch.use_deterministic_algorithms(False)

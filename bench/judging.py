@@ -84,7 +84,7 @@ def ordered(families: list[Family], model: SentenceTransformer) -> float:
 def on_families(
     families: list[Family], model: SentenceTransformer, base: SentenceTransformer
 ) -> dict[str, float]:
-    """The figures of `training.evaluation.held_out`, and the share of anchors as `ordered` has it."""
+    """The figures of `held_out`, and the share of anchors as `ordered` has it."""
     return HeldOut(base, families).figures(model) | {"ordered": ordered(families, model)}
 
 

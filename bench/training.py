@@ -3,11 +3,11 @@
     python -m bench.training [--triples 4000] [--texts 128] [--rounds 1] [--precision fp32 bf16]
                              [--repeat 1] [--room 0] [--same-rate] [--device cuda]
 
-Ours is `training.finetune.fitting` as a run calls it. The baseline is SentenceTransformerTrainer with
-MultipleNegativesRankingLoss and batches without duplicates, on the triples that the same families
-give: a family with P positives and N negatives gives P x N of them, which is what is counted for
-both. Batches have about the same number of texts: so many families, or a third as many flat
-triples as these families have texts. Equal for both are also the base encoder (MiniLM), the
+Ours is `training.finetune.fitting` as a run calls it. The baseline is SentenceTransformerTrainer
+with MultipleNegativesRankingLoss and batches without duplicates, on the triples that the same
+families give: a family with P positives and N negatives gives P x N of them, which is what is
+counted for both. Batches have about the same number of texts: so many families, or a third as many
+flat triples as these families have texts. Equal for both are also the base encoder (MiniLM), the
 triples and how many are seen, scale, AdamW with its peak learning rate, decay and schedule (over
 the steps of each), the cut of the gradient, all weights trained, dropout, longest text, precision,
 device and threads. Ours makes fewer steps, as its batches have more triples. `--room` gives it what
@@ -16,8 +16,9 @@ the library's loss has none of, and the default recipe has 0.12 (`negation_margi
 The families are those of the training part of a release of the starter corpus; `--repeat` takes
 each so many times. Each round trains both from the base encoder with a seed of its own, and they
 take turns in going first. Timed are the steps alone: no loading, saving or measuring. Prints
-seconds, triples per second, and the figures of the validation part (`training.evaluation.held_out`); the
-ratio is the rounds' median. Expected: at least 3 times, with `ranked` at least as good.
+seconds, triples per second, and the figures of the validation part
+(`training.evaluation.held_out`); the ratio is the rounds' median. Expected: at least 3 times, with
+`ranked` at least as good.
 
 bf16 is tried beside fp32 where the machine has instructions for it. On a GPU the peak of its memory
 and its mean utilisation are printed, too. `--triples 0` takes all there are.

@@ -56,7 +56,7 @@ def contains(
 
     Args:
         column: ``text`` of one of ``TABLES``.
-        query: as texts are stored (``curation.identity.canonical``); its characters mean themselves.
+        query: as texts are stored (canonical); its characters mean themselves.
     """
     if session.get_bind().dialect.name == "postgresql":
         folded = func.search_fold(column)

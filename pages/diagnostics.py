@@ -12,7 +12,6 @@ from pages.components.diagnostics import (
     acceptance_panel,
     diversity_panel,
     pairs_panel,
-    share_charts,
     threshold_panel,
 )
 from pages.components.diagnostics.scope_of_page import (
@@ -21,8 +20,8 @@ from pages.components.diagnostics.scope_of_page import (
     counting,
     found_table,
 )
-from pages.components.diagnostics.share_charts import Cell
-from pages.components.shared.charts import save
+from pages.components.shared.charts import save, share_charts
+from pages.components.shared.charts.share_charts import Cell
 from pages.components.shared.runs import background, progress_view
 from pages.components.shared.shell import frame, open_project
 from pages.components.shared.shell.count_cache import Counts

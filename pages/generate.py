@@ -14,14 +14,15 @@ from pages.components.generate import (
     start_form,
     trial_view,
 )
-from pages.components.generate.results_section import RESULTS, SECTION, SETUP
+from pages.components.generate.results_section import RESULTS
+from pages.components.shared.links import GENERATE_SECTION, SET_UP
 from pages.components.shared.runs import progress_view
 from pages.components.shared.shell import frame, open_project
 from pages.components.shared.shell.count_cache import Counts
 
 SHOWN_RUNS = 50
 PROMPTS, OPINIONS = "Prompts", "Second opinions"
-SECTIONS = (SETUP, PROMPTS, RESULTS, OPINIONS)
+SECTIONS = (SET_UP, PROMPTS, RESULTS, OPINIONS)
 
 
 def _runs() -> list[Run]:
@@ -57,8 +58,8 @@ prompts_section.ensure()
 section = st.segmented_control(
     "Section",
     SECTIONS,
-    key=SECTION,
-    default=SETUP,
+    key=GENERATE_SECTION,
+    default=SET_UP,
     required=True,
     bind="query-params",
     label_visibility="collapsed",

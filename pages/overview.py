@@ -22,7 +22,7 @@ from db.engine import reading, writing
 from db.models import Run
 from db.runs import UNFINISHED, list_runs
 from pages.components.overview.funnel_chart import funnel_chart
-from pages.components.review import queue_choice
+from pages.components.shared import links
 from pages.components.shared.runs import background, progress_view
 from pages.components.shared.shell import frame, open_project
 from pages.components.shared.texts.amounts import amount
@@ -131,7 +131,7 @@ def _action(step: NextStep) -> None:
                 background.start("diagnose", {})
                 st.rerun()
         case StepKind.SETTLE:
-            queue_choice.page_link(Queue.CONFLICT, "Settle", icon=":material/gavel:")
+            links.to_queue(Queue.CONFLICT, "Settle", icon=":material/gavel:")
         case StepKind.REVIEW:
             st.page_link("pages/review.py", label="Review", icon=":material/rate_review:")
         case StepKind.TRAIN:

@@ -10,10 +10,9 @@ from db.engine import reading
 from pages.components.review import queue_choice
 from pages.components.review.desk import desk
 from pages.components.review.toolbar import tools
-from pages.components.review.window import closed
-from pages.components.review.window.closed import STATE
 from pages.components.review.window.key_actions import ReviewState
-from pages.components.shared.shell import frame, open_project, signin
+from pages.components.shared.shell import closed_windows, frame, open_project, signin
+from pages.components.shared.shell.closed_windows import STATE
 from pages.components.shared.texts import markup
 from pages.components.shared.texts.clock import midnight
 from pages.components.shared.variants.selection import SELECTION, picked
@@ -25,7 +24,7 @@ def _state(reviewer_id: int) -> ReviewState:
     """This session's state; another reviewer begins anew."""
     state = st.session_state.get(STATE)
     if state is None or state.reviewer_id != reviewer_id:
-        closed.leave()
+        closed_windows.leave()
         state = ReviewState(
             engine=open_project.engine(), reviewer_id=reviewer_id, types=open_project.types()
         )
@@ -35,7 +34,7 @@ def _state(reviewer_id: int) -> ReviewState:
         with reading(state.engine) as session:
             state.pace.actions = actions_since(session, reviewer_id, midnight())
         st.session_state[STATE] = state
-        closed.enter(state.engine, state.screen.window)
+        closed_windows.enter(state.engine, state.screen.window)
     elif not state.counts:  # nothing was there; by now something may be
         state.recount()
         state.type_id = state.first_type(Queue.PENDING)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from enum import StrEnum
 from functools import lru_cache
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from curation.identity import words_of
@@ -24,7 +25,7 @@ from curation.language.tokens import (
     load_lexicon,
 )
 
-_LEXICON: dict[str, Any] = load_lexicon("unsuitable_anchors")
+_LEXICON: dict[str, Any] = load_lexicon(Path(__file__).with_name("unsuitable_anchors.json"))
 _HEDGES: list[list[str]] = [hedge.split() for hedge in _LEXICON["hedges"]]
 _DISPUTES = frozenset(_LEXICON["disputes"])
 _HARMLESS_NO = frozenset(tuple(pair.split()) for pair in _LEXICON["harmless_no"])

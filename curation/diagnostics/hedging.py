@@ -9,12 +9,13 @@ sure, but …").
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from curation.diagnostics.pair_analysis import Comparison
 from curation.language.tokens import lemma, load_lexicon, stem
 
-_LEXICON: dict[str, Any] = load_lexicon("hedging")
+_LEXICON: dict[str, Any] = load_lexicon(Path(__file__).with_name("hedging.json"))
 _OPENERS = frozenset(_LEXICON["openers"])
 _LINKS = frozenset(_LEXICON["links"])
 _ADVERBS = frozenset(_LEXICON["adverbs"])
@@ -22,7 +23,10 @@ _OWN = frozenset({"i", "we", "one", "you", "me", "nobody"})
 _ANAPHORS = frozenset({"it", "this", "that"})
 _CERTAINTY = frozenset(_LEXICON["certainty"])
 _RECALL = frozenset(_LEXICON["recall"])
-_EPISTEMIC = frozenset(stem(word) for word in load_lexicon("epistemic_words")["epistemic"])
+_EPISTEMIC = frozenset(
+    stem(word)
+    for word in load_lexicon(Path(__file__).with_name("epistemic_words.json"))["epistemic"]
+)
 _IMPRESSION = frozenset(lemma(word) for word in _LEXICON["impression"])
 _DOUBT = frozenset(_LEXICON["doubt"])
 _TRUE = frozenset(_LEXICON["true"])

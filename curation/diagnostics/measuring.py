@@ -1,7 +1,7 @@
 """Measuring stored variants: surface and distance at once, cosine by an encoder in a run.
 
-What is measured, and how, is in ``curation.diagnostics.measures``; here it is stored, per variant and (the
-cosine) per encoder, together with the two numbers that order the queues.
+What is measured, and how, is in ``curation.diagnostics.measures``; here it is stored, per variant
+and (the cosine) per encoder, together with the two numbers that order the queues.
 """
 
 from collections import defaultdict

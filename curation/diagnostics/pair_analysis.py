@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from functools import cached_property
 from itertools import pairwise
+from pathlib import Path
 
 from curation.language.affixes import negative_affix
 from curation.language.negators import Negator, find_negators
@@ -27,8 +28,13 @@ from curation.language.tokens import (
     stem,
 )
 
-_EPISTEMIC = frozenset(stem(word) for word in load_lexicon("epistemic_words")["epistemic"])
-_REVERSING_WORDS = frozenset(load_lexicon("reversing_words")["reversing"])
+_EPISTEMIC = frozenset(
+    stem(word)
+    for word in load_lexicon(Path(__file__).with_name("epistemic_words.json"))["epistemic"]
+)
+_REVERSING_WORDS = frozenset(
+    load_lexicon(Path(__file__).with_name("reversing_words.json"))["reversing"]
+)
 _REVERSING = frozenset(stem(word) for word in _REVERSING_WORDS)
 _CONCESSIVE = frozenset({"but", "though", "although", "yet"})
 _COMPLEMENTIZERS = frozenset({"that", "if", "whether"})

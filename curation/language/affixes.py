@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 from curation.language.tokens import load_lexicon, related
 
-_AFFIXES: dict[str, Any] = load_lexicon("negative_affixes")
+_AFFIXES: dict[str, Any] = load_lexicon(Path(__file__).with_name("negative_affixes.json"))
 _OPEN_PREFIXES: dict[str, list[str]] = _AFFIXES["open_prefixes"]
 _CLOSED_PREFIXES: dict[str, list[str]] = _AFFIXES["closed_prefixes"]
 _OPEN_SUFFIXES: dict[str, list[str]] = _AFFIXES["open_suffixes"]

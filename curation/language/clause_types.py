@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 from curation.identity import words_of
 from curation.language.tagging import word_tags
 from curation.language.tokens import load_lexicon
 
-_LEXICON: dict[str, Any] = load_lexicon("clause_types")
+_LEXICON: dict[str, Any] = load_lexicon(Path(__file__).with_name("clause_types.json"))
 _AUXILIARIES = frozenset(_LEXICON["auxiliaries"])
 _CLITICS = frozenset({"'s", "'re", "'d", "'ll", "'ve"})
 _INVERTING = frozenset({"had", "should", "were"})

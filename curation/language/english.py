@@ -6,12 +6,13 @@ import re
 import unicodedata
 from collections.abc import Sequence
 from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 from curation.language.tagging import is_known
 from curation.language.tokens import load_lexicon
 
-_LEXICON: dict[str, Any] = load_lexicon("other_languages")
+_LEXICON: dict[str, Any] = load_lexicon(Path(__file__).with_name("other_languages.json"))
 _ENGLISH, _WEAK = frozenset(_LEXICON["english"]), frozenset(_LEXICON["weak"])
 _PARTICLES = frozenset(_LEXICON["particles"])
 _OTHERS: tuple[frozenset[str], ...] = tuple(map(frozenset, _LEXICON["others"].values()))

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from pathlib import Path
 
 from curation.language.tokens import load_lexicon, stem
+
+FILE = Path(__file__).with_name("opposites.json")
 
 
 def known_opposites(word: str) -> frozenset[str]:
@@ -16,7 +19,7 @@ def known_opposites(word: str) -> frozenset[str]:
 def _by_stem() -> dict[str, frozenset[str]]:
     """Stem → the stems of its opposites; entries of several words ('a_bargain') are left out."""
     found: dict[str, set[str]] = {}
-    for kind in load_lexicon("opposites")["pairs"].values():
+    for kind in load_lexicon(FILE)["pairs"].values():
         for pair in kind:
             sides = [[stem(w) for w in side.split() if "_" not in w] for side in pair.split("|")]
             for ours, others in (sides, sides[::-1]):

@@ -19,18 +19,16 @@ import Levenshtein
 _WORDS = 65_536
 """Words whose forms are kept in memory: the vocabulary of a large corpus, but bounded."""
 
-_LEXICON = Path(__file__).with_name("lexicon")
+
+def load_lexicon(path: Path) -> Any:
+    """Return the word lists of a JSON file, which is next to the code that reads it."""
+    return json.loads(path.read_text(encoding="utf-8"))
 
 
-def load_lexicon(name: str) -> Any:
-    """Return the word list shipped as curation/lexicon/{name}.json."""
-    return json.loads((_LEXICON / f"{name}.json").read_text(encoding="utf-8"))
-
-
-_IRREGULAR: dict[str, str] = load_lexicon("irregular_forms")
+_IRREGULAR: dict[str, str] = load_lexicon(Path(__file__).with_name("irregular_forms.json"))
 _FUNCTION_WORDS: frozenset[str] = frozenset(
     word
-    for words in load_lexicon("function_words").values()
+    for words in load_lexicon(Path(__file__).with_name("function_words.json")).values()
     if isinstance(words, list)
     for word in words
 )

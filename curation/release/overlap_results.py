@@ -1,7 +1,8 @@
 """What releases have in common with tests: found once, and kept in the data folder.
 
 Neither a release nor the data of a test ever change, so that what was found stays true. Reading
-tests is ``training.benchmarks.contamination``'s part; exports and cards need only what is kept here.
+tests is ``training.benchmarks.contamination``'s part; exports and cards need only what is kept
+here.
 """
 
 from __future__ import annotations

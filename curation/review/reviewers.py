@@ -1,8 +1,8 @@
 """Reviewers: the people and models whose decisions count, and what they are called.
 
 Two spellings of a name that differ in case alone are one name. A person who has been merged into
-another one (``curation.review.merging``) keeps their rows: whoever reads decisions takes them for the
-other's.
+another one (``curation.review.merging``) keeps their rows: whoever reads decisions takes them for
+the other's.
 """
 
 import unicodedata

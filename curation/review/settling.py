@@ -1,7 +1,7 @@
 """Settling a conflict: a decision that outranks the verdicts which contradict each other.
 
-It is stored as an adjudication (see ``curation.review.status``). While one stands, other decisions on the
-variant change nothing, so a later decision on a settled variant has to settle it, too.
+It is stored as an adjudication (see ``curation.review.status``). While one stands, other decisions
+on the variant change nothing, so a later decision on a settled variant has to settle it, too.
 """
 
 from collections.abc import Iterable

@@ -1,7 +1,7 @@
 """What the checks say of a text that a person is writing, before it is stored.
 
-The measures are those of ``curation.diagnostics.measures``; here each flag becomes a sentence about this text.
-Whether the anchor is affirmative is left out: no wording of the variant changes that.
+The measures are those of ``curation.diagnostics.measures``; here each flag becomes a sentence about
+this text. Whether the anchor is affirmative is left out: no wording of the variant changes that.
 """
 
 from collections.abc import Collection

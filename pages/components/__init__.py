@@ -1,1 +1,1 @@
-"""View pieces that several pages share."""
+"""What the pages are made of: one folder a screen, and what several screens share."""

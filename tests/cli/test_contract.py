@@ -26,9 +26,8 @@ from curation.project.opening import open_project
 from db.engine import writing
 from db.settings import load_settings
 from tests.cli.support.commands import ask, complaint, ended, process, said
+from tests.support.checkout import ROOT
 from tests.support.factories import add_anchor
-
-ROOT = Path(__file__).parents[2]
 
 
 def commands(group: Any = None, prefix: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:

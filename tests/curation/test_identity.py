@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import json
-from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from curation import identity as t
+from curation.corpora import starter_corpus
 from db.errors import HedgerowError
 
-STARTER = Path(t.__file__).parent / "starter" / "families.jsonl"
+STARTER = starter_corpus.FOLDER / "families.jsonl"
 
 anything = st.text(st.characters(exclude_categories=("Cs", "Cc")))
 

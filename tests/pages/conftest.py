@@ -18,10 +18,10 @@ from pages.components.review.window import key_actions
 from pages.components.review.window.key_actions import ReviewState
 from pages.components.shared.runs import background
 from pages.components.shared.shell import open_project
+from tests.support.checkout import ROOT
 from tests.support.factories import add_family, person
 from tests.support.generating import serve_chat as serve_chat
 
-ROOT = Path(__file__).parents[2]
 TIMEOUT = 60.0
 """Seconds for one run of a page; the machine may be busy."""
 

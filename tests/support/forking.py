@@ -24,9 +24,8 @@ from curation.generation.providers.chat.client import ChatModel
 from db.engine import create_engine
 from db.execution import RunContext, Work, execute
 from db.settings import load_settings
+from tests.support.checkout import ROOT
 from training.recipe import plan
-
-ROOT = Path(__file__).parents[1]
 
 
 class Forker:

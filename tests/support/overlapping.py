@@ -1,4 +1,4 @@
-"""A benchmark's file that shares texts with the plain families of ``tests.curation.support.families``."""
+"""A benchmark's file that shares texts with the plain families of the tests."""
 
 import json
 from pathlib import Path

@@ -18,19 +18,18 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import curation
 from curation.generation.providers.rules import write_by_rule
 from curation.generation.providers.rules.grammar.clause import Skipped
 from curation.generation.providers.rules.grammar.first_word import lowered_opening
 from curation.generation.providers.rules.grammar.forms import past
 from curation.generation.providers.rules.grammar.main_clause import read_statement
 from curation.generation.providers.rules.hedges import placeable
+from curation.language import opposites
 from curation.taxonomy.built_in import variant_type
 from training.data.claims import Stance, stances
 from training.finetune.losses import Family, Member, Role
 
-_LEXICON = Path(curation.__file__).parent / "lexicon"
-_WORDS, _SENTENCES = _LEXICON / "opposites.json", _LEXICON / "opposite_sentences.txt"
+FILE = Path(__file__).with_name("antonym_sentences.txt")
 
 NEGATED, OPPOSITE, PARAPHRASE, HEDGED = "verbal", "lexical", "negated_antonym", "word"
 """The variant types that the members of a family are of, or come nearest to: what affirms, weakens
@@ -97,7 +96,7 @@ class Frame(NamedTuple):
 
 @cache
 def _lists() -> dict[str, Any]:
-    content: dict[str, Any] = json.loads(_WORDS.read_text(encoding="utf-8"))
+    content: dict[str, Any] = json.loads(opposites.FILE.read_text(encoding="utf-8"))
     return content
 
 
@@ -116,7 +115,7 @@ def pairs() -> tuple[Pair, ...]:
 def sentences() -> tuple[Sentence, ...]:
     """The sentences of the list: a subject and four predicates a line."""
     found = []
-    for line in _SENTENCES.read_text(encoding="utf-8").splitlines():
+    for line in FILE.read_text(encoding="utf-8").splitlines():
         subject, *predicates = line.split(" | ")
         found.append(Sentence(*(f"{subject} {predicate}." for predicate in predicates)))
     return tuple(found)

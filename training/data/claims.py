@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-_FILE = Path(__file__).parent / "reference" / "stances.txt"
+_FILE = Path(__file__).with_name("claims.txt")
 
 
 class Stance(NamedTuple):

@@ -18,7 +18,7 @@ import numpy as np
 
 from training.evaluation.similarity import AFFIRMED, CONTRADICTED, ROLES, WEAKENED, Probe
 
-_FILE = Path(__file__).parent / "reference" / "probe_groups.jsonl"
+_FILE = Path(__file__).with_name("probe_groups.jsonl")
 
 
 class BundledGroup(NamedTuple):

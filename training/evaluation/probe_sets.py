@@ -1,7 +1,7 @@
 """Named probe sets in the database: the bundled ones, and those that people make.
 
-A set holds sentence pairs, groups of pairs (see `training.evaluation.probe_groups`), or single sentences of
-which every two are compared; such a sentence is stored as a probe with an empty text.
+A set holds sentence pairs, groups of pairs (see `training.evaluation.probe_groups`), or single
+sentences of which every two are compared; such a sentence is stored as a probe with an empty text.
 """
 
 from __future__ import annotations

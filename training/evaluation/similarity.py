@@ -21,9 +21,7 @@ AFTER = "after"
 CONTRADICTED, WEAKENED, AFFIRMED = ROLES = ("contradicted", "weakened", "affirmed")
 """What a sentence makes of its anchor, as in the paper's Figure 1; a probe's label says it."""
 
-_REFERENCE = json.loads(
-    (Path(__file__).parent / "reference" / "paper_figure_1.json").read_text(encoding="utf-8")
-)
+_REFERENCE = json.loads(Path(__file__).with_name("paper_figure_1.json").read_text(encoding="utf-8"))
 
 
 class Probe(NamedTuple):

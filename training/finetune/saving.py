@@ -1,4 +1,4 @@
-"""Writing a trained model: whole or not at all. Its card is written by `training.hub.model_card`."""
+"""Writing a trained model: whole or not at all. `training.hub.model_card` writes its card."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-_FILE = Path(__file__).parent / "reference" / "wordings.txt"
+_FILE = Path(__file__).with_name("topics.txt")
 
 OF_A_MATTER = 4
 """Sentences: one, the same in other words, and others on the topic or a distorted rendering."""

@@ -1,8 +1,8 @@
 """Negation against general ability along the line from the base encoder to the finetuned one.
 
 The paper's Figure 2 trains anew for each point; here the weights of a finished training are mixed
-with the base encoder's (`training.retention.interpolation`), and each mixture is measured on the release's
-validation split. The measured curve is the result of a run of the kind ``tradeoff``.
+with the base encoder's (`training.retention.interpolation`), and each mixture is measured on the
+release's validation split. The measured curve is the result of a run of the kind ``tradeoff``.
 """
 
 from __future__ import annotations

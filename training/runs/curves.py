@@ -1,6 +1,7 @@
 """What was measured on the held-out part while a training went on, as tidy rows for charts.
 
-The figures are stored by their names in `training.evaluation.held_out`; nothing here needs an encoder.
+The figures are stored by their names in `training.evaluation.held_out`; nothing here needs an
+encoder.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """Second opinions: what chat models that review say of variants, and who has seen it.
 
 An opinion is a decision of a model reviewer and what goes with it. The reviewer counts for nothing
-until it is switched on (``curation.review.opinions.model_verdicts``); even then a person's verdict outranks it. It is
-shown to nobody who does not ask for it, and never orders or marks anything in blind mode.
+until it is switched on (``curation.review.opinions.model_verdicts``); even then a person's verdict
+outranks it. It is shown to nobody who does not ask for it, and never orders or marks anything in
+blind mode.
 """
 
 import hashlib

@@ -24,8 +24,7 @@ from curation.language.english import is_english
 from db.engine import reading, writing
 from db.errors import HedgerowError
 from pages.components.anchors import file_questions, file_rows
-from pages.components.generate.anchor_choice import SOURCE, WHICH
-from pages.components.generate.results_section import SECTION, SETUP
+from pages.components.shared import links
 from pages.components.shared.runs import background
 from pages.components.shared.shell import error_messages, open_project
 from pages.components.shared.texts.amounts import amount
@@ -326,9 +325,7 @@ def _done() -> None:
             )
             st.button("Add more", key="anchors-more", on_click=_leave)
     if generate:
-        st.session_state[WHICH] = Which.SLOTS if texts else Which.WITHOUT
-        st.session_state[SOURCE] = added.source
-        st.switch_page("pages/generate.py", query_params={SECTION: SETUP})
+        links.to_generate(Which.SLOTS if texts else Which.WITHOUT, source=added.source)
     if review:
         st.switch_page("pages/review.py")
 

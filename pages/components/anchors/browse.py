@@ -15,13 +15,13 @@ from curation.anchors.lookup import (
 from db.engine import reading
 from db.models import Split
 from pages.components.anchors import detail, several
+from pages.components.shared import links
 from pages.components.shared.shell import open_project
 from pages.components.shared.texts.amounts import amount
 
 PAGE = 100
 """Anchors listed at a time."""
 
-PICKED = "anchor"
 """The address names the uids of the ticked anchors by this key, with commas between them."""
 
 _SHOW = ("In use", "Without variants", "Retired")
@@ -63,7 +63,7 @@ def _picked(found: AnchorPage) -> list[str]:
 
     One alone is shown wherever it is, so that links to it work.
     """
-    uids = [uid for uid in st.query_params.get(PICKED, "").split(",") if uid]
+    uids = [uid for uid in st.query_params.get(links.ANCHOR, "").split(",") if uid]
     if len(uids) < 2:
         return uids
     listed = {anchor.uid for anchor in found.anchors}
@@ -171,6 +171,6 @@ def _pick(key: str, uids: Sequence[str]) -> None:
 
 def _keep(uids: Sequence[str]) -> None:
     if uids:
-        st.query_params[PICKED] = ",".join(uids)
+        st.query_params[links.ANCHOR] = ",".join(uids)
     else:
-        st.query_params.pop(PICKED, None)
+        st.query_params.pop(links.ANCHOR, None)

@@ -11,9 +11,8 @@ from curation.diagnostics import cue_use
 from curation.diagnostics.cue_use import Diversity, NegatorSample, diversity
 from curation.taxonomy.built_in import VariantType
 from curation.taxonomy.cues import listed_cues
-from pages.components.diagnostics import share_charts
 from pages.components.diagnostics.scope_of_page import View, counting
-from pages.components.shared.charts import save
+from pages.components.shared.charts import save, share_charts
 from pages.components.shared.charts.palette import palette
 from pages.components.shared.shell import open_project
 from pages.components.shared.texts.amounts import amount

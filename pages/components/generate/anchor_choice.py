@@ -1,23 +1,21 @@
 """What to generate: which anchors, and which calls are made for each."""
 
-from typing import NamedTuple
-
 import streamlit as st
 from sqlmodel import Session
 from streamlit.delta_generator import DeltaGenerator
 
-from curation.generation.prompts import ROLES, PromptName, types_of
+from curation.generation.prompts import ROLES, types_of
 from curation.generation.request import KIND, Selection, Which
 from curation.generation.run_report import source_ids
 from curation.taxonomy.built_in import Role
 from db.engine import reading
 from db.runs import UNFINISHED, list_runs
 from pages.components.generate import run_names, type_choice
+from pages.components.shared import links
+from pages.components.shared.chat_models.choice import CALLS, Choice
 from pages.components.shared.shell import open_project
 
-WHICH, RUN, ROLES_KEY = "generate-which", "generate-run", "generate-roles"
-SOURCE = "generate-source"
-MAX_SEED = 2**31 - 1
+RUN = "generate-run"
 RUNS = 50
 """Earlier runs that can be chosen to retry what failed in them."""
 
@@ -26,19 +24,6 @@ ALL_ANCHORS = {
     Which.SLOTS: "Types without an accepted or pending variant",
     Which.FAILED: "What failed in an earlier run",
 }
-CALLS: dict[PromptName, str] = {
-    "negation": "Negations",
-    "hedge": "Hedges",
-    "paraphrase": "Paraphrases",
-}
-
-
-class Choice(NamedTuple):
-    """Which anchors, which calls, and the seed that draws sample and cues."""
-
-    selection: Selection
-    roles: tuple[Role, ...]
-    seed: int
 
 
 def draw() -> Choice | None:
@@ -52,7 +37,7 @@ def draw() -> Choice | None:
         "Which anchors",
         options,
         format_func=lambda which: ALL_ANCHORS[which],
-        key=WHICH,
+        key=links.GENERATE_WHICH,
         persist_state="session",
     )
     roles = _roles(row)
@@ -68,7 +53,7 @@ def draw() -> Choice | None:
         "Source",
         list(sources),
         index=None,
-        key=SOURCE,
+        key=links.GENERATE_SOURCE,
         placeholder="All",
         persist_state="session",
     )
@@ -115,13 +100,13 @@ def _roles(place: DeltaGenerator) -> tuple[Role, ...]:
     types = open_project.types()
     asked = {role: types_of(role, types) for role in ROLES}
     named = [role for role in ROLES if asked[role]]
-    st.session_state.setdefault(ROLES_KEY, named[:2])
+    st.session_state.setdefault(links.GENERATE_ROLES, named[:2])
     chosen = place.pills(
         "One call an anchor for",
         named,
         selection_mode="multi",
         format_func=lambda role: f"{CALLS[role]} ({len(asked[role])})",
-        key=ROLES_KEY,
+        key=links.GENERATE_ROLES,
         help="In brackets: for so many types, all in one answer.",
         persist_state="session",
     )

@@ -151,14 +151,14 @@ def at_work(kind: str) -> Run | None:
 
 
 def _why(run: Run) -> str:
-    kept = "What has been answered is stored; resuming asks for the rest."
+    stored = "What has been answered is stored; resuming asks for the rest."
     if run.state == RunState.FAILED:
-        return f"Failed: {run.message} {count_cache}"
+        return f"Failed: {run.message} {stored}"
     if run.state == RunState.CANCELLED:
-        return f"Cancelled. {count_cache}"
+        return f"Cancelled. {stored}"
     if run.state == RunState.INTERRUPTED:
-        return f"Interrupted: its process ended before the run did. {count_cache}"
-    return f"{run.message or 'Paused.'} {count_cache}"
+        return f"Interrupted: its process ended before the run did. {stored}"
+    return f"{run.message or 'Paused.'} {stored}"
 
 
 def _resume(run: Run, budget: Budget) -> None:

@@ -236,7 +236,8 @@ def _in_words(found: Estimate, request: JudgeRequest) -> list[str]:
     return [
         *lines,
         f"Expected cost: {dollars(found.cost)}, going by {found.based_on:,} answered "
-        f"calls. Takes {progress_view.duration(found.seconds)} at {request.concurrency} calls at once.",
+        f"calls. Takes {progress_view.duration(found.seconds)} at "
+        f"{request.concurrency} calls at once.",
     ]
 
 

@@ -25,7 +25,7 @@ from curation.taxonomy.cues import SPELLING
 from db.engine import reading, writing
 from db.errors import HedgerowError
 from db.models import PromptVersion, Reviewer
-from pages.components.generate.anchor_choice import CALLS
+from pages.components.shared.chat_models.choice import CALLS
 from pages.components.shared.shell import error_messages, open_project, signin
 from pages.components.shared.shell.count_cache import Counts
 from pages.components.shared.texts import clock

@@ -17,14 +17,15 @@ from db.engine import reading
 from db.models import CallState, Run, RunState
 from db.runs import STOPPED
 from pages.components.generate import live_run, run_names, trial_view
-from pages.components.generate.anchor_choice import RUN, WHICH
+from pages.components.generate.anchor_choice import RUN
+from pages.components.shared import links
 from pages.components.shared.runs import progress_view
 from pages.components.shared.shell import open_project
 from pages.components.shared.shell.count_cache import Counts
 
 Row = TypeVar("Row", CostRow, CueRow)
 
-SECTION, SETUP, RESULTS = "step", "Set up", "Results"
+RESULTS = "Results"
 _ALL = "all"
 _CHOSEN = "generate-result"
 CUES_HEIGHT = 280
@@ -124,13 +125,17 @@ def _in_short(run: Run, calls: Mapping[CallState, int]) -> str:
 
 
 def _show_results(run_id: int) -> None:
-    st.session_state[_CHOSEN], st.session_state[SECTION] = run_id, RESULTS
+    st.session_state[_CHOSEN], st.session_state[links.GENERATE_SECTION] = run_id, RESULTS
 
 
 def retry(run_id: int) -> None:
     """Set up a run for what failed in another."""
     state = st.session_state
-    state[WHICH], state[RUN], state[SECTION] = Which.FAILED, run_id, SETUP
+    state[links.GENERATE_WHICH], state[RUN], state[links.GENERATE_SECTION] = (
+        Which.FAILED,
+        run_id,
+        links.SET_UP,
+    )
 
 
 def _costs(counts: Counts, run_id: int | None) -> None:

@@ -16,6 +16,7 @@ from db.models import Anchor
 from db.runs import UNFINISHED, list_runs
 from pages.components.generate import anchor_choice
 from pages.components.shared.chat_models import model_choice, provider_key, run_cost
+from pages.components.shared.chat_models.choice import Choice
 from pages.components.shared.runs import background
 from pages.components.shared.shell import count_cache, error_messages, open_project, signin
 from pages.components.shared.shell.count_cache import Counts
@@ -60,7 +61,7 @@ def _no_anchors() -> None:
         )
 
 
-def _cost(choice: anchor_choice.Choice, values: dict[str, Any], counts: Counts) -> None:
+def _cost(choice: Choice, values: dict[str, Any], counts: Counts) -> None:
     is_model = values["provider"] == model_choice.OPENAI
     wanted = run_cost.wanted_by(counts, choice)
     if wanted is not None:

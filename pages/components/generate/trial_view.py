@@ -13,7 +13,7 @@ from curation.generation.run_report import Shown, calls_in_full, is_measured, va
 from db.engine import reading
 from db.models import Run, RunState
 from pages.components.generate import live_run
-from pages.components.generate.anchor_choice import CALLS
+from pages.components.shared.chat_models.choice import CALLS
 from pages.components.shared.runs import background
 from pages.components.shared.shell import open_project
 from pages.components.shared.texts import markup

@@ -6,23 +6,28 @@ import streamlit as st
 
 from curation.generation.prompts import types_of
 from curation.taxonomy.built_in import Role
+from pages.components.shared import links
 from pages.components.shared.shell import open_project
-
-KEY = "generate-types"
 
 
 def only(roles: Collection[Role]) -> tuple[str, ...]:
     """Draw the box; none for all types of these calls."""
     types = open_project.types()
     names = {entry.id: entry.label for role in roles for entry in types_of(role, types)}
-    kept = [type_id for type_id in st.session_state.get(KEY, ()) if type_id in names]
-    if KEY in st.session_state and kept != list(st.session_state[KEY]):
-        st.session_state[KEY] = kept  # of a call that is no longer chosen, or retired
+    kept = [
+        type_id for type_id in st.session_state.get(links.GENERATE_TYPES, ()) if type_id in names
+    ]
+    if links.GENERATE_TYPES in st.session_state and kept != list(
+        st.session_state[links.GENERATE_TYPES]
+    ):
+        st.session_state[links.GENERATE_TYPES] = (
+            kept  # of a call that is no longer chosen, or retired
+        )
     chosen = st.multiselect(
         "Only these types",
         list(names),
         format_func=lambda key: names[key],
-        key=KEY,
+        key=links.GENERATE_TYPES,
         placeholder="All types of these calls",
         persist_state="session",
     )

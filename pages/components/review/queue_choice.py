@@ -10,17 +10,12 @@ from curation.review.queue import Order, Queue
 from db.engine import reading
 from pages.components.review.window.key_actions import ReviewState
 from pages.components.review.window.queue_position import BLIND_ORDERS
+from pages.components.shared.links import ALL_TYPES, QUEUES
 from pages.components.shared.texts import markup
 from pages.components.shared.texts.label import plain
 from pages.components.shared.variants import card, empty_state
 from pages.components.shared.variants.selection import SELECTION
 
-QUEUES = {
-    Queue.PENDING: "Pending",
-    Queue.CONFLICT: "In conflict",
-    Queue.MODEL_ONLY: "Accepted by a model only",
-    Queue.SECOND_LOOK: "Second look",
-}
 _SHORT = {QUEUES[Queue.MODEL_ONLY]: "Model only"}
 """What is too long for the row."""
 
@@ -40,13 +35,6 @@ ORDERS = {
 CARD, FAMILY = "card", "family"
 VIEWS = {CARD: "One card", FAMILY: "Family"}
 ALL = "all"
-_ALL_TYPES = "All types"
-
-
-def page_link(queue: Queue, label: str, **more: Any) -> None:
-    """A link to the review page that opens this queue with all types."""
-    address = {"queue": QUEUES[queue], "type": _ALL_TYPES}
-    st.page_link("pages/review.py", label=label, query_params=address, **more)
 
 
 def controls(state: ReviewState) -> None:
@@ -89,7 +77,7 @@ def _complete_address() -> None:
     elif asked or "queue" not in st.query_params:
         return
     st.session_state["type"] = ALL
-    st.query_params["type"] = _ALL_TYPES
+    st.query_params["type"] = ALL_TYPES
 
 
 def _queue(state: ReviewState) -> str:
@@ -107,7 +95,7 @@ def _queue(state: ReviewState) -> str:
 
 
 def _type(state: ReviewState) -> str:
-    labels = {entry.id: plain(entry.label) for entry in state.types} | {ALL: _ALL_TYPES}
+    labels = {entry.id: plain(entry.label) for entry in state.types} | {ALL: ALL_TYPES}
     value = state.type_id or ALL
     if st.session_state.get("type", value) not in labels:  # retired since it was chosen
         st.session_state["type"] = value

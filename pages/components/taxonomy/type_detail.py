@@ -12,9 +12,7 @@ from curation.taxonomy.own_types import restore_type, retire_type, type_versions
 from curation.taxonomy.surface_check import SurfaceCheck
 from db.engine import reading, writing
 from db.models import TypeVersion
-from pages.components.generate.anchor_choice import ROLES_KEY, WHICH
-from pages.components.generate.results_section import SECTION, SETUP
-from pages.components.generate.type_choice import KEY as TYPES_KEY
+from pages.components.shared import links
 from pages.components.shared.shell import count_cache, open_project
 from pages.components.shared.texts import markup
 from pages.components.shared.texts.clock import local
@@ -171,11 +169,7 @@ def _consequence(variants: int) -> str:
 
 def _generate(entry: VariantType) -> None:
     """Switch to the Generate page, set to write variants of this type for every anchor."""
-    st.session_state[WHICH] = Which.SLOTS
-    st.session_state[ROLES_KEY] = [entry.role]
-    st.session_state[TYPES_KEY] = [entry.id]
-    # Without any, Streamlit refuses to leave a page whose boxes stand in the address.
-    st.switch_page("pages/generate.py", query_params={SECTION: SETUP})
+    links.to_generate(Which.SLOTS, roles=[entry.role], types=[entry.id])
 
 
 def _change(entry: VariantType) -> None:

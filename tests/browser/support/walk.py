@@ -1,11 +1,12 @@
 """Going through all pages of the app, each with all its parts, as somebody does who looks round."""
 
 from collections.abc import Iterator
-from pathlib import Path
 
 from playwright.sync_api import Page, expect
 
-PAGES = sorted(path.stem for path in (Path(__file__).parents[2] / "pages").glob("*.py"))
+from tests.support.checkout import ROOT
+
+PAGES = sorted(path.stem for path in (ROOT / "pages").glob("*.py"))
 ADDRESSES = {"overview": "", "compare": "compare?set=Own+probes"}
 """Of the pages that are not found under their names, or show more elsewhere."""
 

@@ -15,6 +15,7 @@ from curation.corpora.starter_corpus import FOLDER
 from curation.identity import words_of
 from curation.language.english import looks_foreign
 from curation.language.tokens import ABSOLUTE_NEGATORS, VERBAL_NEGATORS, Analysis
+from training.data import antonym_pairs
 
 
 @pytest.mark.parametrize(
@@ -162,7 +163,7 @@ def test_false_alarms_are_rare() -> None:
     found = [problem for anchor in anchors for problem in find_problems(anchor, words_of(anchor))]
     assert {problem.kind for problem in found} == {Kind.COMMAND}
     assert len(found) / len(anchors) < 0.005
-    lines = FOLDER.parent.joinpath("lexicon", "opposite_sentences.txt").read_text("utf-8")
+    lines = antonym_pairs.FILE.read_text("utf-8")
     pairs = [line.split(" | ")[:2] for line in lines.splitlines()]
     statements = [f"{subject} {predicate}." for subject, predicate in pairs]
     kinds = Counter(p.kind for text in statements for p in find_problems(text, words_of(text)))

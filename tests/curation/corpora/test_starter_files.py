@@ -5,19 +5,18 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from pathlib import Path
 from typing import Any
 
 import Levenshtein
 import pytest
 
-import curation.taxonomy as taxonomy
+from curation.corpora.starter_corpus import FOLDER as STARTER
 from curation.diagnostics.measures import LEVENSHTEIN_THRESHOLD
 from curation.identity import anchor_uid, canonical
+from curation.taxonomy.built_in import TAXONOMY, reject_reason
 from curation.taxonomy.cues import HEDGE_CUES
 
-STARTER = Path(taxonomy.__file__).with_name("starter")
-TYPES = [entry.id for entry in taxonomy.TAXONOMY]
+TYPES = [entry.id for entry in TAXONOMY]
 
 
 def _lines(name: str) -> list[dict[str, Any]]:
@@ -82,7 +81,7 @@ def test_each_review_is_of_an_existing_variant_with_a_known_reason(
     variants = {(family["anchor"], t) for family in families for t in _texts(family)}
     assert {(review["anchor"], review["type"]) for review in reviews} <= variants
     for review in reviews:
-        taxonomy.reject_reason(review["reason"])
+        reject_reason(review["reason"])
         assert (review["verdict"] == "edit") == bool(review.get("text"))
 
 

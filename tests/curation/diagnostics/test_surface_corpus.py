@@ -1,7 +1,8 @@
 """How accurate the surface checks and flags are, measured on the starter corpus as reviewed.
 
-`python -m pytest -s tests/curation/diagnostics/test_surface_corpus.py` prints the tables. The corpus is also
-what the word lists were tuned on, so the figures are for sentences like these, not for any English.
+`python -m pytest -s tests/curation/diagnostics/test_surface_corpus.py` prints the tables. The
+corpus is also what the word lists were tuned on, so the figures are for sentences like these, not
+for any English.
 """
 
 from __future__ import annotations
@@ -12,12 +13,11 @@ import sys
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 
-import curation.taxonomy as taxonomy
+from curation.corpora.starter_corpus import FOLDER as STARTER
 from curation.diagnostics.measures import Flag, Measures, measure
 from curation.diagnostics.pair_analysis import Comparison
 from curation.diagnostics.surface import check_surface, surface_problems
@@ -25,7 +25,6 @@ from curation.language.tokens import Analysis
 from curation.taxonomy.built_in import TAXONOMY, variant_type
 from curation.taxonomy.cues import find_cue
 
-STARTER = Path(taxonomy.__file__).with_name("starter")
 TYPES = [entry.id for entry in TAXONOMY]
 NEAR_TWINS = {"affixal", "lexical"}  # 'dishonest' is a fair answer to either, so never swapped
 ERROR_FLAGS = Flag.WRONG_SURFACE | Flag.CONTENT_DROPPED | Flag.UNCHANGED | Flag.SAME_AS_SIBLING

@@ -129,7 +129,8 @@ def test_importing_the_modules_leaves_torch_alone():
     import subprocess
     import sys
 
-    code = "import sys, curation.encoders.embeddings, curation.encoders.loading; print('torch' in sys.modules)"
+    modules = "curation.encoders.embeddings, curation.encoders.loading"
+    code = f"import sys, {modules}; print('torch' in sys.modules)"
     result = subprocess.run(
         [sys.executable, "-c", code],
         cwd=Path(loading.__file__).parent.parent,

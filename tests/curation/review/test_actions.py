@@ -93,8 +93,8 @@ def test_an_edit_supersedes_the_original_and_accepts_the_child(engine: Engine, a
         assert (child.status, child.text) == (Status.ACCEPTED, "The bridge isn't safe.")
         assert child.parent_id == get(engine).id
         assert session.get_one(Diagnostic, child.id).levenshtein == 3
-        actions = session.execute(select(Decision.action_id).distinct()).scalars().all()
-        assert len(actions) == 1
+        action_ids = session.execute(select(Decision.action_id).distinct()).scalars().all()
+        assert len(action_ids) == 1
 
 
 def test_a_retyped_variant_keeps_its_text(engine: Engine, ada: int) -> None:

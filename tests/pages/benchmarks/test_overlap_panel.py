@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from pathlib import Path
 
 import pytest
 from sqlalchemy import Engine
@@ -19,9 +18,8 @@ from pages.components.train.start import overlap_lines
 from tests.curation.release.test_overlap_results import compared
 from tests.curation.support.families import add_plain_family
 from tests.pages.conftest import TIMEOUT, unsafe_texts
+from tests.support.checkout import APP
 from tests.support.overlapping import SAID, keep_doors
-
-APP = Path(__file__).parents[2] / "app.py"
 
 
 @pytest.fixture

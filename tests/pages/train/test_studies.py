@@ -18,13 +18,13 @@ from pages.components.train.sections import RUNS, SECTION, STUDIES, TRAIN
 from pages.components.train.studies import difference_charts
 from tests.curation.support.families import add_plain_family
 from tests.pages.conftest import unsafe_texts
+from tests.support.checkout import APP
 from training.data.composition import composition
 from training.recipe.schema import Recipe
 from training.studies.designs import Study
 from training.studies.outcomes import Against, FigureRow, differences, published_rows, trade_off
 from training.studies.study_run import list_studies, request_study, trials
 
-APP = Path(__file__).parents[2] / "app.py"
 HOSTILE = '<img src=x onerror="alert(1)"> **bold** [link](javascript:alert(1))'
 BASE = Recipe(batch_size=2)
 

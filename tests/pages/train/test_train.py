@@ -25,6 +25,7 @@ from pages.components.shared.charts.palette import palette
 from pages.components.shared.runs import progress_view
 from pages.components.train.sections import RESULTS, SECTION, TRAIN
 from tests.curation.support.families import add_family, add_plain_family
+from tests.support.checkout import APP
 from tests.support.checkpoints import checkpoint
 from training.evaluation.probes import (
     add_own_probe,
@@ -46,7 +47,6 @@ from training.recipe.yaml_text import parse_recipe
 from training.runs.figures import Part
 from training.runs.trainings import request_training
 
-APP = Path(__file__).parents[2] / "app.py"
 DEFAULT = Recipe()
 HOSTILE = '<img src=x onerror="alert(1)"> **bold** $x^2$ :red[text] [link](javascript:alert(1))'
 

@@ -11,13 +11,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import curation
+from curation.corpora import starter_corpus
 from curation.diagnostics.pair_analysis import Comparison
 from curation.diagnostics.surface import check_surface
 from curation.identity import canonical
 from curation.language.tokens import analyse
 from curation.taxonomy.built_in import variant_type
 from curation.taxonomy.cues import HEDGE_CUES
+from training.evaluation import probe_groups
 from training.evaluation.probe_files import read_probes
 from training.evaluation.probe_groups import (
     BundledGroup,
@@ -28,14 +29,14 @@ from training.evaluation.probe_groups import (
 )
 from training.evaluation.similarity import FIGURE_1, ROLES, Probe
 
-REFERENCE = Path(curation.__file__).parents[1] / "training" / "reference" / "probe_groups.jsonl"
+REFERENCE = Path(probe_groups.__file__).with_name("probe_groups.jsonl")
 MOST_SHARED = 0.4
 """Share of a group's content words that any one anchor of the corpus may have: two of five."""
 
 
 @pytest.fixture(scope="module")
 def corpus() -> list[dict[str, object]]:
-    file = Path(curation.__file__).parent / "starter" / "families.jsonl"
+    file = starter_corpus.FOLDER / "families.jsonl"
     return [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
 
 

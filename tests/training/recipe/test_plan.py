@@ -12,6 +12,7 @@ from curation.release.freezing import create_release
 from db.engine import reading, writing
 from db.models import RunMetric
 from db.runs import create_run
+from tests.support.checkout import ROOT
 from training.finetune.progress import PACE
 from training.recipe.plan import (
     FORWARD_ONLY,
@@ -132,7 +133,7 @@ def test_measuring_counts_as_the_steps_that_take_as_long() -> None:
 
 
 def test_the_guide_names_every_key_of_the_recipe_with_its_default() -> None:
-    guide = Path(__file__).parents[2] / "docs" / "training.md"
+    guide = ROOT / "docs" / "training.md"
     table = guide.read_text(encoding="utf-8").partition("| key | default |")[2].partition("\n\n")[0]
     told: dict[str, str] = {}
     for line in table.splitlines():

@@ -12,7 +12,7 @@ import pytest
 from curation.encoders.loading import load_encoder
 from db.errors import HedgerowError
 from tests.training.support.vectors import Vectors
-from training.retention import distillation
+from training.retention import distillation as module
 from training.retention.distillation import Distillation, interpolate, read_sentences
 from training.retention.topics import Matter
 
@@ -291,6 +291,6 @@ def test_a_file_without_sentences_is_refused(
     path.write_text(" \n\n", encoding="utf-8")
     with pytest.raises(HedgerowError, match="a sentence a line .* found none"):
         read_sentences(path)
-    monkeypatch.setattr(distillation, "LARGEST_FILE", 2)
+    monkeypatch.setattr(module, "LARGEST_FILE", 2)
     with pytest.raises(HedgerowError, match="too large"):
         read_sentences(path)

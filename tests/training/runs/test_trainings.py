@@ -226,16 +226,16 @@ def test_equal_trainings_share_one_encoder(
 
 
 def interrupted_after(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
-    """Have the next training break once `name`, a function of training.runs.trainings, has been called."""
-    import training.runs
+    """Have the next training break once `name`, a function of trainings, has been called."""
+    from training.runs import trainings
 
-    real: Callable[..., object] = getattr(training.runs.trainings, name)
+    real: Callable[..., object] = getattr(trainings, name)
 
     def broken(*args: object, **options: object) -> object:
         real(*args, **options)
         raise OSError("the disk has gone")
 
-    monkeypatch.setattr(training.runs.trainings, name, broken)
+    monkeypatch.setattr(trainings, name, broken)
 
 
 def test_a_training_that_was_cut_off_begins_anew_and_leaves_one_encoder(

@@ -1,7 +1,6 @@
 """The starter corpus as families, without a database."""
 
 import json
-from pathlib import Path
 
 from curation.corpora import starter_corpus
 from curation.taxonomy.built_in import TAXONOMY
@@ -12,7 +11,7 @@ ROLES = {"negation": Role.NEGATION, "hedge": Role.HEDGE, "paraphrase": Role.PARA
 
 def starter_families() -> list[list[Member]]:
     """All of it, reviewed or not."""
-    path = Path(starter_corpus.__file__).parent / "starter" / "families.jsonl"
+    path = starter_corpus.FOLDER / "families.jsonl"
     lines = path.read_text(encoding="utf-8").splitlines()
     return [_family(json.loads(line)) for line in lines]
 

@@ -1,4 +1,4 @@
-"""What one of several processes of a training does, for tests; each is a fork (`tests.support.forking`)."""
+"""What one of several processes of a training does; each is a fork (`tests.support.forking`)."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-FILE = Path(__file__).parents[1] / "reference" / "published.json"
+FILE = Path(__file__).with_name("published.json")
 
 NEGATION, GENERAL, LLM = "negation", "general", "llm"
 """What a line is of that is no benchmark here: the average of the four negation benchmarks, that of

@@ -42,7 +42,7 @@ class Kin(NamedTuple):
 class Hedgerow(Benchmark[Kin]):
     """Every positive of an anchor is nearer to it than every negative.
 
-    The share of right families is ``training.evaluation.held_out``'s `FAMILIES`, over the whole split.
+    The share of right families is `held_out.FAMILIES`, over the whole split.
     """
 
     id = "hedgerow"

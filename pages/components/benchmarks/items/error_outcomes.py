@@ -9,8 +9,7 @@ import streamlit as st
 from pages.components.benchmarks.items import outcome_charts
 from pages.components.benchmarks.items.outcome_charts import Bar, Box
 from pages.components.benchmarks.names import BREAKDOWNS, RIGHT_OUTCOME, SAID, outcome
-from pages.components.diagnostics import share_charts
-from pages.components.shared.charts import save
+from pages.components.shared.charts import save, share_charts
 from pages.components.shared.shell import open_project
 from training.benchmarks.definition import Benchmark, Result
 from training.benchmarks.results.single_items import grades

@@ -9,8 +9,8 @@ from urllib.parse import quote
 from markupsafe import Markup
 
 from curation.diagnostics.surface import marks
-from pages.components.anchors.browse import PICKED
 from pages.components.benchmarks.names import outcome
+from pages.components.shared import links
 from pages.components.shared.texts import markup
 from pages.components.shared.texts.diff import diff, join
 from pages.components.shared.variants import card
@@ -122,7 +122,7 @@ def _record(row: Row, name: str) -> Markup:
     if not uid:
         return _NOTHING
     if name == "anchor":
-        return _link(f"anchors?{PICKED}={quote(uid, safe='')}", "Open in Anchors")
+        return _link(links.anchor(uid), "Open in Anchors")
     return _link(card.permalink(quote(uid, safe="")), "Open in Review")
 
 

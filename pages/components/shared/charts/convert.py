@@ -1,6 +1,6 @@
 """A process of its own that turns a chart's specification into a picture.
 
-    python convert_chart.py svg|png VERSION SCALE < SPECIFICATION > PICTURE
+    python convert.py svg|png VERSION SCALE < SPECIFICATION > PICTURE
 
 Of its own, because the converter brings a JavaScript engine of 100 MB, and because what it cannot
 digest (a NUL in a text was such a thing) ends its whole process.

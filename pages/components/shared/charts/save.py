@@ -45,7 +45,7 @@ _PARTS = ("facet", "concat", "hconcat", "vconcat", "repeat")
 
 _NOT_IN_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
-_CONVERTER = Path(__file__).with_name("convert_chart.py")
+_CONVERTER = Path(__file__).with_name("convert.py")
 
 MIME = {"svg": "image/svg+xml", "png": "image/png"}
 

@@ -12,8 +12,8 @@ from curation.generation.run_report import last_asked, models_used
 from curation.taxonomy.built_in import Role
 from db.engine import reading
 from db.settings import without_login
-from pages.components.generate.anchor_choice import CALLS, MAX_SEED
 from pages.components.shared.chat_models import provider_key
+from pages.components.shared.chat_models.choice import CALLS, MAX_SEED
 from pages.components.shared.shell import open_project
 
 MODEL, ADDRESS = "generate-model", "generate-address"

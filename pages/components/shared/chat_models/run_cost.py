@@ -11,7 +11,7 @@ from curation.generation.request import BATCH_SHARE, Budget, GenerationRequest, 
 from curation.generation.wanted import Wanted, count_wanted
 from db.engine import reading, writing
 from db.models import Answer
-from pages.components.generate.anchor_choice import CALLS, Choice
+from pages.components.shared.chat_models.choice import CALLS, Choice
 from pages.components.shared.runs import progress_view
 from pages.components.shared.shell import open_project
 from pages.components.shared.shell.count_cache import Counts

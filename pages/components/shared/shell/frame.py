@@ -5,7 +5,7 @@ from pathlib import Path
 import streamlit as st
 from streamlit.runtime.pages_manager import PagesManager
 
-from pages.components.review.window import closed
+from pages.components.shared.shell import closed_windows
 from pages.components.shared.texts import markup
 
 ICON, LOGO = (Path(__file__).with_name(name) for name in ("icon.svg", "logo.svg"))
@@ -38,7 +38,7 @@ def begin(title: str, purpose: str, *, compact: bool = False) -> None:
         PagesManager.uses_pages_directory = False
         st.rerun()
     if title != REVIEW:
-        closed.leave()
+        closed_windows.leave()
     with st.container(key="head-compact" if compact else "head"):
         st.title(title, anchor=False)
         st.caption(purpose)

@@ -15,7 +15,7 @@ COOKIE = "hedgerow_theme"
 THEMES = {"System": "As the system", "Light": "Light", "Dark": "Dark"}
 """Streamlit's own names of its themes, and ours."""
 
-_PAGES = Path(__file__).parents[1]
+_PAGES = Path(__file__).parents[3]
 
 
 def draw() -> None:

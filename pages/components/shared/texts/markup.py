@@ -11,7 +11,9 @@ from markupsafe import Markup
 
 from pages.components.shared.charts.palette import custom_properties
 
-_HERE = Path(__file__).parent
+_COMPONENTS = Path(__file__).parents[2]
+_STYLES = ("shared/texts/style.css", "review/review.css", "shared/shell/theme.css")
+_SCRIPTS = ("review/keys.js", "shared/shell/reconnect.js")
 
 
 def show(markup: Markup) -> None:
@@ -29,9 +31,7 @@ def show(markup: Markup) -> None:
 def style_sheet() -> Markup:
     """The colours of the palette, and our rules."""
     # Ours, from the repository: nobody's text.
-    sheets = (
-        (_HERE / name).read_text("utf-8") for name in ("style.css", "review.css", "theme.css")
-    )
+    sheets = ((_COMPONENTS / name).read_text("utf-8") for name in _STYLES)
     rules = Markup("\n".join([custom_properties(), *sheets]))
     return Markup("<style>{}</style>").format(rules)
 
@@ -43,7 +43,7 @@ def style() -> None:
 
 @cache
 def _keys() -> str:
-    scripts = ((_HERE / name).read_text("utf-8") for name in ("keys.js", "reconnect.js"))
+    scripts = ((_COMPONENTS / name).read_text("utf-8") for name in _SCRIPTS)
     return "<script>" + "\n".join(scripts) + "</script>"
 
 
@@ -74,6 +74,8 @@ def choose_theme(theme: str, *, pages: Sequence[str], cookie: str) -> None:
     remember(cookie, theme)
     values = json.dumps({"theme": theme, "pages": list(pages)})  # our own names, nobody's text
     st.html(
-        f"<script>const chosen = {values};" + (_HERE / "theme.js").read_text("utf-8") + "</script>",
+        f"<script>const chosen = {values};"
+        + (_COMPONENTS / "shared/shell/theme.js").read_text("utf-8")
+        + "</script>",
         unsafe_allow_javascript=True,
     )

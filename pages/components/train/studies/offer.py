@@ -243,7 +243,8 @@ def _results(runs: list[Run]) -> None:
 def _named(run: Run) -> str:
     when = f"{clock.local(run.created_at):%Y-%m-%d %H:%M}"
     heading = HEADINGS[Study(run.parameters["study"])]
-    return f"Run {run.id}: {heading}, release {_release(run)}, {when}, {progress_view.STATES[run.state]}"
+    state = progress_view.STATES[run.state]
+    return f"Run {run.id}: {heading}, release {_release(run)}, {when}, {state}"
 
 
 def _again(run: Run) -> None:

@@ -29,10 +29,9 @@ from db.runs import create_run
 from db.settings import Settings
 from tests.curation.support.exported import body, contents, opened, ten_anchors
 from tests.curation.support.families import add_family, add_plain_family
+from tests.support.checkout import ROOT
 from tests.support.databases import one_database
 from tests.support.hostile import stored
-
-ROOT = Path(__file__).parents[2]
 
 HOSTILE = [*stored().values(), "'=already quoted", "'Tis the season", "-2", "x" * 5000]
 

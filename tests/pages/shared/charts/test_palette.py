@@ -3,7 +3,6 @@
 import re
 import tomllib
 from itertools import combinations, pairwise
-from pathlib import Path
 
 import pytest
 
@@ -17,9 +16,9 @@ from pages.components.shared.charts.palette import (
     palette,
 )
 from pages.components.shared.texts import markup
+from tests.support.checkout import ROOT
 from tests.support.colours import AA_GRAPHICS, AA_TEXT, EYES, contrast, distance, oklab
 
-ROOT = Path(__file__).parents[2]
 THEME = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text("utf-8"))["theme"]
 STYLE = "".join(path.read_text("utf-8") for path in (ROOT / "pages").rglob("*.css"))
 

@@ -10,7 +10,7 @@ from curation.diagnostics.acceptance import Outcomes
 from curation.diagnostics.distributions import COSINE_BINS
 from pages.components.diagnostics import histogram_charts, share_charts
 from pages.components.diagnostics.histogram_charts import CUT, FILL, KEPT, character_axis
-from pages.components.diagnostics.share_charts import Cell
+from pages.components.shared.charts.share_charts import Cell
 from tests.support.hostile import stored
 
 LABELS = {"verbal": "Verbal negation", "word": "Hedge: single word", "phrase": "Hedge: phrase"}

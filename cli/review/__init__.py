@@ -1,0 +1,1 @@
+"""The commands about review: decisions, second opinions, reviewers."""

@@ -1,0 +1,1 @@
+"""The commands about stored runs: carried out, listed, cancelled, deleted."""

@@ -1,0 +1,1 @@
+"""Text encoders: loading a checkpoint safely, and embedding texts with it."""

@@ -1,0 +1,1 @@
+"""Second opinions: a chat model judges variants as a reviewer of its own."""

@@ -1,0 +1,1 @@
+"""The provider's Batch API: slow, at half the price."""

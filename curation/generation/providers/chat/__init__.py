@@ -1,0 +1,1 @@
+"""Chat models behind any address that speaks OpenAI's protocol."""

@@ -1,0 +1,1 @@
+"""The grammar that the rules rest on: clauses, verb forms, scope, and word lists."""

@@ -1,0 +1,1 @@
+"""English: tokens, tags, negators, affixes, antonyms, and kinds of clauses."""

@@ -1,0 +1,1 @@
+"""Releases: frozen sets of accepted variants, their triples, and their overlap with tests."""

@@ -1,0 +1,1 @@
+"""Reviewing: queues, decisions, what they add up to, and taking them back."""

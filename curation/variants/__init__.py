@@ -1,0 +1,1 @@
+"""Variants that people write or change, and the checks while they write."""

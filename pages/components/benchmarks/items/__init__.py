@@ -1,0 +1,1 @@
+"""Single items of a benchmark: where models err."""

@@ -1,0 +1,1 @@
+"""What opens below and next to the card."""

@@ -1,0 +1,1 @@
+"""Choosing a chat model, its key, and what it will cost."""

@@ -1,0 +1,1 @@
+"""Long work on a page: started, followed, capped, published."""

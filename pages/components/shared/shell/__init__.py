@@ -1,0 +1,1 @@
+"""What surrounds every page: its frame, theme, sign-in, errors, and the open project."""

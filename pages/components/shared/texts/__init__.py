@@ -1,0 +1,1 @@
+"""How texts, times and counts appear; the only code that emits HTML."""

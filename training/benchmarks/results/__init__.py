@@ -1,0 +1,1 @@
+"""What benchmarks came to: scores, statistics, tables, and single items."""

@@ -1,0 +1,1 @@
+"""What a training reads: families of a release, bundled texts, and how batches are sampled."""

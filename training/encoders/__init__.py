@@ -1,0 +1,1 @@
+"""Which encoders there are to train or measure, and how large they are."""

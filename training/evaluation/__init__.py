@@ -1,0 +1,1 @@
+"""Similarities before and after: probes, held-out families, and scored sentence pairs."""

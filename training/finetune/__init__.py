@@ -1,0 +1,1 @@
+"""Finetuning an encoder on families: losses, optimizer, steps, checkpoints."""

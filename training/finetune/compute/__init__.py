@@ -1,0 +1,1 @@
+"""What a training computes on: devices, processes, replicas, and texts packed without padding."""

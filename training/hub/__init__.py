@@ -1,0 +1,1 @@
+"""Publishing on the Hugging Face Hub, and the model card."""

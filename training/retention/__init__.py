@@ -1,0 +1,1 @@
+"""What keeps general ability: distillation, interpolation, retention text, and the trade-off."""

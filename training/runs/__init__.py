@@ -1,0 +1,1 @@
+"""Trainings as stored runs: asked for, carried out, compared, deleted."""

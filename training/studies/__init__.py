@@ -1,0 +1,1 @@
+"""Studies: several trainings that differ in one thing."""
