@@ -39,7 +39,7 @@ def make_furnished(home: Path, *, variants: int) -> Engine:
             requested_by=None,
         )
     with writing(engine) as session:
-        _finish(session, session.get_one(Run, run.id), release.id or 0)
+        _finish(session, session.get_one(Run, run.id), release.id)
         _let_people_work(session)
     return engine
 
@@ -63,9 +63,9 @@ def _finish(session: Session, run: Run, release_id: int) -> None:
             session.execute(insert(VariantCosine), rows)
     probes = [stored.id for stored in ensure_figure_1(session)]
     for encoder, cosine in ((before, 0.8), (after, 0.5)):
-        save_probe_cosines(session, dict.fromkeys(probes, cosine), encoder_id=encoder.id or 0)
+        save_probe_cosines(session, dict.fromkeys(probes, cosine), encoder_id=encoder.id)
     for step in range(1, STEPS + 1):
-        session.add(RunMetric(run_id=run.id or 0, name="loss", step=step, value=2 / step))
+        session.add(RunMetric(run_id=run.id, name="loss", step=step, value=2 / step))
     run.state, run.finished_at = RunState.DONE, now()
     run.step = run.total = STEPS
     run.result = {
@@ -83,16 +83,14 @@ def _finish(session: Session, run: Run, release_id: int) -> None:
 
 def _let_people_work(session: Session) -> None:
     """Every variant here is decided by one, by two or by three people, and some have a note."""
-    people = [ensure_reviewer(session, name).id or 0 for name in PEOPLE]
+    people = [ensure_reviewer(session, name).id for name in PEOPLE]
     query = select(Variant).order_by(col(Variant.random_key)).limit(DECIDED_BY_PEOPLE)
     for number, variant in enumerate(session.execute(query).scalars().all()):
         for reviewer_id in people[: 1 + number % len(people)]:
             session.refresh(variant)
             actions.accept(session, actions.shown(variant), reviewer_id=reviewer_id)
         if number < NOTES:
-            session.add(
-                Note(variant_id=variant.id or 0, reviewer_id=people[0], text=f"Remark {number}")
-            )
+            session.add(Note(variant_id=variant.id, reviewer_id=people[0], text=f"Remark {number}"))
 
 
 def decide_one(engine: Engine, *, number: int) -> None:
@@ -100,5 +98,5 @@ def decide_one(engine: Engine, *, number: int) -> None:
     with writing(engine) as session:
         query = select(Variant).where(col(Variant.status) == "pending").order_by(col(Variant.id))
         variant = session.execute(query.offset(number).limit(1)).scalar_one()
-        ada = ensure_reviewer(session, PEOPLE[0]).id or 0
+        ada = ensure_reviewer(session, PEOPLE[0]).id
         actions.accept(session, actions.shown(variant), reviewer_id=ada)

@@ -20,7 +20,7 @@ def add_calls(session: Session) -> None:
     """One call for every anchor and role, each answered at the first attempt."""
     seed_prompts(session)
     types = list_types(session)
-    prompts = {role: prompt_versions(session, role)[0].id or 0 for role in ROLES}
+    prompts = {role: prompt_versions(session, role)[0].id for role in ROLES}
     asked = {role: types_of(role, types) for role in ROLES}
     anchors = session.execute(select(col(Anchor.id), col(Anchor.uid))).all()
     number = 0

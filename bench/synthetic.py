@@ -64,10 +64,10 @@ def make_project(home: Path, *, variants: int, decided: float = 0.0) -> Engine:
         session.add_all([source, encoder, *runs])
         judge = ensure_reviewer(session, "synthetic-judge", kind=ReviewerKind.MODEL)
         session.flush()
-        rows = islice(_variants(source.id or 0, decided=decided), variants)
+        rows = islice(_variants(source.id, decided=decided), variants)
         while batch := list(islice(rows, 7000)):
-            _store(session, batch, encoder.id or 0)
-            _decide(session, [variant for _, variant in batch], judge.id or 0)
+            _store(session, batch, encoder.id)
+            _decide(session, [variant for _, variant in batch], judge.id)
     return engine
 
 

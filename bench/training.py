@@ -164,7 +164,7 @@ def starter_families(home: Path) -> tuple[list[Family], list[Family]]:
         load_starter_corpus(session)
         release = create_release(session, name="Bench").release
         parts = [
-            training_families(session, release.id or 0, split=split, recipe=RECIPE)
+            training_families(session, release.id, split=split, recipe=RECIPE)
             for split in (Split.TRAIN, Split.VALIDATION)
         ]
     engine.dispose()

@@ -156,7 +156,7 @@ def _change(session: Session, machine: Settings, key: str, value: str) -> bool:
 
 def _follow(machine: Settings, engine: Engine) -> dict[str, Any]:
     run = new_run(engine, queue_keys.KIND, {})
-    return carry_out_run(machine, engine, run.id or 0)
+    return carry_out_run(machine, engine, run.id)
 
 
 def _unmeasured(engine: Engine) -> int:

@@ -126,7 +126,7 @@ class RunContext:
             values = {"heartbeat_at": moment, "lease_until": moment + LEASE} | progress
             session.execute(update(Run).where(*mine).values(**values))
             for (name, step), value in figures.items():
-                session.merge(RunMetric(run_id=self.run.id or 0, name=name, step=step, value=value))
+                session.merge(RunMetric(run_id=self.run.id, name=name, step=step, value=value))
         return row[0], row[1]
 
     def finish(self, state: RunState, message: str, result: Result | None = None) -> None:
@@ -216,7 +216,7 @@ def _ended(context: RunContext, state: RunState, message: str, sentence: str) ->
         context.finish(state, message)
     except HedgerowError as error:
         logger.error("how run %s ended is not stored: %s", context.run.id, error)
-    ended = RunEnded(sentence, run=context.run.id or 0, state=state.value, message=message)
+    ended = RunEnded(sentence, run=context.run.id, state=state.value, message=message)
     if state is RunState.FAILED:
         ended.facts["error"] = sentence
     return ended

@@ -149,7 +149,7 @@ class Reviewer(SQLModel, table=True):
     with ``merged_into_id`` is that person: there is no chain of such.
     """
 
-    id: int | None = Field(default=None, primary_key=True)
+    id: int = Field(default=None, primary_key=True)
     name: str = Field(max_length=80, unique=True)
     kind: ReviewerKind = Field(sa_type=enum_column(ReviewerKind))
     counts: bool = True
@@ -161,7 +161,7 @@ class Reviewer(SQLModel, table=True):
 class Source(SQLModel, table=True):
     """Where anchors came from: a data set or a file, and under what licence."""
 
-    id: int | None = Field(default=None, primary_key=True)
+    id: int = Field(default=None, primary_key=True)
     name: str = Field(max_length=200, unique=True)
     licence: str = Field(default="", max_length=200)
     url: str = Field(default="", max_length=2000)
@@ -175,7 +175,7 @@ class Anchor(SQLModel, table=True):
 
     __table_args__ = (Index(None, "source_id", "id"), Index(None, "split", "id"))
 
-    id: int | None = Field(default=None, primary_key=True)
+    id: int = Field(default=None, primary_key=True)
     uid: str = Field(max_length=32, unique=True)
     revision: int = 1
     source_id: int = Field(foreign_key="source.id")
@@ -236,7 +236,7 @@ class PromptVersion(SQLModel, table=True):
     __tablename__ = "prompt_version"
     __table_args__ = (UniqueConstraint("name", "version"),)
 
-    id: int | None = Field(default=None, primary_key=True)
+    id: int = Field(default=None, primary_key=True)
     name: str = Field(max_length=80)
     version: int
     template: str = Field(sa_type=Text)
@@ -250,7 +250,7 @@ class Run(SQLModel, table=True):
 
     __table_args__ = (Index(None, "kind", "id"), Index(None, "state"))
 
-    id: int | None = Field(default=None, primary_key=True)
+    id: int = Field(default=None, primary_key=True)
     kind: str = Field(max_length=40)
     group: str = Field(default="", max_length=80)
     parameters: dict[str, Any] = Field(sa_type=JsonColumn)
@@ -305,7 +305,7 @@ class ModelCall(SQLModel, table=True):
         Index(None, "anchor_id"),
     )
 
-    id: int | None = Field(default=None, primary_key=True)
+    id: int = Field(default=None, primary_key=True)
     run_id: int = Field(foreign_key="run.id")
     key: str = Field(max_length=80)
     role: str = Field(max_length=40)
@@ -337,7 +337,7 @@ class Answer(SQLModel, table=True):
         Index(None, "call_id"),
     )
 
-    id: int | None = Field(default=None, primary_key=True)
+    id: int = Field(default=None, primary_key=True)
     run_id: int = Field(foreign_key="run.id")
     call_id: int | None = Field(default=None, foreign_key="model_call.id")
     anchor_id: int
@@ -392,7 +392,7 @@ class Variant(SQLModel, table=True):
         Index(None, "run_id"),
     )
 
-    id: int | None = Field(default=None, primary_key=True)
+    id: int = Field(default=None, primary_key=True)
     uid: str = Field(max_length=32, unique=True)
     anchor_id: int
     anchor_revision: int = 1
@@ -435,7 +435,7 @@ class Decision(SQLModel, table=True):
         Index(None, "reviewer_id", "id"),
     )
 
-    id: int | None = Field(default=None, primary_key=True)
+    id: int = Field(default=None, primary_key=True)
     variant_id: int = Field(foreign_key="variant.id")
     variant_version: int
     reviewer_id: int = Field(foreign_key="reviewer.id")
@@ -500,7 +500,7 @@ class Note(SQLModel, table=True):
 
     __table_args__ = (Index(None, "variant_id", "id"), Index(None, "reviewer_id", "id"))
 
-    id: int | None = Field(default=None, primary_key=True)
+    id: int = Field(default=None, primary_key=True)
     variant_id: int = Field(foreign_key="variant.id")
     reviewer_id: int = Field(foreign_key="reviewer.id")
     text: str = Field(sa_type=Text)
@@ -526,7 +526,7 @@ class CueCorrection(SQLModel, table=True):
     __tablename__ = "cue_correction"
     __table_args__ = (Index(None, "variant_id", "id"), Index(None, "action_id"))
 
-    id: int | None = Field(default=None, primary_key=True)
+    id: int = Field(default=None, primary_key=True)
     variant_id: int = Field(foreign_key="variant.id")
     reviewer_id: int = Field(foreign_key="reviewer.id")
     action_id: str = Field(max_length=36)
@@ -541,7 +541,7 @@ class Encoder(SQLModel, table=True):
     ``path`` is relative to the data folder and set for encoders that a run trained.
     """
 
-    id: int | None = Field(default=None, primary_key=True)
+    id: int = Field(default=None, primary_key=True)
     name: str = Field(max_length=300)
     fingerprint: str = Field(max_length=64, unique=True)
     path: str = Field(default="", max_length=500)
@@ -576,7 +576,7 @@ class VariantCosine(SQLModel, table=True):
 class Release(SQLModel, table=True):
     """A frozen, numbered, content-hashed set of accepted variants."""
 
-    id: int | None = Field(default=None, primary_key=True)
+    id: int = Field(default=None, primary_key=True)
     number: int = Field(unique=True)
     name: str = Field(default="", max_length=200)
     content_hash: str = Field(max_length=64)
@@ -593,7 +593,7 @@ class ReleaseItem(SQLModel, table=True):
     __tablename__ = "release_item"
     __table_args__ = (Index(None, "release_id", "split"), Index(None, "variant_uid"))
 
-    id: int | None = Field(default=None, primary_key=True)
+    id: int = Field(default=None, primary_key=True)
     release_id: int = Field(foreign_key="release.id")
     anchor_uid: str = Field(max_length=32)
     variant_uid: str = Field(max_length=32)
@@ -615,7 +615,7 @@ class ProbeSet(SQLModel, table=True):
 
     __tablename__ = "probe_set"
 
-    id: int | None = Field(default=None, primary_key=True)
+    id: int = Field(default=None, primary_key=True)
     name: str = Field(max_length=200, unique=True)
     author_id: int | None = Field(default=None, foreign_key="reviewer.id")
     created_at: datetime = _created_at()
@@ -626,7 +626,7 @@ class Probe(SQLModel, table=True):
 
     __table_args__ = (UniqueConstraint("set_id", "ordinal"),)
 
-    id: int | None = Field(default=None, primary_key=True)
+    id: int = Field(default=None, primary_key=True)
     set_id: int = Field(foreign_key="probe_set.id")
     ordinal: int
     anchor: str = Field(sa_type=Text)
@@ -670,7 +670,7 @@ class BenchmarkResult(SQLModel, table=True):
         Index(None, "model", "architecture", "benchmark", "data_hash", "id"),
     )
 
-    id: int | None = Field(default=None, primary_key=True)
+    id: int = Field(default=None, primary_key=True)
     run_id: int = Field(foreign_key="run.id")
     kind: str = Field(max_length=20)
     benchmark: str = Field(max_length=120)

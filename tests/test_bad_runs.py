@@ -35,7 +35,7 @@ def new_run(engine: Engine, kind: str, **parameters: object) -> Run:
 
 def state(engine: Engine, run: Run) -> tuple[RunState, str]:
     with reading(engine) as session:
-        found = get_run(session, run.id or 0)
+        found = get_run(session, run.id)
         return found.state, found.message
 
 
@@ -75,7 +75,7 @@ def test_a_run_whose_folder_is_deleted_meanwhile_says_so(
 
     run = new_run(project_engine, "diagnose")
     with pytest.raises(HedgerowError, match="No such file or directory"):
-        execute(project_engine, load_settings(), run.id or 0, {"diagnose": work})
+        execute(project_engine, load_settings(), run.id, {"diagnose": work})
     found, message = state(project_engine, run)
     assert found == RunState.FAILED
     assert message.startswith("No such file or directory: ") and message.endswith("model.")
@@ -111,7 +111,7 @@ def test_an_export_on_a_full_disk_leaves_nothing_half_written(
         create_release(session)
     run = new_run(project_engine, "export", format=form, folder=str(small_disk / "out"))
     with pytest.raises(HedgerowError, match="No space left on device"):
-        execute(project_engine, load_settings(), run.id or 0, {"export": release_folder.work})
+        execute(project_engine, load_settings(), run.id, {"export": release_folder.work})
     found, message = state(project_engine, run)
     assert found == RunState.FAILED
     assert re.search("cannot be written .*No space left on device.*; make room", message)
@@ -120,7 +120,7 @@ def test_an_export_on_a_full_disk_leaves_nothing_half_written(
 
 def test_a_second_diagnose_says_that_one_is_at_work(project_engine: Engine) -> None:
     run = new_run(project_engine, "diagnose")
-    claim(project_engine, run.id or 0, host="elsewhere", pid=7)
+    claim(project_engine, run.id, host="elsewhere", pid=7)
     assert "is measuring at present (process 7 on elsewhere)" in complaint("diagnose")
     with reading(project_engine) as session:
         assert len(list_runs(session)) == 1
@@ -147,7 +147,7 @@ def test_two_measurings_at_once_do_no_harm(engine: Engine, monkeypatch: pytest.M
 
     def measure(run: Run) -> None:
         try:
-            execute(engine, load_settings(), run.id or 0, {"diagnose": measuring.work})
+            execute(engine, load_settings(), run.id, {"diagnose": measuring.work})
         except BaseException as error:
             wrong.append(error)
 

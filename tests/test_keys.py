@@ -56,7 +56,7 @@ def serve_own(serve_chat: Serve, monkeypatch: pytest.MonkeyPatch) -> Serve:
 def request(engine: Engine, address: str, **how: Any) -> int:
     values = {"model": "fake", "base_url": address, "roles": ("negation",), "attempts": 1} | how
     with writing(engine) as session:
-        return request_generation(session, checked_request(values)).id or 0
+        return request_generation(session, checked_request(values)).id
 
 
 def start(engine: Engine, number: int, environment: dict[str, str]) -> list[str]:

@@ -106,7 +106,7 @@ def correct(
     with writing(engine) as session:
         anchor = get_anchor(session, uid)
         who = reviewer_id(session, settings, reviewer)
-        anchor_id = anchor.id or 0
+        anchor_id = anchor.id
         try:
             done = correct_anchor(
                 session,
@@ -198,7 +198,7 @@ def _ids(session: Session, uids: list[str]) -> dict[str, int]:
     Raises:
         HedgerowError: there is no anchor with one of these uids.
     """
-    return {uid: get_anchor(session, uid).id or 0 for uid in uids}
+    return {uid: get_anchor(session, uid).id for uid in uids}
 
 
 def _told(

@@ -146,7 +146,7 @@ def generate(
     with writing(engine) as session:
         author = reviewer_id(session, settings, "") if settings.reviewer else None
         run = request_generation(session, request, requested_by=author)
-    result = carry_out_run(settings, engine, run.id or 0)
+    result = carry_out_run(settings, engine, run.id)
     show(result, as_json, *sentences(KIND, result))
 
 
@@ -185,7 +185,7 @@ def _version(session: Session, roles: Sequence[Role], item: str) -> tuple[Role, 
             f"Expected --prompt {roles[0]}=2 or the like for a call that is made, found "
             f"{item[:80]}."
         )
-    return role, find_version(session, role, int(number)).id or 0
+    return role, find_version(session, role, int(number)).id
 
 
 def _show_estimate(

@@ -133,9 +133,9 @@ def run_benchmark(
             request,
             requested_by=reviewer_id(session, settings, "") if settings.reviewer else None,
         )
-    ended = carry_out_run(settings, engine, run.id or 0)
+    ended = carry_out_run(settings, engine, run.id)
     with reading(engine) as session:
-        rows = of_run(session, run.id or 0)
+        rows = of_run(session, run.id)
     result = {"run": run.id, "state": ended["state"]}
     result |= _general(name, rows) if name.startswith(MTEB) else _facts(rows[0])
     lines = []

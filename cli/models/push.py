@@ -49,5 +49,5 @@ def push_to_hub(
             requested_by=reviewer_id(session, settings, "") if settings.reviewer else None,
         )
         require_token()  # without one nothing is stored
-    result = carry_out_run(settings, engine, asked.id or 0)
+    result = carry_out_run(settings, engine, asked.id)
     show(result, as_json, pushed_sentence(result))

@@ -49,7 +49,7 @@ def study(
         )
     told = f"Run {run.id}: {len(run.parameters['members'])} trainings"
     err.print(text_of(f"{told}, about {expected_seconds(run) / 60:.0f} min."), soft_wrap=True)
-    ended = carry_out_run(settings, engine, run.id or 0)
+    ended = carry_out_run(settings, engine, run.id)
     with reading(engine) as session:
         members = trials(session, run)
     values = {(row.run, row.figure): row for row in figure_rows(members)}

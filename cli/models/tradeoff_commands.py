@@ -73,7 +73,7 @@ def _curve(
             more_shares=() if share is None else (share,),
             requested_by=reviewer_id(session, settings, "") if settings.reviewer else None,
         )
-    carry_out_run(settings, engine, asked.id or 0)
+    carry_out_run(settings, engine, asked.id)
     with reading(engine) as session:
         curve = curve_of(session, training)
     assert curve is not None  # it has just been stored
@@ -89,7 +89,7 @@ def _saved(settings: Settings, engine: Engine, training: int, share: float) -> d
             share=share,
             requested_by=reviewer_id(session, settings, "") if settings.reviewer else None,
         )
-    result = carry_out_run(settings, engine, asked.id or 0)
+    result = carry_out_run(settings, engine, asked.id)
     return {"model": result["model"], "encoder": result["name"]}
 
 

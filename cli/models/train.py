@@ -69,7 +69,7 @@ def train_encoder(
         return
     if not as_json:
         _warn(settings, engine, run.parameters["release"])
-    result = carry_out_run(settings, engine, run.id or 0)
+    result = carry_out_run(settings, engine, run.id)
     show(result, as_json, *lines_of(result))
 
 

@@ -231,7 +231,7 @@ def review_write(
     with writing(engine) as session:
         written = write_variant(
             session,
-            anchor_id=get_anchor(session, anchor).id or 0,
+            anchor_id=get_anchor(session, anchor).id,
             type_id=type_id,
             text=text,
             cue=cue,
@@ -260,7 +260,7 @@ def review_note(
     """Leave a note on a variant that decides nothing."""
     settings, engine = open_home()
     with writing(engine) as session:
-        variant_id = actions.find_variant(session, uid).id or 0
+        variant_id = actions.find_variant(session, uid).id
         add_note(
             session, variant_id, reviewer_id=reviewer_id(session, settings, reviewer), text=text
         )
@@ -317,7 +317,7 @@ def review_undo(
     settings, engine = open_home()
     with writing(engine) as session:
         who = find_reviewer(session, reviewer or settings.reviewer)
-        undone = actions.undo(session, reviewer_id=who.id or 0)
+        undone = actions.undo(session, reviewer_id=who.id)
         variant = session.get_one(Variant, undone.variant_id) if undone else None
         result = {
             "undone": undone.decisions or 1 if undone else 0,  # a note is one thing

@@ -107,7 +107,7 @@ def judge(
         run = broken_off(session, request) or request_opinions(
             session, request, requested_by=_asked_by(session, settings)
         )
-    result = carry_out_run(settings, engine, run.id or 0)
+    result = carry_out_run(settings, engine, run.id)
     show(
         result,
         as_json,

@@ -113,7 +113,7 @@ def diagnose(
             "for it, or cancel it in the app."
         )
     run = new_run(engine, DIAGNOSE, parameters)
-    result = carry_out_run(settings, engine, run.id or 0)
+    result = carry_out_run(settings, engine, run.id)
     show(result, as_json, *sentences(DIAGNOSE, result))
 
 

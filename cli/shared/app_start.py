@@ -48,7 +48,7 @@ def _start_missing_measures(settings: Settings, engine: Engine) -> int | None:
         start_process(settings, run)
     except HedgerowError as error:  # people can review all the same
         with writing(engine) as session:
-            request_cancel(session, run.id or 0)
+            request_cancel(session, run.id)
         err.print(text_of(str(error)), soft_wrap=True)
         return None
     return run.id

@@ -33,4 +33,4 @@ def reviewer_id(session: Session, settings: Settings, name: str) -> int:
     Raises:
         HedgerowError: the name is missing, too long, or a model's.
     """
-    return ensure_reviewer(session, name or settings.reviewer).id or 0
+    return ensure_reviewer(session, name or settings.reviewer).id

@@ -60,7 +60,7 @@ def figures_so_far(session: Session, run: Run) -> dict[str, Any]:
     """What a run has spent and measured: of its calls, and the last value of each metric."""
     found: dict[str, Any] = {}
     if run.kind in (GENERATE, JUDGE):
-        counts, so_far = count_calls(session, run.id or 0), progress(session, run.id or 0).spent
+        counts, so_far = count_calls(session, run.id), progress(session, run.id).spent
         found |= {
             "done": counts[CallState.DONE],
             "failed": counts[CallState.FAILED],

@@ -82,9 +82,9 @@ def set_facts(
         for anchor in session.execute(query.with_for_update()).scalars():
             if all(getattr(anchor, name) == value for name, value in wanted.items()):
                 continue
-            changed.append(anchor.id or 0)
+            changed.append(anchor.id)
             if is_english(anchor.language) != is_english(language or anchor.language):
-                to_measure.append(anchor.id or 0)
+                to_measure.append(anchor.id)
         session.connection().execute(update(Anchor).where(col(Anchor.id).in_(ids)).values(**wanted))
     for row in list(session.identity_map.values()):
         if isinstance(row, Anchor):

@@ -61,11 +61,11 @@ def _planned(session: Session, anchor_id: int) -> list[tuple[Carried, Edit]]:
     variants = session.execute(query.order_by(col(Variant.id))).scalars().all()
     wordings = _wordings(session, anchor_id)
     was: dict[int, Status] = {}
-    for ids in chunks(variant.id or 0 for variant in variants):
+    for ids in chunks(variant.id for variant in variants):
         was |= status_ever(session, ids)
     found: list[tuple[Carried, Edit]] = []
     for variant in variants:
-        key = variant.id or 0
+        key = variant.id
         new_text = carry(
             variant.text, old=wordings[variant.anchor_revision], new=wordings[anchor.revision]
         )

@@ -65,7 +65,7 @@ def load_starter_corpus(session: Session, folder: Path = FOLDER) -> Loaded:
     rows = [
         row
         for uid, family in fresh.items()
-        for row in _variant_rows(family, uid=uid, anchor_id=anchor_ids[uid], run_id=run.id or 0)
+        for row in _variant_rows(family, uid=uid, anchor_id=anchor_ids[uid], run_id=run.id)
     ]
     variant_ids = _add_variants(session, rows)
     reviewer = ensure_reviewer(session, STARTER, kind=ReviewerKind.MODEL)
@@ -101,7 +101,7 @@ def _source(session: Session) -> int:
         )
         session.add(row)
         session.flush()
-    return row.id or 0
+    return row.id
 
 
 def _add_anchors(

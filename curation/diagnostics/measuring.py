@@ -244,7 +244,7 @@ def _store_missing(context: RunContext, name: str, *, follow: bool) -> int:
         model = load_encoder(source)
     wanted = _is_active(context.engine, encoder.name) if follow else None
     return store_cosines(
-        context.engine, model, encoder_id=encoder.id or 0, report=context.update, wanted=wanted
+        context.engine, model, encoder_id=encoder.id, report=context.update, wanted=wanted
     )
 
 

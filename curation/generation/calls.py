@@ -186,7 +186,7 @@ def open_calls(
 
 def _call(row: ModelCall, uid: str, revision: int, text: str, template: str) -> Call:
     return Call(
-        id=row.id or 0,
+        id=row.id,
         run_id=row.run_id,
         role=row.role,
         anchor_id=row.anchor_id,

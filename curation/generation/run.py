@@ -68,8 +68,8 @@ def request_generation(
         parameters=request.model_dump(mode="json"),
         requested_by=requested_by,
     )
-    plan_calls(session, run.id or 0, request)
-    check_alone(session, run.id or 0)
+    plan_calls(session, run.id, request)
+    check_alone(session, run.id)
     return run
 
 
@@ -78,7 +78,7 @@ def _prompts(session: Session, request: GenerationRequest) -> dict[Role, int]:
     seed_prompts(session)
     if request.provider == PROVIDER:
         return dict.fromkeys(request.roles, seed_rules(session))
-    newest = {role: prompt_versions(session, role)[0].id or 0 for role in request.roles}
+    newest = {role: prompt_versions(session, role)[0].id for role in request.roles}
     return newest | request.prompts
 
 
@@ -102,7 +102,7 @@ def make_calls(context: RunContext, request: ModelRequest, asker: Asker) -> Ledg
         RunCancelled, RunPaused: somebody asked for it, or the budget is spent.
         HedgerowError: no call can succeed.
     """
-    ledger = read_ledger(context.engine, context.run.id or 0, request.budget)
+    ledger = read_ledger(context.engine, context.run.id, request.budget)
     if request.batch:
         asyncio.run(BatchWorker(context, request, asker, ledger).run())
     else:
@@ -119,7 +119,7 @@ def work(context: RunContext) -> dict[str, Any]:
         rules, which leave out what they can't write, that is always so.
     """
     request = GenerationRequest(**context.parameters)
-    run_id = context.run.id or 0
+    run_id = context.run.id
     with writing(context.engine) as session:
         reopen(session, run_id)
         leave_out_made(session, run_id)

@@ -92,7 +92,7 @@ class Worker:
 
     def _counts(self) -> dict[CallState, int]:
         with reading(self.context.engine) as session:
-            return count_calls(session, self.context.run.id or 0)
+            return count_calls(session, self.context.run.id)
 
     # -- making calls ---------------------------------------------------------------------
 
@@ -140,7 +140,7 @@ class Worker:
     def _read(self, after: int) -> Sequence[Call]:
         with reading(self.context.engine) as session:
             self.asker.keep_only(types_in_use(session))
-            return open_calls(session, self.context.run.id or 0, after=after, limit=HELD)
+            return open_calls(session, self.context.run.id, after=after, limit=HELD)
 
     async def _make(self, call: Call) -> None:
         """Make a call until it is done, has failed for good, or the run shall stop."""

@@ -96,7 +96,7 @@ def _check_not_replaced(session: Session, card: Shown, variant: Variant) -> None
     """
     if variant.status != Status.SUPERSEDED or variant.version != card.version:
         return
-    if (uid := replacement_of(session, variant.id or 0)) is not None:
+    if (uid := replacement_of(session, variant.id)) is not None:
         raise HedgerowError(
             "An edit has replaced this wording; undo the edit to bring it back, or decide on its"
             f" replacement, {uid}."

@@ -207,7 +207,7 @@ def _action(session: Session, action_id: str, reviewer_id: int) -> tuple[int, Ow
         decided_at=decision.decided_at,
         decisions=count.scalar_one(),
     )
-    return decision.id or 0, action
+    return decision.id, action
 
 
 def actions_since(session: Session, reviewer_id: int, moment: datetime) -> set[str]:

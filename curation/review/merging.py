@@ -54,7 +54,7 @@ def plan_merge(session: Session, person: Reviewer, into: Reviewer) -> Merge:
     ids = _shared(session, person, into)
     statuses: Counter[tuple[Status, Status]] = Counter()
     for some in chunks(ids):
-        after = compute_standing(session, some, merged={person.id or 0: into.id or 0})
+        after = compute_standing(session, some, merged={person.id: into.id})
         query = select(col(Variant.id), col(Variant.status)).where(col(Variant.id).in_(some))
         for variant_id, status in session.execute(query):
             if after[variant_id or 0].status is not status:

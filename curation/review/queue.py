@@ -117,7 +117,7 @@ def _keys(order: Order) -> tuple[ColumnElement[Any], ...]:
 
 def _sort_key(variant: Variant, order: Order) -> tuple[float, int]:
     """Ascending over variants as ``_keys`` orders them, for merging the heads of several queues."""
-    number = variant.id or 0
+    number = variant.id
     return {
         Order.OLDEST: (0.0, number),
         Order.SUSPICIOUS: (-variant.suspicion, -number),

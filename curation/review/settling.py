@@ -19,10 +19,10 @@ from db.models import Decision, Status, Variant
 def contested(session: Session, variants: Iterable[Variant]) -> frozenset[int]:
     """The ids of those that are in conflict or whose conflict has been settled."""
     variants = list(variants)
-    found = {variant.id or 0 for variant in variants if variant.status == Status.CONFLICT}
+    found = {variant.id for variant in variants if variant.status == Status.CONFLICT}
     # Nobody has decided on what is pending, and no person on what only models have accepted.
     decided = [
-        variant.id or 0
+        variant.id
         for variant in variants
         if variant.status not in (Status.PENDING, Status.CONFLICT) and not variant.model_only
     ]

@@ -65,7 +65,7 @@ def shown(
     variant: Variant, *, at: datetime | None = None, blind: bool = False, settles: bool = False
 ) -> Shown:
     """A new showing of this variant as it is now."""
-    return Shown(variant.id or 0, variant.version, str(uuid.uuid4()), at, blind, settles)
+    return Shown(variant.id, variant.version, str(uuid.uuid4()), at, blind, settles)
 
 
 def find_variant(session: Session, uid: str) -> Variant:
@@ -172,7 +172,7 @@ def decision_on(
         judged = other
         version = other.since_version - 1 if is_outdated(card, variant) else other.version
     return Decision(
-        variant_id=judged.id or 0,
+        variant_id=judged.id,
         variant_version=version,
         reviewer_id=reviewer_id,
         verdict=verdict,

@@ -38,7 +38,7 @@ def correct_cue(
     """Give the variant another cue, as part of the action whose decision is stored with it."""
     session.add(
         CueCorrection(
-            variant_id=variant.id or 0,
+            variant_id=variant.id,
             reviewer_id=reviewer_id,
             action_id=action_id,
             before=variant.cue,
@@ -59,10 +59,10 @@ def restore_cues(session: Session, action_id: str, *, reviewer_id: int, undo_id:
     )
     variants = session.execute(select(Variant).where(col(Variant.id).in_(of_action))).scalars()
     for variant in variants.all():
-        cue = _standing_cue(session, variant.id or 0)
+        cue = _standing_cue(session, variant.id)
         if cue != variant.cue:
             correct_cue(session, variant, cue, reviewer_id=reviewer_id, action_id=undo_id)
-            measure_variants(session, [variant.id or 0])
+            measure_variants(session, [variant.id])
 
 
 def _standing_cue(session: Session, variant_id: int) -> str | None:

@@ -98,7 +98,7 @@ def _concerns(
     session: Session, anchor: Anchor, planned: Edit | Own, *, leave_out: Collection[int | None]
 ) -> tuple[Concern, ...]:
     wording, text, check = wording_of(session, anchor), planned.text, planned.entry.surface_check
-    siblings = _siblings(session, anchor.id or 0, leave_out=leave_out)
+    siblings = _siblings(session, anchor.id, leave_out=leave_out)
     threshold = int(get_setting(session, THRESHOLD))
     found = measure(
         anchor=wording,
@@ -126,7 +126,7 @@ def _concerns(
         for flag, sentence in sentences.items()
         if flag in found.flags
     ]
-    return (*concerns, *_twins(session, anchor.id or 0, text, leave_out=leave_out))
+    return (*concerns, *_twins(session, anchor.id, text, leave_out=leave_out))
 
 
 def _siblings(

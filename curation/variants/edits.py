@@ -183,7 +183,7 @@ def carry_out(
     if planned.entry.needs_cue and child.cue != planned.cue:
         correct_cue(session, child, planned.cue, reviewer_id=reviewer_id, action_id=card.action_id)
     changes = store_decisions(session, rows)
-    measure_variants(session, [child.id or 0])
+    measure_variants(session, [child.id])
     if known is None:
         changes = [c._replace(before=None) if c.variant_id == child.id else c for c in changes]
     child_id = None if child is original else child.id

@@ -147,17 +147,17 @@ def _check(session: Session, anchor: Anchor, type_id: str, text: str) -> None:
     if anchor.retired_at is not None:
         raise HedgerowError("The anchor is retired; restore it, then write a variant of it.")
     check_differs(session, anchor, text)
-    known = find_text(session, anchor.id or 0, type_id, text)
+    known = find_text(session, anchor.id, type_id, text)
     if known is not None:
         raise AlreadyThere(
             f"The anchor has this text already, as the variant {known.uid}: "
             f"{_WHAT_TO_DO[known.status]}.",
-            variant_id=known.id or 0,
+            variant_id=known.id,
         )
 
 
 def _accept(session: Session, variant: Variant, *, reviewer_id: int, action_id: str) -> None:
-    card = Shown(variant.id or 0, variant.version, action_id or str(uuid.uuid4()), now())
+    card = Shown(variant.id, variant.version, action_id or str(uuid.uuid4()), now())
     row = decision_on(card, variant, reviewer_id=reviewer_id, verdict=Verdict.ACCEPT)
     store_decisions(session, [row])
-    measure_variants(session, [variant.id or 0])
+    measure_variants(session, [variant.id])

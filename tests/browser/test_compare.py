@@ -39,7 +39,7 @@ def measured(home: Path) -> None:
             session.flush()
             low = 0.9 if letter == "a" else 0.3
             cosines = {p.id: low if p.probe.label == "contradicted" else 0.8 for p in probes}
-            save_probe_cosines(session, cosines, encoder_id=row.id or 0)
+            save_probe_cosines(session, cosines, encoder_id=row.id)
             matrix = np.where(np.eye(3) > 0, 1.0, low).astype(np.float32)
             np.save(run_folder(settings, run) / f"cosines-{letter * 16}.npy", matrix)
     engine.dispose()

@@ -31,12 +31,12 @@ def measured(home: Path) -> Engine:
         for number in range(40):
             anchor = add_anchor(session, f"Bridge number {number} is safe.")
             text = HOSTILE if number == 0 else f"Bridge number {number} is not safe."
-            ids.append(add_variant(session, anchor, text=text).id or 0)
+            ids.append(add_variant(session, anchor, text=text).id)
         measure_variants(session, ids)
         name = get_setting(session, ACTIVE_ENCODER)
         encoder = register_encoder(session, name=name, hash_="f" * 64)
         cosines = {key: 0.25 + 0.7 * place / len(ids) for place, key in enumerate(ids)}
-        save_cosines(session, cosines, encoder_id=encoder.id or 0)
+        save_cosines(session, cosines, encoder_id=encoder.id)
     return engine
 
 

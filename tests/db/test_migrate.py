@@ -248,7 +248,7 @@ def test_decisions_are_append_only(engine: Engine, statement: str) -> None:
         variant = add_variant(session, add_anchor(session))
         session.add(
             Decision(
-                variant_id=variant.id or 0,
+                variant_id=variant.id,
                 variant_version=1,
                 reviewer_id=person(session),
                 verdict="accept",

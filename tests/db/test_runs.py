@@ -39,7 +39,7 @@ def settings() -> Settings:
 
 def queued(engine: Engine, kind: str = "count", **parameters: object) -> int:
     with writing(engine) as session:
-        return create_run(session, kind=kind, parameters=parameters).id or 0
+        return create_run(session, kind=kind, parameters=parameters).id
 
 
 def state_of(engine: Engine, run_id: int) -> Run:

@@ -24,7 +24,7 @@ def test_each_transaction_indexes_what_it_adds(engine: Engine) -> None:
         add_variant(session, anchor, text="The first one isn't safe.")
     with writing(engine) as session:
         second = add_variant(session, anchor, text="The second one isn't safe.")
-        add_note(session, second.id or 0, reviewer_id=person(session), text="Isn't it?")
+        add_note(session, second.id, reviewer_id=person(session), text="Isn't it?")
     with reading(engine) as session:
         assert found(session, "isn't") == [
             "The first one isn't safe.",

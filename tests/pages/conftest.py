@@ -77,7 +77,7 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     def start_process(
         settings: Settings, run: Run, environment: Mapping[str, str] | None = None
     ) -> None:
-        numbers.append(run.id or 0)
+        numbers.append(run.id)
 
     monkeypatch.setattr(background, "start_process", start_process)
     return numbers

@@ -69,7 +69,7 @@ def carry_out(engine: Engine) -> None:
     """Do what the newest run asks for, in this process."""
     with reading(engine) as session:
         run = list_runs(session)[0]
-    execute(engine, open_project.settings(), run.id or 0, {"export": release_folder.work})
+    execute(engine, open_project.settings(), run.id, {"export": release_folder.work})
 
 
 def test_nothing_accepted_leads_to_the_review(open_page: OpenPage) -> None:

@@ -40,7 +40,7 @@ def judged(with_source: Engine) -> Engine:
     """A measured family on which a model with a hostile name has decided."""
     with writing(with_source) as session:
         family = list(add_family(session).values())
-        measure_variants(session, [v.id or 0 for v in family])
+        measure_variants(session, [v.id for v in family])
         judge = model(session, HOSTILE)
         for variant in family[:3]:
             actions.accept(session, shown(variant), reviewer_id=judge)

@@ -42,7 +42,7 @@ def add_result(
     write_result(result, folder / "rows.jsonl")
     session.add(
         BenchmarkResult(
-            run_id=run.id or 0,
+            run_id=run.id,
             kind="negation",
             benchmark=result.benchmark,
             model=model,
@@ -65,7 +65,7 @@ def add_suite(session: Session, model: str, run: Run, score: float) -> None:
     for task in QUICK:
         session.add(
             BenchmarkResult(
-                run_id=run.id or 0,
+                run_id=run.id,
                 kind="general",
                 benchmark=task,
                 model=model,
@@ -101,7 +101,7 @@ def _own(session: Session) -> Hedgerow:
     release = get_release(session, None)
     for split in Split:
         try:
-            return Hedgerow.of_release(session, release.id or 0, split=split)
+            return Hedgerow.of_release(session, release.id, split=split)
         except HedgerowError:
             continue
     raise AssertionError("the release has no family with both sides")

@@ -43,7 +43,7 @@ def add_anchor(session: Session, text: str = ANCHOR) -> Anchor:
     anchor = Anchor(uid=uid, source_id=1, genre="test", split=Split(split_of(uid)))
     session.add(anchor)
     session.flush()
-    session.add(AnchorRevision(anchor_id=anchor.id or 0, text=text, text_uid=uid))
+    session.add(AnchorRevision(anchor_id=anchor.id, text=text, text_uid=uid))
     session.flush()
     return anchor
 
@@ -55,7 +55,7 @@ def add_variant(
     text = TEXTS[type_id] if text is None else text
     uid = variant_uid(anchor_uid=anchor.uid, type_id=type_id, text=text)
     variant = Variant(
-        uid=uid, anchor_id=anchor.id or 0, type_id=type_id, text=text, cue=CUES.get(type_id)
+        uid=uid, anchor_id=anchor.id, type_id=type_id, text=text, cue=CUES.get(type_id)
     )
     session.add(variant)
     session.flush()
@@ -75,18 +75,18 @@ def add_family(
 
 def person(session: Session, name: str = "Ada") -> int:
     """The id of a person who reviews."""
-    return ensure_reviewer(session, name).id or 0
+    return ensure_reviewer(session, name).id
 
 
 def model(session: Session, name: str = "llm") -> int:
     """The id of a model that reviews."""
-    return ensure_reviewer(session, name, kind=ReviewerKind.MODEL).id or 0
+    return ensure_reviewer(session, name, kind=ReviewerKind.MODEL).id
 
 
 def judge(session: Session, name: str = "fake") -> int:
     """The id of a chat model that gives second opinions; it does not count yet."""
     seed_prompts(session)
-    return ensure_judge(session, name, 1).id or 0
+    return ensure_judge(session, name, 1).id
 
 
 def add_opinion(
@@ -103,15 +103,15 @@ def add_opinion(
     session.add(run)
     session.flush()
     answer = Answer(
-        run_id=run.id or 0,
+        run_id=run.id,
         anchor_id=variant.anchor_id,
         anchor_revision=variant.anchor_revision,
-        prompt_version_id=prompt_versions(session, JUDGE)[0].id or 0,
+        prompt_version_id=prompt_versions(session, JUDGE)[0].id,
     )
     session.add(answer)
     session.flush()
     given = NewOpinion(
-        variant.id or 0,
+        variant.id,
         variant.version,
         variant.since_version,
         verdict,
@@ -119,6 +119,6 @@ def add_opinion(
         "Because.",
         suggestion,
         certainty,
-        answer.id or 0,
+        answer.id,
     )
     return store_opinions(session, [given], reviewer_id=reviewer_id) == 1

@@ -66,7 +66,7 @@ def fill(session: Session) -> None:
         _judge(session, variant, text)
     measure_variants(session, session.execute(select(col(Variant.id))).scalars().all())
     huge = _variant(session, anchors[-1], "verbal", HUGE)
-    measure_variants(session, [huge.id or 0])
+    measure_variants(session, [huge.id])
     create_release(session, name=texts[0][:200], note=texts[1], author_id=person(session))
     _runs(session, texts)
     _generation(session, anchors, texts)
@@ -79,18 +79,18 @@ def _anchor(session: Session, text: str) -> Anchor:
     session.flush()
     uid = anchor_uid(text)
     anchor = Anchor(
-        uid=uid, source_id=source.id or 0, genre=text[:80].strip(), split=Split(split_of(uid))
+        uid=uid, source_id=source.id, genre=text[:80].strip(), split=Split(split_of(uid))
     )
     session.add(anchor)
     session.flush()
-    session.add(AnchorRevision(anchor_id=anchor.id or 0, text=text, text_uid=uid))
+    session.add(AnchorRevision(anchor_id=anchor.id, text=text, text_uid=uid))
     return anchor
 
 
 def _variant(session: Session, anchor: Anchor, type_id: str, text: str) -> Variant:
     variant = Variant(
         uid=variant_uid(anchor_uid=anchor.uid, type_id=type_id, text=text),
-        anchor_id=anchor.id or 0,
+        anchor_id=anchor.id,
         type_id=type_id,
         text=text,
         cue=text[:200].strip() if type_id in ("word", "phrase") else None,
@@ -104,7 +104,7 @@ def _variant(session: Session, anchor: Anchor, type_id: str, text: str) -> Varia
 
 def _judge(session: Session, variant: Variant, text: str) -> None:
     reviewer = person(session, text[:80])
-    add_note(session, variant.id or 0, reviewer_id=reviewer, text=text[:MAX_NOTE])
+    add_note(session, variant.id, reviewer_id=reviewer, text=text[:MAX_NOTE])
     actions.accept(session, actions.shown(variant), reviewer_id=reviewer, note=text[:MAX_NOTE])
     session.refresh(variant)
     assert variant.status == Status.ACCEPTED
@@ -127,12 +127,12 @@ def _generation(session: Session, anchors: list[Anchor], texts: list[str]) -> No
         run = create_run(session, kind="generate", parameters=parameters)
         for anchor, text in zip(anchors, texts, strict=True):
             call = ModelCall(
-                run_id=run.id or 0,
+                run_id=run.id,
                 key=f"{anchor.uid}-hedge",
                 role="hedge",
-                anchor_id=anchor.id or 0,
+                anchor_id=anchor.id,
                 anchor_revision=1,
-                prompt_version_id=prompt.id or 0,
+                prompt_version_id=prompt.id,
                 type_ids=["word", "phrase"],
                 cues={"word": text[:80]},
                 attempts=1,
@@ -143,11 +143,11 @@ def _generation(session: Session, anchors: list[Anchor], texts: list[str]) -> No
             session.flush()
             session.add(
                 Answer(
-                    run_id=run.id or 0,
+                    run_id=run.id,
                     call_id=call.id,
-                    anchor_id=anchor.id or 0,
+                    anchor_id=anchor.id,
                     anchor_revision=1,
-                    prompt_version_id=prompt.id or 0,
+                    prompt_version_id=prompt.id,
                     raw=text,
                     error=f"{Problem.UNREADABLE.value}: {text}",
                     cost=0.001,
@@ -182,9 +182,9 @@ def _training(session: Session, texts: list[str]) -> None:
     probes = [probe.id for probe in ensure_figure_1(session) + own_probes(session)]
     variants = session.execute(select(col(Variant.id))).scalars().all()
     for encoder, cosine in zip(encoders, (0.9, 0.4, 0.8), strict=True):
-        save_probe_cosines(session, dict.fromkeys(probes, cosine), encoder_id=encoder.id or 0)
+        save_probe_cosines(session, dict.fromkeys(probes, cosine), encoder_id=encoder.id)
         values = {key or 0: cosine - key / 1000 for key in variants if key}
-        save_cosines(session, values, encoder_id=encoder.id or 0)
+        save_cosines(session, values, encoder_id=encoder.id)
     run.result = {
         "run": run.id,
         "model": f"{run.folder}/model",

@@ -86,4 +86,4 @@ def add_model(engine: Engine, encoder: Path, recipe: Recipe | None = None) -> in
             "seconds": 1.0,
         }
         write_card(folder, card_of(session, run, run.result))
-        return run.id or 0
+        return run.id

@@ -105,11 +105,11 @@ def compare(
 def _runs(session: Session, release: Release, n: int, report: Report | None) -> Runs:
     if report is not None:
         report(0, 0, "Comparing the release with the benchmarks.")
-    return Runs(texts_of(session, release.id or 0), n=n)
+    return Runs(texts_of(session, release.id), n=n)
 
 
 def _compared(session: Session, release: Release, data: Known, runs: Runs) -> Compared:
-    found, problem, key = Overlap(runs.n, 0, 0, 0, ()), "", release.id or 0
+    found, problem, key = Overlap(runs.n, 0, 0, 0, ()), "", release.id
     try:
         read = data.benchmark.read(data.path)
         found = overlap(read.samples(), runs, texts=texts_of(session, key))

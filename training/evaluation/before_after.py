@@ -131,4 +131,4 @@ def _store_encoder(session: Session, trained: Encoder) -> int:
     if row is None:
         session.add(row := trained)
         session.flush()
-    return row.id or 0
+    return row.id

@@ -106,7 +106,7 @@ def stored_probes(session: Session, name: str) -> list[StoredProbe]:
         .order_by(col(ProbeRecord.ordinal))
     )
     return [
-        StoredProbe(row.id or 0, Probe(row.anchor, row.text, row.label))
+        StoredProbe(row.id, Probe(row.anchor, row.text, row.label))
         for row in session.execute(query).scalars()
     ]
 
@@ -263,7 +263,7 @@ def _new_set(session: Session, name: str, *, author_id: int | None) -> int:
     row = ProbeSet(name=name, author_id=author_id)
     session.add(row)
     session.flush()
-    return row.id or 0
+    return row.id
 
 
 def _append(session: Session, set_id: int, probes: Iterable[Probe]) -> None:

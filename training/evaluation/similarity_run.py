@@ -109,7 +109,7 @@ def set_cosines(
     """The cosines of a set's pairs under an encoder, in their order; None if any is missing."""
     if encoder is None or not probes:
         return None
-    known = probe_cosines(session, encoder.id or 0, [stored.id for stored in probes])
+    known = probe_cosines(session, encoder.id, [stored.id for stored in probes])
     if any(stored.id not in known for stored in probes):
         return None
     return [known[stored.id] for stored in probes]
@@ -244,7 +244,7 @@ def _measure(context: RunContext, task: _Task, name: str, *, progress: _Progress
 
 def _measure_probes(context: RunContext, task: _Task, encoder: Encoder, *, load: _Loader) -> int:
     """Store the cosines of the pairs that are not measured yet."""
-    encoder_id = encoder.id or 0
+    encoder_id = encoder.id
     with reading(context.engine) as session:
         known = probe_cosines(session, encoder_id, [stored.id for stored in task.probes])
     fresh = [stored for stored in task.probes if stored.id not in known]

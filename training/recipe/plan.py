@@ -202,7 +202,7 @@ def _pace(session: Session, recipe: Recipe) -> tuple[float, int | None]:
         if not same_base(run):
             other = _weight(str(run.parameters["recipe"].get("base_encoder", "")))
             lighter = other / weight if weight else 0.0
-        paces = [pace for _, pace in metrics(session, run.id or 0, name=PACE)]
+        paces = [pace for _, pace in metrics(session, run.id, name=PACE)]
         if paces and lighter:  # each of as many steps
             return lighter * len(paces) / sum(1 / pace for pace in paces), run.id
     return TEXTS_PER_SECOND * BUILT_IN_WEIGHT / (weight or BUILT_IN_WEIGHT), None

@@ -37,7 +37,7 @@ def require_enough(session: Session, release: int, recipe: Recipe, *, seed: int)
         left = data.left_by(recipe)
     require_batch(left, recipe)
     if recipe.max_distance or _might_draw_too_few(left, recipe):
-        key = get_release(session, release).id or 0
+        key = get_release(session, release).id
         families = training_families(session, key, split=Split.TRAIN, recipe=recipe)
         rows_of(families, recipe=recipe, seed=seed)
 

@@ -59,7 +59,7 @@ def ends_of(session: Session, settings: Settings, run: Run) -> Ends:
             f"The model of run {run.id} is no longer at {folder}; put it back, or train again."
         )
     return Ends(
-        training=run.id or 0,
+        training=run.id,
         base=Place(recipe.base_encoder, before),
         trained=Place(str(folder), after),
         own_share=recipe.interpolation,

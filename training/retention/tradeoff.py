@@ -169,7 +169,7 @@ def estimate(session: Session, run: Run) -> float:
     part = _require_validation(session, run)
     used = min(1.0, MOST_FAMILIES / part["anchors"])
     texts = used * (part["anchors"] + part["variants"]) + min(MOST_UNRELATED, part["anchors"])
-    paces = [pace for _, pace in metrics(session, run.id or 0, name=PACE)]
+    paces = [pace for _, pace in metrics(session, run.id, name=PACE)]
     pace = sum(paces) / len(paces) if paces else plan.TEXTS_PER_SECOND
     return plan.PREPARING + len(SHARES) * texts / (plan.FORWARD_ONLY * pace)
 
@@ -216,7 +216,7 @@ def _work(context: RunContext) -> dict[str, Any]:
 def _held_out(session: Session, run: Run) -> list[Family]:
     """The whole validation split, whatever the recipe leaves out."""
     release = get_release(session, int(run.parameters["release"]))
-    return training_families(session, release.id or 0, split=Split.VALIDATION, recipe=Recipe())
+    return training_families(session, release.id, split=Split.VALIDATION, recipe=Recipe())
 
 
 def _measure(

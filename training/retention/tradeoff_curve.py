@@ -91,7 +91,7 @@ def curve_of(session: Session, training: int) -> Curve | None:
         return None
     found = run.result
     points = [Point(point["share"], point["figures"]) for point in found["points"]]
-    return Curve(run.id or 0, training, points, found["own_share"], found["counts"], found["sts"])
+    return Curve(run.id, training, points, found["own_share"], found["counts"], found["sts"])
 
 
 def measured_run(session: Session, training: int) -> Run | None:

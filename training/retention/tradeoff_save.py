@@ -61,7 +61,7 @@ def saved_models(session: Session, settings: Settings, training: int) -> list[Sa
         folder = settings.data_folder / run.result["model"]
         if row is not None and folder.is_dir():
             share = float(run.result["share"])
-            found[share] = Saved(share, row.name, folder, row.id or 0, run.id or 0)
+            found[share] = Saved(share, row.name, folder, row.id, run.id)
     return sorted(found.values())
 
 

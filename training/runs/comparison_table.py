@@ -72,7 +72,7 @@ def _row(run: Run, cosines: Mapping[int, dict[str, float]]) -> Row:
     before, after, _ = held_out(run)
     seconds = result.get("seconds")
     return Row(
-        run=run.id or 0,
+        run=run.id,
         when=run.created_at,
         release=int(run.parameters["release"]),
         study=study_of(run),

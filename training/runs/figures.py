@@ -210,4 +210,4 @@ def _unindexed(number: Any) -> ColumnElement[int]:
 
 def loss_curve(session: Session, run: Run) -> list[LossPoint]:
     """The training loss by step, as far as the run has come."""
-    return [LossPoint(*point) for point in metrics(session, run.id or 0, name="loss")]
+    return [LossPoint(*point) for point in metrics(session, run.id, name="loss")]

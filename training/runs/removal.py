@@ -48,7 +48,7 @@ def delete_run(engine: Engine, settings: Settings, run_id: int) -> list[Path]:
             raise HedgerowError(f"Run {run_id} is part of run {study}, a study; delete that one.")
         runs = [run, *_parts(session, run)]
         for one in runs:
-            _check(session, one, {other.id or 0 for other in runs})
+            _check(session, one, {other.id for other in runs})
         for one in runs:
             _delete_rows(session, one)
         folders = [settings.data_folder / one.folder for one in runs if one.folder]

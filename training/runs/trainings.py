@@ -163,7 +163,7 @@ def _work(context: RunContext, group: Group) -> dict[str, Any]:
     base_hash = fingerprint(base)
     check_encoder(base)
     progress = _Progress(context, measuring=task.measuring_steps)
-    agreed(context.run.id or 0, group)  # the others may begin
+    agreed(context.run.id, group)  # the others may begin
     trained = finetune(
         task.data,
         recipe=task.recipe,
@@ -216,7 +216,7 @@ def _result(context: RunContext, task: _Task, trained: Trained) -> dict[str, Any
 
 def _task(session: Session, run: Run, settings: Settings) -> _Task:
     release = get_release(session, int(run.parameters["release"]))
-    key = release.id or 0
+    key = release.id
     recipe = Recipe.model_validate(run.parameters["recipe"])
     return _Task(
         release=release,
@@ -242,7 +242,7 @@ def _register_base(context: RunContext, name: str, hash_: str) -> int:
     with writing(context.engine) as session:
         for bundled in BUNDLED:
             ensure_bundled(session, bundled)
-        return register_encoder(session, name=name[:MAX_ENCODER_NAME], hash_=hash_).id or 0
+        return register_encoder(session, name=name[:MAX_ENCODER_NAME], hash_=hash_).id
 
 
 def _model_path(context: RunContext) -> str:

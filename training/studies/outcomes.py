@@ -122,7 +122,7 @@ def figure_rows(trials: Sequence[Trial]) -> list[FigureRow]:
         rows += [
             FigureRow(
                 label,
-                run.id or 0,
+                run.id,
                 run.result["triples"],
                 figure,
                 before[figure],

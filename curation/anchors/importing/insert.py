@@ -162,7 +162,7 @@ def add_anchors(
     try:
         with collector_paused():
             if rows:
-                _insert(session, rows, about, source_id=source.id or 0, author_id=author_id)
+                _insert(session, rows, about, source_id=source.id, author_id=author_id)
     except IntegrityError as error:
         raise HedgerowError(_OVERTAKEN) from error
     if beside is None:
@@ -176,7 +176,7 @@ def _add_beside(
     session: Session, texts: Sequence[Original], beside: Beside, *, run: Run, file: str
 ) -> Imported:
     """Add what the file has beside its anchors, and keep it with the run."""
-    imported = add_originals(session, texts, run_id=run.id or 0, file=file, accept=beside.accept)
+    imported = add_originals(session, texts, run_id=run.id, file=file, accept=beside.accept)
     left_out = {fault.value: count for fault, count in beside.originals.left_out.items()}
     run.parameters = run.parameters | {
         "columns": dict(beside.originals.columns),

@@ -58,7 +58,7 @@ def cost_rows(session: Session, *, run_id: int | None = None) -> list[CostRow]:
     }
     spent, calls, estimated = _spent(session, run_id)
     made, kept = _variants(session, run_id)
-    names = {row.id or 0: row for row in session.execute(select(PromptVersion)).scalars()}
+    names = {row.id: row for row in session.execute(select(PromptVersion)).scalars()}
     rows: dict[tuple[int, tuple[str, str], str], CostRow] = {}
     for key in dict.fromkeys([*spent, *made]):
         run, prompt_id, type_id = key

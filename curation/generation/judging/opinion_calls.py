@@ -144,7 +144,7 @@ def _wanted(session: Session, request: JudgeRequest) -> Select[Any]:
             col(Diagnostic.flags) != 0
         )
     if (judge := judge_of(session, request)) is not None:
-        query = query.where(~_judged(judge.id or 0))
+        query = query.where(~_judged(judge.id))
     if selection.limit is None:
         return query
     return query.order_by(place, col(Variant.id)).limit(selection.limit)
@@ -221,7 +221,7 @@ def open_judging(
 
 def _call(row: ModelCall, variant: Variant, uid: str, text: str, template: str) -> Call:
     return Call(
-        id=row.id or 0,
+        id=row.id,
         run_id=row.run_id,
         role=row.role,
         anchor_id=row.anchor_id,
@@ -234,7 +234,7 @@ def _call(row: ModelCall, variant: Variant, uid: str, text: str, template: str) 
         cues=row.cues,
         attempts=row.attempts,
         judged=Judged(
-            variant.id or 0, variant.version, variant.since_version, variant.text, variant.cue
+            variant.id, variant.version, variant.since_version, variant.text, variant.cue
         ),
     )
 
@@ -280,7 +280,7 @@ def estimate_judging(
     """
     variants, anchors = wanted or count_wanted(session, request)
     prompt = prompt_of(session, request)
-    prompts: Mapping[str, int] = {JUDGE: prompt.id or 0} if prompt else {}
+    prompts: Mapping[str, int] = {JUDGE: prompt.id} if prompt else {}
     return estimate_calls(
         session, request, kind=KIND, calls={JUDGE: variants}, anchors=anchors, prompts=prompts
     )

@@ -102,7 +102,7 @@ class JudgeWorker(Worker):
 
     def _read(self, after: int) -> Sequence[Call]:
         with reading(self.context.engine) as session:
-            return open_judging(session, self.context.run.id or 0, after=after, limit=HELD)
+            return open_judging(session, self.context.run.id, after=after, limit=HELD)
 
     def _store(self, attempts: Sequence[Attempt]) -> list[Attempt]:
         if not attempts:
@@ -161,7 +161,7 @@ def request_opinions(
     run = create_run(
         session, kind=KIND, parameters=request.model_dump(mode="json"), requested_by=requested_by
     )
-    plan_judging(session, run.id or 0, request)
+    plan_judging(session, run.id, request)
     ensure_judge(session, request.model, prompt.version)
     return run
 
@@ -179,7 +179,7 @@ def broken_off(session: Session, request: JudgeRequest) -> Run | None:
     last = next(same, None)
     if last is None or last.state not in (RunState.INTERRUPTED, RunState.FAILED):
         return None
-    return last if count_calls(session, last.id or 0)[CallState.OPEN] else None
+    return last if count_calls(session, last.id)[CallState.OPEN] else None
 
 
 def work(context: RunContext) -> dict[str, Any]:
@@ -190,12 +190,12 @@ def work(context: RunContext) -> dict[str, Any]:
         reviewer's name.
     """
     request = JudgeRequest(**context.parameters)
-    run_id = context.run.id or 0
+    run_id = context.run.id
     with writing(context.engine) as session:
         types = list_types(session)
         judge = judge_of(session, request)
         assert judge is not None
-        reviewer_id, name = judge.id or 0, judge.name
+        reviewer_id, name = judge.id, judge.name
         reopen(session, run_id)
         close_needless(session, run_id, reviewer_id)
     ledger = read_ledger(context.engine, run_id, request.budget)

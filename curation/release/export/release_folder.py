@@ -178,12 +178,12 @@ def _write_tables(
         columns = TABLES[table]
         if format == "hf":
             for split in splits:  # load_dataset refuses a Parquet file without rows
-                rows = read_table(session, release.id or 0, table, split=Split(split))
+                rows = read_table(session, release.id, table, split=Split(split))
                 path = folder / parquet_path(table, split)
                 path.parent.mkdir(exist_ok=True)
                 write_parquet(path, columns, counter.count(rows, f"Writing {table}, {split}."))
         else:
-            rows = read_table(session, release.id or 0, table)
+            rows = read_table(session, release.id, table)
             write, ending = (write_csv, "csv") if table == "pairs" else (write_jsonl, "jsonl")
             write(folder / f"{table}.{ending}", columns, counter.count(rows, f"Writing {table}."))
     assert counter.done == counter.total, "the release's summary and its rows disagree"

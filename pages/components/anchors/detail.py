@@ -134,7 +134,7 @@ def _variants(anchor: FoundAnchor, variants: Sequence[Card]) -> None:
             ),
         },
     )
-    pending = [item.variant.id or 0 for item in variants if item.variant.status is Status.PENDING]
+    pending = [item.variant.id for item in variants if item.variant.status is Status.PENDING]
     if pending and anchor.retired_at is None:
         label = (
             "Review the pending one" if len(pending) == 1 else f"Review the {len(pending)} pending"

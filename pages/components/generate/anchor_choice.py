@@ -93,7 +93,7 @@ def draw() -> Choice | None:
 def _ended_runs(session: Session) -> dict[int, str]:
     """The earlier runs by number, each with what to call it."""
     runs = list_runs(session, kind=KIND, limit=RUNS)
-    return {run.id or 0: run_names.named(run) for run in runs if run.state not in UNFINISHED}
+    return {run.id: run_names.named(run) for run in runs if run.state not in UNFINISHED}
 
 
 def _roles(place: DeltaGenerator) -> tuple[Role, ...]:

@@ -41,8 +41,8 @@ def _progress(run: Run) -> Progress:
     """As the answers give it; of a run that does nothing now, as it was counted before."""
     if run.state in UNFINISHED:
         with reading(open_project.engine()) as session:
-            return progress(session, run.id or 0)
-    return _last_progress(run.id or 0, run.attempt)
+            return progress(session, run.id)
+    return _last_progress(run.id, run.attempt)
 
 
 @st.cache_data(max_entries=100, show_spinner=False)
@@ -85,7 +85,7 @@ def _troubles(run: Run, counts: Mapping[Problem, int]) -> None:
     if picked is None:
         return
     with reading(open_project.engine()) as session:
-        found = last_troubles(session, run.id or 0, Problem(picked))
+        found = last_troubles(session, run.id, Problem(picked))
     for trouble in found:
         _trouble(trouble)
 
@@ -116,7 +116,7 @@ def stopped(run: Run) -> None:
 def _can_go_on(run: Run) -> bool:
     """Whether any of its calls would be made if it was resumed."""
     with reading(open_project.engine()) as session:
-        return can_go_on(session, run.id or 0)
+        return can_go_on(session, run.id)
 
 
 def _way_on(run: Run) -> None:
@@ -167,7 +167,7 @@ def _resume(run: Run, budget: Budget) -> None:
         caps.apply(run, budget)
         if run.kind == KIND:
             with reading(open_project.engine()) as session:
-                check_alone(session, run.id or 0)
+                check_alone(session, run.id)
         count_cache.forget()  # what is left to generate is another count afterwards
         background.start_again(run, provider_key.environment(run.parameters["base_url"]))
     except HedgerowError as error:

@@ -149,7 +149,7 @@ def _selection() -> JudgeSelection:
 def _prompt() -> int | None:
     """The version of the prompt; asked for only where there is more than one."""
     with reading(open_project.engine()) as session:
-        versions = {row.version: row.id or 0 for row in prompt_versions(session, JUDGE)}
+        versions = {row.version: row.id for row in prompt_versions(session, JUDGE)}
     if len(versions) < 2:
         return next(iter(versions.values()), None)
     version = st.selectbox(

@@ -88,7 +88,7 @@ def _facts(chosen: PromptVersion, counts: Counts) -> None:
         with reading(open_project.engine()) as session:
             facts.append(f"Edited by {session.get_one(Reviewer, chosen.author_id).name}.")
     if chosen.name != JUDGE and (written := counts.get(written_with)) is not None:
-        number = written.get(chosen.id or 0, 0)
+        number = written.get(chosen.id, 0)
         facts.append(f"{number:,} variants were written with it." if number else "Not used yet.")
     if facts:
         st.text(" ".join(facts))

@@ -90,8 +90,8 @@ def _named_types(numbers: Mapping[str, int]) -> str:
 def _calls(run: Run) -> dict[CallState, int]:
     """A run's calls by state; open are those that it would still make."""
     with reading(open_project.engine()) as session:
-        left = {CallState.OPEN: count_left(session, run.id or 0)}
-        return count_calls(session, run.id or 0) | left
+        left = {CallState.OPEN: count_left(session, run.id)}
+        return count_calls(session, run.id) | left
 
 
 def mention(run: Run) -> None:

@@ -34,8 +34,8 @@ def newest_trial(runs: Sequence[Run]) -> Run | None:
 def draw(run: Run) -> None:
     """A trial: each anchor with its variants, the raw answers folded away."""
     with reading(open_project.engine()) as session:
-        shown = calls_in_full(session, run.id or 0, limit=TRIAL * len(ROLES))
-        measured = is_measured(session, run.id or 0)
+        shown = calls_in_full(session, run.id, limit=TRIAL * len(ROLES))
+        measured = is_measured(session, run.id)
     if not measured:  # a trial does not wait for it
         background.ensure("diagnose")
     labels = {entry.id: entry.label for entry in open_project.types()}
@@ -89,5 +89,5 @@ def review_button(run: Run) -> None:
         "Review its variants", key=f"generate-review-{run.id}", icon=":material/rate_review:"
     ):
         with reading(open_project.engine()) as session:
-            ids = variant_ids(session, run.id or 0, limit=IN_REVIEW)
+            ids = variant_ids(session, run.id, limit=IN_REVIEW)
         open_in_review(ids, f"run {run.id}")

@@ -37,7 +37,7 @@ def desk(state: ReviewState) -> None:
         queue_choice.progress(state)
         return
     entries = open_project.every_type()
-    shown = state.showings[view.focus.variant.id or 0]
+    shown = state.showings[view.focus.variant.id]
     with st.container(horizontal=True, key="desk"):
         with st.container(key="desk-card"):
             _card(state, view, entries)
@@ -86,17 +86,17 @@ def _message(state: ReviewState) -> None:
 def _notice(state: ReviewState, focus: Card, *, hidden: bool) -> Markup:
     """Who disagrees, or what was decided before a second look, or that it is not in use."""
     variant = focus.variant
-    if state.showings[variant.id or 0].settles and variant.status != Status.SUPERSEDED:
+    if state.showings[variant.id].settles and variant.status != Status.SUPERSEDED:
         with reading(state.engine) as session:
-            past = history(session, variant.id or 0)
+            past = history(session, variant.id)
         return card.notice(messages.disagreement(past, variant.status))
     if variant.second_look and not hidden:
         with reading(state.engine) as session:
-            before = messages.before(history(session, variant.id or 0))
+            before = messages.before(history(session, variant.id))
         return card.notice(f"Decided on the earlier wording: {before}.") if before else Markup("")
     if variant.status == Status.SUPERSEDED and not hidden:
         with reading(state.engine) as session:
-            child = replacement_of(session, variant.id or 0)
+            child = replacement_of(session, variant.id)
         if child is not None:
             return card.notice("An edit has replaced this wording. Its card:", child)
     if variant.retired:
@@ -110,7 +110,7 @@ def _family(state: ReviewState, view: View, entries: dict[str, VariantType]) -> 
     """All variants of the anchor; the marked one has the keys, each has its own buttons."""
     threshold = state.threshold
     for item in view.cards:
-        shown = state.showings[item.variant.id or 0]
+        shown = state.showings[item.variant.id]
         has_keys = item.variant.id == state.focus_id
         hidden = item.variant.id in view.hidden
         with st.container(

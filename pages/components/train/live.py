@@ -36,14 +36,14 @@ def draw(runs: Sequence[Run]) -> None:
         progress_view.follow(computing, title=sections.title(computing), more=curves_view.live)
     if others := [run for run in active if run is not computing]:
         with st.container(border=True, key="train-queue"):
-            _queue({run.id or 0: bool(run.step) for run in others})
+            _queue({run.id: bool(run.step) for run in others})
     show_problem()
 
 
 def _just_ended(runs: Sequence[Run], active: Sequence[Run]) -> list[Run]:
     """The runs that have ended since this session began to follow them; else the newest one."""
     followed: set[int] = st.session_state.setdefault(_FOLLOWED, set())
-    followed.update(run.id or 0 for run in active)
+    followed.update(run.id for run in active)
     under_way = {run.id for run in active}
     ended = [run for run in runs if run.id in followed and run.id not in under_way]
     newest = next(([run] for run in runs if run.state not in UNFINISHED), [])
@@ -59,7 +59,7 @@ def _queue(begun: dict[int, bool]) -> None:
     """
     with reading(open_project.engine()) as session:
         runs = [get_run(session, run_id) for run_id in begun]
-    if any(run.state not in UNFINISHED or bool(run.step) != begun[run.id or 0] for run in runs):
+    if any(run.state not in UNFINISHED or bool(run.step) != begun[run.id] for run in runs):
         st.rerun()
     st.text(
         "One training at a time computes on a machine; the others follow in the order they were "

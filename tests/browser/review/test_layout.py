@@ -35,7 +35,7 @@ def long_card(project: Engine) -> str:
     """The uid of a variant of some 45 words, of an anchor of 36, that has every chip."""
     with writing(project) as session:
         variant = add_variant(session, add_anchor(session, LONG), "phrase", HEDGED)
-        number = variant.id or 0
+        number = variant.id
         measure_variants(session, [number])
         measured = session.execute(
             select(Diagnostic).where(col(Diagnostic.variant_id) == number)
@@ -43,7 +43,7 @@ def long_card(project: Engine) -> str:
         measured.flags = sum(Flag)
         name = get_setting(session, ACTIVE_ENCODER)
         encoder = register_encoder(session, name=name, hash_="f" * 64)
-        save_cosines(session, {number: 0.87}, encoder_id=encoder.id or 0)
+        save_cosines(session, {number: 0.87}, encoder_id=encoder.id)
         add_note(session, number, reviewer_id=person(session), text="Is this one sentence?")
         return variant.uid
 

@@ -103,8 +103,8 @@ def test_blind_hides_what_others_said_until_one_has_decided(
         actions.reject(
             session, actions.shown(variant), reviewer_id=bert, reason="not_a_hedge", note=note
         )
-        add_note(session, variant.id or 0, reviewer_id=bert, text="See the handbook.")
-        measure_variants(session, [variant.id or 0])
+        add_note(session, variant.id, reviewer_id=bert, text="See the handbook.")
+        measure_variants(session, [variant.id])
         uid = variant.uid
     visit(page, share(home), f"/review?variant={uid}&blind=1")
     expect(card(page)).to_have_attribute("data-variant", uid)

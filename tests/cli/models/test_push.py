@@ -54,7 +54,7 @@ def test_a_typed_token_reaches_the_process_and_is_stored_nowhere(
         run = request_push(session, Subject(run=1), repo=REPO)
     start_process(load_settings(), run, {HUB_TOKEN: TOKEN})
     for _ in range(10 * SECONDS):
-        now = stored_run(engine, run.id or 0)
+        now = stored_run(engine, run.id)
         if now.state not in (RunState.QUEUED, RunState.RUNNING):
             break
         time.sleep(0.1)

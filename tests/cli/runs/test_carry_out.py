@@ -23,7 +23,7 @@ def test_a_stored_run_is_carried_out_by_its_number(loaded_home: Path) -> None:
     answer = json.loads(result.stdout)
     assert (answer["run"], answer["release"]) == (run.id, 1)
     assert (loaded_home / "hedgerow_data" / answer["zip"]).is_file()
-    assert stored_run(engine, run.id or 0).state == RunState.DONE
+    assert stored_run(engine, run.id).state == RunState.DONE
     assert "has finished already." in complaint("run", str(run.id))
 
 
@@ -106,7 +106,7 @@ def test_a_training_shows_its_last_loss(home: Path) -> None:
     with writing(open_project(load_settings())) as session:
         run = create_run(session, kind="train", parameters={})
         for step, value in ((1, 0.75), (2, 0.5)):
-            session.add(RunMetric(run_id=run.id or 0, name="loss", step=step, value=value))
+            session.add(RunMetric(run_id=run.id, name="loss", step=step, value=value))
     assert ask("runs", "show", "1")["figures"] == {"loss": 0.5}
     assert re.search(r"^loss +0.5 *$", said("runs", "show", "1"), re.MULTILINE)
 

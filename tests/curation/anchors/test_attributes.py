@@ -19,7 +19,7 @@ GERMAN = "Der Hund schläft nicht."
 def two(engine: Engine) -> Engine:
     with writing(engine) as session:
         variant = add_variant(session, add_anchor(session, GERMAN), text="Der Hund schläft.")
-        measure_variants(session, [variant.id or 0])
+        measure_variants(session, [variant.id])
         add_anchor(session, "The road is safe.")
     return engine
 

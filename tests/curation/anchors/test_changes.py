@@ -53,7 +53,7 @@ def ada(engine: Engine) -> int:
     """A family, of which Ada has accepted the first three and rejected the fourth."""
     with writing(engine) as session:
         who, family = person(session), add_family(session)
-        measure_variants(session, [v.id or 0 for v in family.values()])
+        measure_variants(session, [v.id for v in family.values()])
         for type_id in ("verbal", "absolute", "affixal"):
             actions.accept(session, shown(family[type_id]), reviewer_id=who)
         actions.reject(session, shown(family["lexical"]), reviewer_id=who, reason="wrong_scope")
@@ -133,7 +133,7 @@ def test_decided_variants_of_a_corrected_anchor_come_back(engine: Engine, ada: i
     with reading(engine) as session:
         decided = {"verbal", "absolute", "affixal", "lexical"}
         assert standings(session) == {t: (Status.PENDING, t in decided) for t in TEXTS}
-        assert [past.verdict for past in history(session, variant(session).id or 0)] == ["accept"]
+        assert [past.verdict for past in history(session, variant(session).id)] == ["accept"]
         assert next_variant(session, type_ids=["verbal"]) is not None
         assert [w.author for w in anchor_history(session, 1)] == [None, "Ada"]
         assert [w.text for w in anchor_history(session, 1)] == ["The bridge is safe.", NEW]
@@ -159,7 +159,7 @@ def test_what_is_looked_at_again_is_released_with_the_new_wording(engine: Engine
 def test_variants_are_measured_against_the_new_wording_at_once(engine: Engine, ada: int) -> None:
     with writing(engine) as session:
         encoder = register_encoder(session, name="e", hash_="a" * 64)
-        save_cosines(session, {1: 0.5, 2: 0.5}, encoder_id=encoder.id or 0)
+        save_cosines(session, {1: 0.5, 2: 0.5}, encoder_id=encoder.id)
         before = session.get_one(Diagnostic, 1).levenshtein
         correct(session, ada)
         session.expire_all()
@@ -176,11 +176,11 @@ def test_cosines_to_a_wording_that_was_corrected_meanwhile_are_left_out(
         texts = variant_texts(session, [1, 2])
     with writing(engine) as session:
         other = add_anchor(session, "Trains are late.")
-        session.get_one(Variant, 2).anchor_id = other.id or 0
+        session.get_one(Variant, 2).anchor_id = other.id
         texts[2] = ("Trains are late.", TEXTS["absolute"])
         encoder = register_encoder(session, name="e", hash_="a" * 64)
         correct(session, ada)
-        save_cosines(session, {1: 0.5, 2: 0.6}, encoder_id=encoder.id or 0, texts=texts)
+        save_cosines(session, {1: 0.5, 2: 0.6}, encoder_id=encoder.id, texts=texts)
         stored = session.execute(select(VariantCosine.variant_id, VariantCosine.cosine)).all()  # type: ignore[call-overload]
         assert stored == [(2, 0.6)]
 
@@ -298,9 +298,7 @@ def test_a_correction_that_is_none_changes_nothing(
 ) -> None:
     with writing(engine) as session:
         other = add_anchor(session, "Trains run.")
-        correct_anchor(
-            session, other.id or 0, "Trains are late.", reviewer_id=ada, expected_revision=1
-        )
+        correct_anchor(session, other.id, "Trains are late.", reviewer_id=ada, expected_revision=1)
         before = standings(session)
     with pytest.raises(HedgerowError, match=why), writing(engine) as session:
         correct(session, ada, text)
@@ -391,7 +389,7 @@ def test_a_decision_that_waits_for_a_correction_is_on_the_old_wording(
         assert late.result(timeout=30)
     with reading(engine) as session:
         assert standings(session)["word"] == (Status.PENDING, True)
-        kept = {v.id or 0: Standing(v.status, v.second_look, v.model_only) for v in every(session)}
+        kept = {v.id: Standing(v.status, v.second_look, v.model_only) for v in every(session)}
         assert kept == compute_standing(session, list(kept))
 
 

@@ -41,7 +41,7 @@ def encoders(monkeypatch: pytest.MonkeyPatch) -> FakeEncoders:
 
 def run(engine: Engine, **parameters: object) -> dict[str, object]:
     with writing(engine) as session:
-        run_id = create_run(session, kind="diagnose", parameters=parameters).id or 0
+        run_id = create_run(session, kind="diagnose", parameters=parameters).id
     return execute(engine, load_settings(), run_id, {"diagnose": measuring.work})
 
 
@@ -113,8 +113,8 @@ def test_flags_are_stored(engine: Engine) -> None:
     with writing(engine) as session:
         anchor = add_anchor(session)
         texts = ["The bridge is safe.", "The bridge is sturdy.", far]
-        ids = [add_variant(session, anchor, text=text).id or 0 for text in texts]
-        ids.append(add_variant(session, anchor, "lexical", "The bridge is sturdy.").id or 0)
+        ids = [add_variant(session, anchor, text=text).id for text in texts]
+        ids.append(add_variant(session, anchor, "lexical", "The bridge is sturdy.").id)
         measuring.measure_variants(session, ids)
     with reading(engine) as session:
         rows = session.execute(select(Diagnostic).order_by(col(Diagnostic.variant_id)))

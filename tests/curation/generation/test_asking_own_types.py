@@ -80,7 +80,7 @@ def _measured(session: Session) -> None:
     measure_variants(session, ids)
     name = get_setting(session, ACTIVE_ENCODER)
     encoder = register_encoder(session, name=name, hash_="f" * 64)
-    save_cosines(session, dict.fromkeys(ids, 0.9), encoder_id=encoder.id or 0)
+    save_cosines(session, dict.fromkeys(ids, 0.9), encoder_id=encoder.id)
 
 
 def _reviewed(session: Session) -> None:
@@ -127,7 +127,7 @@ def _is_released(session: Session, release: Release) -> None:
     assert {key: release.summary["types"][key] for key in OWN} == dict.fromkeys(OWN, 10)
     assert release.taxonomy[OWN[0]]["origin"] == release.taxonomy[OWN[1]]["origin"] == "own"
     assert "origin" not in release.taxonomy["verbal"]
-    rows = list(triple_rows(session, release.id or 0))
+    rows = list(triple_rows(session, release.id))
     assert {(row.positive_type, row.negative_type) for row in rows} == {(OWN[1], OWN[0])}
     assert {row.positive_cue for row in rows} == set(HEDGE.surface_check.require_words)
     assert len(rows) == release.summary["triples"] > 0

@@ -189,7 +189,7 @@ def test_a_judge_at_its_limit_pauses_and_is_asked_again(
     server.always = lambda prompt: "rate limit"
     request = checked(JudgeRequest, {"model": "fake", "base_url": address, "concurrency": 2})
     with writing(engine) as session:
-        run_id = opinion_run.request_opinions(session, request).id or 0
+        run_id = opinion_run.request_opinions(session, request).id
     settings, works = Settings(home=home, database_url=""), {opinion_run.KIND: opinion_run.work}
     with pytest.raises(HedgerowError, match="Paused: the server refused 10 calls in a row"):
         execute(engine, settings, run_id, works)

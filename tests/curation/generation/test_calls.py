@@ -21,10 +21,10 @@ from tests.support.factories import add_anchor
 def planned(engine: Engine, request: GenerationRequest) -> int:
     with writing(engine) as session:
         seed_prompts(session)
-        prompts = {role: prompt_versions(session, role)[0].id or 0 for role in request.roles}
+        prompts = {role: prompt_versions(session, role)[0].id for role in request.roles}
         run = create_run(session, kind="generate", parameters={})
-        plan_calls(session, run.id or 0, request.model_copy(update={"prompts": prompts}))
-        return run.id or 0
+        plan_calls(session, run.id, request.model_copy(update={"prompts": prompts}))
+        return run.id
 
 
 def test_calls_are_stored_with_their_cues_and_read_back_in_order(engine: Engine) -> None:

@@ -25,7 +25,7 @@ FEW = {"search": "number 1"}
 def asked(engine: Engine, address: str = "http://127.0.0.1:9/v1", **how: object) -> int:
     request = checked_request({"model": "fake", "base_url": address} | how)
     with writing(engine) as session:
-        return request_generation(session, request).id or 0
+        return request_generation(session, request).id
 
 
 def test_a_run_is_refused_while_another_is_at_work_on_its_calls(anchors: Engine) -> None:

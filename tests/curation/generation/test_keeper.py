@@ -206,7 +206,7 @@ def test_opinions_that_were_put_aside_are_stored_as_opinions(
     address, server = serve_chat()
     request = checked(JudgeRequest, {"model": "fake", "base_url": address})
     with writing(engine) as session:
-        run_id = opinion_run.request_opinions(session, request).id or 0
+        run_id = opinion_run.request_opinions(session, request).id
     settings, works = Settings(home=home, database_url=""), {opinion_run.KIND: opinion_run.work}
     with monkeypatch.context() as patched:
         patched.setattr("curation.generation.judging.opinion_run.store_attempts", away)

@@ -88,7 +88,7 @@ def add_anchors(engine: Engine) -> None:
 
 def request(engine: Engine, **how: Any) -> int:
     with writing(engine) as session:
-        return request_generation(session, checked_request(HOW | how)).id or 0
+        return request_generation(session, checked_request(HOW | how)).id
 
 
 def stored(engine: Engine) -> int:

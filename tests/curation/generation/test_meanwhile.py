@@ -190,9 +190,9 @@ def test_a_batch_may_bring_its_answers_in_any_order_and_twice(
         another.state = RunState.PAUSED
         session.flush()
         run = request_generation(session, request)
-        calls, foreign = (open_calls(session, each.id or 0) for each in (run, another))
+        calls, foreign = (open_calls(session, each.id) for each in (run, another))
     context = RunContext(anchors, Settings(home=home, database_url=""), run)
-    store = BatchStore(context, request, asker, read_ledger(anchors, run.id or 0, request.budget))
+    store = BatchStore(context, request, asker, read_ledger(anchors, run.id, request.budget))
     store.label([call.id for call in calls], "batch_1")
     answers = [
         (call.id, Reply(json.dumps(texts_for(asker.question(call)[0])), "stop", 1, 1))

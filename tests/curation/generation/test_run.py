@@ -30,7 +30,7 @@ def unmeasured(monkeypatch: pytest.MonkeyPatch) -> None:
 def carry_out(engine: Engine, home: Path, **how: Any) -> tuple[int, dict[str, Any]]:
     request = checked_request({"model": "fake", "concurrency": 8} | how)
     with writing(engine) as session:
-        run_id = request_generation(session, request).id or 0
+        run_id = request_generation(session, request).id
     return run_id, again(engine, home, run_id)
 
 
@@ -141,7 +141,7 @@ def test_the_budget_pauses_the_run_which_goes_on_where_it_stopped(
         states = list(session.execute(select(ModelCall.state)).scalars())
         assert states.count(CallState.DONE) == 30
         run.parameters = run.parameters | {"budget": {}}
-    again(anchors, home, run.id or 0)
+    again(anchors, home, run.id)
     assert len(table(anchors)) == 40 * 6 and set(server.asked.values()) == {1}
 
 
@@ -203,7 +203,7 @@ def test_a_pause_ends_the_run_at_once_though_the_server_asked_for_a_long_wait(
     address, server = serve_chat(faults=1.0, kinds=("rate limit",), retry_after=300)
     request = checked_request({"model": "fake", "base_url": address})
     with writing(anchors) as session:
-        run_id = request_generation(session, request).id or 0
+        run_id = request_generation(session, request).id
 
     def pause_soon() -> None:
         while not server.asked:

@@ -65,7 +65,7 @@ def test_a_cap_in_money_holds_while_many_calls_are_under_way(
     assert run.state is RunState.PAUSED and server.most_at_once > 4
     assert sum(server.asked.values()) == len(costs), "what was asked is stored"
     with pytest.raises(HedgerowError, match="Paused at the budget"):
-        again(anchors, home, run.id or 0)
+        again(anchors, home, run.id)
     assert sum(server.asked.values()) == len(costs), "nothing is spent by trying again"
 
 

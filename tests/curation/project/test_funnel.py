@@ -34,10 +34,10 @@ def row_of(session: Session, type_id: str) -> FunnelRow:
 
 def measure(session: Session, variants: list[Variant]) -> None:
     """As a diagnose run does, with made-up cosines."""
-    measure_variants(session, [v.id or 0 for v in variants])
+    measure_variants(session, [v.id for v in variants])
     name = get_setting(session, ACTIVE_ENCODER)
     encoder = register_encoder(session, name=name, hash_="f" * 64)
-    save_cosines(session, {v.id or 0: 0.5 for v in variants}, encoder_id=encoder.id or 0)
+    save_cosines(session, {v.id: 0.5 for v in variants}, encoder_id=encoder.id)
 
 
 def kinds(session: Session, **more: set[str]) -> list[StepKind]:
@@ -103,7 +103,7 @@ def test_measured_means_flags_and_the_active_encoders_cosine(engine: Engine) -> 
         family = add_family(session)
         variants = list(family.values())
         assert funnel(session).total.diagnosed == 0
-        measure_variants(session, [v.id or 0 for v in variants])
+        measure_variants(session, [v.id for v in variants])
         assert funnel(session).total.diagnosed == 0  # the cosines are still missing
         measure(session, variants[:3])
         assert funnel(session).total.diagnosed == 3
@@ -114,7 +114,7 @@ def test_measured_means_flags_and_the_active_encoders_cosine(engine: Engine) -> 
         other = Encoder(name="another", fingerprint="e" * 64)
         session.add(other)
         session.flush()
-        save_cosines(session, {variants[0].id or 0: 0.1}, encoder_id=other.id or 0)
+        save_cosines(session, {variants[0].id: 0.1}, encoder_id=other.id)
         assert funnel(session).total.diagnosed == 7
 
 
@@ -131,7 +131,7 @@ def test_triples_by_type_are_those_that_the_release_gives(released: Released) ->
     engine, _, release = released
     with reading(engine) as session:
         found = triples_by_type(session, release)
-        rows = list(triple_rows(session, release.id or 0))
+        rows = list(triple_rows(session, release.id))
         expected = Counter(row.positive_type for row in rows)
         expected += Counter(row.negative_type for row in rows)
         assert found == count_triples_by_type(session, release) == expected

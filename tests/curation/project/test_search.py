@@ -135,7 +135,7 @@ def test_a_hit_says_what_it_is_and_where_it_stands(engine: Engine) -> None:
     with writing(engine) as session:
         family, ada = add_family(session), person(session)
         verbal = family["verbal"]
-        add_note(session, verbal.id or 0, reviewer_id=ada, text="See the BRIDGE.")
+        add_note(session, verbal.id, reviewer_id=ada, text="See the BRIDGE.")
         anchor = correct_anchor(
             session, 1, "The old bridge is safe.", reviewer_id=ada, expected_revision=1
         )
@@ -171,7 +171,7 @@ def test_every_note_counts(engine: Engine) -> None:
     with writing(engine) as session:
         verbal, ada = add_family(session)["verbal"], person(session)
         for text in ("Too long.", "Much too long."):
-            add_note(session, verbal.id or 0, reviewer_id=ada, text=text)
+            add_note(session, verbal.id, reviewer_id=ada, text=text)
     with reading(engine) as session:
         found = find(session, "too long", Kind.NOTES, limit=9)
     assert (len(found.hits), found.rows) == (2, (verbal.id, verbal.id))
@@ -180,10 +180,10 @@ def test_every_note_counts(engine: Engine) -> None:
 def test_a_note_taken_back_is_not_found(engine: Engine) -> None:
     with writing(engine) as session:
         verbal, ada = add_family(session)["verbal"], person(session)
-        note = add_note(session, verbal.id or 0, reviewer_id=ada, text="Too long.")
+        note = add_note(session, verbal.id, reviewer_id=ada, text="Too long.")
     with writing(engine) as session:
         assert texts(session, "long", Kind.NOTES) == ["Too long."]
-        retract_note(session, note.id or 0)
+        retract_note(session, note.id)
         assert texts(session, "long", Kind.NOTES) == []
 
 

@@ -32,7 +32,7 @@ ANCHORS = ["The bridge is safe.", "The old bridge by the mill is safe for lorrie
 def measured(engine: Engine) -> Engine:
     """Two families, measured; the cosines under the active encoder are all different."""
     with writing(engine) as session:
-        ids = [v.id or 0 for text in ANCHORS for v in add_family(session, text).values()]
+        ids = [v.id for text in ANCHORS for v in add_family(session, text).values()]
         measure_variants(session, ids)
         add_cosines(session, get_setting(session, ACTIVE_ENCODER), scale=0.05)
     return engine
@@ -41,7 +41,7 @@ def measured(engine: Engine) -> Engine:
 def add_cosines(session: Session, name: str, *, scale: float) -> None:
     encoder = register_encoder(session, name=name, hash_=f"hash of {name}")
     ids = session.execute(select(col(Variant.id))).scalars()
-    save_cosines(session, {i or 0: (i or 0) * scale for i in ids}, encoder_id=encoder.id or 0)
+    save_cosines(session, {i or 0: (i or 0) * scale for i in ids}, encoder_id=encoder.id)
 
 
 def kept(session: Session) -> dict[int, tuple[int, float, float]]:
@@ -61,7 +61,7 @@ def measured_anew(session: Session) -> dict[int, tuple[int, float, float]]:
 
 def reorder(engine: Engine) -> dict[str, object]:
     with writing(engine) as session:
-        run_id = create_run(session, kind=queue_keys.KIND, parameters={}).id or 0
+        run_id = create_run(session, kind=queue_keys.KIND, parameters={}).id
     return execute(engine, load_settings(), run_id, {queue_keys.KIND: queue_keys.work})
 
 
@@ -225,7 +225,7 @@ def encoders(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 def diagnose(engine: Engine) -> dict[str, object]:
     with writing(engine) as session:
-        run_id = create_run(session, kind="diagnose", parameters={}).id or 0
+        run_id = create_run(session, kind="diagnose", parameters={}).id
     return execute(engine, load_settings(), run_id, {"diagnose": measuring.work})
 
 

@@ -144,9 +144,7 @@ def test_who_decided_follows_the_status_rule(engine: Engine) -> None:
 def test_all_items_of_a_corrected_anchor_have_its_current_wording(engine: Engine) -> None:
     with writing(engine) as session:
         anchor = add_family(session, "It rain.", {"verbal": ["It does not rain."]})
-        correction = AnchorRevision(
-            anchor_id=anchor.id or 0, revision=2, text="It rains.", text_uid="x"
-        )
+        correction = AnchorRevision(anchor_id=anchor.id, revision=2, text="It rains.", text_uid="x")
         session.add(correction)
         anchor.revision = 2
         session.flush()

@@ -87,7 +87,7 @@ def test_the_texts_of_a_release_are_its_anchors_and_all_variants(engine: Engine)
         first = create_release(session).release
         add_plain_family(session, 2)
         create_release(session)
-        assert sorted(texts_of(session, first.id or 0)) == [
+        assert sorted(texts_of(session, first.id)) == [
             "Door 1 is not open.",
             "Door 1 is open.",
             "Door 1 is probably open.",
@@ -101,7 +101,7 @@ def test_a_text_of_a_release_leads_to_its_variant_or_to_one_of_its_anchor(engine
         add_plain_family(session, 2)
         release = create_release(session).release
         texts = ["Door 1 is not open.", "Door 1 is open.", "Door 3 is open."]
-        found = records_of(session, release.id or 0, texts)
+        found = records_of(session, release.id, texts)
         query = select(Variant.uid, Variant.text).where(Variant.anchor_id == anchor.id)  # type: ignore[call-overload]
         uids = {text: uid for uid, text in session.execute(query)}
     assert found == {texts[0]: uids[texts[0]], texts[1]: min(uids.values())}

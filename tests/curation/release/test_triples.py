@@ -40,7 +40,7 @@ def test_there_are_as_many_triples_as_positives_times_negatives(
             expected[split] += len(positives) * len(negatives)
         release = create_release(session).release
         for split in Split:
-            found = list(triple_rows(session, release.id or 0, split=split))
+            found = list(triple_rows(session, release.id, split=split))
             assert len(found) == len(set(found)) == expected[split]
             assert all(row.split == split for row in found)
             assert all(row.positive_type in POSITIVES for row in found)
@@ -58,7 +58,7 @@ def test_a_triple_is_an_anchor_and_two_of_its_own_variants(engine: Engine) -> No
             add_plain_family(session, number)
         release = create_release(session).release
     with reading(engine) as session:
-        assert set(triples(session, release.id or 0)) == {
+        assert set(triples(session, release.id)) == {
             Triple(f"Door {n} is open.", f"Door {n} is probably open.", negative)
             for n in (1, 2)
             for negative in (f"Door {n} is not open.", f"Door {n} is shut.")
@@ -71,7 +71,7 @@ def test_the_order_depends_on_uids_alone(engine: Engine) -> None:
             for number in numbers:
                 add_plain_family(session, number)
             release: Release = create_release(session).release
-            found: list[object] = list(triple_rows(session, release.id or 0))
+            found: list[object] = list(triple_rows(session, release.id))
             session.rollback()
         return found
 
@@ -86,7 +86,7 @@ def test_a_family_without_triples_is_still_a_family(engine: Engine) -> None:
         add_family(session, "It is late.", {"verbal": ["It is not late.", "It isn't late."]})
         release = create_release(session).release
     with reading(engine) as session:
-        (family,) = families(session, release.id or 0)
+        (family,) = families(session, release.id)
         assert family.positives == []
         assert {member.text for member in family.negatives} == {"It is not late.", "It isn't late."}
-        assert list(triples(session, release.id or 0)) == []
+        assert list(triples(session, release.id)) == []

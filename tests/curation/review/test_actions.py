@@ -268,7 +268,7 @@ def test_the_kept_status_equals_the_recomputed_one(engine: Engine, seed: int) ->
             random_action(session, dice, reviewers)
         with reading(engine) as session:
             variants = session.execute(select(Variant)).scalars().all()
-            kept = {v.id or 0: Standing(v.status, v.second_look, v.model_only) for v in variants}
+            kept = {v.id: Standing(v.status, v.second_look, v.model_only) for v in variants}
             assert kept == compute_standing(session, list(kept))
 
 

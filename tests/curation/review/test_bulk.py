@@ -191,7 +191,7 @@ class TestApplying:
                 rule,
                 verdict=Verdict.REJECT,
                 reason="content_dropped",
-                reviewer_id=reviewer.id or 0,
+                reviewer_id=reviewer.id,
             )
         assert matches == counted
         assert matches.total == 20
@@ -203,7 +203,7 @@ class TestApplying:
                 ("content_dropped", "Rule: levenshtein > 60")
             }
         with writing(engine) as session:
-            undone = actions.undo(session, reviewer_id=reviewer.id or 0)
+            undone = actions.undo(session, reviewer_id=reviewer.id)
             assert undone is not None and undone.decisions == 20
         with reading(engine) as session:
             assert statuses(session) == [Status.PENDING] * 30
@@ -212,7 +212,7 @@ class TestApplying:
         rule = parse_rule("no flags")
         with writing(engine) as session:
             measure(session, add_variants(session, 3))
-            reviewer_id = ensure_reviewer(session, "Ann").id or 0
+            reviewer_id = ensure_reviewer(session, "Ann").id
             first = apply_rule(session, rule, verdict=Verdict.ACCEPT, reviewer_id=reviewer_id)
             second = apply_rule(session, rule, verdict=Verdict.ACCEPT, reviewer_id=reviewer_id)
             assert statuses(session) == [Status.ACCEPTED] * 3
@@ -221,7 +221,7 @@ class TestApplying:
     def test_an_unknown_reason_changes_nothing(self, engine: Engine) -> None:
         with writing(engine) as session:
             measure(session, add_variants(session, 2))
-            reviewer_id = ensure_reviewer(session, "Ann").id or 0
+            reviewer_id = ensure_reviewer(session, "Ann").id
             with pytest.raises(HedgerowError, match="reject reason"):
                 apply_rule(
                     session,
@@ -238,7 +238,7 @@ class TestApplying:
         rule = parse_rule("no flags")
         with writing(engine) as session:
             measure(session, add_variants(session, 4))
-            reviewer_id = ensure_reviewer(session, "Ann").id or 0
+            reviewer_id = ensure_reviewer(session, "Ann").id
             with pytest.raises(HedgerowError, match="for hedges"):
                 find_matches(session, rule, reason="not_a_hedge")
             for type_id in (None, "verbal"):
@@ -266,7 +266,7 @@ class TestApplying:
         count = 12_000  # several times what one statement takes
         with writing(engine) as session:
             measure(session, add_variants(session, count), levenshtein=70)
-            reviewer_id = ensure_reviewer(session, "Ann").id or 0
+            reviewer_id = ensure_reviewer(session, "Ann").id
         with writing(engine) as session:
             rule = parse_rule("levenshtein > 60")
             applied = apply_rule(session, rule, verdict=Verdict.ACCEPT, reviewer_id=reviewer_id)

@@ -20,7 +20,7 @@ from tests.support.factories import add_family, person
 def ids(engine: Engine) -> dict[str, int]:
     """The variants of one anchor, by type."""
     with writing(engine) as session:
-        return {type_id: variant.id or 0 for type_id, variant in add_family(session).items()}
+        return {type_id: variant.id for type_id, variant in add_family(session).items()}
 
 
 def card_of(session: Session, variant_id: int) -> actions.Shown:

@@ -31,7 +31,7 @@ def ids(engine: Engine) -> list[int]:
     with writing(engine) as session:
         families = [add_family(session, f"The bridge {n} is safe.") for n in range(CARDS)]
         person(session)
-        return [family["verbal"].id or 0 for family in families]
+        return [family["verbal"].id for family in families]
 
 
 def take(session: Session, *variant_ids: int, window: str = "one") -> set[int]:

@@ -33,7 +33,7 @@ def family(engine: Engine) -> dict[str, int]:
         _accept(session, variants["word"], ada)
         _reject(session, variants["phrase"], other)
         _accept(session, variants["word"], bo)
-        return {key: variant.id or 0 for key, variant in variants.items()}
+        return {key: variant.id for key, variant in variants.items()}
 
 
 def _accept(session: Session, variant: Variant, who: int) -> None:
@@ -79,9 +79,9 @@ def test_the_later_of_two_verdicts_counts_after_a_merge(
 def test_what_a_merged_person_did_is_the_others(engine: Engine, family: dict[str, int]) -> None:
     with writing(engine) as session:
         other, ada = _pair(session)
-        add_note(session, family["word"], reviewer_id=other.id or 0, text="Fine.")
+        add_note(session, family["word"], reviewer_id=other.id, text="Fine.")
         merge(session, other, ada)
-        key = ada.id or 0
+        key = ada.id
         assert {past.reviewer for past in history(session, family["verbal"])} == {"Ada"}
         assert {past.reviewer_id for past in history(session, family["phrase"])} == {key}
         assert [note.reviewer for note in notes(session, family["word"])] == ["Ada"]
@@ -96,15 +96,15 @@ def test_other_windows_say_who_the_merged_person_is_now(
 ) -> None:
     with writing(engine) as session:
         other, ada = _pair(session)
-        take(session, [family["word"]], window="one", reviewer_id=other.id or 0)
+        take(session, [family["word"]], window="one", reviewer_id=other.id)
         merge(session, other, ada)
-        assert on_other_screens(session, "another") == {family["word"]: Holder(ada.id or 0, "Ada")}
+        assert on_other_screens(session, "another") == {family["word"]: Holder(ada.id, "Ada")}
         own = session.execute(
             select(col(Decision.action_id)).where(col(Decision.variant_id) == family["word"])
         ).scalars()
         variant = session.get_one(Variant, family["word"])
         late = actions.shown(variant)._replace(version=1)
-        actions.reject(session, late, reviewer_id=other.id or 0, reason="wrong_scope")
+        actions.reject(session, late, reviewer_id=other.id, reason="wrong_scope")
         assert [one.reviewer for one in late_decisions(session, list(own))][-1] == "Ada"
 
 
@@ -114,9 +114,7 @@ def test_of_two_rejections_the_later_ones_reason_counts(
     with writing(engine) as session:
         other, ada = _pair(session)
         variant = session.get_one(Variant, family["phrase"])
-        actions.reject(
-            session, actions.shown(variant), reviewer_id=ada.id or 0, reason="ungrammatical"
-        )
+        actions.reject(session, actions.shown(variant), reviewer_id=ada.id, reason="ungrammatical")
         reasons = [one.reason for one in reject_reasons(session, Dimension.TYPE)]
         assert sorted(reasons) == ["meaning_changed", "ungrammatical"]
         merge(session, other, ada)
@@ -129,9 +127,9 @@ def test_undo_goes_on_with_what_the_merged_person_did(
 ) -> None:
     with writing(engine) as session:
         other, ada = _pair(session)
-        add_note(session, family["word"], reviewer_id=other.id or 0, text="Fine.")
+        add_note(session, family["word"], reviewer_id=other.id, text="Fine.")
         merge(session, other, ada)
-        done = [actions.undo(session, reviewer_id=ada.id or 0) for _ in range(6)]
+        done = [actions.undo(session, reviewer_id=ada.id) for _ in range(6)]
         assert [one and one.variant_id for one in done] == [
             family["word"],
             family["phrase"],

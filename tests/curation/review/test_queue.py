@@ -46,7 +46,7 @@ def ids(engine: Engine) -> list[int]:
             variant = add_variant(session, anchor, text=f"Text {number}.")
             variant.suspicion, variant.hardness, variant.random_key = suspicion, hardness, key
             variant.doubt = number * 0.25
-            found.append(variant.id or 0)
+            found.append(variant.id)
         return found
 
 
@@ -56,7 +56,7 @@ def order_of(session: Session, order: Order, **more: Any) -> list[int]:
     while variant := next_variant(
         session, type_ids=["verbal", "word"], order=order, skipped=skipped, **more
     ):
-        skipped.append(variant.id or 0)
+        skipped.append(variant.id)
     return skipped
 
 
@@ -205,7 +205,7 @@ def test_second_looks_have_a_queue_of_their_own(engine: Engine) -> None:
         )
         assert count_left(session, Queue.SECOND_LOOK) == {"verbal": 1}
         assert order_of(session, Order.OLDEST, queue=Queue.SECOND_LOOK) == [first.id]
-        found = card(session, first.id or 0)
+        found = card(session, first.id)
         assert (found.made_for, found.anchor) == (ANCHOR, "The bridges are safe.")
 
 

@@ -97,10 +97,10 @@ def test_models_and_people_do_not_share_a_name(engine: Engine) -> None:
 def test_a_rename_holds_for_what_was_done_before(engine: Engine) -> None:
     with writing(engine) as session:
         verbal, ada = add_family(session)["verbal"], ensure_reviewer(session, "ada l.")
-        add_note(session, verbal.id or 0, reviewer_id=ada.id or 0, text="Too long.")
+        add_note(session, verbal.id, reviewer_id=ada.id, text="Too long.")
         rename_person(session, ada, "Ada L.")  # case alone
         rename_person(session, ada, " Ada  Lovelace ")
-        assert [note.reviewer for note in notes(session, verbal.id or 0)] == ["Ada Lovelace"]
+        assert [note.reviewer for note in notes(session, verbal.id)] == ["Ada Lovelace"]
         assert get_reviewer(session, "ADA LOVELACE") is ada
         assert get_reviewer(session, "ada l.") is None
         person(session, "Bo")

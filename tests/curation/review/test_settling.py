@@ -22,8 +22,8 @@ def conflict(engine: Engine) -> int:
     """A variant that Ada accepted and Bert rejected."""
     with writing(engine) as session:
         variant = add_family(session)["verbal"]
-        disagree(session, variant.id or 0)
-        return variant.id or 0
+        disagree(session, variant.id)
+        return variant.id
 
 
 def disagree(session: Session, variant_id: int) -> None:

@@ -51,12 +51,10 @@ def add_anchor(
         session.add(origin)
         session.flush()
     uid = anchor_uid(text)
-    anchor = Anchor(
-        uid=uid, source_id=origin.id or 0, genre="news", split=split or Split(split_of(uid))
-    )
+    anchor = Anchor(uid=uid, source_id=origin.id, genre="news", split=split or Split(split_of(uid)))
     session.add(anchor)
     session.flush()
-    wording = AnchorRevision(anchor_id=anchor.id or 0, text=canonical(text), text_uid=uid)
+    wording = AnchorRevision(anchor_id=anchor.id, text=canonical(text), text_uid=uid)
     session.add(wording)
     session.flush()
     return anchor
@@ -75,7 +73,7 @@ def add_variant(
 ) -> Variant:
     variant = Variant(
         uid=variant_uid(anchor_uid=anchor.uid, type_id=type_id, text=text),
-        anchor_id=anchor.id or 0,
+        anchor_id=anchor.id,
         anchor_revision=revision,
         type_id=type_id,
         text=canonical(text),
@@ -101,9 +99,9 @@ def decide(
     adjudicates: bool = False,
 ) -> None:
     decision = Decision(
-        variant_id=variant.id or 0,
+        variant_id=variant.id,
         variant_version=variant.version,
-        reviewer_id=reviewer.id or 0,
+        reviewer_id=reviewer.id,
         verdict=verdict,
         reason=reason,
         action_id=str(uuid.uuid4()),

@@ -53,7 +53,7 @@ def fill(session: Session, *, families: int = 12, seed: int = 1) -> None:
             if draw.random() < 0.9:
                 session.add(
                     Diagnostic(
-                        variant_id=variant.id or 0,
+                        variant_id=variant.id,
                         levenshtein=draw.randrange(90),
                         length_ratio=1.0,
                         content_kept=1.0,
@@ -70,7 +70,7 @@ def fill(session: Session, *, families: int = 12, seed: int = 1) -> None:
 
 
 def _cosine(encoder_id: int | None, variant: Variant, cosine: float) -> VariantCosine:
-    return VariantCosine(encoder_id=encoder_id or 0, variant_id=variant.id or 0, cosine=cosine)
+    return VariantCosine(encoder_id=encoder_id or 0, variant_id=variant.id, cosine=cosine)
 
 
 def everything(session: Session) -> list[Measured]:
@@ -85,10 +85,10 @@ def everything(session: Session) -> list[Measured]:
     genres = {row.id: row.genre for row in session.execute(select(Anchor)).scalars()}
     found = []
     for v in session.execute(select(Variant).order_by(col(Variant.id))).scalars():
-        measures = diagnostics.get(v.id or 0)
+        measures = diagnostics.get(v.id)
         found.append(
             Measured(
-                v.id or 0,
+                v.id,
                 v.type_id,
                 v.status,
                 v.retired,
@@ -98,7 +98,7 @@ def everything(session: Session) -> list[Measured]:
                 v.parent_id is not None,
                 v.hardness,
                 measures.levenshtein if measures else None,
-                cosines.get(v.id or 0),
+                cosines.get(v.id),
                 Flag(measures.flags if measures else 0),
             )
         )

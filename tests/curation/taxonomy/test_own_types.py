@@ -120,7 +120,7 @@ def test_a_change_is_a_further_version_and_has_the_flags_measured_anew(project: 
         assert (done.to_measure, done.entry.version) == (2, 3)
         assert count_without_measures(session) == 9
         assert data_version(session) != version
-        ids = [variant.id or 0 for variant in own_variants(session)]
+        ids = [variant.id for variant in own_variants(session)]
         measure_variants(session, ids)
         flags = [Flag(session.get_one(Diagnostic, key).flags) for key in ids]
         assert all(Flag.WRONG_SURFACE in found for found in flags)
@@ -183,7 +183,7 @@ def test_a_variant_of_a_retired_type_can_be_retyped_and_is_in_use_again(project:
         retire_type(session, "quantifier_negation")
         session.expire_all()
         first, second = own_variants(session)
-        measure_variants(session, [first.id or 0, second.id or 0])
+        measure_variants(session, [first.id, second.id])
         card = actions.shown(first)
         actions.edit(session, card, reviewer_id=me, text="Not all of it is safe.")
         child = own_variants(session)[-1]

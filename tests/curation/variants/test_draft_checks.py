@@ -24,7 +24,7 @@ def ids(engine: Engine) -> dict[str, int]:
     """Type → id of one family's variants."""
     with writing(engine) as session:
         person(session)
-        return {key: variant.id or 0 for key, variant in add_family(session).items()}
+        return {key: variant.id for key, variant in add_family(session).items()}
 
 
 @pytest.mark.parametrize(

@@ -52,7 +52,7 @@ def test_a_corrected_cue_accepts_the_same_variant(engine: Engine, ada: int) -> N
         assert (row.before, row.after, row.action_id) == ("maybe", "probably", card.action_id)
         decision = session.execute(select(Decision)).scalar_one()
         assert (decision.note, decision.blind) == ("It says so.", True)
-        assert [past.cue for past in history(session, variant.id or 0)] == [("maybe", "probably")]
+        assert [past.cue for past in history(session, variant.id)] == [("maybe", "probably")]
 
 
 def test_undo_puts_the_cue_back(engine: Engine, ada: int) -> None:
@@ -195,7 +195,7 @@ def test_a_cue_is_that_of_the_latest_standing_correction(engine: Engine, seed: i
         for step in range(30):
             who = dice.choice(people)
             if dice.random() < 0.6:
-                card = Shown(variant.id or 0, variant.version, f"{seed}-{step}")
+                card = Shown(variant.id, variant.version, f"{seed}-{step}")
                 actions.edit(session, card, reviewer_id=who, cue=f"cue{step}")
                 standing.append((who, f"cue{step}"))
             else:

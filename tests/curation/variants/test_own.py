@@ -143,11 +143,11 @@ def test_it_is_made_for_the_current_wording(engine: Engine, ada: int) -> None:
     with writing(engine) as session:
         other = add_anchor(session, "Trains are late.")
         correct_anchor(
-            session, other.id or 0, "The trains are late.", reviewer_id=ada, expected_revision=1
+            session, other.id, "The trains are late.", reviewer_id=ada, expected_revision=1
         )
         own = write_variant(
             session,
-            anchor_id=other.id or 0,
+            anchor_id=other.id,
             type_id="verbal",
             text="The trains are not late.",
             reviewer_id=ada,

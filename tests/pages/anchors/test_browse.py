@@ -131,7 +131,7 @@ def test_who_corrects_second_is_told_and_loses_nothing(
         anchor = get_anchor(session, UID)
         correct_anchor(
             session,
-            anchor.id or 0,
+            anchor.id,
             "The new bridge is safe.",
             reviewer_id=person(session),
             expected_revision=1,
@@ -215,7 +215,7 @@ def test_the_tick_stays_with_its_anchor_when_another_leaves_the_list(
         anchor = get_anchor(session, anchor_uid(HOSTILE))
         write_variant(
             session,
-            anchor_id=anchor.id or 0,
+            anchor_id=anchor.id,
             type_id="verbal",
             text="It is not 100%.",
             reviewer_id=person(session),

@@ -183,7 +183,7 @@ def test_a_run_at_its_cap_goes_on_with_a_higher_one(
     with writing(app_engine) as session:
         run = session.merge(list_runs(session, kind=KIND)[0])
         run.state, run.message = RunState.PAUSED, "Paused at the budget: 5 calls."
-        number = run.id or 0
+        number = run.id
     test = page()
     assert "Paused at the budget: 5 calls. Every answer is kept" in told(test)
     test.number_input(f"generate-money-{number}").set_value(25.0).run()
@@ -239,7 +239,7 @@ def test_a_run_that_failed_says_why_and_measures_what_is_missing(
         run = list_runs(session, kind=KIND)[0]
         run = session.merge(run)
         run.state, run.message = RunState.FAILED, f"No model {HOSTILE}."
-        number = run.id or 0
+        number = run.id
     test = page()
     assert f"Run {number} failed: No model {HOSTILE}." in told(test)
     test.button(f"again-{number}").click().run()
@@ -315,7 +315,7 @@ def test_an_item_of_ones_own_leads_to_its_records(app_engine: Engine) -> None:
         add_plain_family(session, 1, split=Split.TEST)
         release = create_release(session).release
         session.flush()
-        own = Hedgerow.of_release(session, release.id or 0)
+        own = Hedgerow.of_release(session, release.id)
     size = len(own.items[0].positives) + len(own.items[0].negatives)
     store(app_engine, "base", own.evaluate([np.arange(size, dtype=float)]))
     found = html(page(ITEMS, item=own.items[0].uid))

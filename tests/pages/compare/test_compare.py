@@ -44,7 +44,7 @@ def models(app_engine: Engine) -> list[int]:
     with writing(app_engine) as session:
         session.add_all(rows)
         session.flush()
-        return [row.id or 0 for row in rows]
+        return [row.id for row in rows]
 
 
 @pytest.fixture

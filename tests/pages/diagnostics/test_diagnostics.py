@@ -43,13 +43,13 @@ def fill(session: Session, *, cosines: bool = True) -> list[Variant]:
     ada = person(session)
     families = [add_family(session, f"Bridge {n} is safe.") for n in range(3)]
     variants = [variant for family in families for variant in family.values()]
-    ids = [variant.id or 0 for variant in variants]
+    ids = [variant.id for variant in variants]
     measure_variants(session, ids)
     if cosines:
         name = get_setting(session, ACTIVE_ENCODER)
         encoder = register_encoder(session, name=name, hash_="f" * 64)
         values = {key: 0.5 + number / 100 for number, key in enumerate(ids)}
-        save_cosines(session, values, encoder_id=encoder.id or 0)
+        save_cosines(session, values, encoder_id=encoder.id)
     for family in families:
         accept(session, shown(family["verbal"], at=now()), reviewer_id=ada)
     return variants
@@ -250,7 +250,7 @@ def test_own_types_are_among_the_pairs(with_source: Engine, open_page: OpenPage)
         mine = add_type(session, wanted)
         anchor = session.get_one(Anchor, 1)
         text = "It is false that bridge 0 is safe."
-        variant = add_variant(session, anchor, mine.id, text).id or 0
+        variant = add_variant(session, anchor, mine.id, text).id
         measure_variants(session, [variant])
         save_cosines(session, {variant: 0.9}, encoder_id=1)
     app = section(open_page("diagnostics"), "Pairs")

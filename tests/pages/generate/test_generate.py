@@ -304,7 +304,7 @@ def test_hostile_names_of_models_and_anchors_are_only_text(
         values = {"model": TEXTS["script"][:200], "base_url": address}
         values |= {"selection": {"limit": 3}}
         run = request_generation(session, checked_request(values))
-    carry_out(with_source, run.id or 0)
+    carry_out(with_source, run.id)
     app = open_page("generate")
     told(app)
     for section in ("Prompts", "Results"):

@@ -49,7 +49,7 @@ def test_a_key_within_the_first_moment_of_a_card_does_nothing(
 def test_a_card_never_drawn_takes_no_key(state: ReviewState) -> None:
     view = state.view()
     assert view.focus is not None
-    state.accept(state.showings[view.focus.variant.id or 0])
+    state.accept(state.showings[view.focus.variant.id])
     assert state.pending("verbal") == 3
 
 

@@ -58,14 +58,14 @@ def test_blind_shows_others_verdicts_only_after_ones_own(state: ReviewState) -> 
 def test_blind_does_not_follow_an_order_that_tells_the_diagnostics(state: ReviewState) -> None:
     with writing(state.engine) as session:
         for variant in session.execute(select(Variant)).scalars():
-            variant.suspicion = (variant.id or 0) / 100
-            variant.random_key = (variant.id or 0) % 10 / 10
+            variant.suspicion = variant.id / 100
+            variant.random_key = variant.id % 10 / 10
     state.order = Order.SUSPICIOUS
     suspicious = draw(state).variant_id
     state.restart()
     state.toggle_blind()
     with reading(state.engine) as session:
-        ids = [v.id or 0 for v in session.execute(VERBAL).scalars()]
+        ids = [v.id for v in session.execute(VERBAL).scalars()]
     assert suspicious == max(ids)
     assert draw(state).variant_id == min(ids, key=lambda number: (number % 10, number))
 
@@ -140,7 +140,7 @@ def test_a_card_whose_anchor_is_corrected_meanwhile_says_so(state: ReviewState) 
 
 def test_a_selection_is_gone_through_in_its_order(state: ReviewState) -> None:
     with reading(state.engine) as session:
-        ids = [v.id or 0 for v in session.execute(VERBAL).scalars()][::-1]
+        ids = [v.id for v in session.execute(VERBAL).scalars()][::-1]
     state.take(Selection(tuple(ids), "a brush"))
     assert state.selection is not None
     seen = []
@@ -158,7 +158,7 @@ def test_a_selection_is_gone_through_in_its_order(state: ReviewState) -> None:
 
 def test_a_selection_passes_over_what_a_colleague_has_decided(state: ReviewState) -> None:
     with reading(state.engine) as session:
-        ids = [v.id or 0 for v in session.execute(VERBAL).scalars()]
+        ids = [v.id for v in session.execute(VERBAL).scalars()]
     state.take(Selection(tuple(ids), "a brush"))
     other = colleague(state)
     other.accept(draw(other))

@@ -240,7 +240,7 @@ def test_the_bar_marks_the_type_of_a_card_from_a_selection(
 ) -> None:
     with writing(app_engine) as session:
         hedge = session.execute(select(Variant).where(col(Variant.type_id) == "word")).scalars()
-        found = [variant.id or 0 for variant in hedge]
+        found = [variant.id for variant in hedge]
     selection._kept()["hedges"] = Selection(tuple(found), "hedges")
     app = opened(selection="hedges")
     current = re.findall(r'class="hg-current"><div>([^<]*)<', html(app))

@@ -22,7 +22,7 @@ def family(with_source: Engine) -> dict[str, str]:
     with writing(with_source) as session:
         variants = add_family(session)
         ada = person(session)
-        add_note(session, variants["word"].id or 0, reviewer_id=ada, text="See the BRÜCKE.")
+        add_note(session, variants["word"].id, reviewer_id=ada, text="See the BRÜCKE.")
         anchor = session.get_one(Anchor, variants["word"].anchor_id)
         hostile = add_variant(session, anchor, text=HOSTILE)
         return {key: variant.uid for key, variant in variants.items()} | {"hostile": hostile.uid}
@@ -43,7 +43,7 @@ def script(blind: bool) -> None:
 
     if "state" not in st.session_state:
         with writing(open_project.engine()) as session:
-            ada = ensure_reviewer(session, "Ada").id or 0
+            ada = ensure_reviewer(session, "Ada").id
         st.session_state["state"] = ReviewState(
             open_project.engine(), ada, open_project.types(), blind=blind
         )

@@ -30,7 +30,7 @@ def give(state: ReviewState, verdict: Verdict, suggestion: str = "") -> int:
         variant = session.execute(query).scalars().first()
         assert variant is not None
         add_opinion(session, variant, verdict, reviewer_id=judge(session), suggestion=suggestion)
-        return variant.id or 0
+        return variant.id
 
 
 def looks(state: ReviewState) -> list[int]:
@@ -73,8 +73,8 @@ def test_a_blind_reviewer_decides_first(state: ReviewState) -> None:
 def test_blind_does_not_follow_doubt(state: ReviewState) -> None:
     with writing(state.engine) as session:
         for variant in session.execute(select(Variant)).scalars():
-            variant.doubt = (variant.id or 0) / 100
-            variant.random_key = (variant.id or 0) % 10 / 10
+            variant.doubt = variant.id / 100
+            variant.random_key = variant.id % 10 / 10
     state.order = Order.DOUBTFUL
     doubtful = draw(state).variant_id
     state.restart()

@@ -17,7 +17,7 @@ def draw(state: ReviewState) -> Shown:
     view = state.view()
     state.drawn_now()
     assert view.focus is not None
-    return state.showings[view.focus.variant.id or 0]
+    return state.showings[view.focus.variant.id]
 
 
 def draw_same(state: ReviewState, shown: Shown) -> Shown:

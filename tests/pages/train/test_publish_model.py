@@ -152,7 +152,7 @@ def ended(engine: Engine, state: RunState, **values: object) -> None:
             group=SUBJECT.group,
             parameters={"run": 1, "repo": "ada/encoder", "private": False},
         )
-        run = get_run(session, run.id or 0)
+        run = get_run(session, run.id)
         run.state = state
         for name, value in values.items():
             setattr(run, name, value)

@@ -69,7 +69,7 @@ def stored(engine: Engine, study: Study, *, state: RunState = RunState.DONE) -> 
         for place, child in enumerate(done):
             child.state, child.result = RunState.DONE, result(place)
         last.state, last.message = RunState.FAILED, f"It diverged {HOSTILE}."
-        return run.id or 0
+        return run.id
 
 
 def result(place: int) -> dict[str, object]:

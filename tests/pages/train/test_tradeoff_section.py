@@ -63,7 +63,7 @@ def training(app_engine: Engine) -> int:
             "encoder_id": rows[1].id,
         }
         (load_settings().data_folder / run.result["model"]).mkdir(parents=True)
-        return run.id or 0
+        return run.id
 
 
 def store_curve(engine: Engine, training: int, **more: object) -> int:
@@ -90,7 +90,7 @@ def store(
     with writing(engine) as session:
         run = create_run(session, kind=kind, parameters=dict(parameters), group=group_of(training))
         run.state, run.result = RunState.DONE, dict(result)
-        return run.id or 0
+        return run.id
 
 
 @pytest.fixture
@@ -174,7 +174,7 @@ def finish_saving(engine: Engine, run: Run) -> None:
         row = Encoder(name=f"run 1 at 0.7 {HOSTILE}"[:300], fingerprint="c", run_id=run.id)
         session.add(row)
         session.flush()
-        stored = get_run(session, run.id or 0)
+        stored = get_run(session, run.id)
         stored.state = RunState.DONE
         stored.result = {
             "share": 0.7,

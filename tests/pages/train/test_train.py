@@ -98,7 +98,7 @@ def stored_run(
         run.state, run.message, run.attempt = state, message, 1
         run.started_at, run.heartbeat_at = moment - timedelta(minutes=2), moment
         run.lease_until = moment + timedelta(hours=1)
-        return run.id or 0
+        return run.id
 
 
 def test_without_anything_accepted_the_page_says_what_to_do(engine: Engine) -> None:
@@ -402,7 +402,7 @@ def finished_run(engine: Engine) -> int:
             encoder = Encoder(name=name, fingerprint=name)
             session.add(encoder)
             session.flush()
-            ids.append(encoder.id or 0)
+            ids.append(encoder.id)
         add_own_probe(session, anchor=HOSTILE, text=HOSTILE + " too")
         probes = [stored.id for stored in ensure_figure_1(session) + own_probes(session)]
         variants = session.execute(select(Variant.id)).scalars().all()  # type: ignore[call-overload]

@@ -125,7 +125,7 @@ def test_the_card_of_an_export_tells(engine: Engine, settings: Settings, knows: 
         run = create_run(session, kind="export", parameters={"format": "jsonl"})
     if knows:
         keep_doors(settings.data_folder)
-    result = execute(engine, settings, run.id or 0, {"export": export_work})
+    result = execute(engine, settings, run.id, {"export": export_work})
     card = (settings.data_folder / result["folder"] / "README.md").read_text("utf-8")
     assert (ROW in card, NOT_CHECKED in card) == (knows, not knows)
     assert "## Overlap with benchmarks" in card
@@ -148,7 +148,7 @@ def test_a_training_and_its_card_tell(project: Engine, recipe: Recipe, settings:
     keep_doors(settings.data_folder)
     run = train(project, settings, ask(project, recipe))
     with reading(project) as session:
-        stored = get_run(session, run.id or 0).result["overlap"]
+        stored = get_run(session, run.id).result["overlap"]
     assert stored == [
         {
             "benchmark": "semantoneg",

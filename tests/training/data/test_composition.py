@@ -71,7 +71,7 @@ def test_the_database_counts_what_a_training_finds(originals: Engine, recipe: Re
         accepted = composition_now(session).left_by(recipe)
     with writing(originals) as session:
         release = create_release(session).release
-        found = training_families(session, release.id or 0, split=Split.TRAIN, recipe=recipe)
+        found = training_families(session, release.id, split=Split.TRAIN, recipe=recipe)
         released = composition(session, release.number).left_by(recipe)
     expected = (sum(map(count_triples, found)), len(found), sum(map(len, found)))
     assert (released.triples, released.anchors, released.texts) == expected

@@ -51,7 +51,7 @@ def release(engine: Engine) -> int:
             {"word": ["Sand may be dry."], "verbal": ["Sand is not dry."]},
             split=Split.VALIDATION,
         )
-        return create_release(session).release.id or 0
+        return create_release(session).release.id
 
 
 def families(
@@ -133,7 +133,7 @@ def test_variants_of_other_providers_are_left_out(engine: Engine) -> None:
                 variant = add_variant(session, anchor, kind, f"{kind} of {provider}")
                 variant.provider = provider
                 decide(session, variant, model(session))
-        release = create_release(session).release.id or 0
+        release = create_release(session).release.id
     with reading(engine) as session:
         (family,) = training_families(
             session, release, split=Split.TRAIN, recipe=Recipe(providers=["rules"])

@@ -73,7 +73,7 @@ def test_a_bundled_set_of_an_older_version_is_stored_anew_without_its_cosines(
         encoder = Encoder(name="e", fingerprint="f" * 64)
         session.add(encoder)
         session.flush()
-        session.add(ProbeCosine(encoder_id=encoder.id or 0, probe_id=first[0].id, cosine=0.5))
+        session.add(ProbeCosine(encoder_id=encoder.id, probe_id=first[0].id, cosine=0.5))
         session.execute(
             update(ProbeRecord).where(col(ProbeRecord.id) == first[0].id).values(text="Old.")
         )

@@ -17,7 +17,7 @@ def test_own_probes_are_kept_in_order_and_removed_with_their_cosines(engine: Eng
         encoder = Encoder(name="e", fingerprint="f")
         session.add(encoder)
         session.flush()
-        session.add(ProbeCosine(encoder_id=encoder.id or 0, probe_id=first.id, cosine=0.5))
+        session.add(ProbeCosine(encoder_id=encoder.id, probe_id=first.id, cosine=0.5))
         session.flush()
         remove_own_probe(session, first.id)
         remove_own_probe(session, first.id)

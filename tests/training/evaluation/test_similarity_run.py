@@ -77,7 +77,7 @@ def loads(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 def measure(engine: Engine, settings: Settings, *models: object, **what: object) -> dict[str, int]:
     with writing(engine) as session:
         run = request_comparison(session, models=[str(m) for m in models], **what)  # type: ignore[arg-type]
-    return execute(engine, settings, run.id or 0, {similarity_run.KIND: work})["measured"]
+    return execute(engine, settings, run.id, {similarity_run.KIND: work})["measured"]
 
 
 def cosines_of(engine: Engine, name: str, set_name: str) -> list[float] | None:

@@ -43,7 +43,7 @@ def pushed(
     """Push, and give the result back."""
     with writing(engine) as session:
         run = request_push(session, subject, repo=repo, private=private)
-    return execute(engine, load_settings(), run.id or 0, {push_run.KIND: push_run.work})
+    return execute(engine, load_settings(), run.id, {push_run.KIND: push_run.work})
 
 
 def refused(engine: Engine, subject: Subject, *, repo: str = REPO) -> str:
@@ -251,7 +251,7 @@ def test_only_what_has_a_model_can_be_pushed(engine: Engine, model: int) -> None
     with writing(engine) as session:
         assert checked_repo(f" {REPO} ") == REPO
         run = request_push(session, Subject(run=model), repo=REPO)
-        for number in (run.id or 0, 99):
+        for number in (run.id, 99):
             with pytest.raises(HedgerowError, match=r"has made no model|There is no run"):
                 request_push(session, Subject(run=number), repo=REPO)
         with pytest.raises(HedgerowError, match="There is no release 9"):

@@ -70,9 +70,9 @@ def trained(
     run.result, run.host = {"steps": steps}, host or socket.gethostname()
     session.flush()
     for step, pace in enumerate(paces, start=1):
-        session.add(RunMetric(run_id=run.id or 0, name=PACE, step=step, value=pace))
+        session.add(RunMetric(run_id=run.id, name=PACE, step=step, value=pace))
     session.flush()
-    return run.id or 0
+    return run.id
 
 
 def test_before_the_first_training_the_time_is_that_of_two_cores(project: Engine) -> None:

@@ -110,7 +110,7 @@ def trained(engine: Engine, settings: Settings, recipe: Recipe) -> Run:
 def measured(engine: Engine, settings: Settings, training: int | None, **more: object) -> Curve:
     with writing(engine) as session:
         run = request_tradeoff(session, settings, training=training or 0, **more)  # type: ignore[arg-type]
-        key = run.id or 0
+        key = run.id
     execute(engine, settings, key, WORK)
     curve = known(engine, training or 0)
     assert curve.run == key
@@ -126,7 +126,7 @@ def known(engine: Engine, training: int = 1) -> Curve:
 
 def saved(engine: Engine, settings: Settings, training: int | None, share: float) -> Run:
     with writing(engine) as session:
-        key = request_save(session, settings, training=training or 0, share=share).id or 0
+        key = request_save(session, settings, training=training or 0, share=share).id
     execute(engine, settings, key, WORK)
     with reading(engine) as session:
         return get_run(session, key)
@@ -209,7 +209,7 @@ def test_a_saved_point_is_the_mean_of_the_weights_and_an_encoder_like_any_other(
         assert (row.base_id, row.release_id) == (run.result["before_encoder_id"], 1)
         assert name in list_encoders(session)
         assert place_of(session, settings, name).checked() == fingerprint(folder)
-        (found,) = saved_models(session, settings, run.id or 0)
+        (found,) = saved_models(session, settings, run.id)
         assert (found.share, found.name, found.folder) == (0.7, name, folder)
         assert model_run(session, found.run).result["model"] == result["model"]  # to be published
 
@@ -217,7 +217,7 @@ def test_a_saved_point_is_the_mean_of_the_weights_and_an_encoder_like_any_other(
 def test_a_point_is_saved_once_and_only_where_it_is_another_model(
     project: Engine, settings: Settings, run: Run
 ) -> None:
-    key = run.id or 0
+    key = run.id
     first = saved(project, settings, key, 0.5)
     for share, sentence in (
         (0.0, "base encoder"),
@@ -249,7 +249,7 @@ def test_an_sts_file_and_further_shares_are_measured_and_replace_the_curve(
     assert curve.at(0.75) is not None
     assert all(-1 <= point.value(STS) <= 1 for point in curve.points)
     with writing(project) as session:
-        again = request_tradeoff(session, settings, training=run.id or 0).parameters
+        again = request_tradeoff(session, settings, training=run.id).parameters
         assert again["sts_name"] == "mine.tsv" and 0.75 in again["shares"]
 
 
@@ -260,7 +260,7 @@ def test_the_file_of_the_training_is_taken_where_no_other_is_given(
     file.write_text(STS_LINES, encoding="utf-8")
     with writing(project) as session:
         alter_recipe(session, sts_file=str(file))
-        key = request_tradeoff(session, settings, training=1).id or 0
+        key = request_tradeoff(session, settings, training=1).id
     with reading(project) as session:
         assert get_run(session, key).parameters["sts_name"] == "theirs.tsv"
 
@@ -291,7 +291,7 @@ def refused(engine: Engine, settings: Settings, sentence: str, **request: object
 def test_what_cannot_be_measured_is_refused_in_one_sentence(
     project: Engine, settings: Settings, recipe: Recipe, run: Run
 ) -> None:
-    waiting, key = ask(project, recipe), run.id or 0
+    waiting, key = ask(project, recipe), run.id
     refused(project, settings, "There is no run 99", training=99)
     refused(project, settings, "is queued; wait for its end", training=waiting)
     refused(project, settings, "from 0 to 1", training=key, more_shares=[1.5])
@@ -310,7 +310,7 @@ def test_only_a_measured_point_is_saved(project: Engine, settings: Settings, run
     with writing(project) as session:
         session.execute(delete(Run).where(col(Run.kind) == KIND))
         with pytest.raises(HedgerowError, match="Measure the trade-off of run 1 before"):
-            request_save(session, settings, training=run.id or 0, share=0.5)
+            request_save(session, settings, training=run.id, share=0.5)
 
 
 def test_without_held_out_families_nothing_is_started(project: Engine, settings: Settings) -> None:
@@ -345,7 +345,7 @@ def test_cancelling_within_the_measuring_keeps_the_curve_before(
 ) -> None:
     earlier = known(project)
     with writing(project) as session:
-        key = request_tradeoff(session, settings, training=run.id or 0).id or 0
+        key = request_tradeoff(session, settings, training=run.id).id
     monkeypatch.setattr(execution, "HEARTBEAT_SECONDS", 0.01)
     real = tradeoff.HeldOut.figures
 
@@ -360,7 +360,7 @@ def test_cancelling_within_the_measuring_keeps_the_curve_before(
         execute(project, settings, key, WORK)
     with reading(project) as session:
         assert get_run(session, key).state == RunState.CANCELLED
-        assert curve_of(session, run.id or 0) == earlier
+        assert curve_of(session, run.id) == earlier
 
 
 def test_a_model_that_cannot_be_saved_leaves_nothing(
@@ -374,7 +374,7 @@ def test_a_model_that_cannot_be_saved_leaves_nothing(
         saved(project, settings, run.id, 0.3)
     assert not list((settings.data_folder / "runs").glob("*-tradeoff-save/model*"))
     with reading(project) as session:
-        assert saved_models(session, settings, run.id or 0) == []
+        assert saved_models(session, settings, run.id) == []
 
 
 def curve(*points: tuple[float, float, float], own: float = 1.0) -> Curve:

@@ -58,7 +58,7 @@ def add_run(
         },
     }
     session.flush()
-    return run.id or 0
+    return run.id
 
 
 def measured(session: Session, *cosines: float) -> int:
@@ -68,8 +68,8 @@ def measured(session: Session, *cosines: float) -> int:
     session.add(encoder)
     session.flush()
     pairs = {probe.id: value for probe, value in zip(probes, cosines, strict=True)}
-    save_probe_cosines(session, pairs, encoder_id=encoder.id or 0)
-    return encoder.id or 0
+    save_probe_cosines(session, pairs, encoder_id=encoder.id)
+    return encoder.id
 
 
 def test_finished_trainings_are_read_with_figures_and_study(engine: Engine) -> None:

@@ -39,8 +39,8 @@ STORED = {
 
 def test_looks_are_read_as_rows_by_epoch(engine: Engine) -> None:
     with writing(engine) as session:
-        run_id = create_run(session, kind="train", parameters={}).id or 0
-        other = create_run(session, kind="train", parameters={}).id or 0
+        run_id = create_run(session, kind="train", parameters={}).id
+        other = create_run(session, kind="train", parameters={}).id
         for (step, name), value in STORED.items():
             session.add(RunMetric(run_id=run_id, name=name, step=step, value=value))
         session.add(RunMetric(run_id=other, name="loss", step=1, value=1.0))

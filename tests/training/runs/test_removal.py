@@ -68,7 +68,7 @@ def test_a_training_goes_with_its_figures_its_encoder_and_its_folder(
 
 def test_a_run_under_way_stays(engine: Engine, settings: Settings) -> None:
     with writing(engine) as session:
-        number = create_run(session, kind="diagnose", parameters={}).id or 0
+        number = create_run(session, kind="diagnose", parameters={}).id
     claim(engine, number, host=socket.gethostname(), pid=os.getpid())
     refuse(engine, settings, number, f"'hedgerow runs cancel {number}' first")
 
@@ -90,9 +90,9 @@ def test_a_run_that_others_rest_on_stays(training: int, engine: Engine, settings
             Encoder(name="second", fingerprint="f" * 64, path="x", base_id=base.id, run_id=later.id)
         )
     refuse(engine, settings, training, "The model of run 2 was made from that of run 1")
-    delete_run(engine, settings, later.id or 0)
+    delete_run(engine, settings, later.id)
     with writing(engine) as session:
-        curve = create_run(session, kind="tradeoff", parameters={"training": training}).id or 0
+        curve = create_run(session, kind="tradeoff", parameters={"training": training}).id
     refuse(engine, settings, training, "rests on run 1; delete that one first")
     delete_run(engine, settings, curve)
     with writing(engine) as session:
@@ -105,7 +105,7 @@ def test_a_run_that_wrote_variants_stays(engine: Engine, settings: Settings) -> 
         run = create_run(session, kind="generate", parameters={})
         anchor = add_anchor(session, "The door is open.")
         add_variant(session, anchor, "verbal", "The door is not open.").run_id = run.id
-    refuse(engine, settings, run.id or 0, "is the source of 1 variant or opinion\\.")
+    refuse(engine, settings, run.id, "is the source of 1 variant or opinion\\.")
     with reading(engine) as session:
         assert session.execute(select(col(Variant.run_id))).scalar_one() == run.id
 
@@ -114,8 +114,8 @@ def test_a_study_goes_with_its_trainings(engine: Engine, settings: Settings) -> 
     with writing(engine) as session:
         study = create_run(session, kind=STUDY, parameters={})
         member = create_run(session, kind="train", parameters={}, group=f"{STUDY}-{study.id}")
-    refuse(engine, settings, member.id or 0, f"is part of run {study.id}, a study")
-    assert len(delete_run(engine, settings, study.id or 0)) == 2
+    refuse(engine, settings, member.id, f"is part of run {study.id}, a study")
+    assert len(delete_run(engine, settings, study.id)) == 2
     with reading(engine) as session:
         assert session.execute(select(Run)).all() == []
 
@@ -124,7 +124,7 @@ def test_a_run_whose_process_died_can_be_deleted(engine: Engine, settings: Setti
     with writing(engine) as session:
         run = create_run(session, kind="diagnose", parameters={})
         run.state, run.host, run.pid = RunState.RUNNING, socket.gethostname(), 2**22 + 1
-    assert delete_run(engine, settings, run.id or 0)
+    assert delete_run(engine, settings, run.id)
 
 
 def test_an_import_without_a_folder_is_deleted_alone(engine: Engine, settings: Settings) -> None:
@@ -134,5 +134,5 @@ def test_an_import_without_a_folder_is_deleted_alone(engine: Engine, settings: S
         run = create_run(session, kind="import", parameters={})
         run.folder = ""
         create_run(session, kind="export", parameters={})
-    assert delete_run(engine, settings, run.id or 0) == []
+    assert delete_run(engine, settings, run.id) == []
     assert mine.is_dir()

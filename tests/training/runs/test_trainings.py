@@ -301,7 +301,7 @@ def test_figures_that_could_not_be_stored_before_a_checkpoint_are_stored_later(
     run = train(project, settings, ask(project, recipe.with_overrides(["checkpoint_every=1"])))
     assert run.state == RunState.DONE and len(failed) == 2
     with reading(project) as session:
-        assert [step for step, _ in metrics(session, run.id or 0, name="loss")] == [1, 2, 3]
+        assert [step for step, _ in metrics(session, run.id, name="loss")] == [1, 2, 3]
     assert "before a checkpoint: The database was busy." in (
         settings.data_folder / run.folder / "log.txt"
     ).read_text("utf-8")
@@ -402,7 +402,7 @@ def test_only_what_stopped_before_its_end_is_started_again(
     waiting, cancelled = ask(project, recipe), ask(project, recipe)
     with writing(project) as session:
         request_cancel(session, cancelled)
-        for key in (done.id or 0, waiting):
+        for key in (done.id, waiting):
             with pytest.raises(HedgerowError, match="cannot be started again"):
                 requeue(session, key)
         requeue(session, cancelled)

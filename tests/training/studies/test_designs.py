@@ -67,7 +67,7 @@ def test_a_composition_counts_what_a_training_reads(engine: Engine) -> None:
     with writing(engine) as session:
         filled(session, rules=6, originals=3)
     with reading(engine) as session:
-        key = get_release(session).id or 0
+        key = get_release(session).id
         data = composition(session)
         for recipe in recipes:
             families = training_families(session, key, split=Split.TRAIN, recipe=recipe)

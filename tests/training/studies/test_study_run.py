@@ -71,7 +71,7 @@ def asked(engine: Engine, study: Study, base: Recipe) -> int:
     with writing(engine) as session:
         create_release(session)
         data = composition(session)
-        return request_study(session, study, data=data, base=base, seed=1).id or 0
+        return request_study(session, study, data=data, base=base, seed=1).id
 
 
 def carry_out(engine: Engine, settings: Settings, run_id: int) -> Run:
@@ -247,7 +247,7 @@ def test_one_training_that_fails_or_is_cancelled_does_not_end_the_study(
 ) -> None:
     run_id = asked(project, Study.TYPES, base)
     with writing(project) as session:
-        last = trials(session, get_run(session, run_id))[2].run.id or 0
+        last = trials(session, get_run(session, run_id))[2].run.id
         request_cancel(session, last)
 
     def fail(context: RunContext) -> None:

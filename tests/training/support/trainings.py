@@ -100,7 +100,7 @@ def ask(engine: Engine, recipe: Recipe, *, release: int | None = None, seed: int
         run = request_training(
             session, release_number=release, recipe=recipe, seed=seed, requested_by=None
         )
-        return run.id or 0
+        return run.id
 
 
 def change_recipe(engine: Engine, run_id: int, **change: object) -> None:

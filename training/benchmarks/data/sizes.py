@@ -72,7 +72,7 @@ def size(session: Session, data_folder: Path, choice: DataChoice) -> Size | None
         release = get_release(session, choice.release)
         key = (release.content_hash, choice.split)
         if key not in _own:
-            _keep(key, _of_release(session, release.id or 0, choice.split))
+            _keep(key, _of_release(session, release.id, choice.split))
         return _own[key]
     return _of_file(kind.id, data_folder / choice.data) if choice.data else None
 

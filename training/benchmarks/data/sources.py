@@ -178,7 +178,7 @@ def require_data(session: Session, data_folder: Path, choice: DataChoice) -> Dat
     kind = benchmark(choice.benchmark)
     if kind is Hedgerow:
         release = get_release(session, choice.release)
-        Hedgerow.of_release(session, release.id or 0, split=choice.split)
+        Hedgerow.of_release(session, release.id, split=choice.split)
         return choice.model_copy(update={"release": release.number, "data": "", "data_name": ""})
     if not choice.data and not kind.hub:
         kind.read("")  # says where to get the file
@@ -210,7 +210,7 @@ def open_data(session: Session, data_folder: Path, choice: DataChoice) -> OpenDa
     if kind is Hedgerow:
         release = get_release(session, choice.release)
         return OpenData(
-            Hedgerow.of_release(session, release.id or 0, split=choice.split),
+            Hedgerow.of_release(session, release.id, split=choice.split),
             f"release {release.number}, {choice.split} split",
             {"release": release.number, "split": choice.split.value},
         )

@@ -168,7 +168,7 @@ def _row(
         "took": dict(spent),
     }
     return BenchmarkResult(
-        run_id=context.run.id or 0,
+        run_id=context.run.id,
         kind=NEGATION,
         benchmark=result.benchmark,
         model=found.name,
@@ -212,7 +212,7 @@ def _general_job(task: Any) -> Job:
         )
         summary = facts._asdict() | {"suites": suites}
         return BenchmarkResult(
-            run_id=context.run.id or 0,
+            run_id=context.run.id,
             kind=GENERAL_ABILITY,
             benchmark=facts.name,
             model=found.name,

@@ -165,7 +165,7 @@ class _Work:
         self.accounts: list[Account] = []
         self.left_out: list[str] = []
         with reading(context.engine) as session:
-            self.stored = _stored(session, context.run.id or 0)
+            self.stored = _stored(session, context.run.id)
             data = [
                 open_data(session, context.settings.data_folder, choice)
                 for choice in request.benchmarks

@@ -95,7 +95,7 @@ def of_release(session: Session, number: int | None, *, split: Split = Split.TES
     Raises:
         HedgerowError: no such release, or no such sentences in the split.
     """
-    key = get_release(session, number).id or 0
+    key = get_release(session, number).id
     families = training_families(session, key, split=split, recipe=Recipe())
     return suite(forms_of(families))
 

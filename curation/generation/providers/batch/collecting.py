@@ -42,7 +42,7 @@ class BatchStore:
     @property
     def run_id(self) -> int:
         """The run's number."""
-        return self.context.run.id or 0
+        return self.context.run.id
 
     def read(self, query: Callable[..., Result]) -> Result:
         """What a query about the run gives."""

@@ -48,7 +48,7 @@ def seed_rules(session: Session) -> int:
     )
     session.add(row)
     session.flush()
-    return row.id or 0
+    return row.id
 
 
 def check_rules(types: Sequence[VariantType], request: GenerationRequest) -> None:
@@ -72,7 +72,7 @@ def carry_out_rules(context: RunContext, types: Sequence[VariantType]) -> None:
     Raises:
         RunCancelled: somebody asked for the run to stop; what was written before is stored.
     """
-    run_id = context.run.id or 0
+    run_id = context.run.id
     with reading(context.engine) as session:
         counts = count_calls(session, run_id)
     total, done = sum(counts.values()), counts[CallState.DONE] + counts[CallState.FAILED]

@@ -25,12 +25,12 @@ def details(state: ReviewState, view: View) -> None:
     assert focus is not None
     hidden = focus.variant.id in view.hidden
     with reading(state.engine) as session:
-        past = history(session, focus.variant.id or 0)
-        written = notes(session, focus.variant.id or 0)
-        removed = removed_notes(session, focus.variant.id or 0)
+        past = history(session, focus.variant.id)
+        written = notes(session, focus.variant.id)
+        removed = removed_notes(session, focus.variant.id)
         origin = _origin(session, focus, hidden=hidden)
         others = _siblings(session, focus)
-        models = counting_judges(session, focus.variant.id or 0)
+        models = counting_judges(session, focus.variant.id)
         veiled = state.veiled(session, [item.variant for item, _ in others])
     with st.container(border=True, key="details"):
         left, right = st.columns(2)

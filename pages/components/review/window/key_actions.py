@@ -255,7 +255,7 @@ class ReviewState(Undoing, Viewer):
                     reviewer_id=self.reviewer_id,
                     action_id=self.form_id,
                 )
-                variant_id, filed = written.variant.id or 0, written.variant.type_id
+                variant_id, filed = written.variant.id, written.variant.type_id
         except HedgerowError as error:
             self.say(str(error), warn=True)
             return

@@ -96,7 +96,7 @@ class Viewer(Place):
 
     def _compare(self, session: Session, variant: Variant, *, hidden: bool) -> None:
         """Say what others decided on the card in focus while it was on the screen."""
-        seen = self.showings.get(variant.id or 0)
+        seen = self.showings.get(variant.id)
         if seen is not None and seen.version != variant.version:
             past = history(session, seen.variant_id)
             self._add(messages.meanwhile(past, seen, me=self.reviewer_id, hidden=hidden))
@@ -117,7 +117,7 @@ class Viewer(Place):
         if not self.blind:
             return frozenset()
         settling = self.in_queue and self.queue is Queue.CONFLICT
-        ids = [v.id or 0 for v in variants if not (settling and v.status == Status.CONFLICT)]
+        ids = [v.id for v in variants if not (settling and v.status == Status.CONFLICT)]
         return frozenset(ids) - decided_by(session, self.reviewer_id, ids)
 
     def _next(self, session: Session, passed: Collection[int]) -> int | None:
@@ -136,7 +136,7 @@ class Viewer(Place):
         old = self.showings
         self.showings = {}
         for variant in variants:
-            known = old.get(variant.id or 0)
+            known = old.get(variant.id)
             blind, settles = variant.id in hidden, variant.id in settled
             seen = (variant.version, blind, settles)
             if known is None or (known.version, known.blind, known.settles) != seen:
@@ -156,7 +156,7 @@ class Viewer(Place):
         if not self.by_family:
             return self._take_next(session)
         anchor_id = session.get_one(Variant, shown.variant_id).anchor_id
-        members = [c.variant.id or 0 for c in family(session, anchor_id)]
+        members = [c.variant.id for c in family(session, anchor_id)]
         undecided = among(session, members, self.queue) - self.skipped
         rest = [number for number in members if number in undecided]
         ids = list(self.showings)  # as they are on the screen

@@ -88,7 +88,7 @@ def _prompts(roles: tuple[Role, ...]) -> dict[Role, int]:
         return chosen
     for place, role in zip(st.columns(len(roles)), roles, strict=True):
         with reading(open_project.engine()) as session:
-            versions = {row.version: row.id or 0 for row in prompt_versions(session, role)}
+            versions = {row.version: row.id for row in prompt_versions(session, role)}
         if not versions:
             continue
         version = place.selectbox(

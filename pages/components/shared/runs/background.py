@@ -36,14 +36,14 @@ def start_process_of(run: Run, environment: Mapping[str, str] | None = None) -> 
         start_process(open_project.settings(), run, environment)
     except HedgerowError:
         with writing(open_project.engine()) as session:
-            request_cancel(session, run.id or 0)
+            request_cancel(session, run.id)
         raise
 
 
 def start_again(run: Run, environment: Mapping[str, str] | None = None) -> None:
     """Start the process of a run anew that stopped before its end."""
     with writing(open_project.engine()) as session:
-        requeue(session, run.id or 0)
+        requeue(session, run.id)
     start_process_of(run, environment)
 
 

@@ -48,7 +48,7 @@ def apply(run: Run, budget: Budget) -> None:
     )
     if budget != _stored(run):
         with writing(open_project.engine()) as session:
-            change_budget(session, run.id or 0, budget)
+            change_budget(session, run.id, budget)
 
 
 def _stored(run: Run) -> Budget:

@@ -43,7 +43,7 @@ def follow(run: Run, *, title: str, more: Draw | None = None, pausable: bool = F
         pausable: whether it can be paused and resumed.
     """
     with st.container(border=True):
-        _follow(run.id or 0, title, more, pausable)
+        _follow(run.id, title, more, pausable)
 
 
 @error_messages.fragment(run_every=REFRESH_SECONDS)

@@ -46,8 +46,8 @@ def show(run: Run) -> None:
 def _draw(run: Run, *, saved: bool) -> None:
     with reading(open_project.engine()) as session:
         losses = loss_curve(session, run)
-        looks = curves.read_looks(session, run.id or 0)
-    panel = partial(_panel, run_id=run.id or 0, saved=saved)
+        looks = curves.read_looks(session, run.id)
+    panel = partial(_panel, run_id=run.id, saved=saved)
     with st.container(horizontal=True, key=f"train-curves-{run.id}"):
         if len(losses) >= FEW:
             panel("Loss", partial(curve_charts.loss, losses), "loss", "Training loss by step")

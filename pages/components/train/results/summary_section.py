@@ -44,7 +44,7 @@ def draw(runs: Sequence[Run]) -> None:
     if not runs:
         st.text("No training has ended yet; start one under Train.")
         return
-    run = sections.choose_run({run.id or 0: run for run in runs})
+    run = sections.choose_run({run.id: run for run in runs})
     if run.state != RunState.DONE:
         live.stopped(run)
         st.header("How far it came", anchor=False)

@@ -41,7 +41,7 @@ _READING = (
 
 def show(run: Run) -> None:
     """The trade-off of a finished training."""
-    key = run.id or 0
+    key = run.id
     st.header("The trade-off", anchor=False)
     with reading(open_project.engine()) as session:
         curve = curve_of(session, key)
@@ -99,7 +99,7 @@ def _form(run: Run, seconds: float, *, label: str, sts_now: str) -> None:
             key=f"tradeoff-click-{run.id}",
             icon=":material/show_chart:",
             on_click=_start,
-            args=(run.id or 0,),
+            args=(run.id,),
             type="secondary" if sts_now else "primary",
         )
         st.text(
@@ -117,7 +117,7 @@ def _form(run: Run, seconds: float, *, label: str, sts_now: str) -> None:
     )
     st.file_uploader(
         "STS file",
-        key=_file_key(run.id or 0),
+        key=_file_key(run.id),
         type=["tsv", "txt", "csv"],
         max_upload_size=sts.LARGEST_FILE >> 20,
         help="UTF-8; a score and two sentences a line, separated by tabs. Spearman's correlation "
@@ -239,7 +239,7 @@ def _save(run: Run, curve: Curve, share: float, saved: Sequence[Saved]) -> None:
             width="stretch",
         )
     if clicked:
-        _start_saving(run.id or 0, share)
+        _start_saving(run.id, share)
         st.rerun()
     for model in saved:
         if model.share == share:

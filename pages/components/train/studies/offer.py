@@ -225,7 +225,7 @@ def _start(study: Study, data: Composition, base: Recipe) -> None:
 
 def _results(runs: list[Run]) -> None:
     """What came out of a study; the newest, unless another one is chosen."""
-    by_id = {run.id or 0: run for run in runs}
+    by_id = {run.id: run for run in runs}
     st.header("What came out", anchor=False)
     chosen = st.selectbox(
         "Study",

@@ -118,13 +118,13 @@ class TestPreview:
             first = add_anchor(session, "The bridge is safe.")
             correct_anchor(
                 session,
-                first.id or 0,
+                first.id,
                 "The bridge is closed.",
                 reviewer_id=ada,
                 expected_revision=1,
             )
             second = add_anchor(session, "The ferry is safe.")
-            retire_anchor(session, second.id or 0)
+            retire_anchor(session, second.id)
         shown = looked(engine, "The bridge is safe.\nThe bridge is closed.\nThe ferry is safe.")
         assert [told(row) for row in shown.rows] == [
             (Fate.DUPLICATE, [Reason.EARLIER_WORDING]),
@@ -302,7 +302,7 @@ def add_anchor_by_orm(session: Session) -> Anchor:
     """An anchor whose id the database gives."""
     source = session.execute(select(Source)).scalars().first()
     assert source is not None
-    anchor = Anchor(uid="f" * 16, source_id=source.id or 0, split=split_of("f"))  # type: ignore[arg-type]
+    anchor = Anchor(uid="f" * 16, source_id=source.id, split=split_of("f"))  # type: ignore[arg-type]
     session.add(anchor)
     session.flush()
     return anchor

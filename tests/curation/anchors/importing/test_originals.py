@@ -163,12 +163,12 @@ def test_anchors_that_are_there_get_what_they_lack(seeded: Engine) -> None:
         dog, man = session.execute(select(Anchor).order_by(col(Anchor.id))).scalars()
         correct_anchor(
             session,
-            dog.id or 0,
+            dog.id,
             "A dog runs along the beach.",
             reviewer_id=person(session),
             expected_revision=1,
         )
-        retire_anchor(session, man.id or 0)
+        retire_anchor(session, man.id)
     corrected = NLI.replace("runs on", "runs along")
     added = load(seeded, corrected)
     assert (added.added, added.originals.types) == (1, {ENTAILMENT: 2, CONTRADICTION: 2})

@@ -49,7 +49,7 @@ def families(engine: Engine) -> Engine:
 def asked(engine: Engine, **how: Any) -> int:
     request = checked(JudgeRequest, {"model": "fake", "concurrency": 8} | how)
     with writing(engine) as session:
-        return opinion_run.request_opinions(session, request).id or 0
+        return opinion_run.request_opinions(session, request).id
 
 
 def carry_out(engine: Engine, home: Path, run_id: int) -> dict[str, Any]:
@@ -217,7 +217,7 @@ def test_a_selection_is_kept(families: Engine, serve_chat: Serve) -> None:
     with writing(families) as session:
         add_anchor(session, "The gate is safe.")
         for variant in session.execute(select(Variant)).scalars():
-            variant.random_key = (variant.id or 0) / 100
+            variant.random_key = variant.id / 100
         accepted = session.get_one(Variant, 3)
         accepted.status = Status.ACCEPTED
         wanted = accepted.uid

@@ -41,7 +41,7 @@ def test_datasets_opens_a_release_of_ten_anchors(engine: Engine, tmp_path: Path)
         release = ten_anchors(session)
     with reading(engine) as session:
         folder = export_release(session, release, tmp_path / "out", format="hf")
-        expected = {split: set(triples(session, release.id or 0, split=split)) for split in Split}
+        expected = {split: set(triples(session, release.id, split=split)) for split in Split}
     assert set(get_dataset_config_names(str(folder))) == {"triples", "variants"}
     found = opened(folder, "triples", tmp_path / "cache")
     assert set(found) == {split for split in Split if expected[split]} < set(Split)
@@ -66,7 +66,7 @@ def test_datasets_opens_the_other_formats_too(
     with reading(engine) as session:
         folder = export_release(session, release, tmp_path / "out", format=format)
         expected = {
-            table: list(read_table(session, release.id or 0, table)) for table in TABLES_OF[format]
+            table: list(read_table(session, release.id, table)) for table in TABLES_OF[format]
         }
     assert sorted(get_dataset_config_names(str(folder))) == tables
     for table in tables:
@@ -362,7 +362,7 @@ def test_a_run_exports_into_its_own_folder(engine: Engine, home: Path, tmp_path:
     with writing(engine) as session:
         ten_anchors(session)
         run = create_run(session, kind="export", parameters={"format": "hf"})
-    result = execute(engine, settings, run.id or 0, {"export": work})
+    result = execute(engine, settings, run.id, {"export": work})
     assert result["release"] == 1
     assert sum(result["rows"]["triples"].values()) == 20
     folder = settings.data_folder / result["folder"]
@@ -379,7 +379,7 @@ def test_a_run_exports_the_release_and_the_place_it_names(engine: Engine, home: 
         create_release(session)
         parameters = {"release": 1, "format": "jsonl", "folder": "mine/out"}
         run = create_run(session, kind="export", parameters=parameters)
-    result = execute(engine, Settings(home=home), run.id or 0, {"export": work})
+    result = execute(engine, Settings(home=home), run.id, {"export": work})
     assert result["folder"] == str(home / "mine" / "out")
     assert len((home / "mine" / "out" / "variants.jsonl").read_text().splitlines()) == 30
 

@@ -51,7 +51,7 @@ def test_agreement_by_hand(engine: Engine) -> None:
         # Two that do not count: one decided after looking, one on an earlier wording of the anchor.
         seen = add_family(session, "A road is safe.", subject="road")["verbal"]
         add_opinion(session, seen, A, reviewer_id=who)
-        look(session, seen.id or 0, reviewer_id=ada, own_first=False)
+        look(session, seen.id, reviewer_id=ada, own_first=False)
         session.flush()
         decide(session, seen, ada, A)
         old = add_family(session, "A path is safe.", subject="path")["verbal"]
@@ -61,7 +61,7 @@ def test_agreement_by_hand(engine: Engine) -> None:
             session, old.anchor_id, "A wide path is safe.", reviewer_id=ada, expected_revision=1
         )
         # Looking after one's own verdict changes nothing.
-        look(session, families["word"].id or 0, reviewer_id=ada, own_first=True)
+        look(session, families["word"].id, reviewer_id=ada, own_first=True)
     with reading(engine) as session:
         rows = agreement(session, who)
         assert verdict_counts(session, who) == {A: 11, R: 5, E: 1}

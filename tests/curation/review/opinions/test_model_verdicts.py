@@ -30,7 +30,7 @@ from tests.support.factories import add_family, model, person
 
 def kept(session: Session) -> dict[int, Standing]:
     rows = session.execute(select(Variant)).scalars()
-    return {v.id or 0: Standing(v.status, v.second_look, v.model_only) for v in rows}
+    return {v.id: Standing(v.status, v.second_look, v.model_only) for v in rows}
 
 
 def decide(engine: Engine, variant_id: int, who: int, *, good: bool = True) -> None:
@@ -121,7 +121,7 @@ def test_two_switches_at_once_do_not_mix(engine: Engine, judge: int) -> None:
 def test_a_large_switch_is_a_run(engine: Engine, judge: int) -> None:
     with writing(engine) as session:
         parameters = {"reviewer": judge, "counts": False}
-        run_id = create_run(session, kind=model_verdicts.KIND, parameters=parameters).id or 0
+        run_id = create_run(session, kind=model_verdicts.KIND, parameters=parameters).id
     done = execute(engine, load_settings(), run_id, {model_verdicts.KIND: model_verdicts.work})
     assert done == {"variants": 3}
     with reading(engine) as session:

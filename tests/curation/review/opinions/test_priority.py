@@ -50,7 +50,7 @@ def test_the_queue_begins_with_the_most_doubtful_and_measuring_may_change_it(
         session.flush()
         add_opinion(session, found["verbal"], reviewer_id=who, certainty=0.7)
         add_opinion(session, wrong, reviewer_id=who, certainty=0.9)
-        keys = [found["verbal"].id or 0, wrong.id or 0]
+        keys = [found["verbal"].id, wrong.id]
 
     def first() -> Variant | None:
         with reading(engine) as session:

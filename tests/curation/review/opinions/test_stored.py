@@ -41,7 +41,7 @@ from tests.support.factories import add_family, add_opinion, judge, person
 
 def kept(session: Session) -> dict[int, Standing]:
     rows = session.execute(select(Variant)).scalars()
-    return {v.id or 0: Standing(v.status, v.second_look, v.model_only) for v in rows}
+    return {v.id: Standing(v.status, v.second_look, v.model_only) for v in rows}
 
 
 def switch(engine: Engine, reviewer_id: int, *, counts: bool) -> None:
@@ -55,7 +55,7 @@ def who(engine: Engine) -> int:
     with writing(engine) as session:
         add_family(session)
         # A model that reviews without giving opinions, and a person: neither is a judge.
-        reviewing = ensure_reviewer(session, "reviewing", kind=ReviewerKind.MODEL).id or 0
+        reviewing = ensure_reviewer(session, "reviewing", kind=ReviewerKind.MODEL).id
         for own in (reviewing, person(session, "Cleo")):
             actions.accept(session, shown(session.get_one(Variant, 7)), reviewer_id=own)
         number = judge(session)

@@ -137,7 +137,7 @@ def add_took(engine: Engine, model: str, kind: str, host: str = "", **took: floa
         told = {"units": 1000.0, "seconds": 10.0, "weight": 0.0, "tokens_out": 0.0} | took
         session.add(
             BenchmarkResult(
-                run_id=run.id or 0,
+                run_id=run.id,
                 kind="negation",
                 benchmark="nevir",
                 model=model,

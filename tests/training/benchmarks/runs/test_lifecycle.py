@@ -91,7 +91,7 @@ def test_every_model_is_measured_with_every_benchmark(
     assert row.data == "sample.jsonl" and row.interval and row.interval.units <= 6
     assert full_result(settings.data_folder, row).rows == direct.rows
     assert (rows["TF-IDF", "nevir"].model_hash, rows["TF-IDF", "nevir"].kind) == ("", "negation")
-    versions = run_of(engine, run.id or 0).versions
+    versions = run_of(engine, run.id).versions
     assert {"torch", "sentence-transformers", "mteb"} <= versions.keys()
 
 
@@ -104,13 +104,13 @@ def test_what_fails_leaves_the_rest_and_is_all_that_is_done_again(
     aside = model.rename(tmp_path / "aside")
     with pytest.raises(HedgerowError, match=r"1 could not be measured \(1 result stored; .*model"):
         carried_out(engine, settings, run)
-    assert run_of(engine, run.id or 0).state is RunState.FAILED
+    assert run_of(engine, run.id).state is RunState.FAILED
     first = results(engine)["TF-IDF", "semantoneg"]
     aside.rename(model)
     assert carried_out(engine, settings, run)["measured"] == 2
     assert results(engine)["TF-IDF", "semantoneg"].id == first.id
     with reading(engine) as session:
-        assert len(of_run(session, run.id or 0)) == 2
+        assert len(of_run(session, run.id)) == 2
 
 
 def stopping(after: str) -> Callable[[RunContext], dict[str, Any]]:
@@ -140,7 +140,7 @@ def test_a_cancelled_run_keeps_what_it_has(
     with pytest.raises(HedgerowError, match="was cancelled"):
         carried_out(engine, settings, run, stopping(after="encoder, SemAntoNeg: 0 of"))
     assert {model for model, _ in results(engine)} == {"TF-IDF"}
-    row = run_of(engine, run.id or 0)
+    row = run_of(engine, run.id)
     assert row.state is RunState.CANCELLED and 0 < row.step < row.total == 16
     assert carried_out(engine, settings, run)["measured"] == 4
 
@@ -279,13 +279,13 @@ def test_a_run_pauses_at_its_cap_keeps_every_answer_and_goes_on_with_a_higher_on
         HedgerowError, match=r"Paused at the budget: 5 calls for \$5.00 so far; raise"
     ):
         carried_out(engine, settings, run)
-    assert run_of(engine, run.id or 0).state is RunState.PAUSED
+    assert run_of(engine, run.id).state is RunState.PAUSED
     assert sum(server.answered.values()) == 5, "none beyond the cap"
     assert {model for model, _ in results(engine)} == {"random scores"}, "it costs nothing"
     with pytest.raises(HedgerowError, match="Paused at the budget: 5 calls"):
         carried_out(engine, settings, run)
     with writing(engine) as session:
-        raise_budget(session, run.id or 0, money=100.0)
+        raise_budget(session, run.id, money=100.0)
     assert carried_out(engine, settings, run)["measured"] == 4
     assert set(server.answered.values()) == {1}, "nothing was asked twice"
     row = results(engine)["some-llm", "semantoneg"]
@@ -311,7 +311,7 @@ def test_a_cap_in_money_holds_though_the_server_reports_no_tokens(
             carried_out(engine, settings, run)
         assert 0 < sum(server.asked.values()) < 18
     with writing(engine) as session:
-        raise_budget(session, run.id or 0, money=1000.0)
+        raise_budget(session, run.id, money=1000.0)
     done = carried_out(engine, settings, run)
     assert done["cost"] > 5 and done["cost_is_estimate"]
 

@@ -40,7 +40,7 @@ def requested(engine: Engine, settings: Settings, *models: ModelChoice, **more: 
 def carried_out(
     engine: Engine, settings: Settings, run: Run, do: Callable[[Any], dict[str, Any]] = work
 ) -> dict[str, Any]:
-    return execute(engine, settings, run.id or 0, {KIND: do})
+    return execute(engine, settings, run.id, {KIND: do})
 
 
 def ran(engine: Engine, settings: Settings, *models: ModelChoice, **more: Any) -> dict[str, Any]:

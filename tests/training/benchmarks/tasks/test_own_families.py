@@ -63,7 +63,7 @@ def test_the_test_split_of_a_release_agrees_with_what_a_training_measures(
 ) -> None:
     with writing(project) as session:
         release = create_release(session).release
-        release_id = release.id or 0
+        release_id = release.id
     model = load_encoder(str(tiny_encoder))
     for split in (Split.TEST, Split.TRAIN):
         with reading(project) as session:

@@ -118,7 +118,7 @@ def test_a_refused_batch_pauses_the_run_and_says_why(
         run = session.execute(select(Run)).scalar_one()
         assert run.state is RunState.PAUSED
         assert set(session.execute(select(ModelCall.batch)).scalars()) == {""}
-    again(anchors, home, run.id or 0)
+    again(anchors, home, run.id)
     assert len(table(anchors)) == VARIANTS and set(server.asked.values()) == {1}
 
 
@@ -204,7 +204,7 @@ def stop_in_progress(
     server.batches.stuck = True
     request = checked_request({"model": "fake", "base_url": address, "batch": True})
     with writing(engine) as session:
-        run_id = request_generation(session, request).id or 0
+        run_id = request_generation(session, request).id
 
     def soon() -> None:
         while "in_progress" not in [b["status"] for b in server.batches.batches.values()]:

@@ -73,7 +73,7 @@ def test_a_run_that_is_cut_off_goes_on_to_what_an_unbroken_one_gives(
         run = session.execute(select(Run)).scalar_one()
         states = list(session.execute(select(ModelCall.state)).scalars())
         assert run.state is RunState.FAILED and states.count(CallState.DONE) == 32
-    test_run.again(anchors, home, run.id or 0)
+    test_run.again(anchors, home, run.id)
     assert len(made) == 40 + 48
     broken = test_run.table(anchors)
     with reading(anchors) as session:
