@@ -4,7 +4,6 @@ import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
-import datasets
 import pytest
 from playwright.sync_api import Page, expect
 from sqlalchemy.engine import URL
@@ -113,6 +112,8 @@ def test_from_pending_variants_to_figure_1_and_a_data_set(
     (trained,) = rows(home, "SELECT path, release_id FROM encoder WHERE run_id IS NOT NULL")
     assert (home / "hedgerow_data" / str(trained[0]) / "model.safetensors").exists()
     assert trained[1] == 1
+
+    import datasets
 
     page.goto(f"{address}/release")
     page.get_by_role("button", name="Prepare the download").click()

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-import torch
 
 from curation.encoders import parallel_encoding
 from curation.encoders.embeddings import encode_distinct
@@ -32,6 +31,8 @@ def model(tiny_encoder: Path) -> SentenceTransformer:
 
 @pytest.fixture(autouse=True)
 def three_cores() -> Iterator[None]:
+    import torch
+
     before = torch.get_num_threads()
     torch.set_num_threads(3)
     yield

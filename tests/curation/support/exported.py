@@ -3,7 +3,6 @@
 from pathlib import Path
 from typing import Any
 
-from datasets import load_dataset
 from sqlmodel import Session
 
 from curation.release.freezing import create_release
@@ -11,9 +10,18 @@ from db.models import Release
 from tests.curation.support.families import add_plain_family
 
 
-def opened(folder: Path, config: str, cache: Path) -> dict[str, list[dict[str, Any]]]:
-    """Split → rows, as ``datasets`` reads them."""
-    found = load_dataset(str(folder), config, cache_dir=str(cache))
+def tables_in(folder: Path) -> list[str]:
+    """The tables that ``datasets`` finds."""
+    from datasets import get_dataset_config_names
+
+    return list(get_dataset_config_names(str(folder)))
+
+
+def opened(folder: Path, table: str | None, cache: Path) -> dict[str, list[dict[str, Any]]]:
+    """Split → rows of a table, as ``datasets`` reads them; None: of the first."""
+    from datasets import load_dataset
+
+    found = load_dataset(str(folder), table, cache_dir=str(cache))
     return {name: list(split) for name, split in found.items()}
 
 

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 import yaml
-from sentence_transformers import SentenceTransformer
 from sqlalchemy import Engine
 
 from db import execution
@@ -72,6 +71,8 @@ def test_a_pushed_model_opens_and_nothing_else_has_come_along(
     for name, content in stored.files.items():
         (tmp_path / "got" / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / "got" / name).write_bytes(content)
+    from sentence_transformers import SentenceTransformer
+
     there = SentenceTransformer(str(tmp_path / "got"), device="cpu")
     here = SentenceTransformer(
         str(load_settings().data_folder / "runs/00001-train/model"), device="cpu"

@@ -10,7 +10,6 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from datasets import get_dataset_config_names, load_dataset
 from sqlalchemy import Engine, select
 from sqlmodel import Session, col
 
@@ -27,7 +26,7 @@ from db.execution import execute
 from db.models import Release, Source, Split, TypeVersion
 from db.runs import create_run
 from db.settings import Settings
-from tests.curation.support.exported import body, contents, opened, ten_anchors
+from tests.curation.support.exported import body, contents, opened, tables_in, ten_anchors
 from tests.curation.support.families import add_family, add_plain_family
 from tests.support.checkout import ROOT
 from tests.support.databases import one_database
@@ -42,7 +41,7 @@ def test_datasets_opens_a_release_of_ten_anchors(engine: Engine, tmp_path: Path)
     with reading(engine) as session:
         folder = export_release(session, release, tmp_path / "out", format="hf")
         expected = {split: set(triples(session, release.id, split=split)) for split in Split}
-    assert set(get_dataset_config_names(str(folder))) == {"triples", "variants"}
+    assert set(tables_in(folder)) == {"triples", "variants"}
     found = opened(folder, "triples", tmp_path / "cache")
     assert set(found) == {split for split in Split if expected[split]} < set(Split)
     for split, rows in found.items():
@@ -68,13 +67,13 @@ def test_datasets_opens_the_other_formats_too(
         expected = {
             table: list(read_table(session, release.id, table)) for table in TABLES_OF[format]
         }
-    assert sorted(get_dataset_config_names(str(folder))) == tables
+    assert sorted(tables_in(folder)) == tables
     for table in tables:
         found = opened(folder, table, tmp_path / "cache")
         assert list(found) == ["whole"]
         rows = [[value or "" for value in row.values()] for row in found["whole"]]
         assert rows == [[value or "" for value in row] for row in expected[table]]
-    first = load_dataset(str(folder), cache_dir=str(tmp_path / "cache"))
+    first = opened(folder, None, tmp_path / "cache")
     assert len(first["whole"]) == len(expected[tables[0]]), "without a name, the first table"
 
 
@@ -105,7 +104,7 @@ def test_a_release_without_triples_has_variants_and_says_so(engine: Engine, tmp_
     with writing(engine) as session:
         add_family(session, "It is late.", {"verbal": ["It is not late."]}, split=Split.TRAIN)
         folder = export_release(session, create_release(session).release, tmp_path / "out")
-    assert get_dataset_config_names(str(folder)) == ["variants"]
+    assert tables_in(folder) == ["variants"]
     assert len(opened(folder, "variants", tmp_path / "cache")["train"]) == 1
     assert "there is no `triples`" in body(folder)
 
@@ -264,11 +263,10 @@ def test_an_export_that_stops_leaves_what_was_there(engine: Engine, tmp_path: Pa
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from curation.drafts import new_draft
-from curation.drafts import new_draft
-from curation.export import export_release
-from curation.project import open_project
-from curation.release import get_release
+from curation.partial_files import new_draft
+from curation.project.opening import open_project
+from curation.release.export.release_folder import export_release
+from curation.release.freezing import get_release
 from db.engine import reading
 from db.settings import load_settings
 

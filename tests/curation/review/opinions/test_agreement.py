@@ -3,7 +3,6 @@
 import random
 
 import pytest
-from sklearn.metrics import cohen_kappa_score
 from sqlalchemy import Engine
 from sqlmodel import Session
 
@@ -73,6 +72,8 @@ def test_agreement_by_hand(engine: Engine) -> None:
 
 
 def test_kappa_is_scikit_learns() -> None:
+    from sklearn.metrics import cohen_kappa_score
+
     dice = random.Random(1)
     for _ in range(50):
         cells = [dice.randint(0, 9) for _ in range(4)]

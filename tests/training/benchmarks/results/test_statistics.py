@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.stats import binomtest, norm, spearmanr
 
 from db.errors import HedgerowError
 from training.benchmarks.definition import Result
@@ -36,6 +35,8 @@ def grouped(right: list[bool]) -> Result:
 
 
 def test_the_interval_of_a_share_is_near_the_normal_one() -> None:
+    from scipy.stats import norm
+
     found = interval(shares([n % 10 < 3 for n in range(1_000)]))
     half = 100 * norm.ppf(0.975) * np.sqrt(0.3 * 0.7 / 1_000)
     assert found.low == pytest.approx(30 - half, abs=0.5)
@@ -75,6 +76,8 @@ def test_where_nothing_differs_the_interval_is_a_point() -> None:
 def test_mcnemar_is_the_exact_binomial_test_of_the_items_only_one_got_right(
     hits: list[tuple[bool, bool]],
 ) -> None:
+    from scipy.stats import binomtest
+
     first, second = ([pair[side] for pair in hits] for side in (0, 1))
     found = compare(shares(first), shares(second))
     better, worse = hits.count((False, True)), hits.count((True, False))
@@ -95,6 +98,8 @@ def test_grouped_items_are_permuted_group_by_group() -> None:
 
 
 def test_correlations_are_compared_whatever_their_scale() -> None:
+    from scipy.stats import spearmanr
+
     rng = np.random.default_rng(2)
     gold = rng.normal(size=80)
     good, bad = gold + 0.3 * rng.normal(size=80), gold + 5 * rng.normal(size=80)

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.stats import spearmanr
 
 from db.errors import HedgerowError
 from tests.training.benchmarks.support.samples import write_lines, write_table
@@ -86,6 +85,8 @@ pairs = st.lists(
 def test_the_score_is_scipys_and_the_order_of_pairs_does_not_matter(
     rows: list[tuple[float, float]], chance: object
 ) -> None:
+    from scipy.stats import spearmanr
+
     def score(chosen: list[tuple[float, float]]) -> float:
         items = [ScoredPair(str(n), "a", "b", gold) for n, (gold, _) in enumerate(chosen)]
         return Cannot(items).evaluate([np.array([value]) for _, value in chosen]).score
@@ -100,6 +101,8 @@ def test_the_score_is_scipys_and_the_order_of_pairs_does_not_matter(
 
 
 def test_pairs_without_an_answer_are_left_out_and_reported() -> None:
+    from scipy.stats import spearmanr
+
     items = [ScoredPair(str(n), "a", "b", float(n)) for n in range(4)]
     result = Cannot(items).evaluate([np.array([x]) for x in (0.1, np.nan, 0.3, 0.2)])
     assert result.unanswered == 1 and result.n == 4
