@@ -22,7 +22,12 @@ from typer.testing import CliRunner
 import cli
 
 ROOT = Path(__file__).parent.parent
-DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+DOCUMENTS = [
+    ROOT / "README.md",
+    ROOT / "CONTRIBUTING.md",
+    ROOT / "CHANGELOG.md",
+    *sorted((ROOT / "docs").glob("*.md")),
+]
 ONLY_HELP = {
     "app",
     "benchmark",
@@ -75,6 +80,17 @@ def test_the_commands_of_a_document_work(
 ) -> None:
     for line in command_lines(document.read_text(encoding="utf-8")):
         carry_out(line, loaded_home, monkeypatch)
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_files_and_folders_that_a_document_names_are_there(document: Path) -> None:
+    text = document.read_text(encoding="utf-8")
+    packages = "app.py|bench|cli|curation|db|docs|pages|tests|training"
+    named = re.findall(rf"`((?:{packages})(?:/[\w./-]+|/?)?)`", text)
+    linked = re.findall(r"\]\((?!https?:)([^)#]+)(?:#[^)]*)?\)", text)
+    missing = [path for path in named if "NAME" not in path and not (ROOT / path).exists()]
+    missing += [path for path in linked if not (document.parent / path).exists()]
+    assert not missing
 
 
 def test_the_readme_shows_commands() -> None:
