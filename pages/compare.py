@@ -18,8 +18,7 @@ from training.evaluation.similarity_run import check_sentences, sentence_matrix,
 
 def _set(models: list[Chosen]) -> None:
     name = probe_set_choice.chosen()
-    with reading(open_project.engine()) as session:
-        opened = open_set(session, name)
+    opened = open_project.ask(open_set, name)
     if not opened.probes:
         st.text("This set is empty; add sentences below.")
     elif opened.kind is SetKind.SENTENCES:

@@ -3,7 +3,6 @@
 import streamlit as st
 
 from curation.generation.request import KIND
-from db.engine import reading
 from db.models import Run, RunState
 from db.runs import STOPPED, UNFINISHED, list_runs
 from pages.components.generate import (
@@ -26,8 +25,7 @@ SECTIONS = (SET_UP, PROMPTS, RESULTS, OPINIONS)
 
 
 def _runs() -> list[Run]:
-    with reading(open_project.engine()) as session:
-        return list_runs(session, kind=KIND, limit=SHOWN_RUNS)
+    return open_project.ask(list_runs, kind=KIND, limit=SHOWN_RUNS)
 
 
 def _set_up(runs: list[Run], counts: Counts) -> None:

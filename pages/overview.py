@@ -18,7 +18,7 @@ from curation.project.funnel import (
 )
 from curation.release.contents import Counts
 from curation.review.queue import Queue
-from db.engine import reading, writing
+from db.engine import reading
 from db.models import Run
 from db.runs import UNFINISHED, list_runs
 from pages.components.overview.funnel_chart import funnel_chart
@@ -45,8 +45,7 @@ RUNS, LOOKED_AT = 8, 50  # of the last ones: shown below, and searched for those
 def _load() -> None:
     """Load the starter corpus, and have its similarities measured in the background."""
     with st.spinner("Loading the starter corpus. This takes some seconds."):
-        with writing(open_project.engine()) as session:
-            load_starter_corpus(session)
+        open_project.tell(load_starter_corpus)
         if background.active("diagnose") is None:
             background.start("diagnose", {})
     st.rerun()
@@ -233,8 +232,7 @@ def _recent(runs: Collection[Run]) -> None:
 @st.cache_data(show_spinner=False, max_entries=2)
 def _surplus(version: tuple[Any, ...]) -> Counts:
     """The slowest of the counts, which no decision changes."""
-    with reading(open_project.engine()) as session:
-        return surplus(session)
+    return open_project.ask(surplus)
 
 
 frame.begin(

@@ -9,7 +9,6 @@ from curation.project.facts import (
     database_facts,
     size_text,
 )
-from db.engine import reading
 from db.runs import package_versions
 from db.settings import setting_facts
 from pages.components.settings import project_panels
@@ -20,8 +19,7 @@ FACTS_SECONDS = 60  # sizes and counts are kept: those of a large project take a
 
 @st.cache_data(ttl=FACTS_SECONDS, show_spinner=False)
 def _database() -> DatabaseFacts:
-    with reading(open_project.engine()) as session:
-        return database_facts(session, open_project.engine())
+    return open_project.ask(database_facts, open_project.engine())
 
 
 @st.cache_data(ttl=FACTS_SECONDS, show_spinner=False)

@@ -8,7 +8,6 @@ from curation.review.queue import status_counts
 from curation.taxonomy.built_in import VariantType
 from curation.taxonomy.own_types import add_type, change_type
 from curation.taxonomy.type_drafts import OwnType, as_written
-from db.engine import reading, writing
 from db.errors import HedgerowError
 from db.models import Status
 from pages.components.shared.runs import background
@@ -26,8 +25,7 @@ _NEXT_PICKED, _NEXT_PART = "own-type-next", "own-type-next-part"
 
 def _variants() -> dict[str, int]:
     """By type; an edited one counts once."""
-    with reading(open_project.engine()) as session:
-        counts = status_counts(session)
+    counts = open_project.ask(status_counts)
     return {
         type_id: sum(count for status, count in numbers.items() if status != Status.SUPERSEDED)
         for type_id, numbers in counts.items()
@@ -127,8 +125,7 @@ def _store(wanted: OwnType, entry: VariantType | None) -> None:
 
 
 def _store_new(wanted: OwnType) -> None:
-    with writing(open_project.engine()) as session:
-        added = add_type(session, wanted)
+    added = open_project.tell(add_type, wanted)
     st.session_state[_ADDED] = st.session_state.get(_ADDED, 0) + 1
     st.session_state[_NEXT_PICKED], st.session_state[_NEXT_PART] = added.id, TYPES
     st.session_state[TOLD] = (
@@ -138,8 +135,7 @@ def _store_new(wanted: OwnType) -> None:
 
 
 def _store_change(wanted: OwnType, entry: VariantType) -> None:
-    with writing(open_project.engine()) as session:
-        done = change_type(session, entry.id, wanted)
+    done = open_project.tell(change_type, entry.id, wanted)
     st.session_state.pop(CHANGE, None)
     said = f"{done.entry.label} is at version {done.entry.version}."
     if done.to_measure:

@@ -2,7 +2,6 @@
 
 import streamlit as st
 
-from db.engine import reading
 from db.models import Run
 from db.runs import UNFINISHED, list_runs
 from pages.components.shared.shell import frame, open_project
@@ -18,8 +17,7 @@ SHOWN_RUNS = 300
 
 
 def _runs() -> list[Run]:
-    with reading(open_project.engine()) as session:
-        return list_runs(session, kind=KIND, limit=SHOWN_RUNS)
+    return open_project.ask(list_runs, kind=KIND, limit=SHOWN_RUNS)
 
 
 def _train(runs: list[Run]) -> None:

@@ -15,7 +15,7 @@ from sqlmodel import Session, col
 from curation.diagnostics.measures import Flag
 from curation.project.opening import ACTIVE_ENCODER, THRESHOLD, active_encoder_id, get_setting
 from curation.review.reviewers import whose
-from curation.taxonomy.project_types import types_version
+from curation.taxonomy.project_types import select_types_version
 from db.columns import whole
 from db.models import (
     Anchor,
@@ -97,7 +97,7 @@ def data_version(session: Session) -> tuple[Any, ...]:
     )
     wordings = select(func.count()).select_from(AnchorRevision)
     reviewers = select(func.sum(cast(col(Reviewer.counts), Integer)), func.sum(whose()))
-    queries = (runs, retired, wordings, reviewers, types_version())
+    queries = (runs, retired, wordings, reviewers, select_types_version())
     parts = [session.execute(query).one() for query in queries]
     settings = [get_setting(session, key) for key in (THRESHOLD, ACTIVE_ENCODER)]
     return (tuple(latest), *(tuple(part) for part in parts), *settings)

@@ -109,7 +109,12 @@ def types_in_use(session: Session) -> set[str]:
     return set(session.execute(query).scalars())
 
 
-def types_version() -> Select[int, int, int, datetime | None]:
+def types_version(session: Session) -> str:
+    """Something that changes with every change of a type."""
+    return str(session.execute(select_types_version()).one())
+
+
+def select_types_version() -> Select[int, int, int, datetime | None]:
     """SQL: something that changes with every change of a type; a row of a small table's sums."""
     return select(
         func.count(),

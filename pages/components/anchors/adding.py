@@ -21,7 +21,7 @@ from curation.anchors.importing.original_texts import Originals, newest_variant,
 from curation.anchors.importing.preview import Preview, Row, count_wordings, preview
 from curation.generation.request import Which
 from curation.language.english import is_english
-from db.engine import reading, writing
+from db.engine import reading
 from db.errors import HedgerowError
 from pages.components.anchors import file_questions, file_rows
 from pages.components.shared import links
@@ -277,17 +277,16 @@ def _add(plan: Plan | None, reviewer_id: int | None) -> None:
     """Add what was planned, once: a second click finds it done."""
     if plan is None or _DONE in st.session_state:
         return
-    with writing(open_project.engine()) as session:
-        added = add_anchors(
-            session,
-            plan.shown,
-            plan.rows,
-            about=plan.about,
-            beside=plan.beside,
-            file=plan.file,
-            parameters=plan.parameters,
-            author_id=reviewer_id,
-        )
+    added = open_project.tell(
+        add_anchors,
+        plan.shown,
+        plan.rows,
+        about=plan.about,
+        beside=plan.beside,
+        file=plan.file,
+        parameters=plan.parameters,
+        author_id=reviewer_id,
+    )
     st.session_state[_DONE] = added
     if added.originals.total:
         background.ensure("diagnose")

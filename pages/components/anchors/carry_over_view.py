@@ -7,7 +7,6 @@ from markupsafe import Markup
 
 from curation.anchors.carry_over import Carried, carry_over, proposals
 from curation.anchors.lookup import FoundAnchor
-from db.engine import reading, writing
 from db.errors import HedgerowError
 from db.models import Status
 from pages.components.anchors import forms_of_change
@@ -22,8 +21,7 @@ _WAS = {Status.ACCEPTED: "was accepted", Status.CONFLICT: "reviewers disagreed"}
 
 def draw(anchor: FoundAnchor, reviewer_id: int | None) -> None:
     """Offer the new texts; nothing is drawn where there are none."""
-    with reading(open_project.engine()) as session:
-        found = proposals(session, anchor.id)
+    found = open_project.ask(proposals, anchor.id)
     if not found:
         return
     with st.container(border=True, key="anchor-carry"):
@@ -67,8 +65,7 @@ def _choice(found: Sequence[Carried], *, key: str) -> dict[int, str]:
 
 def _save(anchor: FoundAnchor, chosen: dict[int, str], reviewer_id: int) -> None:
     try:
-        with writing(open_project.engine()) as session:
-            done = carry_over(session, anchor.id, chosen, reviewer_id=reviewer_id)
+        done = open_project.tell(carry_over, anchor.id, chosen, reviewer_id=reviewer_id)
     except HedgerowError as error:
         error_messages.show(str(error), key="anchor-carry")
         return

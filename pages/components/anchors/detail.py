@@ -10,7 +10,7 @@ from curation.anchors.lookup import FoundAnchor, Wording, anchor_history, one_an
 from curation.project.opening import THRESHOLD, get_setting
 from curation.review.queue import Card, card, family
 from curation.review.status import status_label
-from db.engine import reading, writing
+from db.engine import reading
 from db.models import Status
 from pages.components.anchors import carry_over_view, forms_of_change, several
 from pages.components.shared.shell import open_project, signin
@@ -99,8 +99,7 @@ def _actions(anchor: FoundAnchor, reviewer_id: int | None) -> None:
 
 
 def _set_retired(anchor: FoundAnchor, reviewer_id: int | None, *, retired: bool) -> None:
-    with writing(open_project.engine()) as session:
-        (retire_anchor if retired else restore_anchor)(session, anchor.id)
+    open_project.tell(retire_anchor if retired else restore_anchor, anchor.id)
     said = (
         "Retired. It and its variants are out of use; releases made before stay as they are."
         if retired

@@ -12,7 +12,7 @@ from curation.variants.cue_corrections import MAX_CUE
 from curation.variants.draft_checks import check_own
 from curation.variants.edits import MAX_TEXT
 from curation.variants.own import write_variant
-from db.engine import reading, writing
+from db.engine import writing
 from db.errors import HedgerowError
 from pages.components.shared.runs import background
 from pages.components.shared.shell import error_messages, open_project
@@ -66,8 +66,7 @@ def correct(anchor: FoundAnchor, reviewer_id: int) -> None:
     form_id = f"{anchor.uid}-{st.session_state.get('anchor-forms', 0)}"
     # The wording that the reviewer saw when the form was opened.
     seen = st.session_state.setdefault(f"anchor-seen-{form_id}", anchor.revision)
-    with reading(open_project.engine()) as session:
-        looks = count_second_looks(session, anchor.id)
+    looks = open_project.ask(count_second_looks, anchor.id)
     doubted: Doubted | None = st.session_state.get(f"anchor-doubted-{form_id}")
     with (
         st.container(key=f"type-here-correct-{anchor.uid}"),
@@ -87,15 +86,14 @@ def correct(anchor: FoundAnchor, reviewer_id: int) -> None:
     if not (save or insist):
         return
     try:
-        with writing(open_project.engine()) as session:
-            done = correct_anchor(
-                session,
-                anchor.id,
-                text,
-                reviewer_id=reviewer_id,
-                expected_revision=seen,
-                insist=insist and doubted is not None and doubted.text == text,
-            )
+        done = open_project.tell(
+            correct_anchor,
+            anchor.id,
+            text,
+            reviewer_id=reviewer_id,
+            expected_revision=seen,
+            insist=insist and doubted is not None and doubted.text == text,
+        )
     except SuspiciousWording as suspicious:
         # Asked in the form, so that what is typed meanwhile is asked about again, not lost.
         st.session_state[f"anchor-doubted-{form_id}"] = Doubted(text, str(suspicious))

@@ -8,7 +8,6 @@ import streamlit as st
 from curation.anchors.attributes import MAX_GENRE, MAX_LANGUAGE, set_facts
 from curation.anchors.changes import restore_anchors, retire_anchors
 from curation.anchors.lookup import FoundAnchor
-from db.engine import writing
 from db.errors import HedgerowError
 from pages.components.shared.shell import error_messages, open_project, signin
 from pages.components.shared.texts.amounts import amount
@@ -112,8 +111,7 @@ def facts_form(ids: Sequence[int], *, genre: str | None, language: str | None) -
     wanted_genre = None if genre is None and not new_genre.strip() else new_genre
     wanted_language = None if language is None and not new_language.strip() else new_language
     try:
-        with writing(open_project.engine()) as session:
-            changed = set_facts(session, ids, genre=wanted_genre, language=wanted_language)
+        changed = open_project.tell(set_facts, ids, genre=wanted_genre, language=wanted_language)
     except HedgerowError as error:
         error_messages.show(str(error), key="anchor-facts")
         return ""
@@ -132,8 +130,7 @@ def _common(values: Iterable[str]) -> str | None:
 
 
 def _retire(ids: Sequence[int]) -> None:
-    with writing(open_project.engine()) as session:
-        changed = retire_anchors(session, ids)
+    changed = open_project.tell(retire_anchors, ids)
     said = f"{amount(len(changed), 'anchor')} retired, with their variants."
     _finish(_Done(said, tuple(changed)))
 
@@ -144,6 +141,5 @@ def _finish(done: _Done) -> None:
 
 
 def _restore(ids: Sequence[int]) -> None:
-    with writing(open_project.engine()) as session:
-        changed = restore_anchors(session, ids)
+    changed = open_project.tell(restore_anchors, ids)
     st.session_state[_DONE] = _Done(f"{amount(len(changed), 'anchor')} restored.")

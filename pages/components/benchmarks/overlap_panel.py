@@ -45,8 +45,7 @@ def _compare(numbers: list[int]) -> None:
             "of the release. Case and punctuation do not count. Fewer than five are phrases that "
             "any two texts share.",
         )
-    with reading(open_project.engine()) as session:
-        release = get_release(session, number)
+    release = open_project.ask(get_release, number)
     found = overlap_found.compared(release, n=int(n))
     if found is None:
         follow_making("Comparing. In a large release this takes some seconds …")

@@ -7,7 +7,7 @@ import streamlit as st
 
 from curation.generation.request import Budget
 from curation.validation import checked
-from db.engine import reading, writing
+from db.engine import writing
 from db.errors import HedgerowError
 from db.models import Run, RunState
 from db.runs import UNFINISHED, list_runs
@@ -33,8 +33,7 @@ _PROBLEM = "bench_problem"
 
 def draw() -> None:
     """What is at work or has just ended, and the next run."""
-    with reading(open_project.engine()) as session:
-        runs = list_runs(session, kind=KIND, limit=SHOWN_RUNS)
+    runs = open_project.ask(list_runs, kind=KIND, limit=SHOWN_RUNS)
     active = [run for run in reversed(runs) if run.state in UNFINISHED]
     for run in active:
         progress_view.follow(run, title=title(run))
@@ -166,8 +165,7 @@ def _promise(
         chosen = [checked(ModelChoice, values) for values in models]
     except HedgerowError as error:
         return str(error)
-    with reading(open_project.engine()) as session:
-        plan = plan_benchmarks(session, open_project.settings(), chosen, data)
+    plan = open_project.ask(plan_benchmarks, open_project.settings(), chosen, data)
     return promise(plan, benchmarks=len(data), general=general, budget=budget, busy=busy)
 
 

@@ -5,7 +5,6 @@ from collections.abc import Callable, Sequence
 import streamlit as st
 from sqlmodel import Session
 
-from db.engine import reading, writing
 from db.errors import HedgerowError
 from pages.components.shared.shell import error_messages, open_project, signin
 from training.evaluation.probe_files import FILE_TYPES, Pasted, parse_file, parse_pasted
@@ -54,8 +53,7 @@ def view() -> str:
 
 def chosen() -> str:
     """The name of the probe set to show; beside it, another can be made."""
-    with reading(open_project.engine()) as session:
-        names = list_sets(session)
+    names = open_project.ask(list_sets)
     row = st.container(horizontal=True, vertical_alignment="bottom")
     name = row.selectbox("Probe set", names, key=_SET, bind="query-params")
     with row.popover("New set", icon=":material/add:"):
@@ -133,8 +131,7 @@ def _save(sentences: list[str]) -> None:
 def _changed(change: Callable[[Session], str], place: str) -> bool:
     """Make a change that gives the name of the set to show next; say if it did not succeed."""
     try:
-        with writing(open_project.engine()) as session:
-            name = change(session)
+        name = open_project.tell(change)
     except HedgerowError as error:
         st.session_state[_PROBLEM] = (place, str(error))
         return False

@@ -161,8 +161,7 @@ def _start(names: list[str], set_name: str, sentences: list[str]) -> None:
 
 def _stopped(names: list[str], set_name: str, sentences: Sequence[str]) -> None:
     """Tell of the last run over the same, if it did not reach its end."""
-    with reading(open_project.engine()) as session:
-        runs = list_runs(session, kind=KIND, limit=1)
+    runs = open_project.ask(list_runs, kind=KIND, limit=1)
     for run in runs:
         asked = run.parameters
         same = asked.get("set") == set_name and (

@@ -9,7 +9,6 @@ from curation.diagnostics import found_variants
 from curation.diagnostics.distributions import Scope
 from curation.diagnostics.found_variants import Found, Wanted
 from curation.review.queue import status_counts
-from db.engine import reading
 from db.models import Status
 from pages.components.diagnostics import variant_rows
 from pages.components.shared.runs import background
@@ -100,8 +99,7 @@ def found_table(view: View, wanted: Wanted, *, told: str, key: str) -> None:
     if not found.total:
         st.text(f"No variant: {told}.")
         return
-    with reading(open_project.engine()) as session:
-        rows = found_variants.rows(session, found.ids[:SHOWN])
+    rows = open_project.ask(found_variants.rows, found.ids[:SHOWN])
     with st.container(horizontal=True, vertical_alignment="center", key=f"found-{key}"):
         st.text(_found_in_words(found, told))
         if st.button(_review_label(found), key=f"review-{key}", icon=":material/rate_review:"):

@@ -13,7 +13,7 @@ from curation.project.shared_settings import change_threshold
 from curation.review.actions import retract_action
 from curation.review.bulk import apply_rule, parse_rule
 from curation.taxonomy.built_in import REJECT_REASONS
-from db.engine import reading, writing
+from db.engine import reading
 from db.models import Status, Verdict
 from pages.components.diagnostics import histogram_charts
 from pages.components.diagnostics.scope_of_page import View, counting, measure_button
@@ -158,8 +158,7 @@ def _acts(view: View, rows: Sequence[Count], threshold: int, present: int) -> No
 
 
 def _keep(threshold: int) -> None:
-    with writing(open_project.engine()) as session:
-        changed = change_threshold(session, threshold)
+    changed = open_project.tell(change_threshold, threshold)
     if changed:
         background.ensure(REORDER)
         count_cache.forget()
@@ -202,15 +201,14 @@ def _reject_form(scope: Scope, threshold: int, pending: int) -> None:
 def _reject(scope: Scope, threshold: int, reason: str) -> None:
     reviewer_id = signin.reviewer_id()
     assert reviewer_id is not None  # the form is there for a reviewer only
-    with writing(open_project.engine()) as session:
-        done = apply_rule(
-            session,
-            parse_rule(f"levenshtein > {threshold}"),
-            verdict=Verdict.REJECT,
-            reviewer_id=reviewer_id,
-            reason=reason,
-            type_id=scope.types[0] if scope.types else None,
-        )
+    done = open_project.tell(
+        apply_rule,
+        parse_rule(f"levenshtein > {threshold}"),
+        verdict=Verdict.REJECT,
+        reviewer_id=reviewer_id,
+        reason=reason,
+        type_id=scope.types[0] if scope.types else None,
+    )
     count_cache.forget()
     st.session_state[TOLD] = f"Rejected {done.matches.total:,} variants."
     if done.action_id is not None:
@@ -219,8 +217,7 @@ def _reject(scope: Scope, threshold: int, reason: str) -> None:
 
 def _undo() -> None:
     action_id, reviewer_id = st.session_state.pop(REJECTED)
-    with writing(open_project.engine()) as session:
-        undone = retract_action(session, action_id, reviewer_id=reviewer_id)
+    undone = open_project.tell(retract_action, action_id, reviewer_id=reviewer_id)
     count_cache.forget()
     st.session_state[TOLD] = f"Took back {undone.decisions:,} rejections."
 
@@ -237,8 +234,7 @@ def _cosines(view: View, in_use: int) -> None:
     counts = by_type(rows, view.scope)
     if not counts:
         return
-    with reading(open_project.engine()) as session:
-        encoder = get_setting(session, ACTIVE_ENCODER)
+    encoder = open_project.ask(get_setting, ACTIVE_ENCODER)
     drawn = partial(histogram_charts.cosine, counts, labels=view.labels_of(counts))
     save.chart(
         drawn,

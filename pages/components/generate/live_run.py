@@ -10,7 +10,6 @@ from curation.generation.duplicates import check_alone
 from curation.generation.providers.chat.answers import Problem
 from curation.generation.request import KIND, Budget
 from curation.generation.run_report import Progress, Spent, Trouble, last_troubles, progress
-from db.engine import reading, writing
 from db.errors import HedgerowError
 from db.models import Run, RunState
 from db.runs import UNFINISHED, list_runs, request_cancel
@@ -40,15 +39,13 @@ def troubles(run: Run) -> None:
 def _progress(run: Run) -> Progress:
     """As the answers give it; of a run that does nothing now, as it was counted before."""
     if run.state in UNFINISHED:
-        with reading(open_project.engine()) as session:
-            return progress(session, run.id)
+        return open_project.ask(progress, run.id)
     return _last_progress(run.id, run.attempt)
 
 
 @st.cache_data(max_entries=100, show_spinner=False)
 def _last_progress(run_id: int, attempt: int) -> Progress:
-    with reading(open_project.engine()) as session:
-        return progress(session, run_id)
+    return open_project.ask(progress, run_id)
 
 
 def _pace(run: Run, so_far: Spent) -> None:
@@ -84,8 +81,7 @@ def _troubles(run: Run, counts: Mapping[Problem, int]) -> None:
     )
     if picked is None:
         return
-    with reading(open_project.engine()) as session:
-        found = last_troubles(session, run.id, Problem(picked))
+    found = open_project.ask(last_troubles, run.id, Problem(picked))
     for trouble in found:
         _trouble(trouble)
 
@@ -115,8 +111,7 @@ def stopped(run: Run) -> None:
 
 def _can_go_on(run: Run) -> bool:
     """Whether any of its calls would be made if it was resumed."""
-    with reading(open_project.engine()) as session:
-        return can_go_on(session, run.id)
+    return open_project.ask(can_go_on, run.id)
 
 
 def _way_on(run: Run) -> None:
@@ -145,8 +140,7 @@ def _way_on(run: Run) -> None:
 
 def at_work(kind: str) -> Run | None:
     """The run of this kind that is queued or running, if there is one."""
-    with reading(open_project.engine()) as session:
-        runs = list_runs(session, kind=kind, limit=LOOKED_AT)
+    runs = open_project.ask(list_runs, kind=kind, limit=LOOKED_AT)
     return next((run for run in runs if run.state in UNFINISHED), None)
 
 
@@ -166,8 +160,7 @@ def _resume(run: Run, budget: Budget) -> None:
     try:
         caps.apply(run, budget)
         if run.kind == KIND:
-            with reading(open_project.engine()) as session:
-                check_alone(session, run.id)
+            open_project.ask(check_alone, run.id)
         count_cache.forget()  # what is left to generate is another count afterwards
         background.start_again(run, provider_key.environment(run.parameters["base_url"]))
     except HedgerowError as error:
@@ -175,5 +168,4 @@ def _resume(run: Run, budget: Budget) -> None:
 
 
 def _cancel(run_id: int) -> None:
-    with writing(open_project.engine()) as session:
-        request_cancel(session, run_id)
+    open_project.tell(request_cancel, run_id)

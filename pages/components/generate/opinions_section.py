@@ -53,8 +53,7 @@ def draw() -> None:
         "nothing unless the model is switched on in Settings, and any person's verdict outranks "
         "them."
     )
-    with reading(open_project.engine()) as session:
-        runs = list_runs(session, kind=KIND, limit=1)
+    runs = open_project.ask(list_runs, kind=KIND, limit=1)
     counts = Counts()
     if counts.empty:
         st.text("There are no variants to judge yet; set up a run that writes some.")
@@ -207,8 +206,7 @@ def _cost(values: dict[str, Any], counts: Counts) -> None:
         wanted = counts.get(count_wanted, _bare(request))
         if wanted is None:
             return
-        with reading(open_project.engine()) as session:
-            found = estimate_judging(session, request, wanted)
+        found = open_project.ask(estimate_judging, request, wanted)
     except HedgerowError as error:
         error_messages.show(str(error), key="opinion-request")
         return
@@ -285,8 +283,7 @@ def _refuse_a_second(session: Session) -> None:
 
 def _agreement(counts: Counts) -> None:
     """Each model that has given opinions, and how far it agrees with people."""
-    with reading(open_project.engine()) as session:
-        found = judges(session)
+    found = open_project.ask(judges)
     if not found:
         return
     st.header("Agreement with people", anchor=False)

@@ -39,8 +39,7 @@ def ensure() -> None:
     with reading(open_project.engine()) as session:
         known = all(prompt_versions(session, role) for role in PROMPTS)
     if not known:
-        with writing(open_project.engine()) as session:
-            seed_prompts(session)
+        open_project.tell(seed_prompts)
 
 
 def draw(counts: Counts) -> None:

@@ -88,6 +88,5 @@ def review_button(run: Run) -> None:
     if st.button(
         "Review its variants", key=f"generate-review-{run.id}", icon=":material/rate_review:"
     ):
-        with reading(open_project.engine()) as session:
-            ids = variant_ids(session, run.id, limit=IN_REVIEW)
+        ids = open_project.ask(variant_ids, run.id, limit=IN_REVIEW)
         open_in_review(ids, f"run {run.id}")

@@ -7,7 +7,7 @@ from sqlmodel import Session
 
 from curation.review import merging
 from curation.review.reviewers import MAX_NAME, Person, lookalikes, people, rename_person
-from db.engine import reading, writing
+from db.engine import reading
 from db.errors import HedgerowError
 from db.models import Reviewer
 from pages.components.shared.shell import open_project, signin
@@ -18,8 +18,7 @@ _SAID = "people_said"
 
 def draw() -> None:
     """Draw the panel; nothing where nobody has reviewed yet."""
-    with reading(open_project.engine()) as session:
-        found = people(session)
+    found = open_project.ask(people)
     if not found:
         return
     with st.container(border=True, key="people-panel"):
@@ -137,8 +136,7 @@ def _separate(person: int) -> None:
 def _change(do: Callable[[Session], str]) -> None:
     """Do it and say so, or why not; go on as whom the signed-in person is now."""
     try:
-        with writing(open_project.engine()) as session:
-            said = do(session)
+        said = open_project.tell(do)
     except HedgerowError as error:
         st.session_state[_SAID] = str(error)
         return

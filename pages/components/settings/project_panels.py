@@ -104,8 +104,7 @@ def _threshold(session: Session) -> None:
 
 
 def _change_threshold(value: int) -> None:
-    with writing(open_project.engine()) as session:
-        changed = change_threshold(session, value)
+    changed = open_project.tell(change_threshold, value)
     if changed:
         background.ensure(queue_keys.KIND)
 

@@ -10,7 +10,6 @@ from curation.taxonomy.built_in import VariantType
 from curation.taxonomy.cues import cue_list, known_cue
 from curation.taxonomy.own_types import restore_type, retire_type, type_versions
 from curation.taxonomy.surface_check import SurfaceCheck
-from db.engine import reading, writing
 from db.models import TypeVersion
 from pages.components.shared import links
 from pages.components.shared.shell import count_cache, open_project
@@ -110,8 +109,7 @@ def _each_once(words: Sequence[str]) -> str:
 
 
 def _versions(entry: VariantType) -> None:
-    with reading(open_project.engine()) as session:
-        versions = type_versions(session, entry.id)
+    versions = open_project.ask(type_versions, entry.id)
     if len(versions) < 2:
         return
     with st.expander(f"Versions: {len(versions)}", icon=":material/history:"):
@@ -177,8 +175,7 @@ def _change(entry: VariantType) -> None:
 
 
 def _set_retired(entry: VariantType, retired: bool) -> None:
-    with writing(open_project.engine()) as session:
-        (retire_type if retired else restore_type)(session, entry.id)
+    open_project.tell(retire_type if retired else restore_type, entry.id)
     count_cache.forget()
     st.session_state[TOLD] = (
         f"{entry.label} is retired, with its variants."

@@ -13,7 +13,6 @@ from curation.generation.prompts import (
 from curation.identity import canonical
 from curation.taxonomy.built_in import Role, VariantType
 from curation.taxonomy.type_drafts import MAX_EXAMPLE, OwnType, sketch, try_out
-from db.engine import reading
 from pages.components.shared.shell import open_project
 from pages.components.shared.texts import markup
 from pages.components.shared.variants import card
@@ -63,8 +62,7 @@ def _said(entry: VariantType, anchor: str, text: str) -> None:
 
 def _prompt(entry: VariantType, anchor: str, type_id: str) -> None:
     """The prompt that asks for all types of this role, this one among them."""
-    with reading(open_project.engine()) as session:
-        template = _template(session, entry.role)
+    template = open_project.ask(_template, entry.role)
     others = [t for t in types_of(entry.role, open_project.types()) if t.id != type_id]
     types = [*others, entry]
     cues = draw_cues(types, seed=0, anchor_uid="")

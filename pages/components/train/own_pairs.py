@@ -3,7 +3,6 @@
 import streamlit as st
 
 from curation.review.actions import MAX_TEXT
-from db.engine import reading, writing
 from db.errors import HedgerowError
 from pages.components.shared.shell import error_messages, open_project, signin
 from training.evaluation.probe_sets import StoredProbe
@@ -18,8 +17,7 @@ WIDTHS = [5, 5, 2]
 
 def box() -> None:
     """Own pairs: add, list, remove; each stored at once."""
-    with reading(open_project.engine()) as session:
-        stored = own_probes(session)
+    stored = open_project.ask(own_probes)
     count = f" ({len(stored)})" if stored else ""
     problem = st.session_state.pop(_PROBLEM, "")
     with st.expander(
@@ -56,13 +54,12 @@ def _pair(pair: StoredProbe) -> None:
 
 def _add() -> None:
     try:
-        with writing(open_project.engine()) as session:
-            add_own_probe(
-                session,
-                anchor=st.session_state[_ANCHOR],
-                text=st.session_state[_TEXT],
-                author_id=signin.reviewer_id(),
-            )
+        open_project.tell(
+            add_own_probe,
+            anchor=st.session_state[_ANCHOR],
+            text=st.session_state[_TEXT],
+            author_id=signin.reviewer_id(),
+        )
     except HedgerowError as error:
         st.session_state[_PROBLEM] = str(error)
     else:
@@ -70,5 +67,4 @@ def _add() -> None:
 
 
 def _remove(probe_id: int) -> None:
-    with writing(open_project.engine()) as session:
-        remove_own_probe(session, probe_id)
+    open_project.tell(remove_own_probe, probe_id)

@@ -9,7 +9,7 @@ from curation.generation.costs.prices import DATED, dollars, own_prices, price_o
 from curation.generation.prompts import ROLES
 from curation.generation.request import BATCH_SHARE, Budget, GenerationRequest, Price
 from curation.generation.wanted import Wanted, count_wanted
-from db.engine import reading, writing
+from db.engine import reading
 from db.models import Answer
 from pages.components.shared.chat_models.choice import CALLS, Choice
 from pages.components.shared.runs import progress_view
@@ -65,8 +65,7 @@ def price(model: str) -> Price:
 
 
 def _keep(model: str, typed: Price) -> None:
-    with writing(open_project.engine()) as session:
-        set_price(session, model, typed)
+    open_project.tell(set_price, model, typed)
 
 
 def budget() -> Budget:
@@ -109,8 +108,7 @@ def estimated(request: GenerationRequest, wanted: Wanted) -> Estimate:
 
 @st.cache_data(max_entries=32, show_spinner=False)
 def _estimated(request: GenerationRequest, wanted: Wanted, newest: int | None) -> Estimate:
-    with reading(open_project.engine()) as session:
-        return estimate(session, request, wanted)
+    return open_project.ask(estimate, request, wanted)
 
 
 def counted(wanted: Wanted) -> str:

@@ -6,7 +6,6 @@ from typing import Any
 
 import streamlit as st
 
-from db.engine import reading, writing
 from db.errors import HedgerowError
 from db.models import Run
 from db.runs import UNFINISHED, create_run, list_runs, request_cancel, requeue, start_process
@@ -18,10 +17,9 @@ QUIET_SECONDS = 120.0
 
 def start(kind: str, parameters: dict[str, Any]) -> Run:
     """Store a run and start its process."""
-    with writing(open_project.engine()) as session:
-        run = create_run(
-            session, kind=kind, parameters=parameters, requested_by=signin.reviewer_id()
-        )
+    run = open_project.tell(
+        create_run, kind=kind, parameters=parameters, requested_by=signin.reviewer_id()
+    )
     start_process_of(run)
     return run
 
@@ -35,22 +33,19 @@ def start_process_of(run: Run, environment: Mapping[str, str] | None = None) -> 
     try:
         start_process(open_project.settings(), run, environment)
     except HedgerowError:
-        with writing(open_project.engine()) as session:
-            request_cancel(session, run.id)
+        open_project.tell(request_cancel, run.id)
         raise
 
 
 def start_again(run: Run, environment: Mapping[str, str] | None = None) -> None:
     """Start the process of a run anew that stopped before its end."""
-    with writing(open_project.engine()) as session:
-        requeue(session, run.id)
+    open_project.tell(requeue, run.id)
     start_process_of(run, environment)
 
 
 def active(kind: str) -> Run | None:
     """The run of this kind that is queued or running, if there is one."""
-    with reading(open_project.engine()) as session:
-        runs = list_runs(session, kind=kind, limit=5)
+    runs = open_project.ask(list_runs, kind=kind, limit=5)
     return next((run for run in runs if run.state in UNFINISHED), None)
 
 
@@ -59,8 +54,7 @@ def ensure(kind: str) -> None:
 
     One with parameters of its own, such as another encoder, does not do it.
     """
-    with reading(open_project.engine()) as session:
-        runs = list_runs(session, kind=kind, limit=5)
+    runs = open_project.ask(list_runs, kind=kind, limit=5)
     if not any(run.state in UNFINISHED and not run.parameters for run in runs):
         start(kind, {})
 

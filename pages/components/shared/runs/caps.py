@@ -4,7 +4,6 @@ import streamlit as st
 
 from curation.generation.choices import change_budget
 from curation.generation.request import Budget
-from db.engine import writing
 from db.models import Run
 from pages.components.shared.chat_models.run_cost import LEAST_CAP
 from pages.components.shared.shell import open_project
@@ -47,8 +46,7 @@ def apply(run: Run, budget: Budget) -> None:
         calls=state.get(f"generate-calls-{run.id}", budget.calls),
     )
     if budget != _stored(run):
-        with writing(open_project.engine()) as session:
-            change_budget(session, run.id, budget)
+        open_project.tell(change_budget, run.id, budget)
 
 
 def _stored(run: Run) -> Budget:

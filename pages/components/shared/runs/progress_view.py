@@ -9,7 +9,6 @@ from datetime import timedelta
 import streamlit as st
 
 from db.columns import now
-from db.engine import reading, writing
 from db.models import Run, RunState
 from db.runs import UNFINISHED, get_run, last_log_lines, request_cancel, request_pause
 from pages.components.shared.shell import error_messages, open_project
@@ -48,8 +47,7 @@ def follow(run: Run, *, title: str, more: Draw | None = None, pausable: bool = F
 
 @error_messages.fragment(run_every=REFRESH_SECONDS)
 def _follow(run_id: int, title: str, more: Draw | None, pausable: bool) -> None:
-    with reading(open_project.engine()) as session:
-        run = get_run(session, run_id)
+    run = open_project.ask(get_run, run_id)
     if run.state not in UNFINISHED:
         st.rerun()
     with st.container(
@@ -79,8 +77,7 @@ def _pause_button(run: Run) -> None:
 
 
 def _pause(run_id: int) -> None:
-    with writing(open_project.engine()) as session:
-        request_pause(session, run_id)
+    open_project.tell(request_pause, run_id)
 
 
 def cancel_button(run: Run) -> None:
@@ -95,8 +92,7 @@ def cancel_button(run: Run) -> None:
 
 
 def _cancel(run_id: int) -> None:
-    with writing(open_project.engine()) as session:
-        request_cancel(session, run_id)
+    open_project.tell(request_cancel, run_id)
 
 
 def _doing(run: Run) -> str:

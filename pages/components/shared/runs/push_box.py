@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from db.engine import reading, writing
+from db.engine import writing
 from db.errors import HedgerowError
 from db.models import Run, RunState
 from db.runs import UNFINISHED
@@ -20,8 +20,7 @@ def show(subject: Subject, *, what: str) -> None:
     Args:
         what: is pushed, in words of ours, such as ``the model``.
     """
-    with reading(open_project.engine()) as session:
-        runs = pushes(session, subject)
+    runs = open_project.ask(pushes, subject)
     if runs and runs[0].state in UNFINISHED:
         progress_view.follow(runs[0], title=f"Push {what} to {runs[0].parameters['repo']}")
         return

@@ -1,13 +1,24 @@
-"""The project that the app shows: its settings and database, opened once for all sessions."""
+"""The project that the app shows: its settings and database, opened once for all sessions.
+
+Pages open no database session and write no SQL. A page asks one question with ``ask`` and makes
+one change with ``tell``; the function that does it is in ``curation``, ``training`` or ``db``.
+"""
+
+from collections.abc import Callable
+from typing import Concatenate, ParamSpec, TypeVar
 
 import streamlit as st
 from sqlalchemy import Engine
+from sqlmodel import Session
 
 from curation.project.opening import open_project
 from curation.taxonomy.built_in import VariantType
 from curation.taxonomy.project_types import all_types, types_version
-from db.engine import reading
+from db.engine import reading, writing
 from db.settings import Settings, load_settings
+
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
 
 
 @st.cache_resource(show_spinner=False)
@@ -22,17 +33,30 @@ def engine() -> Engine:
     return open_project(settings())
 
 
+def ask(
+    question: Callable[Concatenate[Session, _P], _T], /, *args: _P.args, **kwargs: _P.kwargs
+) -> _T:
+    """What ``question(session, ...)`` answers; all that it reads is of one moment."""
+    with reading(engine()) as session:
+        return question(session, *args, **kwargs)
+
+
+def tell(
+    change: Callable[Concatenate[Session, _P], _T], /, *args: _P.args, **kwargs: _P.kwargs
+) -> _T:
+    """Store what ``change(session, ...)`` changes: all of it, or nothing if it raises an error."""
+    with writing(engine()) as session:
+        return change(session, *args, **kwargs)
+
+
 @st.cache_data(show_spinner=False, max_entries=2)
 def _types(version: str) -> dict[str, VariantType]:
-    with reading(engine()) as session:
-        return all_types(session)
+    return ask(all_types)
 
 
 def every_type() -> dict[str, VariantType]:
     """Every variant type by its id, retired ones last; a change shows at once, whoever made it."""
-    with reading(engine()) as session:
-        version = str(session.execute(types_version()).one())
-    return _types(version)
+    return _types(ask(types_version))
 
 
 def types() -> list[VariantType]:

@@ -5,7 +5,6 @@ from urllib.parse import unquote
 import streamlit as st
 
 from curation.review.reviewers import MAX_NAME, ensure_reviewer, is_person, person_now
-from db.engine import reading, writing
 from db.errors import HedgerowError
 from pages.components.shared.shell import error_messages, open_project
 from pages.components.shared.texts import markup
@@ -16,14 +15,12 @@ _COOKIE = "hedgerow_reviewer"
 
 
 def _sign_in(name: str) -> None:
-    with writing(open_project.engine()) as session:
-        reviewer = ensure_reviewer(session, name)
+    reviewer = open_project.tell(ensure_reviewer, name)
     st.session_state[_NAME], st.session_state[_ID] = reviewer.name, reviewer.id
 
 
 def _is_known(name: str) -> bool:
-    with reading(open_project.engine()) as session:
-        return is_person(session, name)
+    return open_project.ask(is_person, name)
 
 
 def sidebar() -> None:
@@ -55,8 +52,7 @@ def reviewer_id() -> int | None:
 def follow_people() -> None:
     """Go on as whom the signed-in person is now: people have been renamed, merged or separated."""
     if _NAME in st.session_state:
-        with reading(open_project.engine()) as session:
-            now = person_now(session, st.session_state[_ID])
+        now = open_project.ask(person_now, st.session_state[_ID])
         st.session_state[_NAME], st.session_state[_ID] = now.name, now.id
 
 

@@ -2,7 +2,6 @@
 
 import streamlit as st
 
-from db.engine import reading
 from db.models import Run
 from pages.components.shared.runs import push_box
 from pages.components.shared.shell import open_project
@@ -14,8 +13,7 @@ def show(run: Run) -> None:
     folder = open_project.settings().data_folder / run.result["model"]
     if not folder.is_dir():
         return
-    with reading(open_project.engine()) as session:
-        card = card_to_publish(session, run, folder)
+    card = open_project.ask(card_to_publish, run, folder)
     st.header("Publish", anchor=False)
     with st.expander("Model card", icon=":material/description:"):
         st.text(

@@ -7,7 +7,6 @@ import pandas as pd
 import streamlit as st
 
 from curation.release.export.file_formats import csv_bytes
-from db.engine import reading
 from pages.components.shared.charts.palette import palette
 from pages.components.shared.shell import open_project
 from pages.components.shared.texts import clock
@@ -37,8 +36,7 @@ _COMPARED, _AGAINST = "runs", "runs-against"
 
 def show() -> None:
     """The table, the choice, and the comparison."""
-    with reading(open_project.engine()) as session:
-        rows = finished(session)
+    rows = open_project.ask(finished)
     if not rows:
         st.text("No training has come to its end yet; start one under Train.")
         return

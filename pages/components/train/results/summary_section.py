@@ -131,8 +131,7 @@ def _compare(run: Run) -> None:
 @st.cache_resource(show_spinner=False, max_entries=8)
 def _of_the_release(version: tuple[Any, ...], _run: Run) -> list[DistributionRow]:
     """The parts that the release holds; of many, they take most of a second."""
-    with reading(open_project.engine()) as session:
-        return distributions(session, _run, (Part.TRAINED, Part.HELD_OUT))
+    return open_project.ask(distributions, _run, (Part.TRAINED, Part.HELD_OUT))
 
 
 @error_messages.fragment

@@ -6,7 +6,7 @@ from functools import partial
 import streamlit as st
 
 from curation.release.export.file_formats import csv_bytes
-from db.engine import reading, writing
+from db.engine import reading
 from db.errors import HedgerowError
 from db.models import Encoder, Run, RunState
 from db.runs import UNFINISHED
@@ -138,14 +138,13 @@ def _start(training: int) -> None:
     """Store the run that measures, and start its process."""
     given = _given(training)
     try:
-        with writing(open_project.engine()) as session:
-            run = request_tradeoff(
-                session,
-                open_project.settings(),
-                training=training,
-                sts=given,
-                requested_by=signin.reviewer_id(),
-            )
+        run = open_project.tell(
+            request_tradeoff,
+            open_project.settings(),
+            training=training,
+            sts=given,
+            requested_by=signin.reviewer_id(),
+        )
         background.start_process_of(run)
     except HedgerowError as error:
         st.session_state[_PROBLEM] = f"{given.name}: {error}" if given else str(error)
@@ -248,14 +247,13 @@ def _save(run: Run, curve: Curve, share: float, saved: Sequence[Saved]) -> None:
 
 def _start_saving(training: int, share: float) -> None:
     try:
-        with writing(open_project.engine()) as session:
-            run = request_save(
-                session,
-                open_project.settings(),
-                training=training,
-                share=share,
-                requested_by=signin.reviewer_id(),
-            )
+        run = open_project.tell(
+            request_save,
+            open_project.settings(),
+            training=training,
+            share=share,
+            requested_by=signin.reviewer_id(),
+        )
         background.start_process_of(run)
     except HedgerowError as error:
         st.session_state[_PROBLEM] = str(error)

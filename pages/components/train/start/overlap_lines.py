@@ -6,7 +6,6 @@ import streamlit as st
 
 from curation.release.freezing import get_release
 from curation.release.overlap_results import Compared, told
-from db.engine import reading
 from pages.components.shared.runs import overlap_found
 from pages.components.shared.shell import open_project
 from pages.components.shared.shell.count_cache import follow_making
@@ -18,8 +17,7 @@ def draw(number: int | None) -> None:
     """The lines for a release; nothing before there is one, or where no benchmark is known."""
     if number is None:
         return
-    with reading(open_project.engine()) as session:
-        release = get_release(session, number)
+    release = open_project.ask(get_release, number)
     found = overlap_found.compared(release)
     if found is None:
         follow_making("Comparing the release with the benchmarks' texts …")

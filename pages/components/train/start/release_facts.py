@@ -2,7 +2,6 @@
 
 import streamlit as st
 
-from db.engine import reading
 from pages.components.shared.shell import open_project
 from training.data.composition import Composition, composition
 from training.recipe.plan import Plan, plan
@@ -11,12 +10,10 @@ from training.recipe.plan import Plan, plan
 @st.cache_data(show_spinner=False)
 def plan_of(number: int) -> Plan:
     """What a training on this release works on; counting a large one takes a second."""
-    with reading(open_project.engine()) as session:
-        return plan(session, number)
+    return open_project.ask(plan, number)
 
 
 @st.cache_data(show_spinner="Looking through the release.", max_entries=5)
 def composition_of(number: int) -> Composition:
     """What the train split of this release consists of."""
-    with reading(open_project.engine()) as session:
-        return composition(session, number)
+    return open_project.ask(composition, number)

@@ -30,8 +30,7 @@ def _plan(numbers: list[int]) -> Plan:
     chosen = st.session_state.get(_RELEASE)
     if numbers:
         return release_facts.plan_of(chosen if chosen in numbers else numbers[0])
-    with reading(open_project.engine()) as session:
-        return plan(session)
+    return open_project.ask(plan)
 
 
 def _narrowed(whole: Plan, recipe: Recipe) -> Plan:
@@ -45,8 +44,7 @@ def _narrowed(whole: Plan, recipe: Recipe) -> Plan:
     if whole.release is not None:
         data = release_facts.composition_of(whole.release)
     else:
-        with reading(open_project.engine()) as session:
-            data = composition_now(session)
+        data = open_project.ask(composition_now)
     require_known_providers(data, recipe)
     return data.left_by(recipe)
 
@@ -110,8 +108,7 @@ def _promise(wanted: Plan, text: str, *, busy: bool) -> str:
         require_batch(left, recipe)
     except HedgerowError as error:
         return f"The recipe below can't be used yet. {error}"
-    with reading(open_project.engine()) as session:
-        guess = estimate(session, left, recipe)
+    guess = open_project.ask(estimate, left, recipe)
     judged = f"going by run {guess.by_run}" if guess.by_run else "on two free cores"
     wait = " It waits until the training under way has ended." if busy else ""
     return (
@@ -150,8 +147,7 @@ def _newer(wanted: Plan, numbers: list[int]) -> None:
     """Say where the newest release no longer holds what is accepted."""
     if not numbers or wanted.release != numbers[0]:
         return
-    with reading(open_project.engine()) as session:
-        accepted = count_accepted(session)
+    accepted = open_project.ask(count_accepted)
     if accepted != wanted.variants:
         st.page_link(
             "pages/release.py",

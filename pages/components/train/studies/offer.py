@@ -6,7 +6,7 @@ from types import MappingProxyType
 import streamlit as st
 
 from curation.release.freezing import list_releases
-from db.engine import reading, writing
+from db.engine import reading
 from db.errors import HedgerowError
 from db.models import Run, RunState
 from db.runs import UNFINISHED
@@ -109,8 +109,7 @@ def _release(run: Run) -> int:
 
 def _trainings(run: Run) -> None:
     """How each training of a study under way stands."""
-    with reading(open_project.engine()) as session:
-        found = trials(session, run)
+    found = open_project.ask(trials, run)
     st.text(
         "\n".join(
             f"{trial.label}: {progress_view.STATES[trial.run.state]} (run {trial.run.id})"
@@ -209,15 +208,14 @@ def _advanced(numbers: list[int], *, edited: bool) -> None:
 def _start(study: Study, data: Composition, base: Recipe) -> None:
     """Store a study and start its process; a problem is told on the page."""
     try:
-        with writing(open_project.engine()) as session:
-            run = request_study(
-                session,
-                study,
-                data=data,
-                base=base,
-                requested_by=signin.reviewer_id(),
-                seed=int(st.session_state.get(_SEED, DEFAULT_SEED)),
-            )
+        run = open_project.tell(
+            request_study,
+            study,
+            data=data,
+            base=base,
+            requested_by=signin.reviewer_id(),
+            seed=int(st.session_state.get(_SEED, DEFAULT_SEED)),
+        )
         background.start_process_of(run)
     except HedgerowError as error:
         st.session_state[_PROBLEM] = str(error)

@@ -7,7 +7,6 @@ from typing import Any
 import streamlit as st
 
 from curation.release.export.file_formats import csv_bytes
-from db.engine import reading
 from db.models import Run, RunState
 from db.runs import UNFINISHED
 from pages.components.shared.charts import save
@@ -43,8 +42,7 @@ _OF_FIGURE_2 = (
 
 def draw(run: Run) -> None:
     """The chart and the table of a study, as far as its trainings are done."""
-    with reading(open_project.engine()) as session:
-        found = trials(session, run)
+    found = open_project.ask(trials, run)
     rows = figure_rows(found)
     study = Study(run.parameters["study"])
     if not rows:
