@@ -1,6 +1,7 @@
 """The desk: the card, the keys as buttons, what is open below, and the guideline beside."""
 
 from collections.abc import Callable
+from typing import Literal
 
 import streamlit as st
 from markupsafe import Markup
@@ -11,10 +12,11 @@ from curation.review.queue import Card, Order
 from curation.taxonomy.built_in import REJECT_REASONS, VariantType
 from db.engine import reading
 from db.models import Status
-from pages.components.review import queue_choice
+from pages.components.review import keys, queue_choice, toolbar
 from pages.components.review.panels import below_card, card_details, second_opinion
 from pages.components.review.window import messages
 from pages.components.review.window.key_actions import ReviewState
+from pages.components.review.window.keyboard import NOTHING, Shows
 from pages.components.review.window.queue_position import Panel
 from pages.components.review.window.shown_now import View
 from pages.components.shared.runs import background
@@ -31,30 +33,36 @@ def desk(state: ReviewState) -> None:
         st.rerun()
     view = state.view()
     queue_choice.selection_left(state)
-    if view.focus is None:
+    focus = view.focus
+    state.keyboard.show(Shows(focus.variant.uid, focus.variant.version) if focus else NOTHING)
+    queue_choice.bind(state)
+    if focus is None:
         markup.show(card.message(state.message, warn=state.warn))
         queue_choice.empty(state)
-        queue_choice.progress(state)
+        queue_choice.progress(state, rules=keys.hints(["z"]))
+        keys.listen(state)
         return
     entries = open_project.every_type()
-    shown = state.showings[view.focus.variant.id]
+    shown = state.showings[focus.variant.id]
     with st.container(horizontal=True, key="desk"):
         with st.container(key="desk-card"):
             _card(state, view, entries)
             with st.container(key="keys"):
                 _message(state)
-                _buttons(state, shown, entries[view.focus.variant.type_id])
-            below_card.draw(state, view.focus, shown)
+                _buttons(state, shown, entries[focus.variant.type_id])
+            below_card.draw(state, focus, shown)
             if state.panel is Panel.OPINION:
-                second_opinion.draw(state, view.focus, shown)
+                second_opinion.draw(state, focus, shown)
             if state.by_family:
                 _family(state, view, entries)
             if state.details:
                 card_details.details(state, view)
-            queue_choice.progress(state, focus=view.focus.variant.type_id)
+            hints = keys.hints(name for name in state.keyboard.keys if "+" not in name)
+            queue_choice.progress(state, focus=focus.variant.type_id, rules=hints)
         if state.guide:
             with st.container(key="desk-guide"):
-                markup.show(guideline_view.guide(entries[view.focus.variant.type_id]))
+                markup.show(guideline_view.guide(entries[focus.variant.type_id]))
+    keys.listen(state)
     state.drawn_now()
     if state.pinned is None and "variant" in st.query_params:
         del st.query_params["variant"]  # the address named a card that is no longer shown
@@ -154,30 +162,34 @@ def _label(verdict: str, shown: Shown) -> str:
 
 def _buttons(state: ReviewState, shown: Shown, entry: VariantType) -> None:
     """The keys as buttons. The identity of those that decide carries the showing, so that a late
-    key is known; the others stay the same ones from card to card, which is quicker to draw.
+    click is known; the others stay the same ones from card to card, which is quicker to draw.
 
     While a panel is open for typing, letters are text: no button takes anything then.
     """
     typing, choosing = state.typing, state.choosing
     opener = {Panel.RETYPE: "t", Panel.REASON: "x"}.get(state.panel)
+    if not typing:
+        toolbar.bind(state)
 
     def button(
         label: str,
-        letter: str,
+        name: str,
         act: Callable[..., None],
         *args: object,
-        kind: str = "secondary",
+        kind: Literal["primary", "secondary"] = "secondary",
     ) -> None:
-        has_key = not typing and (letter == opener or not choosing)
-        of_card = shown.action_id if shown in args else "key"
+        of_card = shown in args
+        if not typing and (name == opener or not choosing):
+            # Up and down go on from the card that is there by then.
+            decides = of_card and name not in ("up", "down")
+            state.keyboard.bind(name, act, *args, of_card=decides, writes=name == "e")
         st.button(
             label,
-            key=f"{letter}-{of_card}",
-            shortcut=letter if has_key else None,
+            key=f"{name}-{shown.action_id if of_card else 'key'}",
             disabled=typing,
             on_click=act,
             args=args,
-            type=kind,  # type: ignore[arg-type]
+            type=kind,
         )
 
     with st.container(horizontal=True, key="decide", gap="small"):
@@ -199,9 +211,8 @@ def _buttons(state: ReviewState, shown: Shown, entry: VariantType) -> None:
 def _reasons(state: ReviewState, shown: Shown, entry: VariantType) -> None:
     """Reject with one key: a digit a reason. After X, or for 'other', a note is asked for first.
 
-    A reason that is not for this type keeps its digit, which says so; its button is hidden.
+    A reason that is not for this type keeps its digit, which says so; it has no button.
     """
-    key = shown.action_id
     with_note = state.panel is Panel.REASON
     row = "reasons-note" if with_note else "reasons"
     with st.container(horizontal=True, key=row, gap="small", vertical_alignment="center"):
@@ -211,21 +222,23 @@ def _reasons(state: ReviewState, shown: Shown, entry: VariantType) -> None:
             if reason.id == "anchor_unsuitable":
                 continue
             at_once = not with_note and reason.id != "other"
-            hidden = "" if reason.applies_to(entry) else "not-for-this-"
-            st.button(
-                reason.label,
-                key=f"{hidden}{reason.digit}-{key if at_once else 'note'}",
-                shortcut=reason.digit,
-                type="tertiary",
-                help=reason.explanation,
-                on_click=state.reject_at_once if at_once else state.choose_reason,
-                args=(shown, reason.id) if at_once else (entry, reason.id),
-            )
+            act: Callable[..., None] = state.reject_at_once if at_once else state.choose_reason
+            args = (shown, reason.id) if at_once else (entry, reason.id)
+            state.keyboard.bind(reason.digit, act, *args, of_card=at_once, writes=not at_once)
+            if reason.applies_to(entry):
+                st.button(
+                    reason.label,
+                    key=f"{reason.digit}-{shown.action_id if at_once else 'note'}",
+                    type="tertiary",
+                    help=reason.explanation,
+                    on_click=act,
+                    args=args,
+                )
         if not with_note:
+            state.keyboard.bind("f", state.reject_family, shown, of_card=True)
             st.button(
                 "Anchor unsuitable (whole family)",
-                key=f"f-{key}",
-                shortcut="f",
+                key=f"f-{shown.action_id}",
                 type="tertiary",
                 on_click=state.reject_family,
                 args=(shown,),

@@ -35,22 +35,25 @@ ORDERS = {
 CARD, FAMILY = "card", "family"
 VIEWS = {CARD: "One card", FAMILY: "Family"}
 ALL = "all"
+_NO_RULES = Markup("")
 
 
 def controls(state: ReviewState) -> None:
     """What is gone through, and in which order. No text boxes: they would swallow the keys.
 
-    The keys U, Q, O and V choose the next entry of each row (see keys.js). The address keeps what
+    The keys U, Q, O and V choose the next entry of each row (see ``bind``). The address keeps what
     is chosen, so that a reload comes back to it.
     """
     with reading(state.engine) as session:
         state.has_opinions = has_opinions(session)
+    state.choices = {}
     _complete_address()
     if state.selection is None:
         queue, chosen, order = _queue(state), _type(state), _order(state)
     else:
         queue, chosen, order = state.queue, state.type_id or ALL, state.order
     view = _choice(
+        state,
         "View",
         "V",
         VIEWS,
@@ -83,6 +86,7 @@ def _complete_address() -> None:
 def _queue(state: ReviewState) -> str:
     """The numbers behind the labels are drawn with each card (see ``card.left``)."""
     return _choice(
+        state,
         "Queue",
         "U",
         QUEUES,
@@ -99,7 +103,7 @@ def _type(state: ReviewState) -> str:
     value = state.type_id or ALL
     if st.session_state.get("type", value) not in labels:  # retired since it was chosen
         st.session_state["type"] = value
-    return _choice("Type", "Q", labels, key="type", value=value, help=None)
+    return _choice(state, "Type", "Q", labels, key="type", value=value, help=None)
 
 
 def _order(state: ReviewState) -> str:
@@ -112,6 +116,7 @@ def _order(state: ReviewState) -> str:
     if st.session_state.get("order", value) not in allowed:
         st.session_state["order"] = value
     return _choice(
+        state,
         "Order",
         "O",
         allowed,
@@ -123,7 +128,14 @@ def _order(state: ReviewState) -> str:
 
 
 def _choice(
-    label: str, letter: str, options: dict[Any, str], *, key: str, value: str, help: str | None
+    state: ReviewState,
+    label: str,
+    letter: str,
+    options: dict[Any, str],
+    *,
+    key: str,
+    value: str,
+    help: str | None,
 ) -> str:
     """What is chosen, as a button that opens a list of the others.
 
@@ -131,6 +143,7 @@ def _choice(
         letter: the key that chooses the next one.
     """
     st.session_state.setdefault(key, value)
+    state.choices[letter.lower()] = (key, list(options))
     with st.container(key=f"menu-{key}", width="content"):
         opener = st.empty()
         chosen = str(
@@ -151,6 +164,19 @@ def _choice(
     return chosen
 
 
+def bind(state: ReviewState) -> None:
+    """Have a letter choose the next entry of its row, with Shift the one before."""
+    for letter, (key, options) in state.choices.items():
+        state.keyboard.bind(letter, _step, state, key, options, 1)
+        state.keyboard.bind(f"shift+{letter}", _step, state, key, options, -1)
+
+
+def _step(state: ReviewState, key: str, options: list[Any], by: int) -> None:
+    now = options.index(st.session_state[key])
+    st.session_state[key] = options[(now + by) % len(options)]
+    state.redraw = True
+
+
 def selection_left(state: ReviewState) -> None:
     """Where the selection comes from and how much of it is left, which every decision changes."""
     selection = state.selection
@@ -165,11 +191,12 @@ def selection_left(state: ReviewState) -> None:
             st.rerun()
 
 
-def progress(state: ReviewState, *, focus: str | None = None) -> None:
+def progress(state: ReviewState, *, focus: str | None = None, rules: Markup = _NO_RULES) -> None:
     """How much is left of each type; of what is pending, as a thin bar. And of each queue.
 
     Args:
         focus: the type of the card, which is marked where the card is of no queue.
+        rules: style rules that change with the card; an element of their own would need room.
     """
     reviewed = state.type_id if state.in_queue or focus is None else focus
     rows: list[tuple[str, int, int | None, bool]] = []
@@ -180,7 +207,7 @@ def progress(state: ReviewState, *, focus: str | None = None) -> None:
             total = sum(n for status, n in counts.items() if status != "superseded")
         if total is not None or left:
             rows.append((entry.label, left, total, reviewed in (entry.id, None)))
-    markup.show(card.progress(rows) + _left(state))
+    markup.show(card.progress(rows) + _left(state) + rules)
 
 
 def _left(state: ReviewState) -> Markup:
@@ -202,7 +229,8 @@ def empty(state: ReviewState) -> None:
         empty_state.box()
     else:
         _done(state)
-    st.button("Undo", key="undo-empty", shortcut="z", on_click=state.undo)
+    state.keyboard.bind("z", state.undo)
+    st.button("Undo", key="z-empty", on_click=state.undo)
 
 
 def _done(state: ReviewState) -> None:

@@ -23,7 +23,7 @@ _LAST = "searched"
 
 
 def search(state: ReviewState) -> None:
-    """Open a dialog to search in. Letters are text while it is open (see keys.js)."""
+    """Open a dialog to search in. Letters are text while it is open (see editor.js)."""
     error_messages.dialog(lambda: contents(state), title="Search")
 
 

@@ -1,14 +1,54 @@
 """The tools above the card: what is open beside or below it. A decision does not draw them anew."""
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 import streamlit as st
 
+from pages.components.review import keys
 from pages.components.review.search_box import search
 from pages.components.review.window.key_actions import ReviewState
 from pages.components.review.window.queue_position import Panel
 from pages.components.shared.texts import markup
 from pages.components.shared.variants import card
+
+
+class _Tool(NamedTuple):
+    """A button above the card, and its key."""
+
+    label: str
+    letter: str
+    act: Callable[[], None]
+    help: str | None = None
+    writes: bool = False
+
+
+def _tools(state: ReviewState) -> list[_Tool]:
+    return [
+        _Tool("Note", "n", lambda: state.toggle(Panel.NOTE), writes=True),
+        _Tool(
+            "Own variant",
+            "w",
+            lambda: state.toggle(Panel.WRITE),
+            "Write a variant of your own for this anchor.",
+            writes=True,
+        ),
+        _Tool("Details", "g", state.toggle_details, "Siblings, origin, notes, history."),
+        _Tool("Guideline", "i", state.toggle_guide),
+        _Tool(
+            "Not blind" if state.blind else "Blind",
+            "b",
+            state.toggle_blind,
+            "Diagnostics, notes and other verdicts only after your own.",
+        ),
+        _Tool(
+            "Decisions",
+            "l",
+            lambda: state.toggle(Panel.LAST),
+            "Your last decisions; each can be taken back by itself.",
+        ),
+        _Tool("Keys", "h", lambda: state.toggle(Panel.KEYS)),
+    ]
 
 
 def tools(state: ReviewState) -> None:
@@ -17,39 +57,13 @@ def tools(state: ReviewState) -> None:
     They are outside the desk, which is drawn for each card: seven buttons would take a sixth of the
     time until the next card.
     """
-
-    def tool(
-        label: str, letter: str, act: Callable[..., None], *args: object, help: str | None = None
-    ) -> None:
-        st.button(
-            label,
-            key=f"{letter}-key",
-            shortcut=letter,
-            type="tertiary",
-            help=help,
-            on_click=_use,
-            args=(state, act, *args),
-        )
-
+    *first, last, shortcuts = every = _tools(state)
     with st.container(key="menu-tools", width="content"):
-        markup.show(card.opener("Tools"))
+        hints = keys.hints(tool.letter for tool in every)
+        markup.show(card.opener("Tools") + hints)
         with st.container(horizontal=True, key="look", gap="small"):
-            tool("Note", "n", state.toggle, Panel.NOTE)
-            tool(
-                "Own variant",
-                "w",
-                state.toggle,
-                Panel.WRITE,
-                help="Write a variant of your own for this anchor.",
-            )
-            tool("Details", "g", state.toggle_details, help="Siblings, origin, notes, history.")
-            tool("Guideline", "i", state.toggle_guide)
-            tool(
-                "Not blind" if state.blind else "Blind",
-                "b",
-                state.toggle_blind,
-                help="Diagnostics, notes and other verdicts only after your own.",
-            )
+            for tool in first:
+                _button(state, tool)
             if st.button(
                 "Search (/)",
                 key="search-key",
@@ -57,17 +71,28 @@ def tools(state: ReviewState) -> None:
                 help="Find anchors, variants and notes by their words.",
             ):
                 search(state)
-            tool(
-                "Decisions",
-                "l",
-                state.toggle,
-                Panel.LAST,
-                help="Your last decisions; each can be taken back by itself.",
-            )
-            tool("Keys", "h", state.toggle, Panel.KEYS)
+            _button(state, last)
+            _button(state, shortcuts)
 
 
-def _use(state: ReviewState, act: Callable[..., None], *args: object) -> None:
+def _button(state: ReviewState, tool: _Tool) -> None:
+    st.button(
+        tool.label,
+        key=f"{tool.letter}-key",
+        type="tertiary",
+        help=tool.help,
+        on_click=_use,
+        args=(state, tool.act),
+    )
+
+
+def bind(state: ReviewState) -> None:
+    """Have their keys do what they do."""
+    for tool in _tools(state):
+        state.keyboard.bind(tool.letter, _use, state, tool.act, writes=tool.writes)
+
+
+def _use(state: ReviewState, act: Callable[[], None]) -> None:
     """Nothing happens while somebody is writing, or where there is no card to use a tool on."""
     if state.showings and not state.typing:
-        act(*args)
+        act()

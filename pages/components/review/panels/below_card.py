@@ -1,5 +1,6 @@
 """What opens below the card: rejection with a note, retyping, notes, one's decisions."""
 
+from functools import partial
 from typing import NamedTuple
 
 import streamlit as st
@@ -133,23 +134,29 @@ def _retype(state: ReviewState, focus: Card, shown: Shown) -> None:
     first = state.retype_page % pages * TYPES_A_PAGE
     with st.container(horizontal=True, gap="small", key="retype"):
         for number, entry in enumerate(state.types[first : first + TYPES_A_PAGE], start=1):
+            is_now = entry.id == focus.variant.type_id
+            retype = partial(state.retype, shown, entry.id)
+            state.keyboard.bind(str(number), _nothing if is_now else retype, of_card=True)
             st.button(
                 plain(entry.label),
-                key=f"retype-{entry.id}-{shown.action_id}",
-                shortcut=str(number),
+                key=f"{number}-{entry.id}-{shown.action_id}",
                 help=plain(entry.definition),
-                disabled=entry.id == focus.variant.type_id,
+                disabled=is_now,
                 on_click=state.retype,
                 args=(shown, entry.id),
             )
         if pages > 1:
+            state.keyboard.bind("0", state.next_types)
             st.button(
                 "More types",
-                key="retype-more",
-                shortcut="0",
+                key="0-more-types",
                 type="tertiary",
                 on_click=state.next_types,
             )
+
+
+def _nothing() -> None:
+    """What the digit of the type does that the card has already."""
 
 
 def _last(state: ReviewState) -> None:

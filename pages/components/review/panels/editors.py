@@ -1,6 +1,6 @@
 """The two editors of the review page: of the card's variant, and for a variant of one's own.
 
-They are no forms, so that the checks are shown while one writes: keys.js hands the text over when
+They are no forms, so that the checks are shown while one writes: editor.js hands the text over when
 the writer pauses. Ctrl+Enter saves from every field.
 """
 
@@ -40,7 +40,7 @@ def edit(state: ReviewState, focus: Card, shown: Shown) -> None:
     labels = {entry.id: entry.label for entry in state.types}
     labels |= {variant.type_id: open_project.type_names()[variant.type_id]}
     with st.container(key=f"type-here-text-{form}"):
-        # Another label than without a suggestion: drafts are kept by it (see keys.js).
+        # Another label than without a suggestion: drafts are kept by it (see editor.js).
         label = "New wording, from the second opinion" if offered else "New wording"
         begins = offered.suggestion if offered else variant.text
         st.text_area(label, begins, max_chars=MAX_TEXT, key=f"text-{form}")
@@ -115,7 +115,7 @@ def _save_own(state: ReviewState, focus: Card, shown: Shown) -> None:
 
 
 def _type(state: ReviewState, labels: dict[str, str], shown: Shown, begins: str) -> None:
-    """The type; one that was chosen before the editor was closed is there again (see keys.js)."""
+    """The type; one that was chosen before the editor was closed is there again (see editor.js)."""
     key, drafted = f"type-{state.form_id}", (shown.variant_id, state.panel)
     if not state.retyping_to:
         chosen = state.chosen_types.get(drafted, begins)

@@ -67,7 +67,7 @@ class ReviewState(Undoing, Viewer):
         at = self.drawn.get(shown.action_id)
         return at is not None and time.monotonic() - at >= MIN_SHOWN_SECONDS
 
-    def _refuse(self, shown: Shown) -> None:
+    def pass_over(self) -> None:
         """Say quietly that a key came too early; what the key before it did stays said."""
         if self.showings and messages.TOO_EARLY not in self.message:
             self.say(f"{self.message} {messages.TOO_EARLY}".strip(), warn=self.warn)
@@ -75,7 +75,7 @@ class ReviewState(Undoing, Viewer):
     def _act(self, shown: Shown, said: str, do: Callable[[Session], Outcome]) -> bool:
         """Do it, unless the key came too early or too late; whether something was stored."""
         if not self._is_on_screen(shown):
-            self._refuse(shown)
+            self.pass_over()
             return False
         try:
             with writing(self.engine) as session:
@@ -219,7 +219,7 @@ class ReviewState(Undoing, Viewer):
         if self.typing:
             return
         if not self._is_on_screen(shown):
-            self._refuse(shown)
+            self.pass_over()
             return
         self.skipped.add(shown.variant_id)
         self.skips.append(Skip(shown.variant_id, now()))
@@ -287,7 +287,7 @@ class ReviewState(Undoing, Viewer):
         self.message = ""
 
     def discard(self, shown: Shown) -> None:
-        """Close the editor and forget what it holds; what is typed, keys.js forgets."""
+        """Close the editor and forget what it holds; what is typed, editor.js forgets."""
         self.chosen_types.pop((shown.variant_id, self.panel), None)
         self.toggle(self.panel)
 

@@ -30,6 +30,7 @@ from db.engine import reading
 from db.errors import HedgerowError
 from db.models import Reviewer, Status
 from pages.components.review.window.cards_on_screen import Screen
+from pages.components.review.window.keyboard import Keyboard
 from pages.components.review.window.pace import Pace
 from pages.components.shared.variants.selection import Selection
 
@@ -75,6 +76,9 @@ class Place:
         elsewhere: how many variants of an empty queue are on other screens.
         recent: ids of the last actions here; what others decide on these cards late is said.
         heard: ids of the late decisions that were said.
+        keyboard: what the keys do now.
+        choices: by the letter that goes through them, the rows of choices that are drawn: the key
+            of each and its entries.
     """
 
     engine: Engine
@@ -111,6 +115,8 @@ class Place:
     elsewhere: int = 0
     recent: deque[str] = field(default_factory=lambda: deque(maxlen=20))
     heard: set[int] = field(default_factory=set)
+    keyboard: Keyboard = field(default_factory=Keyboard)
+    choices: dict[str, tuple[str, list[str]]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Every place is a window of its own."""

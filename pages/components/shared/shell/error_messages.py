@@ -88,8 +88,15 @@ def guard_callbacks() -> None:
 
 
 def _guarded_callback(states: WStates, widget_id: str) -> None:
-    try:
+    with told_later():
         _call_callback(states, widget_id)
+
+
+@contextmanager
+def told_later() -> Iterator[None]:
+    """Have ``show_callback_errors`` tell what goes wrong inside."""
+    try:
+        yield
     except Exception as error:
         st.session_state.setdefault(_FROM_CALLBACKS, []).append(_sentence(error))
 

@@ -18,6 +18,13 @@ REVIEW = "Review"
 
 _APP_RAN = "app_ran"
 
+# Held keys, the slash, editors and their drafts; a page that lost its server for a while is drawn
+# again.
+_scripts = st.components.v2.component(
+    "hedgerow_page",
+    js=markup.script("shared/shell/typing.js", "shared/shell/editor.js", "shared/shell/page.js"),
+)
+
 
 def app_runs() -> None:
     """Called by app.py at its start, so that pages know that it did."""
@@ -43,4 +50,4 @@ def begin(title: str, purpose: str, *, compact: bool = False) -> None:
         st.title(title, anchor=False)
         st.caption(purpose)
     markup.style()
-    markup.guard_keys()
+    _scripts(key="page-scripts", on_returned_change=lambda: None)

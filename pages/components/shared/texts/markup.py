@@ -13,7 +13,6 @@ from pages.components.shared.charts.palette import custom_properties
 
 _COMPONENTS = Path(__file__).parents[2]
 _STYLES = ("shared/texts/style.css", "review/review.css", "shared/shell/theme.css")
-_SCRIPTS = ("review/keys.js", "shared/shell/reconnect.js")
 
 
 def show(markup: Markup) -> None:
@@ -41,19 +40,9 @@ def style() -> None:
     st.html(style_sheet())
 
 
-@cache
-def _keys() -> str:
-    scripts = ((_COMPONENTS / name).read_text("utf-8") for name in _SCRIPTS)
-    return "<script>" + "\n".join(scripts) + "</script>"
-
-
-def guard_keys() -> None:
-    """Drop key repeats before the page sees them: a held key is one key press.
-
-    Also puts the cursor into a text box that asks for it, so that E opens an editor to type in, and
-    draws a page anew that lost its server for a while.
-    """
-    st.html(_keys(), unsafe_allow_javascript=True)
+def script(*names: str) -> str:
+    """The JavaScript of a component: our own files, one after the other."""
+    return "\n".join((_COMPONENTS / name).read_text("utf-8") for name in names)
 
 
 def remember(cookie: str, value: str) -> None:

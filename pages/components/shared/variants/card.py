@@ -280,7 +280,7 @@ def _bar(share: float) -> Markup:
 
 
 def opener(label: str) -> Markup:
-    """A button that opens the list next to it (see keys.js)."""
+    """A button that opens the list next to it (see menus.js)."""
     return _opener(Markup(""), Markup("<span>{}</span>").format(label))
 
 

@@ -1,0 +1,84 @@
+"""Which keys mean something on the review page now, and what they do. No widgets here."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, NamedTuple
+
+
+class Shows(NamedTuple):
+    """What is shown when a key is pressed: a variant's uid and its version."""
+
+    variant: str
+    version: int
+
+
+NOTHING = Shows("", 0)
+"""No card is there."""
+
+
+@dataclass(frozen=True)
+class Key:
+    """What a key does.
+
+    Attributes:
+        act: called for each press.
+        of_card: it acts on the card it was pressed on, and on no other.
+        writes: it opens something to write in, so letters typed after it are text.
+    """
+
+    act: Callable[[], object]
+    of_card: bool = False
+    writes: bool = False
+
+    @property
+    def kind(self) -> str:
+        """What the browser has to know about it."""
+        return "card" if self.of_card else "writes" if self.writes else "plain"
+
+
+@dataclass
+class Keyboard:
+    """The keys of one window.
+
+    Attributes:
+        shows: the card that is drawn now.
+        keys: by the key's name, such as 'a', '1', 'up' or 'shift+u'.
+        answered: the number of the last press that was acted on or passed over.
+    """
+
+    shows: Shows = NOTHING
+    keys: dict[str, Key] = field(default_factory=dict)
+    answered: int = 0
+
+    def show(self, shows: Shows) -> None:
+        """Another drawing begins: no key means anything until it is bound again."""
+        self.shows = shows
+        self.keys = {}
+
+    def bind(
+        self,
+        name: str,
+        act: Callable[..., object],
+        *args: Any,
+        of_card: bool = False,
+        writes: bool = False,
+    ) -> None:
+        """Have a key call ``act`` with ``args``."""
+        self.keys[name] = Key(partial(act, *args), of_card=of_card, writes=writes)
+
+    def press(self, presses: Iterable[dict[str, Any]]) -> Iterable[Key | None]:
+        """The keys that are meant by presses, in their order, each press once.
+
+        Streamlit keeps the last of several messages that arrive while it is busy, so the browser
+        sends all presses that it knows of no answer to. None stands for one that is passed over:
+        its card is no longer there.
+        """
+        for press in presses:
+            if press["number"] <= self.answered:
+                continue
+            self.answered = press["number"]
+            key = self.keys.get(press["key"])
+            on = Shows(press["variant"], press["version"])
+            if key is not None:
+                yield None if key.of_card and on != self.shows else key

@@ -1,0 +1,48 @@
+// What every page has. A held key repeats about thirty times a second; only its first press means
+// something.
+const dropRepeats = (event) => {
+  if (event.repeat && !isTextBox(event.target)) swallow(event);
+};
+
+// The slash goes to the page's search box.
+const goToSearch = (event) => {
+  if (event.key !== "/" || !isLetter(event) || isTextBox(event.target) || typingPanel()) return;
+  const box = document.querySelector(".st-key-search input");
+  if (!box) return;
+  event.preventDefault();
+  box.focus();
+};
+
+// A page that was open while the server was started anew, or while the laptop was closed, shows
+// cards of a session that is gone, and Streamlit draws it anew only if something was running. So
+// the page is asked for once the connection is back.
+let component = null;
+const app = document.querySelector('[data-testid="stApp"]');
+const isConnected = () => app.dataset.testConnectionState === "CONNECTED";
+const followConnection = (signal) => {
+  let was = isConnected();
+  const observer = new MutationObserver(() => {
+    const returned = isConnected() && !was;
+    was = isConnected();
+    if (returned) setTimeout(() => component.setTriggerValue("returned", Date.now()), 100);
+  });
+  observer.observe(app, { attributeFilter: ["data-test-connection-state"] });
+  signal.addEventListener("abort", () => observer.disconnect());
+};
+
+let listening = null;
+export default function (mounted) {
+  component = mounted;
+  if (!listening) {
+    listening = new AbortController();
+    window.addEventListener("keydown", dropRepeats, { capture: true, signal: listening.signal });
+    window.addEventListener("keydown", goToSearch, { signal: listening.signal });
+    followConnection(listening.signal);
+    followEditors(listening.signal);
+  }
+  return () => {
+    if (component !== mounted) return;
+    listening.abort();
+    listening = null;
+  };
+}

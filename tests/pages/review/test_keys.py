@@ -1,0 +1,191 @@
+"""The keys of the review page without a browser: what it is told, and what a press does."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import Engine, select
+from sqlmodel import col
+from streamlit.proto.WidgetStates_pb2 import WidgetState
+from streamlit.testing.v1 import AppTest
+
+from db.engine import reading, writing
+from db.errors import HedgerowError
+from db.models import Status, Variant
+from pages.components.review.window import key_actions
+from pages.components.review.window.key_actions import ReviewState
+from pages.components.review.window.keyboard import NOTHING, Keyboard, Shows
+from tests.pages.conftest import ROOT, TIMEOUT
+from tests.support.factories import add_family, person
+
+CARD, NEXT = Shows("1f", 3), Shows("2f", 1)
+
+
+def presses(*keys: str, on: Shows = CARD, first: int = 1) -> list[dict[str, Any]]:
+    """What the browser sends for keys pressed one after the other on a card."""
+    return [
+        {"number": number, "key": key, **on._asdict()}
+        for number, key in enumerate(keys, start=first)
+    ]
+
+
+class TestKeyboard:
+    """Which presses count."""
+
+    @pytest.fixture
+    def done(self) -> list[str]:
+        return []
+
+    @pytest.fixture
+    def keyboard(self, done: list[str]) -> Keyboard:
+        keyboard = Keyboard()
+        keyboard.show(CARD)
+        keyboard.bind("a", done.append, "accept", of_card=True)
+        keyboard.bind("z", done.append, "undo")
+        return keyboard
+
+    def press(self, keyboard: Keyboard, sent: list[dict[str, Any]]) -> int:
+        """Act on what is sent; how many presses were passed over."""
+        keys = list(keyboard.press(sent))
+        for key in keys:
+            if key is not None:
+                key.act()
+        return keys.count(None)
+
+    def test_each_press_counts_once_however_often_it_is_sent(
+        self, keyboard: Keyboard, done: list[str]
+    ) -> None:
+        self.press(keyboard, presses("a", "z"))
+        self.press(keyboard, presses("a", "z", "z"))
+        assert done == ["accept", "undo", "undo"]
+        assert keyboard.answered == 3
+
+    def test_a_press_on_a_card_that_is_gone_is_passed_over(
+        self, keyboard: Keyboard, done: list[str]
+    ) -> None:
+        assert self.press(keyboard, presses("a", on=NEXT)) == 1
+        assert self.press(keyboard, presses("a", on=Shows("1f", 2), first=2)) == 1
+        assert self.press(keyboard, presses("z", on=NEXT, first=3)) == 0
+        assert done == ["undo"]
+
+    def test_a_key_that_means_nothing_now_does_nothing(
+        self, keyboard: Keyboard, done: list[str]
+    ) -> None:
+        keyboard.show(NOTHING)
+        assert self.press(keyboard, presses("a", "z", "constructor")) == 0
+        assert done == []
+
+
+@pytest.fixture
+def signed_in(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ada, by the settings; a key counts at once."""
+    monkeypatch.setattr(key_actions, "MIN_SHOWN_SECONDS", 0.0)
+    monkeypatch.setenv("HEDGEROW_REVIEWER", "Ada")
+
+
+@pytest.fixture
+def app(signed_in: None, with_source: Engine) -> AppTest:
+    """The review page over three families."""
+    with writing(with_source) as session:
+        for number in range(3):
+            add_family(session, f"The bridge number {number} is safe.")
+        person(session)
+    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=TIMEOUT).run()
+    return app.switch_page("pages/review.py").run()
+
+
+def mounted(app: AppTest) -> Any:
+    (found,) = [one for one in app.get("bidi_component") if one.key == "keyboard"]
+    return found.proto
+
+
+def told(app: AppTest) -> dict[str, Any]:
+    """What the browser is told."""
+    data = json.loads(mounted(app).json)
+    assert isinstance(data, dict)
+    return data
+
+
+def press(app: AppTest, *keys: str) -> None:
+    """Send keys on the card that is shown, as the browser does."""
+    data = told(app)
+    on = Shows(data["variant"], data["version"])
+    sent = [{"event": "pressed", "value": presses(*keys, on=on, first=data["answered"] + 1)}]
+    events = f"$$STREAMLIT_INTERNAL_KEY_{mounted(app).id}__events"
+    states = app._tree.get_widget_states()
+    states.widgets.append(WidgetState(id=events, json_trigger_value=json.dumps(sent)))
+    app._run(states)
+    assert not app.exception
+
+
+def state_of(app: AppTest) -> ReviewState:
+    state = app.session_state["review"]
+    assert isinstance(state, ReviewState)
+    return state
+
+
+def status(engine: Engine, uid: str) -> Status:
+    with reading(engine) as session:
+        query = select(Variant).where(col(Variant.uid) == uid)
+        return session.execute(query).scalar_one().status
+
+
+def test_the_component_carries_the_shown_variant_and_its_version(
+    app: AppTest, with_source: Engine
+) -> None:
+    first, component = told(app), mounted(app).id
+    with reading(with_source) as session:
+        query = select(Variant).where(col(Variant.uid) == first["variant"])
+        assert session.execute(query).scalar_one().version == first["version"]
+    assert first["keys"]["a"] == first["keys"]["1"] == first["keys"]["s"] == "card"
+    assert first["keys"]["e"] == first["keys"]["0"] == "writes"
+    assert first["keys"]["z"] == first["keys"]["shift+u"] == "plain"
+    press(app, "a")
+    assert told(app)["variant"] != first["variant"]
+    assert told(app)["answered"] == 1
+    assert mounted(app).id == component  # the same one: it is not mounted again
+    assert status(with_source, first["variant"]) == Status.ACCEPTED
+
+
+def test_five_rapid_presses_decide_one_card(app: AppTest, with_source: Engine) -> None:
+    first = told(app)["variant"]
+    press(app, *"aaaaa")
+    second = told(app)["variant"]
+    assert status(with_source, first) == Status.ACCEPTED
+    assert status(with_source, second) == Status.PENDING
+    assert len(state_of(app).recent) == 1
+
+
+def test_no_key_means_anything_while_an_editor_is_open(app: AppTest) -> None:
+    before = told(app)
+    press(app, "e", "a", "1", "z")  # as fast as they are typed
+    data = told(app)
+    assert data["variant"] == before["variant"]
+    assert {*data["keys"]} <= {*"uqov", *(f"shift+{letter}" for letter in "uqov")}
+    press(app, "a", "u")
+    assert told(app)["variant"] == before["variant"]
+    assert told(app)["keys"] == data["keys"]
+
+
+def test_letters_go_through_the_queues_types_orders_and_views(app: AppTest) -> None:
+    press(app, "q")
+    assert app.query_params["type"] == "Absolute negator"
+    press(app, "shift+q")
+    assert app.query_params["type"] == "Verbal negation"
+    press(app, "v")
+    assert app.query_params["view"] == "Family"
+    press(app, "shift+u")
+    assert app.query_params["queue"] == "Second look"
+
+
+def test_what_goes_wrong_on_a_key_is_one_sentence(
+    app: AppTest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(_: ReviewState) -> None:
+        raise HedgerowError("No **room**.")
+
+    monkeypatch.setattr(ReviewState, "undo", fail)
+    app.run()
+    press(app, "z")
+    assert "No **room**." in [text.value for text in app.text]
