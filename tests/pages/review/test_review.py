@@ -270,13 +270,13 @@ def test_types_beyond_the_ninth_have_a_digit_on_the_next_page(
             add_type(session, NEGATION.model_copy(update={"label": f"Own type {number}"}))
     app = opened(type="Verbal negation")
     pressed(app, "t-").click().run()
-    retype = [b for b in app.button if re.match("[0-9]-", b.key or "")]
+    retype = [b for b in app.button if (b.key or "").startswith("retype-")]
     assert len(retype) == 10 and retype[-1].label == "More types"
     retype[-1].click().run()
-    retype = [b for b in app.button if re.match("[0-9]-", b.key or "")]
+    retype = [b for b in app.button if (b.key or "").startswith("retype-")]
     assert [b.label for b in retype] == ["Own type 2", "Own type 3", "More types"]
-    assert [(b.key or "")[0] for b in retype] == ["1", "2", "0"]
-    assert set("120") <= set(app.session_state["review"].keyboard.keys)
+    keys = app.session_state["review"].keyboard.keys
+    assert {"0", "1", "2"} == {key for key in keys if key.isdigit()}
     retype[1].click().run()
     with reading(app_engine) as session:
         query = select(col(Variant.type_id)).where(col(Variant.parent_id) == ids[0])

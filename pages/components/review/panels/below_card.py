@@ -1,6 +1,5 @@
 """What opens below the card: rejection with a note, retyping, notes, one's decisions."""
 
-from functools import partial
 from typing import NamedTuple
 
 import streamlit as st
@@ -135,11 +134,11 @@ def _retype(state: ReviewState, focus: Card, shown: Shown) -> None:
     with st.container(horizontal=True, gap="small", key="retype"):
         for number, entry in enumerate(state.types[first : first + TYPES_A_PAGE], start=1):
             is_now = entry.id == focus.variant.type_id
-            retype = partial(state.retype, shown, entry.id)
-            state.keyboard.bind(str(number), _nothing if is_now else retype, of_card=True)
+            if not is_now:
+                state.keyboard.bind(str(number), state.retype, shown, entry.id, of_card=True)
             st.button(
                 plain(entry.label),
-                key=f"{number}-{entry.id}-{shown.action_id}",
+                key=f"retype-{entry.id}-{shown.action_id}",
                 help=plain(entry.definition),
                 disabled=is_now,
                 on_click=state.retype,
@@ -149,14 +148,10 @@ def _retype(state: ReviewState, focus: Card, shown: Shown) -> None:
             state.keyboard.bind("0", state.next_types)
             st.button(
                 "More types",
-                key="0-more-types",
+                key="retype-more",
                 type="tertiary",
                 on_click=state.next_types,
             )
-
-
-def _nothing() -> None:
-    """What the digit of the type does that the card has already."""
 
 
 def _last(state: ReviewState) -> None:
