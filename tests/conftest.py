@@ -87,11 +87,14 @@ def server() -> Iterator[Server]:
     server.close()
 
 
-@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.postgres)])
-def backend(request: pytest.FixtureRequest) -> str:
-    """A test with a database runs on both kinds, unless it is marked with ``one_database``."""
-    kind: str = request.param
-    return kind
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """A test with a database runs on SQLite, and on PostgreSQL where its mark says so."""
+    if "backend" not in metafunc.fixturenames:
+        return
+    mark = metafunc.definition.get_closest_marker("databases")
+    marks = {"sqlite": (), "postgresql": pytest.mark.postgres}
+    kinds = [pytest.param(kind, marks=marks[kind]) for kind in (mark.args if mark else ("sqlite",))]
+    metafunc.parametrize("backend", kinds)
 
 
 @pytest.fixture

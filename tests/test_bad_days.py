@@ -23,7 +23,10 @@ from db.models import Setting
 from db.settings import Settings, load_settings
 from tests.cli.support.commands import complaint
 from tests.conftest import POSTGRES, missing
+from tests.support.databases import both_databases
 from tests.support.disks import disk_of
+
+pytestmark = both_databases
 
 COMMANDS = (["status"], ["init", "--empty"])
 """One that reads and one that writes."""
@@ -328,11 +331,8 @@ def test_a_server_that_refuses(change: dict[str, str], monkeypatch: pytest.Monke
     assert "sk-secret" not in said
 
 
-@pytest.mark.postgres
+@pytest.mark.databases("postgresql")
 def test_a_connection_that_is_lost_in_the_middle(engine: Engine) -> None:
-    if engine.name != "postgresql":
-        pytest.skip("SQLite has no server")
-
     def work() -> None:
         with writing(engine) as session:
             session.merge(Setting(key="x", value=1))

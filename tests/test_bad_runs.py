@@ -24,6 +24,7 @@ from db.models import Run, RunState, Source
 from db.runs import claim, create_run, get_run, list_runs, start_process
 from db.settings import load_settings
 from tests.cli.support.commands import complaint
+from tests.support.databases import both_databases
 from tests.support.disks import disk_of
 from tests.support.factories import add_family, person
 
@@ -126,6 +127,7 @@ def test_a_second_diagnose_says_that_one_is_at_work(project_engine: Engine) -> N
         assert len(list_runs(session)) == 1
 
 
+@both_databases
 def test_two_measurings_at_once_do_no_harm(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     """Both may have begun before either saw the other, such as on two hosts."""
     with writing(engine) as session:

@@ -9,11 +9,9 @@ from db.settings import load_settings
 from tests.cli.support.commands import add_small_project, ask, said
 from tests.support.factories import person
 
-pytestmark = pytest.mark.parametrize("backend", ["sqlite"])
-
 
 @pytest.fixture(autouse=True)
-def project(opened_home: object, backend: str) -> None:
+def project(opened_home: object) -> None:
     """An anchor with two variants, one of them with a note."""
     add_small_project()
     engine = open_project(load_settings())

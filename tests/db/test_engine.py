@@ -9,6 +9,9 @@ from sqlalchemy.exc import DBAPIError
 from db.engine import reading, writing
 from db.errors import HedgerowError
 from db.models import Setting
+from tests.support.databases import both_databases
+
+pytestmark = both_databases
 
 
 def test_a_read_session_cannot_write(engine: Engine) -> None:

@@ -7,6 +7,9 @@ from sqlmodel import select
 from db.engine import reading
 from db.errors import HedgerowError
 from db.models import Note
+from tests.support.databases import both_databases
+
+pytestmark = both_databases
 
 
 def test_a_table_that_is_gone_calls_for_a_backup(engine: Engine) -> None:

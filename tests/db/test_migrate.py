@@ -20,7 +20,10 @@ from db import migrate
 from db.engine import create_engine, reading, writing
 from db.errors import HedgerowError
 from db.models import Decision, Variant
+from tests.support.databases import both_databases
 from tests.support.factories import add_anchor, add_variant, person
+
+pytestmark = both_databases
 
 
 def _is_a_models(name: str | None, kind: str, parents: object) -> bool:

@@ -6,6 +6,9 @@ import pytest
 
 from db.errors import HedgerowError
 from db.named_files import expanded, read_bytes, read_text, resolved
+from tests.support.databases import both_databases
+
+pytestmark = both_databases
 
 
 def test_a_home_folder_is_put_in_its_place(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

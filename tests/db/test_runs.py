@@ -30,6 +30,9 @@ from db.runs import (
     request_cancel,
 )
 from db.settings import Settings, load_settings
+from tests.support.databases import both_databases
+
+pytestmark = both_databases
 
 
 @pytest.fixture

@@ -6,6 +6,9 @@ import pytest
 
 from db.errors import HedgerowError
 from db.settings import load_settings, setting_facts
+from tests.support.databases import both_databases
+
+pytestmark = both_databases
 
 
 def test_the_database_lies_in_the_working_directory(home: Path) -> None:

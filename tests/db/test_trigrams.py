@@ -10,8 +10,10 @@ from curation.review.notes import add_note
 from db.engine import create_engine, reading, writing
 from db.models import Variant
 from db.trigrams import index_new_texts
-from tests.support.databases import one_database
+from tests.support.databases import both_databases, one_database
 from tests.support.factories import add_anchor, add_family, add_variant, person
+
+pytestmark = both_databases
 
 
 def found(session: Session, query: str, kind: Kind = Kind.VARIANTS) -> list[str]:
@@ -71,7 +73,7 @@ def test_a_compacted_sqlite_database_finds_the_same(engine: Engine) -> None:
         assert found(session, "wet", Kind.ANCHORS) == ["A road is wet.", "A roof is wet."]
 
 
-@pytest.mark.parametrize("backend", ["postgresql"])
+@pytest.mark.databases("postgresql")
 def test_a_postgresql_without_trigrams_finds_the_same(engine: Engine) -> None:
     with writing(engine) as session:
         add_family(session)
@@ -81,7 +83,7 @@ def test_a_postgresql_without_trigrams_finds_the_same(engine: Engine) -> None:
         assert found(session, "UNSAFE") == ["The bridge is unsafe."]
 
 
-@pytest.mark.parametrize("backend", ["postgresql"])
+@pytest.mark.databases("postgresql")
 def test_the_servers_locale_does_not_matter(engine: Engine) -> None:
     with reading(engine) as session:
         query = text("SELECT lower('Ü' COLLATE \"C\"), search_fold('Ü' COLLATE \"C\")")

@@ -18,8 +18,11 @@ from db.engine import create_engine, writing
 from db.migrate import upgrade
 from db.settings import Settings
 
-one_database = pytest.mark.parametrize("backend", ["sqlite"])
-"""For a test whose outcome the kind of database has no part in: on SQLite only."""
+both_databases = pytest.mark.databases("sqlite", "postgresql")
+"""For tests in whose outcome the kind of database has a part: SQL, locks, constraints, stores."""
+
+one_database = pytest.mark.databases("sqlite")
+"""For a test among those in whose outcome it has none."""
 
 USED = " UNION ALL ".join(
     f"SELECT '{table}' WHERE EXISTS (SELECT FROM {table})" for table in SQLModel.metadata.tables

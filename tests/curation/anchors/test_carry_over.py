@@ -12,6 +12,7 @@ from curation.review.undo import undo
 from db.engine import reading, writing
 from db.errors import HedgerowError
 from db.models import Diagnostic, Status, Variant
+from tests.support.databases import both_databases
 from tests.support.factories import add_family, person
 
 NEW = "The footbridge is safe."
@@ -82,6 +83,7 @@ def test_what_is_carried_over_is_an_edit_and_one_undo_takes_it_back(
         assert set(new_texts(session)) >= {"verbal", "phrase"}
 
 
+@both_databases
 def test_what_somebody_decided_meanwhile_is_not_carried_over(engine: Engine, ada: int) -> None:
     with writing(engine) as session:
         texts = chosen(session, "verbal", "word")

@@ -42,7 +42,7 @@ from db.models import (
     VariantCosine,
     Verdict,
 )
-from tests.support.databases import one_database
+from tests.support.databases import both_databases
 from tests.support.factories import TEXTS, add_anchor, add_family, person
 
 NEW = "The old bridge is safe."
@@ -113,6 +113,7 @@ def test_direction_and_control_characters_are_always_refused(
         correct_anchor(session, 1, text, reviewer_id=ada, expected_revision=1, insist=True)
 
 
+@both_databases
 def test_several_anchors_are_retired_and_restored_together(engine: Engine, ada: int) -> None:
     with writing(engine) as session:
         add_anchor(session, "The road is safe.")
@@ -126,6 +127,7 @@ def test_several_anchors_are_retired_and_restored_together(engine: Engine, ada: 
         assert not variant(session).retired
 
 
+@both_databases
 def test_decided_variants_of_a_corrected_anchor_come_back(engine: Engine, ada: int) -> None:
     with writing(engine) as session:
         assert count_second_looks(session, 1) == 4
@@ -269,6 +271,7 @@ def test_a_rule_over_pending_variants_counts_as_the_second_look(engine: Engine, 
         assert set(standings(session).values()) == {(Status.ACCEPTED, False)}
 
 
+@both_databases
 def test_the_second_corrector_is_told_of_the_first(engine: Engine, ada: int) -> None:
     with writing(engine) as session:
         correct(session, ada)
@@ -281,7 +284,6 @@ def test_the_second_corrector_is_told_of_the_first(engine: Engine, ada: int) -> 
         assert [w.text for w in anchor_history(session, 1)] == ["The bridge is safe.", NEW]
 
 
-@one_database
 @pytest.mark.parametrize(
     ("text", "why"),
     [
@@ -336,6 +338,7 @@ def test_a_retired_anchor_is_out_of_use_until_it_is_restored(engine: Engine, ada
         assert create_release(session).release.summary["variants"] == 3
 
 
+@both_databases
 def test_no_decision_is_lost_or_changed(engine: Engine, ada: int) -> None:
     def rows(session: Session) -> list[tuple[object, ...]]:
         columns = (Decision.id, Decision.variant_id, Decision.verdict, Decision.variant_version)

@@ -18,7 +18,10 @@ from curation.anchors.lookup import (
 from curation.review.actions import edit, shown
 from db.engine import reading, writing
 from db.models import Anchor, Source, Split
+from tests.support.databases import both_databases
 from tests.support.factories import add_anchor, add_family, person
+
+pytestmark = both_databases
 
 TEXTS = ("Fifty% of it is sold.", "Fifty of it is sold.", "A_b is a name.", r"A back\slash is one.")
 

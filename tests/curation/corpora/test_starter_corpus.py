@@ -8,8 +8,10 @@ from curation.identity import in_pending_fifth
 from curation.review.queue import status_counts
 from db.engine import reading, writing
 from db.models import Anchor, Decision, Diagnostic, Reviewer, ReviewerKind, Split, Status, Variant
+from tests.support.databases import both_databases
 
 
+@both_databases
 def test_everything_arrives_and_a_second_loading_changes_nothing(starter_engine: Engine) -> None:
     with reading(starter_engine) as session:
         before = {

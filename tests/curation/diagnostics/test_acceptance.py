@@ -18,8 +18,10 @@ from db.columns import now
 from db.engine import reading, writing
 from db.models import Reviewer, Status, Variant
 from tests.curation.support.measured import Measured, everything, fill
-from tests.support.databases import one_database
+from tests.support.databases import both_databases, one_database
 from tests.support.factories import add_family, model, person
+
+pytestmark = both_databases
 
 NAMES = {
     Status.ACCEPTED: "accepted",

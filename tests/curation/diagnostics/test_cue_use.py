@@ -23,8 +23,10 @@ from curation.taxonomy.cues import HEDGE_CUES
 from db.engine import reading, writing
 from db.models import Status, Variant
 from tests.curation.support.measured import everything, fill
-from tests.support.databases import one_database
+from tests.support.databases import both_databases, one_database
 from tests.support.factories import add_family
+
+pytestmark = both_databases
 
 
 def test_entropy_of_known_distributions() -> None:

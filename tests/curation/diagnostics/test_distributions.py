@@ -30,8 +30,10 @@ from db.engine import reading, writing
 from db.models import Status, Variant
 from db.runs import create_run
 from tests.curation.support.measured import Measured, bin_of, everything, fill
-from tests.support.databases import one_database
+from tests.support.databases import both_databases, one_database
 from tests.support.factories import add_anchor, add_family, add_variant, person
+
+pytestmark = both_databases
 
 SCOPES = [
     EVERYTHING,

@@ -10,6 +10,9 @@ from curation.diagnostics.measures import Flag
 from db.engine import reading, writing
 from db.models import Status, Variant
 from tests.curation.support.measured import Measured, bin_of, everything, fill
+from tests.support.databases import both_databases
+
+pytestmark = both_databases
 
 WANTED = [
     Wanted(),

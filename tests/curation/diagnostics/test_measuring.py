@@ -16,7 +16,10 @@ from db.execution import execute
 from db.models import Diagnostic, Encoder, Variant, VariantCosine
 from db.runs import create_run
 from db.settings import load_settings
+from tests.support.databases import both_databases
 from tests.support.factories import add_anchor, add_family, add_variant, person
+
+pytestmark = both_databases
 
 
 class FakeEncoders:

@@ -15,7 +15,10 @@ from db.engine import reading, writing
 from db.errors import HedgerowError
 from db.models import CallState
 from db.runs import create_run
+from tests.support.databases import both_databases
 from tests.support.factories import add_anchor
+
+pytestmark = both_databases
 
 
 def planned(engine: Engine, request: GenerationRequest) -> int:

@@ -16,7 +16,10 @@ from db.models import CallState, ModelCall, RunState, Variant
 from db.runs import get_run, list_runs, request_cancel
 from tests.curation.generation.test_run import again
 from tests.curation.generation.test_run import unmeasured as unmeasured
+from tests.support.databases import both_databases
 from tests.support.generating import Serve
+
+pytestmark = both_databases
 
 FEW = {"search": "number 1"}
 """Eleven anchors: 1 and 10 to 19."""

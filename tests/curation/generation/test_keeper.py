@@ -24,9 +24,11 @@ from db.settings import Settings
 from tests.curation.generation.conftest import Serve
 from tests.curation.generation.test_run import again, carry_out, table, unmeasured  # noqa: F401
 from tests.curation.generation.test_worker import full_disk
-from tests.support.databases import one_database
+from tests.support.databases import both_databases, one_database
 from tests.support.disks import disk_of
 from tests.support.factories import add_anchor, add_family
+
+pytestmark = both_databases
 
 KEPT = re.compile(r"(\d+) answers? that could not be stored (?:are|is) kept in (\S+\.jsonl);")
 

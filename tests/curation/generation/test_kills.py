@@ -31,10 +31,12 @@ from tests.curation.generation.test_run import (  # noqa: F401
     table,
     unmeasured,
 )
-from tests.support.databases import Copies, one_database, opened
+from tests.support.databases import Copies, both_databases, one_database, opened
 from tests.support.factories import add_anchor
 from tests.support.forking import Forker, is_alive, kill
 from tests.support.generating import serving
+
+pytestmark = both_databases
 
 KILLS = {"sqlite": 10, "postgresql": 5}
 HOW = {"model": "fake", "concurrency": 8}

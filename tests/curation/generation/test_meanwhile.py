@@ -29,7 +29,7 @@ from db.settings import Settings
 from tests.curation.generation.conftest import Serve
 from tests.curation.generation.test_run import carry_out, table, unmeasured  # noqa: F401
 from tests.support.chat_server import ChatServer, texts_for
-from tests.support.databases import one_database
+from tests.support.databases import both_databases
 from tests.support.factories import person
 
 OLD, NEW = "The bridge number 3 is safe.", "The bridge number 3 is quite safe."
@@ -115,7 +115,6 @@ def test_an_anchor_that_is_retired_meanwhile_is_asked_about_no_more(
         )
 
 
-@one_database
 def test_a_type_that_is_retired_meanwhile_is_asked_for_no_more(
     anchors: Engine, home: Path, serve_chat: Serve
 ) -> None:
@@ -154,7 +153,6 @@ def test_what_lies_in_a_batch_stays_as_it_was_sent(
         assert all(("quite safe" in text) == (revision == 2) for revision, text, _ in found)
 
 
-@one_database
 def test_answers_that_come_in_any_order_are_stored_with_their_anchors(
     anchors: Engine, home: Path, serve_chat: Serve
 ) -> None:
@@ -179,6 +177,7 @@ def assert_variants_are_of_their_anchors(engine: Engine) -> None:
         assert anchor.rstrip(".") in text and asked == stored
 
 
+@both_databases
 @pytest.mark.parametrize("seed", range(2))
 def test_a_batch_may_bring_its_answers_in_any_order_and_twice(
     anchors: Engine, home: Path, seed: int

@@ -19,6 +19,7 @@ from db.runs import request_pause
 from db.settings import Settings
 from tests.curation.generation.conftest import Serve
 from tests.support.chat_server import texts_for
+from tests.support.databases import both_databases
 
 
 @pytest.fixture(autouse=True)
@@ -48,6 +49,7 @@ def table(engine: Engine) -> list[tuple[Any, ...]]:
         return [tuple(row) for row in rows]
 
 
+@both_databases
 def test_every_anchor_gets_a_variant_of_every_type(
     anchors: Engine, home: Path, serve_chat: Serve
 ) -> None:
@@ -180,6 +182,7 @@ def test_what_cannot_be_stored_is_not_asked_for(
     assert sum(server.asked.values()) <= 3 * 8
 
 
+@both_databases
 def test_a_database_that_is_away_for_a_moment_loses_nothing(
     anchors: Engine, home: Path, serve_chat: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:

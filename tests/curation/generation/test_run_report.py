@@ -28,9 +28,11 @@ from db.models import Answer, Run, RunState, Variant
 from db.runs import get_run
 from tests.curation.generation.test_run import carry_out
 from tests.curation.generation.test_run import unmeasured as unmeasured
-from tests.support.databases import one_database
+from tests.support.databases import both_databases, one_database
 from tests.support.factories import add_family
 from tests.support.generating import Serve
+
+pytestmark = both_databases
 
 HALF = {"verbal": "It is not so.", "word": "It is so."}
 

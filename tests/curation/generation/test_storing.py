@@ -10,7 +10,10 @@ from curation.generation.storing import Attempt, Origin, store_attempts
 from db.engine import reading, writing
 from db.models import Answer, CallState, ModelCall, Variant
 from tests.curation.generation.test_calls import planned
+from tests.support.databases import both_databases
 from tests.support.factories import add_anchor
+
+pytestmark = both_databases
 
 ORIGIN = Origin("openai", "fake")
 

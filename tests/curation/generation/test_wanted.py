@@ -12,7 +12,10 @@ from db.columns import now
 from db.engine import reading, writing
 from db.models import CallState, ModelCall
 from tests.curation.generation.test_calls import planned
+from tests.support.databases import both_databases
 from tests.support.factories import add_anchor, add_family, add_variant, person
+
+pytestmark = both_databases
 
 
 def wanted(engine: Engine, selection: Selection, *, seed: int = 0, roles=("negation", "hedge")):

@@ -20,7 +20,9 @@ from db.errors import HedgerowError
 from db.models import Answer, CallState, ModelCall, Run, RunState
 from tests.curation.generation.conftest import Serve
 from tests.curation.generation.test_run import again, carry_out, table, unmeasured  # noqa: F401
-from tests.support.databases import one_database
+from tests.support.databases import both_databases, one_database
+
+pytestmark = both_databases
 
 AT_ONCE = 64
 

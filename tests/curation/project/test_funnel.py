@@ -25,7 +25,10 @@ from curation.taxonomy.project_types import seed_taxonomy
 from db.engine import reading, writing
 from db.models import Anchor, Encoder, Run, Split, Variant
 from tests.curation.support.deciding import MOMENT, Released, accept, card, edit, reject
+from tests.support.databases import both_databases
 from tests.support.factories import TEXTS, add_anchor, add_family, add_variant, person
+
+pytestmark = both_databases
 
 
 def row_of(session: Session, type_id: str) -> FunnelRow:

@@ -6,6 +6,10 @@ import sys
 import pytest
 from sqlalchemy.engine import URL
 
+from tests.support.databases import both_databases
+
+pytestmark = both_databases
+
 OPEN = """
 from curation.project import open_project
 from db.settings import load_settings

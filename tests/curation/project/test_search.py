@@ -10,7 +10,10 @@ from curation.project.search import Kind, find, marked
 from curation.review.notes import add_note, retract_note
 from db.engine import reading, writing
 from db.models import Status
+from tests.support.databases import both_databases
 from tests.support.factories import add_anchor, add_family, add_variant, person
+
+pytestmark = both_databases
 
 TEXTS = (
     "Die BRÜCKE ist nicht sicher.",

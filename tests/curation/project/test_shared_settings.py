@@ -22,8 +22,10 @@ from db.models import Diagnostic, Variant
 from db.runs import create_run
 from db.settings import load_settings
 from tests.support.checkpoints import checkpoint
-from tests.support.databases import one_database
+from tests.support.databases import both_databases, one_database
 from tests.support.factories import add_family
+
+pytestmark = both_databases
 
 ANCHORS = ["The bridge is safe.", "The old bridge by the mill is safe for lorries."]
 

@@ -12,7 +12,10 @@ from curation.review import actions
 from db.engine import writing
 from db.models import Release, Variant
 from tests.curation.support.deciding import Released, accept, edit, reject
+from tests.support.databases import both_databases
 from tests.support.factories import TEXTS, person
+
+pytestmark = both_databases
 
 
 def aged(session: Session, release: Release) -> Release:

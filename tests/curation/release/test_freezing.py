@@ -35,6 +35,7 @@ from tests.curation.support.families import (
     model,
     person,
 )
+from tests.support.databases import both_databases
 
 
 def items(session: Session, release: Release) -> dict[str, ReleaseItem]:
@@ -47,6 +48,7 @@ def frozen(session: Session, release: Release) -> list[dict[str, object]]:
     return sorted((row.model_dump() for row in rows), key=lambda row: str(row["variant_uid"]))
 
 
+@both_databases
 def test_only_accepted_variants_in_use_are_released(engine: Engine) -> None:
     with writing(engine) as session:
         anchor = add_family(session, "It rains.", {"verbal": ["It does not rain."]})
@@ -106,6 +108,7 @@ def test_an_item_holds_everything_about_its_variant(engine: Engine) -> None:
         }
 
 
+@both_databases
 def test_who_decided_follows_the_status_rule(engine: Engine) -> None:
     with writing(engine) as session:
         anchor = add_anchor(session, "It rains.")
@@ -141,6 +144,7 @@ def test_who_decided_follows_the_status_rule(engine: Engine) -> None:
         assert release.summary["adjudicated"] == 1
 
 
+@both_databases
 def test_all_items_of_a_corrected_anchor_have_its_current_wording(engine: Engine) -> None:
     with writing(engine) as session:
         anchor = add_family(session, "It rain.", {"verbal": ["It does not rain."]})
@@ -163,6 +167,7 @@ def test_all_items_of_a_corrected_anchor_have_its_current_wording(engine: Engine
         assert release.summary["anchors"] == 1
 
 
+@both_databases
 def test_later_work_does_not_reach_a_release(engine: Engine) -> None:
     with writing(engine) as session:
         anchor = add_plain_family(session, 1)
@@ -185,6 +190,7 @@ def test_later_work_does_not_reach_a_release(engine: Engine) -> None:
         assert after.model_dump() == release.model_dump()
 
 
+@both_databases
 @pytest.mark.parametrize(
     "statement",
     [
@@ -253,6 +259,7 @@ def test_an_older_release_is_not_given_back(engine: Engine) -> None:
         assert (third.number, third.content_hash) == (3, first.content_hash)
 
 
+@both_databases
 def test_two_at_once_get_one_number_each(engine: Engine) -> None:
     with writing(engine) as session:
         add_plain_family(session, 1)
@@ -289,6 +296,7 @@ def build(session: Session, order: Sequence[str], *, who: str, reverse: bool) ->
     return create_release(session, name=who, note=who).release.content_hash
 
 
+@both_databases
 @settings(
     max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )

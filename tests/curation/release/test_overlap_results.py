@@ -19,6 +19,9 @@ from curation.release.overlap_results import (
 from db.engine import writing
 from db.models import Variant
 from tests.curation.support.families import add_plain_family
+from tests.support.databases import both_databases
+
+pytestmark = both_databases
 
 HASH = "ab" * 32
 EXAMPLE = Example(1, "Door 1 is *open* “now”.", "door 1 is open now", "Door 1 is open now!", True)

@@ -11,6 +11,7 @@ from curation.release.triples import Triple, families, triple_rows, triples
 from db.engine import reading, writing
 from db.models import Release, Split
 from tests.curation.support.families import NEGATIVES, POSITIVES, add_family, add_plain_family
+from tests.support.databases import both_databases
 
 SHAPES = st.lists(
     st.tuples(
@@ -22,6 +23,7 @@ SHAPES = st.lists(
 )
 
 
+@both_databases
 @settings(
     max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
@@ -65,6 +67,7 @@ def test_a_triple_is_an_anchor_and_two_of_its_own_variants(engine: Engine) -> No
         }
 
 
+@both_databases
 def test_the_order_depends_on_uids_alone(engine: Engine) -> None:
     def rows(numbers: list[int]) -> list[object]:
         with writing(engine) as session:

@@ -12,7 +12,10 @@ from curation.review import actions
 from db.engine import writing
 from db.models import Anchor, AnchorRevision
 from tests.curation.support.deciding import MOMENT, Released, accept, card, edit, reject
+from tests.support.databases import both_databases
 from tests.support.factories import add_family, person
+
+pytestmark = both_databases
 
 
 def test_variants_made_for_two_wordings_of_an_anchor_meet_under_the_current_one(

@@ -17,6 +17,7 @@ from curation.review.status import Standing
 from db.engine import reading, writing
 from db.errors import HedgerowError
 from db.models import Anchor, Decision, Diagnostic, Status, Variant, Verdict
+from tests.support.databases import both_databases
 from tests.support.factories import add_anchor, add_family, add_variant, model, person
 
 
@@ -51,6 +52,7 @@ def test_accepting_is_stored_with_what_was_shown(engine: Engine, ada: int) -> No
     assert get(engine).version == 2
 
 
+@both_databases
 def test_the_same_showing_decides_once(engine: Engine, ada: int) -> None:
     card = shown(get(engine))
     for expected in (True, False, False):
@@ -62,6 +64,7 @@ def test_the_same_showing_decides_once(engine: Engine, ada: int) -> None:
     assert decisions(engine) == 1
 
 
+@both_databases
 def test_the_second_window_is_told_of_the_first_and_both_are_kept(engine: Engine, ada: int) -> None:
     with writing(engine) as session:
         bert = person(session, "Bert")
@@ -134,6 +137,7 @@ def test_an_edit_that_is_none_changes_nothing(engine: Engine, ada: int, text: st
     assert get(engine).status == Status.PENDING
 
 
+@both_databases
 def test_undo_takes_back_an_edit_with_its_child(engine: Engine, ada: int) -> None:
     with writing(engine) as session:
         child_id = actions.edit(
@@ -184,6 +188,7 @@ def test_undo_leaves_other_reviewers_alone(engine: Engine, ada: int) -> None:
         assert actions.undo(session, reviewer_id=bert) is None
 
 
+@both_databases
 def test_a_family_is_rejected_and_restored_as_one(engine: Engine, ada: int) -> None:
     with writing(engine) as session:
         other = add_variant(session, add_anchor(session, "Trains are late."), text="No.")
@@ -256,6 +261,7 @@ def random_action(session: Session, dice: random.Random, reviewers: list[int]) -
         session.rollback()
 
 
+@both_databases
 @pytest.mark.parametrize("seed", range(12))
 def test_the_kept_status_equals_the_recomputed_one(engine: Engine, seed: int) -> None:
     """Random histories of three people and a model, with corrections of the anchor among them."""

@@ -18,7 +18,10 @@ from db.columns import now
 from db.engine import reading, writing
 from db.errors import HedgerowError
 from db.models import Decision, Diagnostic, Status, Variant, VariantCosine, Verdict
+from tests.support.databases import both_databases
 from tests.support.factories import add_anchor
+
+pytestmark = both_databases
 
 
 class TestParsing:

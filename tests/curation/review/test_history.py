@@ -13,7 +13,10 @@ from curation.review.history import actions_since, decided_by, history, last_act
 from db.columns import now
 from db.engine import reading, writing
 from db.models import Decision, Variant, Verdict
+from tests.support.databases import both_databases
 from tests.support.factories import add_family, person
+
+pytestmark = both_databases
 
 
 @pytest.fixture

@@ -20,7 +20,10 @@ from curation.review.late_decisions import late_decisions
 from curation.review.queue import Queue, among, next_variant
 from db.engine import create_engine, reading, writing
 from db.models import Decision, Lease, Variant
+from tests.support.databases import both_databases
 from tests.support.factories import add_family, person
+
+pytestmark = both_databases
 
 CARDS = 12
 """Verbal variants in a queue."""

@@ -18,7 +18,10 @@ from curation.review.reviewers import ensure_reviewer, find_person, people
 from db.engine import reading, writing
 from db.errors import HedgerowError
 from db.models import Decision, ReleaseItem, Reviewer, Status, Variant
+from tests.support.databases import both_databases
 from tests.support.factories import add_family, model, person
+
+pytestmark = both_databases
 
 
 @pytest.fixture

@@ -15,8 +15,10 @@ from db.columns import now
 from db.engine import reading, writing
 from db.errors import HedgerowError
 from db.models import Status, Variant
-from tests.support.databases import one_database
+from tests.support.databases import both_databases, one_database
 from tests.support.factories import add_family, person
+
+pytestmark = both_databases
 
 
 @pytest.fixture

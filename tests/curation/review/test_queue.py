@@ -23,6 +23,7 @@ from curation.review.queue import (
 )
 from db.engine import reading, writing
 from db.models import Status, Variant, Verdict
+from tests.support.databases import both_databases
 from tests.support.factories import (
     ANCHOR,
     TEXTS,
@@ -32,6 +33,8 @@ from tests.support.factories import (
     model,
     person,
 )
+
+pytestmark = both_databases
 
 
 @pytest.fixture

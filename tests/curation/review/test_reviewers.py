@@ -20,9 +20,11 @@ from curation.review.reviewers import (
 from db.engine import reading, writing
 from db.errors import HedgerowError
 from db.models import Reviewer, ReviewerKind
+from tests.support.databases import both_databases
 from tests.support.factories import add_family, model, person
 
 
+@both_databases
 @pytest.mark.parametrize(
     "spelling",
     [
@@ -45,6 +47,7 @@ def test_all_spellings_of_a_name_are_one_reviewer(engine: Engine, spelling: str)
         assert len(people(session)) == 2
 
 
+@both_databases
 def test_the_database_refuses_a_second_spelling(engine: Engine) -> None:
     """So that of two processes that add one person at once, both find the same."""
     with writing(engine) as session:
@@ -71,6 +74,7 @@ def test_reserved_names_are_refused(engine: Engine, name: str) -> None:
         assert [one.name for one in people(session)] == ["Ada"]
 
 
+@both_databases
 def test_an_import_names_the_way_out_where_a_person_has_its_name(engine: Engine) -> None:
     """In a project from before names were reserved."""
     with writing(engine) as session:
@@ -94,6 +98,7 @@ def test_models_and_people_do_not_share_a_name(engine: Engine) -> None:
             find_person(session, "llm")
 
 
+@both_databases
 def test_a_rename_holds_for_what_was_done_before(engine: Engine) -> None:
     with writing(engine) as session:
         verbal, ada = add_family(session)["verbal"], ensure_reviewer(session, "ada l.")

@@ -14,7 +14,10 @@ from curation.review.settling import contested, shown_to_settle
 from db.engine import reading, writing
 from db.errors import HedgerowError
 from db.models import Status, Variant
+from tests.support.databases import both_databases
 from tests.support.factories import add_family, model, person
+
+pytestmark = both_databases
 
 
 @pytest.fixture

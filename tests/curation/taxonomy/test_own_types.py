@@ -30,9 +30,8 @@ from db.engine import reading, writing
 from db.errors import HedgerowError
 from db.models import Diagnostic, Status, Variant
 from tests.curation.support.own_types import HEDGE, NEGATION
+from tests.support.databases import both_databases
 from tests.support.factories import add_anchor, add_family, add_variant, person
-
-one_database = pytest.mark.parametrize("backend", ["sqlite"], indirect=True)
 
 
 def changed(wanted: OwnType, **values: object) -> OwnType:
@@ -82,7 +81,6 @@ def test_an_added_type_stands_among_the_others_and_the_built_in_ones_stay(engine
         assert list_types(session) == [*before, added, hedge]
 
 
-@one_database
 def test_what_is_refused_changes_nothing(project: Engine) -> None:
     with reading(project) as session:
         before = list_types(session, retired=True)
@@ -176,7 +174,6 @@ def test_a_variant_is_out_of_use_with_its_anchor_or_with_its_type(project: Engin
         assert in_use(session) == [True, True]
 
 
-@one_database
 def test_a_variant_of_a_retired_type_can_be_retyped_and_is_in_use_again(project: Engine) -> None:
     with writing(project) as session:
         me = person(session)
@@ -205,7 +202,6 @@ def test_a_variant_of_a_retired_type_can_be_retyped_and_is_in_use_again(project:
             )
 
 
-@one_database
 def test_two_types_may_not_get_the_same_id(engine: Engine) -> None:
     with writing(engine) as session:
         anchor = add_anchor(session)
@@ -217,6 +213,7 @@ def test_two_types_may_not_get_the_same_id(engine: Engine) -> None:
         assert find_type(session, "negation_2").order == find_type(session, "negation").order + 1
 
 
+@both_databases
 def test_of_two_who_add_the_same_type_at_once_one_is_refused(engine: Engine) -> None:
     with writing(engine) as session:
         seed_taxonomy(session)

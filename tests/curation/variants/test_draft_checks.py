@@ -13,10 +13,7 @@ from curation.variants.own import AlreadyThere
 from db.engine import reading, writing
 from db.errors import HedgerowError
 from db.models import Decision, Variant
-from tests.support.databases import one_database
 from tests.support.factories import TEXTS, add_family, person
-
-pytestmark = one_database
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ from curation.variants.cue_choice import CueWanted
 from db.engine import reading, writing
 from db.errors import HedgerowError
 from db.models import Anchor, CueCorrection, Decision, Diagnostic, Status, Variant
-from tests.support.databases import one_database
+from tests.support.databases import both_databases
 from tests.support.factories import add_anchor, add_family, add_variant, person
 
 HEDGE = "The bridge is probably safe."
@@ -72,6 +72,7 @@ def test_undo_puts_the_cue_back(engine: Engine, ada: int) -> None:
         ]
 
 
+@both_databases
 def test_of_two_windows_the_later_correction_stays_until_it_is_taken_back(
     engine: Engine, ada: int
 ) -> None:
@@ -90,7 +91,6 @@ def test_of_two_windows_the_later_correction_stays_until_it_is_taken_back(
         assert hedge(session).cue == "maybe"
 
 
-@one_database
 @pytest.mark.parametrize(
     ("type_id", "cue", "why"),
     [
@@ -112,7 +112,6 @@ def test_a_cue_correction_that_is_none_changes_nothing(
         assert hedge(session).cue == "maybe"
 
 
-@one_database
 @pytest.mark.parametrize("type_id", ["verbal", "word"])
 def test_no_variant_becomes_the_anchor_itself(engine: Engine, ada: int, type_id: str) -> None:
     """As a negation it would be trained on as its own opposite."""
@@ -140,6 +139,7 @@ def test_retyping_to_a_hedge_finds_its_cue_or_asks_for_it(engine: Engine, ada: i
         assert session.get_one(Variant, child_id).cue == "stand"
 
 
+@both_databases
 def test_an_edit_into_a_known_variant_corrects_its_cue_only_where_asked(
     engine: Engine, ada: int
 ) -> None:
@@ -228,7 +228,6 @@ def test_an_edit_keeps_the_cue_that_its_text_still_uses(engine: Engine, ada: int
         assert child.cue == "not entirely sure"
 
 
-@one_database
 @pytest.mark.parametrize(
     ("text", "why", "proposed"),
     [

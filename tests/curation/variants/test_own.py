@@ -13,7 +13,7 @@ from curation.variants.own import AlreadyThere, write_variant
 from db.engine import reading, writing
 from db.errors import HedgerowError
 from db.models import Decision, Diagnostic, ReleaseItem, Status, Variant
-from tests.support.databases import one_database
+from tests.support.databases import both_databases
 from tests.support.factories import TEXTS, add_anchor, add_family, person
 
 OWN = "The bridge isn't safe."
@@ -59,6 +59,7 @@ def test_undo_leaves_it_there_to_be_decided(engine: Engine, ada: int) -> None:
         assert own.status == Status.PENDING
 
 
+@both_databases
 def test_the_same_form_sent_twice_writes_once(engine: Engine, ada: int) -> None:
     with writing(engine) as session:
         found = [
@@ -71,7 +72,6 @@ def test_the_same_form_sent_twice_writes_once(engine: Engine, ada: int) -> None:
         assert len({written.variant.id for written in found}) == 1
 
 
-@one_database
 @pytest.mark.parametrize(
     ("verdict", "told"),
     [
@@ -100,7 +100,6 @@ def test_a_text_that_is_there_is_named_with_its_status(
         assert session.execute(select(Decision.id)).all() == decided  # type: ignore[call-overload]
 
 
-@one_database
 @pytest.mark.parametrize(
     ("text", "type_id", "why"),
     [
@@ -123,7 +122,6 @@ def test_what_is_no_variant_is_refused(
         assert count(session) == before
 
 
-@one_database
 def test_a_cue_is_the_one_given_or_a_known_one_in_the_text(engine: Engine, ada: int) -> None:
     with writing(engine) as session:
         given = write(session, ada, "The bridge is safe, one hears.", type_id="word", cue="hears ")
@@ -170,7 +168,6 @@ def test_an_own_hedge_is_filed_by_the_number_of_words_in_its_cue(engine: Engine,
         assert own.remark == "Filed under 'Hedge: phrase': the cue 'wonder if' has 2 words."
 
 
-@one_database
 def test_an_own_hedge_with_several_cues_asks_which_one(engine: Engine, ada: int) -> None:
     text = "The bridge might possibly be safe."
     with pytest.raises(CueWanted, match="'might', 'possibly'"), writing(engine) as session:
@@ -179,7 +176,6 @@ def test_an_own_hedge_with_several_cues_asks_which_one(engine: Engine, ada: int)
         assert write(session, ada, text, type_id="word", cue="possibly").cue == "possibly"
 
 
-@one_database
 def test_a_text_that_is_there_is_named_with_its_card(engine: Engine, ada: int) -> None:
     with pytest.raises(AlreadyThere) as there, writing(engine) as session:
         write(session, ada, TEXTS["verbal"])

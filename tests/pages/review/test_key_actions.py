@@ -11,9 +11,6 @@ from pages.components.review.window.key_actions import ReviewState
 from pages.components.review.window.messages import TOO_EARLY
 from pages.components.review.window.queue_position import Panel
 from tests.pages.support.reviewing import colleague, draw, status
-from tests.support.databases import one_database
-
-pytestmark = one_database
 
 
 def test_accepting_goes_on_with_the_next(state: ReviewState) -> None:

@@ -14,8 +14,10 @@ from pages.components.review.window import cards_on_screen
 from pages.components.review.window.key_actions import ReviewState
 from pages.components.shared.variants.selection import Selection
 from tests.pages.support.reviewing import colleague, draw, draw_same, status
-from tests.support.databases import one_database
+from tests.support.databases import both_databases, one_database
 from tests.support.factories import add_family
+
+pytestmark = both_databases
 
 
 def expire(state: ReviewState) -> None:

@@ -11,9 +11,6 @@ from pages.components.review.window.key_actions import ReviewState
 from pages.components.review.window.messages import OUTDATED
 from pages.components.shared.variants.selection import Selection
 from tests.pages.support.reviewing import VERBAL, colleague, draw, draw_same, status
-from tests.support.databases import one_database
-
-pytestmark = one_database
 
 
 def test_a_colleagues_decision_is_told(state: ReviewState) -> None:

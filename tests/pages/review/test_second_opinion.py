@@ -17,7 +17,6 @@ from pages.components.review.window.key_actions import ReviewState
 from pages.components.review.window.queue_position import Panel
 from tests.pages.conftest import ROOT, TIMEOUT, unsafe_texts
 from tests.pages.support.reviewing import draw, status
-from tests.support.databases import one_database
 from tests.support.factories import add_family, add_opinion, judge, person
 
 HOSTILE = "**Not** <img src=x onerror=alert(1)> $x$ safe."
@@ -38,7 +37,6 @@ def looks(state: ReviewState) -> list[int]:
         return list(session.execute(select(col(OpinionLook.variant_id))).scalars())
 
 
-@one_database
 def test_it_is_shown_to_who_asks_and_the_look_is_kept(state: ReviewState) -> None:
     number = give(state, Verdict.REJECT)
     card = draw(state)
@@ -54,7 +52,6 @@ def test_it_is_shown_to_who_asks_and_the_look_is_kept(state: ReviewState) -> Non
     assert "judge" not in state.message
 
 
-@one_database
 def test_a_blind_reviewer_decides_first(state: ReviewState) -> None:
     number = give(state, Verdict.REJECT)
     state.blind = True
@@ -69,7 +66,6 @@ def test_a_blind_reviewer_decides_first(state: ReviewState) -> None:
     assert state.panel is Panel.OPINION and looks(state) == [number]
 
 
-@one_database
 def test_blind_does_not_follow_doubt(state: ReviewState) -> None:
     with writing(state.engine) as session:
         for variant in session.execute(select(Variant)).scalars():
@@ -85,7 +81,6 @@ def test_blind_does_not_follow_doubt(state: ReviewState) -> None:
     assert draw(state).variant_id == blind != doubtful
 
 
-@one_database
 def test_a_suggestion_is_an_edit_only_once_it_is_saved(state: ReviewState) -> None:
     number = give(state, Verdict.EDIT, "The bridge isn't safe.")
     card = draw(state)

@@ -12,9 +12,6 @@ from pages.components.review.window import messages
 from pages.components.review.window.key_actions import ReviewState
 from pages.components.shared.variants.selection import Selection
 from tests.pages.support.reviewing import colleague, draw, draw_same, status
-from tests.support.databases import one_database
-
-pytestmark = one_database
 
 
 @pytest.fixture

@@ -28,8 +28,6 @@ from training.benchmarks.data.sources import keep_file_here
 from training.benchmarks.tasks.semantoneg import SemAntoNeg
 from training.recipe.schema import Recipe
 
-pytestmark = pytest.mark.parametrize("backend", ["sqlite"])
-
 ROW = "| SemAntoNeg | doors.jsonl | 4 | 5 | 2 | 50.0% | 2 |"
 
 

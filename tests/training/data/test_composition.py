@@ -8,10 +8,13 @@ from curation.taxonomy.original_types import CONTRADICTION, ENTAILMENT, ensure_t
 from db.engine import reading, writing
 from db.models import Split
 from tests.curation.support.families import add_family, add_plain_family, add_variant, decide, model
+from tests.support.databases import both_databases
 from training.data.composition import composition, composition_now
 from training.data.families import training_families
 from training.data.sampling import count_triples
 from training.recipe.schema import Recipe
+
+pytestmark = both_databases
 
 RECIPES = (
     Recipe(),

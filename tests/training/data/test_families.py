@@ -14,6 +14,7 @@ from db.engine import reading, writing
 from db.errors import HedgerowError
 from db.models import Split
 from tests.curation.support.families import add_anchor, add_family, add_variant, decide, model
+from tests.support.databases import both_databases
 from training.data.families import drawn, training_families
 from training.data.sampling import as_triples, count_triples
 from training.finetune.losses import Family, Member, Role
@@ -66,6 +67,7 @@ def families(
     }
 
 
+@both_databases
 def test_all_variants_take_part_in_the_role_of_their_type(engine: Engine, release: int) -> None:
     common = {
         "word": Role.HEDGE,

@@ -10,6 +10,7 @@ from db.engine import reading, writing
 from db.errors import HedgerowError
 from db.models import Encoder, ProbeCosine
 from db.models import Probe as ProbeRecord
+from tests.support.databases import both_databases
 from training.evaluation.probe_files import Pasted
 from training.evaluation.probe_groups import bundled_probes
 from training.evaluation.probe_sets import (
@@ -51,6 +52,7 @@ def test_a_set_is_made_opened_and_listed_after_the_bundled_ones(engine: Engine) 
     assert sentences.sentences == SENTENCES.sentences
 
 
+@both_databases
 def test_bundled_sets_can_be_opened_before_they_are_stored_and_are_stored_once(
     engine: Engine,
 ) -> None:
@@ -65,6 +67,7 @@ def test_bundled_sets_can_be_opened_before_they_are_stored_and_are_stored_once(
     assert tuple(stored.probe for stored in first) == bundled_probes()
 
 
+@both_databases
 def test_a_bundled_set_of_an_older_version_is_stored_anew_without_its_cosines(
     engine: Engine,
 ) -> None:

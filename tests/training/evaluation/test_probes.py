@@ -6,10 +6,12 @@ from sqlalchemy import Engine
 from db.engine import reading, writing
 from db.errors import HedgerowError
 from db.models import Encoder, ProbeCosine
+from tests.support.databases import both_databases
 from tests.training.support.trainings import count
 from training.evaluation.probes import MAX_OWN, add_own_probe, own_probes, remove_own_probe
 
 
+@both_databases
 def test_own_probes_are_kept_in_order_and_removed_with_their_cosines(engine: Engine) -> None:
     with writing(engine) as session:
         first = add_own_probe(session, anchor=" It  rains. ", text="It pours.")

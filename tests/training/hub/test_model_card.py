@@ -23,8 +23,6 @@ from training.evaluation.before_after import measure_before_and_after
 from training.hub.model_card import LOCAL_MODEL, card_of, published, write_card
 from training.recipe.schema import Recipe
 
-pytestmark = pytest.mark.parametrize("backend", ["sqlite"])
-
 
 def table(card: str) -> dict[str, tuple[str, ...]]:
     """The rows of all tables by their first cells."""
@@ -192,7 +190,7 @@ def test_each_figure_has_its_number_and_what_was_forgotten_is_told(
 
 
 def test_a_card_is_replaced_whole_or_not_at_all(
-    backend: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (folder := tmp_path / "model").mkdir()
     write_card(folder, "old")

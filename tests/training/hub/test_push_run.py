@@ -28,8 +28,6 @@ from training.hub.push_run import Subject, request_push
 REPO = f"{OWNER}/encoder"
 MODEL = ("model", REPO)
 
-pytestmark = pytest.mark.parametrize("backend", ["sqlite"])
-
 
 @pytest.fixture
 def model(engine: Engine, tiny_encoder: Path) -> int:
@@ -243,7 +241,7 @@ def test_another_model_than_a_trainings_own_needs_its_card(
         "ada/" + "x" * 96,
     ],
 )
-def test_a_name_the_hub_would_refuse_is_refused_here(backend: str, name: str) -> None:
+def test_a_name_the_hub_would_refuse_is_refused_here(name: str) -> None:
     with pytest.raises(HedgerowError, match="Expected a repository as owner/name"):
         checked_repo(name)
 

@@ -10,7 +10,7 @@ from sqlmodel import Session
 from db.engine import reading, writing
 from db.models import Encoder, Run, RunState
 from db.runs import create_run
-from tests.support.databases import one_database
+from tests.support.databases import both_databases, one_database
 from training.evaluation.probes import ensure_figure_1, save_probe_cosines
 from training.recipe.plan import KIND
 from training.recipe.schema import Recipe
@@ -24,6 +24,8 @@ from training.runs.comparison_table import (
     in_words,
     told,
 )
+
+pytestmark = both_databases
 
 DEFAULT = Recipe().model_dump(mode="json")
 

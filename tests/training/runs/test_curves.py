@@ -6,6 +6,7 @@ from sqlalchemy import Engine
 from db.engine import reading, writing
 from db.models import RunMetric
 from db.runs import create_run
+from tests.support.databases import both_databases
 from training.runs.curves import (
     Band,
     Looks,
@@ -17,6 +18,8 @@ from training.runs.curves import (
     read_looks,
     shares,
 )
+
+pytestmark = both_databases
 
 STORED = {
     (0, "epoch"): 0.0,

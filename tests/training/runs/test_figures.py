@@ -7,11 +7,13 @@ from sqlmodel import col
 from db.engine import reading, writing
 from db.models import Variant, VariantCosine
 from db.settings import Settings
+from tests.support.databases import both_databases
 from tests.training.support.trainings import ask, train
 from training.recipe.schema import Recipe
 from training.runs.figures import Part, distributions
 
 
+@both_databases
 def test_distributions_keep_the_parts_apart(
     project: Engine, recipe: Recipe, settings: Settings
 ) -> None:

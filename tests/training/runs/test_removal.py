@@ -14,10 +14,13 @@ from db.errors import HedgerowError
 from db.models import Encoder, Run, RunMetric, RunState, Variant
 from db.runs import claim, create_run
 from db.settings import Settings, load_settings
+from tests.support.databases import both_databases
 from tests.support.factories import add_anchor, add_variant
 from tests.support.publishing import add_model
 from training.runs.removal import delete_run
 from training.studies.study_run import KIND as STUDY
+
+pytestmark = both_databases
 
 
 @pytest.fixture

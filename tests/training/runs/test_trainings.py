@@ -20,6 +20,7 @@ from db.runs import get_run, metrics, request_cancel, requeue
 from db.settings import Settings
 from tests.curation.support.families import add_family, add_plain_family
 from tests.support.checkpoints import checkpoint
+from tests.support.databases import both_databases
 from tests.training.support.trainings import ask, change_recipe, count, train
 from training.evaluation import before_after
 from training.evaluation.probe_sets import BUNDLED
@@ -167,6 +168,7 @@ def test_an_impossible_request_is_refused_in_one_sentence(
         ask(project, recipe, release=release, seed=seed)
 
 
+@both_databases
 def test_a_training_ends_with_a_model_its_encoder_and_figures(
     project: Engine, recipe: Recipe, settings: Settings
 ) -> None:
@@ -214,6 +216,7 @@ def test_what_is_known_of_the_encoder_before_is_not_measured_again(
     assert encoded == [32 + probes, 32 + probes, 32 + probes]  # after, before, after
 
 
+@both_databases
 def test_equal_trainings_share_one_encoder(
     project: Engine, recipe: Recipe, settings: Settings
 ) -> None:
@@ -408,6 +411,7 @@ def test_only_what_stopped_before_its_end_is_started_again(
         requeue(session, cancelled)
 
 
+@both_databases
 def test_a_probe_removed_while_it_is_measured_does_not_hurt(
     project: Engine, recipe: Recipe, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:

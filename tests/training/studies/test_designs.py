@@ -13,12 +13,14 @@ from curation.taxonomy.original_types import CONTRADICTION, ENTAILMENT, ensure_t
 from db.engine import reading, writing
 from db.models import Split, Variant
 from tests.curation.support.families import add_family
-from tests.support.databases import one_database
+from tests.support.databases import both_databases, one_database
 from training.data.composition import Composition, composition
 from training.data.families import training_families
 from training.data.sampling import count_triples
 from training.recipe.schema import Recipe
 from training.studies.designs import OF_THE_DATA, Design, Study, design
+
+pytestmark = both_databases
 
 BASE = Recipe(batch_size=4, opposites=0, soup=1)
 

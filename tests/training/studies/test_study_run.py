@@ -23,7 +23,6 @@ from db.models import Encoder, Run, RunState, Split
 from db.runs import get_run, list_runs, request_cancel, requeue
 from db.settings import Settings
 from tests.curation.support.families import add_family
-from tests.support.databases import one_database
 from tests.training.support.trainings import ask, train
 from training.data.composition import composition
 from training.recipe.plan import KIND as TRAINING
@@ -33,8 +32,6 @@ from training.studies import study_run
 from training.studies.designs import Study
 from training.studies.outcomes import figure_rows
 from training.studies.study_run import request_study, study_of, trials
-
-pytestmark = one_database
 
 Behaviour = Callable[[RunContext], None]
 

@@ -26,8 +26,10 @@ from curation.identity import anchor_uid, canonical_uid, near_key, split_of, wor
 from db.engine import reading, writing
 from db.errors import HedgerowError
 from db.models import Anchor, AnchorRevision, Run, RunState, Source
-from tests.support.databases import one_database
+from tests.support.databases import both_databases, one_database
 from tests.support.factories import add_anchor, person
+
+pytestmark = both_databases
 
 
 def looked(engine: Engine, text: str, **more: str) -> Preview:

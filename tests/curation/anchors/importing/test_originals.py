@@ -42,8 +42,10 @@ from db.models import (
     Status,
     Variant,
 )
-from tests.support.databases import one_database
+from tests.support.databases import both_databases, one_database
 from tests.support.factories import person
+
+pytestmark = both_databases
 
 NLI = """\
 premise,entailment,contradiction
@@ -313,10 +315,9 @@ def test_their_guidelines_name_reasons_that_there_are() -> None:
         assert guideline.of(Kind.GOOD) and guideline.of(Kind.BORDERLINE)
 
 
+@pytest.mark.databases("postgresql")
 def test_many_originals_are_looked_up_by_index_in_a_new_table(seeded: Engine) -> None:
     """PostgreSQL took the table for an empty one, and read all of it for every 500 rows."""
-    if seeded.name != "postgresql":
-        pytest.skip("SQLite always takes the index")
     count = 3000
     lines = [
         f"Train {n} leaves from here.,Train {n} is somewhere.,Train {n} stays."

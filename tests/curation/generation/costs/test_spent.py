@@ -16,7 +16,10 @@ from db.errors import HedgerowError
 from db.models import Answer, Variant
 from tests.curation.generation.conftest import Serve
 from tests.curation.generation.test_run import carry_out, unmeasured  # noqa: F401
+from tests.support.databases import both_databases
 from tests.support.factories import person
+
+pytestmark = both_databases
 
 PRICE = {"prompt": 1000.0, "completion": 2000.0}
 

@@ -33,7 +33,7 @@ from db.runs import get_run
 from db.settings import Settings
 from tests.curation.generation.conftest import Serve
 from tests.support.chat_server import opinion_on
-from tests.support.databases import one_database
+from tests.support.databases import both_databases
 from tests.support.factories import add_anchor, add_family, person
 
 
@@ -132,7 +132,6 @@ def test_nobody_is_judged_twice_until_the_anchor_is_corrected(
         assert len(opinions_of(session, variant_id)) == 1
 
 
-@one_database
 def test_a_run_that_brought_no_opinion_has_failed(
     families: Engine, home: Path, serve_chat: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -145,6 +144,7 @@ def test_a_run_that_brought_no_opinion_has_failed(
         assert get_run(session, run_id).state is RunState.FAILED
 
 
+@both_databases
 def test_two_runs_at_once_store_one_opinion(
     families: Engine, home: Path, serve_chat: Serve
 ) -> None:
@@ -155,7 +155,6 @@ def test_two_runs_at_once_store_one_opinion(
     assert len(table(families)) == 35 and server.asked.total() == 35
 
 
-@one_database
 def test_faults_are_retried_until_the_table_is_that_of_an_undisturbed_run(
     families: Engine, home: Path, serve_chat: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -168,7 +167,6 @@ def test_faults_are_retried_until_the_table_is_that_of_an_undisturbed_run(
     ]
 
 
-@one_database
 def test_a_run_that_the_budget_paused_goes_on_where_it_stopped(
     families: Engine, home: Path, serve_chat: Serve
 ) -> None:
@@ -258,7 +256,6 @@ def test_the_estimate_rests_on_what_the_model_answered(
     assert found.cost == pytest.approx(30 * (prompt + 2 * completion) / 1e6, rel=0.5)
 
 
-@one_database
 def test_a_person_who_has_the_judges_name_stays_a_person(families: Engine) -> None:
     with writing(families) as session:
         session.add(

@@ -29,12 +29,13 @@ from db.settings import Settings
 from tests.curation.support.exported import body, contents, opened, tables_in, ten_anchors
 from tests.curation.support.families import add_family, add_plain_family
 from tests.support.checkout import ROOT
-from tests.support.databases import one_database
+from tests.support.databases import both_databases
 from tests.support.hostile import stored
 
 HOSTILE = [*stored().values(), "'=already quoted", "'Tis the season", "-2", "x" * 5000]
 
 
+@both_databases
 def test_datasets_opens_a_release_of_ten_anchors(engine: Engine, tmp_path: Path) -> None:
     with writing(engine) as session:
         release = ten_anchors(session)
@@ -121,6 +122,7 @@ def hostile_release(session: Session) -> Release:
     return create_release(session).release
 
 
+@both_databases
 def test_hostile_texts_pass_unchanged(engine: Engine, tmp_path: Path) -> None:
     with writing(engine) as session:
         release = hostile_release(session)
@@ -280,7 +282,6 @@ with reading(open_project(load_settings())) as session:
 """
 
 
-@one_database
 def test_the_next_export_removes_what_a_killed_one_left(
     engine: Engine, home: Path, tmp_path: Path
 ) -> None:

@@ -13,7 +13,10 @@ from curation.review.opinions.agreement import Agreement, agreement, together, v
 from curation.review.opinions.stored import look
 from db.engine import reading, writing
 from db.models import Variant, Verdict
+from tests.support.databases import both_databases
 from tests.support.factories import add_family, add_opinion, judge, person
+
+pytestmark = both_databases
 
 A, R, E = Verdict.ACCEPT, Verdict.REJECT, Verdict.EDIT
 

@@ -24,8 +24,10 @@ from db.models import Reviewer, Status, Variant
 from db.runs import create_run
 from db.settings import load_settings
 from tests.curation.review.test_actions import random_action
-from tests.support.databases import one_database
+from tests.support.databases import both_databases, one_database
 from tests.support.factories import add_family, model, person
+
+pytestmark = both_databases
 
 
 def kept(session: Session) -> dict[int, Standing]:

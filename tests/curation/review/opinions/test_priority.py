@@ -10,7 +10,10 @@ from curation.review.opinions.priority import Said, doubt
 from curation.review.queue import Order, next_variant
 from db.engine import reading, writing
 from db.models import Variant, Verdict
+from tests.support.databases import both_databases
 from tests.support.factories import add_family, add_opinion, judge
+
+pytestmark = both_databases
 
 A, R, E = Verdict.ACCEPT, Verdict.REJECT, Verdict.EDIT
 SAID = st.builds(Said, st.sampled_from([A, R, E]), st.none() | st.floats(0, 1, allow_nan=False))

@@ -35,8 +35,10 @@ from db.models import (
     Verdict,
 )
 from tests.curation.review.test_actions import random_action
-from tests.support.databases import one_database
+from tests.support.databases import both_databases, one_database
 from tests.support.factories import add_family, add_opinion, judge, person
+
+pytestmark = both_databases
 
 
 def kept(session: Session) -> dict[int, Standing]:

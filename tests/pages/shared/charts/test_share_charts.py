@@ -8,8 +8,9 @@ import pytest
 
 from curation.diagnostics.acceptance import Outcomes
 from curation.diagnostics.distributions import COSINE_BINS
-from pages.components.diagnostics import histogram_charts, share_charts
+from pages.components.diagnostics import histogram_charts
 from pages.components.diagnostics.histogram_charts import CUT, FILL, KEPT, character_axis
+from pages.components.shared.charts import share_charts
 from pages.components.shared.charts.share_charts import Cell
 from tests.support.hostile import stored
 

@@ -14,7 +14,7 @@ from db.errors import HedgerowError
 from db.models import BenchmarkResult, Encoder
 from db.runs import create_run
 from db.settings import Settings
-from tests.support.databases import one_database
+from tests.support.databases import both_databases, one_database
 from tests.training.benchmarks.support.running import nevir, ran, semantoneg
 from training.benchmarks.catalogue import NEGATION_AVERAGE
 from training.benchmarks.results.paper_tables import cells, latex
@@ -39,6 +39,8 @@ from training.benchmarks.results.score_table import (
 from training.benchmarks.results.statistics import compare
 from training.benchmarks.runs.measured_models import ModelChoice
 from training.benchmarks.tasks.general import SUITES
+
+pytestmark = both_databases
 
 
 def add(session: Session, **more: Any) -> BenchmarkResult:

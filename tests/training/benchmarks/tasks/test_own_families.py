@@ -13,7 +13,6 @@ from curation.release.freezing import create_release
 from db.engine import reading, writing
 from db.errors import HedgerowError
 from db.models import Split
-from tests.support.databases import one_database
 from training.benchmarks.results.measure import measure
 from training.benchmarks.scorers.embedding_models import BiEncoder
 from training.benchmarks.tasks.own_families import Hedgerow, Kin, Variant
@@ -57,7 +56,6 @@ def test_a_tie_is_wrong_and_reported() -> None:
     assert (result.score, result.ties, result.rows[0].outcome) == (0.0, 1, "tied")
 
 
-@one_database
 def test_the_test_split_of_a_release_agrees_with_what_a_training_measures(
     project: Engine, tiny_encoder: Path
 ) -> None:

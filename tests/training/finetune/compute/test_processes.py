@@ -22,7 +22,6 @@ from db.models import Run, RunMetric, RunState, Split
 from db.runs import get_run, request_cancel
 from db.settings import Settings
 from tests.curation.support.families import add_plain_family
-from tests.support.databases import one_database
 from tests.support.forking import ROOT, Forker, is_alive, kill
 from tests.training.support.together import QUICK, RECIPES, one_step, start_together
 from tests.training.support.trainings import ask, change_recipe, train, weights
@@ -113,7 +112,6 @@ def curves(engine: Engine, run_id: int) -> list[tuple[str, int, float]]:
     return sorted((n, s, 0.0 if n == "texts_per_second" else v) for n, s, v in points)
 
 
-@one_database
 def test_a_training_killed_at_any_time_ends_as_an_undisturbed_one(
     project: Engine, home: Path, long_recipe: Recipe, settings: Settings, forker: Forker
 ) -> None:
@@ -148,7 +146,6 @@ def wait_for(process: int, home: Path) -> None:
     wait_until(lambda: not is_alive(process), home)
 
 
-@one_database
 def test_trainings_of_one_machine_take_turns(
     project: Engine, home: Path, recipe: Recipe, long_recipe: Recipe, forker: Forker
 ) -> None:
@@ -169,7 +166,6 @@ def test_trainings_of_one_machine_take_turns(
     assert found(project, runs[1]).state == RunState.DONE, said(home)
 
 
-@one_database
 def test_a_step_on_several_processes_has_the_loss_and_the_gradients_of_one(
     engine: Engine, home: Path, calm_encoder: Path, forker: Forker
 ) -> None:
@@ -210,7 +206,6 @@ def assert_nearly_equal(one: Path, other: Path) -> None:
         np.testing.assert_allclose(value, second[name], rtol=1e-3, atol=2e-5)
 
 
-@one_database
 def test_a_training_on_two_processes_ends_as_on_one_also_when_it_was_killed(
     project: Engine, home: Path, shared_recipe: Recipe, settings: Settings, forker: Forker
 ) -> None:
@@ -233,7 +228,6 @@ def test_a_training_on_two_processes_ends_as_on_one_also_when_it_was_killed(
     assert "going on after step" in (folder / "log.txt").read_text()
 
 
-@one_database
 @pytest.mark.parametrize("end", ["cancelled", "helper killed", "leader fails"])
 def test_what_ends_one_process_ends_all(
     project: Engine, home: Path, long_recipe: Recipe, forker: Forker, end: str
@@ -262,7 +256,6 @@ def test_what_ends_one_process_ends_all(
 
 
 @pytest.mark.slow
-@one_database
 def test_torchrun_trains_a_queued_run(
     project: Engine, home: Path, shared_recipe: Recipe, settings: Settings
 ) -> None:

@@ -24,7 +24,7 @@ from db.runs import request_cancel, request_pause
 from tests.curation.generation.conftest import Serve
 from tests.curation.generation.test_run import again, carry_out, table, unmeasured  # noqa: F401
 from tests.support.chat_server import ChatServer
-from tests.support.databases import one_database
+from tests.support.databases import both_databases
 
 VARIANTS = 40 * 6
 
@@ -73,7 +73,6 @@ def test_a_batch_brings_what_calls_at_once_bring_at_half_the_price(
         )
 
 
-@one_database
 def test_what_failed_in_a_batch_is_asked_again_in_the_next(
     anchors: Engine, home: Path, serve_chat: Serve
 ) -> None:
@@ -96,7 +95,6 @@ def test_what_an_expired_batch_left_is_asked_again_and_what_it_brought_is_not(
     assert problems(anchors) == ["batch expired"] * 39
 
 
-@one_database
 def test_a_call_is_not_put_into_batches_for_ever(
     anchors: Engine, home: Path, served: tuple[str, ChatServer]
 ) -> None:
@@ -106,7 +104,6 @@ def test_a_call_is_not_put_into_batches_for_ever(
     assert (result["done"], result["failed"]) == (2, 78) and sizes(server) == [78] * 3
 
 
-@one_database
 def test_a_refused_batch_pauses_the_run_and_says_why(
     anchors: Engine, home: Path, served: tuple[str, ChatServer]
 ) -> None:
@@ -122,7 +119,6 @@ def test_a_refused_batch_pauses_the_run_and_says_why(
     assert len(table(anchors)) == VARIANTS and set(server.asked.values()) == {1}
 
 
-@one_database
 def test_a_batch_that_is_too_large_is_sent_in_parts(
     anchors: Engine, home: Path, served: tuple[str, ChatServer]
 ) -> None:
@@ -133,7 +129,6 @@ def test_a_batch_that_is_too_large_is_sent_in_parts(
     assert len(table(anchors)) == VARIANTS and set(server.asked.values()) == {1}
 
 
-@one_database
 def test_a_server_without_batches_is_told_in_a_sentence(
     anchors: Engine, home: Path, served: tuple[str, ChatServer], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -144,7 +139,6 @@ def test_a_server_without_batches_is_told_in_a_sentence(
         carry_out(anchors, home, base_url=address, batch=True)
 
 
-@one_database
 @pytest.mark.parametrize("where", ["create", "find"])
 def test_a_process_that_dies_around_the_making_of_a_batch_makes_it_once(
     anchors: Engine,
@@ -172,6 +166,7 @@ def test_a_process_that_dies_around_the_making_of_a_batch_makes_it_once(
     assert len(table(anchors)) == VARIANTS and set(server.asked.values()) == {1}
 
 
+@both_databases
 def test_answers_that_were_stored_before_a_process_died_are_not_stored_twice(
     anchors: Engine, home: Path, served: tuple[str, ChatServer], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -221,7 +216,6 @@ def stop_in_progress(
     return run_id
 
 
-@one_database
 def test_a_pause_leaves_the_batch_to_the_provider_and_resuming_goes_on_waiting(
     anchors: Engine, home: Path, served: tuple[str, ChatServer]
 ) -> None:
@@ -234,7 +228,6 @@ def test_a_pause_leaves_the_batch_to_the_provider_and_resuming_goes_on_waiting(
     assert len(table(anchors)) == VARIANTS and set(server.asked.values()) == {1}
 
 
-@one_database
 def test_cancelling_a_run_cancels_its_batch_and_keeps_what_it_brought(
     anchors: Engine, home: Path, served: tuple[str, ChatServer]
 ) -> None:
@@ -252,7 +245,6 @@ def test_cancelling_a_run_cancels_its_batch_and_keeps_what_it_brought(
     assert problems(anchors) == [], "a call that was cancelled was no attempt"
 
 
-@one_database
 def test_a_batch_that_is_made_while_its_run_is_cancelled_is_cancelled_too(
     anchors: Engine, home: Path, served: tuple[str, ChatServer]
 ) -> None:
@@ -271,7 +263,6 @@ def test_a_batch_that_is_made_while_its_run_is_cancelled_is_cancelled_too(
     assert batch["status"] == "cancelled"
 
 
-@one_database
 def test_a_batch_that_the_provider_has_forgotten_is_told_in_a_sentence(
     anchors: Engine, home: Path, served: tuple[str, ChatServer]
 ) -> None:
@@ -282,7 +273,6 @@ def test_a_batch_that_the_provider_has_forgotten_is_told_in_a_sentence(
         again(anchors, home, run_id)
 
 
-@one_database
 def test_answers_that_were_deleted_at_the_providers_are_asked_for_again(
     anchors: Engine, home: Path, served: tuple[str, ChatServer]
 ) -> None:

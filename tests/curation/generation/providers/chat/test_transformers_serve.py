@@ -27,7 +27,6 @@ from db.engine import reading, writing
 from db.errors import HedgerowError
 from db.models import Answer, CallState, ModelCall, Variant
 from tests.curation.generation.test_run import carry_out, unmeasured  # noqa: F401
-from tests.support.databases import one_database
 from tests.support.factories import add_anchor
 
 TEMPLATE = "{% for message in messages %}{{ message['content'] }} <end>{% endfor %}"
@@ -131,7 +130,6 @@ def is_up(port: int) -> bool:
         return False
 
 
-@one_database
 @pytest.mark.slow
 def test_nonsense_is_kept_and_told_and_becomes_no_variant(
     engine: Engine, home: Path, served_model: tuple[str, str]

@@ -17,7 +17,6 @@ from db.engine import reading, writing
 from db.errors import HedgerowError
 from db.models import Answer, CallState, ModelCall, PromptVersion, Run, RunState, Variant
 from tests.curation.generation import test_run
-from tests.support.databases import one_database
 from tests.support.factories import add_anchor
 
 unmeasured = test_run.unmeasured
@@ -100,7 +99,6 @@ def test_a_second_run_adds_nothing(anchors: Engine, home: Path) -> None:
     assert test_run.table(anchors) == first
 
 
-@one_database
 def test_a_type_without_rules_is_refused_or_passed_over_with_a_sentence(
     anchors: Engine, home: Path
 ) -> None:
@@ -124,7 +122,6 @@ def test_a_type_without_rules_is_refused_or_passed_over_with_a_sentence(
     assert errors == {"no rule fits: litotes: there are no rules for this type"}
 
 
-@one_database
 def test_a_forecast_of_many_anchors_is_scaled_from_some(
     anchors: Engine, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -135,7 +132,6 @@ def test_a_forecast_of_many_anchors_is_scaled_from_some(
     assert told.sentences() == ["About 80 variants to write by rule: 40 word, 40 phrase."]
 
 
-@one_database
 def test_variants_say_whether_wordnet_was_read(
     anchors: Engine, home: Path, small_wordnet: Path
 ) -> None:
