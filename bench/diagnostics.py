@@ -55,7 +55,7 @@ def unmeasured(engine: Engine) -> dict[int, tuple[str, str]]:
     """(anchor, variant) by the id of each variant without a cosine."""
     texts: dict[int, tuple[str, str]] = {}
     with reading(engine) as session:
-        measured = select(VariantCosine.variant_id)  # type: ignore[call-overload]
+        measured = select(col(VariantCosine.variant_id))
         query = select(col(Variant.id)).where(col(Variant.id).not_in(measured))
         for ids in chunks(session.execute(query).scalars()):
             texts |= variant_texts(session, ids)
@@ -76,7 +76,7 @@ def ours(engine: Engine, model: Any, ids: list[int]) -> tuple[float, np.ndarray]
     store_cosines(engine, model, encoder_id=1, report=lambda done, total, message: None)
     taken = time.perf_counter() - begun
     with writing(engine) as session:
-        stored = select(VariantCosine.variant_id, VariantCosine.cosine)  # type: ignore[call-overload]
+        stored = select(col(VariantCosine.variant_id), col(VariantCosine.cosine))
         cosines = dict(session.execute(stored).all())
         for some in chunks(ids):
             session.execute(delete(VariantCosine).where(col(VariantCosine.variant_id).in_(some)))

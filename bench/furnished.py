@@ -4,7 +4,8 @@ import random
 from pathlib import Path
 
 from sqlalchemy import Engine, insert, select
-from sqlmodel import Session, col
+from sqlalchemy.orm import Session
+from sqlmodel import col
 
 from bench.generated import add_calls
 from bench.synthetic import make_project

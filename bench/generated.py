@@ -3,7 +3,8 @@
 from typing import Any
 
 from sqlalchemy import case, insert, select, update
-from sqlmodel import Session, col
+from sqlalchemy.orm import Session
+from sqlmodel import col
 
 from bench.synthetic import RUNS
 from curation.generation.prompts import ROLES, draw_cues, prompt_versions, seed_prompts, types_of

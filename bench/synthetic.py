@@ -9,7 +9,7 @@ from typing import Any
 
 import Levenshtein
 from sqlalchemy import Engine, insert
-from sqlmodel import Session
+from sqlalchemy.orm import Session
 
 from curation.corpora.starter_corpus import FOLDER, RANDOM_SALT
 from curation.diagnostics.measures import LEVENSHTEIN_THRESHOLD, MEASURES_VERSION, Flag

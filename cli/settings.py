@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 import typer
 from sqlalchemy import Engine
-from sqlmodel import Session
+from sqlalchemy.orm import Session
 
 from cli.runs.carry_out import carry_out_run, new_run
 from cli.shared.home import open_home

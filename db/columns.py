@@ -2,14 +2,19 @@
 
 from datetime import UTC, datetime
 from enum import StrEnum
-from typing import Any
+from typing import Any, TypeVar, TypeVarTuple
 
 from sqlalchemy import JSON, DateTime, Dialect, Enum, Integer
 from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.ext.compiler import compiles
+from sqlalchemy.orm import Mapped
 from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.functions import FunctionElement
 from sqlalchemy.types import TypeDecorator, TypeEngine
+
+_Value = TypeVar("_Value")
+Columns = TypeVarTuple("Columns")
+"""The columns of a query that a function narrows and hands on."""
 
 JsonColumn: TypeEngine[Any] = JSON().with_variant(JSONB(), "postgresql")
 """JSON, stored as JSONB on PostgreSQL."""
@@ -49,6 +54,11 @@ def enum_column(kind: type[StrEnum]) -> Enum:
         length=32,
         values_callable=lambda members: [member.value for member in members],
     )
+
+
+def not_null(column: Mapped[_Value | None]) -> Mapped[_Value]:
+    """The same column, where the query leaves out the rows in which it is NULL."""
+    return column  # type: ignore[return-value]  # conditions are not part of a query's type
 
 
 def now() -> datetime:

@@ -17,8 +17,9 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine import URL
 from sqlalchemy.engine.interfaces import DBAPIConnection
 from sqlalchemy.exc import DBAPIError, InvalidatePoolError
+from sqlalchemy.orm import Session
 from sqlalchemy.pool import ConnectionPoolEntry
-from sqlmodel import Session, SQLModel
+from sqlmodel import SQLModel
 
 from db.errors import HedgerowError
 from db.failures import explain, shown_address

@@ -19,7 +19,8 @@ from pathlib import Path
 from typing import Any
 
 from sqlalchemy import ColumnElement, Engine, case, literal, select, update
-from sqlmodel import Session, col
+from sqlalchemy.orm import Session
+from sqlmodel import col
 
 from db.columns import db_now, now
 from db.engine import create_engine, reading, writing

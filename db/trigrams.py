@@ -9,8 +9,7 @@ is new are the rows after the last one that is indexed.
 from itertools import product
 
 from sqlalchemy import ColumnElement, bindparam, func, literal_column, or_, text
-from sqlalchemy.orm import InstrumentedAttribute
-from sqlmodel import Session
+from sqlalchemy.orm import InstrumentedAttribute, Session
 
 TABLES = {"anchor_revision": "rowid", "variant": "id", "note": "id"}
 """The tables whose texts are indexed, and the number of a row in SQLite's index.

@@ -7,7 +7,8 @@ from typing import Any
 
 import streamlit as st
 from sqlalchemy import select
-from sqlmodel import Session, col
+from sqlalchemy.orm import Session
+from sqlmodel import col
 
 from curation.release.contents import Changes, Contents, changes_since, contents_of
 from curation.release.export.table_rows import ExportFormat
@@ -134,7 +135,7 @@ def _create(name: str) -> None:
 def _list(session: Session, releases: list[Release]) -> None:
     st.header("Releases", anchor=False)
     query = select(col(Reviewer.id), col(Reviewer.name))
-    names = dict(session.execute(query).all())
+    names: dict[int | None, str] = dict(session.execute(query).all())
     rows = [
         {
             "Release": release.number,

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from sqlalchemy import Engine, select
+from sqlmodel import col
 from typer.testing import CliRunner
 
 import cli
@@ -72,7 +73,7 @@ def start(engine: Engine, number: int, environment: dict[str, str]) -> list[str]
         seen |= {line for line in _command_lines() if f"run\0{number}" in line}
         with reading(engine) as session:
             run = get_run(session, number)
-            stored = len(session.execute(select(Answer.id)).all())
+            stored = len(session.execute(select(col(Answer.id))).all())
         if stored == 2 and run.pid:
             kill(run.pid)  # it would load an encoder
             return sorted(seen)

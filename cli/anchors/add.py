@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 from rich.table import Table as Printed
-from sqlmodel import Session
+from sqlalchemy.orm import Session
 
 from cli.shared.home import open_home, reviewer_id
 from cli.shared.tables import table_of

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 from rich.table import Table
-from sqlmodel import Session
+from sqlalchemy.orm import Session
 
 from cli.anchors.add import anchors_app
 from cli.shared.home import open_home, reviewer_id

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Annotated, Any
 
 import typer
-from sqlmodel import Session
+from sqlalchemy.orm import Session
 
 from cli.generation.prompt_versions import find_version
 from cli.runs.carry_out import carry_out_run

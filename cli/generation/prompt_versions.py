@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from sqlmodel import Session
+from sqlalchemy.orm import Session
 
 from cli.shared.home import open_home, reviewer_id
 from cli.shared.tables import table_of

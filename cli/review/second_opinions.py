@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 import typer
 from rich.table import Table
-from sqlmodel import Session
+from sqlalchemy.orm import Session
 
 from cli.generation.prompt_versions import find_version
 from cli.review.decide import review_app

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from sqlalchemy import Engine
-from sqlmodel import Session
+from sqlalchemy.orm import Session
 
 from curation.project.opening import open_project
 from curation.review.reviewers import ensure_reviewer

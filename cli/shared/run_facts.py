@@ -5,7 +5,8 @@ from typing import Any
 
 from rich.table import Table
 from sqlalchemy import func, select
-from sqlmodel import Session, col
+from sqlalchemy.orm import Session
+from sqlmodel import col
 
 from cli.shared.terminal import counted
 from cli.shared.trained import lines_of as training_lines

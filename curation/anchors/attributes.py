@@ -4,7 +4,8 @@ import re
 from collections.abc import Iterable
 
 from sqlalchemy import select, update
-from sqlmodel import Session, col
+from sqlalchemy.orm import Session
+from sqlmodel import col
 
 from curation.diagnostics.measuring import measure_variants
 from curation.identity import canonical

@@ -5,8 +5,8 @@ measured and released beside the current wording, which is the only one that sti
 """
 
 import unicodedata
-from typing import Any
 
+from sqlalchemy import ColumnElement
 from sqlmodel import col
 
 from curation.identity import canonical
@@ -42,7 +42,7 @@ def checked_wording(text: str) -> str:
     return clean
 
 
-def current_wording() -> Any:
+def current_wording() -> ColumnElement[bool]:
     """SQL: the revision is its anchor's current one. For a join where ``Anchor`` is there."""
     return (col(AnchorRevision.anchor_id) == col(Anchor.id)) & (
         col(AnchorRevision.revision) == col(Anchor.revision)

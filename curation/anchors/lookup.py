@@ -2,10 +2,11 @@
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from sqlalchemy import ColumnElement, Select, func, select
-from sqlmodel import Session, col
+from sqlalchemy.orm import Session
+from sqlmodel import col
 
 from curation.anchors.current_revision import current_wording
 from curation.project.search import Kind, matches
@@ -66,6 +67,10 @@ class FoundAnchor(NamedTuple):
     variants: int
 
 
+_Listed = tuple[int, str, str, int, str, str, str, str, Split, datetime | None]
+"""What is selected of an anchor: a ``FoundAnchor`` but for its variants."""
+
+
 class AnchorPage(NamedTuple):
     """Some of the anchors found, and how many there are in all."""
 
@@ -101,22 +106,29 @@ def one_anchor(session: Session, uid: str) -> FoundAnchor | None:
     return found[0] if found else None
 
 
-def _listed() -> Select[Any]:
+def _listed() -> Select[*_Listed]:
     return (
         select(
-            *(Anchor.id, Anchor.uid, AnchorRevision.text, Anchor.revision),
-            *(col(Source.name), Source.licence, Anchor.genre, Anchor.language, Anchor.split),
-            Anchor.retired_at,
-        )  # type: ignore[call-overload]
+            col(Anchor.id),
+            col(Anchor.uid),
+            col(AnchorRevision.text),
+            col(Anchor.revision),
+            col(Source.name),
+            col(Source.licence),
+            col(Anchor.genre),
+            col(Anchor.language),
+            col(Anchor.split),
+            col(Anchor.retired_at),
+        )
         .join(AnchorRevision, current_wording())
         .join(Source, col(Source.id) == col(Anchor.source_id))
     )
 
 
-def _found(session: Session, query: Select[Any]) -> list[FoundAnchor]:
-    rows = [tuple(row) for row in session.execute(query)]
+def _found(session: Session, query: Select[*_Listed]) -> list[FoundAnchor]:
+    rows = session.execute(query).all()
     counts = _variants(session, [row[0] for row in rows])
-    return [FoundAnchor._make((*row, counts.get(row[0], 0))) for row in rows]
+    return [FoundAnchor(*row, counts.get(row[0], 0)) for row in rows]
 
 
 def _variants(session: Session, anchor_ids: list[int]) -> dict[int, int]:

@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from sqlalchemy import insert, select
-from sqlmodel import Session, col
+from sqlalchemy.orm import Session
+from sqlmodel import col
 
 from curation.diagnostics.measuring import measure_variants
 from curation.identity import anchor_uid, bucket, canonical, in_pending_fifth, split_of, variant_uid
@@ -54,7 +55,7 @@ def load_starter_corpus(session: Session, folder: Path = FOLDER) -> Loaded:
     """Add the families that the database lacks. Anchors it knows are left as they are."""
     seed_taxonomy(session)
     families = list(_read(folder / "families.jsonl"))
-    known = set(session.execute(select(Anchor.uid)).scalars())  # type: ignore[call-overload]
+    known = set(session.execute(select(col(Anchor.uid))).scalars())
     fresh = {anchor_uid(f["anchor"]): f for f in families}
     fresh = {uid: family for uid, family in fresh.items() if uid not in known}
     if not fresh:
@@ -123,7 +124,7 @@ def _add_anchors(
             for uid, family in families.items()
         ],
     )
-    query = select(Anchor.uid, Anchor.id)  # type: ignore[call-overload]
+    query = select(col(Anchor.uid), col(Anchor.id))
     ids: dict[str, int] = dict(session.execute(query).all())
     session.execute(
         insert(AnchorRevision),
@@ -181,7 +182,7 @@ def _add_variants(session: Session, rows: list[dict[str, Any]]) -> dict[str, int
     uids = [row["uid"] for row in rows]
     for start in range(0, len(uids), CHUNK):
         some = uids[start : start + CHUNK]
-        query = select(Variant.uid, Variant.id).where(col(Variant.uid).in_(some))  # type: ignore[call-overload]
+        query = select(col(Variant.uid), col(Variant.id)).where(col(Variant.uid).in_(some))
         ids |= dict(session.execute(query).all())
     return ids
 

@@ -22,10 +22,11 @@ from enum import StrEnum
 from typing import Any, NamedTuple
 
 from sqlalchemy import ColumnElement, Select, and_, func, or_, select
-from sqlalchemy.orm import aliased
-from sqlmodel import Session, col
+from sqlalchemy.orm import Session, aliased
+from sqlmodel import col
 
 from curation.review.reviewers import same_person
+from db.columns import Columns
 from db.models import Anchor, Decision, Reviewer, ReviewerKind, Status, Variant, Verdict
 
 
@@ -129,14 +130,13 @@ def reject_reasons(
 
 def _standing_reject() -> ColumnElement[bool]:
     retract, later, its_retract = aliased(Decision), aliased(Decision), aliased(Decision)
-    taken_back = (
-        select(retract.id).where(col(retract.retracts_id) == col(Decision.id)).exists()  # type: ignore[call-overload]
-    )
+    retracted = col(retract.retracts_id) == col(Decision.id)
+    taken_back = select(col(retract.id)).where(retracted).exists()
     later_taken_back = (
-        select(its_retract.id).where(col(its_retract.retracts_id) == col(later.id)).exists()  # type: ignore[call-overload]
+        select(col(its_retract.id)).where(col(its_retract.retracts_id) == col(later.id)).exists()
     )
     outdated = (
-        select(later.id)  # type: ignore[call-overload]
+        select(col(later.id))
         .where(
             col(later.variant_id) == col(Decision.variant_id),
             col(later.reviewer_id).in_(same_person()),
@@ -164,7 +164,9 @@ def _columns(dimension: Dimension) -> tuple[Any, ...]:
     }[dimension]
 
 
-def _as_written(query: Select[Any], dimension: Dimension, types: tuple[str, ...]) -> Select[Any]:
+def _as_written(
+    query: Select[*Columns], dimension: Dimension, types: tuple[str, ...]
+) -> Select[*Columns]:
     query = query.select_from(Variant).where(
         col(Variant.retired).is_(False),
         col(Variant.parent_id).is_(None),

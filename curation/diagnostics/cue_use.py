@@ -14,13 +14,15 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from sqlalchemy import BigInteger, ColumnElement, cast, func, select
-from sqlmodel import Session, col
+from sqlalchemy.orm import Session
+from sqlmodel import col
 
 from curation.anchors.current_revision import current_wording
 from curation.diagnostics.distributions import EVERYTHING, Scope
 from curation.diagnostics.pair_analysis import Comparison
 from curation.language.affixes import as_listed
 from curation.taxonomy.cues import SPELLING
+from db.columns import not_null
 from db.models import Anchor, AnchorRevision, Status, Variant
 
 _MULTIPLIER, _MODULUS = 2_654_435_761, 2**32
@@ -65,7 +67,7 @@ def diversity(counts: Mapping[str, int]) -> Diversity:
 
 def cue_counts(session: Session) -> list[CueCount]:
     """How many variants have which cue, for all types that take one."""
-    group = (col(Variant.type_id), col(Variant.status), col(Variant.cue))
+    group = (col(Variant.type_id), col(Variant.status), not_null(col(Variant.cue)))
     query = (
         select(*group, func.count())
         .where(EVERYTHING.condition(), col(Variant.cue).is_not(None), col(Variant.cue) != "")

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from sqlalchemy import ColumnElement, Integer, Select, and_, case, cast, func, select
-from sqlmodel import Session, col
+from sqlalchemy.orm import Mapped, Session
+from sqlmodel import col
 
 from curation.diagnostics.measures import Flag
 from curation.project.opening import ACTIVE_ENCODER, THRESHOLD, active_encoder_id, get_setting
@@ -163,7 +164,7 @@ def cosine_bounds(first: int, last: int) -> tuple[float, float]:
     return round(first * 2 / COSINE_BINS - 1, 4), round((last + 1) * 2 / COSINE_BINS - 1, 4)
 
 
-def _by_measure(measure: Any) -> Select[Any]:
+def _by_measure(measure: Mapped[int]) -> Select[str, Status, int, int]:
     return (
         select(col(Variant.type_id), col(Variant.status), measure, func.count())
         .join(Diagnostic, col(Diagnostic.variant_id) == Variant.id)
@@ -172,7 +173,7 @@ def _by_measure(measure: Any) -> Select[Any]:
     )
 
 
-def _counts(session: Session, query: Any) -> list[Count]:
+def _counts(session: Session, query: Select[str, Status, int, int]) -> list[Count]:
     return [Count(*row) for row in session.execute(query)]
 
 

@@ -2,15 +2,17 @@
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from sqlalchemy import ColumnElement, Select, func, select
-from sqlmodel import Session, col
+from sqlalchemy.orm import Session
+from sqlmodel import col
 
 from curation.anchors.current_revision import current_wording
 from curation.diagnostics.distributions import EVERYTHING, Scope, cosine_bin
 from curation.diagnostics.measures import Flag
 from curation.project.opening import active_encoder_id
+from db.columns import Columns
 from db.models import Anchor, AnchorRevision, Diagnostic, Status, Variant, VariantCosine
 
 
@@ -98,7 +100,7 @@ def rows(session: Session, ids: tuple[int, ...]) -> list[Row]:
     return [found[key] for key in ids if key in found]
 
 
-def _measured(session: Session, query: Any) -> Select[Any]:
+def _measured(session: Session, query: Select[*Columns]) -> Select[*Columns]:
     """``query`` over variants, their measures and their cosine under the active encoder."""
     return (
         query.select_from(Variant)

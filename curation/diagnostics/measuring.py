@@ -8,8 +8,9 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import Engine, delete, func, select
-from sqlmodel import Session, col
+from sqlalchemy import ColumnElement, Engine, delete, func, select
+from sqlalchemy.orm import Session
+from sqlmodel import col
 
 from curation.anchors.current_revision import current_wording
 from curation.diagnostics.measures import MEASURES_VERSION, Flag, measure
@@ -65,15 +66,15 @@ def _measure_chunk(
     encoder_id: int | None,
 ) -> None:
     rows = session.execute(
-        select(  # type: ignore[call-overload]
-            Variant.id,
-            Variant.anchor_id,
-            Variant.parent_id,
-            Variant.type_id,
-            Variant.text,
-            Variant.cue,
-            AnchorRevision.text,
-            Anchor.language,
+        select(
+            col(Variant.id),
+            col(Variant.anchor_id),
+            col(Variant.parent_id),
+            col(Variant.type_id),
+            col(Variant.text),
+            col(Variant.cue),
+            col(AnchorRevision.text),
+            col(Anchor.language),
         )
         .join(Anchor, col(Anchor.id) == Variant.anchor_id)
         .join(AnchorRevision, current_wording())
@@ -128,7 +129,7 @@ def _siblings(session: Session, anchor_ids: Iterable[int]) -> dict[int, list[tup
     """The (id, text) of all variants of each anchor that no edit has replaced."""
     found: dict[int, list[tuple[int, str]]] = defaultdict(list)
     for ids in chunks(anchor_ids):
-        query = select(Variant.anchor_id, Variant.id, Variant.text).where(  # type: ignore[call-overload]
+        query = select(col(Variant.anchor_id), col(Variant.id), col(Variant.text)).where(
             col(Variant.anchor_id).in_(ids), col(Variant.status) != Status.SUPERSEDED
         )
         for anchor_id, variant_id, text in session.execute(query):
@@ -141,7 +142,7 @@ def _stored_cosines(
 ) -> dict[int, float]:
     if encoder_id is None:
         return {}
-    query = select(VariantCosine.variant_id, VariantCosine.cosine).where(  # type: ignore[call-overload]
+    query = select(col(VariantCosine.variant_id), col(VariantCosine.cosine)).where(
         col(VariantCosine.encoder_id) == encoder_id, col(VariantCosine.variant_id).in_(ids)
     )
     return dict(session.execute(query).all())
@@ -164,10 +165,10 @@ def count_without_cosine(session: Session, encoder_id: int | None) -> int:
     return variants - session.execute(stored).scalar_one()
 
 
-def _has_diagnostic() -> Any:
+def _has_diagnostic() -> ColumnElement[bool]:
     """SQL: the variant is measured as this version measures."""
     return (
-        select(Diagnostic.variant_id)  # type: ignore[call-overload]
+        select(col(Diagnostic.variant_id))
         .where(
             col(Diagnostic.variant_id) == Variant.id,
             col(Diagnostic.check_version) == MEASURES_VERSION,
@@ -176,10 +177,13 @@ def _has_diagnostic() -> Any:
     )
 
 
-def _has_cosine(encoder_id: int) -> Any:
+def _has_cosine(encoder_id: int) -> ColumnElement[bool]:
     return (
-        select(VariantCosine.variant_id)  # type: ignore[call-overload]
-        .where(VariantCosine.variant_id == Variant.id, VariantCosine.encoder_id == encoder_id)
+        select(col(VariantCosine.variant_id))
+        .where(
+            col(VariantCosine.variant_id) == Variant.id,
+            col(VariantCosine.encoder_id) == encoder_id,
+        )
         .exists()
     )
 
@@ -282,7 +286,7 @@ def store_cosines(
     with reading(engine) as session:
         missing = (
             session.execute(
-                select(Variant.id)  # type: ignore[call-overload]
+                select(col(Variant.id))
                 .where(~_has_cosine(encoder_id))
                 .order_by(col(Variant.anchor_id), col(Variant.id))
             )
@@ -324,7 +328,7 @@ def _store_block(
 def variant_texts(session: Session, ids: Sequence[int]) -> dict[int, tuple[str, str]]:
     """(anchor text, variant text) of these variants, by id; at most ``CHUNK`` ids."""
     query = (
-        select(Variant.id, AnchorRevision.text, Variant.text)  # type: ignore[call-overload]
+        select(col(Variant.id), col(AnchorRevision.text), col(Variant.text))
         .join(Anchor, col(Anchor.id) == Variant.anchor_id)
         .join(AnchorRevision, current_wording())
         .where(col(Variant.id).in_(ids))
@@ -374,7 +378,7 @@ def save_cosines(
                         threshold=threshold,
                     )
                     for row, type_id in session.execute(
-                        select(Diagnostic, Variant.type_id)  # type: ignore[call-overload]
+                        select(Diagnostic, col(Variant.type_id))
                         .join(Variant, col(Variant.id) == Diagnostic.variant_id)
                         .where(col(Diagnostic.variant_id).in_(ids))
                         .order_by(col(Diagnostic.variant_id))

@@ -9,7 +9,8 @@ with each block: whoever carries it on begins where it stopped, and several at o
 from typing import Any
 
 from sqlalchemy import Engine, bindparam, func, select, update
-from sqlmodel import Session, col
+from sqlalchemy.orm import Session
+from sqlmodel import col
 
 from curation.diagnostics.measures import Flag, distance_flag, hardness, suspicion
 from curation.project.opening import (

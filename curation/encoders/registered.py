@@ -3,7 +3,8 @@
 from pathlib import Path
 
 from sqlalchemy import select
-from sqlmodel import Session, col
+from sqlalchemy.orm import Session
+from sqlmodel import col
 
 from curation.encoders.loading import DEFAULT_ENCODER, check_encoder, resolve_encoder
 from curation.project.opening import ACTIVE_ENCODER, get_setting

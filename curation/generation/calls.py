@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from sqlalchemy import ColumnElement, and_, case, func, insert, or_, select, update
-from sqlmodel import Session, col
+from sqlalchemy.orm import Session
+from sqlmodel import col
 
 from curation.generation.prompts import draw_cues
 from curation.generation.providers.chat.answers import Problem
@@ -151,10 +152,10 @@ def open_calls(
     query = (
         select(
             ModelCall,
-            Anchor.uid,
-            AnchorRevision.revision,
-            AnchorRevision.text,  # type: ignore[call-overload]
-            PromptVersion.template,
+            col(Anchor.uid),
+            col(AnchorRevision.revision),
+            col(AnchorRevision.text),
+            col(PromptVersion.template),
         )
         .join(Anchor, col(Anchor.id) == ModelCall.anchor_id)
         .join(

@@ -4,7 +4,8 @@ from typing import Any
 
 from pydantic import ValidationError
 from sqlalchemy import update
-from sqlmodel import Session, col
+from sqlalchemy.orm import Session
+from sqlmodel import col
 
 from curation.generation.costs.estimate import TRIAL
 from curation.generation.costs.prices import price_of

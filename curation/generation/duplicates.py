@@ -5,8 +5,8 @@ and not made yet, the other would plan, too, and both would be paid for.
 """
 
 from sqlalchemy import Select, Text, cast, delete, func, select, update
-from sqlalchemy.orm import aliased
-from sqlmodel import Session, col
+from sqlalchemy.orm import Session, aliased
+from sqlmodel import col
 
 from curation.generation.providers.chat.answers import Problem
 from curation.generation.request import KIND

@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Literal
 
 from sqlalchemy import func, select
-from sqlmodel import Session, col
+from sqlalchemy.orm import Session
+from sqlmodel import col
 
 from curation.identity import bucket
 from curation.taxonomy.built_in import Role, VariantType

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from sqlmodel import Session
+from sqlalchemy.orm import Session
 
 from curation.diagnostics import measuring
 from curation.generation.calls import close_retired, count_calls, plan_calls, reopen

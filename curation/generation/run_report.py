@@ -5,7 +5,8 @@ from datetime import timedelta
 from typing import NamedTuple
 
 from sqlalchemy import case, func, select
-from sqlmodel import Session, col
+from sqlalchemy.orm import Session
+from sqlmodel import col
 
 from curation.generation.calls import cue_use
 from curation.generation.providers.chat.answers import Problem
@@ -160,7 +161,7 @@ def last_troubles(session: Session, run_id: int, problem: Problem) -> list[Troub
         error.contains(f", {problem.value}") & ~error.contains(": ")
     )
     query = (
-        select(AnchorRevision.text, Answer.attempt, Answer.raw, Answer.error)  # type: ignore[call-overload]
+        select(col(AnchorRevision.text), col(Answer.attempt), col(Answer.raw), col(Answer.error))
         .join(
             AnchorRevision,
             (col(AnchorRevision.anchor_id) == Answer.anchor_id)
@@ -176,7 +177,7 @@ def last_troubles(session: Session, run_id: int, problem: Problem) -> list[Troub
 def calls_in_full(session: Session, run_id: int, *, limit: int) -> list[Shown]:
     """The first calls of a run with what they brought, those of one anchor together."""
     query = (
-        select(ModelCall, AnchorRevision.text)  # type: ignore[call-overload]
+        select(ModelCall, col(AnchorRevision.text))
         .join(
             AnchorRevision,
             (col(AnchorRevision.anchor_id) == ModelCall.anchor_id)
@@ -196,7 +197,7 @@ def _in_full(session: Session, call: ModelCall, text: str) -> Shown:
         ).scalars()
     )
     brought = (
-        select(Variant.type_id, Variant.text)  # type: ignore[call-overload]
+        select(col(Variant.type_id), col(Variant.text))
         .where(col(Variant.answer_id).in_([answer.id for answer in answers]))
         .order_by(col(Variant.id))
     )
@@ -263,7 +264,7 @@ def example_anchor(session: Session, number: int) -> Example | None:
     if not total:
         return None
     query = (
-        select(Anchor.uid, AnchorRevision.text)  # type: ignore[call-overload]
+        select(col(Anchor.uid), col(AnchorRevision.text))
         .join(
             AnchorRevision,
             (col(AnchorRevision.anchor_id) == Anchor.id)

@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import bindparam, insert, select, update
 from sqlalchemy.dialects import postgresql, sqlite
-from sqlmodel import Session, col
+from sqlalchemy.orm import Session
+from sqlmodel import col
 
 from curation.corpora.starter_corpus import RANDOM_SALT
 from curation.generation.calls import Call

@@ -9,7 +9,8 @@ from heapq import nsmallest
 from typing import Any, NamedTuple
 
 from sqlalchemy import ColumnElement, Select, and_, func, or_, select
-from sqlmodel import Session, col
+from sqlalchemy.orm import Session
+from sqlmodel import col
 
 from curation.anchors.current_revision import current_wording
 from curation.generation.prompts import types_of
@@ -172,7 +173,7 @@ def _has(type_ids: Sequence[str], statuses: Sequence[Status] = ()) -> ColumnElem
     return its.correlate(Anchor).exists()
 
 
-def _failed(run_id: int, role: Role) -> Select[Any]:
+def _failed(run_id: int, role: Role) -> Select[int]:
     """SQL: the anchors whose call failed in a run, or whose answer lacked something."""
     return select(col(ModelCall.anchor_id)).where(
         col(ModelCall.run_id) == run_id,

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from sqlalchemy import Engine, func, select, text
-from sqlmodel import Session, SQLModel
+from sqlalchemy.orm import Session
+from sqlmodel import SQLModel
 
 from db.failures import shown_address
 from db.migrate import backups, current_revision, head_revision

@@ -11,7 +11,8 @@ from enum import StrEnum
 from typing import Any
 
 from sqlalchemy import Row, and_, case, func, select, union
-from sqlmodel import Session, col
+from sqlalchemy.orm import Session
+from sqlmodel import col
 
 from curation.project.opening import active_encoder_id
 from curation.release.contents import Counts, changes_since, contents_of, triples_by_type

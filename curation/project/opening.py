@@ -5,7 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Engine, select
-from sqlmodel import Session, col
+from sqlalchemy.orm import Session
+from sqlmodel import col
 
 from curation.diagnostics.measures import LEVENSHTEIN_THRESHOLD
 from curation.encoders.loading import DEFAULT_ENCODER
@@ -46,7 +47,9 @@ def put_setting(session: Session, key: str, value: Any) -> None:
 def active_encoder_id(session: Session) -> int | None:
     """The row of the project's active encoder; None before it has measured anything."""
     name = get_setting(session, ACTIVE_ENCODER)
-    query = select(Encoder.id).where(col(Encoder.name) == name).order_by(col(Encoder.id).desc())  # type: ignore[call-overload]
+    query = (
+        select(col(Encoder.id)).where(col(Encoder.name) == name).order_by(col(Encoder.id).desc())
+    )
     return session.execute(query.limit(1)).scalar_one_or_none()
 
 

@@ -10,7 +10,8 @@ from enum import StrEnum
 from typing import Any, NamedTuple
 
 from sqlalchemy import ColumnElement, Select, and_, literal, null, or_, select
-from sqlmodel import Session, col
+from sqlalchemy.orm import Session
+from sqlmodel import col
 
 from curation.anchors.current_revision import current_wording
 from curation.identity import UID_LENGTH, canonical
@@ -142,7 +143,7 @@ _COLUMNS = {
 }
 
 
-def _texts(kind: Kind) -> Select[Any]:
+def _texts(kind: Kind) -> Select[*tuple[Any, ...]]:
     id, of, text, _ = _COLUMNS[kind]
     query = select(id, of, text).order_by(id)
     return query.join(AnchorRevision, current_wording()) if kind is Kind.ANCHORS else query
@@ -155,9 +156,9 @@ def _hits(session: Session, kind: Kind, ids: Sequence[int]) -> list[Hit]:
     return [found[key] for key in ids]
 
 
-def _rows(kind: Kind) -> Select[Any]:
+def _rows(kind: Kind) -> Select[*tuple[Any, ...]]:
     """The id and what a ``Hit`` has after its kind."""
-    query: Select[Any]
+    query: Select[*tuple[Any, ...]]
     if kind is Kind.ANCHORS:
         nothing = (null(),) * 4
         retired = col(Anchor.retired_at).is_not(None)

@@ -7,7 +7,8 @@ A change is stored at once; the variants' flags and places in the queues follow 
 from typing import NamedTuple
 
 from sqlalchemy import func, select
-from sqlmodel import Session, col
+from sqlalchemy.orm import Session
+from sqlmodel import col
 
 from curation.diagnostics.queue_keys import request_reorder
 from curation.encoders.registered import encoder_name
@@ -29,12 +30,11 @@ class OverThreshold(NamedTuple):
 
 def count_over_threshold(session: Session, value: int) -> OverThreshold:
     """What a threshold of ``value`` characters would flag, and what the present one does."""
-    over = [
+    now, then = (
         func.count().filter(col(Diagnostic.levenshtein) > limit)
         for limit in (int(get_setting(session, THRESHOLD)), value)
-    ]
-    now, then = session.execute(select(*over)).one()
-    return OverThreshold(now, then)
+    )
+    return OverThreshold(*session.execute(select(now, then)).one())
 
 
 def change_threshold(session: Session, value: int) -> bool:

@@ -7,7 +7,7 @@ since then is looked at, so that a change shows at once in large projects, too.
 from collections import Counter
 from collections.abc import Mapping
 from datetime import datetime, timedelta
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from sqlalchemy import (
     ColumnElement,
@@ -20,7 +20,8 @@ from sqlalchemy import (
     select,
     union,
 )
-from sqlmodel import Session, col
+from sqlalchemy.orm import Session
+from sqlmodel import col
 
 from curation.anchors.current_revision import current_wording
 from db.columns import now
@@ -122,7 +123,7 @@ def touched_since(session: Session, release: Release) -> Subquery:
     after = release.summary.get(LAST_DECISION)
     if after is None:
         after = _last_before(session.connection(), moment)
-    anchors: CompoundSelect[Any] = union(
+    anchors: CompoundSelect[int] = union(
         select(col(AnchorRevision.anchor_id)).where(
             col(AnchorRevision.revision) > 1, col(AnchorRevision.created_at) >= moment
         ),

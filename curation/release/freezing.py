@@ -14,8 +14,8 @@ from operator import attrgetter
 from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Row, Select, func, insert, inspect, select, text, update
-from sqlalchemy.orm import aliased
-from sqlmodel import Session, col
+from sqlalchemy.orm import Session, aliased
+from sqlmodel import col
 
 from curation.anchors.current_revision import current_wording
 from curation.identity import canonical
@@ -103,7 +103,7 @@ def _lock(connection: Connection) -> None:
         connection.execute(text('LOCK TABLE "release" IN SHARE ROW EXCLUSIVE MODE'))
 
 
-def _newest() -> Select[Any]:
+def _newest() -> Select[Release]:
     return select(Release).order_by(col(Release.number).desc()).limit(1)
 
 
@@ -139,19 +139,28 @@ def _write(connection: Connection, head: dict[str, Any]) -> int:
     return release_id
 
 
-def _accepted() -> Select[Any]:
+def _accepted() -> Select[*tuple[Any, ...]]:
     """Every accepted variant with all it carries, once for each decision on its present state."""
     parent, author, decider = aliased(Variant), aliased(Reviewer), aliased(Reviewer)
     return (
         select(
-            *(Variant.id, Variant.uid, Variant.text, Variant.type_id, Variant.cue),
-            *(Variant.provider, Variant.model, Variant.run_id, Variant.anchor_revision),
-            TypeRow.polarity,
-            *(Anchor.split, Anchor.genre, Anchor.language),
+            col(Variant.id),
+            col(Variant.uid),
+            col(Variant.text),
+            col(Variant.type_id),
+            col(Variant.cue),
+            col(Variant.provider),
+            col(Variant.model),
+            col(Variant.run_id),
+            col(Variant.anchor_revision),
+            col(TypeRow.polarity),
+            col(Anchor.split),
+            col(Anchor.genre),
+            col(Anchor.language),
             col(Anchor.uid).label("anchor_uid"),
             col(AnchorRevision.text).label("anchor"),
             col(Source.name).label("source"),
-            Source.licence,
+            col(Source.licence),
             col(PromptVersion.name).label("prompt"),
             col(PromptVersion.version).label("prompt_number"),
             col(parent.uid).label("parent_uid"),
@@ -159,9 +168,13 @@ def _accepted() -> Select[Any]:
             col(author.kind).label("author_kind"),
             col(Decision.id).label("decision_id"),
             func.coalesce(decider.merged_into_id, decider.id).label("reviewer_id"),
-            *(Decision.verdict, Decision.adjudicates),
-            *(Decision.child_id, Decision.retracts_id, decider.kind, decider.counts),
-        )  # type: ignore[call-overload]
+            col(Decision.verdict),
+            col(Decision.adjudicates),
+            col(Decision.child_id),
+            col(Decision.retracts_id),
+            col(decider.kind),
+            col(decider.counts),
+        )
         .select_from(Variant)
         .join(Anchor, col(Anchor.id) == Variant.anchor_id)
         .join(AnchorRevision, current_wording())
@@ -195,7 +208,7 @@ def _freeze(connection: Connection, release_id: int) -> tuple[str, Tally]:
     return content_hash(lines), tally
 
 
-def _items(rows: Iterable[Row[Any]], release_id: int) -> Iterator[dict[str, Any]]:
+def _items(rows: Iterable[Row[*tuple[Any, ...]]], release_id: int) -> Iterator[dict[str, Any]]:
     for _, decided in groupby(rows, key=attrgetter("id")):
         of_variant = list(decided)
         row = of_variant[0]
@@ -217,7 +230,7 @@ def _items(rows: Iterable[Row[Any]], release_id: int) -> Iterator[dict[str, Any]
         }
 
 
-def _provenance(row: Row[Any]) -> dict[str, Any]:
+def _provenance(row: Row[*tuple[Any, ...]]) -> dict[str, Any]:
     """Where the text came from. ``author`` edited or wrote it; None for one as generated."""
     return {
         "provider": row.provider,
@@ -231,7 +244,7 @@ def _provenance(row: Row[Any]) -> dict[str, Any]:
     }
 
 
-def _deciders(rows: list[Row[Any]]) -> dict[str, Any]:
+def _deciders(rows: list[Row[*tuple[Any, ...]]]) -> dict[str, Any]:
     """Who accepted: how many persons and models, whose verdict counted, whether adjudicated.
 
     As in ``curation.review.status``: an adjudication outranks persons, a person outranks a model.
@@ -251,7 +264,7 @@ def _deciders(rows: list[Row[Any]]) -> dict[str, Any]:
     }
 
 
-def _vote(row: Row[Any]) -> Vote:
+def _vote(row: Row[*tuple[Any, ...]]) -> Vote:
     return Vote(
         id=row.decision_id,
         reviewer_id=row.reviewer_id,

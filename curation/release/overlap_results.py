@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from sqlalchemy import func, select
-from sqlmodel import Session, col
+from sqlalchemy.orm import Session
+from sqlmodel import col
 
 from curation.partial_files import clear_drafts, new_draft
 from curation.release.overlap import SHORTEST, Example, Overlap

@@ -14,6 +14,7 @@ from sqlmodel import col
 
 from curation.review.decisions import counts_still
 from curation.taxonomy.project_types import IMPORTED, OWN
+from db.columns import Columns
 from db.models import (
     Anchor,
     Decision,
@@ -180,17 +181,17 @@ def review_summary(connection: Connection) -> dict[str, Any]:
         reasons counts under both.
     """
     review: dict[str, dict[str, int]] = defaultdict(lambda: dict.fromkeys(OUTCOMES, 0))
-    counted = select(Variant.type_id, Variant.status, func.count())  # type: ignore[call-overload]
-    query = _as_written(counted).group_by(col(Variant.type_id), col(Variant.status))
-    for type_id, status, count in connection.execute(query):
+    counted = select(col(Variant.type_id), col(Variant.status), func.count())
+    outcomes = _as_written(counted).group_by(col(Variant.type_id), col(Variant.status))
+    for type_id, status, count in connection.execute(outcomes):
         review[type_id][_OUTCOMES[status]] = count
     reasons: dict[str, dict[str, int]] = {"rejected": {}, "edited": {}}
     retract = aliased(Decision)
-    counted = select(  # type: ignore[call-overload]
-        Variant.status, Decision.reason, func.count(col(Variant.id).distinct())
+    with_reason = select(
+        col(Variant.status), col(Decision.reason), func.count(col(Variant.id).distinct())
     )
     query = (
-        _as_written(counted)
+        _as_written(with_reason)
         .join(Decision, col(Decision.variant_id) == Variant.id)
         .join(Reviewer, col(Reviewer.id) == Decision.reviewer_id)
         .outerjoin(retract, col(retract.retracts_id) == Decision.id)
@@ -211,7 +212,7 @@ def review_summary(connection: Connection) -> dict[str, Any]:
     return {"review": dict(review), "reasons": reasons}
 
 
-def _as_written(query: Select[Any]) -> Select[Any]:
+def _as_written(query: Select[*Columns]) -> Select[*Columns]:
     """``query``, a select from variants, for those in use that no reviewer wrote."""
     return (
         query.select_from(Variant)
@@ -226,7 +227,7 @@ def _as_written(query: Select[Any]) -> Select[Any]:
 
 def source_notes(connection: Connection, names: Collection[str]) -> dict[str, dict[str, str]]:
     """Name → address and note of these sources."""
-    query = select(Source.name, Source.url, Source.note)  # type: ignore[call-overload]
+    query = select(col(Source.name), col(Source.url), col(Source.note))
     return {
         name: {"url": url, "note": note}
         for name, url, note in connection.execute(query)
@@ -237,10 +238,17 @@ def source_notes(connection: Connection, names: Collection[str]) -> dict[str, di
 def taxonomy_snapshot(connection: Connection) -> dict[str, Any]:
     """Every variant type in use in its wording of this moment; one's own with an ``origin``."""
     query = select(
-        *(TypeRow.id, TypeRow.version, TypeRow.polarity, TypeRow.group, TypeRow.ordinal),
-        *(TypeVersion.label, TypeVersion.definition),
-        *(TypeVersion.example_anchor, TypeVersion.example, TypeRow.origin),
-    ).join(  # type: ignore[call-overload]
+        col(TypeRow.id),
+        col(TypeRow.version),
+        col(TypeRow.polarity),
+        col(TypeRow.group),
+        col(TypeRow.ordinal),
+        col(TypeVersion.label),
+        col(TypeVersion.definition),
+        col(TypeVersion.example_anchor),
+        col(TypeVersion.example),
+        col(TypeRow.origin),
+    ).join(
         TypeVersion,
         (col(TypeVersion.type_id) == TypeRow.id) & (col(TypeVersion.version) == TypeRow.version),
     )

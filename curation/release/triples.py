@@ -10,8 +10,9 @@ from operator import itemgetter
 from typing import NamedTuple
 
 from sqlalchemy import select
+from sqlalchemy.orm import Session
 from sqlalchemy.sql.elements import ColumnElement
-from sqlmodel import Session, col
+from sqlmodel import col
 
 from db.models import Polarity, ReleaseItem, Split
 
@@ -82,16 +83,22 @@ def families(session: Session, release_id: int, *, split: Split | None = None) -
     Families without a positive or without a negative are among them.
     """
     query = select(
-        *(ReleaseItem.anchor_uid, ReleaseItem.anchor, ReleaseItem.split, ReleaseItem.polarity),
-        *(ReleaseItem.variant_uid, ReleaseItem.text, ReleaseItem.type_id, ReleaseItem.cue),
+        col(ReleaseItem.anchor_uid),
+        col(ReleaseItem.anchor),
+        col(ReleaseItem.split),
+        col(ReleaseItem.polarity),
+        col(ReleaseItem.variant_uid),
+        col(ReleaseItem.text),
+        col(ReleaseItem.type_id),
+        col(ReleaseItem.cue),
         col(ReleaseItem.provenance)["provider"].as_string(),
-    ).where(col(ReleaseItem.release_id) == release_id)  # type: ignore[call-overload]
+    ).where(col(ReleaseItem.release_id) == release_id)
     if split is not None:
         query = query.where(col(ReleaseItem.split) == split)
     query = query.order_by(*uid_order(session)).execution_options(yield_per=BATCH)
     for _, rows in groupby(session.execute(query), key=itemgetter(0)):
         of_anchor = list(rows)
-        anchor_uid, anchor, its_split = of_anchor[0][:3]
+        anchor_uid, anchor, its_split, *_ = of_anchor[0]
         family = Family(anchor_uid, anchor, its_split, [], [])
         for _, _, _, polarity, *member in of_anchor:
             side = family.positives if polarity == Polarity.POSITIVE else family.negatives

@@ -4,7 +4,8 @@ Every action is handed what was shown (see ``curation.review.shown_card``).
 """
 
 from sqlalchemy import select
-from sqlmodel import Session, col
+from sqlalchemy.orm import Session
+from sqlmodel import col
 
 from curation.review.decisions import store_decisions
 from curation.review.history import replacement_of

@@ -14,14 +14,15 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from sqlalchemy import ColumnElement, Select, func, or_, select
-from sqlmodel import Session, col
+from sqlalchemy.orm import Session
+from sqlmodel import col
 
 from curation.diagnostics.measures import Flag
 from curation.project.opening import active_encoder_id
 from curation.review.decisions import bulk_store_decisions
 from curation.taxonomy.built_in import GUIDELINE_VERSION, applicable_reason, reject_reason
 from curation.taxonomy.project_types import all_types, known_type, list_types
-from db.columns import now
+from db.columns import Columns, now
 from db.errors import HedgerowError
 from db.models import Diagnostic, Status, Variant, VariantCosine, Verdict
 
@@ -192,7 +193,7 @@ def find_matches(
         HedgerowError: as ``apply_rule``.
     """
     _check_type(session, type_id)
-    query = _matching(session, rule, type_id, Variant.type_id, func.count())
+    query = _matching(session, rule, type_id, select(col(Variant.type_id), func.count()))
     by_type = dict(session.execute(query.group_by(col(Variant.type_id))).all())
     if reason is not None:
         _check_reason(session, reason, by_type)
@@ -222,8 +223,9 @@ def apply_rule(
         raise ValueError(f"a rule accepts or rejects, found {verdict}")
     _check_type(session, type_id)
     unmeasured = _count_unmeasured(session, rule, type_id)
-    query = _matching(session, rule, type_id, Variant.id, Variant.version, Variant.type_id)
-    found = session.execute(query.order_by(col(Variant.id))).all()
+    wanted = select(col(Variant.id), col(Variant.version), col(Variant.type_id))
+    query = _matching(session, rule, type_id, wanted).order_by(col(Variant.id))
+    found = session.execute(query).all()
     if verdict == Verdict.REJECT:
         _check_reason(session, reason, {row[2] for row in found})
     if not found:
@@ -259,17 +261,19 @@ def _check_reason(session: Session, reason: str, type_ids: Collection[str]) -> N
         applicable_reason(reason, types[type_id])
 
 
-def _pending(query: Select[Any], type_id: str | None) -> Select[Any]:
+def _pending(query: Select[*Columns], type_id: str | None) -> Select[*Columns]:
     query = query.where(col(Variant.status) == Status.PENDING, col(Variant.retired).is_(False))
     return query if type_id is None else query.where(col(Variant.type_id) == type_id)
 
 
-def _matching(session: Session, rule: Rule, type_id: str | None, *columns: Any) -> Select[Any]:
-    query = _with_measures(session, rule, select(*columns).select_from(Variant))
+def _matching(
+    session: Session, rule: Rule, type_id: str | None, query: Select[*Columns]
+) -> Select[*Columns]:
+    query = _with_measures(session, rule, query.select_from(Variant))
     return _pending(query, type_id).where(*(clause.condition() for clause in rule.clauses))
 
 
-def _with_measures(session: Session, rule: Rule, query: Select[Any]) -> Select[Any]:
+def _with_measures(session: Session, rule: Rule, query: Select[*Columns]) -> Select[*Columns]:
     query = query.outerjoin(Diagnostic, col(Diagnostic.variant_id) == Variant.id)
     if not rule.needs_cosine:
         return query

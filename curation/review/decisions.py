@@ -6,7 +6,8 @@ from types import MappingProxyType
 from typing import Any, NamedTuple, TypeVar
 
 from sqlalchemy import ColumnElement, insert, or_, select, update
-from sqlmodel import Session, col
+from sqlalchemy.orm import Session
+from sqlmodel import col
 
 from curation.review.reviewers import whose
 from curation.review.status import Standing, Vote, standing_of, status_of
@@ -86,8 +87,8 @@ def refresh_status(session: Session, variant_ids: Iterable[int]) -> list[StatusC
     changes: list[StatusChange] = []
     for ids in chunks(variant_ids):
         before = {
-            variant_id or 0: (type_id, Standing(*standing))
-            for variant_id, type_id, *standing in session.execute(
+            variant_id: (type_id, Standing(status, second_look, model_only))
+            for variant_id, type_id, status, second_look, model_only in session.execute(
                 select(
                     col(Variant.id),
                     col(Variant.type_id),

@@ -5,8 +5,8 @@ from datetime import datetime
 from typing import NamedTuple
 
 from sqlalchemy import ColumnElement, and_, func, select
-from sqlalchemy.orm import aliased
-from sqlmodel import Session, col
+from sqlalchemy.orm import Session, aliased
+from sqlmodel import col
 
 from curation.review.decisions import counts_still
 from curation.review.reviewers import is_by, shown_name, whose
@@ -54,12 +54,12 @@ class PastDecision(NamedTuple):
 def stands() -> ColumnElement[bool]:
     """SQL: the decision neither takes another back nor was taken back."""
     retract = aliased(Decision)
-    taken_back = select(retract.id).where(col(retract.retracts_id) == Decision.id).exists()  # type: ignore[call-overload]
+    taken_back = select(col(retract.id)).where(col(retract.retracts_id) == Decision.id).exists()
     return and_(col(Decision.verdict) != Verdict.RETRACT, ~taken_back)
 
 
 def _is_opinion() -> ColumnElement[bool]:
-    return select(Opinion.decision_id).where(col(Opinion.decision_id) == Decision.id).exists()  # type: ignore[call-overload]
+    return select(col(Opinion.decision_id)).where(col(Opinion.decision_id) == Decision.id).exists()
 
 
 def history(session: Session, variant_id: int) -> list[PastDecision]:
@@ -69,7 +69,7 @@ def history(session: Session, variant_id: int) -> list[PastDecision]:
     (``curation.review.opinions.stored``).
     """
     rows = session.execute(
-        select(Decision, whose(), shown_name(), Variant.since_version)  # type: ignore[call-overload]
+        select(Decision, whose(), shown_name(), col(Variant.since_version))
         .join(Reviewer, col(Reviewer.id) == Decision.reviewer_id)
         .join(Variant, col(Variant.id) == Decision.variant_id)
         .where(col(Decision.variant_id) == variant_id, ~_is_opinion())

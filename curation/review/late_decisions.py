@@ -4,8 +4,8 @@ from collections.abc import Collection
 from typing import NamedTuple
 
 from sqlalchemy import bindparam, select
-from sqlalchemy.orm import aliased
-from sqlmodel import Session, col
+from sqlalchemy.orm import Session, aliased
+from sqlmodel import col
 
 from curation.review.reviewers import shown_name, whose
 from db.models import Decision, Reviewer, Status, Variant, Verdict
@@ -61,4 +61,4 @@ def late_decisions(session: Session, action_ids: Collection[str]) -> list[Late]:
     if not action_ids:
         return []
     rows = session.connection().execute(_LATE, {"actions": list(action_ids)})
-    return [Late(key or 0, *rest) for key, *rest in rows]  # type: ignore[arg-type]
+    return [Late(*row) for row in rows]

@@ -14,7 +14,8 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Executable, bindparam, delete, literal, or_, select
 from sqlalchemy.dialects import postgresql, sqlite
-from sqlmodel import Session, col
+from sqlalchemy.orm import Session
+from sqlmodel import col
 
 from curation.review.reviewers import shown_name, whose
 from db.columns import db_later, db_now

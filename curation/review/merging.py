@@ -9,7 +9,8 @@ from collections import Counter
 from typing import NamedTuple
 
 from sqlalchemy import select, update
-from sqlmodel import Session, col
+from sqlalchemy.orm import Session
+from sqlmodel import col
 
 from curation.review.decisions import chunks, compute_standing, refresh_status
 from db.errors import HedgerowError

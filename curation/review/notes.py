@@ -8,7 +8,8 @@ from datetime import datetime
 from typing import NamedTuple
 
 from sqlalchemy import ColumnElement, func, select
-from sqlmodel import Session, col
+from sqlalchemy.orm import Session
+from sqlmodel import col
 
 from curation.identity import canonical
 from curation.review.reviewers import is_by, shown_name
@@ -37,7 +38,9 @@ class OwnNote(NamedTuple):
 
 def is_kept() -> ColumnElement[bool]:
     """SQL: the note has not been taken back."""
-    return ~select(NoteRetraction.note_id).where(col(NoteRetraction.note_id) == Note.id).exists()  # type: ignore[call-overload]
+    return (
+        ~select(col(NoteRetraction.note_id)).where(col(NoteRetraction.note_id) == Note.id).exists()
+    )
 
 
 def add_note(session: Session, variant_id: int, *, reviewer_id: int, text: str) -> Note:

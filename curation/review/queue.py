@@ -11,8 +11,8 @@ from enum import StrEnum
 from typing import Any
 
 from sqlalchemy import ColumnElement, Row, Select, and_, func, literal_column, or_, select
-from sqlalchemy.orm import aliased
-from sqlmodel import Session, col
+from sqlalchemy.orm import Session, aliased
+from sqlmodel import col
 
 from curation.anchors.current_revision import current_wording
 from curation.diagnostics.measures import Flag
@@ -152,7 +152,7 @@ def next_variant(
     return min(heads, key=lambda variant: _sort_key(variant, order), default=None)
 
 
-def _head(session: Session, type_id: str, queue: Queue, order: Order) -> Select[Any]:
+def _head(session: Session, type_id: str, queue: Queue, order: Order) -> Select[Variant]:
     query = select(Variant).where(_in_queue(session, queue), col(Variant.type_id) == type_id)
     return query.order_by(*_keys(order)).limit(1)
 
@@ -187,7 +187,7 @@ def awaiting_a_person(session: Session, variant_ids: Iterable[int]) -> set[int]:
     superseded ones.
     """
     by_a_person = (
-        select(Decision.id)  # type: ignore[call-overload]
+        select(col(Decision.id))
         .join(Reviewer, col(Reviewer.id) == Decision.reviewer_id)
         .where(
             col(Decision.variant_id) == Variant.id,
@@ -199,7 +199,7 @@ def awaiting_a_person(session: Session, variant_ids: Iterable[int]) -> set[int]:
     )
     found: set[int] = set()
     for ids in chunks(variant_ids):
-        query = select(Variant.id).where(  # type: ignore[call-overload]
+        query = select(col(Variant.id)).where(
             col(Variant.id).in_(ids),
             col(Variant.retired).is_(False),
             col(Variant.status) != Status.SUPERSEDED,
@@ -209,7 +209,10 @@ def awaiting_a_person(session: Session, variant_ids: Iterable[int]) -> set[int]:
     return found
 
 
-def _card_query(session: Session) -> Select[Any]:
+_CardRow = tuple[Variant, str, str, str, Diagnostic | None, float | None, str, int]
+
+
+def _card_query(session: Session) -> Select[*_CardRow]:
     encoder_id = active_encoder_id(session)
     made_for = aliased(AnchorRevision)
     notes = (
@@ -219,14 +222,14 @@ def _card_query(session: Session) -> Select[Any]:
         .scalar_subquery()
     )
     return (
-        select(  # type: ignore[call-overload]
+        select(
             Variant,
-            AnchorRevision.text,
-            Anchor.genre,
-            Source.name,
+            col(AnchorRevision.text),
+            col(Anchor.genre),
+            col(Source.name),
             Diagnostic,
-            VariantCosine.cosine,
-            made_for.text,
+            col(VariantCosine.cosine),
+            col(made_for.text),
             notes,
         )
         .join(Anchor, col(Anchor.id) == Variant.anchor_id)
@@ -246,8 +249,8 @@ def _card_query(session: Session) -> Select[Any]:
     )
 
 
-def _card(row: Row[Any]) -> Card:
-    variant, anchor, genre, source, measured, cosine, made_for, notes = tuple(row)
+def _card(row: Row[*_CardRow]) -> Card:
+    variant, anchor, genre, source, measured, cosine, made_for, notes = row
     return Card(
         variant=variant,
         anchor=anchor,
@@ -283,7 +286,7 @@ def family(session: Session, anchor_id: int) -> list[Card]:
 def status_counts(session: Session) -> dict[str, dict[Status, int]]:
     """Variants per type and status, retired ones left out."""
     rows = session.execute(
-        select(Variant.type_id, Variant.status, func.count())  # type: ignore[call-overload]
+        select(col(Variant.type_id), col(Variant.status), func.count())
         .where(col(Variant.retired).is_(False))
         .group_by(Variant.type_id, Variant.status)
     )

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from sqlalchemy import ColumnElement, Select, func, or_, select
-from sqlalchemy.orm import aliased
-from sqlmodel import Session, col
+from sqlalchemy.orm import Session, aliased
+from sqlmodel import col
 
 from curation.identity import canonical
 from db.engine import insert_new
@@ -170,7 +170,7 @@ def people(session: Session) -> list[Person]:
         .where(col(Reviewer.kind) == ReviewerKind.PERSON)
         .order_by(col(Reviewer.id))
     )
-    return [Person(key or 0, *rest) for key, *rest in session.execute(query)]
+    return [Person(*row) for row in session.execute(query)]
 
 
 def lookalikes(found: Sequence[Person]) -> list[tuple[Person, Person]]:
@@ -192,7 +192,7 @@ def whose() -> ColumnElement[int]:
     return found
 
 
-def same_person() -> Select[Any]:
+def same_person() -> Select[int]:
     """SQL, over ``Reviewer``: the ids of all that are the same person as this one."""
     other = aliased(Reviewer)
     its = func.coalesce(other.merged_into_id, other.id)

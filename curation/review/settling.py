@@ -7,7 +7,8 @@ on the variant change nothing, so a later decision on a settled variant has to s
 from collections.abc import Iterable
 
 from sqlalchemy import select
-from sqlmodel import Session, col
+from sqlalchemy.orm import Session
+from sqlmodel import col
 
 from curation.review.decisions import chunks, counts_still
 from curation.review.history import stands

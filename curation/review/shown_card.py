@@ -9,7 +9,8 @@ from datetime import datetime
 from typing import NamedTuple
 
 from sqlalchemy import or_, select
-from sqlmodel import Session, col
+from sqlalchemy.orm import Session
+from sqlmodel import col
 
 from curation.review.decisions import StatusChange
 from curation.review.reviewers import shown_name
@@ -103,7 +104,7 @@ def shown_variant(session: Session, card: Shown, *, keep_wording: bool = False) 
 
 def done_before(session: Session, action_id: str) -> bool:
     """Whether an action with this id is stored."""
-    query = select(Decision.id).where(col(Decision.action_id) == action_id).limit(1)  # type: ignore[call-overload]
+    query = select(col(Decision.id)).where(col(Decision.action_id) == action_id).limit(1)
     return session.execute(query).first() is not None
 
 

@@ -7,7 +7,8 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from sqlalchemy import func, select
-from sqlmodel import Session, col
+from sqlalchemy.orm import Session
+from sqlmodel import col
 
 from curation.review.decisions import StatusChange, bulk_store_decisions, chunks
 from curation.review.history import stands
@@ -168,7 +169,7 @@ def _done(session: Session, first: Decision) -> Done:
         return Done.RETYPE if child.text == variant.text else Done.EDIT
     if first.verdict == Verdict.REJECT:
         return Done.REJECT
-    corrected = select(CueCorrection.id).where(col(CueCorrection.action_id) == first.action_id)  # type: ignore[call-overload]
+    corrected = select(col(CueCorrection.id)).where(col(CueCorrection.action_id) == first.action_id)
     if session.execute(corrected.limit(1)).first() is not None:
         return Done.CUE
     is_own = variant.provider == PERSON and variant.author_id == first.reviewer_id
@@ -181,6 +182,6 @@ def _done(session: Session, first: Decision) -> Done:
 def _versions(session: Session, ids: Iterable[int]) -> dict[int, int]:
     found: dict[int, int] = {}
     for some in chunks(ids):
-        query = select(Variant.id, Variant.version).where(col(Variant.id).in_(some))  # type: ignore[call-overload]
+        query = select(col(Variant.id), col(Variant.version)).where(col(Variant.id).in_(some))
         found |= dict(session.execute(query).all())
     return found

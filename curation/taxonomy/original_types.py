@@ -7,7 +7,7 @@ hedges with the original contradiction.
 
 from collections.abc import Iterable
 
-from sqlmodel import Session
+from sqlalchemy.orm import Session
 
 from curation.taxonomy.built_in import VariantType, guideline_of
 from curation.taxonomy.own_types import add_type

@@ -7,7 +7,8 @@ judged can be told from the times. The built-in types stay as they are.
 from typing import NamedTuple
 
 from sqlalchemy import ColumnElement, delete, func, select, update
-from sqlmodel import Session, col
+from sqlalchemy.orm import Session
+from sqlmodel import col
 
 from curation.review.decisions import forget_kept
 from curation.taxonomy.built_in import VariantType

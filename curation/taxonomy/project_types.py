@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from sqlalchemy import Select, func, select
-from sqlmodel import Session, col
+from sqlalchemy.orm import Session
+from sqlmodel import col
 
 from curation.taxonomy.built_in import TAXONOMY, TAXONOMY_VERSION, SurfaceCheck, VariantType
 from db.errors import HedgerowError

@@ -6,8 +6,8 @@ else the one the variant came with. It is kept on the variant.
 """
 
 from sqlalchemy import select
-from sqlalchemy.orm import aliased
-from sqlmodel import Session, col
+from sqlalchemy.orm import Session, aliased
+from sqlmodel import col
 
 from curation.diagnostics.measuring import measure_variants
 from curation.identity import canonical

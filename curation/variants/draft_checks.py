@@ -7,7 +7,7 @@ this text. Whether the anchor is affirmative is left out: no wording of the vari
 from collections.abc import Collection
 from typing import NamedTuple
 
-from sqlmodel import Session
+from sqlalchemy.orm import Session
 
 from curation.diagnostics.measures import Flag, measure, same_words
 from curation.diagnostics.pair_analysis import Comparison

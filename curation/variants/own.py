@@ -4,7 +4,8 @@ import uuid
 from typing import NamedTuple
 
 from sqlalchemy import select
-from sqlmodel import Session, col
+from sqlalchemy.orm import Session
+from sqlmodel import col
 
 from curation.corpora.starter_corpus import RANDOM_SALT
 from curation.diagnostics.measuring import measure_variants

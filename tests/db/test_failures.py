@@ -1,8 +1,7 @@
 """What a damaged database is said to be."""
 
 import pytest
-from sqlalchemy import Engine, text
-from sqlmodel import select
+from sqlalchemy import Engine, select, text
 
 from db.engine import reading
 from db.errors import HedgerowError

@@ -10,7 +10,8 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import Engine, inspect, text
 from sqlalchemy.engine import URL
 from sqlalchemy.exc import DBAPIError
-from sqlmodel import Session, SQLModel
+from sqlalchemy.orm import Session
+from sqlmodel import SQLModel
 
 from curation.anchors.changes import correct_anchor
 from curation.project.search import Kind, find

@@ -3,7 +3,7 @@
 import pytest
 from sqlalchemy import Engine, text
 from sqlalchemy.engine import URL
-from sqlmodel import Session
+from sqlalchemy.orm import Session
 
 from curation.project.search import Kind, find
 from curation.review.notes import add_note

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from sqlalchemy import Engine, func
-from sqlmodel import Session, select
+from sqlalchemy import Engine, func, select
+from sqlalchemy.orm import Session
 from streamlit.testing.v1 import AppTest
 
 from curation.project.funnel import Funnel, FunnelRow, funnel

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from sqlalchemy import Engine
-from sqlmodel import Session
+from sqlalchemy.orm import Session
 from streamlit.testing.v1 import AppTest
 
 from curation.release.export import release_folder

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 from sqlalchemy import Engine, select
-from sqlmodel import Session, col
+from sqlalchemy.orm import Session
+from sqlmodel import col
 from streamlit.testing.v1 import AppTest
 from typer.testing import CliRunner
 

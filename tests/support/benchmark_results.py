@@ -6,7 +6,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
-from sqlmodel import Session
+from sqlalchemy.orm import Session
 
 from curation.release.freezing import get_release
 from db.errors import HedgerowError

@@ -1,6 +1,6 @@
 """Rows for tests, made the way the program makes them."""
 
-from sqlmodel import Session
+from sqlalchemy.orm import Session
 
 from curation.generation.prompts import JUDGE, prompt_versions, seed_prompts
 from curation.identity import anchor_uid, split_of, variant_uid

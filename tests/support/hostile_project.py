@@ -3,7 +3,8 @@
 from datetime import timedelta
 
 from sqlalchemy import select
-from sqlmodel import Session, col
+from sqlalchemy.orm import Session
+from sqlmodel import col
 
 from curation.diagnostics.measuring import measure_variants, save_cosines
 from curation.encoders.loading import DEFAULT_ENCODER

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from sqlmodel import Session
+from sqlalchemy.orm import Session
 
 from curation.release.export import release_folder
 from curation.release.freezing import get_release

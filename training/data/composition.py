@@ -8,7 +8,8 @@ from operator import itemgetter
 from typing import NamedTuple
 
 from sqlalchemy import Executable, select
-from sqlmodel import Session, col
+from sqlalchemy.orm import Session
+from sqlmodel import col
 
 from curation.release.freezing import get_release
 from curation.release.triples import BATCH, Family, Member

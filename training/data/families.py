@@ -6,7 +6,7 @@ import random
 from collections.abc import Mapping, Sequence
 
 import Levenshtein
-from sqlmodel import Session
+from sqlalchemy.orm import Session
 
 from curation.release import triples
 from curation.taxonomy.original_types import CONTRADICTION, ENTAILMENT

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from sqlalchemy import select
-from sqlmodel import Session, col
+from sqlalchemy.orm import Session
+from sqlmodel import col
 
 from curation.encoders.loading import (
     DEFAULT_ENCODER,
@@ -41,7 +42,9 @@ def list_encoders(session: Session) -> list[str]:
 
 def newest_trained(session: Session) -> str | None:
     """The name of the encoder that was trained last; None before the first training."""
-    query = select(Encoder.name).where(col(Encoder.path) != "").order_by(col(Encoder.id).desc())  # type: ignore[call-overload]
+    query = (
+        select(col(Encoder.name)).where(col(Encoder.path) != "").order_by(col(Encoder.id).desc())
+    )
     return session.execute(query.limit(1)).scalar()
 
 

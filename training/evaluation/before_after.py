@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from sqlalchemy import Engine, select
-from sqlmodel import Session, col
+from sqlalchemy.orm import Session
+from sqlmodel import col
 
 from curation.diagnostics.measuring import save_cosines, variant_texts
 from curation.encoders.embeddings import pair_cosines
@@ -104,7 +105,7 @@ def _without_known(session: Session, task: _Task, *, encoder_id: int) -> _Task:
 def _known_variants(session: Session, ids: Mapping[int, object], *, encoder_id: int) -> set[int]:
     known: set[int] = set()
     for some in chunks(ids):
-        query = select(VariantCosine.variant_id).where(  # type: ignore[call-overload]
+        query = select(col(VariantCosine.variant_id)).where(
             col(VariantCosine.encoder_id) == encoder_id, col(VariantCosine.variant_id).in_(some)
         )
         known.update(session.execute(query).scalars())

@@ -11,7 +11,8 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from sqlalchemy import delete, func, select
-from sqlmodel import Session, col
+from sqlalchemy.orm import Session
+from sqlmodel import col
 
 from curation.identity import canonical
 from db.errors import HedgerowError
@@ -256,7 +257,7 @@ def _refuse_bundled(name: str) -> None:
 
 
 def _set_id(session: Session, name: str) -> int | None:
-    return session.execute(select(ProbeSet.id).where(col(ProbeSet.name) == name)).scalar()  # type: ignore[call-overload]
+    return session.execute(select(col(ProbeSet.id)).where(col(ProbeSet.name) == name)).scalar()
 
 
 def _new_set(session: Session, name: str, *, author_id: int | None) -> int:

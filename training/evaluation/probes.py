@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from sqlalchemy import insert, select
-from sqlmodel import Session, col
+from sqlalchemy.orm import Session
+from sqlmodel import col
 
 from curation.identity import canonical
 from curation.review.actions import MAX_TEXT
@@ -77,7 +78,7 @@ def remove_own_probe(session: Session, probe_id: int) -> None:
 
 def probe_cosines(session: Session, encoder_id: int, ids: Sequence[int]) -> dict[int, float]:
     """The stored cosines of these probes under an encoder; those not measured are left out."""
-    query = select(ProbeCosine.probe_id, ProbeCosine.cosine).where(  # type: ignore[call-overload]
+    query = select(col(ProbeCosine.probe_id), col(ProbeCosine.cosine)).where(
         col(ProbeCosine.encoder_id) == encoder_id, col(ProbeCosine.probe_id).in_(ids)
     )
     return {row.probe_id: row.cosine for row in session.execute(query)}
@@ -87,7 +88,7 @@ def save_probe_cosines(session: Session, cosines: Mapping[int, float], *, encode
     """Store cosines by probe id; what is stored already, or whose probe is gone, is left out."""
     there = session.execute(
         # Locked, so that nobody removes one before its cosine is stored (SQLite has one writer).
-        select(ProbeRecord.id).where(col(ProbeRecord.id).in_(cosines)).with_for_update()  # type: ignore[call-overload]
+        select(col(ProbeRecord.id)).where(col(ProbeRecord.id).in_(cosines)).with_for_update()
     ).scalars()
     stored = probe_cosines(session, encoder_id, list(cosines))
     fresh = [

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from sqlmodel import Session
+from sqlalchemy.orm import Session
 
 from curation.encoders.loading import DEFAULT_ENCODER, HUB_ORGANISATION, resolve_encoder
 from curation.markdown import escape, markdown_table, one_line

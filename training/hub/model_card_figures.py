@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from sqlmodel import Session
+from sqlalchemy.orm import Session
 
 from curation.markdown import markdown_table, percent
 from training.evaluation.held_out import (

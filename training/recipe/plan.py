@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import socket
-from typing import Any, NamedTuple, TypeVarTuple
+from typing import Any, NamedTuple
 
 from sqlalchemy import Select, Subquery, and_, case, func, select
-from sqlmodel import Session, col
+from sqlalchemy.orm import Session
+from sqlmodel import col
 
 from curation.encoders.loading import local_folder
 from curation.release.freezing import get_release, list_releases
+from db.columns import Columns
 from db.errors import HedgerowError
 from db.models import Anchor, Polarity, Run, Split, Status, TypeRow, Variant
 from db.runs import list_runs, metrics
@@ -18,8 +20,6 @@ from training.encoders.size import BUILT_IN_WEIGHT, weight_of
 from training.finetune.progress import PACE
 from training.recipe.schema import Recipe
 from training.runs.figures import SAMPLE, Part
-
-_Columns = TypeVarTuple("_Columns")
 
 KIND = "train"
 """The kind of a training's run."""
@@ -128,7 +128,7 @@ def count_accepted(session: Session) -> int:
     return session.execute(everything).scalar_one() - (session.execute(out_of_use).scalar() or 0)
 
 
-def trained_on_now(query: Select[*_Columns]) -> Select[*_Columns]:
+def trained_on_now(query: Select[*Columns]) -> Select[*Columns]:
     """The query over `Variant`, narrowed to the train split of a release made now; with the anchor
     and the type of each."""
     return (

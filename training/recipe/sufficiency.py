@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sqlmodel import Session
+from sqlalchemy.orm import Session
 
 from curation.release.freezing import get_release
 from db.errors import HedgerowError

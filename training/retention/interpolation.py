@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from sqlmodel import Session
+from sqlalchemy.orm import Session
 
 from curation.encoders.loading import fingerprint, load_encoder
 from db.errors import HedgerowError

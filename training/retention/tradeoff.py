@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from sqlmodel import Session
+from sqlalchemy.orm import Session
 
 from curation.release.freezing import get_release
 from db.engine import reading

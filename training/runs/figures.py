@@ -10,9 +10,10 @@ from enum import StrEnum
 from typing import Any, NamedTuple
 
 from sqlalchemy import ColumnElement, Select, and_, func, select
-from sqlalchemy.orm import aliased
-from sqlmodel import Session, col
+from sqlalchemy.orm import Session, aliased
+from sqlmodel import col
 
+from db.columns import Columns
 from db.models import (
     Anchor,
     AnchorRevision,
@@ -65,7 +66,7 @@ class LossPoint(NamedTuple):
 
 def sample(session: Session, release_id: int, part: Part) -> list[int]:
     """The ids of at most `SAMPLE` variants of a part: those of the smallest random key."""
-    query = _of_part(select(Variant.id), release_id=release_id, part=part)  # type: ignore[call-overload]
+    query = _of_part(select(col(Variant.id)), release_id=release_id, part=part)
     return list(session.execute(query.order_by(*_drawn()).limit(SAMPLE)).scalars())
 
 
@@ -80,8 +81,8 @@ def _drawn() -> tuple[Any, ...]:
 
 
 def _of_part(
-    query: Select[Any], *, release_id: int, part: Part, of_few: bool = False
-) -> Select[Any]:
+    query: Select[*Columns], *, release_id: int, part: Part, of_few: bool = False
+) -> Select[*Columns]:
     """The query over `Variant`, narrowed to a part; ``of_few`` where it is over few variants.
 
     Of few, the release's rows are looked up one by one; else SQLite walks through all of them.
@@ -89,8 +90,8 @@ def _of_part(
     its = col(ReleaseItem.release_id)
     of_release = (_unindexed(its) if of_few else its) == release_id
     if part is Part.UNSEEN:
-        released = select(ReleaseItem.anchor_uid).where(of_release)  # type: ignore[call-overload]
-        unreleased = col(Anchor.uid).not_in(released)
+        released = select(col(ReleaseItem.anchor_uid)).where(of_release)
+        unreleased: ColumnElement[bool] = col(Anchor.uid).not_in(released)
         if of_few:
             sibling = aliased(Variant)
             released = (
@@ -156,7 +157,7 @@ def distributions(
 ) -> list[DistributionRow]:
     """Cosine of anchor and variant, before and after, for each measured variant of the parts."""
     release_id = session.execute(
-        select(Release.id).where(col(Release.number) == run.result.get("release", 0))  # type: ignore[call-overload]
+        select(col(Release.id)).where(col(Release.number) == run.result.get("release", 0))
     ).scalar()
     if release_id is None:
         return []
@@ -188,11 +189,11 @@ def _part_rows(
     encoder = col(before.encoder_id)
     of_before = (_unindexed(encoder) if of_few else encoder) == first
     query = (
-        select(Variant.type_id, before.cosine, after.cosine)  # type: ignore[call-overload]
+        select(col(Variant.type_id), col(before.cosine), col(after.cosine))
         .select_from(after)
         .join(Variant, col(Variant.id) == after.variant_id)
         .join(before, and_(col(before.variant_id) == Variant.id, of_before))
-        .where(after.encoder_id == second)
+        .where(col(after.encoder_id) == second)
     )
     query = _of_part(query, release_id=release_id, part=part, of_few=of_few)
     rows = session.execute(query.order_by(*_drawn()).limit(SAMPLE)).all()

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Engine, delete, func, select, update
-from sqlmodel import Session, col
+from sqlalchemy.orm import Session
+from sqlmodel import col
 
 from curation.project.opening import ACTIVE_ENCODER, get_setting
 from db.engine import writing

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from sqlalchemy import Engine, delete, select, update
-from sqlmodel import Session, col
+from sqlalchemy.orm import Session
+from sqlmodel import col
 
 from curation.encoders.loading import check_encoder, fingerprint
 from curation.encoders.registered import register_encoder
@@ -310,7 +311,7 @@ def _clear_earlier_attempt(context: RunContext) -> None:
     """Forget what an attempt that was cut off has left: model, and encoder with its figures."""
     shutil.rmtree(context.folder / MODEL_FOLDER, ignore_errors=True)
     with writing(context.engine) as session:
-        query = select(Encoder.id).where(col(Encoder.run_id) == context.run.id)  # type: ignore[call-overload]
+        query = select(col(Encoder.id)).where(col(Encoder.run_id) == context.run.id)
         for key in session.execute(query).scalars().all():
             for figures in (VariantCosine, ProbeCosine):
                 session.execute(delete(figures).where(col(figures.encoder_id) == key))

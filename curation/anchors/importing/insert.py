@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import func, select
 from sqlalchemy.exc import IntegrityError
-from sqlmodel import Session, col
+from sqlalchemy.orm import Session
+from sqlmodel import col
 
 from curation.anchors.attributes import checked_genre, checked_language
 from curation.anchors.importing.original_insert import Imported, add_originals

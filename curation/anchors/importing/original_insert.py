@@ -10,7 +10,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from sqlalchemy import select
-from sqlmodel import Session, col
+from sqlalchemy.orm import Session
+from sqlmodel import col
 
 from curation.anchors.importing.original_texts import KnownAnchor, Original, known_anchors
 from curation.corpora.starter_corpus import RANDOM_SALT

@@ -11,7 +11,8 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from sqlalchemy import func, select
-from sqlmodel import Session, col
+from sqlalchemy.orm import Session
+from sqlmodel import col
 
 from curation.anchors.checks import Reason, no_sentence
 from curation.anchors.current_revision import current_wording
@@ -203,7 +204,7 @@ def known_anchors(
         )
         if lock:
             query = query.with_for_update(read=True, of=Anchor)
-        found |= {text_uid: KnownAnchor(*anchor) for text_uid, *anchor in session.execute(query)}
+        found |= {row[0]: KnownAnchor(*row[1:]) for row in session.execute(query)}
     return found
 
 

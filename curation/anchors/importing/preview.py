@@ -12,7 +12,8 @@ from functools import cached_property
 from typing import NamedTuple
 
 from sqlalchemy import func, select
-from sqlmodel import Session, col
+from sqlalchemy.orm import Session
+from sqlmodel import col
 
 from curation.anchors.attributes import MAX_GENRE
 from curation.anchors.checks import Finding, Reason, suspicions

@@ -8,6 +8,7 @@ from sqlmodel import col
 from curation.generation.costs import prices
 from curation.generation.providers.chat.completions import Reply
 from curation.generation.request import Budget
+from db.columns import not_null
 from db.engine import reading
 from db.models import Answer
 
@@ -90,8 +91,8 @@ def read_ledger(engine: Engine, run_id: int, budget: Budget) -> Ledger:
                 func.count(),
                 # Only an answer says how it ended.
                 func.count(func.nullif(col(Answer.finish_reason), "")),
-                func.coalesce(func.sum(col(Answer.cost)), 0.0),
-                func.coalesce(func.max(col(Answer.cost)), 0.0),
+                func.coalesce(func.sum(not_null(col(Answer.cost))), 0.0),
+                func.coalesce(func.max(not_null(col(Answer.cost))), 0.0),
                 func.count(case((col(Answer.is_estimate), 1))),
             ).where(col(Answer.run_id) == run_id)
         ).one()
@@ -99,7 +100,7 @@ def read_ledger(engine: Engine, run_id: int, budget: Budget) -> Ledger:
         budget,
         calls=calls,
         answers=answers,
-        money=float(money),
-        largest=float(largest),
+        money=money,
+        largest=largest,
         is_estimate=estimates > 0,
     )

@@ -6,7 +6,7 @@ from math import floor, log10
 from pathlib import Path
 from typing import Any
 
-from sqlmodel import Session
+from sqlalchemy.orm import Session
 
 from curation.generation.request import Price
 from curation.project.opening import PRICES, get_setting, put_setting

@@ -7,9 +7,11 @@ from collections import defaultdict
 from typing import NamedTuple
 
 from sqlalchemy import case, func, select
-from sqlmodel import Session, col
+from sqlalchemy.orm import Session
+from sqlmodel import col
 
 from curation.generation.request import KIND
+from db.columns import not_null
 from db.models import Answer, ModelCall, PromptVersion, Run, Status, Variant
 
 
@@ -96,7 +98,7 @@ def _spent(
         col(ModelCall.prompt_version_id),
         asked,
         func.count(col(ModelCall.id).distinct()),
-        func.coalesce(func.sum(col(Answer.cost)), 0.0),
+        func.coalesce(func.sum(not_null(col(Answer.cost))), 0.0),
         func.count(case((col(Answer.is_estimate), 1))),
     ).join(Answer, col(Answer.call_id) == ModelCall.id)
     if run_id is not None:
@@ -107,7 +109,7 @@ def _spent(
     estimated: set[_Key] = set()
     for run, prompt_id, type_ids, number, cost, estimates in session.execute(query):
         for type_id in type_ids:
-            spent[(run, prompt_id, type_id)] += float(cost) / len(type_ids)
+            spent[(run, prompt_id, type_id)] += cost / len(type_ids)
             calls[(run, prompt_id, type_id)] += number
             if estimates and cost:
                 estimated.add((run, prompt_id, type_id))
@@ -119,8 +121,8 @@ def _variants(
 ) -> tuple[defaultdict[_Key, int], defaultdict[_Key, int]]:
     """By run, prompt and type: variants that were stored, and those that were kept."""
     query = select(
-        col(Variant.run_id),
-        col(Variant.prompt_version_id),
+        not_null(col(Variant.run_id)),
+        not_null(col(Variant.prompt_version_id)),
         col(Variant.type_id),
         col(Variant.status),
         func.count(),

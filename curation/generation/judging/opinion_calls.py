@@ -22,7 +22,8 @@ from sqlalchemy import (
     select,
     update,
 )
-from sqlmodel import Session, col
+from sqlalchemy.orm import Session
+from sqlmodel import col
 
 from curation.anchors.current_revision import current_wording
 from curation.generation.calls import BLOCK, Call, Judged
@@ -110,7 +111,9 @@ def count_wanted(session: Session, request: JudgeRequest) -> Wanted:
     return Wanted(*session.execute(counts.select_from(wanted)).one())
 
 
-def _wanted(session: Session, request: JudgeRequest) -> Select[Any]:
+def _wanted(
+    session: Session, request: JudgeRequest
+) -> Select[int, str, int, int, list[str], int | float]:
     """(id, uid, anchor, its revision, type as a list, place in the run) of what is to be judged."""
     selection = request.selection
     known = [type_id for (type_id,) in session.execute(select(col(TypeRow.id)))]
@@ -119,11 +122,11 @@ def _wanted(session: Session, request: JudgeRequest) -> Select[Any]:
     )
     place = col(Variant.id) if selection.limit is None else col(Variant.random_key)
     query = (
-        select(  # type: ignore[call-overload]
-            Variant.id,
-            Variant.uid,
-            Variant.anchor_id,
-            Anchor.revision,
+        select(
+            col(Variant.id),
+            col(Variant.uid),
+            col(Variant.anchor_id),
+            col(Anchor.revision),
             as_list.label("type_ids"),
             place.label("place"),
         )
@@ -202,7 +205,13 @@ def open_judging(
     The texts are those of now: what is judged is the variant beside its anchor's current wording.
     """
     query = (
-        select(ModelCall, Variant, Anchor.uid, AnchorRevision.text, PromptVersion.template)  # type: ignore[call-overload]
+        select(
+            ModelCall,
+            Variant,
+            col(Anchor.uid),
+            col(AnchorRevision.text),
+            col(PromptVersion.template),
+        )
         .join(Variant, col(Variant.uid) == ModelCall.key)
         .join(TypeRow, _type_in_use())
         .join(Anchor, col(Anchor.id) == Variant.anchor_id)
@@ -249,7 +258,7 @@ def example_question(
     """
     entries = {entry.id: entry for entry in types}
     query = (
-        select(Variant, AnchorRevision.text)  # type: ignore[call-overload]
+        select(Variant, col(AnchorRevision.text))
         .join(Anchor, col(Anchor.id) == Variant.anchor_id)
         .join(AnchorRevision, current_wording())
         .where(col(Variant.type_id).in_(entries), col(Variant.retired).is_(False))

@@ -1,7 +1,7 @@
 """What a run that asks a chat model for opinions is asked to do, and who its model is."""
 
 from pydantic import BaseModel, ConfigDict, Field
-from sqlmodel import Session
+from sqlalchemy.orm import Session
 
 from curation.generation.prompts import JUDGE, prompt_versions
 from curation.generation.request import ModelRequest

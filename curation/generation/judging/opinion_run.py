@@ -11,7 +11,8 @@ from typing import Any
 
 from pydantic import BaseModel
 from sqlalchemy import select
-from sqlmodel import Session, col
+from sqlalchemy.orm import Session
+from sqlmodel import col
 
 from curation.generation.calls import Call, Judged, count_calls, reopen
 from curation.generation.costs.ledger import read_ledger

@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from sqlalchemy import func, select
-from sqlmodel import Session, col
+from sqlalchemy.orm import Session
+from sqlmodel import col
 
 from curation.anchors.importing.original_insert import PROVIDER as IMPORTED
 from curation.markdown import markdown_table, percent

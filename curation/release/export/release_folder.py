@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, get_args
 
-from sqlmodel import Session
+from sqlalchemy.orm import Session
 
 from curation.partial_files import OLD, clear_drafts, new_draft
 from curation.release.export.contributors import writers_of

@@ -3,8 +3,9 @@
 from collections.abc import Iterator, Mapping
 from typing import Any, Literal, NamedTuple
 
-from sqlalchemy import Row, select
-from sqlmodel import Session, col
+from sqlalchemy import Row, inspect, select
+from sqlalchemy.orm import Session
+from sqlmodel import col
 
 from curation.release.triples import BATCH, triple_rows, uid_order
 from db.models import Polarity, ReleaseItem, Split
@@ -105,17 +106,18 @@ def read_table(
     return map(as_row, _items(session, release_id, split=split))
 
 
-def _items(session: Session, release_id: int, *, split: Split | None) -> Iterator[Row[Any]]:
-    query = select(*ReleaseItem.__table__.columns).where(  # type: ignore[attr-defined]
-        col(ReleaseItem.release_id) == release_id
-    )
+_Item = Row[*tuple[Any, ...]]
+
+
+def _items(session: Session, release_id: int, *, split: Split | None) -> Iterator[_Item]:
+    query = select(*inspect(ReleaseItem).columns).where(col(ReleaseItem.release_id) == release_id)
     if split is not None:
         query = query.where(col(ReleaseItem.split) == split)
     query = query.order_by(*uid_order(session)).execution_options(yield_per=BATCH)
     return iter(session.execute(query))
 
 
-def _variant(item: Row[Any]) -> tuple[Any, ...]:
+def _variant(item: _Item) -> tuple[Any, ...]:
     origin = item.provenance
     return (
         *(item.anchor, item.text, item.type_id, item.polarity, item.cue, item.split),
@@ -129,7 +131,7 @@ def _variant(item: Row[Any]) -> tuple[Any, ...]:
     )
 
 
-def _pair(item: Row[Any]) -> tuple[Any, ...]:
+def _pair(item: _Item) -> tuple[Any, ...]:
     return (
         *(item.anchor, item.text, int(item.polarity == Polarity.POSITIVE)),
         *(item.type_id, item.polarity, item.cue, item.split, item.anchor_uid, item.variant_uid),

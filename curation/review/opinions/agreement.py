@@ -3,7 +3,8 @@
 from typing import NamedTuple
 
 from sqlalchemy import case, func, literal_column, select
-from sqlmodel import Session, col
+from sqlalchemy.orm import Session
+from sqlmodel import col
 
 from curation.review.decisions import counts_still
 from curation.review.history import stands

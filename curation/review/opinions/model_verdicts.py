@@ -9,7 +9,8 @@ from collections import Counter
 from typing import Any, NamedTuple
 
 from sqlalchemy import bindparam, func, select, update
-from sqlmodel import Session, col
+from sqlalchemy.orm import Session
+from sqlmodel import col
 
 from curation.diagnostics.measuring import Report
 from curation.review.decisions import chunks, compute_standing, forget_kept
@@ -178,11 +179,11 @@ def _versions(session: Session, reviewer_id: int, *, lock: bool = False) -> dict
     query = select(col(Variant.id), col(Variant.version)).where(col(Variant.id).in_(decided))
     if lock:
         query = query.order_by(col(Variant.id)).with_for_update(key_share=True)
-    return {key or 0: version for key, version in session.execute(query)}
+    return dict(session.execute(query).tuples().all())
 
 
 def _kept(session: Session, ids: list[int]) -> dict[int, Standing]:
     query = select(
         col(Variant.id), col(Variant.status), col(Variant.second_look), col(Variant.model_only)
     ).where(col(Variant.id).in_(ids))
-    return {key or 0: Standing(*rest) for key, *rest in session.execute(query)}
+    return {row[0]: Standing(*row[1:]) for row in session.execute(query)}

@@ -13,7 +13,8 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from sqlalchemy import func, insert, select
-from sqlmodel import Session, col
+from sqlalchemy.orm import Session
+from sqlmodel import col
 
 from curation.identity import canonical
 from curation.review.decisions import chunks, refresh_status

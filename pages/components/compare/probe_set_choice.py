@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 
 import streamlit as st
-from sqlmodel import Session
+from sqlalchemy.orm import Session
 
 from db.errors import HedgerowError
 from pages.components.shared.shell import error_messages, open_project, signin

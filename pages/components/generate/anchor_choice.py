@@ -1,7 +1,7 @@
 """What to generate: which anchors, and which calls are made for each."""
 
 import streamlit as st
-from sqlmodel import Session
+from sqlalchemy.orm import Session
 from streamlit.delta_generator import DeltaGenerator
 
 from curation.generation.prompts import ROLES, types_of

@@ -3,7 +3,7 @@
 from typing import Any
 
 import streamlit as st
-from sqlmodel import Session
+from sqlalchemy.orm import Session
 
 from curation.generation.costs.estimate import Estimate
 from curation.generation.costs.prices import dollars, spent_by

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 
 import streamlit as st
-from sqlmodel import Session
+from sqlalchemy.orm import Session
 
 from curation.review import merging
 from curation.review.reviewers import MAX_NAME, Person, lookalikes, people, rename_person

@@ -1,7 +1,7 @@
 """The project's settings: threshold, active encoder, which models count, and what is at work."""
 
 import streamlit as st
-from sqlmodel import Session
+from sqlalchemy.orm import Session
 
 from curation.diagnostics import queue_keys
 from curation.diagnostics.measuring import count_without_cosine, count_without_measures

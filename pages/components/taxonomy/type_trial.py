@@ -1,7 +1,7 @@
 """A type tried out: what its check says of a sentence pair, and how the prompt will read."""
 
 import streamlit as st
-from sqlmodel import Session
+from sqlalchemy.orm import Session
 
 from curation.generation.prompts import (
     built_in,

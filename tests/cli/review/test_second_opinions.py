@@ -67,12 +67,12 @@ def test_a_sample_that_was_broken_off_is_carried_on_by_the_same_command(
     with writing(engine) as session:
         (run,) = list_runs(session, kind=KIND)
         run.state = RunState.INTERRUPTED
-        planned = set(session.execute(select(ModelCall.key)).scalars())
+        planned = set(session.execute(select(col(ModelCall.key))).scalars())
         for variant in session.execute(select(Variant)).scalars():  # another sample would be drawn
             variant.random_key = 1 - variant.random_key
     assert ask(*asked)["done"] == 3
     with reading(engine) as session:
-        judged = select(Variant.uid).join(Opinion, col(Opinion.variant_id) == Variant.id)
+        judged = select(col(Variant.uid)).join(Opinion, col(Opinion.variant_id) == Variant.id)
         assert set(session.execute(judged).scalars()) == planned
         assert [found.id for found in list_runs(session, kind=KIND)] == [run.id]
     assert ask(*asked)["done"] == 3

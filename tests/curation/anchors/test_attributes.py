@@ -2,7 +2,7 @@
 
 import pytest
 from sqlalchemy import Engine
-from sqlmodel import Session
+from sqlalchemy.orm import Session
 
 from curation.anchors.attributes import MAX_GENRE, set_facts
 from curation.diagnostics.measures import Flag

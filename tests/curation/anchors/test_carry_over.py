@@ -2,7 +2,8 @@
 
 import pytest
 from sqlalchemy import Engine, select
-from sqlmodel import Session, col
+from sqlalchemy.orm import Session
+from sqlmodel import col
 
 from curation.anchors.carry_over import carry_over, proposals
 from curation.anchors.changes import correct_anchor

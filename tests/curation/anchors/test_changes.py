@@ -4,7 +4,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from sqlalchemy import Engine, func, select
-from sqlmodel import Session, col
+from sqlalchemy.orm import Session
+from sqlmodel import col
 
 from curation.anchors.attributes import set_facts
 from curation.anchors.changes import (
@@ -183,7 +184,9 @@ def test_cosines_to_a_wording_that_was_corrected_meanwhile_are_left_out(
         encoder = register_encoder(session, name="e", hash_="a" * 64)
         correct(session, ada)
         save_cosines(session, {1: 0.5, 2: 0.6}, encoder_id=encoder.id, texts=texts)
-        stored = session.execute(select(VariantCosine.variant_id, VariantCosine.cosine)).all()  # type: ignore[call-overload]
+        stored = session.execute(
+            select(col(VariantCosine.variant_id), col(VariantCosine.cosine))
+        ).all()
         assert stored == [(2, 0.6)]
 
 
@@ -342,7 +345,7 @@ def test_a_retired_anchor_is_out_of_use_until_it_is_restored(engine: Engine, ada
 def test_no_decision_is_lost_or_changed(engine: Engine, ada: int) -> None:
     def rows(session: Session) -> list[tuple[object, ...]]:
         columns = (Decision.id, Decision.variant_id, Decision.verdict, Decision.variant_version)
-        return [tuple(r) for r in session.execute(select(*columns).order_by(col(Decision.id)))]  # type: ignore[call-overload]
+        return [tuple(r) for r in session.execute(select(*columns).order_by(col(Decision.id)))]
 
     with writing(engine) as session:
         before = rows(session)

@@ -39,7 +39,7 @@ def test_everything_arrives_and_a_second_loading_changes_nothing(starter_engine:
 def test_the_pending_fifth_is_undecided_and_spread_over_the_splits(starter_engine: Engine) -> None:
     with reading(starter_engine) as session:
         rows = session.execute(
-            select(Anchor.uid, Anchor.split, func.count(Decision.id))  # type: ignore[call-overload]
+            select(col(Anchor.uid), col(Anchor.split), func.count(Decision.id))
             .join(Variant, col(Variant.anchor_id) == Anchor.id)
             .outerjoin(Decision, col(Decision.variant_id) == Variant.id)
             .group_by(Anchor.uid, Anchor.split)

@@ -3,7 +3,7 @@
 from collections import Counter
 
 from sqlalchemy import Engine, update
-from sqlmodel import Session
+from sqlalchemy.orm import Session
 
 from curation.diagnostics.acceptance import (
     Dimension,

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 from sqlalchemy import Engine
-from sqlmodel import Session
+from sqlalchemy.orm import Session
 
 from curation.anchors.changes import correct_anchor, retire_anchor
 from curation.diagnostics.distributions import (

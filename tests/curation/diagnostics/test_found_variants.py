@@ -2,7 +2,7 @@
 
 import pytest
 from sqlalchemy import Engine
-from sqlmodel import Session
+from sqlalchemy.orm import Session
 
 from curation.diagnostics.distributions import Scope
 from curation.diagnostics.found_variants import First, Found, Wanted, find, rows

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 from sqlalchemy import Engine, select
-from sqlmodel import Session, col
+from sqlalchemy.orm import Session
+from sqlmodel import col
 
 from curation.diagnostics import acceptance, cue_use, distributions
 from curation.diagnostics.acceptance import Dimension

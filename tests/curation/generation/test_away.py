@@ -36,7 +36,7 @@ def fast(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def state(engine: Engine) -> RunState:
     with reading(engine) as session:
-        return session.execute(select(Run.state)).scalar_one()
+        return session.execute(select(col(Run.state))).scalar_one()
 
 
 def questions(server: ChatServer) -> int:

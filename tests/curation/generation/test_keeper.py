@@ -238,5 +238,5 @@ def test_a_file_that_nobody_here_put_aside_is_not_read(
     assert again(anchors, home, 1)["done"] == 80
     assert sum(server.asked.values()) == asked + 80 and number == asked
     with reading(anchors) as session:
-        assert session.execute(select(Run.state)).scalar_one() is RunState.DONE
+        assert session.execute(select(col(Run.state))).scalar_one() is RunState.DONE
         assert session.execute(select(func.count(col(ModelCall.id)))).scalar_one() == 80

@@ -108,7 +108,7 @@ def prompts_of(engine: Engine, run_id: int) -> dict[int, str]:
 def answered(engine: Engine) -> set[int]:
     """The calls whose answer is stored."""
     with reading(engine) as session:
-        done = select(ModelCall.id).where(ModelCall.state == CallState.DONE)
+        done = select(col(ModelCall.id)).where(ModelCall.state == CallState.DONE)
         return set(session.execute(done).scalars())
 
 
@@ -162,10 +162,12 @@ def test_ten_kills_and_a_failing_server_leave_the_table_of_an_undisturbed_run(
     lost = kills * 8 * 4  # under way, or answered and not yet stored
     assert sum(server.asked.values()) <= stored(engine) + lost
     with reading(engine) as session:
-        assert set(session.execute(select(ModelCall.state)).scalars()) == {CallState.DONE}
-        errors = session.execute(select(Answer.error)).scalars().all()
-        rows = Counter(session.execute(select(Answer.call_id)).scalars())
-        assert rows == dict(session.execute(select(ModelCall.id, ModelCall.attempts)).all())
+        assert set(session.execute(select(col(ModelCall.state))).scalars()) == {CallState.DONE}
+        errors = session.execute(select(col(Answer.error))).scalars().all()
+        rows = Counter(session.execute(select(col(Answer.call_id))).scalars())
+        assert rows == dict(
+            session.execute(select(col(ModelCall.id), col(ModelCall.attempts))).all()
+        )
     found = {name for error in errors for name in error.partition(": ")[0].split(", ")}
     assert {
         "rate limit",
@@ -258,7 +260,7 @@ def test_a_process_that_lost_its_run_to_another_does_no_harm(
     assert table(engine) == undisturbed
     assert sum(server.asked.values()) <= 200 + 8 * 20, "the first one goes on for a second at most"
     with reading(engine) as session:
-        rows = Counter(session.execute(select(Answer.call_id)).scalars())
+        rows = Counter(session.execute(select(col(Answer.call_id))).scalars())
         assert set(rows.values()) == {1}
         assert len(rows) == 200
         assert get_run(session, run_id).state is RunState.DONE

@@ -75,7 +75,7 @@ def retire(engine: Engine) -> None:
 
 def variants_of(engine: Engine, anchor_id: int) -> list[tuple[int, str, bool]]:
     with reading(engine) as session:
-        query = select(Variant.anchor_revision, Variant.text, Variant.retired)  # type: ignore[call-overload]
+        query = select(col(Variant.anchor_revision), col(Variant.text), col(Variant.retired))
         return [tuple(r) for r in session.execute(query.where(Variant.anchor_id == anchor_id))]
 
 
@@ -91,7 +91,7 @@ def test_a_correction_counts_for_the_calls_that_are_still_to_be_made(
     for revision, text, retired in found:
         assert ("quite safe" in text) == (revision == 2) and not retired
     with reading(anchors) as session:
-        pairs = select(Answer.anchor_revision, ModelCall.anchor_revision).join(ModelCall)  # type: ignore[call-overload]
+        pairs = select(col(Answer.anchor_revision), col(ModelCall.anchor_revision)).join(ModelCall)
         assert all(answer == call for answer, call in session.execute(pairs))
 
 
@@ -168,7 +168,12 @@ def assert_variants_are_of_their_anchors(engine: Engine) -> None:
     """The server repeats the anchor in each variant."""
     with reading(engine) as session:
         rows = session.execute(
-            select(Variant.text, AnchorRevision.text, Answer.anchor_id, Variant.anchor_id)  # type: ignore[call-overload]
+            select(
+                col(Variant.text),
+                col(AnchorRevision.text),
+                col(Answer.anchor_id),
+                col(Variant.anchor_id),
+            )
             .join(AnchorRevision, col(AnchorRevision.anchor_id) == Variant.anchor_id)
             .join(Answer, col(Answer.id) == Variant.answer_id)
         ).all()

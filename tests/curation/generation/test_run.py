@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from sqlalchemy import Engine, select
+from sqlmodel import col
 
 from curation.generation import run as generation
 from curation.generation.run import checked_request, request_generation
@@ -44,7 +45,9 @@ def table(engine: Engine) -> list[tuple[Any, ...]]:
     """All variants, but for keys and times."""
     with reading(engine) as session:
         rows = session.execute(
-            select(Variant.uid, Variant.text, Variant.type_id, Variant.cue).order_by(Variant.uid)
+            select(
+                col(Variant.uid), col(Variant.text), col(Variant.type_id), col(Variant.cue)
+            ).order_by(Variant.uid)
         )
         return [tuple(row) for row in rows]
 
@@ -95,7 +98,7 @@ def test_faults_are_retried_until_the_table_is_that_of_an_undisturbed_run(
     assert result["done"] == 80 and result["failed"] == 0
     assert len(table(anchors)) == 40 * 6
     with reading(anchors) as session:
-        errors = {e.partition(":")[0] for e in session.execute(select(Answer.error)).scalars()}
+        errors = {e.partition(":")[0] for e in session.execute(select(col(Answer.error))).scalars()}
     assert {
         "rate limit",
         "server error",
@@ -140,7 +143,7 @@ def test_the_budget_pauses_the_run_which_goes_on_where_it_stopped(
     with writing(anchors) as session:
         run = session.execute(select(Run)).scalar_one()
         assert run.state is RunState.PAUSED
-        states = list(session.execute(select(ModelCall.state)).scalars())
+        states = list(session.execute(select(col(ModelCall.state))).scalars())
         assert states.count(CallState.DONE) == 30
         run.parameters = run.parameters | {"budget": {}}
     again(anchors, home, run.id)
@@ -164,7 +167,7 @@ def test_money_is_not_spent_on_what_failed_for_free(
             anchors, home, base_url=address, price={"completion": 1000.0}, budget={"money": 0.5}
         )
     with reading(anchors) as session:
-        costs = [cost for (cost,) in session.execute(select(Answer.cost))]
+        costs = [cost for (cost,) in session.execute(select(col(Answer.cost)))]
     paid = [cost for cost in costs if cost]
     assert 0.5 - 2 * max(paid) < sum(paid) <= 0.5 + max(paid)
 

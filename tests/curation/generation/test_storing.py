@@ -2,6 +2,7 @@
 
 import pytest
 from sqlalchemy import Engine, select
+from sqlmodel import col
 
 from curation.generation.calls import Call, open_calls
 from curation.generation.providers.chat.completions import Reply
@@ -49,7 +50,7 @@ def test_attempts_at_one_call_are_stored_in_their_order_also_together(
     with reading(engine) as session:
         row = session.get_one(ModelCall, call.id)
         assert (row.state, row.attempts) == (CallState.DONE, 2)
-        costs = session.execute(select(Answer.cost).order_by(Answer.attempt)).scalars().all()
+        costs = session.execute(select(col(Answer.cost)).order_by(Answer.attempt)).scalars().all()
         assert costs == [0.0, 15.0]
 
 
@@ -60,5 +61,5 @@ def test_what_is_stored_already_or_comes_too_late_is_left_out(engine: Engine, ca
     late = answered(call, 3, "Unsafe.")  # of a process that had lost the run to another
     assert store(engine, late) == []
     with reading(engine) as session:
-        assert session.execute(select(Variant.text)).scalars().all() == ["Not safe."]
-        assert len(session.execute(select(Answer.id)).all()) == 2
+        assert session.execute(select(col(Variant.text))).scalars().all() == ["Not safe."]
+        assert len(session.execute(select(col(Answer.id))).all()) == 2

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import Engine, event, select, text
+from sqlmodel import col
 
 from curation.generation.costs.ledger import Ledger
 from curation.generation.request import Budget
@@ -61,7 +62,7 @@ def test_a_cap_in_money_holds_while_many_calls_are_under_way(
     with pytest.raises(HedgerowError, match="Paused at the budget"):
         carry_out(anchors, home, **how)
     with reading(anchors) as session:
-        costs = [cost for (cost,) in session.execute(select(Answer.cost))]
+        costs = [cost for (cost,) in session.execute(select(col(Answer.cost)))]
         run = session.execute(select(Run)).scalar_one()
     assert 1.0 - 2 * max(costs) < sum(costs) <= 1.0 + 1e-9
     assert run.state is RunState.PAUSED and server.most_at_once > 4
@@ -96,8 +97,8 @@ def test_a_full_disk_ends_the_run_which_goes_on_once_there_is_room(
     with full_disk(anchors, pages=12), pytest.raises(HedgerowError, match="The disk is full"):
         carry_out(anchors, home, base_url=address)
     with reading(anchors) as session:
-        run_id = session.execute(select(Run.id)).scalar_one() or 0
-        done = session.execute(select(ModelCall.id).where(ModelCall.state == CallState.DONE))
+        run_id = session.execute(select(col(Run.id))).scalar_one() or 0
+        done = session.execute(select(col(ModelCall.id)).where(ModelCall.state == CallState.DONE))
         stored = len(done.all())
     assert 0 < stored < 80
     asked = sum(server.asked.values())

@@ -2,8 +2,8 @@
 
 from collections import Counter
 
-from sqlalchemy import Engine
-from sqlmodel import Session, select
+from sqlalchemy import Engine, select
+from sqlalchemy.orm import Session
 
 from curation.anchors.changes import retire_anchor
 from curation.diagnostics.measuring import measure_variants, save_cosines

@@ -6,7 +6,8 @@ from types import SimpleNamespace
 import pytest
 from huggingface_hub.errors import OfflineModeIsEnabled
 from sqlalchemy import Engine, select
-from sqlmodel import Session, col
+from sqlalchemy.orm import Session
+from sqlmodel import col
 
 from curation.diagnostics import measuring, queue_keys
 from curation.diagnostics.measures import Flag

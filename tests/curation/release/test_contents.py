@@ -3,7 +3,7 @@
 from datetime import timedelta
 
 from sqlalchemy import select
-from sqlmodel import Session
+from sqlalchemy.orm import Session
 
 from curation.anchors.changes import correct_anchor, restore_anchor, retire_anchor
 from curation.release.contents import LAST_DECISION, changes_since, touched_since

@@ -9,7 +9,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import Engine, delete, func, select, update
 from sqlalchemy.exc import DatabaseError
-from sqlmodel import Session, col
+from sqlalchemy.orm import Session
+from sqlmodel import col
 
 from curation.release.freezing import create_release, get_release, list_releases
 from curation.taxonomy.built_in import TAXONOMY_VERSION
@@ -203,7 +204,7 @@ def test_the_database_refuses_to_change_an_item(engine: Engine, statement: objec
         add_plain_family(session, 1)
         create_release(session)
     with pytest.raises(DatabaseError, match="append-only"), writing(engine) as session:
-        session.execute(statement)  # type: ignore[call-overload]
+        session.execute(statement)
     with reading(engine) as session:
         assert len(items(session, get_release(session))) == 3
 

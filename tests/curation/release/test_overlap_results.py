@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 from sqlalchemy import Engine, select
+from sqlmodel import col
 
 from curation.release.freezing import create_release
 from curation.release.overlap import Example, Overlap
@@ -105,6 +106,6 @@ def test_a_text_of_a_release_leads_to_its_variant_or_to_one_of_its_anchor(engine
         release = create_release(session).release
         texts = ["Door 1 is not open.", "Door 1 is open.", "Door 3 is open."]
         found = records_of(session, release.id, texts)
-        query = select(Variant.uid, Variant.text).where(Variant.anchor_id == anchor.id)  # type: ignore[call-overload]
+        query = select(col(Variant.uid), col(Variant.text)).where(Variant.anchor_id == anchor.id)
         uids = {text: uid for uid, text in session.execute(query)}
     assert found == {texts[0]: uids[texts[0]], texts[1]: min(uids.values())}

@@ -2,7 +2,7 @@
 
 import pytest
 from sqlalchemy import Engine
-from sqlmodel import Session
+from sqlalchemy.orm import Session
 
 from curation.anchors.changes import correct_anchor, restore_anchor, retire_anchor
 from curation.release.contents import contents_of, triples_by_type

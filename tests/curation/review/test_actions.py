@@ -4,7 +4,8 @@ import random
 
 import pytest
 from sqlalchemy import Engine, func, select
-from sqlmodel import Session, col
+from sqlalchemy.orm import Session
+from sqlmodel import col
 
 from curation.anchors.changes import correct_anchor
 from curation.review import actions
@@ -96,7 +97,7 @@ def test_an_edit_supersedes_the_original_and_accepts_the_child(engine: Engine, a
         assert (child.status, child.text) == (Status.ACCEPTED, "The bridge isn't safe.")
         assert child.parent_id == get(engine).id
         assert session.get_one(Diagnostic, child.id).levenshtein == 3
-        action_ids = session.execute(select(Decision.action_id).distinct()).scalars().all()
+        action_ids = session.execute(select(col(Decision.action_id)).distinct()).scalars().all()
         assert len(action_ids) == 1
 
 

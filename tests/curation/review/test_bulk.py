@@ -4,7 +4,8 @@ from collections.abc import Iterable
 
 import pytest
 from sqlalchemy import Engine, func, insert, select
-from sqlmodel import Session, col
+from sqlalchemy.orm import Session
+from sqlmodel import col
 
 from curation.diagnostics.measures import Flag
 from curation.encoders.loading import DEFAULT_ENCODER
@@ -83,7 +84,7 @@ def add_variants(session: Session, count: int) -> list[int]:
         for i in range(count)
     ]
     session.execute(insert(Variant), rows)
-    return list(session.execute(select(Variant.id).order_by(col(Variant.id))).scalars())  # type: ignore[call-overload]
+    return list(session.execute(select(col(Variant.id)).order_by(col(Variant.id))).scalars())
 
 
 def measure(session: Session, ids: Iterable[int], *, levenshtein: int = 0, flags: int = 0) -> None:
@@ -102,7 +103,7 @@ def measure(session: Session, ids: Iterable[int], *, levenshtein: int = 0, flags
 
 
 def statuses(session: Session) -> list[Status]:
-    return list(session.execute(select(Variant.status).order_by(col(Variant.id))).scalars())  # type: ignore[call-overload]
+    return list(session.execute(select(col(Variant.status)).order_by(col(Variant.id))).scalars())
 
 
 class TestMatching:

@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 from sqlalchemy import Engine
-from sqlmodel import Session
+from sqlalchemy.orm import Session
 
 from curation.review import actions
 from curation.review.actions import shown

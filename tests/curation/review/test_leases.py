@@ -12,7 +12,8 @@ from multiprocessing import get_context
 import pytest
 from sqlalchemy import Engine, select, update
 from sqlalchemy.engine import URL
-from sqlmodel import Session, col
+from sqlalchemy.orm import Session
+from sqlmodel import col
 
 from curation.review import actions, leases
 from curation.review.actions import Shown, shown

@@ -2,7 +2,8 @@
 
 import pytest
 from sqlalchemy import Engine, select
-from sqlmodel import Session, col
+from sqlalchemy.orm import Session
+from sqlmodel import col
 
 from curation.diagnostics.acceptance import Dimension, reject_reasons
 from curation.diagnostics.distributions import data_version

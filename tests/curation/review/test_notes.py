@@ -3,7 +3,7 @@
 import pytest
 from sqlalchemy import Engine, text
 from sqlalchemy.exc import DBAPIError
-from sqlmodel import Session
+from sqlalchemy.orm import Session
 
 from curation.review import actions
 from curation.review.notes import add_note, count_notes, notes, removed_notes

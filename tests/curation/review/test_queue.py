@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 from sqlalchemy import Engine, text
-from sqlmodel import Session
+from sqlalchemy.orm import Session
 
 from curation.anchors.changes import correct_anchor
 from curation.review import actions

@@ -3,7 +3,7 @@
 import pytest
 from sqlalchemy import Engine, text
 from sqlalchemy.exc import IntegrityError
-from sqlmodel import Session
+from sqlalchemy.orm import Session
 
 from curation.corpora.starter_corpus import load_starter_corpus
 from curation.review.notes import add_note, notes

@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 
 from sqlalchemy import Engine
-from sqlmodel import Session
+from sqlalchemy.orm import Session
 
 from curation.review import actions
 from db.models import Release, Variant

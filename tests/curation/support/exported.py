@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from sqlmodel import Session
+from sqlalchemy.orm import Session
 
 from curation.release.freezing import create_release
 from db.models import Release

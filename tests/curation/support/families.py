@@ -4,7 +4,8 @@ import uuid
 from collections.abc import Mapping, Sequence
 
 from sqlalchemy import select
-from sqlmodel import Session, col
+from sqlalchemy.orm import Session
+from sqlmodel import col
 
 from curation.identity import anchor_uid, canonical, split_of, variant_uid
 from curation.review.decisions import store_decisions

@@ -5,7 +5,8 @@ import random
 from typing import NamedTuple
 
 from sqlalchemy import select
-from sqlmodel import Session, col
+from sqlalchemy.orm import Session
+from sqlmodel import col
 
 from curation.diagnostics.distributions import COSINE_BINS
 from curation.diagnostics.measures import Flag

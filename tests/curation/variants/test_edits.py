@@ -5,7 +5,8 @@ import re
 
 import pytest
 from sqlalchemy import Engine, func, select
-from sqlmodel import Session, col
+from sqlalchemy.orm import Session
+from sqlmodel import col
 
 from curation.anchors.changes import correct_anchor
 from curation.diagnostics.measures import Flag

@@ -2,7 +2,8 @@
 
 import pytest
 from sqlalchemy import Engine, func, select
-from sqlmodel import Session, col
+from sqlalchemy.orm import Session
+from sqlmodel import col
 
 from curation.anchors.changes import correct_anchor, retire_anchor
 from curation.release.freezing import create_release
@@ -92,12 +93,12 @@ def test_a_text_that_is_there_is_named_with_its_status(
             actions.reject(session, shown(known), reviewer_id=ada, reason="wrong_scope")
         elif verdict == "edit":
             actions.edit(session, shown(known), reviewer_id=ada, text=OWN)
-        before, decided = count(session), session.execute(select(Decision.id)).all()  # type: ignore[call-overload]
+        before, decided = count(session), session.execute(select(col(Decision.id))).all()
     with pytest.raises(HedgerowError, match=told), writing(engine) as session:
         write(session, ada, TEXTS["verbal"])
     with reading(engine) as session:
         assert count(session) == before
-        assert session.execute(select(Decision.id)).all() == decided  # type: ignore[call-overload]
+        assert session.execute(select(col(Decision.id))).all() == decided
 
 
 @pytest.mark.parametrize(
@@ -151,7 +152,7 @@ def test_it_is_made_for_the_current_wording(engine: Engine, ada: int) -> None:
             reviewer_id=ada,
         ).variant
         assert (own.anchor_revision, own.status) == (2, Status.ACCEPTED)
-        measured = select(Diagnostic.levenshtein).where(col(Diagnostic.variant_id) == own.id)  # type: ignore[call-overload]
+        measured = select(col(Diagnostic.levenshtein)).where(col(Diagnostic.variant_id) == own.id)
         assert session.execute(measured).scalar() == 4
 
 

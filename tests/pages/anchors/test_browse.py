@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 from sqlalchemy import Engine, select
-from sqlmodel import Session, col
+from sqlalchemy.orm import Session
+from sqlmodel import col
 from streamlit.testing.v1 import AppTest
 
 from curation.anchors.changes import correct_anchor, get_anchor
@@ -326,7 +327,7 @@ def test_a_correction_is_offered_to_the_variants_with_its_words(
     app = press(app, "Save 2 edits")
     assert app.success[0].value.startswith("2 variants edited and accepted.")
     with reading(two_anchors) as session:
-        texts_ = select(Variant.text).where(col(Variant.status) == Status.ACCEPTED)  # type: ignore[call-overload]
+        texts_ = select(col(Variant.text)).where(col(Variant.status) == Status.ACCEPTED)
         assert set(session.execute(texts_).scalars()) == {
             "The footbridge is not safe.",
             "The footbridge is unsafe.",

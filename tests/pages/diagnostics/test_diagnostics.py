@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 from markupsafe import escape
-from sqlalchemy import Engine
-from sqlmodel import Session, select
+from sqlalchemy import Engine, select
+from sqlalchemy.orm import Session
 from streamlit.testing.v1 import AppTest
 
 from curation.diagnostics import acceptance

@@ -140,7 +140,7 @@ def test_the_page_shows_it_on_demand_and_opens_the_editor_with_the_suggestion(
     assert "Doubtful" in next(e for e in app.get("button_group") if e.key == "order").options
     with reading(judged) as session:
         uid = session.execute(
-            select(Variant.uid).order_by(col(Variant.doubt).desc()).limit(1)
+            select(col(Variant.uid)).order_by(col(Variant.doubt).desc()).limit(1)
         ).scalar_one()
     app.query_params["variant"] = uid
     app.run()

@@ -405,7 +405,7 @@ def finished_run(engine: Engine) -> int:
             ids.append(encoder.id)
         add_own_probe(session, anchor=HOSTILE, text=HOSTILE + " too")
         probes = [stored.id for stored in ensure_figure_1(session) + own_probes(session)]
-        variants = session.execute(select(Variant.id)).scalars().all()  # type: ignore[call-overload]
+        variants = session.execute(select(col(Variant.id))).scalars().all()
         for place, key in enumerate(ids):
             save_probe_cosines(session, dict.fromkeys(probes, 0.9 - 0.2 * place), encoder_id=key)
             for number, variant in enumerate(variants):

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from sqlalchemy import Engine
-from sqlmodel import Session
+from sqlalchemy.orm import Session
 
 from curation.release.export.overlap_section import NOT_CHECKED
 from curation.release.freezing import create_release

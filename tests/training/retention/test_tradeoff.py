@@ -11,7 +11,8 @@ import pytest
 import torch
 from sqlalchemy import Engine, delete
 from sqlalchemy.engine import URL
-from sqlmodel import Session, col
+from sqlalchemy.orm import Session
+from sqlmodel import col
 
 from curation.encoders.loading import fingerprint, load_encoder
 from curation.release.freezing import get_release

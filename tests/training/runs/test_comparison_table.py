@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from sqlalchemy import Engine, event
-from sqlmodel import Session
+from sqlalchemy.orm import Session
 
 from db.engine import reading, writing
 from db.models import Encoder, Run, RunState

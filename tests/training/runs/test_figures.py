@@ -20,7 +20,7 @@ def test_distributions_keep_the_parts_apart(
     run = train(project, settings, ask(project, recipe))
     with reading(project) as session:
         rows = distributions(session, run)
-        stored = session.execute(select(VariantCosine.cosine)).scalars().all()  # type: ignore[call-overload]
+        stored = session.execute(select(col(VariantCosine.cosine))).scalars().all()
     counts = {part: sum(row.part == part for row in rows) for part in Part}
     assert counts == {Part.TRAINED: 2 * 27, Part.HELD_OUT: 2 * 3, Part.UNSEEN: 2 * 2}
     unseen = [(row.type, row.series) for row in rows if row.part == Part.UNSEEN]

@@ -265,7 +265,7 @@ def test_a_training_that_was_cut_off_begins_anew_and_leaves_one_encoder(
     with reading(project) as session:
         assert count(session, Encoder) == 2
         assert [point.step for point in loss_curve(session, run)] == [1, 2, 3]
-        encoders = session.execute(select(VariantCosine.encoder_id).distinct()).scalars()  # type: ignore[call-overload]
+        encoders = session.execute(select(col(VariantCosine.encoder_id)).distinct()).scalars()
         assert set(encoders) == {run.result["encoder_id"], run.result["before_encoder_id"]}
 
 

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import Engine, update
-from sqlmodel import Session, col
+from sqlalchemy.orm import Session
+from sqlmodel import col
 
 from curation.release.freezing import create_release, get_release
 from curation.taxonomy.original_types import CONTRADICTION, ENTAILMENT, ensure_types

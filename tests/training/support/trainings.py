@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from sqlalchemy import Engine, func, select
-from sqlmodel import Session
+from sqlalchemy.orm import Session
 
 from db.engine import reading, writing
 from db.errors import RunCancelled

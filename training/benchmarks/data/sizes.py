@@ -7,7 +7,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from sqlmodel import Session
+from sqlalchemy.orm import Session
 
 from curation.release.freezing import get_release
 from db.models import Split

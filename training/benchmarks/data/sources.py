@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field
-from sqlmodel import Session
+from sqlalchemy.orm import Session
 
 from curation.release.freezing import get_release
 from db.errors import HedgerowError

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from sqlalchemy import func, select
-from sqlalchemy.orm import aliased
-from sqlmodel import Session, col
+from sqlalchemy.orm import Session, aliased
+from sqlmodel import col
 
 from db.errors import HedgerowError
 from db.models import BenchmarkResult, Encoder

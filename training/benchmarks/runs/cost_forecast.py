@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from sqlmodel import Session
+from sqlalchemy.orm import Session
 
 from curation.generation.request import Price
 from db.errors import HedgerowError

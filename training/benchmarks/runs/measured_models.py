@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, Self
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
-from sqlmodel import Session
+from sqlalchemy.orm import Session
 
 from curation.encoders.loading import encoder_folder
 from curation.generation.request import Budget, ModelRequest, Price

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple, Self
 
 import numpy as np
-from sqlmodel import Session
+from sqlalchemy.orm import Session
 
 from curation.release import triples
 from db.errors import HedgerowError

@@ -4,7 +4,8 @@ import json
 from collections.abc import Sequence
 
 from sqlalchemy import select, update
-from sqlmodel import Session, col
+from sqlalchemy.orm import Session
+from sqlmodel import col
 
 from curation.generation.calls import Call, count_calls, open_calls
 from curation.generation.providers.chat.answers import Problem

@@ -1,7 +1,7 @@
 """Details of a card: origin, notes, history, the other variants of its anchor."""
 
 import streamlit as st
-from sqlmodel import Session
+from sqlalchemy.orm import Session
 
 from curation.generation.run_report import written_by
 from curation.review.history import PastDecision, history

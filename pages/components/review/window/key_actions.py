@@ -5,7 +5,7 @@ import uuid
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from sqlmodel import Session
+from sqlalchemy.orm import Session
 
 from curation.review import actions
 from curation.review.actions import Outcome, Shown

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from sqlalchemy import Engine
-from sqlmodel import Session
+from sqlalchemy.orm import Session
 
 from curation.diagnostics.measures import LEVENSHTEIN_THRESHOLD
 from curation.project.opening import THRESHOLD, get_setting

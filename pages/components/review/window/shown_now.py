@@ -8,7 +8,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from sqlmodel import Session
+from sqlalchemy.orm import Session
 
 from curation.review import actions, leases
 from curation.review.actions import Shown

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import NamedTuple
 
-from sqlmodel import Session
+from sqlalchemy.orm import Session
 
 from curation.review import actions
 from curation.review.actions import Undone

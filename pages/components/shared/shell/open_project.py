@@ -9,7 +9,7 @@ from typing import Concatenate, ParamSpec, TypeVar
 
 import streamlit as st
 from sqlalchemy import Engine
-from sqlmodel import Session
+from sqlalchemy.orm import Session
 
 from curation.project.opening import open_project
 from curation.taxonomy.built_in import VariantType

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import streamlit as st
 from markupsafe import Markup
 from sqlalchemy import Engine
-from sqlmodel import Session
+from sqlalchemy.orm import Session
 
 from curation.variants.concern import Concern
 from curation.variants.cue_choice import CueWanted

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from secrets import token_urlsafe
 
 import streamlit as st
-from sqlmodel import Session
+from sqlalchemy.orm import Session
 
 from curation.review.decisions import StatusChange
 from curation.review.queue import awaiting_a_person

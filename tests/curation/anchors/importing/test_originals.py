@@ -4,7 +4,8 @@ from collections import Counter
 
 import pytest
 from sqlalchemy import Connection, Engine, event, select
-from sqlmodel import Session, col
+from sqlalchemy.orm import Session
+from sqlmodel import col
 
 from curation.anchors.changes import correct_anchor, retire_anchor
 from curation.anchors.importing.formats import read_file

@@ -61,13 +61,13 @@ def table(engine: Engine) -> list[tuple[Any, ...]]:
     """All opinions, but for keys and times."""
     query = (
         select(
-            Variant.text,
-            Opinion.verdict,
-            Decision.verdict,
-            Decision.reason,
-            Decision.note,
-            Opinion.suggestion,
-            Opinion.certainty,
+            col(Variant.text),
+            col(Opinion.verdict),
+            col(Decision.verdict),
+            col(Decision.reason),
+            col(Decision.note),
+            col(Opinion.suggestion),
+            col(Opinion.certainty),
         )
         .join(Variant, col(Variant.id) == Opinion.variant_id)
         .join(Decision, col(Decision.id) == Opinion.decision_id)
@@ -193,7 +193,7 @@ def test_what_was_replaced_or_is_out_of_use_is_not_asked_about_any_more(
     with writing(families) as session:
         run = get_run(session, run_id)
         run.parameters = run.parameters | {"budget": {}}
-        left = select(ModelCall.key).where(col(ModelCall.state) == CallState.OPEN)
+        left = select(col(ModelCall.key)).where(col(ModelCall.state) == CallState.OPEN)
         edited, first, *_ = (
             session.execute(select(Variant).where(col(Variant.uid).in_(left))).scalars().all()
         )
@@ -201,7 +201,7 @@ def test_what_was_replaced_or_is_out_of_use_is_not_asked_about_any_more(
         retire_anchor(session, first.anchor_id)
         session.flush()
         retired = session.execute(
-            select(Variant.id).where(
+            select(col(Variant.id)).where(
                 col(Variant.retired), col(Variant.uid).in_(left), col(Variant.id) != edited.id
             )
         ).all()
@@ -223,14 +223,14 @@ def test_a_selection_is_kept(families: Engine, serve_chat: Serve) -> None:
     def keys(**selection: Any) -> list[str]:
         run_id = asked(families, selection=selection)
         with reading(families) as session:
-            query = select(ModelCall.key).where(col(ModelCall.run_id) == run_id)
+            query = select(col(ModelCall.key)).where(col(ModelCall.run_id) == run_id)
             return list(session.execute(query.order_by(col(ModelCall.id))).scalars())
 
     assert keys(status="accepted") == [wanted]
     assert len(keys(types=["word", "phrase"])) == 10
     assert len(keys(status=None)) == 35 and len(keys()) == 34
     with reading(families) as session:
-        first = session.execute(select(Variant.uid).order_by(col(Variant.id))).scalars().all()
+        first = session.execute(select(col(Variant.uid)).order_by(col(Variant.id))).scalars().all()
     assert keys(limit=4) == [first[0], first[1], first[3], first[4]]
     assert keys(variants=[first[6]]) == [first[6]]
     with pytest.raises(HedgerowError, match="nothing to judge"):
@@ -250,7 +250,7 @@ def test_the_estimate_rests_on_what_the_model_answered(
     with reading(families) as session:
         found = estimate_judging(session, request)
         prompt, completion = session.execute(
-            select(Answer.prompt_tokens, Answer.completion_tokens)
+            select(col(Answer.prompt_tokens), col(Answer.completion_tokens))
         ).first() or (0, 0)
     assert found.total_calls == 30 and found.based_on == 5 and found.cost
     assert found.cost == pytest.approx(30 * (prompt + 2 * completion) / 1e6, rel=0.5)

@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 from sqlalchemy import Engine, select
-from sqlmodel import Session, col
+from sqlalchemy.orm import Session
+from sqlmodel import col
 
 from curation.anchors.importing.formats import read_file
 from curation.partial_files import new_draft

@@ -4,7 +4,7 @@ import random
 
 import pytest
 from sqlalchemy import Engine, select
-from sqlmodel import Session
+from sqlalchemy.orm import Session
 
 from curation.review import actions
 from curation.review.actions import shown

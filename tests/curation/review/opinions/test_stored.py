@@ -4,7 +4,8 @@ import random
 
 import pytest
 from sqlalchemy import Engine, select
-from sqlmodel import Session, col
+from sqlalchemy.orm import Session
+from sqlmodel import col
 
 from curation.anchors.changes import correct_anchor
 from curation.release.summary import review_summary

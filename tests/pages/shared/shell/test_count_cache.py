@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 from sqlalchemy import Engine, func, select
-from sqlmodel import Session
+from sqlalchemy.orm import Session
 
 from db.engine import writing
 from db.models import Variant

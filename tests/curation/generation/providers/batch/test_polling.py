@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import Engine, select
+from sqlmodel import col
 
 from curation.generation.providers.batch import collecting, polling
 from curation.generation.providers.batch.call_lines import read_answer, split_lines
@@ -44,7 +45,7 @@ def served(serve_chat: Serve) -> tuple[str, ChatServer]:
 
 def problems(engine: Engine) -> list[str]:
     with reading(engine) as session:
-        errors = session.execute(select(Answer.error).where(Answer.error != "")).scalars()
+        errors = session.execute(select(col(Answer.error)).where(Answer.error != "")).scalars()
         return [error.partition(":")[0] for error in errors]
 
 
@@ -114,7 +115,7 @@ def test_a_refused_batch_pauses_the_run_and_says_why(
     with reading(anchors) as session:
         run = session.execute(select(Run)).scalar_one()
         assert run.state is RunState.PAUSED
-        assert set(session.execute(select(ModelCall.batch)).scalars()) == {""}
+        assert set(session.execute(select(col(ModelCall.batch))).scalars()) == {""}
     again(anchors, home, run.id)
     assert len(table(anchors)) == VARIANTS and set(server.asked.values()) == {1}
 
@@ -160,7 +161,7 @@ def test_a_process_that_dies_around_the_making_of_a_batch_makes_it_once(
             carry_out(anchors, home, base_url=address, batch=True)
     assert len(server.batches.batches) == (where == "create")
     with reading(anchors) as session:
-        run_id = session.execute(select(Run.id)).scalar_one() or 0
+        run_id = session.execute(select(col(Run.id))).scalar_one() or 0
     again(anchors, home, run_id)
     assert sizes(server) == [78]
     assert len(table(anchors)) == VARIANTS and set(server.asked.values()) == {1}
@@ -185,11 +186,11 @@ def test_answers_that_were_stored_before_a_process_died_are_not_stored_twice(
         carry_out(anchors, home, base_url=address, batch=True)
     assert 0 < len(table(anchors)) < VARIANTS
     with reading(anchors) as session:
-        run_id = session.execute(select(Run.id)).scalar_one() or 0
+        run_id = session.execute(select(col(Run.id))).scalar_one() or 0
     again(anchors, home, run_id)
     assert len(table(anchors)) == VARIANTS and set(server.asked.values()) == {1}
     with reading(anchors) as session:
-        assert len(session.execute(select(Answer.id)).all()) == 80
+        assert len(session.execute(select(col(Answer.id))).all()) == 80
 
 
 def stop_in_progress(
@@ -236,7 +237,7 @@ def test_cancelling_a_run_cancels_its_batch_and_keeps_what_it_brought(
     (batch,) = server.batches.batches.values()
     assert batch["status"] == "cancelled"
     with reading(anchors) as session:
-        states = list(session.execute(select(ModelCall.state)).scalars())
+        states = list(session.execute(select(col(ModelCall.state))).scalars())
         assert states.count(CallState.DONE) == 2 + 39
         assert session.get_one(Run, run_id).state is RunState.CANCELLED
     again(anchors, home, run_id)  # a change of mind
@@ -253,7 +254,7 @@ def test_a_batch_that_is_made_while_its_run_is_cancelled_is_cancelled_too(
     def cancel(event: str) -> None:
         if event == "made":
             with writing(anchors) as session:
-                request_cancel(session, session.execute(select(Run.id)).scalar_one() or 0)
+                request_cancel(session, session.execute(select(col(Run.id))).scalar_one() or 0)
             time.sleep(0.5)  # the run has stopped before it hears that the batch was made
 
     server.batches.hear = cancel
@@ -298,8 +299,8 @@ def test_no_more_is_sent_than_the_budget_allows(
     with pytest.raises(HedgerowError, match="budget"):
         carry_out(anchors, home, base_url=address, batch=True, **how)
     with reading(anchors) as session:
-        costs = [cost for (cost,) in session.execute(select(Answer.cost))]
-        assert session.execute(select(Run.state)).scalar_one() is RunState.PAUSED
+        costs = [cost for (cost,) in session.execute(select(col(Answer.cost)))]
+        assert session.execute(select(col(Run.state))).scalar_one() is RunState.PAUSED
     if "calls" in budget:
         assert len(costs) == sum(server.asked.values()) == 30
     else:

@@ -9,6 +9,7 @@ from typing import Any
 import httpx2
 import pytest
 from sqlalchemy import Engine, select
+from sqlmodel import col
 
 from curation.generation.providers.batch.call_lines import read_answer, split_lines
 from curation.generation.providers.chat.answers import Problem
@@ -151,7 +152,7 @@ def test_a_type_that_is_missing_in_every_answer_is_counted(
     assert sum(server.asked.values()) == 10 + 10 * 5, "what lacks a type is asked for again"
     with reading(anchors) as session:
         assert missing_types(session, 1) == {"absolute": 10}
-        assert session.execute(select(Run.result)).scalar_one()["missing"] == {"absolute": 10}
+        assert session.execute(select(col(Run.result))).scalar_one()["missing"] == {"absolute": 10}
 
 
 def test_a_text_that_repeats_its_anchor_is_missing_too(

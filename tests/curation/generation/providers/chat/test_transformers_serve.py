@@ -21,6 +21,7 @@ import pytest
 from numpy.typing import NDArray
 from safetensors.numpy import save_file
 from sqlalchemy import Engine, select
+from sqlmodel import col
 from tokenizers import Tokenizer, models, pre_tokenizers
 
 from db.engine import reading, writing
@@ -143,8 +144,8 @@ def test_nonsense_is_kept_and_told_and_becomes_no_variant(
             engine, home, base_url=address, model=name, attempts=2, max_tokens=100, concurrency=2
         )
     with reading(engine) as session:
-        assert session.execute(select(Variant.id)).first() is None
-        assert set(session.execute(select(ModelCall.state)).scalars()) == {CallState.FAILED}
+        assert session.execute(select(col(Variant.id))).first() is None
+        assert set(session.execute(select(col(ModelCall.state))).scalars()) == {CallState.FAILED}
         answers = session.execute(select(Answer)).scalars().all()
     assert len(answers) == 8
     assert {answer.error for answer in answers} <= {"unreadable", "cut off"}

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import Engine, select
+from sqlmodel import col
 
 from curation.generation.providers.chat.completions import Reply, read_completion, read_json
 from curation.generation.providers.chat.usage import SLACK, with_trusted_tokens
@@ -114,8 +115,8 @@ def test_a_cap_in_money_holds_though_the_server_reports_no_tokens(
             batch=batch,
         )
     with reading(anchors) as session:
-        rows = session.execute(select(Answer.cost, Answer.is_estimate)).all()
-        assert session.execute(select(Run.state)).scalar_one() is RunState.PAUSED
+        rows = session.execute(select(col(Answer.cost), col(Answer.is_estimate))).all()
+        assert session.execute(select(col(Run.state))).scalar_one() is RunState.PAUSED
     costs = [cost or 0.0 for cost, _ in rows]
     assert min(costs) > 0.1 and all(is_estimate for _, is_estimate in rows)
     assert 5.0 - 2 * max(costs) < sum(costs) <= 5.0 + max(costs)

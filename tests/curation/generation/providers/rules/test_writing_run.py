@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 from sqlalchemy import Engine, select
+from sqlmodel import col
 
 from curation.generation.calls import cue_use
 from curation.generation.costs.spent import cost_rows
@@ -70,13 +71,13 @@ def test_a_run_that_is_cut_off_goes_on_to_what_an_unbroken_one_gives(
         test_run.carry_out(anchors, home, **RULES)
     with reading(anchors) as session:
         run = session.execute(select(Run)).scalar_one()
-        states = list(session.execute(select(ModelCall.state)).scalars())
+        states = list(session.execute(select(col(ModelCall.state))).scalars())
         assert run.state is RunState.FAILED and states.count(CallState.DONE) == 32
     test_run.again(anchors, home, run.id)
     assert len(made) == 40 + 48
     broken = test_run.table(anchors)
     with reading(anchors) as session:
-        attempts = list(session.execute(select(Answer.call_id)).scalars())
+        attempts = list(session.execute(select(col(Answer.call_id))).scalars())
         assert len(attempts) == len(set(attempts)) == 80
         rows = session.execute(select(ModelCall)).scalars().all()
         assert all(row.state is CallState.DONE and row.attempts == 1 for row in rows)
@@ -118,7 +119,7 @@ def test_a_type_without_rules_is_refused_or_passed_over_with_a_sentence(
         )
     test_run.carry_out(anchors, home, **RULES, roles=("negation",))
     with reading(anchors) as session:
-        errors = set(session.execute(select(Answer.error)).scalars())
+        errors = set(session.execute(select(col(Answer.error))).scalars())
     assert errors == {"no rule fits: litotes: there are no rules for this type"}
 
 
@@ -137,7 +138,7 @@ def test_variants_say_whether_wordnet_was_read(
 ) -> None:
     test_run.carry_out(anchors, home, **RULES, selection={"which": "without", "limit": 1})
     with reading(anchors) as session:
-        assert set(session.execute(select(Variant.model)).scalars()) == {"with WordNet"}
+        assert set(session.execute(select(col(Variant.model))).scalars()) == {"with WordNet"}
 
 
 def test_what_no_rule_fits_can_be_asked_of_a_model_afterwards(
@@ -152,7 +153,7 @@ def test_what_no_rule_fits_can_be_asked_of_a_model_afterwards(
         anchors, home, base_url=address, selection=selection, roles=("negation",)
     )
     with reading(anchors) as session:
-        slots = select(Variant.anchor_id, Variant.type_id)
+        slots = select(col(Variant.anchor_id), col(Variant.type_id))
         by_model = list(session.execute(slots.where(Variant.provider == "openai")))
         by_rule = list(session.execute(slots.where(Variant.provider == "rules")))
         assert by_model and set(by_model).isdisjoint(by_rule) and result["failed"] == 0
