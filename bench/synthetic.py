@@ -17,7 +17,7 @@ from curation.generation.request import GenerationRequest
 from curation.identity import anchor_uid, bucket, split_of, variant_uid
 from curation.project.opening import open_project
 from curation.review.reviewers import ensure_reviewer
-from curation.taxonomy.built_in import REJECT_REASONS
+from curation.taxonomy.reject_reasons import REJECT_REASONS
 from db.columns import now
 from db.engine import writing
 from db.models import (

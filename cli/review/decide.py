@@ -18,7 +18,7 @@ from curation.review.bulk import FLAG_NAMES, apply_rule, find_matches, parse_rul
 from curation.review.notes import add_note, count_notes
 from curation.review.reviewers import find_reviewer
 from curation.review.settling import shown_to_settle
-from curation.taxonomy.built_in import REJECT_REASONS, reject_reason
+from curation.taxonomy.reject_reasons import REJECT_REASONS, reject_reason
 from curation.variants.own import write_variant
 from db.engine import reading, writing
 from db.errors import HedgerowError

@@ -14,8 +14,9 @@ from sqlmodel import col
 
 from curation.review.decisions import StatusChange
 from curation.review.reviewers import shown_name
-from curation.taxonomy.built_in import GUIDELINE_VERSION, applicable_reason
+from curation.taxonomy.built_in import GUIDELINE_VERSION
 from curation.taxonomy.project_types import all_types
+from curation.taxonomy.reject_reasons import applicable_reason
 from db.errors import HedgerowError
 from db.models import Anchor, Decision, Reviewer, ReviewerKind, Status, Variant, Verdict
 

@@ -13,7 +13,8 @@ from pydantic import BaseModel, ConfigDict, Field, create_model
 from curation.generation.prompts import put_in
 from curation.generation.providers.chat.answers import read_object, usable
 from curation.identity import canonical
-from curation.taxonomy.built_in import REJECT_REASONS, VariantType
+from curation.taxonomy.built_in import VariantType
+from curation.taxonomy.reject_reasons import REJECT_REASONS
 from db.models import Verdict
 
 MAX_COMMENT = 1000

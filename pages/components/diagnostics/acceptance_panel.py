@@ -9,7 +9,7 @@ import streamlit as st
 from curation.diagnostics import acceptance
 from curation.diagnostics.acceptance import Dimension, Group, Outcomes, ReasonCount
 from curation.review.queue import status_counts
-from curation.taxonomy.built_in import REJECT_REASONS
+from curation.taxonomy.reject_reasons import REJECT_REASONS
 from pages.components.diagnostics.scope_of_page import View, counting
 from pages.components.shared.charts import save, share_charts
 from pages.components.shared.charts.share_charts import Cell

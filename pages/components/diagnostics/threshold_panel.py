@@ -12,7 +12,7 @@ from curation.project.opening import ACTIVE_ENCODER, THRESHOLD, get_setting
 from curation.project.shared_settings import change_threshold
 from curation.review.actions import retract_action
 from curation.review.bulk import apply_rule, parse_rule
-from curation.taxonomy.built_in import REJECT_REASONS
+from curation.taxonomy.reject_reasons import REJECT_REASONS
 from db.engine import reading
 from db.models import Status, Verdict
 from pages.components.diagnostics import histogram_charts

@@ -9,7 +9,8 @@ from markupsafe import Markup
 from curation.review.actions import Shown
 from curation.review.history import history, replacement_of
 from curation.review.queue import Card, Order
-from curation.taxonomy.built_in import REJECT_REASONS, VariantType
+from curation.taxonomy.built_in import VariantType
+from curation.taxonomy.reject_reasons import REJECT_REASONS
 from db.engine import reading
 from db.models import Status
 from pages.components.review import keys, queue_choice, toolbar

@@ -13,8 +13,9 @@ import pytest
 from curation.corpora.starter_corpus import FOLDER as STARTER
 from curation.diagnostics.measures import LEVENSHTEIN_THRESHOLD
 from curation.identity import anchor_uid, canonical
-from curation.taxonomy.built_in import TAXONOMY, reject_reason
+from curation.taxonomy.built_in import TAXONOMY
 from curation.taxonomy.cues import HEDGE_CUES
+from curation.taxonomy.reject_reasons import reject_reason
 
 TYPES = [entry.id for entry in TAXONOMY]
 

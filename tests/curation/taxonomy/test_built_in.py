@@ -9,15 +9,8 @@ import pytest
 from pydantic import ValidationError
 
 from curation.diagnostics.surface import check_surface
-from curation.taxonomy.built_in import (
-    REJECT_REASONS,
-    TAXONOMY,
-    SurfaceCheck,
-    VariantType,
-    applicable_reason,
-    reject_reason,
-    variant_type,
-)
+from curation.taxonomy.built_in import TAXONOMY, SurfaceCheck, VariantType, variant_type
+from curation.taxonomy.reject_reasons import REJECT_REASONS, applicable_reason, reject_reason
 from db.errors import HedgerowError
 
 

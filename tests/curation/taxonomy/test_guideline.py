@@ -5,8 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from curation.diagnostics.surface import check_surface
-from curation.taxonomy.built_in import REJECT_REASONS, TAXONOMY, VariantType
+from curation.taxonomy.built_in import TAXONOMY, VariantType
 from curation.taxonomy.guideline import Kind, Rule, parse_guideline
+from curation.taxonomy.reject_reasons import REJECT_REASONS
 
 EVERY_TYPE = pytest.mark.parametrize("entry", TAXONOMY, ids=lambda entry: entry.id)
 

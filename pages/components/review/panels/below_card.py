@@ -8,7 +8,7 @@ from curation.review.actions import Shown
 from curation.review.history import OwnAction, last_actions
 from curation.review.queue import Card
 from curation.review.shown_card import MAX_NOTE
-from curation.taxonomy.built_in import reject_reason
+from curation.taxonomy.reject_reasons import reject_reason
 from db.engine import reading
 from pages.components.review.panels import editors
 from pages.components.review.window import messages

@@ -13,7 +13,8 @@ from curation.review.decisions import StatusChange
 from curation.review.history import history
 from curation.review.notes import add_note
 from curation.review.opinions.stored import GivenOpinion
-from curation.taxonomy.built_in import VariantType, applicable_reason, reject_reason
+from curation.taxonomy.built_in import VariantType
+from curation.taxonomy.reject_reasons import applicable_reason, reject_reason
 from curation.variants.draft_checks import check_edit
 from curation.variants.own import write_variant
 from db.columns import now

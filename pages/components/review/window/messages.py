@@ -10,7 +10,7 @@ from curation.review.history import PastDecision, latest_of_each
 from curation.review.late_decisions import Late
 from curation.review.leases import Holder
 from curation.review.notes import WrittenNote
-from curation.taxonomy.built_in import REJECT_REASONS
+from curation.taxonomy.reject_reasons import REJECT_REASONS
 from db.engine import reading
 from db.models import Status, Variant, Verdict
 from pages.components.shared.texts.clock import local

@@ -26,11 +26,11 @@ from curation.review.decisions import compute_standing
 from curation.review.opinions.model_verdicts import apply_switch, find_model, plan_switch
 from curation.review.queue import next_variant
 from curation.review.reviewers import LABELS
-from curation.taxonomy.built_in import REJECT_REASONS
 from curation.taxonomy.guideline import Kind, parse_guideline
 from curation.taxonomy.original_types import CONTRADICTION, ENTAILMENT, ORIGINAL_TYPES
 from curation.taxonomy.own_types import add_type, restore_type, retire_type
 from curation.taxonomy.project_types import all_types, list_types, seed_taxonomy
+from curation.taxonomy.reject_reasons import REJECT_REASONS
 from curation.taxonomy.type_drafts import OwnType
 from db.engine import reading, writing
 from db.errors import HedgerowError

@@ -13,7 +13,8 @@ from curation.generation.judging.question import (
     read_judgement,
 )
 from curation.generation.prompts import JUDGE, built_in, checked_template
-from curation.taxonomy.built_in import REJECT_REASONS, TAXONOMY
+from curation.taxonomy.built_in import TAXONOMY
+from curation.taxonomy.reject_reasons import REJECT_REASONS
 from db.errors import HedgerowError
 from db.models import Verdict
 
