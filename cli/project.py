@@ -21,6 +21,7 @@ from db.failures import shown_address
 from db.models import Anchor, Encoder, Run, Status
 from db.runs import list_runs
 from db.settings import Settings
+from training.runs.kinds import kind_of
 
 LAST_RUNS = 5
 
@@ -106,7 +107,12 @@ def _run(run: Run) -> dict[str, Any]:
 
 def _run_table(runs: list[dict[str, Any]]) -> Table:
     names = ("run", "kind", "state", "message")
-    return table_of(*names, rows=([run[name] for name in names] for run in runs))
+    return table_of(
+        *names,
+        rows=(
+            [run["run"], kind_of(run["kind"]).title, run["state"], run["message"]] for run in runs
+        ),
+    )
 
 
 def _database(engine: Engine) -> str:

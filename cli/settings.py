@@ -6,8 +6,8 @@ import typer
 from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 
-from cli.runs.carry_out import carry_out_run, new_run
 from cli.shared.home import open_home
+from cli.shared.run_here import carry_out_run, new_run
 from cli.shared.tables import table_of
 from cli.shared.terminal import MAX_DIGITS, AsJson, show
 from curation.diagnostics import queue_keys

@@ -25,6 +25,9 @@ from db.settings import Settings
 HEARTBEAT_SECONDS = 1.0
 """How often progress is written and a wish to cancel is read."""
 
+DONE = "Done."
+"""The message of a run that brought all it was asked for."""
+
 logger = logging.getLogger(__name__)
 
 Result = dict[str, Any]
@@ -185,7 +188,7 @@ def _carry_out(context: RunContext, work: Mapping[str, Work]) -> Result:
             logger.info("run %s (%s), attempt %s", run.id, run.kind, run.attempt)
             result = work[run.kind](context)
             is_whole = result.get("complete", True)
-            context.finish(RunState.DONE, "Done." if is_whole else "Done, but incomplete.", result)
+            context.finish(RunState.DONE, DONE if is_whole else "Done, but incomplete.", result)
             logger.info("run %s is done", run.id)
             return result
         except RunPaused as stopped:

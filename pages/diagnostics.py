@@ -8,6 +8,7 @@ from curation.diagnostics import distributions
 from curation.diagnostics.distributions import Scope
 from curation.diagnostics.found_variants import First, Wanted
 from curation.diagnostics.measures import Flag
+from curation.diagnostics.measuring import KIND as MEASURE
 from pages.components.diagnostics import (
     acceptance_panel,
     diversity_panel,
@@ -106,7 +107,7 @@ counts = Counts()
 if counts.empty:
     empty_state.box()
     st.stop()
-measuring = background.active("diagnose")
+measuring = background.active(MEASURE)
 if measuring is not None:
     st.text("Variants are being measured: figures may change until that is done (see below).")
 scope = _scope()
@@ -122,5 +123,5 @@ section = st.segmented_control(
 current = View(counts, scope, {entry.id: entry.label for entry in open_project.types()})
 SECTIONS[section or "Distances"](current)
 if measuring is not None:
-    progress_view.follow(measuring, title="Measure variants")
+    progress_view.follow(measuring)
 counts.follow()

@@ -19,26 +19,16 @@ from curation.project.funnel import (
 from curation.release.contents import Counts
 from curation.review.queue import Queue
 from db.engine import reading
-from db.models import Run
+from db.execution import DONE
+from db.models import Run, RunState
 from db.runs import UNFINISHED, list_runs
 from pages.components.overview.funnel_chart import funnel_chart
 from pages.components.shared import links
 from pages.components.shared.runs import background, progress_view
 from pages.components.shared.shell import frame, open_project
 from pages.components.shared.texts.amounts import amount
+from training.runs.kinds import kind_of
 
-KINDS = {
-    "benchmark": "Run benchmarks",
-    "compare": "Compare models",
-    "starter": "Load the starter corpus",
-    "import": "Add anchors",
-    "diagnose": "Measure variants",
-    "export": "Export a release",
-    "generate": "Generate variants",
-    "reorder": "Put the queues in order",
-    "recount": "Count a model's verdicts anew",
-    "train": "Train an encoder",
-}
 RUNS, LOOKED_AT = 8, 50  # of the last ones: shown below, and searched for those under way
 
 
@@ -46,8 +36,7 @@ def _load() -> None:
     """Load the starter corpus, and have its similarities measured in the background."""
     with st.spinner("Loading the starter corpus. This takes some seconds."):
         open_project.tell(load_starter_corpus)
-        if background.active("diagnose") is None:
-            background.start("diagnose", {})
+        background.measure()
     st.rerun()
 
 
@@ -127,7 +116,7 @@ def _action(step: NextStep) -> None:
             st.page_link("pages/generate.py", label="Generate", icon=":material/edit_note:")
         case StepKind.MEASURE:
             if st.button("Measure", key="measure", icon=":material/straighten:"):
-                background.start("diagnose", {})
+                background.measure()
                 st.rerun()
         case StepKind.SETTLE:
             links.to_queue(Queue.CONFLICT, "Settle", icon=":material/gavel:")
@@ -209,10 +198,10 @@ def _recent(runs: Collection[Run]) -> None:
     st.header("Recent runs", anchor=False)
     rows = [
         {
-            "Run": run.id,
-            "What": KINDS.get(run.kind, run.kind),
+            "Run": f"{kind_of(run.kind).address(run)}#run-{run.id:06d}",  # sorts like a number
+            "What": kind_of(run.kind).title,
             "State": progress_view.STATES[run.state],
-            "Message": "" if run.state in UNFINISHED else run.message,
+            "Message": _outcome(run),
             "Begun": run.started_at or run.created_at,
         }
         for run in runs
@@ -221,12 +210,25 @@ def _recent(runs: Collection[Run]) -> None:
         format="YYYY-MM-DD HH:mm", timezone=st.context.timezone or "UTC"
     )
     message = st.column_config.TextColumn(width="large")
+    number = st.column_config.LinkColumn(
+        display_text=r"#run-0*(\d+)", width=60, help="Where it is shown, in another tab."
+    )
     st.dataframe(
         rows,
         hide_index=True,
         key="runs",
-        column_config={"Begun": begun, "Message": message},
+        column_config={"Run": number, "Begun": begun, "Message": message},
     )
+
+
+def _outcome(run: Run) -> str:
+    """What a run that has ended says, and what it has brought."""
+    if run.state in UNFINISHED:
+        return ""
+    if run.state != RunState.DONE:
+        return run.message
+    brought = kind_of(run.kind).sum_up(run.result)
+    return f"{run.message} {brought}".removeprefix(f"{DONE} ") if brought else run.message
 
 
 @st.cache_data(show_spinner=False, max_entries=2)
@@ -244,7 +246,7 @@ with reading(open_project.engine()) as session:
     current = funnel(session, known=_surplus(surplus_version(session)))
     todo = next_steps(session, current, busy={run.kind for run in under_way})
 for under in reversed(under_way):
-    progress_view.follow(under, title=KINDS.get(under.kind, under.kind))
+    progress_view.follow(under)
 if todo == [NextStep(StepKind.LOAD)]:
     _welcome()
 else:

@@ -22,6 +22,7 @@ from pages.components.shared.runs import background, progress_view, push_box
 from pages.components.shared.shell import error_messages, frame, open_project, signin
 from pages.components.shared.texts.amounts import amount
 from training.hub.push_run import Subject
+from training.runs.release_export import KIND as EXPORT
 
 # Format → its name, and what it is for. No string below it: Streamlit might take it for output.
 FORMATS: dict[ExportFormat, tuple[str, str]] = {
@@ -219,7 +220,7 @@ def _download(release: Release) -> None:
 
 def _start(number: int, format: ExportFormat) -> None:
     if (run := _export(number, format)) is None or run.state not in UNFINISHED:
-        background.start("export", {"release": number, "format": format})
+        background.start(EXPORT, {"release": number, "format": format})
 
 
 def _export(number: int, format: ExportFormat) -> Run | None:
@@ -227,7 +228,7 @@ def _export(number: int, format: ExportFormat) -> Run | None:
     with reading(open_project.engine()) as session:
         runs = [
             run
-            for run in list_runs(session, kind="export", limit=EXPORTS_LOOKED_AT)
+            for run in list_runs(session, kind=EXPORT, limit=EXPORTS_LOOKED_AT)
             if (run.parameters.get("release"), run.parameters.get("format")) == (number, format)
             and "folder" not in run.parameters
         ]

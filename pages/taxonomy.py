@@ -139,7 +139,7 @@ def _store_change(wanted: OwnType, entry: VariantType) -> None:
     st.session_state.pop(CHANGE, None)
     said = f"{done.entry.label} is at version {done.entry.version}."
     if done.to_measure:
-        background.ensure("diagnose")
+        background.measure()
         said += f" The new check measures {amount(done.to_measure, 'variant')} of it."
     st.session_state[TOLD] = said
 

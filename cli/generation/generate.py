@@ -7,10 +7,10 @@ import typer
 from sqlalchemy.orm import Session
 
 from cli.generation.prompt_versions import find_version
-from cli.runs.carry_out import carry_out_run
 from cli.shared.home import open_home, reviewer_id
 from cli.shared.options import as_option
 from cli.shared.run_facts import sentences
+from cli.shared.run_here import carry_out_run
 from cli.shared.terminal import LARGEST_NUMBER, MAX_DIGITS, AsJson, DryRun, counted, show
 from curation.generation.costs.estimate import Estimate, estimate
 from curation.generation.costs.prices import price_of, price_under

@@ -11,9 +11,9 @@ import typer
 from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 
-from cli.runs.carry_out import carry_out_run
 from cli.shared.home import open_home, reviewer_id
 from cli.shared.options import as_cap, as_option
+from cli.shared.run_here import carry_out_run
 from cli.shared.tables import table_of
 from cli.shared.terminal import LARGEST_NUMBER, AsJson, DryRun, ReleaseNumber, show
 from curation.generation.costs.prices import price_under, spent_by

@@ -4,14 +4,14 @@ from typing import Annotated
 
 import typer
 
-from cli.runs.carry_out import carry_out_run
 from cli.shared.home import open_home, reviewer_id
-from cli.shared.run_facts import pushed_sentence
+from cli.shared.run_here import carry_out_run
 from cli.shared.terminal import LARGEST_NUMBER, AsJson, show
 from db.engine import writing
 from db.errors import HedgerowError
 from training.hub.publishing import require_token
-from training.hub.push_run import Subject, request_push
+from training.hub.push_run import KIND, Subject, request_push
+from training.runs.kinds import kind_of
 
 
 def push_to_hub(
@@ -50,4 +50,4 @@ def push_to_hub(
         )
         require_token()  # without one nothing is stored
     result = carry_out_run(settings, engine, asked.id)
-    show(result, as_json, pushed_sentence(result))
+    show(result, as_json, kind_of(KIND).sum_up(result))

@@ -4,9 +4,9 @@ from typing import Annotated, Any
 
 import typer
 
-from cli.runs.carry_out import carry_out_run
 from cli.shared.home import open_home, reviewer_id
 from cli.shared.run_facts import located
+from cli.shared.run_here import carry_out_run
 from cli.shared.tables import table_of
 from cli.shared.terminal import AsJson, ReleaseNumber, err, show, text_of
 from db.engine import reading, writing

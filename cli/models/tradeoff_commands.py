@@ -6,8 +6,8 @@ from typing import Annotated, Any
 import typer
 from sqlalchemy import Engine
 
-from cli.runs.carry_out import carry_out_run
 from cli.shared.home import open_home, reviewer_id
+from cli.shared.run_here import carry_out_run
 from cli.shared.tables import table_of
 from cli.shared.terminal import LARGEST_NUMBER, AsJson, show
 from db.engine import reading, writing

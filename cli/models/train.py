@@ -8,10 +8,10 @@ from typing import Annotated, Any
 import typer
 from sqlalchemy import Engine
 
-from cli.runs.carry_out import carry_out_run
 from cli.shared.home import open_home, reviewer_id
+from cli.shared.run_facts import sentences
+from cli.shared.run_here import carry_out_run
 from cli.shared.terminal import LARGEST_NUMBER, AsJson, err, progress_bar, show, text_of
-from cli.shared.trained import lines_of
 from curation.release.freezing import get_release
 from curation.release.overlap_results import told
 from db.engine import reading, writing
@@ -19,7 +19,7 @@ from db.models import Run
 from db.settings import Settings
 from training.benchmarks.contamination import compare
 from training.recipe.inputs import with_full_paths
-from training.recipe.plan import plan
+from training.recipe.plan import KIND, plan
 from training.recipe.yaml_text import read_recipe
 from training.runs.trainings import DEFAULT_SEED, request_training
 
@@ -70,7 +70,7 @@ def train_encoder(
     if not as_json:
         _warn(settings, engine, run.parameters["release"])
     result = carry_out_run(settings, engine, run.id)
-    show(result, as_json, *lines_of(result))
+    show(result, as_json, *sentences(KIND, result))
 
 
 def _warn(settings: Settings, engine: Engine, number: int) -> None:

@@ -8,9 +8,9 @@ from sqlalchemy.orm import Session
 
 from cli.generation.prompt_versions import find_version
 from cli.review.decide import review_app
-from cli.runs.carry_out import carry_out_run
 from cli.shared.home import open_home, reviewer_id
 from cli.shared.options import as_option
+from cli.shared.run_here import carry_out_run
 from cli.shared.tables import table_of
 from cli.shared.terminal import LARGEST_NUMBER, AsJson, DryRun, counted, show
 from curation.generation.costs.estimate import Estimate

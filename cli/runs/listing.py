@@ -12,6 +12,7 @@ from cli.shared.terminal import LARGEST_NUMBER, AsJson, counted, show
 from db.engine import reading, writing
 from db.models import RunState
 from db.runs import get_run, list_runs, request_cancel
+from training.runs.kinds import kind_of, require_kind
 from training.runs.removal import delete_run
 
 runs_app = typer.Typer(no_args_is_help=True, help="See the runs, and cancel or delete one.")
@@ -30,13 +31,20 @@ def list_all(
     as_json: AsJson = False,
 ) -> None:
     """List the runs, the newest first, with their state and where their logs are."""
+    if kind:
+        require_kind(kind)
     settings, engine = open_home()
     with reading(engine) as session:
         found = list_runs(session, kind=kind or None, limit=limit)
         runs = [run_facts(session, settings, run) for run in found]
-    rows = ([r["run"], r["kind"], r["state"], _done(r), r["message"], r["log"] or ""] for r in runs)
-    table = table_of("run", "kind", "state", "done", "message", "log", rows=rows)
+    table = table_of("run", "kind", "state", "done", "message", "log", rows=map(_row, runs))
     show({"runs": runs}, as_json, table if runs else "There are no runs yet.")
+
+
+def _row(facts: dict[str, Any]) -> list[Any]:
+    title = kind_of(facts["kind"]).title
+    log = facts["log"] or ""
+    return [facts["run"], title, facts["state"], _done(facts), facts["message"], log]
 
 
 def _done(facts: dict[str, Any]) -> str:
@@ -65,7 +73,7 @@ def _in_words(facts: dict[str, Any]) -> list[str | Table]:
         if facts[key]
     )
     lines: list[str | Table] = [
-        f"Run {facts['run']} ({facts['kind']}) is {facts['state']}; {times} (UTC)."
+        f"Run {facts['run']} ({kind_of(facts['kind']).title}) is {facts['state']}; {times} (UTC)."
     ]
     if facts["state"] != RunState.DONE and facts["message"]:
         lines.append(f"It says: {facts['message']}")

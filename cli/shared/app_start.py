@@ -39,11 +39,11 @@ def _start_missing_measures(settings: Settings, engine: Engine) -> int | None:
         missing = measuring.count_without_measures(session)
         missing += measuring.count_without_cosine(session, encoder_id)
         missing += queue_keys.count_to_reorder(session)
-        busy = any(run.state in UNFINISHED for run in list_runs(session, kind="diagnose"))
+        busy = any(run.state in UNFINISHED for run in list_runs(session, kind=measuring.KIND))
     if not missing or busy:
         return None
     with writing(engine) as session:
-        run = create_run(session, kind="diagnose", parameters={})
+        run = create_run(session, kind=measuring.KIND, parameters={})
     try:
         start_process(settings, run)
     except HedgerowError as error:  # people can review all the same

@@ -1,6 +1,5 @@
 """What a run is and has brought so far: for scripts, and in sentences for people."""
 
-from collections.abc import Callable
 from typing import Any
 
 from rich.table import Table
@@ -9,26 +8,16 @@ from sqlalchemy.orm import Session
 from sqlmodel import col
 
 from cli.shared.terminal import counted
-from cli.shared.trained import lines_of as training_lines
-from curation.diagnostics.queue_keys import KIND as REORDER
+from cli.shared.trained import details as training_details
 from curation.generation.calls import count_calls
-from curation.generation.costs.prices import spent_by
 from curation.generation.judging.opinion_request import KIND as JUDGE
 from curation.generation.request import KIND as GENERATE
 from curation.generation.run_report import progress
-from curation.review.opinions.model_verdicts import KIND as RECOUNT
-from db.models import CallState, Run, RunMetric, RunState
+from db.models import CallState, Run, RunMetric
 from db.runs import log_file
 from db.settings import Settings
-from training.benchmarks.runs.lifecycle import KIND as BENCHMARK
-from training.evaluation.similarity_run import KIND as COMPARE
-from training.hub.push_run import KIND as PUSH
 from training.recipe.plan import KIND as TRAIN
-from training.retention.tradeoff_curve import KIND as TRADEOFF
-from training.retention.tradeoff_save import KIND as SAVE
-from training.studies.study_run import KIND as STUDY
-
-DIAGNOSE, EXPORT = "diagnose", "export"
+from training.runs.kinds import calls_made, kind_of
 
 PATHS = ("model", "folder", "zip")
 """Of a result: a path in the data folder, stored relative to it."""
@@ -95,11 +84,17 @@ def sentences(kind: str, result: dict[str, Any]) -> list[str | Table]:
     """What a finished run has brought, for people.
 
     Args:
+        kind: of the run, as it is stored.
         result: with the number of the run as ``run``, and with absolute paths.
     """
-    if kind == TRAIN:
-        return training_lines(result)
-    return [f"Run {result['run']} is done. {_brought(kind, result)}".rstrip()]
+    found = kind_of(kind)
+    told = [f"Run {result['run']} is done."]
+    if not (brought := found.sum_up(result)):
+        return [*told]
+    told.append(brought)
+    if found.command:
+        told.append(f"For more, run '{found.command.format(**result)}'.")
+    return [" ".join(told), *(training_details(result) if kind == TRAIN else [])]
 
 
 def incomplete(run: Run, result: dict[str, Any]) -> str:
@@ -116,52 +111,4 @@ def incomplete(run: Run, result: dict[str, Any]) -> str:
         if run.kind == JUDGE
         else f"'hedgerow generate --which failed --run {run.id} {who}' asks for the rest."
     )
-    return f"Run {result['run']} is done, but incomplete: {_asked(result)}{lacking} {again}"
-
-
-def _brought(kind: str, result: dict[str, Any]) -> str:
-    told: dict[str, Callable[[dict[str, Any]], str]] = {
-        GENERATE: _asked,
-        JUDGE: lambda r: f"{r['reviewer']} is the reviewer. {_asked(r)}",
-        DIAGNOSE: lambda r: (
-            f"Measured the distances of {counted(r['measured'], 'variant')}, and the cosines of "
-            f"{r['cosines']:,} by {r['encoder']}."
-        ),
-        EXPORT: lambda r: f"Release {r['release']} is in {r['folder']}, packed in {r['zip']}.",
-        PUSH: pushed_sentence,
-        BENCHMARK: lambda r: f"'hedgerow benchmarks' lists its {counted(r['measured'], 'result')}.",
-        COMPARE: lambda r: f"Measured {r['measured']:,} of {r['of']:,} texts or pairs.",
-        STUDY: _trainings,
-        TRADEOFF: lambda r: f"'hedgerow tradeoff {r['training']}' shows it.",
-        SAVE: lambda r: f"The model is saved as {r['name']!r} in {r['model']}.",
-        REORDER: _followed,
-        RECOUNT: _followed,
-    }
-    return told[kind](result) if kind in told else ""
-
-
-def _asked(result: dict[str, Any]) -> str:
-    done, failed = result["done"], result["failed"]
-    told = f"{done:,} of {counted(done + failed, 'call')} succeeded"
-    if not result["calls"]:
-        return f"{told}; no model was asked."
-    return f"{told}; {counted(result['calls'], 'request')} cost {spent_by(result)}."
-
-
-def pushed_sentence(result: dict[str, Any]) -> str:
-    """Where a published model or release is."""
-    seen = "private" if result["private"] else "public"
-    what = result["pushed"].capitalize()
-    return f"{what} is at {result['url']} ({seen}), commit {result['commit'][:12]}."
-
-
-def _trainings(result: dict[str, Any]) -> str:
-    members = result["members"]
-    done = sum(state == RunState.DONE for state in members.values())
-    return (
-        f"{done} of its {counted(len(members), 'training')} succeeded: runs {', '.join(members)}."
-    )
-
-
-def _followed(result: dict[str, Any]) -> str:
-    return f"The queues are in order again; {counted(result['variants'], 'variant')} moved."
+    return f"Run {result['run']} is done, but incomplete: {calls_made(result)}{lacking} {again}"

@@ -1,4 +1,4 @@
-"""A finished training, told on the command line."""
+"""What a finished training has measured and made, on the command line."""
 
 from __future__ import annotations
 
@@ -19,14 +19,9 @@ COSINES = {
 }
 
 
-def lines_of(result: dict[str, Any]) -> list[str | Table]:
-    """A finished training for people: what was done, the figures held out, where the model lies."""
-    minutes, seconds = divmod(round(result["seconds"]), 60)
-    lines: list[str | Table] = [
-        f"Run {result['run']} trained on {result['triples']:,} triples of {result['anchors']:,} "
-        f"anchors (release {result['release']}): {result['steps']:,} steps, with all measuring "
-        f"{minutes} min {seconds} s."
-    ]
+def details(result: dict[str, Any]) -> list[str | Table]:
+    """A finished training for people: the figures held out, and where the model is."""
+    lines: list[str | Table] = []
     if result["kept_step"] != result["steps"]:
         lines.append(f"The state after step {result['kept_step']:,} was the best and is kept.")
     if table := _figures(result["held_out"]):

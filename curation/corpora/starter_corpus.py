@@ -35,6 +35,7 @@ from db.models import (
 )
 
 FOLDER = Path(__file__).with_name("starter")
+KIND = "starter"
 SOURCE = "Hedgerow starter corpus"
 LICENCE = "CC BY 4.0"
 RANDOM_SALT = "hedgerow/random/1:"
@@ -86,7 +87,7 @@ def _read(path: Path) -> Iterator[dict[str, Any]]:
 
 def _loading_run(session: Session) -> Run:
     """The run that the variants name as their origin."""
-    run = Run(kind="starter", parameters={}, state=RunState.DONE, finished_at=now())
+    run = Run(kind=KIND, parameters={}, state=RunState.DONE, finished_at=now())
     session.add(run)
     session.flush()
     return run

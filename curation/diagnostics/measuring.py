@@ -35,6 +35,9 @@ from db.engine import insert_new, reading, writing
 from db.execution import RunContext
 from db.models import Anchor, AnchorRevision, Diagnostic, Status, Variant, VariantCosine
 
+KIND = "diagnose"
+"""The kind of run that measures."""
+
 BLOCK = 20_000
 """Cosines computed between two commits of a run."""
 

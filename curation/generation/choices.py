@@ -84,7 +84,7 @@ def change_budget(session: Session, run_id: int, budget: Budget) -> None:
     if "budget" not in run.parameters or run.state not in STOPPED:
         raise HedgerowError(
             f"Expected a run that asks a model and has stopped before its end, found run {run_id} "
-            f"({run.kind}, {run.state}); pause it first."
+            f"({run.state}); pause it first."
         )
     parameters = run.parameters | {"budget": budget.model_dump(mode="json")}
     session.execute(update(Run).where(col(Run.id) == run_id).values(parameters=parameters))

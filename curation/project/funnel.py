@@ -14,6 +14,8 @@ from sqlalchemy import Row, and_, case, func, select, union
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
+from curation.diagnostics.measuring import KIND as MEASURE
+from curation.generation.request import KIND as GENERATE
 from curation.project.opening import active_encoder_id
 from curation.release.contents import Counts, changes_since, contents_of, triples_by_type
 from curation.release.freezing import list_releases
@@ -322,9 +324,9 @@ def next_steps(session: Session, state: Funnel, *, busy: Collection[str] = ()) -
     if not total.anchors and not total.variants:
         return [NextStep(StepKind.LOAD)]
     steps = []
-    if "generate" not in busy and (bare := _without_variants(session)):
+    if GENERATE not in busy and (bare := _without_variants(session)):
         steps.append(NextStep(StepKind.WRITE, bare))
-    if total.diagnosed < total.variants and "diagnose" not in busy:
+    if total.diagnosed < total.variants and MEASURE not in busy:
         steps.append(NextStep(StepKind.MEASURE, total.variants - total.diagnosed))
     if total.conflict:
         steps.append(NextStep(StepKind.SETTLE, total.conflict))

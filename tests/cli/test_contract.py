@@ -20,7 +20,6 @@ from typer.core import TyperGroup
 from typer.testing import CliRunner
 
 import cli
-from cli.runs.carry_out import WORK
 from cli.shared.terminal import progress_bar, show
 from curation.project.opening import open_project
 from db.engine import writing
@@ -308,7 +307,6 @@ def test_nothing_is_said_in_names_and_values(
     """People get sentences and tables, scripts get JSON."""
     nothing = {"encoder": "all-MiniLM-L6-v2", "measured": 0, "cosines": 0}
     monkeypatch.setattr("curation.diagnostics.measuring.work", lambda context: nothing)
-    monkeypatch.setitem(WORK, "diagnose", lambda context: nothing)
     ask("release", "create")
     for command in (
         ("status",),

@@ -159,7 +159,7 @@ def test_a_large_switch_is_left_to_a_run(
     app = app.button(key=key).click().run()
     app = app.button(key="switch-now").click().run()
     assert kinds(judged, started) == [model_verdicts.KIND]
-    assert "Count a model's verdicts anew" in texts(app)
+    assert "Recount a model's verdicts" in texts(app)
     assert statuses(judged).count(Status.ACCEPTED) == 3
 
 

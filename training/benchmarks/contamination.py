@@ -13,13 +13,9 @@ from typing import Any, NamedTuple
 
 from sqlalchemy.orm import Session
 
-from curation.release.export import release_folder
-from curation.release.freezing import get_release
 from curation.release.overlap import SHORTEST, Overlap, Runs, overlap
 from curation.release.overlap_results import Compared, keep, kept, records_of, texts_of
-from db.engine import reading
 from db.errors import HedgerowError
-from db.execution import RunContext
 from db.models import Release
 from training.benchmarks.catalogue import benchmark
 from training.benchmarks.data.sources import kept_data
@@ -127,13 +123,3 @@ def _compared(session: Session, release: Release, data: Known, runs: Runs) -> Co
         tuple(records.get(text, "") for text in texts),
         problem,
     )
-
-
-def export_work(context: RunContext) -> dict[str, Any]:
-    """What a run of the kind 'export' does: its card says what the release has in common with the
-    benchmarks, so that is found out first.
-    """
-    with reading(context.engine) as session:
-        release = get_release(session, context.parameters.get("release"))
-        compare(session, context.settings.data_folder, release, report=context.update)
-    return release_folder.work(context)

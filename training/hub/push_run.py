@@ -25,6 +25,7 @@ from training.benchmarks.contamination import compare
 from training.encoders.known import Place
 from training.hub.model_card import CARD, card_of, published
 from training.hub.publishing import Repo, checked_repo, push, require_token
+from training.runs.kinds import kind_of
 
 KIND = "push"
 DATASET = "dataset"
@@ -94,8 +95,8 @@ def model_run(session: Session, number: int) -> Run:
     run = get_run(session, number)
     if run.state != RunState.DONE or "encoder_id" not in run.result or "model" not in run.result:
         raise HedgerowError(
-            f"Expected a finished training, but run {number} ({run.kind}, {run.state}) has made no "
-            "model; name another run."
+            f"Expected a finished training, but run {number} ({kind_of(run.kind).title}, "
+            f"{run.state}) has made no model; name another run."
         )
     return run
 

@@ -30,6 +30,7 @@ from db.models import (
 )
 from db.runs import UNFINISHED, get_run, parts_of
 from db.settings import Settings
+from training.runs.kinds import kind_of
 from training.studies.study_run import study_of
 
 
@@ -86,15 +87,13 @@ def _check(session: Session, run: Run, together: set[int]) -> None:
         _check_base(session, run, encoder, together)
     named = [*([run.folder] if run.folder else []), *(e.name for e in _encoders(session, run))]
     for other in _others(session, together):
+        named_other = f"Run {other.id} ({kind_of(other.kind).title})"
         if other.parameters.get("training") == run.id:
-            raise HedgerowError(
-                f"Run {other.id} ({other.kind}) rests on run {run.id}; delete that one first."
-            )
+            raise HedgerowError(f"{named_other} rests on run {run.id}; delete that one first.")
         asked = json.dumps(other.parameters, ensure_ascii=False)
         if other.state in UNFINISHED and any(name in asked for name in named):
             raise HedgerowError(
-                f"Run {other.id} ({other.kind}) waits to use the model of run {run.id}; cancel it "
-                "first."
+                f"{named_other} waits to use the model of run {run.id}; cancel it first."
             )
 
 

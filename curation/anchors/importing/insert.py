@@ -23,7 +23,7 @@ from db.engine import batched, know_new_rows
 from db.errors import HedgerowError
 from db.models import Anchor, AnchorRevision, Run, RunState, Source
 
-RUN_KIND = "import"
+KIND = "import"
 
 MAX_SOURCE, MAX_LICENCE = 200, 200
 
@@ -100,7 +100,7 @@ class Earlier(NamedTuple):
 
 def earlier_import(session: Session, content_hash: str) -> Earlier | None:
     """The latest import of a file with this hash, if there was one."""
-    query = select(Run).where(col(Run.kind) == RUN_KIND).order_by(col(Run.id).desc())
+    query = select(Run).where(col(Run.kind) == KIND).order_by(col(Run.id).desc())
     for run in session.execute(query).scalars():
         if run.inputs.get("sha256") == content_hash:
             return Earlier(run.parameters["source"], run.result["added"], run)
@@ -200,7 +200,7 @@ def _kept_as_run(
     result |= {fate.value: fates[fate] for fate in Fate}
     moment = now()
     return Run(
-        kind=RUN_KIND,
+        kind=KIND,
         parameters=parameters | {"source": about.source, "language": about.language},
         inputs={"file": file, "sha256": preview.content_hash},
         result=result,

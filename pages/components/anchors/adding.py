@@ -289,7 +289,7 @@ def _add(plan: Plan | None, reviewer_id: int | None) -> None:
     )
     st.session_state[_DONE] = added
     if added.originals.total:
-        background.ensure("diagnose")
+        background.measure()
 
 
 def _done() -> None:

@@ -69,6 +69,6 @@ def _save(anchor: FoundAnchor, chosen: dict[int, str], reviewer_id: int) -> None
     except HedgerowError as error:
         error_messages.show(str(error), key="anchor-carry")
         return
-    background.ensure("diagnose")
+    background.measure()
     said = f"{amount(len(done.children), 'variant')} edited and accepted. Z in Review takes "
     forms_of_change.finish(anchor.uid, f"{said}{'them' if len(chosen) > 1 else 'it'} back.")

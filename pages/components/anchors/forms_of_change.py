@@ -106,7 +106,7 @@ def correct(anchor: FoundAnchor, reviewer_id: int) -> None:
         st.session_state[f"anchor-seen-{form_id}"] = anchor.revision
         st.rerun()
     if anchor.variants:
-        background.ensure("diagnose")
+        background.measure()
     finish(anchor.uid, f"Corrected. {_again(done.second_looks)}".rstrip())
 
 
@@ -182,7 +182,7 @@ def write(anchor: FoundAnchor, reviewer_id: int) -> None:
         with left:
             error_messages.show(str(error), key="anchor-write")
         return
-    background.ensure("diagnose")
+    background.measure()
     said = (
         "Added and accepted in your name. Z in Review takes your decision back; the variant stays, "
         "undecided."

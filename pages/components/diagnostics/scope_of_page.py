@@ -8,6 +8,7 @@ import streamlit as st
 from curation.diagnostics import found_variants
 from curation.diagnostics.distributions import Scope
 from curation.diagnostics.found_variants import Found, Wanted
+from curation.diagnostics.measuring import KIND as MEASURE
 from curation.review.queue import status_counts
 from db.models import Status
 from pages.components.diagnostics import variant_rows
@@ -76,13 +77,13 @@ def counting() -> None:
 
 def measure_button(missing: int, *, what: str) -> None:
     """Say how many variants lack a measure, and offer to measure them."""
-    if background.active("diagnose") is not None:
+    if background.active(MEASURE) is not None:
         return  # the run is shown below
     with st.container(horizontal=True, vertical_alignment="center", key=f"missing-{what}"):
         are = "variant has" if missing == 1 else "variants have"
         st.text(f"{missing:,} {are} no {what} yet.")
         if st.button("Measure", key=f"measure-{what}", icon=":material/straighten:"):
-            background.ensure("diagnose")
+            background.measure()
             st.rerun()
 
 

@@ -37,7 +37,7 @@ def draw(run: Run) -> None:
         shown = calls_in_full(session, run.id, limit=TRIAL * len(ROLES))
         measured = is_measured(session, run.id)
     if not measured:  # a trial does not wait for it
-        background.ensure("diagnose")
+        background.measure()
     labels = {entry.id: entry.label for entry in open_project.types()}
     with st.container(border=True, key=f"generate-look-{run.id}"):
         st.header("The trial", anchor=False)

@@ -3,7 +3,7 @@
 import streamlit as st
 from sqlalchemy.orm import Session
 
-from curation.diagnostics import queue_keys
+from curation.diagnostics import measuring, queue_keys
 from curation.diagnostics.measuring import count_without_cosine, count_without_measures
 from curation.encoders.registered import known_encoders
 from curation.project.opening import ACTIVE_ENCODER, THRESHOLD, active_encoder_id, get_setting
@@ -18,7 +18,7 @@ from curation.review.opinions.model_verdicts import ModelReviewer, Plan
 from curation.review.opinions.stored import judges
 from db.engine import reading, writing
 from db.models import RunState
-from db.runs import UNFINISHED, list_runs
+from db.runs import list_runs
 from pages.components.settings import people_panel
 from pages.components.shared.chat_models import agreement_table
 from pages.components.shared.runs import background, progress_view
@@ -26,11 +26,12 @@ from pages.components.shared.shell import open_project
 from pages.components.shared.shell.count_cache import Counts
 from pages.components.shared.texts.amounts import amount
 
-TITLES = {
-    queue_keys.KIND: "Put the queues in order",
-    model_verdicts.KIND: "Count a model's verdicts anew",
-    "diagnose": "Measure variants",
-}
+FOLLOW_A_CHANGE = (queue_keys.KIND, model_verdicts.KIND, measuring.KIND)
+"""Kinds of runs that a change of these settings starts."""
+
+LOOKED_AT = 50
+"""Of the last runs: those among which the ones at work are looked for."""
+
 _ASKED = "switch_asked"
 _TOLD = "settings_told"
 
@@ -52,17 +53,22 @@ def draw() -> None:
 
 
 def _at_work() -> None:
-    """The runs that follow from a change, or why none is at work though one should be."""
+    """What is at work, or waits because of a change; or why nothing is though it should be."""
     with reading(open_project.engine()) as session:
         waiting = queue_keys.count_to_reorder(session)
-        runs = [run for kind in TITLES for run in list_runs(session, kind=kind, limit=3)]
-    busy = [run for run in runs if run.state in UNFINISHED]
+        last = list_runs(session, limit=LOOKED_AT)
+        newest = [run for kind in FOLLOW_A_CHANGE for run in list_runs(session, kind=kind, limit=1)]
+    busy = [
+        run
+        for run in reversed(last)
+        if run.state == RunState.RUNNING
+        or (run.state == RunState.QUEUED and run.kind in FOLLOW_A_CHANGE)
+    ]
     for run in busy:
-        progress_view.follow(run, title=TITLES[run.kind])
-    for kind in TITLES:
-        newest = next((run for run in runs if run.kind == kind), None)
-        if newest is not None and newest.state in (RunState.FAILED, RunState.INTERRUPTED):
-            progress_view.stopped(newest)
+        progress_view.follow(run)
+    for run in newest:
+        if run.state in (RunState.FAILED, RunState.INTERRUPTED):
+            progress_view.stopped(run)
     if waiting and not any(run.kind == queue_keys.KIND for run in busy):
         with st.container(border=True, key="reorder-waits"):
             st.text(
@@ -123,10 +129,8 @@ def _encoder(session: Session) -> None:
         missing = count_without_cosine(session, active_encoder_id(session))
         if chosen == now and missing:
             st.text(f"{amount(missing, 'variant')} {_has(missing)} no cosine under it yet.")
-            if background.active("diagnose") is None:
-                st.button(
-                    "Measure them", key="measure", on_click=background.ensure, args=("diagnose",)
-                )
+            if background.active(measuring.KIND) is None:
+                st.button("Measure them", key="measure", on_click=background.measure)
         elif chosen == now:
             some = count_without_cosine(session, None)  # all variants
             st.text(
@@ -151,7 +155,7 @@ def _change_encoder(typed: str) -> None:
     if changed:
         background.ensure(queue_keys.KIND)
         if missing:
-            background.ensure("diagnose")
+            background.measure()
 
 
 def _models(session: Session, counts: Counts) -> None:

@@ -39,7 +39,9 @@ def small(tiny_encoder: Path) -> list[str]:
 def test_a_training_says_what_it_did_and_where_the_model_lies(small: list[str], home: Path) -> None:
     told = said("train", *small)
     lines = told.splitlines()
-    assert lines[0].startswith("Run 1 trained on 18 triples of 9 anchors (release 1): 3 steps, ")
+    assert lines[0].startswith(
+        "Run 1 is done. Trained on 18 triples of 9 anchors (release 1): 3 steps, "
+    )
     model = home / "hedgerow_data" / "runs" / "00001-train" / "model"
     assert lines[-1] == f"The model is in {model}."
     load_encoder(str(model), device="cpu")
@@ -85,7 +87,7 @@ def test_a_queued_training_waits_until_somebody_starts_it(small: list[str]) -> N
     assert "torchrun --nproc-per-node 2 -m training 2" in told and "hedgerow run 2" in told
     engine = open_project(load_settings())
     assert [stored_run(engine, key).state for key in (1, 2)] == [RunState.QUEUED] * 2
-    assert said("run", "1").startswith("Run 1 trained on 18 triples")
+    assert said("run", "1").startswith("Run 1 is done. Trained on 18 triples")
     assert ask("run", "2")["steps"] == 3
 
 

@@ -8,7 +8,7 @@ from sqlmodel import col
 from streamlit.testing.v1 import AppTest
 
 from curation.anchors.importing.formats import read_pasted
-from curation.anchors.importing.insert import RUN_KIND, About, add_anchors
+from curation.anchors.importing.insert import KIND, About, add_anchors
 from curation.anchors.importing.preview import preview
 from curation.anchors.importing.sample import lengths
 from curation.generation.request import Which
@@ -133,7 +133,7 @@ def test_suspicious_ones_and_a_sample_are_a_choice(page: AppTest, app_engine: En
     app.button(key="anchors-add").click().run()
     assert len(stored(app_engine)) == 5
     with reading(app_engine) as session:
-        run = session.execute(select(Run).where(col(Run.kind) == RUN_KIND)).scalar_one()
+        run = session.execute(select(Run).where(col(Run.kind) == KIND)).scalar_one()
         assert run.parameters["sample"] == 5 and run.parameters["include_suspicious"] is True
 
 

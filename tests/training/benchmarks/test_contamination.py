@@ -23,10 +23,11 @@ from tests.curation.support.families import add_plain_family
 from tests.support.overlapping import SAID, keep_doors
 from tests.training.benchmarks.support.samples import NEVIR, write_lines
 from tests.training.support.trainings import ask, train
-from training.benchmarks.contamination import compare, export_work, known, missing
+from training.benchmarks.contamination import compare, known, missing
 from training.benchmarks.data.sources import keep_file_here
 from training.benchmarks.tasks.semantoneg import SemAntoNeg
 from training.recipe.schema import Recipe
+from training.runs.kinds import WORK
 
 ROW = "| SemAntoNeg | doors.jsonl | 4 | 5 | 2 | 50.0% | 2 |"
 
@@ -123,7 +124,7 @@ def test_the_card_of_an_export_tells(engine: Engine, settings: Settings, knows: 
         run = create_run(session, kind="export", parameters={"format": "jsonl"})
     if knows:
         keep_doors(settings.data_folder)
-    result = execute(engine, settings, run.id, {"export": export_work})
+    result = execute(engine, settings, run.id, WORK)
     card = (settings.data_folder / result["folder"] / "README.md").read_text("utf-8")
     assert (ROW in card, NOT_CHECKED in card) == (knows, not knows)
     assert "## Overlap with benchmarks" in card

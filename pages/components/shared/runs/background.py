@@ -6,6 +6,7 @@ from typing import Any
 
 import streamlit as st
 
+from curation.diagnostics.measuring import KIND as MEASURE
 from db.errors import HedgerowError
 from db.models import Run
 from db.runs import UNFINISHED, create_run, list_runs, request_cancel, requeue, start_process
@@ -59,12 +60,17 @@ def ensure(kind: str) -> None:
         start(kind, {})
 
 
+def measure() -> None:
+    """Have what is not measured yet measured, unless a run is at it."""
+    ensure(MEASURE)
+
+
 def measure_edits(edited: int) -> None:
     """Have the cosines of edited variants measured, if there are any and nobody is at it."""
     if edited == st.session_state.get("edits_measured", 0):
         return
     if time.monotonic() - st.session_state.get("edits_measured_at", -QUIET_SECONDS) < QUIET_SECONDS:
         return
-    ensure("diagnose")
+    measure()
     st.session_state["edits_measured"] = edited
     st.session_state["edits_measured_at"] = time.monotonic()

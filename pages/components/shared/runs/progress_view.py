@@ -12,6 +12,7 @@ from db.columns import now
 from db.models import Run, RunState
 from db.runs import UNFINISHED, get_run, last_log_lines, request_cancel, request_pause
 from pages.components.shared.shell import error_messages, open_project
+from training.runs.kinds import kind_of
 
 REFRESH_SECONDS = 2.0
 LOG_LINES = 12
@@ -31,18 +32,18 @@ STATES = {
 Draw = Callable[[Run], None]
 
 
-def follow(run: Run, *, title: str, more: Draw | None = None, pausable: bool = False) -> None:
+def follow(run: Run, *, title: str = "", more: Draw | None = None, pausable: bool = False) -> None:
     """Show a run that is queued or running; only this refreshes, until the run has ended.
 
-    Then the whole page is drawn anew, so that it can show what came out.
+    Then the whole page is drawn again, so that it can show what came out.
 
     Args:
-        title: what the run does.
+        title: what the run does, where a page knows more than its kind says.
         more: draws what only this kind of run has, between the progress and the log.
         pausable: whether it can be paused and resumed.
     """
     with st.container(border=True):
-        _follow(run.id, title, more, pausable)
+        _follow(run.id, title or kind_of(run.kind).title, more, pausable)
 
 
 @error_messages.fragment(run_every=REFRESH_SECONDS)

@@ -1,0 +1,78 @@
+"""Every kind of run is known wherever runs are carried out or shown, and by the same name."""
+
+import re
+
+import pytest
+from sqlalchemy import Engine
+from streamlit.testing.v1 import AppTest
+
+from db.columns import now
+from db.engine import writing
+from db.models import Run, RunState
+from db.runs import create_run
+from tests.cli.support.commands import ask, complaint, said
+from tests.pages.conftest import OpenPage
+from tests.support.factories import add_family
+from training.runs.kinds import KINDS
+
+WITH_WORK = [kind for kind in KINDS if kind.work]
+
+
+def followed(app: AppTest) -> set[str]:
+    """What the page says of the runs under way."""
+    found = (re.fullmatch(r"Run \d+: (.*)", text.value) for text in app.text)
+    return {match[1] for match in found if match}
+
+
+def test_every_kind_has_its_title_on_pages_and_command_line(
+    with_source: Engine, open_page: OpenPage
+) -> None:
+    with writing(with_source) as session:
+        add_family(session)
+        for kind in WITH_WORK:
+            run = create_run(session, kind=kind.id, parameters={})
+            run.sqlmodel_update({"state": RunState.RUNNING, "attempt": 1, "started_at": now()})
+    titles = {kind.title for kind in WITH_WORK}
+    overview = open_page("overview")
+    assert followed(overview) == titles
+    recent = overview.dataframe[1].value
+    assert recent["What"].tolist() == [kind.title for kind in reversed(WITH_WORK)][: len(recent)]
+    for address, kind in zip(recent["Run"], reversed(WITH_WORK), strict=False):
+        assert address.startswith(f"{kind.address(running(kind.id))}#run-")
+    assert followed(open_page("settings")) == titles
+    rows = [re.split(r" {2,}", line.strip()) for line in said("runs", "list").splitlines()]
+    assert [row[1] for row in rows[1:]] == [kind.title for kind in reversed(WITH_WORK)]
+
+
+def running(kind: str) -> Run:
+    return Run(id=1, kind=kind, state=RunState.RUNNING, parameters={})
+
+
+def test_every_kind_is_carried_out_by_its_number(
+    with_source: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for kind in WITH_WORK:
+        monkeypatch.setattr(kind.work.replace(":", "."), lambda context: {})
+        with writing(with_source) as session:
+            run = create_run(session, kind=kind.id, parameters={})
+        assert said("run", str(run.id)) == f"Run {run.id} is done.\n"
+    assert {run["state"] for run in ask("runs", "list")["runs"]} == {"done"}
+
+
+def test_a_done_run_says_on_the_overview_what_it_has_brought(
+    with_source: Engine, open_page: OpenPage
+) -> None:
+    with writing(with_source) as session:
+        add_family(session)
+        for result in ({"variants": 3}, {}):
+            run = create_run(session, kind="reorder", parameters={})
+            run.sqlmodel_update({"state": RunState.DONE, "message": "Done.", "result": result})
+    messages = open_page("overview").dataframe[1].value["Message"].tolist()
+    assert messages == ["Done.", "The queues are in order again; 3 variants moved."]
+
+
+def test_a_kind_that_is_not_there_is_named_with_those_that_are() -> None:
+    ask("init", "--empty")
+    assert "Expected a kind of run (starter, import, generate," in complaint(
+        "runs", "list", "--kind", "trian"
+    )

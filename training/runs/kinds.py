@@ -1,0 +1,286 @@
+"""The kinds of runs: what each is called, does, brings, and where people see it.
+
+A new kind of long work is one entry in `KINDS`: the process that carries runs out, the command
+line, the Overview page and the Settings page all go by it. The module that does the work is
+imported when its work begins, so that naming a run loads nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+from urllib.parse import urlencode
+
+from curation.generation.costs.prices import spent_by
+from curation.plurals import counted
+from db.errors import HedgerowError
+from db.execution import Result, RunContext, Work
+from db.models import Run, RunState
+from db.runs import UNFINISHED
+
+
+def _nothing(result: Result) -> str:
+    return ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunKind:
+    """A kind of run.
+
+    Attributes:
+        id: as it is stored, and as scripts name it.
+        title: what its runs do, for people.
+        work: ``module:function`` of the work; '' for what is done at once and only kept as a run.
+        address: where a run is shown, relative to the app's address.
+        summary: a sentence on what a finished run has brought, by its result.
+        command: the command that shows what it has brought, where one does; it may name values of
+            the result in braces.
+    """
+
+    id: str
+    title: str
+    address: Callable[[Run], str]
+    work: str = ""
+    summary: Callable[[Result], str] = _nothing
+    command: str = ""
+
+    def carry_out(self, context: RunContext) -> Result:
+        """Do the work of a run of this kind."""
+        module, _, name = self.work.partition(":")
+        work: Work = getattr(import_module(module), name)
+        return work(context)
+
+    def sum_up(self, result: Result) -> str:
+        """What a finished run has brought; '' where its result does not say.
+
+        Older versions of Hedgerow stored fewer values.
+        """
+        try:
+            return self.summary(result)
+        except KeyError:
+            return ""
+
+
+def _page(name: str, **query: object) -> str:
+    """The address of a page; the query names its section, and what is chosen there."""
+    return f"{name}?{urlencode(query)}" if query else name
+
+
+def _generation(run: Run) -> str:
+    return "generate" if run.state in UNFINISHED else _page("generate", step="Results")
+
+
+def _training(run: Run) -> str:
+    """A training's results; while it is under way, the section that shows its progress."""
+    return "train" if run.state in UNFINISHED else _results(run.id)
+
+
+def _results(training: int | None) -> str:
+    return _page("train", step="Results", run=training)
+
+
+def _of_training(run: Run) -> str:
+    return _results(run.parameters.get("training"))
+
+
+def _pushed(run: Run) -> str:
+    """A training's results or the releases, by what is pushed."""
+    training = run.parameters.get("run")
+    return "release" if training is None else _results(training)
+
+
+def calls_made(result: Result) -> str:
+    """How many of a run's calls succeeded, and what they cost."""
+    done, failed = result["done"], result["failed"]
+    told = f"{done:,} of {counted(done + failed, 'call')} succeeded"
+    if not result["calls"]:
+        return f"{told}; no model was asked."
+    return f"{told}; {counted(result['calls'], 'request')} cost {spent_by(result)}."
+
+
+def _opinions(result: Result) -> str:
+    return f"{result['reviewer']} is the reviewer. {calls_made(result)}"
+
+
+def _measures(result: Result) -> str:
+    return (
+        f"Measured the distances of {counted(result['measured'], 'variant')}, and the cosines of "
+        f"{result['cosines']:,} by {result['encoder']}."
+    )
+
+
+def _export(result: Result) -> str:
+    return f"Release {result['release']} is in {result['folder']}, packed in {result['zip']}."
+
+
+def _push(result: Result) -> str:
+    seen = "private" if result["private"] else "public"
+    what = result["pushed"].capitalize()
+    return f"{what} is at {result['url']} ({seen}), commit {result['commit'][:12]}."
+
+
+def _benchmarks(result: Result) -> str:
+    return f"Measured {counted(result['measured'], 'result')}."
+
+
+def _comparison(result: Result) -> str:
+    return f"Measured {result['measured']:,} of {result['of']:,} texts or pairs."
+
+
+def _trained(result: Result) -> str:
+    minutes, seconds = divmod(round(result["seconds"]), 60)
+    return (
+        f"Trained on {result['triples']:,} triples of {result['anchors']:,} anchors (release "
+        f"{result['release']}): {result['steps']:,} steps, with all measuring {minutes} min "
+        f"{seconds} s."
+    )
+
+
+def _study(result: Result) -> str:
+    members = result["members"]
+    done = sum(state == RunState.DONE for state in members.values())
+    return (
+        f"{done} of its {counted(len(members), 'training')} succeeded: runs {', '.join(members)}."
+    )
+
+
+def _tradeoff(result: Result) -> str:
+    return f"Measured the trade-off of run {result['training']}."
+
+
+def _saved_point(result: Result) -> str:
+    return f"The model is saved as {result['name']!r} in {result['model']}."
+
+
+def _reordered(result: Result) -> str:
+    return f"The queues are in order again; {counted(result['variants'], 'variant')} moved."
+
+
+def _recounted(result: Result) -> str:
+    return f"The verdicts are counted; {counted(result['variants'], 'variant')} changed status."
+
+
+KINDS = (
+    RunKind(id="starter", title="Load the starter corpus", address=lambda run: "anchors"),
+    RunKind(id="import", title="Add anchors", address=lambda run: "anchors"),
+    RunKind(
+        id="generate",
+        title="Generate variants",
+        work="curation.generation.run:work",
+        address=_generation,
+        summary=calls_made,
+    ),
+    RunKind(
+        id="judge",
+        title="Ask for second opinions",
+        work="curation.generation.judging.opinion_run:work",
+        address=lambda run: _page("generate", step="Second opinions"),
+        summary=_opinions,
+    ),
+    RunKind(
+        id="diagnose",
+        title="Measure variants",
+        work="curation.diagnostics.measuring:work",
+        address=lambda run: "diagnostics",
+        summary=_measures,
+    ),
+    RunKind(
+        id="reorder",
+        title="Put the queues in order",
+        work="curation.diagnostics.queue_keys:work",
+        address=lambda run: "settings",
+        summary=_reordered,
+    ),
+    RunKind(
+        id="recount",
+        title="Recount a model's verdicts",
+        work="curation.review.opinions.model_verdicts:work",
+        address=lambda run: "settings",
+        summary=_recounted,
+    ),
+    RunKind(
+        id="export",
+        title="Export a release",
+        work="training.runs.release_export:work",
+        address=lambda run: "release",
+        summary=_export,
+    ),
+    RunKind(
+        id="train",
+        title="Train an encoder",
+        work="training.runs.trainings:work",
+        address=_training,
+        summary=_trained,
+    ),
+    RunKind(
+        id="study",
+        title="Run a study",
+        work="training.studies.study_run:work",
+        address=lambda run: _page("train", step="Studies"),
+        summary=_study,
+    ),
+    RunKind(
+        id="tradeoff",
+        title="Measure a trade-off",
+        work="training.retention.tradeoff:work",
+        address=_of_training,
+        summary=_tradeoff,
+        command="hedgerow tradeoff {training}",
+    ),
+    RunKind(
+        id="tradeoff-save",
+        title="Save a point of a trade-off",
+        work="training.retention.tradeoff_save:work",
+        address=_of_training,
+        summary=_saved_point,
+    ),
+    RunKind(
+        id="compare",
+        title="Compare models",
+        work="training.evaluation.similarity_run:work",
+        address=lambda run: "compare",
+        summary=_comparison,
+    ),
+    RunKind(
+        id="benchmark",
+        title="Run benchmarks",
+        work="training.benchmarks.runs.lifecycle:work",
+        address=lambda run: "benchmarks",
+        summary=_benchmarks,
+        command="hedgerow benchmarks",
+    ),
+    RunKind(
+        id="push",
+        title="Push to the Hub",
+        work="training.hub.push_run:work",
+        address=_pushed,
+        summary=_push,
+    ),
+)
+"""All kinds of runs, in the order of the data's way."""
+
+_BY_ID = {kind.id: kind for kind in KINDS}
+
+WORK: dict[str, Work] = {kind.id: kind.carry_out for kind in KINDS if kind.work}
+"""What `db.execution.execute` does for each kind of run."""
+
+
+def kind_of(name: str) -> RunKind:
+    """The kind with this id; of one that another version of Hedgerow stored, the title says so."""
+    return _BY_ID.get(name) or RunKind(
+        id=name, title=f"Unknown to this version ({name})", address=lambda run: "."
+    )
+
+
+def require_kind(name: str) -> None:
+    """Refuse what is no kind of run.
+
+    Args:
+        name: as scripts name a kind.
+
+    Raises:
+        HedgerowError: there is none of this name.
+    """
+    if name not in _BY_ID:
+        raise HedgerowError(f"Expected a kind of run ({', '.join(_BY_ID)}), found {name[:80]!r}.")
