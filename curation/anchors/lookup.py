@@ -78,6 +78,13 @@ class AnchorPage(NamedTuple):
     total: int
 
 
+class NumberedPage(NamedTuple):
+    """A page of a list of anchors; its number counts from 1."""
+
+    number: int
+    found: AnchorPage
+
+
 class Wording(NamedTuple):
     """One wording of an anchor; ``author`` is None for the one it came with."""
 
@@ -98,6 +105,21 @@ def find_anchors(
     total = session.execute(counted.where(*conditions)).scalar_one()
     query = _listed().where(*conditions).order_by(col(Anchor.id)).limit(limit).offset(offset)
     return AnchorPage(_found(session, query), total)
+
+
+def page_of_anchors(
+    session: Session, wanted: AnchorFilter, *, number: int, size: int
+) -> NumberedPage:
+    """The page with this number, or the last one where there are fewer.
+
+    Args:
+        size: anchors on a page.
+    """
+    found = find_anchors(session, wanted, limit=size, offset=(number - 1) * size)
+    if found.total and not found.anchors:
+        number = -(-found.total // size)
+        found = find_anchors(session, wanted, limit=size, offset=(number - 1) * size)
+    return NumberedPage(number, found)
 
 
 def one_anchor(session: Session, uid: str) -> FoundAnchor | None:
@@ -165,3 +187,21 @@ def known_genres(session: Session) -> list[str]:
     """The genres that anchors have, in the order of the alphabet."""
     query = select(col(Anchor.genre)).where(col(Anchor.genre) != "").distinct()
     return sorted(session.execute(query).scalars())
+
+
+class FilterChoices(NamedTuple):
+    """What anchors can be filtered by, in the order of the alphabet."""
+
+    sources: list[str]
+    genres: list[str]
+
+
+def filter_choices(session: Session) -> FilterChoices:
+    """The sources and genres that anchors have."""
+    return FilterChoices(known_sources(session), known_genres(session))
+
+
+def has_anchors(session: Session) -> bool:
+    """Whether any anchor is in use."""
+    query = select(col(Anchor.id)).where(col(Anchor.retired_at).is_(None)).limit(1)
+    return session.execute(query).first() is not None

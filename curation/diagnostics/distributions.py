@@ -104,6 +104,24 @@ def data_version(session: Session) -> tuple[Any, ...]:
     return (tuple(latest), *(tuple(part) for part in parts), *settings)
 
 
+class DataState(NamedTuple):
+    """The state of the data that counts are made of.
+
+    Attributes:
+        version: changes whenever a count may.
+        newest_variant: the highest id of a variant; 0 where there is none.
+    """
+
+    version: tuple[Any, ...]
+    newest_variant: int
+
+
+def data_state(session: Session) -> DataState:
+    """The state of the data now."""
+    newest = session.execute(select(func.max(col(Variant.id)))).scalar()
+    return DataState(data_version(session), newest or 0)
+
+
 def levenshtein_counts(session: Session) -> list[Count]:
     """How many variants have which Levenshtein distance, in characters."""
     return _counts(session, _by_measure(col(Diagnostic.levenshtein)))

@@ -118,6 +118,17 @@ def prompt_versions(session: Session, role: PromptName) -> list[PromptVersion]:
     return list(session.execute(query.order_by(col(PromptVersion.version).desc())).scalars())
 
 
+def prompt_ids(session: Session, role: PromptName) -> dict[int, int]:
+    """The ids of a prompt's versions by version number, the newest first."""
+    return {row.version: row.id for row in prompt_versions(session, role)}
+
+
+def newest_template(session: Session, role: PromptName) -> str:
+    """The template of a prompt's newest version; the built-in one before any is stored."""
+    versions = prompt_versions(session, role)
+    return versions[0].template if versions else built_in(role)
+
+
 def seed_prompts(session: Session) -> None:
     """Store each built-in template that the database has in no version yet."""
     for role in PROMPTS:

@@ -318,3 +318,9 @@ def get_release(session: Session, number: int | None = None) -> Release:
 def list_releases(session: Session) -> list[Release]:
     """All releases, the newest first."""
     return list(session.execute(select(Release).order_by(col(Release.number).desc())).scalars())
+
+
+def release_numbers(session: Session) -> list[int]:
+    """The numbers of all releases, the newest first."""
+    query = select(col(Release.number)).order_by(col(Release.number).desc())
+    return list(session.execute(query).scalars())

@@ -99,6 +99,7 @@ def unsafe_texts(app: AppTest) -> str:
 def state(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> ReviewState:
     """A review session over three families, in which a key counts at once."""
     monkeypatch.setattr(key_actions, "MIN_SHOWN_SECONDS", 0.0)
+    monkeypatch.setattr(open_project, "engine", lambda: engine)
     with writing(engine) as session:
         for text in ("The bridge is safe.", "The road is safe.", "The tunnel is safe."):
             add_family(session, text)

@@ -20,7 +20,7 @@ from db.engine import reading
 from db.errors import HedgerowError
 from db.execution import RunContext
 from db.models import Encoder, Run, RunState
-from db.runs import create_run, get_run
+from db.runs import UNFINISHED, create_run, get_run
 from training.benchmarks.contamination import compare
 from training.encoders.known import Place
 from training.hub.model_card import CARD, card_of, published
@@ -84,6 +84,20 @@ def request_push(
         requested_by=requested_by,
         parameters={**subject._asdict(), "repo": name, "private": private},
     )
+
+
+def request_one_push(
+    session: Session,
+    subject: Subject,
+    *,
+    repo: str,
+    private: bool = True,
+    requested_by: int | None = None,
+) -> Run | None:
+    """As ``request_push``; None where somebody else's push of the same is under way."""
+    if any(run.state in UNFINISHED for run in pushes(session, subject)):
+        return None
+    return request_push(session, subject, repo=repo, private=private, requested_by=requested_by)
 
 
 def model_run(session: Session, number: int) -> Run:

@@ -14,7 +14,7 @@ from sqlmodel import col
 
 from curation.anchors.attributes import checked_genre, checked_language
 from curation.anchors.importing.original_insert import Imported, add_originals
-from curation.anchors.importing.original_texts import Original, Originals
+from curation.anchors.importing.original_texts import Original, Originals, newest_variant
 from curation.anchors.importing.preview import Fate, Preview, Row, count_wordings
 from curation.gc_pause import collector_paused
 from curation.identity import canonical, split_of
@@ -121,6 +121,37 @@ def check_source(session: Session, about: About) -> Source | None:
         f"'{source.licence or 'none given'}', found '{about.licence or 'none given'}'; give the "
         "same licence, or the source another name."
     )
+
+
+class Before(NamedTuple):
+    """What the project has before an import, as far as the preview of it depends on that.
+
+    Attributes:
+        wordings: how many wordings of anchors there are.
+        newest_variant: the highest id of a variant.
+        earlier: the import of the same file, if there was one.
+    """
+
+    wordings: int
+    newest_variant: int
+    earlier: Earlier | None
+
+
+def before_import(session: Session, content_hash: str, about: About | None) -> Before:
+    """The project as a file finds it.
+
+    Args:
+        about: what is said of the source, once its name is.
+
+    Raises:
+        HedgerowError: the source is another one than the project has under that name.
+    """
+    before = Before(
+        count_wordings(session), newest_variant(session), earlier_import(session, content_hash)
+    )
+    if about is not None:
+        check_source(session, about)
+    return before
 
 
 def add_anchors(

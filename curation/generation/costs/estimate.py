@@ -64,6 +64,11 @@ class Estimate(NamedTuple):
         return sum(self.calls.values())
 
 
+def newest_answer(session: Session) -> int | None:
+    """The id of the newest answer of a model: estimates change with it. None before the first."""
+    return session.execute(select(func.max(col(Answer.id)))).scalar()
+
+
 def estimate(
     session: Session, request: GenerationRequest, wanted: Wanted | None = None
 ) -> Estimate:

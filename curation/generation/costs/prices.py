@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping
 from math import floor, log10
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy.orm import Session
 
@@ -66,6 +66,22 @@ def price_of(session: Session, model: str) -> Price | None:
     if not names:
         return None
     return known[max(names, key=len)]
+
+
+class Quote(NamedTuple):
+    """A model's price; None where none is known.
+
+    Attributes:
+        own: whether it was set in this project.
+    """
+
+    price: Price | None
+    own: bool
+
+
+def quote(session: Session, model: str) -> Quote:
+    """The price of a model's call that is answered at once, and where it comes from."""
+    return Quote(price_of(session, model), model in own_prices(session))
 
 
 def price_under(session: Session, model: str, cap: float | None) -> Price:

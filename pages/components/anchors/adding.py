@@ -4,7 +4,6 @@ import hashlib
 from typing import NamedTuple
 
 import streamlit as st
-from sqlalchemy import Engine
 
 from curation.anchors.importing.decoding import MAX_BYTES
 from curation.anchors.importing.file_table import Format, Table
@@ -14,14 +13,12 @@ from curation.anchors.importing.insert import (
     Added,
     Beside,
     add_anchors,
-    check_source,
-    earlier_import,
+    before_import,
 )
-from curation.anchors.importing.original_texts import Originals, newest_variant, read_originals
-from curation.anchors.importing.preview import Preview, Row, count_wordings, preview
+from curation.anchors.importing.original_texts import Originals, read_originals
+from curation.anchors.importing.preview import Preview, Row, preview
 from curation.generation.request import Which
 from curation.language.english import is_english
-from db.engine import reading
 from db.errors import HedgerowError
 from pages.components.anchors import file_questions, file_rows
 from pages.components.shared import links
@@ -139,11 +136,11 @@ def _preview(
     language: str,
     wordings: int,
     _table: Table,
-    _engine: Engine,
 ) -> Preview:
     """What would happen to each row; made anew when the database has got other anchors."""
-    with reading(_engine) as session:
-        return preview(session, _table, column=column, genre_column=genre_column, language=language)
+    return open_project.ask(
+        preview, _table, column=column, genre_column=genre_column, language=language
+    )
 
 
 @st.cache_resource(max_entries=4, ttl=3600, show_spinner="Looking at what is beside them …")
@@ -156,19 +153,17 @@ def _originals(
     newest: int,
     _shown: Preview,
     _table: Table,
-    _engine: Engine,
 ) -> Originals:
     """Made anew when variants have been added."""
-    with reading(_engine) as session:
-        return read_originals(
-            session,
-            _table,
-            _shown,
-            sentence=sentence,
-            columns=columns,
-            source=source,
-            language=language,
-        )
+    return open_project.ask(
+        read_originals,
+        _table,
+        _shown,
+        sentence=sentence,
+        columns=columns,
+        source=source,
+        language=language,
+    )
 
 
 @st.cache_resource(max_entries=8, ttl=3600, show_spinner=False)
@@ -207,14 +202,10 @@ def _look(given: Given, reviewer_id: int | None) -> None:
     for note in table.notes:
         st.text(note)
     about = file_questions.questions(given.name, key=given.key, has_genres=genre_column is not None)
-    with reading(open_project.engine()) as session:
-        wordings, newest = count_wordings(session), newest_variant(session)
-        before = earlier_import(session, table.content_hash)
-        if about is not None:
-            check_source(session, about)
+    wordings, newest, before = open_project.ask(before_import, table.content_hash, about)
     language = "en" if about is None or is_english(about.language) else about.language
     key = (given.key, format, column, genre_column, language, wordings)
-    shown = _preview(*key, table, open_project.engine())
+    shown = _preview(*key, table)
     if before is not None:
         st.text(
             f"This very file was added before, as the source '{before.source}': "
@@ -234,7 +225,6 @@ def _look(given: Given, reviewer_id: int | None) -> None:
         newest,
         shown,
         table,
-        open_project.engine(),
     )
     texts, accept = file_questions.accept_originals(originals, rows, key=given.key)
     with facts[0]:

@@ -8,11 +8,9 @@ from curation.anchors.lookup import (
     AnchorFilter,
     AnchorPage,
     FoundAnchor,
-    find_anchors,
-    known_genres,
-    known_sources,
+    filter_choices,
+    page_of_anchors,
 )
-from db.engine import reading
 from db.models import Split
 from pages.components.anchors import detail, several
 from pages.components.shared import links
@@ -39,11 +37,9 @@ def browser(reviewer_id: int | None) -> None:
         st.session_state["anchors-wanted"] = wanted
         st.session_state.pop(_PAGE_KEY, None)
     number = int(st.session_state.get(_PAGE_KEY, 1))
-    with reading(open_project.engine()) as session:
-        found = find_anchors(session, wanted, limit=PAGE, offset=(number - 1) * PAGE)
-        if found.total and not found.anchors:  # the last page's last one was retired
-            number = st.session_state[_PAGE_KEY] = _pages(found)
-            found = find_anchors(session, wanted, limit=PAGE, offset=(number - 1) * PAGE)
+    there, found = open_project.ask(page_of_anchors, wanted, number=number, size=PAGE)
+    if there != number:  # the last page's last one was retired
+        number = st.session_state[_PAGE_KEY] = there
     picked = _picked(found)
     _list(found, wanted, number, picked)
     several.told()
@@ -73,8 +69,7 @@ def _picked(found: AnchorPage) -> list[str]:
 
 
 def _filters() -> AnchorFilter:
-    with reading(open_project.engine()) as session:
-        sources, genres = known_sources(session), known_genres(session)
+    sources, genres = open_project.ask(filter_choices)
     columns = st.columns([4, 3, 3, 2])
     text = columns[0].text_input(
         "Search", key="search", bind="query-params", placeholder="Part of a sentence, or a uid"

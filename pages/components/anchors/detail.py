@@ -6,11 +6,10 @@ import streamlit as st
 from markupsafe import Markup
 
 from curation.anchors.changes import restore_anchor, retire_anchor
-from curation.anchors.lookup import FoundAnchor, Wording, anchor_history, one_anchor
-from curation.project.opening import THRESHOLD, get_setting
-from curation.review.queue import Card, card, family
+from curation.anchors.lookup import FoundAnchor, Wording
+from curation.anchors.whole import measured_card, whole_anchor
+from curation.review.queue import Card
 from curation.review.status import status_label
-from db.engine import reading
 from db.models import Status
 from pages.components.anchors import carry_over_view, forms_of_change, several
 from pages.components.shared.shell import open_project, signin
@@ -25,13 +24,11 @@ _DESCRIBE = "Set genre and language"
 
 def draw(uid: str, reviewer_id: int | None) -> None:
     """Draw the anchor with this uid, if there is one."""
-    with reading(open_project.engine()) as session:
-        anchor = one_anchor(session, uid)
-        variants = family(session, anchor.id) if anchor else []
-        wordings = anchor_history(session, anchor.id) if anchor else []
-    if anchor is None:
+    found = open_project.ask(whole_anchor, uid)
+    if found is None:
         st.text(f"There is no anchor '{uid}'.")
         return
+    anchor, variants, wordings = found
     with st.container(border=True, key="anchor-detail"):
         _head(anchor)
         _told(anchor)
@@ -64,9 +61,7 @@ def _told(anchor: FoundAnchor) -> None:
         return
     st.success(done.said)
     if done.variant_id is not None:
-        with reading(open_project.engine()) as session:
-            written = card(session, done.variant_id)
-            threshold = int(get_setting(session, THRESHOLD))
+        written, threshold = open_project.ask(measured_card, done.variant_id)
         entry = open_project.every_type()[written.variant.type_id]
         markup.show(cards.chips(written, entry, threshold=threshold))
 

@@ -12,7 +12,6 @@ from curation.variants.cue_corrections import MAX_CUE
 from curation.variants.draft_checks import check_own
 from curation.variants.edits import MAX_TEXT
 from curation.variants.own import write_variant
-from db.engine import writing
 from db.errors import HedgerowError
 from pages.components.shared.runs import background
 from pages.components.shared.shell import error_messages, open_project
@@ -153,10 +152,7 @@ def write(anchor: FoundAnchor, reviewer_id: int) -> None:
         )
         seen = draft_warnings.Look()
         if text != anchor.text:
-            seen = draft_warnings.look(
-                open_project.engine(),
-                lambda session: check_own(session, anchor.id, type_id=type_id, text=text, cue=cue),
-            )
+            seen = draft_warnings.look(check_own, anchor.id, type_id=type_id, text=text, cue=cue)
         save = st.button("Add it, as accepted", key=f"save-{form_id}", type="primary")
         new = {concern.kind for concern in seen.concerns} - asked
         if save:
@@ -167,17 +163,15 @@ def write(anchor: FoundAnchor, reviewer_id: int) -> None:
     if not save or new:
         return
     try:
-        with writing(open_project.engine()) as session:
-            written = write_variant(
-                session,
-                anchor_id=anchor.id,
-                type_id=type_id,
-                text=text,
-                cue=cue,
-                reviewer_id=reviewer_id,
-                action_id=action_id,
-            )
-            variant_id = written.variant.id
+        written = open_project.tell(
+            write_variant,
+            anchor_id=anchor.id,
+            type_id=type_id,
+            text=text,
+            cue=cue,
+            reviewer_id=reviewer_id,
+            action_id=action_id,
+        )
     except HedgerowError as error:
         with left:
             error_messages.show(str(error), key="anchor-write")
@@ -187,4 +181,4 @@ def write(anchor: FoundAnchor, reviewer_id: int) -> None:
         "Added and accepted in your name. Z in Review takes your decision back; the variant stays, "
         "undecided."
     )
-    finish(anchor.uid, f"{said} {plain(written.remark)}".strip(), variant_id)
+    finish(anchor.uid, f"{said} {plain(written.remark)}".strip(), written.variant.id)

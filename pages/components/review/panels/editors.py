@@ -63,10 +63,7 @@ def _look_at_edit(state: ReviewState, focus: Card, shown: Shown) -> Look:
     if (now.text, now.type_id, now.cue) == (variant.text, variant.type_id, None):
         return Look()
     seen = draft_warnings.look(
-        state.engine,
-        lambda session: check_edit(
-            session, shown.variant_id, text=now.text, type_id=now.type_id, cue=now.cue
-        ),
+        check_edit, shown.variant_id, text=now.text, type_id=now.type_id, cue=now.cue
     )
     return replace(seen, concerns=()) if shown.blind else seen
 
@@ -101,10 +98,7 @@ def _look_at_own(state: ReviewState, focus: Card) -> Look:
     if now.text == focus.anchor:
         return Look()
     return draft_warnings.look(
-        state.engine,
-        lambda session: check_own(
-            session, anchor_id, type_id=now.type_id, text=now.text, cue=now.cue
-        ),
+        check_own, anchor_id, type_id=now.type_id, text=now.text, cue=now.cue
     )
 
 

@@ -194,9 +194,7 @@ class ReviewState(Undoing, Viewer):
 
     def retype(self, shown: Shown, type_id: str) -> None:
         """T and a digit: the text is of this type; the editor opens where its cue is wanted."""
-        seen = look(
-            self.engine, lambda session: check_edit(session, shown.variant_id, type_id=type_id)
-        )
+        seen = look(check_edit, shown.variant_id, type_id=type_id)
         if seen.proposed is None or not self._is_on_screen(shown):
             self.edit(shown, type_id=type_id)
             return

@@ -5,12 +5,11 @@ from typing import Any
 import streamlit as st
 
 from curation.generation.costs.prices import prices
-from curation.generation.prompts import prompt_versions
+from curation.generation.prompts import prompt_ids
 from curation.generation.providers.chat.addresses import OWN_ADDRESS
 from curation.generation.request import KIND, MAX_CONCURRENCY
 from curation.generation.run_report import last_asked, models_used
 from curation.taxonomy.built_in import Role
-from db.engine import reading
 from db.settings import without_login
 from pages.components.shared.chat_models import provider_key
 from pages.components.shared.chat_models.choice import CALLS, MAX_SEED
@@ -53,9 +52,8 @@ def draw(roles: tuple[Role, ...]) -> dict[str, Any]:
 
 def model() -> dict[str, Any]:
     """Boxes for the model and its address; gives both, and the provider."""
-    with reading(open_project.engine()) as session:
-        known = [*models_used(session, KIND), *prices(session)]
-        last = last_asked(session, KIND)
+    known = [*open_project.ask(models_used, KIND), *open_project.ask(prices)]
+    last = open_project.ask(last_asked, KIND)
     if last[0] and MODEL not in st.session_state and ADDRESS not in st.session_state:
         st.session_state[MODEL], st.session_state[ADDRESS] = last
     left, right = st.columns(2)
@@ -87,8 +85,7 @@ def _prompts(roles: tuple[Role, ...]) -> dict[Role, int]:
     if not roles:
         return chosen
     for place, role in zip(st.columns(len(roles)), roles, strict=True):
-        with reading(open_project.engine()) as session:
-            versions = {row.version: row.id for row in prompt_versions(session, role)}
+        versions = open_project.ask(prompt_ids, role)
         if not versions:
             continue
         version = place.selectbox(

@@ -1,16 +1,12 @@
 """What a run will take, said before it starts: calls, tokens, money, time; and its caps."""
 
 import streamlit as st
-from sqlalchemy import func, select
-from sqlmodel import col
 
-from curation.generation.costs.estimate import Estimate, estimate
-from curation.generation.costs.prices import DATED, dollars, own_prices, price_of, set_price
+from curation.generation.costs.estimate import Estimate, estimate, newest_answer
+from curation.generation.costs.prices import DATED, dollars, quote, set_price
 from curation.generation.prompts import ROLES
 from curation.generation.request import BATCH_SHARE, Budget, GenerationRequest, Price
 from curation.generation.wanted import Wanted, count_wanted
-from db.engine import reading
-from db.models import Answer
 from pages.components.shared.chat_models.choice import CALLS, Choice
 from pages.components.shared.runs import progress_view
 from pages.components.shared.shell import open_project
@@ -26,8 +22,7 @@ LEAST_CAP = 0.0001
 
 def price(model: str) -> Price:
     """Boxes with the model's price, which can be changed and kept; gives what they hold."""
-    with reading(open_project.engine()) as session:
-        known, own = price_of(session, model), own_prices(session)
+    known, is_own = open_project.ask(quote, model)
     shown = known or Price()
     # A model has boxes of its own, and new ones when its price was kept: a box keeps its value.
     key = f"generate-price-{hash((model, shown))}"
@@ -59,7 +54,7 @@ def price(model: str) -> Price:
             "other, type in what its provider charges."
         )
     else:
-        origin = "was set in this project" if model in own else f"is that of the table of {DATED}"
+        origin = "was set in this project" if is_own else f"is that of the table of {DATED}"
         st.caption(f"The price {origin}; check it against your provider's.")
     return typed
 
@@ -101,9 +96,7 @@ def wanted_by(counts: Counts, choice: Choice) -> Wanted | None:
 
 def estimated(request: GenerationRequest, wanted: Wanted) -> Estimate:
     """What the run will take, as far as that is known; measured anew when answers have come."""
-    with reading(open_project.engine()) as session:
-        newest = session.execute(select(func.max(col(Answer.id)))).scalar()
-    return _estimated(request, wanted, newest)
+    return _estimated(request, wanted, open_project.ask(newest_answer))
 
 
 @st.cache_data(max_entries=32, show_spinner=False)

@@ -1,15 +1,14 @@
 """What a release shares with benchmarks, found out beside the page, and how it is shown."""
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import streamlit as st
 
 from curation.release.export.file_formats import csv_bytes
-from curation.release.freezing import get_release
 from curation.release.overlap import EXAMPLES, SHORTEST
 from curation.release.overlap_results import Compared, kept
-from db.engine import reading
 from db.models import Release
 from pages.components.shared.shell import open_project
 from pages.components.shared.shell.count_cache import made_beside
@@ -30,12 +29,7 @@ def compared(release: Release, *, n: int = SHORTEST) -> list[Compared] | None:
     new = missing(folder, release.content_hash, n=n)
     if not new:
         return kept(folder, release.content_hash, n=n)
-    number = release.number
-
-    def make() -> list[Compared]:
-        with reading(open_project.engine()) as session:
-            return compare(session, folder, get_release(session, number), n=n)
-
+    make = partial(open_project.ask, compare, folder, release, n=n)
     keys = tuple(f"{data.benchmark.id}-{data.key}" for data in new)
     return made_beside(("overlap", release.content_hash, n, keys), make)
 

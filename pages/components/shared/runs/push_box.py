@@ -2,7 +2,6 @@
 
 import streamlit as st
 
-from db.engine import writing
 from db.errors import HedgerowError
 from db.models import Run, RunState
 from db.runs import UNFINISHED
@@ -10,7 +9,7 @@ from pages.components.shared.runs import background, hub_token, progress_view
 from pages.components.shared.shell import error_messages, open_project, signin
 from pages.components.shared.texts import clock
 from training.hub.publishing import LONGEST_REPO
-from training.hub.push_run import Subject, pushes, request_push
+from training.hub.push_run import Subject, pushes, request_one_push
 
 
 @error_messages.fragment  # naming a repository does not draw everything above anew
@@ -80,17 +79,15 @@ def _key(subject: Subject, name: str) -> str:
 def _start(subject: Subject) -> None:
     if not hub_token.is_set():
         raise HedgerowError("Expected an access token for the Hub, found none; type one in.")
-    with writing(open_project.engine()) as session:
-        if any(run.state in UNFINISHED for run in pushes(session, subject)):
-            return  # somebody was quicker; it is shown
-        run = request_push(
-            session,
-            subject,
-            repo=st.session_state[_key(subject, "repo")],
-            private=st.session_state[_key(subject, "private")],
-            requested_by=signin.reviewer_id(),
-        )
-    background.start_process_of(run, hub_token.environment())
+    run = open_project.tell(
+        request_one_push,
+        subject,
+        repo=st.session_state[_key(subject, "repo")],
+        private=st.session_state[_key(subject, "private")],
+        requested_by=signin.reviewer_id(),
+    )
+    if run is not None:  # else somebody was quicker; it is shown
+        background.start_process_of(run, hub_token.environment())
 
 
 def _again(run: Run) -> None:

@@ -15,12 +15,8 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, NamedTuple, TypeVar
 
 import streamlit as st
-from sqlalchemy import func, select
-from sqlmodel import col
 
-from curation.diagnostics.distributions import data_version
-from db.engine import reading
-from db.models import Variant
+from curation.diagnostics.distributions import data_state
 from pages.components.shared.shell import error_messages, open_project
 
 AT_ONCE = 60_000
@@ -53,12 +49,9 @@ class Counts:
 
     def __init__(self) -> None:
         self._store = _store()
-        self._engine = open_project.engine()
-        with reading(self._engine) as session:
-            self._version = data_version(session)
-            size = session.execute(select(func.max(col(Variant.id)))).scalar()
+        self._version, size = open_project.ask(data_state)
         self.empty = not size
-        self._at_once = (size or 0) <= AT_ONCE
+        self._at_once = size <= AT_ONCE
         self.waiting = False
 
     def get(self, count: Callable[..., T], *args: Hashable, **kwargs: Hashable) -> T | None:
@@ -66,8 +59,7 @@ class Counts:
         key = (count.__module__, count.__qualname__, args, tuple(sorted(kwargs.items())))
 
         def make() -> T:
-            with reading(self._engine) as session:
-                return count(session, *args, **kwargs)
+            return open_project.ask(count, *args, **kwargs)
 
         entry = self._store.entry(key)
         if entry is not None and self._good(entry):

@@ -5,7 +5,7 @@ one change with ``tell``; the function that does it is in ``curation``, ``traini
 """
 
 from collections.abc import Callable
-from typing import Concatenate, ParamSpec, TypeVar
+from typing import Concatenate, ParamSpec, TypeAlias, TypeVar
 
 import streamlit as st
 from sqlalchemy import Engine
@@ -20,6 +20,9 @@ from db.settings import Settings, load_settings
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
 
+Asked: TypeAlias = Callable[Concatenate[Session, _P], _T]
+"""A function of the library that takes a session first."""
+
 
 @st.cache_resource(show_spinner=False)
 def settings() -> Settings:
@@ -33,17 +36,13 @@ def engine() -> Engine:
     return open_project(settings())
 
 
-def ask(
-    question: Callable[Concatenate[Session, _P], _T], /, *args: _P.args, **kwargs: _P.kwargs
-) -> _T:
+def ask(question: Asked[_P, _T], /, *args: _P.args, **kwargs: _P.kwargs) -> _T:
     """What ``question(session, ...)`` answers; all that it reads is of one moment."""
     with reading(engine()) as session:
         return question(session, *args, **kwargs)
 
 
-def tell(
-    change: Callable[Concatenate[Session, _P], _T], /, *args: _P.args, **kwargs: _P.kwargs
-) -> _T:
+def tell(change: Asked[_P, _T], /, *args: _P.args, **kwargs: _P.kwargs) -> _T:
     """Store what ``change(session, ...)`` changes: all of it, or nothing if it raises an error."""
     with writing(engine()) as session:
         return change(session, *args, **kwargs)

@@ -2,21 +2,23 @@
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
+from typing import ParamSpec
 
 import streamlit as st
 from markupsafe import Markup
-from sqlalchemy import Engine
-from sqlalchemy.orm import Session
 
 from curation.variants.concern import Concern
 from curation.variants.cue_choice import CueWanted
 from curation.variants.draft_checks import Draft
 from curation.variants.own import AlreadyThere
-from db.engine import reading
 from db.errors import HedgerowError
+from pages.components.shared.shell import open_project
+from pages.components.shared.shell.open_project import Asked
 from pages.components.shared.texts import markup
 from pages.components.shared.texts.diff import join
 from pages.components.shared.texts.label import plain
+
+_P = ParamSpec("_P")
 
 CUE = "cue"
 """The kind of question that asks for the hedge cue."""
@@ -51,12 +53,11 @@ class Look:
         return asks_cue | {concern.kind for concern in self.concerns}
 
 
-def look(engine: Engine, check: Callable[[Session], Draft]) -> Look:
-    """Check a text; nothing is stored."""
+def look(check: Asked[_P, Draft], /, *args: _P.args, **kwargs: _P.kwargs) -> Look:
+    """What ``check`` says of a text; nothing is stored."""
     try:
-        with reading(engine) as session:
-            draft = check(session)
-            return Look(draft.concerns, remark=draft.remark, cue=draft.cue)
+        draft = open_project.ask(check, *args, **kwargs)
+        return Look(draft.concerns, remark=draft.remark, cue=draft.cue)
     except CueWanted as wanted:
         return Look(wanted.concerns, str(wanted), proposed=wanted.proposed)
     except AlreadyThere as there:

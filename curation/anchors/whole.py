@@ -1,0 +1,37 @@
+"""An anchor with all that belongs to it, read at one moment."""
+
+from typing import NamedTuple
+
+from sqlalchemy.orm import Session
+
+from curation.anchors.lookup import FoundAnchor, Wording, anchor_history, one_anchor
+from curation.project.opening import THRESHOLD, get_setting
+from curation.review.queue import Card, card, family
+
+
+class WholeAnchor(NamedTuple):
+    """An anchor, its variants, and its wordings, the first one first."""
+
+    anchor: FoundAnchor
+    variants: list[Card]
+    wordings: list[Wording]
+
+
+def whole_anchor(session: Session, uid: str) -> WholeAnchor | None:
+    """The anchor with this uid, retired or not; None where there is none."""
+    anchor = one_anchor(session, uid)
+    if anchor is None:
+        return None
+    return WholeAnchor(anchor, family(session, anchor.id), anchor_history(session, anchor.id))
+
+
+class MeasuredCard(NamedTuple):
+    """A variant's card, and the Levenshtein threshold in force, in characters."""
+
+    card: Card
+    threshold: int
+
+
+def measured_card(session: Session, variant_id: int) -> MeasuredCard:
+    """A variant with what its measures are judged by."""
+    return MeasuredCard(card(session, variant_id), int(get_setting(session, THRESHOLD)))
