@@ -12,7 +12,7 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import timedelta
 from importlib import metadata
 from pathlib import Path
@@ -209,9 +209,25 @@ def get_run(session: Session, run_id: int) -> Run:
     return runs[0]
 
 
+def get_runs(session: Session, run_ids: Iterable[int]) -> list[Run]:
+    """The runs with these numbers, in their order, as ``get_run`` gives each."""
+    return [get_run(session, run_id) for run_id in run_ids]
+
+
 def list_runs(session: Session, *, kind: str | None = None, limit: int = 20) -> list[Run]:
     """The newest runs first, at most ``limit``, of one kind or of all."""
     return _read(session, literal(True) if kind is None else Run.kind == kind, limit=limit)
+
+
+def refuse_a_second(session: Session, kind: str) -> None:
+    """Refuse to store another run of a kind that works alone.
+
+    Raises:
+        HedgerowError: one is waiting or at work.
+    """
+    for run in list_runs(session, kind=kind):
+        if run.state in UNFINISHED:
+            raise HedgerowError(f"Run {run.id} is at work already; wait for its end.")
 
 
 def _read(session: Session, condition: Any, *, limit: int = 1) -> list[Run]:

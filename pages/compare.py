@@ -4,7 +4,6 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from db.engine import reading
 from db.errors import HedgerowError
 from pages.components.compare import probe_set_choice, two_models
 from pages.components.compare.measured_view import show_sentences, show_set
@@ -29,8 +28,7 @@ def _set(models: list[Chosen]) -> None:
 
 
 def _cosines(opened: OpenSet, models: list[Chosen]) -> None:
-    with reading(open_project.engine()) as session:
-        found = [set_cosines(session, model.encoder, opened.probes) for model in models]
+    found = [open_project.ask(set_cosines, model.encoder, opened.probes) for model in models]
     what = f"{len(opened.probes):,} pairs of “{opened.name}”"
     two_models.measure(models, found, what=what, set_name=opened.name)
     if sides := _sides(models, found):
@@ -66,11 +64,10 @@ def _sentences(models: list[Chosen]) -> None:
 
 
 def _matrices(sentences: list[str], models: list[Chosen], *, set_name: str = "") -> None:
-    with reading(open_project.engine()) as session:
-        found = [
-            sentence_matrix(session, open_project.settings(), model.encoder, sentences)
-            for model in models
-        ]
+    settings = open_project.settings()
+    found = [
+        open_project.ask(sentence_matrix, settings, model.encoder, sentences) for model in models
+    ]
     what = f"{len(sentences):,} sentences"
     two_models.measure(models, found, what=what, set_name=set_name, sentences=sentences)
     if sides := _sides(models, found):

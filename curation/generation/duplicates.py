@@ -8,6 +8,7 @@ from sqlalchemy import Select, Text, cast, delete, func, select, update
 from sqlalchemy.orm import Session, aliased
 from sqlmodel import col
 
+from curation.generation.calls import count_calls
 from curation.generation.providers.chat.answers import Problem
 from curation.generation.request import KIND
 from db.errors import HedgerowError
@@ -114,3 +115,8 @@ def _needless(session: Session, run_id: int) -> Select[int | None] | None:
         col(_MINE.batch) == "",
         made,
     )
+
+
+def calls_by_state(session: Session, run_id: int) -> dict[CallState, int]:
+    """The calls of a run by state; open are those that it would still make."""
+    return count_calls(session, run_id) | {CallState.OPEN: count_left(session, run_id)}

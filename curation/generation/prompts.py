@@ -10,7 +10,7 @@ fills them is in ``judgement``.
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
@@ -129,6 +129,11 @@ def newest_template(session: Session, role: PromptName) -> str:
     return versions[0].template if versions else built_in(role)
 
 
+def needs_prompts(session: Session) -> bool:
+    """Whether a prompt is stored in no version yet."""
+    return not all(prompt_versions(session, role) for role in PROMPTS)
+
+
 def seed_prompts(session: Session) -> None:
     """Store each built-in template that the database has in no version yet."""
     for role in PROMPTS:
@@ -152,6 +157,22 @@ def save_copy(
         if known.template == checked:
             return known
     return _add(session, _role(parent), checked, parent_id=parent.id, author_id=author_id)
+
+
+class SavedDraft(NamedTuple):
+    """The version that a draft is stored as; not the newest if it was stored before."""
+
+    version: int
+    is_newest: bool
+
+
+def save_draft(
+    session: Session, parent: PromptVersion, template: str, *, author_id: int | None
+) -> SavedDraft:
+    """As ``save_copy``; says which version of its prompt the template is now."""
+    saved = save_copy(session, parent, template, author_id=author_id)
+    newest = prompt_versions(session, _role(parent))[0]
+    return SavedDraft(saved.version, is_newest=saved.version == newest.version)
 
 
 def _role(prompt: PromptVersion) -> PromptName:

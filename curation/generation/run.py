@@ -33,7 +33,7 @@ from db.engine import reading, writing
 from db.errors import RunPaused
 from db.execution import RunContext
 from db.models import CallState, Run
-from db.runs import create_run
+from db.runs import create_run, refuse_a_second
 from db.settings import Settings
 
 
@@ -52,13 +52,22 @@ def checked_request(
 
 
 def request_generation(
-    session: Session, request: GenerationRequest, *, requested_by: int | None = None
+    session: Session,
+    request: GenerationRequest,
+    *,
+    requested_by: int | None = None,
+    alone: bool = False,
 ) -> Run:
     """Store a run with all its calls; prompts that are not named are the newest ones.
+
+    Args:
+        alone: refuse it while any other one waits or is at work.
 
     Raises:
         HedgerowError: there is nothing to ask for, or another run is at work on the same calls.
     """
+    if alone:
+        refuse_a_second(session, KIND)
     if request.provider == PROVIDER:
         check_rules(list_types(session), request)
     request = request.model_copy(update={"prompts": _prompts(session, request)})

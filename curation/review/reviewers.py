@@ -79,6 +79,11 @@ def person_now(session: Session, reviewer_id: int) -> Reviewer:
     return session.get_one(Reviewer, found.merged_into_id or reviewer_id)
 
 
+def reviewer_name(session: Session, reviewer_id: int) -> str:
+    """What the reviewer with this id is called."""
+    return session.get_one(Reviewer, reviewer_id).name
+
+
 def find_person(session: Session, name: str) -> Reviewer:
     """The person of this very name, merged or not; else of another spelling of it.
 

@@ -48,6 +48,18 @@ def newest_trained(session: Session) -> str | None:
     return session.execute(query.limit(1)).scalar()
 
 
+class EncoderChoice(NamedTuple):
+    """The encoders to choose from; ``trained`` is the newest of ours, None before the first."""
+
+    names: list[str]
+    trained: str | None
+
+
+def encoder_choice(session: Session) -> EncoderChoice:
+    """The encoders to choose from, and the one that was trained last."""
+    return EncoderChoice(list_encoders(session), newest_trained(session))
+
+
 def clean_name(session: Session, name: str) -> str:
     """The name as it is looked up and stored: a folder becomes its absolute path.
 
@@ -117,6 +129,23 @@ def find_encoder(session: Session, name: str) -> Encoder | None:
     if folder is None:
         return by_name
     return _newest(session, col(Encoder.fingerprint) == folder_fingerprint(folder))
+
+
+class NamedEncoder(NamedTuple):
+    """An encoder's clean name and its row; None where nothing is measured under it yet."""
+
+    name: str
+    row: Encoder | None
+
+
+def named_encoder(session: Session, name: str) -> NamedEncoder:
+    """The encoder that somebody's spelling of a name means.
+
+    Raises:
+        HedgerowError: as in `clean_name` and `find_encoder`.
+    """
+    clean = clean_name(session, name)
+    return NamedEncoder(clean, find_encoder(session, clean))
 
 
 def _newest(session: Session, condition: Any) -> Encoder | None:

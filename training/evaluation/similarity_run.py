@@ -26,7 +26,7 @@ from db.engine import reading, writing
 from db.errors import HedgerowError
 from db.execution import RunContext
 from db.models import Encoder, Run, RunState
-from db.runs import create_run
+from db.runs import create_run, refuse_a_second
 from db.settings import Settings
 from training.encoders.known import clean_name, place_of, require_known_encoder
 from training.evaluation.probe_sets import (
@@ -63,9 +63,10 @@ def request_comparison(
         sentences: 2 to 200 different ones; only where no set is named.
 
     Raises:
-        HedgerowError: no model, one that is no text encoder, no such set or model folder, or too
-            few or too many sentences.
+        HedgerowError: no model, one that is no text encoder, no such set or model folder, too few
+            or too many sentences, or another such run is at work.
     """
+    refuse_a_second(session, KIND)
     names = list(dict.fromkeys(clean_name(session, name) for name in models))
     for name in names:
         require_known_encoder(session, name)

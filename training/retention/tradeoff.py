@@ -174,6 +174,16 @@ def estimate(session: Session, run: Run) -> float:
     return plan.PREPARING + len(SHARES) * texts / (plan.FORWARD_ONLY * pace)
 
 
+def seconds_to_measure(session: Session, settings: Settings, run: Run) -> float:
+    """As ``estimate``, of a training whose models are still there.
+
+    Raises:
+        HedgerowError: a model is gone, or too little is held out.
+    """
+    ends_of(session, settings, run)
+    return estimate(session, run)
+
+
 def work(context: RunContext) -> dict[str, Any]:
     """Measure the trade-off of a training (run kind ``tradeoff``).
 

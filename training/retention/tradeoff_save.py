@@ -30,7 +30,7 @@ from training.finetune.saving import (
 from training.hub.model_card import card_of, write_card
 from training.retention.interpolation import ends_of, load
 from training.retention.tradeoff import finished_training, require_no_other
-from training.retention.tradeoff_curve import Curve, Point, curve_of, group_of
+from training.retention.tradeoff_curve import Curve, Point, curve_of, group_of, newest
 
 KIND = "tradeoff-save"
 
@@ -64,6 +64,31 @@ def saved_models(session: Session, settings: Settings, training: int) -> list[Sa
             share = float(run.result["share"])
             found[share] = Saved(share, row.name, folder, row.id, run.id)
     return sorted(found.values())
+
+
+class Tradeoff(NamedTuple):
+    """All there is of a training's trade-off.
+
+    Attributes:
+        curve: as it was last measured; None before.
+        saved: models that were saved from it.
+        measuring, saving: the newest runs that measure it and that save a model, in any state.
+    """
+
+    curve: Curve | None
+    saved: list[Saved]
+    measuring: Run | None
+    saving: Run | None
+
+
+def tradeoff_of(session: Session, settings: Settings, training: int) -> Tradeoff:
+    """The trade-off of the training with this run number."""
+    return Tradeoff(
+        curve_of(session, training),
+        saved_models(session, settings, training),
+        newest(session, training),
+        newest(session, training, kind=KIND),
+    )
 
 
 def request_save(

@@ -13,10 +13,11 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
-from db.models import RunMetric
+from db.models import Run, RunMetric
 from training.evaluation.held_out import COSINE, DRIFT, FAMILIES, QUESTIONS, RANKED, SPREAD, STS
 from training.finetune.losses import Role
 from training.finetune.progress import EPOCH, LOSS, PACE, RATE
+from training.runs.figures import LossPoint, loss_curve
 
 SHARES = {
     RANKED: "triples ranked right",
@@ -90,6 +91,18 @@ def read_looks(session: Session, run_id: int) -> Looks | None:
         figures.setdefault(name, {})[step] = value
     epochs = figures.pop(EPOCH, {})
     return Looks(epochs, figures) if epochs and figures else None
+
+
+class RunCurves(NamedTuple):
+    """The training loss by step, and the looks at the held-out part; None before the first."""
+
+    losses: list[LossPoint]
+    looks: Looks | None
+
+
+def read_curves(session: Session, run: Run) -> RunCurves:
+    """The curves of a run, as far as it has come."""
+    return RunCurves(loss_curve(session, run), read_looks(session, run.id))
 
 
 def shares(looks: Looks) -> list[Point]:

@@ -17,6 +17,7 @@ from db.columns import Columns
 from db.models import (
     Anchor,
     AnchorRevision,
+    Encoder,
     Release,
     ReleaseItem,
     Run,
@@ -131,6 +132,40 @@ def own_figure(session: Session, run: Run) -> list[ProbeRow]:
     )
 
 
+class ProbeFigures(NamedTuple):
+    """Similarities before and after a training.
+
+    Attributes:
+        paper: of the paper's Figure 1.
+        own: of the project's own probes.
+        added_since: own probes that the training did not measure.
+    """
+
+    paper: list[ProbeRow]
+    own: list[ProbeRow]
+    added_since: int
+
+
+def probe_figures(session: Session, run: Run) -> ProbeFigures:
+    """What a training made of the probes."""
+    own = own_figure(session, run)
+    added = len(own_probes(session)) - len({(row.anchor, row.text) for row in own})
+    return ProbeFigures(figure_1(session, run), own, added)
+
+
+class EncoderNames(NamedTuple):
+    """The names of a training's encoders before and after; None where a row is gone."""
+
+    before: str | None
+    after: str | None
+
+
+def encoder_names(session: Session, run: Run) -> EncoderNames:
+    """What the encoders before and after a training are called."""
+    rows = (session.get(Encoder, key) for key in _encoders(run))
+    return EncoderNames(*(None if row is None else row.name for row in rows))
+
+
 class _Measured(NamedTuple):
     stored: StoredProbe
     before: float
@@ -173,6 +208,21 @@ def distributions_version(session: Session, run: Run) -> tuple[Any, ...]:
     """
     wordings = session.execute(select(func.count()).select_from(AnchorRevision)).scalar_one()
     return run.id, run.finished_at, _measured_after(session, run), wordings
+
+
+class UnseenRows(NamedTuple):
+    """The `distributions` of what the release does not hold, and the `distributions_version` of
+    the rest at that moment."""
+
+    version: tuple[Any, ...]
+    rows: list[DistributionRow]
+
+
+def unseen_distributions(session: Session, run: Run) -> UnseenRows:
+    """The part of the distributions that changes with every new variant."""
+    return UnseenRows(
+        distributions_version(session, run), distributions(session, run, (Part.UNSEEN,))
+    )
 
 
 def _measured_after(session: Session, run: Run) -> int:

@@ -35,7 +35,7 @@ from db.engine import reading, writing
 from db.errors import HedgerowError
 from db.execution import RunContext
 from db.models import Answer, CallState, Run, RunState
-from db.runs import create_run, list_runs
+from db.runs import create_run, list_runs, refuse_a_second
 
 RECENT = 50
 """Runs among which one that was broken off is looked for."""
@@ -143,13 +143,22 @@ def _opinion(attempt: Attempt, answer_id: int) -> NewOpinion:
 
 
 def request_opinions(
-    session: Session, request: JudgeRequest, *, requested_by: int | None = None
+    session: Session,
+    request: JudgeRequest,
+    *,
+    requested_by: int | None = None,
+    alone: bool = False,
 ) -> Run:
     """Store a run with all its calls, and the reviewer that the model is.
+
+    Args:
+        alone: refuse it while another one waits or is at work.
 
     Raises:
         HedgerowError: there is nothing to judge, or the request cannot be carried out.
     """
+    if alone:
+        refuse_a_second(session, KIND)
     if request.provider != "openai" or request.batch:
         raise HedgerowError(
             "Expected a chat model that answers at once, found rules or a batch; opinions come "

@@ -5,8 +5,7 @@ from typing import Any
 
 import streamlit as st
 
-from curation.release.freezing import list_releases
-from db.engine import reading
+from curation.release.freezing import release_numbers
 from db.errors import HedgerowError
 from db.models import Split
 from pages.components.shared.shell import error_messages, open_project
@@ -54,8 +53,7 @@ def _metric(kind: type[Benchmark[Any]]) -> str:
 
 
 def _releases() -> list[int]:
-    with reading(open_project.engine()) as session:
-        return [release.number for release in list_releases(session)]
+    return open_project.ask(release_numbers)
 
 
 def _own() -> list[DataChoice]:
@@ -150,8 +148,7 @@ def _suite() -> None:
 
 def _keep_suite(number: int) -> None:
     try:
-        with reading(open_project.engine()) as session:
-            made = written(of_release(session, number))
+        made = written(open_project.ask(of_release, number))
         files = {f"release-{number}-suite.jsonl": made}
         keep_data(open_project.settings().data_folder, SemAntoNeg.id, files)
     except HedgerowError as error:

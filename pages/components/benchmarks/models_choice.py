@@ -7,12 +7,11 @@ import streamlit as st
 
 from curation.encoders.loading import DEFAULT_ENCODER
 from curation.generation.request import Budget, Price
-from db.engine import reading
 from pages.components.shared.chat_models import model_choice, provider_key, run_cost
 from pages.components.shared.shell import open_project
 from training.benchmarks.runs.measured_models import BASELINES, CHAT
 from training.benchmarks.scorers.architecture import KINDS
-from training.encoders.known import list_encoders, newest_trained
+from training.encoders.known import encoder_choice
 
 AS_ITS_FILES_SAY = "as its files say"
 
@@ -33,9 +32,7 @@ class Chosen(NamedTuple):
 
 def choose() -> Chosen:
     """Draw the boxes."""
-    with reading(open_project.engine()) as session:
-        names = list_encoders(session)
-        newest = newest_trained(session)
+    names, newest = open_project.ask(encoder_choice)
     chosen = st.multiselect(
         "Models",
         names,

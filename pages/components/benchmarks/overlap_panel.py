@@ -2,9 +2,8 @@
 
 import streamlit as st
 
-from curation.release.freezing import get_release, list_releases
+from curation.release.freezing import get_release, release_numbers
 from curation.release.overlap import SHORTEST
-from db.engine import reading
 from pages.components.shared.runs import overlap_found
 from pages.components.shared.shell import open_project
 from pages.components.shared.shell.count_cache import follow_making
@@ -16,8 +15,7 @@ LONGEST = 20
 
 def show() -> None:
     """The release, how many words in a row count, the figures, and the texts."""
-    with reading(open_project.engine()) as session:
-        numbers = [release.number for release in list_releases(session)]
+    numbers = open_project.ask(release_numbers)
     if not numbers:
         st.text("There is no release yet whose texts could be compared with benchmarks.")
         st.page_link("pages/release.py", label="Make a release", icon=":material/inventory_2:")

@@ -6,7 +6,6 @@ from functools import partial
 import streamlit as st
 
 from curation.release.export.file_formats import csv_bytes
-from db.engine import reading
 from pages.components.benchmarks import paired_difference, scatter_chart, scores_grid
 from pages.components.benchmarks.scatter_chart import Dot
 from pages.components.benchmarks.scores_grid import Head
@@ -15,7 +14,7 @@ from pages.components.shared.shell import open_project
 from pages.components.shared.texts.amounts import amount
 from training.benchmarks.catalogue import NEGATION_AVERAGE
 from training.benchmarks.results.paper_tables import Line, latex
-from training.benchmarks.results.queries import Scored, bases, newest
+from training.benchmarks.results.queries import Scored, newest_scores
 from training.benchmarks.results.score_file import as_table, titles
 from training.benchmarks.results.score_table import (
     NEGATION_COLUMN,
@@ -36,9 +35,7 @@ LONGEST_DATA = 28
 
 def draw() -> None:
     """The table, its files, a paired test, the scatter."""
-    with reading(open_project.engine()) as session:
-        rows = newest(session)
-        trained_from = bases(session, rows)
+    rows, trained_from = open_project.ask(newest_scores)
     if not rows:
         nothing()
         return

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Sequence
 
 import streamlit as st
-from sqlalchemy.orm import Session
 
 from db.errors import HedgerowError
 from pages.components.shared.shell import error_messages, open_project, signin
@@ -97,9 +96,9 @@ def _empty(key: str) -> None:
 
 
 def _make() -> None:
-    def make(session: Session) -> str:
-        return create_set(
-            session,
+    def make() -> str:
+        return open_project.tell(
+            create_set,
             name=st.session_state.get(f"{_NEW}-name", ""),
             content=_content(_NEW),
             author_id=signin.reviewer_id(),
@@ -124,14 +123,18 @@ def _save(sentences: list[str]) -> None:
     name = st.session_state.get(f"{_SAVE}-name", "")
     author = signin.reviewer_id()
     content = Pasted([], sentences)
-    if _changed(lambda s: create_set(s, name=name, content=content, author_id=author), _SAVE):
+
+    def make() -> str:
+        return open_project.tell(create_set, name=name, content=content, author_id=author)
+
+    if _changed(make, _SAVE):
         st.session_state[_VIEW] = SETS
 
 
-def _changed(change: Callable[[Session], str], place: str) -> bool:
+def _changed(change: Callable[[], str], place: str) -> bool:
     """Make a change that gives the name of the set to show next; say if it did not succeed."""
     try:
-        name = open_project.tell(change)
+        name = change()
     except HedgerowError as error:
         st.session_state[_PROBLEM] = (place, str(error))
         return False
@@ -195,8 +198,9 @@ def _listed(opened: OpenSet) -> list[dict[str, str]]:
 
 
 def _add(name: str) -> None:
-    def add(session: Session) -> str:
-        if not add_to_set(session, name, _content(_MORE), author_id=signin.reviewer_id()):
+    def add() -> str:
+        author = signin.reviewer_id()
+        if not open_project.tell(add_to_set, name, _content(_MORE), author_id=author):
             raise HedgerowError("All of these are in the set already.")
         return name
 
@@ -205,8 +209,8 @@ def _add(name: str) -> None:
 
 
 def _remove(name: str, ids: list[int]) -> None:
-    def remove(session: Session) -> str:
-        remove_from_set(session, name, ids)
+    def remove() -> str:
+        open_project.tell(remove_from_set, name, ids)
         return name
 
     _changed(remove, _MORE)
@@ -214,12 +218,12 @@ def _remove(name: str, ids: list[int]) -> None:
 
 def _rename(name: str) -> None:
     new = st.session_state.get("compare-rename", "")
-    _changed(lambda session: rename_set(session, name, new), _MORE)
+    _changed(lambda: open_project.tell(rename_set, name, new), _MORE)
 
 
 def _delete(name: str) -> None:
-    def delete(session: Session) -> str:
-        delete_set(session, name)
-        return list_sets(session)[0]
+    def delete() -> str:
+        open_project.tell(delete_set, name)
+        return open_project.ask(list_sets)[0]
 
     _changed(delete, _MORE)

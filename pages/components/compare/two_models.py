@@ -7,13 +7,12 @@ from typing import NamedTuple
 import streamlit as st
 
 from curation.encoders.loading import DEFAULT_ENCODER
-from db.engine import reading, writing
 from db.errors import HedgerowError
 from db.models import Encoder, Run, RunState
-from db.runs import UNFINISHED, list_runs
+from db.runs import list_runs
 from pages.components.shared.runs import background, progress_view
 from pages.components.shared.shell import error_messages, open_project, signin
-from training.encoders.known import clean_name, find_encoder, list_encoders, newest_trained
+from training.encoders.known import encoder_choice, named_encoder
 from training.evaluation.similarity_run import KIND, request_comparison
 
 LONGEST_LABEL = 32
@@ -39,9 +38,7 @@ class Chosen(NamedTuple):
 
 def choose() -> list[Chosen]:
     """The two models, or one; a name that leads nowhere is told, and its model left out."""
-    with reading(open_project.engine()) as session:
-        names = list_encoders(session)
-        newest = newest_trained(session)
+    names, newest = open_project.ask(encoder_choice)
     left, right = st.columns(2)
     first = left.selectbox(
         "Model A",
@@ -72,12 +69,11 @@ def choose() -> list[Chosen]:
 
 def _chosen(letter: str, name: str) -> Chosen | None:
     try:
-        with reading(open_project.engine()) as session:
-            name = clean_name(session, name)
-            return Chosen(letter, name, _label(name), find_encoder(session, name))
+        clean, encoder = open_project.ask(named_encoder, name)
     except HedgerowError as error:
         error_messages.show(f"Model {letter}: {error}", key=f"model-{letter}")
         return None
+    return Chosen(letter, clean, _label(clean), encoder)
 
 
 def _label(name: str) -> str:
@@ -143,17 +139,13 @@ def measure(
 
 def _start(names: list[str], set_name: str, sentences: list[str]) -> None:
     try:
-        with writing(open_project.engine()) as session:
-            for run in list_runs(session, kind=KIND, limit=5):
-                if run.state in UNFINISHED:
-                    raise HedgerowError(f"Run {run.id} is measuring already; wait for its end.")
-            run = request_comparison(
-                session,
-                models=names,
-                set_name=set_name,
-                sentences=() if set_name else sentences,
-                requested_by=signin.reviewer_id(),
-            )
+        run = open_project.tell(
+            request_comparison,
+            models=names,
+            set_name=set_name,
+            sentences=() if set_name else sentences,
+            requested_by=signin.reviewer_id(),
+        )
         background.start_process_of(run)
     except HedgerowError as error:
         st.session_state[_PROBLEM] = str(error)

@@ -13,7 +13,6 @@ from curation.project.shared_settings import change_threshold
 from curation.review.actions import retract_action
 from curation.review.bulk import apply_rule, parse_rule
 from curation.taxonomy.reject_reasons import REJECT_REASONS
-from db.engine import reading
 from db.models import Status, Verdict
 from pages.components.diagnostics import histogram_charts
 from pages.components.diagnostics.scope_of_page import View, counting, measure_button
@@ -46,8 +45,7 @@ def draw(view: View) -> None:
 
 def _distances(view: View, rows: Sequence[Count]) -> None:
     st.header("Distance from the anchor", anchor=False)
-    with reading(open_project.engine()) as session:
-        present = int(get_setting(session, THRESHOLD))
+    present = int(open_project.ask(get_setting, THRESHOLD))
     threshold = _slider(rows, present)
     counts = by_type(rows, view.scope)
     labels = view.labels_of(counts)

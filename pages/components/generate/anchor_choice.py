@@ -1,14 +1,12 @@
 """What to generate: which anchors, and which calls are made for each."""
 
 import streamlit as st
-from sqlalchemy.orm import Session
 from streamlit.delta_generator import DeltaGenerator
 
 from curation.generation.prompts import ROLES, types_of
 from curation.generation.request import KIND, Selection, Which
 from curation.generation.run_report import source_ids
 from curation.taxonomy.built_in import Role
-from db.engine import reading
 from db.runs import UNFINISHED, list_runs
 from pages.components.generate import run_names, type_choice
 from pages.components.shared import links
@@ -28,9 +26,8 @@ ALL_ANCHORS = {
 
 def draw() -> Choice | None:
     """Draw the boxes; None while they do not say enough, which is said on the page."""
-    with reading(open_project.engine()) as session:
-        sources = source_ids(session)
-        runs = _ended_runs(session)
+    sources = open_project.ask(source_ids)
+    runs = _ended_runs()
     options = [which for which in Which if which is not Which.FAILED or runs]
     row = st.container(horizontal=True)
     which = row.selectbox(
@@ -90,9 +87,9 @@ def draw() -> Choice | None:
     return Choice(selection, roles, int(st.session_state.get("generate-seed", 0)))
 
 
-def _ended_runs(session: Session) -> dict[int, str]:
+def _ended_runs() -> dict[int, str]:
     """The earlier runs by number, each with what to call it."""
-    runs = list_runs(session, kind=KIND, limit=RUNS)
+    runs = open_project.ask(list_runs, kind=KIND, limit=RUNS)
     return {run.id: run_names.named(run) for run in runs if run.state not in UNFINISHED}
 
 

@@ -3,19 +3,17 @@
 from typing import Any
 
 import streamlit as st
-from sqlalchemy.orm import Session
 
 from curation.generation.costs.estimate import Estimate
 from curation.generation.costs.prices import dollars, spent_by
 from curation.generation.judging.opinion_calls import count_wanted, estimate_judging
 from curation.generation.judging.opinion_request import KIND, JudgeRequest, JudgeSelection
 from curation.generation.judging.opinion_run import request_opinions
-from curation.generation.prompts import JUDGE, prompt_versions
+from curation.generation.prompts import JUDGE, prompt_ids
 from curation.generation.request import MAX_CONCURRENCY
 from curation.review.opinions.agreement import verdict_counts
 from curation.review.opinions.stored import judges
 from curation.validation import checked
-from db.engine import reading, writing
 from db.errors import HedgerowError
 from db.models import Run, Status, Verdict
 from db.runs import STOPPED, UNFINISHED, list_runs
@@ -147,8 +145,7 @@ def _selection() -> JudgeSelection:
 
 def _prompt() -> int | None:
     """The version of the prompt; asked for only where there is more than one."""
-    with reading(open_project.engine()) as session:
-        versions = {row.version: row.id for row in prompt_versions(session, JUDGE)}
+    versions = open_project.ask(prompt_ids, JUDGE)
     if len(versions) < 2:
         return next(iter(versions.values()), None)
     version = st.selectbox(
@@ -267,18 +264,12 @@ def _buttons(request: JudgeRequest, *, disabled: bool, known: bool) -> None:
 def _start(request: JudgeRequest) -> None:
     """Store a run with its calls and start its process; a problem is told beside the buttons."""
     try:
-        with writing(open_project.engine()) as session:
-            _refuse_a_second(session)
-            run = request_opinions(session, request, requested_by=signin.reviewer_id())
+        run = open_project.tell(
+            request_opinions, request, requested_by=signin.reviewer_id(), alone=True
+        )
         background.start_process_of(run, provider_key.environment(request.base_url))
     except HedgerowError as error:
         st.session_state[_PROBLEM] = str(error)
-
-
-def _refuse_a_second(session: Session) -> None:
-    for run in list_runs(session, kind=KIND, limit=5):
-        if run.state in UNFINISHED:
-            raise HedgerowError(f"Run {run.id} is at work already; wait for its end.")
 
 
 def _agreement(counts: Counts) -> None:

@@ -15,16 +15,17 @@ from curation.generation.prompts import (
     checked_template,
     draw_cues,
     fill,
+    needs_prompts,
     prompt_versions,
-    save_copy,
+    save_draft,
     seed_prompts,
     types_of,
 )
 from curation.generation.run_report import example_anchor, written_with
+from curation.review.reviewers import reviewer_name
 from curation.taxonomy.cues import SPELLING
-from db.engine import reading, writing
 from db.errors import HedgerowError
-from db.models import PromptVersion, Reviewer
+from db.models import PromptVersion
 from pages.components.shared.chat_models.choice import CALLS
 from pages.components.shared.shell import error_messages, open_project, signin
 from pages.components.shared.shell.count_cache import Counts
@@ -36,9 +37,7 @@ _EXAMPLE, _TOLD = "generate_example", "generate_prompt_told"
 
 def ensure() -> None:
     """Have the prompts that are installed stored, so that there is one to choose."""
-    with reading(open_project.engine()) as session:
-        known = all(prompt_versions(session, role) for role in PROMPTS)
-    if not known:
+    if open_project.ask(needs_prompts):
         open_project.tell(seed_prompts)
 
 
@@ -56,8 +55,7 @@ def draw(counts: Counts) -> None:
         )
         or ROLES[0]
     )
-    with reading(open_project.engine()) as session:
-        versions = {row.version: row for row in prompt_versions(session, role)}
+    versions = {row.version: row for row in open_project.ask(prompt_versions, role)}
     version = st.selectbox(
         "Version",
         list(versions),
@@ -84,8 +82,7 @@ def _facts(chosen: PromptVersion, counts: Counts) -> None:
     """Who edited this version, and how many variants or opinions it has written."""
     facts = []
     if chosen.author_id is not None:
-        with reading(open_project.engine()) as session:
-            facts.append(f"Edited by {session.get_one(Reviewer, chosen.author_id).name}.")
+        facts.append(f"Edited by {open_project.ask(reviewer_name, chosen.author_id)}.")
     if chosen.name != JUDGE and (written := counts.get(written_with)) is not None:
         number = written.get(chosen.id, 0)
         facts.append(f"{number:,} variants were written with it." if number else "Not used yet.")
@@ -128,13 +125,12 @@ def _editor(chosen: PromptVersion, role: PromptName) -> str:
 
 def _save(chosen: PromptVersion, key: str) -> None:
     """Store the draft; one that cannot be used yet stays, and the preview says why."""
-    with suppress(HedgerowError), writing(open_project.engine()) as session:
-        saved = save_copy(session, chosen, st.session_state[key], author_id=signin.reviewer_id())
-        role = next(role for role in PROMPTS if role == chosen.name)
-        newest = prompt_versions(session, role)[0].version
+    author = signin.reviewer_id()
+    with suppress(HedgerowError):
+        saved = open_project.tell(save_draft, chosen, st.session_state[key], author_id=author)
         st.session_state[_TOLD] = (
             f"Saved as version {saved.version}."
-            if saved.version == newest
+            if saved.is_newest
             else f"That is version {saved.version} word for word, which can be chosen for a run."
         )
         st.session_state[key] = chosen.template
@@ -153,16 +149,15 @@ def _preview(template: str, role: PromptName) -> None:
         return
     number = st.session_state.setdefault(_EXAMPLE, 0)
     cues: dict[str, str] = {}
-    with reading(open_project.engine()) as session:
-        if role == JUDGE:
-            filled = example_question(session, checked, open_project.types(), number)
-        else:
-            example, filled = example_anchor(session, number), None
-            if example is not None:
-                types = types_of(role, open_project.types())
-                seed = int(st.session_state.get("generate-seed", 0))
-                cues = draw_cues(types, seed=seed, anchor_uid=example.uid)
-                filled = fill(checked, text=example.text, types=types, cues=cues)
+    if role == JUDGE:
+        filled = open_project.ask(example_question, checked, open_project.types(), number)
+    else:
+        example, filled = open_project.ask(example_anchor, number), None
+        if example is not None:
+            types = types_of(role, open_project.types())
+            seed = int(st.session_state.get("generate-seed", 0))
+            cues = draw_cues(types, seed=seed, anchor_uid=example.uid)
+            filled = fill(checked, text=example.text, types=types, cues=cues)
     what = "variant" if role == JUDGE else "anchor"
     if filled is None:
         st.text(f"There is no {what} yet to show it filled in for.")

@@ -5,15 +5,13 @@ from typing import Any, TypeVar
 
 import streamlit as st
 
-from curation.generation.calls import count_calls
 from curation.generation.choices import is_trial
 from curation.generation.costs.spent import CostRow, cost_rows
-from curation.generation.duplicates import count_left
+from curation.generation.duplicates import calls_by_state
 from curation.generation.request import Which
 from curation.generation.run_report import CueRow, cue_rows, has_failures, missing_types
 from curation.taxonomy.built_in import VariantType
 from curation.taxonomy.cues import cue_list
-from db.engine import reading
 from db.models import CallState, Run, RunState
 from db.runs import STOPPED
 from pages.components.generate import live_run, run_names, trial_view
@@ -89,9 +87,7 @@ def _named_types(numbers: Mapping[str, int]) -> str:
 
 def _calls(run: Run) -> dict[CallState, int]:
     """A run's calls by state; open are those that it would still make."""
-    with reading(open_project.engine()) as session:
-        left = {CallState.OPEN: count_left(session, run.id)}
-        return count_calls(session, run.id) | left
+    return open_project.ask(calls_by_state, run.id)
 
 
 def mention(run: Run) -> None:

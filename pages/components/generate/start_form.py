@@ -3,17 +3,13 @@
 from typing import Any
 
 import streamlit as st
-from sqlalchemy import select
-from sqlmodel import col
 
+from curation.anchors.lookup import has_anchors
 from curation.generation.choices import trial_of
 from curation.generation.costs.estimate import TRIAL
-from curation.generation.request import KIND, Budget, GenerationRequest, Price
+from curation.generation.request import Budget, GenerationRequest, Price
 from curation.generation.run import checked_request, request_generation
-from db.engine import reading, writing
 from db.errors import HedgerowError
-from db.models import Anchor
-from db.runs import UNFINISHED, list_runs
 from pages.components.generate import anchor_choice
 from pages.components.shared.chat_models import model_choice, provider_key, run_cost
 from pages.components.shared.chat_models.choice import Choice
@@ -24,7 +20,7 @@ from pages.components.shared.shell.count_cache import Counts
 
 def box(counts: Counts) -> None:
     """The whole of it, or what to do where there is nothing to ask about."""
-    if not _has_anchors():
+    if not open_project.ask(has_anchors):
         _no_anchors()
         return
     with st.container(border=True, key="generate-what"):
@@ -37,12 +33,6 @@ def box(counts: Counts) -> None:
         st.header("What it takes", anchor=False)
         if choice is not None:
             _cost(choice, values, counts)
-
-
-def _has_anchors() -> bool:
-    with reading(open_project.engine()) as session:
-        query = select(col(Anchor.id)).where(col(Anchor.retired_at).is_(None)).limit(1)
-        return session.execute(query).first() is not None
 
 
 def _no_anchors() -> None:
@@ -125,10 +115,8 @@ def _number(number: int) -> str:
 
 def _start(request: GenerationRequest) -> None:
     """Store a run with its calls and start its process."""
-    with writing(open_project.engine()) as session:
-        for run in list_runs(session, kind=KIND):
-            if run.state in UNFINISHED:
-                raise HedgerowError(f"Run {run.id} is at work already; wait for its end.")
-        run = request_generation(session, request, requested_by=signin.reviewer_id())
+    run = open_project.tell(
+        request_generation, request, requested_by=signin.reviewer_id(), alone=True
+    )
     count_cache.forget()  # what is left to generate is another count afterwards
     background.start_process_of(run, provider_key.environment(request.base_url))

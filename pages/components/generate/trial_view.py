@@ -10,7 +10,6 @@ from curation.generation.choices import is_trial
 from curation.generation.costs.estimate import TRIAL
 from curation.generation.prompts import ROLES
 from curation.generation.run_report import Shown, calls_in_full, is_measured, variant_ids
-from db.engine import reading
 from db.models import Run, RunState
 from pages.components.generate import live_run
 from pages.components.shared.chat_models.choice import CALLS
@@ -33,10 +32,8 @@ def newest_trial(runs: Sequence[Run]) -> Run | None:
 
 def draw(run: Run) -> None:
     """A trial: each anchor with its variants, the raw answers folded away."""
-    with reading(open_project.engine()) as session:
-        shown = calls_in_full(session, run.id, limit=TRIAL * len(ROLES))
-        measured = is_measured(session, run.id)
-    if not measured:  # a trial does not wait for it
+    shown = open_project.ask(calls_in_full, run.id, limit=TRIAL * len(ROLES))
+    if not open_project.ask(is_measured, run.id):  # a trial does not wait for it
         background.measure()
     labels = {entry.id: entry.label for entry in open_project.types()}
     with st.container(border=True, key=f"generate-look-{run.id}"):

@@ -1,17 +1,15 @@
 """A type tried out: what its check says of a sentence pair, and how the prompt will read."""
 
 import streamlit as st
-from sqlalchemy.orm import Session
 
 from curation.generation.prompts import (
-    built_in,
     draw_cues,
     fill,
-    prompt_versions,
+    newest_template,
     types_of,
 )
 from curation.identity import canonical
-from curation.taxonomy.built_in import Role, VariantType
+from curation.taxonomy.built_in import VariantType
 from curation.taxonomy.type_drafts import MAX_EXAMPLE, OwnType, sketch, try_out
 from pages.components.shared.shell import open_project
 from pages.components.shared.texts import markup
@@ -62,7 +60,7 @@ def _said(entry: VariantType, anchor: str, text: str) -> None:
 
 def _prompt(entry: VariantType, anchor: str, type_id: str) -> None:
     """The prompt that asks for all types of this role, this one among them."""
-    template = open_project.ask(_template, entry.role)
+    template = open_project.ask(newest_template, entry.role)
     others = [t for t in types_of(entry.role, open_project.types()) if t.id != type_id]
     types = [*others, entry]
     cues = draw_cues(types, seed=0, anchor_uid="")
@@ -72,8 +70,3 @@ def _prompt(entry: VariantType, anchor: str, type_id: str) -> None:
             language=None,
             wrap_lines=True,
         )
-
-
-def _template(session: Session, role: Role) -> str:
-    versions = prompt_versions(session, role)
-    return versions[0].template if versions else built_in(role)

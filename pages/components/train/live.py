@@ -4,10 +4,9 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from db.engine import reading
 from db.errors import HedgerowError
 from db.models import Run, RunState
-from db.runs import UNFINISHED, get_run
+from db.runs import UNFINISHED, get_runs
 from pages.components.shared.runs import background, progress_view
 from pages.components.shared.shell import error_messages, open_project
 from pages.components.train import sections
@@ -57,8 +56,7 @@ def _queue(begun: dict[int, bool]) -> None:
     Args:
         begun: their numbers, and whether they had begun to train when the page was drawn.
     """
-    with reading(open_project.engine()) as session:
-        runs = [get_run(session, run_id) for run_id in begun]
+    runs = open_project.ask(get_runs, begun)
     if any(run.state not in UNFINISHED or bool(run.step) != begun[run.id] for run in runs):
         st.rerun()
     st.text(

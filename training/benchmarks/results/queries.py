@@ -151,6 +151,19 @@ def bases(session: Session, rows: Iterable[Scored]) -> dict[ModelKey, ModelKey]:
     return found
 
 
+class Scores(NamedTuple):
+    """The newest results, and as `bases` gives them, the models that ours were trained from."""
+
+    rows: list[Scored]
+    trained_from: dict[ModelKey, ModelKey]
+
+
+def newest_scores(session: Session) -> Scores:
+    """The newest results with what they are compared with."""
+    rows = newest(session)
+    return Scores(rows, bases(session, rows))
+
+
 def full_result(data_folder: Path, scored: Scored) -> Result:
     """A result with its items, as it was written when it was measured; kept in memory.
 

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from db.engine import reading
 from db.errors import HedgerowError
 from pages.components.benchmarks import scores_section
 from pages.components.benchmarks.items import error_outcomes, error_table
@@ -33,8 +32,7 @@ OF, FIRST, SECOND = "of", "a", "b"
 
 def draw() -> None:
     """Everything of one benchmark."""
-    with reading(open_project.engine()) as session:
-        rows = [row for row in newest(session, kind=NEGATION) if row.file]
+    rows = [row for row in open_project.ask(newest, kind=NEGATION) if row.file]
     rows.sort(key=lambda row: row.architecture in BASELINES)  # they are there to compare with
     if not rows:
         scores_section.nothing()
@@ -79,8 +77,7 @@ def _choose(rows: Sequence[Scored]) -> list[Scored]:
 
 def _base(rows: Sequence[Scored], row: Scored, others: Sequence[str]) -> int | None:
     """The place of the model that a trained one was trained from; None without one."""
-    with reading(open_project.engine()) as session:
-        key = bases(session, rows).get(row.model_key)
+    key = open_project.ask(bases, rows).get(row.model_key)
     title = next((other.title for other in rows if other.model_key == key), "")
     return others.index(title) if title in others else None
 

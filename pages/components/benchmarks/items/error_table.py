@@ -6,7 +6,6 @@ from typing import Any
 import streamlit as st
 
 from curation.release.export.file_formats import csv_bytes
-from db.engine import reading
 from db.errors import HedgerowError
 from pages.components.benchmarks.items import outcome_charts, single
 from pages.components.benchmarks.items.error_outcomes import Side
@@ -207,9 +206,13 @@ def _tokens(letter: str, side: Side, row: Row) -> None:
     if not asked:
         return
     try:
-        with st.spinner("Loading the model."), reading(open_project.engine()) as session:
-            matrix = token_matrix(
-                session, open_project.settings(), side.model, row.texts[query], row.texts[candidate]
+        with st.spinner("Loading the model."):
+            matrix = open_project.ask(
+                token_matrix,
+                open_project.settings(),
+                side.model,
+                row.texts[query],
+                row.texts[candidate],
             )
     except HedgerowError as error:
         error_messages.show(str(error), key=f"bench-tokens-{letter}")

@@ -6,7 +6,6 @@ from typing import Any
 
 import streamlit as st
 
-from db.engine import reading
 from db.models import Run
 from pages.components.shared.charts import plot, save
 from pages.components.shared.shell import open_project
@@ -15,7 +14,6 @@ from training.evaluation.held_out import DRIFT, STS
 from training.recipe.schema import Recipe
 from training.runs import curves
 from training.runs.curves import Looks
-from training.runs.figures import loss_curve
 
 FEW = 2
 """Points that make a curve."""
@@ -44,9 +42,7 @@ def show(run: Run) -> None:
 
 
 def _draw(run: Run, *, saved: bool) -> None:
-    with reading(open_project.engine()) as session:
-        losses = loss_curve(session, run)
-        looks = curves.read_looks(session, run.id)
+    losses, looks = open_project.ask(curves.read_curves, run)
     panel = partial(_panel, run_id=run.id, saved=saved)
     with st.container(horizontal=True, key=f"train-curves-{run.id}"):
         if len(losses) >= FEW:

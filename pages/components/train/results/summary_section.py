@@ -7,8 +7,7 @@ from typing import Any
 import streamlit as st
 import yaml
 
-from db.engine import reading
-from db.models import Encoder, Run, RunState
+from db.models import Run, RunState
 from pages.components.shared.charts import save, similarity_bars
 from pages.components.shared.runs import progress_view
 from pages.components.shared.shell import error_messages, open_project
@@ -20,16 +19,15 @@ from pages.components.train.results import (
     tradeoff_section,
 )
 from pages.components.train.start import recipe_editor
-from training.evaluation.probes import own_probes
 from training.evaluation.similarity import DistributionRow
 from training.recipe.schema import Recipe
 from training.runs.figures import (
     SAMPLE,
     Part,
     distributions,
-    distributions_version,
-    figure_1,
-    own_figure,
+    encoder_names,
+    probe_figures,
+    unseen_distributions,
 )
 
 PARTS = {
@@ -83,9 +81,7 @@ def _summary(run: Run) -> str:
 
 
 def _figure_1(run: Run) -> None:
-    with reading(open_project.engine()) as session:
-        paper, own = figure_1(session, run), own_figure(session, run)
-        added_since = len(own_probes(session)) - len({(row.anchor, row.text) for row in own})
+    paper, own, added_since = open_project.ask(probe_figures, run)
     st.header("Figure 1", anchor=False)
     if not paper:
         st.text("This run's figures are no longer in the database; train again to measure anew.")
@@ -115,16 +111,13 @@ def _figure_1(run: Run) -> None:
 
 def _compare(run: Run) -> None:
     """A link to the Compare page, with the encoder before as model A and this one as B."""
-    keys = {"a": "before_encoder_id", "b": "encoder_id"}
-    with reading(open_project.engine()) as session:
-        rows = {name: session.get(Encoder, run.result.get(key, 0)) for name, key in keys.items()}
-    models = {name: row.name for name, row in rows.items() if row is not None}
-    if len(models) == len(keys):
+    before, after = open_project.ask(encoder_names, run)
+    if before is not None and after is not None:
         st.page_link(
             "pages/compare.py",
             label="Compare the two on sixty groups, or on your own sentences",
             icon=":material/compare_arrows:",
-            query_params=models,
+            query_params={"a": before, "b": after},
         )
 
 
@@ -137,9 +130,7 @@ def _of_the_release(version: tuple[Any, ...], _run: Run) -> list[DistributionRow
 @error_messages.fragment
 def _distributions(run: Run) -> None:
     labels = open_project.type_names()
-    with reading(open_project.engine()) as session:
-        version = distributions_version(session, run)
-        unseen = distributions(session, run, (Part.UNSEEN,))
+    version, unseen = open_project.ask(unseen_distributions, run)
     rows = _of_the_release(version, run) + unseen
     st.header("Anchor and variant, by type", anchor=False)
     st.text(

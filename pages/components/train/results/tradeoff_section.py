@@ -6,9 +6,8 @@ from functools import partial
 import streamlit as st
 
 from curation.release.export.file_formats import csv_bytes
-from db.engine import reading
 from db.errors import HedgerowError
-from db.models import Encoder, Run, RunState
+from db.models import Run, RunState
 from db.runs import UNFINISHED
 from pages.components.shared.charts import save
 from pages.components.shared.runs import background, progress_view
@@ -17,11 +16,10 @@ from pages.components.train.results.figures_table import FIGURES
 from pages.components.train.results.tradeoff_charts import GENERAL_NAMES
 from pages.components.train.results.tradeoff_charts import curve as draw_curve
 from training.evaluation import sts
-from training.retention import tradeoff_save
-from training.retention.interpolation import ends_of
-from training.retention.tradeoff import StsFile, estimate, request_tradeoff, training_sts
-from training.retention.tradeoff_curve import Curve, axes, curve_of, newest, suggested
-from training.retention.tradeoff_save import Saved, request_save, saved_models, why_not
+from training.retention.tradeoff import StsFile, request_tradeoff, seconds_to_measure, training_sts
+from training.retention.tradeoff_curve import Curve, axes, suggested
+from training.retention.tradeoff_save import Saved, request_save, tradeoff_of, why_not
+from training.runs.figures import encoder_names
 
 _PROBLEM = "tradeoff_problem"
 
@@ -43,10 +41,7 @@ def show(run: Run) -> None:
     """The trade-off of a finished training."""
     key = run.id
     st.header("The trade-off", anchor=False)
-    with reading(open_project.engine()) as session:
-        curve = curve_of(session, key)
-        measuring, saving = newest(session, key), newest(session, key, kind=tradeoff_save.KIND)
-        saved = saved_models(session, open_project.settings(), key)
+    curve, saved, measuring, saving = open_project.ask(tradeoff_of, open_project.settings(), key)
     if curve is None:
         st.text(_IDEA)
     else:
@@ -78,9 +73,7 @@ def _again(run: Run) -> None:
 def _offer(run: Run, curve: Curve | None) -> None:
     """The button that measures, unless nothing can be measured."""
     try:
-        with reading(open_project.engine()) as session:
-            ends_of(session, open_project.settings(), run)
-            seconds = estimate(session, run)
+        seconds = open_project.ask(seconds_to_measure, open_project.settings(), run)
     except HedgerowError as error:
         st.text(str(error))
         return
@@ -268,14 +261,13 @@ def _place(run: Run, model: Saved) -> None:
         wrap_lines=True,
     )
     st.text(f"To publish it: hedgerow push {model.run} --repo OWNER/NAME")
-    with reading(open_project.engine()) as session:
-        base = session.get(Encoder, run.result.get("before_encoder_id", 0))
+    base = open_project.ask(encoder_names, run).before
     if base is not None:
         st.page_link(
             "pages/compare.py",
             label="Compare it with the base encoder",
             icon=":material/compare_arrows:",
-            query_params={"a": base.name, "b": model.name},
+            query_params={"a": base, "b": model.name},
         )
 
 

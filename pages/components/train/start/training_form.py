@@ -2,8 +2,8 @@
 
 import streamlit as st
 
-from curation.release.freezing import list_releases
-from db.engine import reading, writing
+from curation.release.freezing import release_numbers
+from db.engine import writing
 from db.errors import HedgerowError
 from db.models import Run
 from db.runs import UNFINISHED, list_runs
@@ -55,8 +55,7 @@ def box(*, busy: bool) -> None:
     Args:
         busy: whether a training is under way, for which another one waits.
     """
-    with reading(open_project.engine()) as session:
-        numbers = [release.number for release in list_releases(session)]
+    numbers = open_project.ask(release_numbers)
     wanted = _plan(numbers)
     if not wanted.triples and not numbers:
         _nothing_to_train_on(wanted)

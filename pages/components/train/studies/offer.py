@@ -5,8 +5,7 @@ from types import MappingProxyType
 
 import streamlit as st
 
-from curation.release.freezing import list_releases
-from db.engine import reading
+from curation.release.freezing import release_numbers
 from db.errors import HedgerowError
 from db.models import Run, RunState
 from db.runs import UNFINISHED
@@ -61,9 +60,8 @@ _RELEASE, _SEED, _PROBLEM = "study-release", "study-seed", "study_problem"
 
 def show() -> None:
     """The study under way, those that can be asked for, and what came out of them."""
-    with reading(open_project.engine()) as session:
-        runs = list_studies(session)
-        numbers = [release.number for release in list_releases(session)]
+    runs = open_project.ask(list_studies)
+    numbers = open_project.ask(release_numbers)
     active = next((run for run in runs if run.state in UNFINISHED), None)
     if active is not None:
         progress_view.follow(active, title=_title(active), more=_trainings)
@@ -80,8 +78,7 @@ def show() -> None:
 
 def mention() -> bool:
     """Where trainings are started: a line about the study under way; whether there is one."""
-    with reading(open_project.engine()) as session:
-        active = [run for run in list_studies(session, limit=5) if run.state in UNFINISHED]
+    active = [run for run in open_project.ask(list_studies, limit=5) if run.state in UNFINISHED]
     for run in active:
         with st.container(
             horizontal=True, vertical_alignment="center", border=True, key="train-study"
@@ -143,15 +140,13 @@ def _base(data: Composition) -> tuple[Recipe, bool]:
     """The recipe that the studies go by, and whether it was edited in the section Train."""
     if text := recipe_editor.text(""):
         return parse_recipe(text), True
-    with reading(open_project.engine()) as session:
-        return default_recipe(session, data), False
+    return open_project.ask(default_recipe, data), False
 
 
 @st.cache_data(show_spinner=False, ttl=PLANNED_SECONDS, max_entries=20)
 def _planned(study: Study, number: int, recipe: str) -> Planned:
-    with reading(open_project.engine()) as session:
-        base = Recipe.model_validate_json(recipe)
-        return plan_study(session, study, data=release_facts.composition_of(number), base=base)
+    base, data = Recipe.model_validate_json(recipe), release_facts.composition_of(number)
+    return open_project.ask(plan_study, study, data=data, base=base)
 
 
 def _card(study: Study, data: Composition, base: Recipe) -> None:
