@@ -33,6 +33,9 @@ LEASE = timedelta(seconds=20)
 
 UNFINISHED = (RunState.QUEUED, RunState.RUNNING)
 
+MOST_UNDER_WAY = 1_000
+"""Of one kind; more do not wait at once."""
+
 STOPPED = (RunState.FAILED, RunState.CANCELLED, RunState.INTERRUPTED, RunState.PAUSED)
 """Before its end; such a run can be started again."""
 
@@ -219,15 +222,21 @@ def list_runs(session: Session, *, kind: str | None = None, limit: int = 20) -> 
     return _read(session, literal(True) if kind is None else Run.kind == kind, limit=limit)
 
 
+def under_way(session: Session, kind: str) -> list[Run]:
+    """The runs of a kind that wait or are at work, the newest first."""
+    unfinished = (col(Run.kind) == kind) & col(Run.state).in_(UNFINISHED)
+    found = _read(session, unfinished, limit=MOST_UNDER_WAY)
+    return [run for run in found if run.state in UNFINISHED]
+
+
 def refuse_a_second(session: Session, kind: str) -> None:
     """Refuse to store another run of a kind that works alone.
 
     Raises:
         HedgerowError: one is waiting or at work.
     """
-    for run in list_runs(session, kind=kind):
-        if run.state in UNFINISHED:
-            raise HedgerowError(f"Run {run.id} is at work already; wait for its end.")
+    for run in under_way(session, kind):
+        raise HedgerowError(f"Run {run.id} is at work already; wait for its end.")
 
 
 def _read(session: Session, condition: Any, *, limit: int = 1) -> list[Run]:

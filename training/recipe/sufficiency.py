@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from sqlalchemy.orm import Session
 
 from curation.release.freezing import get_release
@@ -25,32 +27,43 @@ def require_enough(session: Session, release: int, recipe: Recipe, *, seed: int)
         HedgerowError: the recipe leaves too few, or names a provider that wrote nothing.
     """
     whole = plan(session, release)
-    if not whole.triples and recipe.data != "hedging":  # there, negatives are other anchors
-        raise HedgerowError(
-            f"Release {release} holds no triples to train on: accept a hedge or paraphrase and a "
-            "negation of the same anchor, then make a new release."
-        )
-    left = whole
-    if recipe.leaves_out_kinds:
-        data = composition(session, release)
-        require_known_providers(data, recipe)
-        left = data.left_by(recipe)
-    require_batch(left, recipe)
+    left = left_by(recipe, whole, composed=lambda: composition(session, release))
     if recipe.max_distance or _might_draw_too_few(left, recipe):
         key = get_release(session, release).id
         families = training_families(session, key, split=Split.TRAIN, recipe=recipe)
         rows_of(families, recipe=recipe, seed=seed)
 
 
-def require_batch(left: Plan, recipe: Recipe) -> None:
-    """Refuse a recipe that leaves fewer anchors than a batch needs.
+def left_by(recipe: Recipe, whole: Plan, *, composed: Callable[[], Composition]) -> Plan:
+    """What a recipe leaves of the data, if a training can be made of that.
+
+    Not counted are what `max_distance` leaves out and what a small sample (`max_triples`) happens
+    to hold: `require_enough` looks at the texts for these.
 
     Args:
-        left: what the recipe leaves of the data, without regard to `max_distance`.
+        whole: what a training without a recipe's limits would work on.
+        composed: gives what the train split consists of; called only if the recipe leaves out any
+            of it.
 
     Raises:
-        HedgerowError: it does.
+        HedgerowError: the recipe leaves too few, or names a provider that wrote nothing.
     """
+    if not whole.triples and recipe.data != "hedging":  # there, negatives are other anchors
+        where = "What is accepted" if whole.release is None else f"Release {whole.release}"
+        raise HedgerowError(
+            f"{where} holds no triples to train on: accept a hedge or paraphrase and a "
+            "negation of the same anchor, then make a new release."
+        )
+    left = whole
+    if recipe.leaves_out_kinds:
+        data = composed()
+        _require_known_providers(data, recipe)
+        left = data.left_by(recipe)
+    _require_batch(left, recipe)
+    return left
+
+
+def _require_batch(left: Plan, recipe: Recipe) -> None:
     if not left.anchors:
         raise HedgerowError(
             "Expected a recipe that leaves anchors to train on, found one that leaves none: no "
@@ -64,12 +77,8 @@ def require_batch(left: Plan, recipe: Recipe) -> None:
         )
 
 
-def require_known_providers(data: Composition, recipe: Recipe) -> None:
-    """Refuse a recipe that takes only what somebody wrote who wrote nothing: a slip of the pen.
-
-    Raises:
-        HedgerowError: it does.
-    """
+def _require_known_providers(data: Composition, recipe: Recipe) -> None:
+    """Refuse a recipe that takes only what somebody wrote who wrote nothing: a slip of the pen."""
     for name in recipe.providers:
         if name not in data.providers:
             there = ", ".join(repr(known) for known in data.providers) or "none with a name"

@@ -20,7 +20,7 @@ from db.engine import reading, writing
 from db.errors import HedgerowError
 from db.execution import RunContext
 from db.models import Encoder, ProbeCosine, Release, Run, RunMetric, Split, VariantCosine
-from db.runs import create_run, get_run
+from db.runs import create_run, get_run, under_way
 from db.settings import Settings, load_settings
 from training.benchmarks.contamination import compare
 from training.data.families import require_known_types, training_families
@@ -54,17 +54,23 @@ def request_training(
     seed: int,
     requested_by: int | None,
     home: Path | None = None,
+    group: str = "",
 ) -> Run:
     """Store a run that trains on a release: without a number on the newest, made if there is none.
 
+    Every check of what is asked for is here; pages and commands check nothing themselves.
+
     Args:
+        group: of the study that the training is part of; such a training may repeat one that is
+            under way, since the study compares it with others of its own.
         home: where the recipe's files lie, unless it names full paths; otherwise the working
             directory of the settings.
 
     Raises:
         HedgerowError: no such release, nothing to make one of, too little in its train split
             for this recipe, a seed out of range, a base that is no text encoder, an
-            unknown type, or a file that cannot be used. Roll the session back then.
+            unknown type, a file that cannot be used, or just this training is under way. Roll
+            the session back then.
     """
     if not 0 <= seed <= LARGEST_SEED:
         raise HedgerowError(f"Expected a seed from 0 to {LARGEST_SEED}, found {seed}.")
@@ -76,7 +82,7 @@ def request_training(
     check_encoder(recipe.base_encoder, must_exist=True)
     files = input_hashes(recipe, home=home or load_settings().home)
     require_enough(session, release.number, recipe, seed=seed)
-    return create_run(
+    run = create_run(
         session,
         kind=KIND,
         parameters={
@@ -86,7 +92,21 @@ def request_training(
         },
         inputs={"release": release.content_hash, "recipe": recipe.hash, **files},
         requested_by=requested_by,
+        group=group,
     )
+    if not group:
+        _refuse_a_double(session, run)
+    return run
+
+
+def _refuse_a_double(session: Session, run: Run) -> None:
+    for other in under_way(session, KIND):
+        same = (other.inputs, other.parameters) == (run.inputs, run.parameters)
+        if other.id != run.id and same:
+            raise HedgerowError(
+                f"Run {other.id} is training just that already; change the recipe, the release "
+                "or the seed."
+            )
 
 
 class _Task(NamedTuple):

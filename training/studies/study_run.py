@@ -17,7 +17,16 @@ from db.engine import reading, writing
 from db.errors import HedgerowError
 from db.execution import HEARTBEAT_SECONDS, RunContext, execute
 from db.models import Run, RunState
-from db.runs import UNFINISHED, create_run, get_run, list_runs, parts_of, request_cancel, requeue
+from db.runs import (
+    UNFINISHED,
+    create_run,
+    get_run,
+    list_runs,
+    parts_of,
+    request_cancel,
+    requeue,
+    under_way,
+)
 from training.data.composition import Composition
 from training.finetune.compute.devices import free_memory
 from training.recipe.plan import KIND as TRAINING
@@ -75,9 +84,8 @@ def request_study(
         HedgerowError: another study is under way, the release is too small for this one, or the
             seed is out of range. Roll the session back then.
     """
-    for other in list_studies(session):
-        if other.state in UNFINISHED:
-            raise HedgerowError(f"Run {other.id} is a study already; wait for its end.")
+    for other in under_way(session, KIND):
+        raise HedgerowError(f"Run {other.id} is a study already; wait for its end.")
     planned = plan_study(session, study, data=data, base=base)
     if planned.design.obstacle:
         raise HedgerowError(planned.design.obstacle)
@@ -108,8 +116,8 @@ def _member(session: Session, run: Run, arm: Arm, seconds: float, *, seed: int) 
         recipe=arm.recipe,
         seed=seed,
         requested_by=run.requested_by,
+        group=parts_of(run),
     )
-    child.group = parts_of(run)
     return {"run": child.id, "label": arm.label, "seconds": round(seconds)}
 
 

@@ -7,7 +7,6 @@ import streamlit as st
 
 from curation.generation.request import Budget
 from curation.validation import checked
-from db.engine import writing
 from db.errors import HedgerowError
 from db.models import Run, RunState
 from db.runs import UNFINISHED, list_runs
@@ -183,17 +182,12 @@ def _start(
             budget=budget,
         )
         require_tasks(request.tasks)  # may take seconds, in which nobody else could write
-        with writing(open_project.engine()) as session:
-            run = request_benchmarks(
-                session, open_project.settings(), request, requested_by=signin.reviewer_id()
-            )
-            _refuse_a_double(run, list_runs(session, kind=KIND, limit=SHOWN_RUNS))
+        run = open_project.tell(
+            request_benchmarks,
+            open_project.settings(),
+            request,
+            requested_by=signin.reviewer_id(),
+        )
         background.start_process_of(run, _keys(chosen))
     except HedgerowError as error:
         st.session_state[_PROBLEM] = str(error)
-
-
-def _refuse_a_double(run: Run, others: Sequence[Run]) -> None:
-    for other in others:
-        if other.id != run.id and other.state in UNFINISHED and other.parameters == run.parameters:
-            raise HedgerowError(f"Run {other.id} measures just that already; wait for its end.")

@@ -12,14 +12,11 @@ from curation.generation.request import KIND, Budget
 from curation.generation.run_report import Progress, Spent, Trouble, last_troubles, progress
 from db.errors import HedgerowError
 from db.models import Run, RunState
-from db.runs import UNFINISHED, list_runs, request_cancel
+from db.runs import UNFINISHED, request_cancel
 from pages.components.generate.run_names import title as title
 from pages.components.shared.chat_models import provider_key
 from pages.components.shared.runs import background, caps, progress_view
 from pages.components.shared.shell import count_cache, error_messages, open_project
-
-LOOKED_AT = 50
-"""Runs among which one at work is looked for: an older one may have been resumed."""
 
 _PROBLEM = "generate_resume_problem"
 
@@ -116,7 +113,7 @@ def _can_go_on(run: Run) -> bool:
 
 def _way_on(run: Run) -> None:
     """The budget of a stopped run, and the buttons that resume or cancel it."""
-    other = at_work(run.kind)
+    other = background.active(run.kind)
     budget = caps.boxes(run)
     if run.parameters["provider"] == "openai":
         provider_key.draw(run.parameters["base_url"], f"-{run.id}")
@@ -136,12 +133,6 @@ def _way_on(run: Run) -> None:
         st.text(f"Run {other.id} is at work; this one can go on when it has ended.")
     if problem := st.session_state.pop(_PROBLEM, ""):
         error_messages.show(problem, key="generate-resume")
-
-
-def at_work(kind: str) -> Run | None:
-    """The run of this kind that is queued or running, if there is one."""
-    runs = open_project.ask(list_runs, kind=kind, limit=LOOKED_AT)
-    return next((run for run in runs if run.state in UNFINISHED), None)
 
 
 def _why(run: Run) -> str:

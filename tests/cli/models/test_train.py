@@ -83,12 +83,18 @@ def test_its_json_names_the_run_and_the_model(small: list[str], tmp_path: Path) 
 
 def test_a_queued_training_waits_until_somebody_starts_it(small: list[str]) -> None:
     assert ask("train", *small, "--queue") == {"run": 1, "state": "queued", "release": 1}
-    told = said("train", *small, "--queue")
+    told = said("train", *small, "--queue", "--seed", "2")
     assert "torchrun --nproc-per-node 2 -m training 2" in told and "hedgerow run 2" in told
     engine = open_project(load_settings())
     assert [stored_run(engine, key).state for key in (1, 2)] == [RunState.QUEUED] * 2
     assert said("run", "1").startswith("Run 1 is done. Trained on 18 triples")
     assert ask("run", "2")["steps"] == 3
+
+
+def test_a_training_that_is_under_way_is_not_stored_twice(small: list[str]) -> None:
+    ask("train", *small, "--queue")
+    assert "Run 1 is training just that already" in complaint("train", *small, "--queue")
+    assert [run["run"] for run in ask("runs", "list")["runs"]] == [1]
 
 
 @pytest.mark.parametrize(

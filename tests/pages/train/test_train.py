@@ -24,6 +24,7 @@ from pages.components.shared.charts import similarity_bars
 from pages.components.shared.charts.palette import palette
 from pages.components.shared.runs import progress_view
 from pages.components.train.sections import RESULTS, SECTION, TRAIN
+from tests.cli.support.commands import ask, complaint
 from tests.curation.support.families import add_family, add_plain_family
 from tests.support.checkout import APP
 from tests.support.checkpoints import checkpoint
@@ -88,11 +89,16 @@ def told(test: AppTest) -> str:
 
 
 def stored_run(
-    engine: Engine, *, state: RunState, message: str = "", recipe: Recipe | None = None
+    engine: Engine,
+    *,
+    state: RunState,
+    message: str = "",
+    recipe: Recipe | None = None,
+    seed: int = 1,
 ) -> int:
     with writing(engine) as session:
         run = request_training(
-            session, release_number=None, recipe=recipe or Recipe(), seed=1, requested_by=None
+            session, release_number=None, recipe=recipe or Recipe(), seed=seed, requested_by=None
         )
         moment = now()
         run.state, run.message, run.attempt = state, message, 1
@@ -295,6 +301,30 @@ def test_another_training_waits_for_its_turn_and_the_same_is_refused(
         assert not get_run(session, first).cancel_requested
 
 
+@pytest.mark.parametrize(
+    ("key", "value", "sentence"),
+    [
+        ("batch_size", 64, "Expected at least as many anchors with both sides as a batch has"),
+        ("without_types", ("verbal", "lexical"), "a recipe that leaves anchors"),
+        ("providers", ("nobody",), "found 'nobody'"),
+    ],
+)
+def test_the_page_and_the_command_refuse_a_recipe_in_the_same_words(
+    project: Engine, started: list[int], tmp_path: Path, key: str, value: object, sentence: str
+) -> None:
+    ask("release", "create")
+    recipe = Recipe(batch_size=4).model_copy(update={key: value}).to_yaml()
+    (tmp_path / "recipe.yaml").write_text(recipe)
+    refusal = complaint("train", "--recipe", str(tmp_path / "recipe.yaml"), "--queue")
+    assert sentence in refusal
+    test = page()
+    test.text_area("train-yaml").set_value(recipe).run()
+    assert f"The recipe below can't be used yet. {refusal}" in told(test)
+    test.button("train-click").click().run()
+    assert refusal in told(test).splitlines()
+    assert started == []
+
+
 def test_a_running_training_shows_where_it_is_and_can_be_cancelled(project: Engine) -> None:
     run_id = stored_run(project, state=RunState.RUNNING, message=f"Training: {HOSTILE}")
     with writing(project) as session:
@@ -486,7 +516,7 @@ def test_hostile_texts_of_a_finished_training_reach_no_markdown(project: Engine)
 
 def test_when_followed_trainings_end_each_is_mentioned(project: Engine) -> None:
     old = finished_run(project)
-    runs = [stored_run(project, state=RunState.RUNNING) for _ in range(2)]
+    runs = [stored_run(project, state=RunState.RUNNING, seed=seed) for seed in (2, 3)]
     test = page()
     assert f"Run {old} is done" not in told(test)
     with writing(project) as session:

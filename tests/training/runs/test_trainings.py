@@ -98,6 +98,18 @@ def test_a_recipe_that_cannot_be_trained_leaves_no_run_and_no_release(
         assert (list_releases(session), count(session, Run)) == ([], 0)
 
 
+def test_the_same_training_is_refused_while_it_is_under_way(
+    project: Engine, recipe: Recipe
+) -> None:
+    first = ask(project, recipe)
+    with pytest.raises(HedgerowError, match=f"Run {first} is training just that already"):
+        ask(project, recipe)
+    assert ask(project, recipe, seed=2) > first
+    with writing(project) as session:
+        get_run(session, first).state = RunState.CANCELLED
+    assert ask(project, recipe) > first
+
+
 @pytest.mark.parametrize("architecture", ["T5ForConditionalGeneration", "LlamaForCausalLM"])
 def test_a_base_that_is_no_encoder_leaves_no_run_and_no_release(
     project: Engine, recipe: Recipe, tmp_path: Path, architecture: str

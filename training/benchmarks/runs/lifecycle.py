@@ -17,7 +17,7 @@ from db.engine import reading, writing
 from db.errors import HedgerowError
 from db.execution import RunContext
 from db.models import BenchmarkResult, Run
-from db.runs import create_run
+from db.runs import create_run, under_way
 from db.settings import Settings
 from training.benchmarks.data.sources import DataChoice, open_data, require_data
 from training.benchmarks.runs.jobs import Job, Step, general_jobs, negation_job, stopping
@@ -69,7 +69,7 @@ def request_benchmarks(
     Raises:
         HedgerowError: no model or nothing to measure, no such model folder, a model of another
             architecture, no such benchmark, suite, task, file or release, or none of the models can
-            do mteb's tasks.
+            do mteb's tasks; or just this run is under way. Roll the session back then.
     """
     models = list(dict.fromkeys(clean_model(session, model) for model in request.models))
     for model in models:
@@ -92,12 +92,16 @@ def request_benchmarks(
     whole = request.model_copy(
         update={"models": tuple(models), "benchmarks": tuple(dict.fromkeys(data))}
     )
-    return create_run(
+    run = create_run(
         session,
         kind=KIND,
         parameters=whole.model_dump(mode="json"),
         requested_by=requested_by,
     )
+    for other in under_way(session, KIND):
+        if other.id != run.id and other.parameters == run.parameters:
+            raise HedgerowError(f"Run {other.id} measures just that already; wait for its end.")
+    return run
 
 
 def _require_suite(name: str) -> None:

@@ -9,7 +9,7 @@ import streamlit as st
 from curation.diagnostics.measuring import KIND as MEASURE
 from db.errors import HedgerowError
 from db.models import Run
-from db.runs import UNFINISHED, create_run, list_runs, request_cancel, requeue, start_process
+from db.runs import create_run, request_cancel, requeue, start_process, under_way
 from pages.components.shared.shell import open_project, signin
 
 QUIET_SECONDS = 120.0
@@ -46,8 +46,7 @@ def start_again(run: Run, environment: Mapping[str, str] | None = None) -> None:
 
 def active(kind: str) -> Run | None:
     """The run of this kind that is queued or running, if there is one."""
-    runs = open_project.ask(list_runs, kind=kind, limit=5)
-    return next((run for run in runs if run.state in UNFINISHED), None)
+    return next(iter(open_project.ask(under_way, kind)), None)
 
 
 def ensure(kind: str) -> None:
@@ -55,8 +54,7 @@ def ensure(kind: str) -> None:
 
     One with parameters of its own, such as another encoder, does not do it.
     """
-    runs = open_project.ask(list_runs, kind=kind, limit=5)
-    if not any(run.state in UNFINISHED and not run.parameters for run in runs):
+    if all(run.parameters for run in open_project.ask(under_way, kind)):
         start(kind, {})
 
 

@@ -3,27 +3,21 @@
 import streamlit as st
 
 from curation.release.freezing import release_numbers
-from db.engine import writing
 from db.errors import HedgerowError
-from db.models import Run
-from db.runs import UNFINISHED, list_runs
 from pages.components.shared.runs import background, progress_view
 from pages.components.shared.shell import error_messages, open_project, signin
 from pages.components.train.start import overlap_lines, recipe_editor, recipe_files, release_facts
-from training.data.composition import composition_now
+from training.data.composition import Composition, composition_now
 from training.finetune.fitting import LARGEST_SEED
-from training.recipe.plan import KIND, Plan, count_accepted, estimate, plan
+from training.recipe.plan import Plan, count_accepted, estimate, plan
 from training.recipe.schema import Recipe
-from training.recipe.sufficiency import require_batch, require_known_providers
+from training.recipe.sufficiency import left_by
 from training.recipe.yaml_text import parse_recipe
 from training.runs.trainings import DEFAULT_SEED, request_training
 
 # What was edited outlives the widgets, which forget it as soon as they are not drawn.
 _SEED, _RELEASE, _PROBLEM = "train_seed", "train_release", "train_problem"
 _SEED_BOX = "train-seed-box"
-
-QUEUE = 200
-"""Runs among which those under way are looked for."""
 
 
 def _plan(numbers: list[int]) -> Plan:
@@ -33,20 +27,11 @@ def _plan(numbers: list[int]) -> Plan:
     return open_project.ask(plan)
 
 
-def _narrowed(whole: Plan, recipe: Recipe) -> Plan:
-    """What the recipe leaves of it.
-
-    Raises:
-        HedgerowError: the recipe names a provider that wrote nothing.
-    """
-    if not recipe.leaves_out_kinds:
-        return whole
-    if whole.release is not None:
-        data = release_facts.composition_of(whole.release)
-    else:
-        data = open_project.ask(composition_now)
-    require_known_providers(data, recipe)
-    return data.left_by(recipe)
+def _composition(wanted: Plan) -> Composition:
+    """What the train split consists of."""
+    if wanted.release is None:
+        return open_project.ask(composition_now)
+    return release_facts.composition_of(wanted.release)
 
 
 def box(*, busy: bool) -> None:
@@ -103,8 +88,7 @@ def _promise(wanted: Plan, text: str, *, busy: bool) -> str:
     """What the click will do, and about how long it takes."""
     try:
         recipe = parse_recipe(text)
-        left = _narrowed(wanted, recipe)
-        require_batch(left, recipe)
+        left = left_by(recipe, wanted, composed=lambda: _composition(wanted))
     except HedgerowError as error:
         return f"The recipe below can't be used yet. {error}"
     guess = open_project.ask(estimate, left, recipe)
@@ -191,30 +175,13 @@ def _start(wanted: Plan, default: str, release_key: str) -> None:
     try:
         recipe = parse_recipe(recipe_editor.text(default))
         chosen = state.get(release_key, wanted.release)
-        with writing(open_project.engine()) as session:
-            under_way = [r for r in list_runs(session, kind=KIND, limit=QUEUE) if is_unfinished(r)]
-            run = request_training(
-                session,
-                release_number=chosen,
-                recipe=recipe,
-                seed=int(state.get(_SEED_BOX, state.get(_SEED, DEFAULT_SEED))),
-                requested_by=signin.reviewer_id(),
-            )
-            _refuse_a_double(run, under_way)
+        run = open_project.tell(
+            request_training,
+            release_number=chosen,
+            recipe=recipe,
+            seed=int(state.get(_SEED_BOX, state.get(_SEED, DEFAULT_SEED))),
+            requested_by=signin.reviewer_id(),
+        )
         background.start_process_of(run)
     except HedgerowError as error:
         state[_PROBLEM] = str(error)
-
-
-def is_unfinished(run: Run) -> bool:
-    """Whether a run waits or is at work."""
-    return run.state in UNFINISHED
-
-
-def _refuse_a_double(run: Run, under_way: list[Run]) -> None:
-    for other in under_way:
-        if (other.inputs, other.parameters) == (run.inputs, run.parameters):
-            raise HedgerowError(
-                f"Run {other.id} is training just that already; change the recipe, the release "
-                "or the seed."
-            )
