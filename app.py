@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from pages.components.shared.shell import error_messages, frame, signin
+from pages.components.shared.shell import error_messages, frame, navigation, signin
 
 frame.app_runs()
 error_messages.guard_callbacks()
@@ -16,21 +16,7 @@ st.set_page_config(
 )
 st.logo(str(frame.LOGO), icon_image=str(frame.ICON))
 
-PAGES = [
-    st.Page("pages/overview.py", title="Overview", icon=":material/conversion_path:", default=True),
-    st.Page("pages/anchors.py", title="Anchors", icon=":material/notes:"),
-    st.Page("pages/generate.py", title="Generate", icon=":material/edit_note:"),
-    st.Page("pages/review.py", title="Review", icon=":material/rate_review:"),
-    st.Page("pages/diagnostics.py", title="Diagnostics", icon=":material/bar_chart:"),
-    st.Page("pages/release.py", title="Release & export", icon=":material/inventory_2:"),
-    st.Page("pages/train.py", title="Train", icon=":material/model_training:"),
-    st.Page("pages/compare.py", title="Compare", icon=":material/compare_arrows:"),
-    st.Page("pages/benchmarks.py", title="Benchmarks", icon=":material/leaderboard:"),
-    st.Page("pages/taxonomy.py", title="Taxonomy", icon=":material/category:"),
-    st.Page("pages/settings.py", title="Settings", icon=":material/settings:"),
-]
-
-page = st.navigation(PAGES)
+page = navigation.show()
 with error_messages.shown_as_one_sentence():
     error_messages.show_callback_errors()
     signin.sidebar()

@@ -85,6 +85,7 @@ def measure(*, large: int, small: int, presses: int) -> dict[str, list[float]]:
             page = browser.new_page(viewport={"width": 1440, "height": 900})
             page.goto(address + path)
             page.wait_for_selector(selector, timeout=60_000)
+            page.wait_for_load_state("networkidle")  # its scripts come after what they are about
             open_pages[name] = page
         found: dict[str, list[float]] = {name: [] for name in pages}
         for turn in range(presses + 3):

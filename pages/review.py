@@ -34,10 +34,11 @@ def _state(reviewer_id: int) -> ReviewState:
         with reading(state.engine) as session:
             state.pace.actions = actions_since(session, reviewer_id, midnight())
         st.session_state[STATE] = state
-        closed_windows.enter(state.engine, state.screen.window)
+        closed_windows.give_back(state.engine)
     elif not state.counts:  # nothing was there; by now something may be
         state.recount()
         state.type_id = state.first_type(Queue.PENDING)
+    closed_windows.stay(state.screen.window)
     _follow_taxonomy(state)
     return state
 

@@ -18,7 +18,7 @@ const openOrClose = (event) => {
   const open = !isOpen(opener);
   opener.setAttribute("aria-expanded", String(open));
   const list = opener.closest('[class*="st-key-menu-"]');
-  const first = list.querySelector("[role=radio][data-selected=true], .st-key-look button:not([aria-label])");
+  const first = list.querySelector("[role=radio][aria-checked=true], .st-key-look button:not([aria-label])");
   if (open && event.detail === 0) first?.focus(); // opened with the keyboard
 };
 const goThrough = (event) => {

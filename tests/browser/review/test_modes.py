@@ -30,13 +30,13 @@ from tests.support.factories import person
 
 
 def test_a_permalink_shows_its_variant_on_a_fresh_server(
-    project: Engine, home: Path, share: Callable[[Path], str], page: Page
+    project: Engine, home: Path, serve: Callable[[Path], str], page: Page
 ) -> None:
     """The first visitor comes by a deep link: Streamlit must not run the page without app.py."""
     uid = str(
         rows(home, "SELECT uid FROM variant WHERE type_id = 'lexical' LIMIT 1 OFFSET 7")[0][0]
     )
-    visit(page, share(home), f"/review?variant={uid}")
+    visit(page, serve(home), f"/review?variant={uid}")
     expect(card(page)).to_have_attribute("data-variant", uid)
     expect(page.get_by_test_id("stSidebarNavLink").first).to_be_visible()
 

@@ -77,7 +77,9 @@ class _Pressed(NamedTuple):
 
 def _form_buttons(label: str, shown: Shown) -> _Pressed:
     with st.container(horizontal=True):
-        save = st.form_submit_button(f"{label} (Ctrl+Enter)", type="primary")
+        save = st.form_submit_button(
+            f"{label} (Ctrl+Enter)", key=f"submit-{shown.action_id}", type="primary"
+        )
         keep = st.form_submit_button(editors.KEEP, key=f"cancel-{shown.action_id}")
         discard = st.form_submit_button(
             editors.DISCARD, key=f"discard-{shown.action_id}", type="tertiary"

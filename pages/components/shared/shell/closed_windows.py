@@ -2,8 +2,6 @@
 
 import streamlit as st
 from sqlalchemy import Engine
-from streamlit import runtime
-from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from curation.review.leases import closed_windows, release
 from db.engine import writing
@@ -11,25 +9,28 @@ from db.engine import writing
 STATE = "review"
 """Where a session keeps its state of the review page."""
 
-
-@st.cache_resource(show_spinner=False)
-def _sessions() -> dict[str, str]:
-    """The Streamlit session of each window that has been on the review page."""
-    return {}
+_closed: set[str] = set()
+"""Windows of sessions that have ended; they may have left a card."""
 
 
-def enter(engine: Engine, window: str) -> None:
-    """Note this window, and give back the cards of those that a reload or a crash has closed."""
-    context = get_script_run_ctx()
-    if context is None or not runtime.exists():  # in tests without a server
-        return
-    known, server = _sessions(), runtime.get_instance()
-    gone = [key for key, session in known.items() if not server.is_active_session(session)]
+@st.cache_resource(scope="session", show_spinner=False, on_release=_closed.add)
+def _open(window: str) -> str:
+    """Kept as long as the session is connected: a reload or a crash of the browser ends it."""
+    return window
+
+
+def stay(window: str) -> None:
+    """Note that this window is open, also after its connection was lost for a while."""
+    _open(window)
+    _closed.discard(window)
+
+
+def give_back(engine: Engine) -> None:
+    """Give back the cards of windows that are closed."""
+    gone = set(_closed)
+    _closed.difference_update(gone)
     with writing(engine) as session:
         release(session, {*gone, *closed_windows(session)})
-    for key in gone:
-        known.pop(key, None)
-    known[window] = context.session_id
 
 
 def leave() -> None:

@@ -38,10 +38,13 @@ const forget = () => {
   if (Date.now() < saving.until) forgetDrafts(saving.drafts);
   saving = null;
 };
+const SAVE = '[class*="st-key-save-"]'; // of an editor with checks
+const SUBMIT = '[class*="st-key-submit-"]'; // of a form
+const STORES = `${SAVE}, ${SUBMIT}`;
 const noteButton = (event) => {
   const button = event.target instanceof Element && event.target.closest("button");
   if (!button || !typingPanel()?.contains(button)) return;
-  if (/^primary/.test(button.getAttribute("kind"))) save();
+  if (button.closest(STORES)) save();
   else saving = null;
   const drafts = button.closest('[class*="st-key-discard-"]') && draftsOfPanel();
   if (drafts) forgetDrafts(drafts);
@@ -54,7 +57,7 @@ const noteKey = (event) => {
 
 // Ctrl+Enter saves from every field of an editor, Enter from those of one line, as in a form. What
 // the field holds goes to the server first: Streamlit does that on the same keys.
-const saveButton = () => typingPanel()?.querySelector('[class*="st-key-save-"] button');
+const saveButton = () => typingPanel()?.querySelector(`${SAVE} button`);
 const saveByKey = (event) => {
   if (event.key !== "Enter" || !event.isTrusted || event.isComposing) return;
   const panel = typingPanel();
@@ -62,7 +65,7 @@ const saveByKey = (event) => {
   const withKey = event.ctrlKey || event.metaKey;
   if (!withKey && !isOneLine(event.target)) return;
   const isText = event.target instanceof HTMLTextAreaElement || isOneLine(event.target);
-  const button = saveButton() ?? (isText ? null : panel.querySelector('button[kind="primaryFormSubmit"]'));
+  const button = saveButton() ?? (isText ? null : panel.querySelector(`${SUBMIT} button`));
   if (!button) return; // a form, which has these keys itself
   if (!isText) swallow(event); // a list would choose what is marked in it
   pauses.forEach(clearTimeout);

@@ -3,9 +3,8 @@
 from pathlib import Path
 
 import streamlit as st
-from streamlit.runtime.pages_manager import PagesManager
 
-from pages.components.shared.shell import closed_windows
+from pages.components.shared.shell import closed_windows, navigation
 from pages.components.shared.texts import markup
 
 ICON, LOGO = (Path(__file__).with_name(name) for name in ("icon.svg", "logo.svg"))
@@ -39,10 +38,10 @@ def begin(title: str, purpose: str, *, compact: bool = False) -> None:
 
     The first visitor of a fresh server who opens a page by its address gets the page's file run
     without app.py, since Streamlit takes ``pages/`` for its older kind of navigation until somebody
-    has called ``st.navigation``. That is switched off here, and the run goes again through app.py.
+    has called ``st.navigation``. So it is called here, and the run goes again through app.py.
     """
     if not st.session_state.get(_APP_RAN):
-        PagesManager.uses_pages_directory = False
+        navigation.show()
         st.rerun()
     if title != REVIEW:
         closed_windows.leave()

@@ -1,0 +1,23 @@
+"""One of each element whose inside our scripts and style sheets rely on."""
+
+import streamlit as st
+
+st.sidebar.text("Sidebar")
+with st.container(key="head"):
+    st.caption("A caption")
+st.html("<style>.x {}</style><script>1</script>", unsafe_allow_javascript=True)
+st.html("<script>1</script>", unsafe_allow_javascript=True)
+st.text("Some text")
+st.segmented_control("One", ["a", "b"], default="a", required=True)
+st.segmented_control("Several", ["a", "b"], selection_mode="multi")
+st.button("Secondary")
+st.button("Tertiary", type="tertiary")
+st.slider("Slider", 0, 10)
+st.expander("Expander").text("inside")
+st.tabs(["First", "Second"])
+st.page_link("https://example.org", label="Link")
+st.selectbox("Choice", ["a", "b"])
+text = st.text_area("Long", key="long")
+st.text(f"Long is {text}.")
+line = st.text_input("Short", key="short")
+st.text(f"Short is {line}.")

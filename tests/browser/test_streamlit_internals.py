@@ -1,0 +1,148 @@
+"""What our scripts and style sheets rely on inside Streamlit's own elements.
+
+None of it is documented, and all of it was found in Streamlit 1.67.0. When a test fails here, look
+at what replaces it in the version that is installed. What Python relies on is in
+tests/pages/shared/shell.
+"""
+
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import streamlit as st
+from playwright.sync_api import Browser, Page, expect
+
+from bench.browsing import free_port, serving
+from tests.browser.conftest import new_page
+from tests.support.checkout import ROOT
+
+FOUND_IN = "1.67.0"
+CHANGED = f"Streamlit {st.__version__} does not do as {FOUND_IN} did"
+SCRIPT = Path(__file__).with_name("streamlit_page.py")
+
+SELECTORS = {
+    '[data-testid="stApp"][data-test-connection-state="CONNECTED"]': "page.js, after a lost server",
+    '.stApp [data-testid="stSidebar"][data-collapsed="false"]': "menus.js, review.css",
+    '.stApp [data-testid="stHeader"]': "review.css",
+    ".stMain .stMainBlockContainer > .stVerticalBlock": "style.css, review.css",
+    '[data-testid="stLayoutWrapper"] > .st-key-head [data-testid="stCaptionContainer"] p': (
+        "review.css"
+    ),
+    ".stElementContainer > .stHtml > script:only-child": "style.css: it needs no room",
+    '[data-testid="stText"]': "style.css",
+    '.stButtonGroup [role="radiogroup"] button[role=radio][data-selected="true"] p': "theme.css",
+    '.stButtonGroup [role="radiogroup"] [role=radio][aria-checked=true]': "menus.js",
+    '.stButtonGroup [role="radio"] > div': "review.css",
+    '.stButtonGroup [role="toolbar"] button:not([data-selected="true"])': "theme.css",
+    'button[kind="secondary"] p': "theme.css",
+    'button[kind="tertiary"] p': "theme.css",
+    '.stSlider [data-testid="stSliderThumbValue"] p': "theme.css",
+    ".stExpander summary p": "theme.css",
+    '.stTabs [aria-selected="true"] p': "theme.css",
+    ".stPageLink a p": "theme.css",
+    'textarea[aria-label="Long"]': "editor.js knows drafts by the labels of their boxes",
+    'input[type=text][aria-label="Short"]:not([role=combobox])': "editor.js",
+    "input[role=combobox]": "editor.js: a list takes Enter itself",
+}
+"""What is there on the page of ``SCRIPT``, and what relies on it."""
+
+PRIVATE = re.compile(
+    r'\.st[A-Z]\w+|data-testid="?\w+|data-test-[\w-]+|dataset\.test\w+|\[kind="\w+"|data-selected'
+    r"|data-collapsed|aria-selected|aria-checked"
+)
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A server that draws the page of ``SCRIPT``."""
+    port, folder = free_port(), tmp_path_factory.mktemp("streamlit")
+    command = [sys.executable, "-m", "streamlit", "run", str(SCRIPT), "--server.headless=true"]
+    command += ["--browser.gatherUsageStats=false", f"--server.port={port}"]
+    with serving(command, port=port, folder=folder, environment={}) as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def drawn(chromium: Browser, address: str) -> Iterator[Page]:
+    """That page, drawn."""
+    with new_page(chromium) as page:
+        page.goto(address)
+        expect(page.get_by_text("Short is .")).to_be_visible()
+        yield page
+
+
+@pytest.mark.parametrize("selector", SELECTORS)
+def test_elements_are_built_as_they_were(drawn: Page, selector: str) -> None:
+    assert drawn.locator(selector).count(), f"{CHANGED}: no {selector} ({SELECTORS[selector]})"
+
+
+def test_nothing_else_is_relied_upon() -> None:
+    known = {name.replace('"', "") for name in PRIVATE.findall(" ".join(SELECTORS))}
+    known.add("dataset.testConnectionState")
+    files = [path for path in (ROOT / "pages").rglob("*") if path.suffix in (".js", ".css")]
+    found = {
+        name.replace('"', "") for path in files for name in PRIVATE.findall(path.read_text("utf-8"))
+    }
+    assert len(files) > 5
+    assert found <= known
+
+
+def test_ctrl_enter_hands_over_what_a_box_holds(drawn: Page) -> None:
+    """editor.js sends it at every pause, and before it saves."""
+    drawn.get_by_label("Long").fill("kept")
+    key = '{key: "Enter", ctrlKey: true, bubbles: true}'
+    drawn.get_by_label("Long").evaluate(
+        f"box => box.dispatchEvent(new KeyboardEvent('keydown', {key}))"
+    )
+    expect(drawn.get_by_text("Long is kept.")).to_be_visible()
+
+
+def test_leaving_a_box_hands_over_what_a_script_wrote(drawn: Page) -> None:
+    """editor.js puts drafts back like this."""
+    drawn.get_by_label("Short").evaluate(
+        """box => {
+          const value = Object.getOwnPropertyDescriptor(Object.getPrototypeOf(box), "value");
+          value.set.call(box, "draft");
+          box.dispatchEvent(new Event("input", {bubbles: true}));
+          setTimeout(() => box.dispatchEvent(new FocusEvent("focusout", {bubbles: true})), 0);
+        }"""
+    )
+    expect(drawn.get_by_text("Short is draft.")).to_be_visible()
+
+
+def test_a_hidden_sidebar_says_so(drawn: Page) -> None:
+    sidebar = drawn.get_by_test_id("stSidebar")
+    sidebar.hover()
+    drawn.get_by_test_id("stSidebarCollapseButton").get_by_role("button").click()
+    expect(sidebar).to_have_attribute("data-collapsed", "true")
+
+
+def test_a_theme_is_kept_for_each_address(chromium: Browser, address: str) -> None:
+    """theme.js writes it there, since nothing that is documented sets a theme."""
+    with new_page(chromium) as page:
+        page.goto(address)
+        page.evaluate("localStorage.setItem('stActiveTheme-/-v2', JSON.stringify('Dark'))")
+        page.reload()
+        expect(page.get_by_text("Short is .")).to_be_visible()
+        assert page.evaluate("matchMedia('(prefers-color-scheme: dark)').matches") is False
+        colour = page.get_by_test_id("stApp").evaluate(
+            "app => getComputedStyle(app).backgroundColor"
+        )
+        assert sum(map(int, re.findall(r"\d+", colour)[:3])) < 150, CHANGED
+
+
+def test_a_lost_server_is_told_on_the_page(chromium: Browser, tmp_path: Path) -> None:
+    """page.js waits for that to end, and has the page drawn again."""
+    port = free_port()
+    command = [sys.executable, "-m", "streamlit", "run", str(SCRIPT), "--server.headless=true"]
+    command += ["--browser.gatherUsageStats=false", f"--server.port={port}"]
+    with new_page(chromium) as page:
+        with serving(command, port=port, folder=tmp_path, environment={}) as address:
+            page.goto(address)
+            app = page.get_by_test_id("stApp")
+            expect(app).to_have_attribute("data-test-connection-state", "CONNECTED")
+        expect(app).not_to_have_attribute("data-test-connection-state", "CONNECTED")
+        with serving(command, port=port, folder=tmp_path, environment={}):
+            expect(app).to_have_attribute("data-test-connection-state", "CONNECTED")

@@ -1,0 +1,67 @@
+"""What the app relies on in Streamlit that is not part of its documented interface, in Python.
+
+It was found in Streamlit 1.67.0. When a test fails here, look at what replaces it in the version
+that is installed. What scripts and style sheets rely on is in tests/browser.
+"""
+
+import ast
+from pathlib import Path
+
+import pytest
+import streamlit as st
+from streamlit.runtime.runtime import Runtime, RuntimeState
+from streamlit.runtime.state.session_state import WStates
+from streamlit.testing.v1 import AppTest
+
+from tests.support.checkout import ROOT
+
+FOUND_IN = "1.67.0"
+CHANGED = f"Streamlit {st.__version__} does not do as {FOUND_IN} did: "
+PACKAGES = ("app.py", "pages", "cli", "training", "curation", "db")
+PRIVATE = {"streamlit.runtime.state.session_state": ["WStates"]}
+"""What error_messages.py imports; its ``guard_callbacks`` says why."""
+FOR_TYPES = {"streamlit.delta_generator": ["DeltaGenerator"]}
+
+
+def sources() -> list[Path]:
+    return [
+        path
+        for name in PACKAGES
+        for path in ([ROOT / name] if name.endswith(".py") else sorted((ROOT / name).rglob("*.py")))
+    ]
+
+
+def test_nothing_else_that_is_private_is_imported() -> None:
+    found: dict[str, list[str]] = {}
+    for path in sources():
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("streamlit"):
+                found[node.module or ""] = [alias.name for alias in node.names]
+            elif isinstance(node, ast.Import):
+                names = [alias.name for alias in node.names]
+                assert not [name for name in names if name.startswith("streamlit.")], path
+    assert found == PRIVATE | FOR_TYPES
+
+
+def test_the_callback_of_a_widget_is_called_through_its_states(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """``error_messages.guard_callbacks`` puts itself in that place."""
+
+    def page() -> None:
+        import streamlit as st
+
+        st.button("Press", key="press", on_click=print)
+
+    called: list[str] = []
+    monkeypatch.setattr(WStates, "call_callback", lambda _, widget_id: called.append(widget_id))
+    AppTest.from_function(page).run().button(key="press").click().run()
+    assert len(called) == 1, f"{CHANGED}callbacks are not called by WStates.call_callback"
+    assert called[0].endswith("-press")
+
+
+def test_the_server_says_in_which_state_it_is() -> None:
+    """``cli.serve`` asks for it, to say that the app answers."""
+    assert {"exists", "instance", "state"} <= {*dir(Runtime)}, f"{CHANGED}Runtime"
+    assert RuntimeState.INITIAL.value == "INITIAL", f"{CHANGED}RuntimeState.INITIAL"
+    assert {state.name for state in RuntimeState} > {"INITIAL", "NO_SESSIONS_CONNECTED"}
