@@ -48,7 +48,7 @@ def show_settings(as_json: AsJson = False) -> None:
     machine, engine = open_home()
     with reading(engine) as session:
         own = _project(session)
-        database = database_facts(session, engine)
+        database = database_facts(session)
     folder = data_folder_facts(machine)
     facts = setting_facts(machine)
     result = {

@@ -11,17 +11,14 @@ from curation.project.funnel import (
     FunnelRow,
     NextStep,
     StepKind,
-    funnel,
-    next_steps,
+    progress,
     surplus,
-    surplus_version,
 )
 from curation.release.contents import Counts
 from curation.review.queue import Queue
-from db.engine import reading
 from db.execution import DONE
 from db.models import Run, RunState
-from db.runs import UNFINISHED, list_runs
+from db.runs import UNFINISHED
 from pages.components.overview.funnel_chart import funnel_chart
 from pages.components.shared import links
 from pages.components.shared.runs import background, progress_view
@@ -240,13 +237,10 @@ def _surplus(version: tuple[Any, ...]) -> Counts:
 frame.begin(
     "Overview", "How far your sentences have come on the way to a model, and what to do next."
 )
-with reading(open_project.engine()) as session:
-    last_runs = list_runs(session, limit=LOOKED_AT)
-    under_way = [run for run in last_runs if run.state in UNFINISHED]
-    current = funnel(session, known=_surplus(surplus_version(session)))
-    todo = next_steps(session, current, busy={run.kind for run in under_way})
-for under in reversed(under_way):
-    progress_view.follow(under)
+last_runs, current, todo = open_project.ask(progress, looked_at=LOOKED_AT, known=_surplus)
+for run in reversed(last_runs):
+    if run.state in UNFINISHED:
+        progress_view.follow(run)
 if todo == [NextStep(StepKind.LOAD)]:
     _welcome()
 else:

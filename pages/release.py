@@ -6,17 +6,13 @@ from pathlib import Path
 from typing import Any
 
 import streamlit as st
-from sqlalchemy import select
-from sqlalchemy.orm import Session
-from sqlmodel import col
 
-from curation.release.contents import Changes, Contents, changes_since, contents_of
+from curation.release.contents import Changes, Contents, contents_of
 from curation.release.export.table_rows import ExportFormat
-from curation.release.freezing import MAX_NAME, create_release, list_releases
-from curation.release.upcoming import contents_now
-from db.engine import reading, writing
+from curation.release.freezing import MAX_NAME, create_release
+from curation.release.upcoming import ReleaseState, release_state
 from db.errors import HedgerowError
-from db.models import Release, Reviewer, Run, RunState, Split
+from db.models import Release, Run, RunState, Split
 from db.runs import UNFINISHED, list_runs
 from pages.components.shared.runs import background, progress_view, push_box
 from pages.components.shared.shell import error_messages, frame, open_project, signin
@@ -79,15 +75,14 @@ def _show_counts(rows: list[dict[str, Any]], *, key: str) -> None:
     st.dataframe(rows, hide_index=True, key=key, column_config=numbers, placeholder="–")
 
 
-def _freeze(session: Session, newest: Release | None) -> None:
+def _freeze(state: ReleaseState) -> None:
     """What a release would hold now, and the button that makes one."""
     st.header("Freeze a release", anchor=False)
-    now = contents_now(session)
+    now, changes, newest = state.now, state.changes, next(iter(state.releases), None)
     if not now.variants:
         st.write("Nothing is accepted, so there is nothing to freeze yet.")
         st.page_link("pages/review.py", label="Review", icon=":material/rate_review:")
         return
-    changes = changes_since(session, newest) if newest else None
     st.write(
         f"Accepted now: {amount(now.variants, 'variant')} of {now.anchors:,} anchors, which give "
         f"{amount(now.triples, 'triple')}. {_since(newest, changes)}"
@@ -119,8 +114,9 @@ def _since(newest: Release | None, changes: Changes | None) -> str:
 
 def _create(name: str) -> None:
     try:
-        with st.spinner("Freezing what is accepted …"), writing(open_project.engine()) as session:
-            release, created = create_release(session, name=name, author_id=signin.reviewer_id())
+        author = signin.reviewer_id()
+        with st.spinner("Freezing what is accepted …"):
+            release, created = open_project.tell(create_release, name=name, author_id=author)
     except HedgerowError as error:
         error_messages.show(str(error))
         return
@@ -133,10 +129,8 @@ def _create(name: str) -> None:
     st.rerun()
 
 
-def _list(session: Session, releases: list[Release]) -> None:
+def _list(releases: list[Release], authors: Mapping[int | None, str]) -> None:
     st.header("Releases", anchor=False)
-    query = select(col(Reviewer.id), col(Reviewer.name))
-    names: dict[int | None, str] = dict(session.execute(query).all())
     rows = [
         {
             "Release": release.number,
@@ -144,7 +138,7 @@ def _list(session: Session, releases: list[Release]) -> None:
             "Variants": release.summary["variants"],
             "Triples": release.summary["triples"],
             "Name": release.name,
-            "By": names.get(release.author_id, ""),
+            "By": authors.get(release.author_id, ""),
             "Hash": release.content_hash[:HASH_SHOWN],
         }
         for release in releases
@@ -225,13 +219,12 @@ def _start(number: int, format: ExportFormat) -> None:
 
 def _export(number: int, format: ExportFormat) -> Run | None:
     """The export to go on with: one under way, a finished one that is still there, the last."""
-    with reading(open_project.engine()) as session:
-        runs = [
-            run
-            for run in list_runs(session, kind=EXPORT, limit=EXPORTS_LOOKED_AT)
-            if (run.parameters.get("release"), run.parameters.get("format")) == (number, format)
-            and "folder" not in run.parameters
-        ]
+    runs = [
+        run
+        for run in open_project.ask(list_runs, kind=EXPORT, limit=EXPORTS_LOOKED_AT)
+        if (run.parameters.get("release"), run.parameters.get("format")) == (number, format)
+        and "folder" not in run.parameters
+    ]
     under_way = [run for run in runs if run.state in UNFINISHED]
     there = [run for run in runs if run.state == RunState.DONE and _place(run, "zip").is_file()]
     ended = [run for run in runs[:1] if run.state != RunState.DONE]
@@ -281,12 +274,11 @@ frame.begin(
 )
 if said := st.session_state.pop(_SAID, ""):
     st.success(said, icon=":material/inventory_2:")
-with reading(open_project.engine()) as session:
-    known = {release.number: release for release in list_releases(session)}
-    _freeze(session, next(iter(known.values()), None))
-    if known:
-        _list(session, list(known.values()))
+state = open_project.ask(release_state)
+known = {release.number: release for release in state.releases}
+_freeze(state)
 if known:
+    _list(state.releases, state.authors)
     if st.session_state.get(_CHOSEN) not in known:
         st.session_state[_CHOSEN] = max(known)
     number = st.selectbox(

@@ -19,7 +19,7 @@ FACTS_SECONDS = 60  # sizes and counts are kept: those of a large project take a
 
 @st.cache_data(ttl=FACTS_SECONDS, show_spinner=False)
 def _database() -> DatabaseFacts:
-    return open_project.ask(database_facts, open_project.engine())
+    return open_project.ask(database_facts)
 
 
 @st.cache_data(ttl=FACTS_SECONDS, show_spinner=False)

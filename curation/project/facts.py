@@ -82,8 +82,9 @@ class FolderFacts(NamedTuple):
     free: int
 
 
-def database_facts(session: Session, engine: Engine) -> DatabaseFacts:
+def database_facts(session: Session) -> DatabaseFacts:
     """What there is to say of the database now."""
+    engine = session.get_bind().engine
     is_sqlite = engine.name == "sqlite"
     asked = "SELECT sqlite_version()" if is_sqlite else "SHOW server_version"
     version = str(session.execute(text(asked)).scalar_one()).split()[0]

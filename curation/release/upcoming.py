@@ -6,20 +6,24 @@ has happened to since then are counted anew, which takes a fraction of counting 
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import ColumnElement, Subquery, and_, func, select, true
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
 from curation.release.contents import (
+    Changes,
     Contents,
     accepted_by_type,
+    changes_since,
     contents_of,
     in_release,
     number_of,
     touched_since,
 )
+from curation.release.freezing import list_releases
+from curation.review.reviewers import reviewer_names
 from db.models import Anchor, Polarity, Release, ReleaseItem, Status, TypeRow, Variant
 
 COUNTED_ANEW = 20_000
@@ -30,6 +34,29 @@ CARRIED_ON = 10_000
 many."""
 
 _ACCEPTED = (col(Variant.status) == Status.ACCEPTED, col(Variant.retired).is_(False))
+
+
+class ReleaseState(NamedTuple):
+    """The releases there are, and what another one would hold.
+
+    Attributes:
+        releases: the newest first.
+        authors: the name of each reviewer by id.
+        now: what a release made now would hold.
+        changes: since the newest release; None without one, or with nothing to freeze.
+    """
+
+    releases: list[Release]
+    authors: dict[int | None, str]
+    now: Contents
+    changes: Changes | None
+
+
+def release_state(session: Session) -> ReleaseState:
+    """The releases and what has changed since the newest."""
+    releases, now = list_releases(session), contents_now(session)
+    changes = changes_since(session, releases[0]) if releases and now.variants else None
+    return ReleaseState(releases, reviewer_names(session), now, changes)
 
 
 def contents_now(session: Session) -> Contents:

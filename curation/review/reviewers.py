@@ -84,6 +84,13 @@ def reviewer_name(session: Session, reviewer_id: int) -> str:
     return session.get_one(Reviewer, reviewer_id).name
 
 
+def reviewer_names(session: Session) -> dict[int | None, str]:
+    """The name of every reviewer by id."""
+    query = select(col(Reviewer.id), col(Reviewer.name))
+    names: dict[int | None, str] = dict(session.execute(query).all())
+    return names
+
+
 def find_person(session: Session, name: str) -> Reviewer:
     """The person of this very name, merged or not; else of another spelling of it.
 

@@ -144,6 +144,17 @@ def apply_switch(session: Session, plan: Plan) -> int:
     return len(changes)
 
 
+def switch(session: Session, reviewer_id: int, *, counts: bool) -> Plan:
+    """Have a model's verdicts count, or no longer, at once; says what that has changed.
+
+    Raises:
+        HedgerowError: as in ``apply_switch``.
+    """
+    plan = plan_switch(session, reviewer_id, counts=counts)
+    apply_switch(session, plan)
+    return plan
+
+
 def work(context: RunContext) -> dict[str, Any]:
     """Switch a model on or off (run kind ``recount``).
 
@@ -179,7 +190,8 @@ def _versions(session: Session, reviewer_id: int, *, lock: bool = False) -> dict
     query = select(col(Variant.id), col(Variant.version)).where(col(Variant.id).in_(decided))
     if lock:
         query = query.order_by(col(Variant.id)).with_for_update(key_share=True)
-    return dict(session.execute(query).tuples().all())
+    versions: dict[int, int] = dict(session.execute(query).all())
+    return versions
 
 
 def _kept(session: Session, ids: list[int]) -> dict[int, Standing]:

@@ -3,13 +3,10 @@
 from collections.abc import Callable, Sequence
 
 import streamlit as st
-from sqlalchemy.orm import Session
 
-from curation.review import merging
-from curation.review.reviewers import MAX_NAME, Person, lookalikes, people, rename_person
-from db.engine import reading
+from curation.review.people import merge, plan_merge, rename, separate
+from curation.review.reviewers import MAX_NAME, Person, lookalikes, people
 from db.errors import HedgerowError
-from db.models import Reviewer
 from pages.components.shared.shell import open_project, signin
 
 _PERSON, _INTO, _NAME = "person", "person-into", "person-name"
@@ -87,10 +84,7 @@ def _changes(found: Sequence[Person]) -> None:
 
 def _merge_form(person: int, into: int) -> None:
     """What a merge changes, and the button for it."""
-    with reading(open_project.engine()) as session:
-        plan = merging.plan_merge(
-            session, session.get_one(Reviewer, person), session.get_one(Reviewer, into)
-        )
+    plan = open_project.ask(plan_merge, person=person, into=into)
     for line in plan.in_words():
         st.text(line)
     st.button(
@@ -104,39 +98,33 @@ def _merge_form(person: int, into: int) -> None:
 
 
 def _rename(person: int) -> None:
-    name = str(st.session_state[f"{_NAME}-{person}"])
-
-    def do(session: Session) -> str:
-        found = session.get_one(Reviewer, person)
-        before = found.name
-        rename_person(session, found, name)
-        return f"{before} is called {found.name} now."
+    def do() -> str:
+        before, now = open_project.tell(rename, person, str(st.session_state[f"{_NAME}-{person}"]))
+        return f"{before} is called {now} now."
 
     _change(do)
 
 
 def _merge(person: int, into: int) -> None:
-    def do(session: Session) -> str:
-        first, second = session.get_one(Reviewer, person), session.get_one(Reviewer, into)
-        merging.merge(session, first, second)
-        return f"{first.name} and {second.name} are one reviewer now, {second.name}."
+    def do() -> str:
+        done = open_project.tell(merge, person=person, into=into)
+        return f"{done.person} and {done.into} are one reviewer now, {done.into}."
 
     _change(do)
 
 
 def _separate(person: int) -> None:
-    def do(session: Session) -> str:
-        found = session.get_one(Reviewer, person)
-        into = merging.separate(session, found)
-        return f"{found.name} and {into} are two reviewers again."
+    def do() -> str:
+        done = open_project.tell(separate, person)
+        return f"{done.person} and {done.into} are two reviewers again."
 
     _change(do)
 
 
-def _change(do: Callable[[Session], str]) -> None:
+def _change(do: Callable[[], str]) -> None:
     """Do it and say so, or why not; go on as whom the signed-in person is now."""
     try:
-        said = open_project.tell(do)
+        said = do()
     except HedgerowError as error:
         st.session_state[_SAID] = str(error)
         return

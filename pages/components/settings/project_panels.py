@@ -1,24 +1,23 @@
 """The project's settings: threshold, active encoder, which models count, and what is at work."""
 
 import streamlit as st
-from sqlalchemy.orm import Session
 
 from curation.diagnostics import measuring, queue_keys
-from curation.diagnostics.measuring import count_without_cosine, count_without_measures
+from curation.diagnostics.measuring import count_without_cosine
 from curation.encoders.registered import known_encoders
-from curation.project.opening import ACTIVE_ENCODER, THRESHOLD, active_encoder_id, get_setting
+from curation.project.opening import ACTIVE_ENCODER, THRESHOLD, get_setting
 from curation.project.shared_settings import (
     LARGEST_THRESHOLD,
-    change_encoder,
     change_threshold,
+    consequences,
     count_over_threshold,
+    count_without_active_cosine,
+    switch_encoder,
 )
 from curation.review.opinions import model_verdicts
 from curation.review.opinions.model_verdicts import ModelReviewer, Plan
 from curation.review.opinions.stored import judges
-from db.engine import reading, writing
 from db.models import RunState
-from db.runs import list_runs
 from pages.components.settings import people_panel
 from pages.components.shared.chat_models import agreement_table
 from pages.components.shared.runs import background, progress_view
@@ -44,20 +43,16 @@ def draw() -> None:
         st.text(told)
     _at_work()
     counts = Counts()
-    with reading(open_project.engine()) as session:
-        _threshold(session)
-        _encoder(session)
-        people_panel.draw()
-        _models(session, counts)
+    _threshold()
+    _encoder()
+    people_panel.draw()
+    _models(counts)
     counts.follow()
 
 
 def _at_work() -> None:
     """What is at work, or waits because of a change; or why nothing is though it should be."""
-    with reading(open_project.engine()) as session:
-        waiting = queue_keys.count_to_reorder(session)
-        last = list_runs(session, limit=LOOKED_AT)
-        newest = [run for kind in FOLLOW_A_CHANGE for run in list_runs(session, kind=kind, limit=1)]
+    waiting, last, newest = open_project.ask(consequences, FOLLOW_A_CHANGE, looked_at=LOOKED_AT)
     busy = [
         run
         for run in reversed(last)
@@ -83,8 +78,8 @@ def _at_work() -> None:
             )
 
 
-def _threshold(session: Session) -> None:
-    now = int(get_setting(session, THRESHOLD))
+def _threshold() -> None:
+    now = int(open_project.ask(get_setting, THRESHOLD))
     with st.container(border=True, key="threshold-panel"):
         value = st.number_input(
             "Levenshtein threshold (characters)",
@@ -95,7 +90,7 @@ def _threshold(session: Session) -> None:
             help="A variant that differs from its anchor in more characters is flagged as too far; "
             "hardness is measured against the threshold, too.",
         )
-        over = count_over_threshold(session, value)
+        over = open_project.ask(count_over_threshold, value)
         if value == now:
             st.text(f"Measured variants over it: {over.now:,}.")
         else:
@@ -115,24 +110,24 @@ def _change_threshold(value: int) -> None:
         background.ensure(queue_keys.KIND)
 
 
-def _encoder(session: Session) -> None:
-    now = str(get_setting(session, ACTIVE_ENCODER))
+def _encoder() -> None:
+    now = str(open_project.ask(get_setting, ACTIVE_ENCODER))
     with st.container(border=True, key="encoder-panel"):
         chosen = st.selectbox(
             "Active encoder",
-            known_encoders(session),
+            open_project.ask(known_encoders),
             key=f"encoder-{now}",
             accept_new_options=True,
             help="Its cosines order the queues. Choose one, or type a folder or a name on the "
             "model hub, such as sentence-transformers/all-mpnet-base-v2.",
         )
-        missing = count_without_cosine(session, active_encoder_id(session))
+        missing = open_project.ask(count_without_active_cosine)
         if chosen == now and missing:
             st.text(f"{amount(missing, 'variant')} {_has(missing)} no cosine under it yet.")
             if background.active(measuring.KIND) is None:
                 st.button("Measure them", key="measure", on_click=background.measure)
         elif chosen == now:
-            some = count_without_cosine(session, None)  # all variants
+            some = open_project.ask(count_without_cosine, None)  # all variants
             st.text(
                 "Every variant has a cosine under it." if some else "There are no variants yet."
             )
@@ -148,32 +143,29 @@ def _encoder(session: Session) -> None:
 
 
 def _change_encoder(typed: str) -> None:
-    with writing(open_project.engine()) as session:
-        changed = change_encoder(session, open_project.settings(), typed)
-        missing = count_without_cosine(session, active_encoder_id(session))
-        missing += count_without_measures(session)
+    changed, missing = open_project.tell(switch_encoder, open_project.settings(), typed)
     if changed:
         background.ensure(queue_keys.KIND)
         if missing:
             background.measure()
 
 
-def _models(session: Session, counts: Counts) -> None:
+def _models(counts: Counts) -> None:
     with st.container(border=True, key="models-panel"):
         st.text("Model reviewers")
         st.caption(
             "A model's verdict counts for what no person has decided. Where it is switched off, "
             "its decisions are kept and count for nothing."
         )
-        models = model_verdicts.model_reviewers(session)
+        models = open_project.ask(model_verdicts.model_reviewers)
         if not models:
             st.text("No model has reviewed yet.")
-        judging = {judge.id for judge in judges(session)}
+        judging = {judge.id for judge in open_project.ask(judges)}
         for model in models:
-            _model(session, model, counts if model.id in judging else None)
+            _model(model, counts if model.id in judging else None)
 
 
-def _model(session: Session, model: ModelReviewer, counts: Counts | None) -> None:
+def _model(model: ModelReviewer, counts: Counts | None) -> None:
     """A model and its switch; how it agrees with people where it gives opinions."""
     with st.container(horizontal=True, vertical_alignment="center", key=f"model-{model.id}"):
         st.text(model.name)
@@ -190,7 +182,7 @@ def _model(session: Session, model: ModelReviewer, counts: Counts | None) -> Non
     if st.session_state.get(_ASKED) != model.id:
         return
     with st.spinner("Counting what would change."):
-        plan = model_verdicts.plan_switch(session, model.id, counts=not model.counts)
+        plan = open_project.ask(model_verdicts.plan_switch, model.id, counts=not model.counts)
     with st.container(border=True, key="switch-asked"):
         for line in _in_words(plan):
             st.text(line)
@@ -227,9 +219,7 @@ def _switch(model: ModelReviewer, counts: bool) -> None:
     if model.decisions > model_verdicts.AT_ONCE:
         background.start(model_verdicts.KIND, {"reviewer": model.id, "counts": counts})
         return
-    with writing(open_project.engine()) as session:
-        plan = model_verdicts.plan_switch(session, model.id, counts=counts)
-        model_verdicts.apply_switch(session, plan)
+    plan = open_project.tell(model_verdicts.switch, model.id, counts=counts)
     st.session_state[_TOLD] = (
         f"{amount(plan.total, 'variant')} {_has(plan.total)} another status now."
     )
