@@ -24,7 +24,6 @@ from curation.encoders.loading import load_encoder
 from training.evaluation.held_out import DRIFT, FAMILIES, QUESTIONS, RANKED
 from training.finetune.compute.devices import share_the_processor
 from training.finetune.fitting import Data, finetune
-from training.finetune.progress import Silent
 from training.recipe.schema import Recipe
 from training.retention.distillation import interpolate
 
@@ -48,6 +47,8 @@ def measure(model: Any, base: Any, options: argparse.Namespace) -> dict[str, flo
 
 def trial(text: str, options: argparse.Namespace) -> Iterator[dict[str, Any]]:
     """Train and measure; a row for each share of interpolation."""
+    from training.finetune.progress import Progress
+
     name, _, changes = text.partition(":")
     plain = {"interpolation": 1.0, "measure_every": None, "checkpoint_every": None}
     recipe = Recipe(**plain).with_overrides(changes.split())
@@ -60,7 +61,7 @@ def trial(text: str, options: argparse.Namespace) -> Iterator[dict[str, Any]]:
             recipe=recipe,
             seed=options.seed,
             folder=Path(folder),
-            progress=Silent(),
+            progress=Progress(),
         )
         seconds = round(time.monotonic() - started)
         model = load_encoder(str(trained.folder))

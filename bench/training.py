@@ -32,7 +32,7 @@ import tempfile
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from bench.flat_trainer import make_trainer, timed
 from bench.gpu import finish_gpu, let_gpu_be_fast, on_gpu, watched_gpu
@@ -49,7 +49,6 @@ from training.evaluation.held_out import FAMILIES, QUESTIONS, RANKED, HeldOut
 from training.finetune.compute.devices import share_the_processor, uses_bf16
 from training.finetune.fitting import Data, finetune
 from training.finetune.losses import Family
-from training.finetune.progress import Silent
 from training.finetune.setup import set_dropout
 from training.recipe.schema import Precision, Recipe
 
@@ -141,20 +140,26 @@ class Outcome(NamedTuple):
         return self.triples / self.seconds
 
 
-class Clock(Silent):
+class Times:
+    """When our training's steps began and ended, and how many there were."""
+
+    begun = ended = 0.0
+    steps = 0
+
+
+def clock(times: Times) -> Any:
     """The progress of our training, of which only the time of the steps is kept."""
+    from training.finetune.progress import Progress
 
-    def __init__(self) -> None:
-        self.begun = self.ended = 0.0
-        self.steps = 0
+    class Clock(Progress):  # type: ignore[misc]
+        def update(self, step: int, total: int, message: str) -> None:
+            if total and step == 0:
+                times.begun = time.perf_counter()
+            if total and step == total:
+                finish_gpu()
+                times.ended, times.steps = time.perf_counter(), step
 
-    def update(self, step: int, total: int, message: str) -> None:
-        """As in `training.finetune.progress.Progress`."""
-        if total and step == 0:
-            self.begun = time.perf_counter()
-        if total and step == total:
-            finish_gpu()
-            self.ended, self.steps = time.perf_counter(), step
+    return Clock()
 
 
 def starter_families(home: Path) -> tuple[list[Family], list[Family]]:
@@ -199,17 +204,17 @@ def work_on(
 
 def ours(work: Work, precision: Precision, *, seed: int, max_steps: int | None = None) -> Outcome:
     """Train with the loss over families."""
-    clock = Clock()
+    times = Times()
     with tempfile.TemporaryDirectory() as folder, watched_gpu() as gpu:
         trained = finetune(
             Data(work.families),
             recipe=work.recipe(precision, max_steps=max_steps),
             seed=seed,
             folder=Path(folder) / "run",
-            progress=clock,
+            progress=clock(times),
         )
         figures = work.held_out.figures(load_encoder(str(trained.folder)))
-    return Outcome(clock.ended - clock.begun, work.triples, clock.steps, figures, gpu.said)
+    return Outcome(times.ended - times.begun, work.triples, times.steps, figures, gpu.said)
 
 
 def theirs(work: Work, precision: Precision, *, seed: int, max_steps: int | None = None) -> Outcome:

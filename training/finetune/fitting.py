@@ -17,9 +17,8 @@ from training.finetune.adapters import add_adapter, merge_adapter
 from training.finetune.compute.devices import repeatable
 from training.finetune.compute.encoding import word_embeddings
 from training.finetune.compute.processes import ALONE, Group
-from training.finetune.loop import Course, Outcome, train
+from training.finetune.loop import Course, Outcome, require_finite, train
 from training.finetune.losses import Family
-from training.finetune.progress import Progress, require_finite
 from training.finetune.saving import MODEL_FOLDER, remove_partial, require_disk_space, save_model
 from training.finetune.setup import (
     course_of,
@@ -35,6 +34,8 @@ from training.retention.distillation import interpolate
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
     from torch import Tensor
+
+    from training.finetune.progress import Progress
 
 LARGEST_SEED = 2**32 - 1
 """NumPy takes no larger one."""

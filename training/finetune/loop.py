@@ -1,4 +1,4 @@
-"""The loop that trains: steps, checkpoints, and looks at the held-out part on the way.
+"""The loop that trains: steps, checkpoints and evaluations; it drives one callback, `Progress`.
 
 Torch is imported inside the functions that train.
 """
@@ -9,8 +9,9 @@ import logging
 import math
 import random
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from db.errors import HedgerowError
@@ -22,9 +23,9 @@ from training.finetune.compute.devices import computing
 from training.finetune.compute.encoding import can_pack, embed
 from training.finetune.compute.processes import ALONE, Group, add_gradients, agreed
 from training.finetune.compute.replicas import threads_for
+from training.finetune.curve_names import LOSS, PACE, RATE
 from training.finetune.losses import Batch, Objective, flatten, objective
 from training.finetune.optimizer import Descent, lazy_words
-from training.finetune.progress import LOGS_PER_RUN, LOSS, PACE, RATE, Progress, diverged, in_words
 from training.finetune.weight_average import Soup
 from training.recipe.schema import Recipe
 from training.retention.distillation import Distillation
@@ -33,11 +34,15 @@ if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
     from torch import Tensor
 
+    from training.finetune.progress import Progress
+
 logger = logging.getLogger(__name__)
 
-Observer = Callable[[int], float]
-"""Called with the steps done, the model in evaluation mode; returns the watched figure, of which
-more is better."""
+LOGS_PER_RUN = 100
+"""Points of the curves of the steps."""
+
+Evaluate = Callable[[], Mapping[str, float]]
+"""Gives the figures of the held-out part; the model is in evaluation mode."""
 
 
 class Course(NamedTuple):
@@ -51,8 +56,10 @@ class Course(NamedTuple):
         distillation: None without.
         in_context: sets rows into passages; None: leaves them as they are.
         opposites: makes further families for each step; None: none.
-        observe: looks at the held-out part; None: nobody does.
-        observe_every: steps between two looks; there is one at the end, too.
+        steps_per_epoch: whole batches of the rows there are.
+        evaluate: measures the held-out part; None: nothing is measured.
+        evaluate_every: steps between two evaluations; there is one at the end, too.
+        before: the figures of the base encoder.
     """
 
     batches: Batches
@@ -62,8 +69,10 @@ class Course(NamedTuple):
     distillation: Distillation | None = None
     in_context: InContext | None = None
     opposites: Opposites | None = None
-    observe: Observer | None = None
-    observe_every: int = 0
+    steps_per_epoch: int = 1
+    evaluate: Evaluate | None = None
+    evaluate_every: int = 0
+    before: Mapping[str, float] = MappingProxyType({})
 
 
 class Outcome(NamedTuple):
@@ -117,9 +126,12 @@ class _Training:
         progress: Progress,
         group: Group,
     ) -> None:
+        from transformers import TrainerControl, TrainerState
+
         self.model, self.course, self.recipe = model, course, recipe
         self.folder, self.identity = folder, identity
         self.progress, self.group = progress, group
+        self.state, self.control = TrainerState(), TrainerControl()
         self.loss: Objective = objective(recipe, model)
         self.soup = Soup(model, recipe.trainings)
         self.packed = can_pack(model)  # before there are replicas of it
@@ -133,7 +145,7 @@ class _Training:
 
     def run(self) -> Outcome:
         self._go_on()
-        while self.place.step < self.steps and not self._ended():
+        while not self._ended():
             self._begin()
             step = self.place.step + 1
             loss, texts = self._step(step)
@@ -144,8 +156,9 @@ class _Training:
                 step=step, losses=(*place.losses, loss), texts=place.texts + texts
             )
             self._report(step)
-            self._look(step)
+            self._evaluate(step)
             self._save(step)
+        self.progress.on_train_end(None, self.state, self.control)
         return self._keep()
 
     def close(self) -> None:
@@ -180,18 +193,22 @@ class _Training:
             )
             logger.info("going on after step %s", self.place.step)
         self.since = time.monotonic() - self.place.seconds
-        self.progress.goes_on(self.place.step)
-        self.progress.update(self.place.step, self.steps, "training")
+        self.state.max_steps = self.steps
+        self._at(self.place.step)
+        self.progress.on_train_begin(None, self.state, self.control)
+        if self.course.before and not self.place.step:
+            self.progress.on_evaluate(None, self.state, self.control, metrics=self.course.before)
+
+    def _at(self, step: int) -> None:
+        """So many steps are done."""
+        self.state.global_step, self.state.epoch = step, step / self.course.steps_per_epoch
 
     def _save(self, step: int) -> None:
-        """A checkpoint where one is due; at the end, too, for what comes after may be cut off."""
-        every = self.recipe.checkpoint_every
-        last = step == self.steps and self.checkpoint is not None
-        if not self.group.leads or not every or (step % every and not last):
+        """A checkpoint where one is due."""
+        if not self.control.should_save:
             return
         begun = time.monotonic()
         place = self.place._replace(seconds=begun - self.since)
-        self.progress.secure()
         checkpoints.save(
             self.folder,
             place=place,
@@ -201,7 +218,14 @@ class _Training:
             soup=self.soup,
         )
         self.checkpoint = place
+        self.progress.on_save(None, self.state, self.control)
         self.since += time.monotonic() - begun
+
+    def _saves(self, step: int) -> bool:
+        """Whether a checkpoint is due; at the end, too, since what comes after may be cut off."""
+        every = self.recipe.checkpoint_every
+        last = step == self.steps and self.checkpoint is not None
+        return self.group.leads and bool(every) and (last or step % (every or 1) == 0)
 
     def _step(self, step: int) -> tuple[float, int]:
         """The loss, and how many texts were encoded."""
@@ -250,35 +274,37 @@ class _Training:
         return float(loss.detach()), len(texts)
 
     def _report(self, step: int) -> None:
+        self._at(step)
+        self.control.should_save = self._saves(step)
         if not self.group.leads:
             self.place = self.place._replace(losses=(), texts=0)
             return
-        self.progress.update(step, self.steps, "training")
+        self.progress.on_step_end(None, self.state, self.control)
         if step % max(1, self.steps // LOGS_PER_RUN) and step < self.steps:
             return
         now, place = time.monotonic(), self.place
-        figures = {
+        logs = {
             LOSS: sum(place.losses) / len(place.losses),
             RATE: self.descent.rate,
             PACE: place.texts / max(now - self.since, 1e-9),
         }
-        for name, value in figures.items():
-            self.progress.metric(step, name, value)
-        logger.info("step %s of %s: %s", step, self.steps, in_words(figures))
+        self.progress.on_log(None, self.state, self.control, logs=logs)
         self.place = place._replace(losses=(), texts=0)
         self.since = now
 
-    def _look(self, step: int) -> None:
-        """At the held-out part; the best state so far is set aside where it is to be kept."""
-        observe, every = self.course.observe, self.course.observe_every
+    def _evaluate(self, step: int) -> None:
+        """Measure the held-out part; set the best state so far aside where it is to be kept."""
+        evaluate, every = self.course.evaluate, self.course.evaluate_every
         due = bool(every) and step % every == 0
-        if observe is None or not (due or step == self.steps):
+        if evaluate is None or not (due or step == self.steps):
             return
         begun = time.monotonic()
         if self.group.leads:
             self.model.eval()
-            value = observe(step)
+            figures = evaluate()
+            self.progress.on_evaluate(None, self.state, self.control, metrics=figures)
             if self.recipe.early_stopping:
+                value = figures[self.recipe.early_stopping]
                 best = self.place.best
                 if best is None or value > best[0]:
                     checkpoints.save_best(
@@ -292,7 +318,8 @@ class _Training:
         self.since += time.monotonic() - begun  # the pace is that of the steps
 
     def _ended(self) -> bool:
-        return bool(self.recipe.early_stopping) and self.place.misses >= self.recipe.patience
+        misses = bool(self.recipe.early_stopping) and self.place.misses >= self.recipe.patience
+        return misses or self.place.step >= self.steps or self.control.should_training_stop
 
     def _keep(self) -> Outcome:
         self.soup.stir(self.model)
@@ -306,3 +333,21 @@ class _Training:
 def _on(batch: Batch, like: Tensor) -> Batch:
     rows = (column.to(like.device) for column in (batch.text, batch.family, batch.role))
     return Batch(batch.texts, *rows)
+
+
+def require_finite(model: SentenceTransformer, *, step: int, recipe: Recipe) -> None:
+    """Fail where the last steps have left a weight that is not a finite number.
+
+    Raises:
+        HedgerowError: there is such a weight.
+    """
+    if not all(bool(weights.isfinite().all()) for weights in model.parameters()):
+        raise diverged(step, recipe)
+
+
+def diverged(step: int, recipe: Recipe) -> HedgerowError:
+    """The error of a training whose loss or weights are not finite any more."""
+    return HedgerowError(
+        f"The training diverged after step {step} (a loss or weight is not a finite number); "
+        f"lower learning_rate, now {recipe.learning_rate:g}, in the recipe."
+    )

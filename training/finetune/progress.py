@@ -1,84 +1,198 @@
-"""What a training tells the outside while it goes on, and how it hears that it shall stop."""
+"""A training's progress, its curves and the wish to stop it, as one callback of transformers.
+
+This module loads PyTorch: import it inside the functions that train.
+"""
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any
 
-from db.errors import HedgerowError
-from training.recipe.schema import Recipe
+from sqlalchemy import delete
+from sqlmodel import col
+from transformers import TrainerCallback  # noqa: TID253  (the base class)
+
+from db.engine import writing
+from db.errors import HedgerowError, RunCancelled
+from db.models import RunMetric
+from training.finetune.curve_names import EPOCH, LOSS, PACE, RATE
+from training.finetune.metrics_file import MetricsFile
 
 if TYPE_CHECKING:
-    from sentence_transformers import SentenceTransformer
+    from transformers import TrainerControl, TrainerState
 
-LOGS_PER_RUN = 100
-"""Points of the curves that are drawn step by step."""
+    from db.execution import RunContext
 
+EVALUATION = "eval_"
+"""What the library's trainers put before the name of a figure of an evaluation."""
 
-LOSS, RATE, PACE = "loss", "learning_rate", "texts_per_second"
-"""The names of the curves that every training has."""
+NOT_FIGURES = ("_runtime", "_per_second", "epoch")
+"""Ends of the names that they add to those figures."""
 
-EPOCH = "epoch"
-"""The curve of epochs done, at each look at the held-out part."""
-
-
-def in_words(figures: Mapping[str, float]) -> str:
-    """Figures as a line of the log has them: 'loss 0.6931, learning_rate 2e-05'."""
-    return ", ".join(f"{name} {value:.4g}" for name, value in figures.items())
+logger = logging.getLogger(__name__)
 
 
-class Progress(Protocol):
-    """What a training tells the outside, and how it hears that it shall stop."""
+class Progress(TrainerCallback):
+    """Reports a training's progress and stops it on request; this one reports to nobody.
+
+    `training.finetune.loop` calls its hooks, and so does any trainer of transformers or
+    sentence-transformers that it is given to (``callbacks=[progress]``). The hooks only read the
+    trainer's state and control, never its arguments. Once somebody asks to stop, such a trainer
+    ends after the step, and its ``train()`` raises RunCancelled.
+    """
+
+    _stopped: RunCancelled | None = None
 
     def update(self, step: int, total: int, message: str) -> None:
         """So many of all steps are done; step 0 while the training is being prepared."""
 
     def metric(self, step: int, name: str, value: float) -> None:
-        """A point of a curve: `LOSS`, `RATE`, `PACE`, or a figure of the held-out part
-        (`training.evaluation.held_out`)."""
+        """A point of a curve, by its name in `curve_names`, or of a figure of an evaluation."""
 
     def goes_on(self, step: int) -> None:
         """The training begins after this step: points of curves beyond it are void."""
 
     def secure(self) -> None:
-        """A checkpoint will be written: what was told so far shall outlast this process."""
+        """A checkpoint will be written: everything reported so far must outlast this process."""
 
     def check(self) -> None:
-        """Called several times a step; raises db.errors.RunCancelled to stop the training."""
+        """Raise db.errors.RunCancelled to stop the training; called several times a step."""
+
+    def on_train_begin(self, args: Any, state: TrainerState, control: Any, **_: Any) -> None:
+        """Begin, maybe after the step of a checkpoint."""
+        self._stopped = None
+        self.goes_on(state.global_step)
+        self.update(state.global_step, state.max_steps, "training")
+
+    def on_step_end(
+        self, args: Any, state: TrainerState, control: TrainerControl, **_: Any
+    ) -> None:
+        """Report the step; have the trainer stop after it where somebody asks for that."""
+        self.update(state.global_step, state.max_steps, "training")
+        self._before_a_checkpoint(control)
+        try:
+            self.check()
+        except RunCancelled as stopped:
+            self._stopped = stopped
+            control.should_training_stop = True
+
+    def on_log(
+        self,
+        args: Any,
+        state: TrainerState,
+        control: TrainerControl,
+        *,
+        logs: Mapping[str, float],
+        **_: Any,
+    ) -> None:
+        """Report the curves of the steps; other figures of the log are no curves."""
+        figures = {name: logs[name] for name in (LOSS, RATE, PACE) if name in logs}
+        if figures:
+            self._report(state.global_step, figures, control)
+            done = f"step {state.global_step} of {state.max_steps}"
+            logger.info("%s: %s", done, _in_words(figures))
+
+    def on_evaluate(
+        self,
+        args: Any,
+        state: TrainerState,
+        control: TrainerControl,
+        *,
+        metrics: Mapping[str, float],
+        **_: Any,
+    ) -> None:
+        """Report every figure of an evaluation as a point of its curve, and the epochs done."""
+        figures = {
+            _curve_of(name): value
+            for name, value in metrics.items()
+            if not name.endswith(NOT_FIGURES)
+        }
+        self._report(state.global_step, {EPOCH: state.epoch, **figures}, control)
+        logger.info("step %s, evaluation: %s", state.global_step, _in_words(figures))
+
+    def on_prediction_step(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+        """Stop within a long evaluation, which asks no control."""
+        self.check()
+
+    def on_save(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+        """After a checkpoint: a trainer that saves the best state decides so only at the end."""
+        self.secure()
+
+    def on_train_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+        """Raise RunCancelled where the training was stopped: its model is not the whole one."""
+        if self._stopped is not None:
+            raise self._stopped
+
+    def _report(self, step: int, figures: Mapping[str, float], control: TrainerControl) -> None:
+        for name, value in figures.items():
+            self.metric(step, name, value)
+        self._before_a_checkpoint(control)
+
+    def _before_a_checkpoint(self, control: TrainerControl) -> None:
+        """A training that goes on from a checkpoint doesn't report its steps again."""
+        if control.should_save:
+            self.secure()
 
 
-class Silent:
-    """The progress of a process that does not lead its group, or that nobody watches."""
+class RunProgress(Progress):
+    """Reports to a run's row and curves, as the first and longest stretch of the run."""
+
+    def __init__(self, context: RunContext, *, measuring: int = 0) -> None:
+        """Take the run that trains.
+
+        Args:
+            measuring: as long as how many steps the measuring after the training takes.
+        """
+        self._context = context
+        self._file = MetricsFile(context.folder)
+        self._measuring = measuring
+        self._steps = 0
 
     def update(self, step: int, total: int, message: str) -> None:
-        """Tell nobody."""
+        """Write it to the run's row."""
+        self._steps = total
+        at_work = f"{message.capitalize()}: step {min(step + 1, total)} of {total}."
+        self._context.progress(step, total + self._measuring, at_work)
 
     def metric(self, step: int, name: str, value: float) -> None:
-        """Tell nobody."""
+        """Store it for the charts, and in the file next to the run's log."""
+        self._context.metric(step, name, value)
+        self._file.add(step, name, value)
 
     def goes_on(self, step: int) -> None:
-        """Nothing was told."""
+        """Drop later points: an earlier attempt may have got further than its checkpoint."""
+        self._file.cut(step)
+        mine = col(RunMetric.run_id) == self._context.run.id
+        with writing(self._context.engine) as session:
+            session.execute(delete(RunMetric).where(mine, col(RunMetric.step) > step))
 
     def secure(self) -> None:
-        """Nothing was told."""
+        """Write what the next heartbeat would."""
+        try:
+            self._context.beat()
+        except HedgerowError as error:  # the database is busy; the next heartbeat writes it
+            logger.warning("before a checkpoint: %s", error)
 
     def check(self) -> None:
-        """Go on; the leading process ends all of them by its own end."""
+        """Raise RunCancelled where somebody asked to cancel or pause the run."""
+        self._context.check()
+
+    def measured(self, done: int, total: int) -> None:
+        """So many of all texts are measured after the training."""
+        self._context.update(
+            self._steps + round(self._measuring * done / max(total, 1)),
+            self._steps + self._measuring,
+            f"Measuring before and after: text {done} of {total}.",
+        )
 
 
-def require_finite(model: SentenceTransformer, *, step: int, recipe: Recipe) -> None:
-    """Fail where the last steps have left a weight that is not a finite number.
-
-    Raises:
-        HedgerowError: there is such a weight.
-    """
-    if not all(bool(weights.isfinite().all()) for weights in model.parameters()):
-        raise diverged(step, recipe)
+def _curve_of(figure: str) -> str:
+    """The evaluation's loss keeps its name: a curve of the training has the other one."""
+    name = figure.removeprefix(EVALUATION)
+    return figure if name == LOSS else name
 
 
-def diverged(step: int, recipe: Recipe) -> HedgerowError:
-    """The error of a training whose loss or weights are not finite any more."""
-    return HedgerowError(
-        f"The training diverged after step {step} (a loss or weight is not a finite number); "
-        f"lower learning_rate, now {recipe.learning_rate:g}, in the recipe."
-    )
+def _in_words(figures: Mapping[str, float]) -> str:
+    """Figures as a line of the log has them: 'loss 0.6931, learning_rate 2e-05'."""
+    return ", ".join(f"{name} {value:.4g}" for name, value in figures.items())

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import logging
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,7 +21,6 @@ from training.evaluation.sts import read_sts
 from training.finetune.compute.devices import uses_bf16
 from training.finetune.loop import Course
 from training.finetune.losses import Family
-from training.finetune.progress import EPOCH, Progress, in_words
 from training.recipe.inputs import content_hashes
 from training.recipe.schema import Recipe
 from training.retention.distillation import Distillation, read_sentences
@@ -31,7 +29,7 @@ from training.retention.topics import matters
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
 
-logger = logging.getLogger(__name__)
+    from training.finetune.progress import Progress
 
 KEPT_OF_OPPOSITES = 6
 """Every how many sentences of the list of opposites one is among the unrelated texts: before a long
@@ -142,28 +140,18 @@ def course_of(
     seed: int,
     progress: Progress,
 ) -> Course:
-    """The steps of a training; the figures of the base encoder are told at once."""
+    """The steps of a training."""
     steps_per_epoch = max(1, len(rows) // recipe.batch_size)
     every, own_limit = recipe.measure_every, model.max_seq_length
 
-    def tell(step: int, figures: Mapping[str, float]) -> None:
-        progress.metric(step, EPOCH, step / steps_per_epoch)
-        for name, value in figures.items():
-            progress.metric(step, name, value)
-        logger.info("step %s, on the held-out part: %s", step, in_words(figures))
-
-    def observe(step: int) -> float:
+    def evaluate() -> Mapping[str, float]:
         # Whole texts, as before the training and after it: it may be trained on shorter ones.
         limit, model.max_seq_length = model.max_seq_length, own_limit
         try:
-            figures = held_out.figures(model) if held_out else {}
+            return held_out.figures(model) if held_out else {}
         finally:
             model.max_seq_length = limit
-        tell(step, figures)
-        return figures[recipe.early_stopping] if recipe.early_stopping else 0.0
 
-    if held_out:
-        tell(0, held_out.before)
     return Course(
         _batches(rows, recipe, seed),
         recipe.steps(len(rows)),
@@ -172,8 +160,10 @@ def course_of(
         distillation=_distillation(model, rows, recipe, seed, progress),
         in_context=_in_context(rows, recipe, seed),
         opposites=_opposites(rows, recipe, seed),
-        observe=None if every is None else observe,
-        observe_every=max(1, round((every or 1) * steps_per_epoch)),
+        steps_per_epoch=steps_per_epoch,
+        evaluate=None if every is None else evaluate,
+        evaluate_every=max(1, round((every or 1) * steps_per_epoch)),
+        before=held_out.before if held_out else {},
     )
 
 

@@ -17,7 +17,7 @@ from db.models import Anchor, Polarity, Run, Split, Status, TypeRow, Variant
 from db.runs import list_runs, metrics
 from training.data.antonym_pairs import SHARES_FRAMED, TEXTS_OF_A_STANCE
 from training.encoders.size import BUILT_IN_WEIGHT, weight_of
-from training.finetune.progress import PACE
+from training.finetune.curve_names import PACE
 from training.recipe.schema import Recipe
 from training.runs.figures import SAMPLE, Part
 

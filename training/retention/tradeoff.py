@@ -26,8 +26,8 @@ from training.data.families import training_families
 from training.evaluation.held_out import MOST_FAMILIES, MOST_UNRELATED, HeldOut
 from training.evaluation.sts import LARGEST_FILE, ScoredPair, read_sts
 from training.finetune.compute.devices import device_to_oneself, share_the_processor
+from training.finetune.curve_names import PACE
 from training.finetune.losses import Family
-from training.finetune.progress import PACE
 from training.recipe import plan
 from training.recipe.schema import Recipe
 from training.recipe.stored_files import keep_file

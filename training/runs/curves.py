@@ -15,8 +15,8 @@ from sqlmodel import col
 
 from db.models import Run, RunMetric
 from training.evaluation.held_out import COSINE, DRIFT, FAMILIES, QUESTIONS, RANKED, SPREAD, STS
+from training.finetune.curve_names import EPOCH, LOSS, PACE, RATE
 from training.finetune.losses import Role
-from training.finetune.progress import EPOCH, LOSS, PACE, RATE
 from training.runs.figures import LossPoint, loss_curve
 
 SHARES = {

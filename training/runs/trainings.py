@@ -19,7 +19,7 @@ from curation.release.freezing import create_release, get_release, list_releases
 from db.engine import reading, writing
 from db.errors import HedgerowError
 from db.execution import RunContext
-from db.models import Encoder, ProbeCosine, Release, Run, RunMetric, Split, VariantCosine
+from db.models import Encoder, ProbeCosine, Release, Run, Split, VariantCosine
 from db.runs import create_run, get_run, under_way
 from db.settings import Settings, load_settings
 from training.benchmarks.contamination import compare
@@ -31,7 +31,6 @@ from training.finetune import checkpoints
 from training.finetune.compute.devices import device_to_oneself, share_the_processor
 from training.finetune.compute.processes import ALONE, Group, agreed
 from training.finetune.fitting import LARGEST_SEED, Data, Trained, finetune
-from training.finetune.progress import Silent
 from training.finetune.saving import MODEL_FOLDER
 from training.hub.model_card import card_of, write_card
 from training.recipe.inputs import input_hashes, located
@@ -39,7 +38,6 @@ from training.recipe.plan import KIND, measuring_steps
 from training.recipe.schema import Recipe
 from training.recipe.sufficiency import require_enough
 from training.runs.figures import Part, count_part, sample
-from training.runs.metrics_file import MetricsFile
 
 DEFAULT_SEED = 42
 
@@ -159,6 +157,8 @@ def help_with(engine: Engine, settings: Settings, run_id: int, group: Group) -> 
     Raises:
         HedgerowError: the training has failed or was stopped, in whichever process.
     """
+    from training.finetune.progress import Progress
+
     with reading(engine) as session:
         run = get_run(session, run_id)
         task = _task(session, run, settings)
@@ -167,12 +167,14 @@ def help_with(engine: Engine, settings: Settings, run_id: int, group: Group) -> 
         recipe=task.recipe,
         seed=task.seed,
         folder=settings.data_folder / run.folder,
-        progress=Silent(),
+        progress=Progress(),
         group=group,
     )
 
 
 def _work(context: RunContext, group: Group) -> dict[str, Any]:
+    from training.finetune.progress import RunProgress
+
     started = time.monotonic()
     _clear_earlier_attempt(context)
     context.update(0, 0, "Reading the release.")
@@ -183,7 +185,7 @@ def _work(context: RunContext, group: Group) -> dict[str, Any]:
     base = task.recipe.base_encoder
     base_hash = fingerprint(base)
     check_encoder(base)
-    progress = _Progress(context, measuring=task.measuring_steps)
+    progress = RunProgress(context, measuring=task.measuring_steps)
     agreed(context.run.id, group)  # the others may begin
     trained = finetune(
         task.data,
@@ -281,50 +283,6 @@ def _trained_encoder(context: RunContext, task: _Task, *, base_id: int, hash_: s
         run_id=context.run.id,
         release_id=task.release.id,
     )
-
-
-class _Progress:
-    """Passes a training's progress on as the first and longest stretch of the run's."""
-
-    def __init__(self, context: RunContext, *, measuring: int) -> None:
-        self._context = context
-        self._file = MetricsFile(context.folder)
-        self.measuring = measuring
-        self.steps = 0
-
-    def update(self, step: int, total: int, message: str) -> None:
-        self.steps = total
-        at_work = f"{message.capitalize()}: step {min(step + 1, total)} of {total}."
-        self._context.update(step, total + self.measuring, at_work)
-
-    def metric(self, step: int, name: str, value: float) -> None:
-        self._context.metric(step, name, value)
-        self._file.add(step, name, value)
-
-    def goes_on(self, step: int) -> None:
-        """As in `Progress`: an earlier attempt may have got further than its checkpoint."""
-        self._file.cut(step)
-        mine = col(RunMetric.run_id) == self._context.run.id
-        with writing(self._context.engine) as session:
-            session.execute(delete(RunMetric).where(mine, col(RunMetric.step) > step))
-
-    def secure(self) -> None:
-        """As in `Progress`."""
-        try:
-            self._context.beat()
-        except HedgerowError as error:  # the database is busy; the next heartbeat writes it
-            logger.warning("before a checkpoint: %s", error)
-
-    def check(self) -> None:
-        self._context.check()
-
-    def measured(self, done: int, total: int) -> None:
-        """So many of all texts are measured."""
-        self._context.update(
-            self.steps + round(self.measuring * done / max(total, 1)),
-            self.steps + self.measuring,
-            f"Measuring before and after: text {done} of {total}.",
-        )
 
 
 def _clear_earlier_attempt(context: RunContext) -> None:

@@ -4,10 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.training.support.trainings import FAMILIES, Recorder
+from tests.training.support.recorder import Recorder
+from tests.training.support.trainings import FAMILIES
+from training.finetune.curve_names import LOSS
 from training.finetune.fitting import Data, finetune
 from training.finetune.losses import Family, Member, Role
-from training.finetune.progress import LOSS
 from training.recipe.schema import Loss, Recipe
 
 

@@ -15,14 +15,8 @@ from curation.encoders.embeddings import encode_distinct
 from curation.encoders.loading import load_encoder
 from db.errors import HedgerowError, RunCancelled
 from tests.support.disks import disk_of
-from tests.training.support.trainings import (
-    FAMILIES,
-    HELD_OUT,
-    Recorder,
-    assert_nothing_left,
-    run,
-    weights,
-)
+from tests.training.support.recorder import Recorder
+from tests.training.support.trainings import FAMILIES, HELD_OUT, assert_nothing_left, run, weights
 from training.data.sampling import as_triples
 from training.finetune.fitting import Data, finetune
 from training.finetune.losses import Family

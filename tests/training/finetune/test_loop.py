@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from db.errors import RunCancelled
-from tests.training.support.trainings import FAMILIES, HELD_OUT, Recorder, run, weights
+from tests.training.support.recorder import Recorder
+from tests.training.support.trainings import FAMILIES, HELD_OUT, run, weights
 from training.finetune import checkpoints, loop
 from training.finetune.fitting import Data, Trained, finetune
 from training.recipe.schema import Recipe
@@ -187,6 +188,44 @@ def test_early_stopping_goes_on_where_it_was_cut_off(
     found = trained(folder, recipe)
     assert found.outcome == loop.Outcome(steps=4, kept=1)
     assert [child.name for child in folder.iterdir()] == ["model"]
+
+
+def test_a_training_that_stopped_early_does_not_go_on_when_it_is_resumed(
+    tmp_path: Path, recipe: Recipe, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It may be cut off while its model is saved or measured."""
+    recipe = recipe.with_overrides(
+        ["max_steps=20", "measure_every=1", "early_stopping=ranked", "patience=2"]
+    )
+    scores(monkeypatch, 0.2, 0.6, 0.5, 0.4, 0.4)
+    how = {"recipe": recipe, "seed": 1, "keep_checkpoint": True}
+    data, folder = Data(FAMILIES, HELD_OUT), tmp_path / "run"
+    first = finetune(data, folder=folder, progress=Recorder(), **how)  # type: ignore[arg-type]
+    before = weights(first.folder)
+    shutil.rmtree(first.folder)
+    scores(monkeypatch, 0.9, 0.9, 0.9)
+    seen = Recorder()
+    again = finetune(data, folder=folder, progress=seen, **how)  # type: ignore[arg-type]
+    assert first.outcome == again.outcome == loop.Outcome(steps=8, kept=4)
+    assert weights(again.folder) == before
+    assert seen.updates == [(0, 20), (8, 20)]
+
+
+def test_a_training_whose_folder_was_moved_keeps_its_best_state(
+    tmp_path: Path, recipe: Recipe, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recipe = recipe.with_overrides(
+        ["max_steps=4", "measure_every=1", "early_stopping=ranked", "patience=9"]
+    )
+    scores(monkeypatch, 0.6, 0.5, 0.5)
+    expected = trained(tmp_path / "unbroken", recipe)
+    scores(monkeypatch, 0.6)
+    cut_off(tmp_path / "before", recipe, after=3, metrics={})
+    (tmp_path / "before").rename(tmp_path / "after")
+    scores(monkeypatch, 0.5, 0.5)
+    found = trained(tmp_path / "after", recipe)
+    assert found.outcome == expected.outcome == loop.Outcome(steps=4, kept=2)
+    assert weights(found.folder) == weights(expected.folder)
 
 
 @pytest.mark.parametrize("damage", ["cut", "bits", "weights gone", "place", "other", "best"])

@@ -6,7 +6,8 @@ import pytest
 from torch.nn import Dropout
 
 from curation.encoders.loading import load_encoder
-from tests.training.support.trainings import FAMILIES, Recorder
+from tests.training.support.recorder import Recorder
+from tests.training.support.trainings import FAMILIES
 from training.finetune.fitting import Data, finetune
 from training.finetune.losses import Family
 from training.finetune.setup import set_dropout

@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 import torch
 
-from tests.training.support.trainings import Recorder, run, weights
+from tests.training.support.recorder import Recorder
+from tests.training.support.trainings import run, weights
 from training.finetune.weight_average import Soup
 from training.recipe.schema import Recipe
 

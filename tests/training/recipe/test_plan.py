@@ -13,7 +13,7 @@ from db.engine import reading, writing
 from db.models import RunMetric
 from db.runs import create_run
 from tests.support.checkout import ROOT
-from training.finetune.progress import PACE
+from training.finetune.curve_names import PACE
 from training.recipe.plan import (
     FORWARD_ONLY,
     KIND,

@@ -1,22 +1,26 @@
 """Asking for trainings and carrying them out."""
 
-from collections.abc import Callable, Sequence
+from __future__ import annotations
+
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from sqlalchemy import Engine, func, select
 from sqlalchemy.orm import Session
 
 from db.engine import reading, writing
-from db.errors import RunCancelled
 from db.execution import execute
 from db.models import Run
 from db.runs import get_run
 from db.settings import Settings
 from training.finetune.fitting import Data, finetune
 from training.finetune.losses import Family, Member, Role
-from training.finetune.progress import Progress, Silent
 from training.recipe.schema import Recipe
 from training.runs.trainings import KIND, request_training, work
+
+if TYPE_CHECKING:
+    from training.finetune.progress import Progress
 
 ANCHORS = 9
 """Anchors of the project that are in the train split."""
@@ -42,35 +46,6 @@ FAMILIES = [family(thing) for thing in THINGS]
 HELD_OUT = [family(thing) for thing in ("candle", "barrel", "window", "basket")]
 
 
-class Recorder(Silent):
-    """Notes what a training tells; may raise at a given look or do something at a step."""
-
-    def __init__(self, *, cancel_at_check: int = 0, on_update: Callable[[int], None] | None = None):
-        self.cancel_at_check = cancel_at_check
-        self.on_update = on_update
-        self.checks = 0
-        self.updates: list[tuple[int, int]] = []
-        self.metrics: dict[str, dict[int, float]] = {}
-
-    def update(self, step: int, total: int, message: str) -> None:
-        self.updates.append((step, total))
-        if self.on_update:
-            self.on_update(step)
-
-    def metric(self, step: int, name: str, value: float) -> None:
-        self.metrics.setdefault(name, {})[step] = value
-
-    def goes_on(self, step: int) -> None:
-        for points in self.metrics.values():
-            for later in [told for told in points if told > step]:
-                del points[later]
-
-    def check(self) -> None:
-        self.checks += 1
-        if self.checks == self.cancel_at_check:
-            raise RunCancelled
-
-
 def run(
     folder: Path,
     recipe: Recipe,
@@ -81,9 +56,11 @@ def run(
     progress: Progress | None = None,
 ) -> Path:
     """Train on families; the model's folder."""
+    from training.finetune.progress import Progress
+
     data = Data(families, held_out)
     return finetune(
-        data, recipe=recipe, seed=seed, folder=folder, progress=progress or Recorder()
+        data, recipe=recipe, seed=seed, folder=folder, progress=progress or Progress()
     ).folder
 
 

@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from curation.encoders.loading import load_encoder
-from tests.training.support.trainings import Recorder, run
+from tests.training.support.recorder import Recorder
+from tests.training.support.trainings import run
 from training.finetune import loop
 from training.finetune.compute import encoding, packing
 from training.finetune.compute.encoding import can_pack, embed

@@ -12,7 +12,8 @@ import torch
 
 from curation.encoders.loading import load_encoder
 from db.errors import RunCancelled
-from tests.training.support.trainings import Recorder, run, weights
+from tests.training.support.recorder import Recorder
+from tests.training.support.trainings import run, weights
 from training.finetune.compute import replicas
 from training.finetune.compute.devices import computing
 from training.finetune.compute.encoding import embed

@@ -4,7 +4,7 @@ import json
 import math
 from pathlib import Path
 
-from training.runs.metrics_file import MetricsFile
+from training.finetune.metrics_file import MetricsFile
 
 
 def rows(file: MetricsFile) -> list[tuple[int, str, float | None]]:
