@@ -287,8 +287,9 @@ class _Log(logging.FileHandler):
 @contextmanager
 def _log_to(path: Path) -> Iterator[None]:
     handler = _Log(path, encoding="utf-8")
-    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
-    handler.formatter.converter = time.gmtime  # type: ignore[union-attr]
+    formatter = logging.Formatter("%(asctime)s %(levelname)s %(message)s")
+    formatter.converter = time.gmtime
+    handler.setFormatter(formatter)
     root = logging.getLogger()
     level = root.level
     root.addHandler(handler)

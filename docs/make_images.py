@@ -23,12 +23,12 @@ from pathlib import Path
 from typing import Any
 
 from PIL import Image
-from playwright.sync_api import Page, expect, sync_playwright
+from playwright.sync_api import Page, ViewportSize, expect, sync_playwright
 
 IMAGES = Path(__file__).parent / "images"
 HEDGEROW = str(Path(sys.executable).with_name("hedgerow"))
 REVIEWER = "Ada"
-SIZE = {"width": 1440, "height": 900}
+SIZE: ViewportSize = {"width": 1440, "height": 900}
 COLOURS = 256
 """Of a stored picture: enough for flat surfaces and smooth letters."""
 
@@ -109,7 +109,7 @@ def opened(address: str) -> Iterator[Page]:
         sys.exit("Expected a Chromium; install one, or name it with HEDGEROW_TEST_CHROMIUM.")
     with sync_playwright() as driver:
         browser = driver.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
-        page = browser.new_page(viewport=SIZE, color_scheme="light")  # type: ignore[arg-type]
+        page = browser.new_page(viewport=SIZE, color_scheme="light")
         page.set_default_timeout(PATIENCE_MS)
         expect.set_options(timeout=PATIENCE_MS)
         page.goto(f"{address}/review")

@@ -21,7 +21,8 @@ def push_to_hub(
             metavar="ID", min=1, max=LARGEST_NUMBER, help="Whose model: a training's number."
         ),
     ] = None,
-    repo: Annotated[str, typer.Option(metavar="OWNER/NAME", help="Made if it is not there.")] = ...,  # type: ignore[assignment]
+    *,
+    repo: Annotated[str, typer.Option(metavar="OWNER/NAME", help="Made if it is not there.")],
     release: Annotated[
         int | None,
         typer.Option(

@@ -92,5 +92,5 @@ def set_facts(
             session.expire(row, list(wanted))
     for ids in chunks(to_measure):
         its = select(col(Variant.id)).where(col(Variant.anchor_id).in_(ids))
-        measure_variants(session, [key or 0 for key in session.execute(its).scalars()])
+        measure_variants(session, session.execute(its).scalars().all())
     return changed

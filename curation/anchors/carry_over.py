@@ -70,9 +70,8 @@ def _planned(session: Session, anchor_id: int) -> list[tuple[Carried, Edit]]:
         new_text = carry(
             variant.text, old=wordings[variant.anchor_revision], new=wordings[anchor.revision]
         )
-        if was[key] is Status.REJECTED or new_text in (None, variant.text):
+        if was[key] is Status.REJECTED or new_text is None or new_text == variant.text:
             continue
-        assert new_text is not None
         try:
             planned = plan_edit(session, variant, text=new_text, cue=variant.cue)
         except HedgerowError:

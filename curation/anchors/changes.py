@@ -159,7 +159,7 @@ def _reopen(session: Session, anchor_id: int) -> list[StatusChange]:
     of_anchor = col(Variant.anchor_id) == anchor_id
     # In the order of their ids, as everybody locks them.
     locked = select(col(Variant.id)).where(of_anchor).order_by(col(Variant.id))
-    ids = [key or 0 for key in session.execute(locked.with_for_update(key_share=True)).scalars()]
+    ids = session.execute(locked.with_for_update(key_share=True)).scalars().all()
     session.flush()
     # The refresh brings the version to the same number.
     session.connection().execute(
@@ -208,8 +208,8 @@ def _set_retired(session: Session, anchor_ids: Iterable[int], *, retired: bool) 
         to_change = since.is_(None) if retired else since.is_not(None)
         # In the order of their ids, as everybody locks them.
         query = select(col(Anchor.id)).where(col(Anchor.id).in_(ids), to_change)
-        found = session.execute(query.order_by(col(Anchor.id)).with_for_update()).scalars()
-        some = [key or 0 for key in found]
+        locked = query.order_by(col(Anchor.id)).with_for_update()
+        some = session.execute(locked).scalars().all()
         session.flush()
         session.connection().execute(
             update(Anchor)

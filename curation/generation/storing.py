@@ -74,10 +74,9 @@ def store_attempts(
         insert(Answer).returning(col(Answer.id), sort_by_parameter_order=True),
         [_answer(attempt, price) for attempt in attempts],
     )
-    ids = [answer_id or 0 for answer_id in answers.scalars()]
     rows = [
         row
-        for attempt, answer_id in zip(attempts, ids, strict=True)
+        for attempt, answer_id in zip(attempts, answers.scalars(), strict=True)
         for row in _variants(attempt, answer_id=answer_id, origin=origin)
     ]
     if rows:
@@ -127,7 +126,7 @@ def _retired_anchors(session: Session, anchor_ids: Sequence[int]) -> set[int]:
             .order_by(col(Anchor.id))
             .with_for_update(read=True, key_share=True)
         )
-        retired |= {key or 0 for key, moment in session.execute(query) if moment is not None}
+        retired |= {key for key, moment in session.execute(query) if moment is not None}
     return retired
 
 
@@ -141,7 +140,7 @@ def _new_ones(session: Session, attempts: Sequence[Attempt]) -> list[Attempt]:
             .order_by(col(ModelCall.id))
             .with_for_update()  # SQLite's writers come one after the other anyway
         )
-        made |= {call_id or 0: number for call_id, number in session.execute(query)}
+        made |= dict(session.execute(query).all())
     new = []
     for attempt in attempts:
         if made.get(attempt.call.id, attempt.number) < attempt.number:

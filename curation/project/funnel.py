@@ -239,18 +239,18 @@ def _all_variants(session: Session) -> _Rows:
     return session.execute(query).all()
 
 
-def _by_status(rows: _Rows) -> dict[str, Counts]:
+def _by_status(rows: _Rows) -> dict[str, Counter[str]]:
     """``variants``, ``decided``, ``accepted``, ``rejected`` and ``conflict`` per type."""
-    found: dict[str, dict[str, int]] = {
-        name: {} for name in ("variants", "decided", "accepted", "rejected", "conflict")
+    found = {
+        name: Counter[str]() for name in ("variants", "decided", "accepted", "rejected", "conflict")
     }
     for status, retired, type_id, number in rows:
         if retired or status == Status.SUPERSEDED:
             continue
         names = ["variants"] if status == Status.PENDING else ["variants", "decided", status.value]
         for name in names:
-            found[name][type_id] = found[name].get(type_id, 0) + number
-    return found  # type: ignore[return-value]  # dict is invariant
+            found[name][type_id] += number
+    return found
 
 
 def _unmeasured(session: Session, variants: Counts) -> Counts:

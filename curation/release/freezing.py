@@ -122,7 +122,6 @@ def _write(connection: Connection, head: dict[str, Any]) -> int:
     release_id = connection.execute(
         insert(Release).values(**head, content_hash="").returning(col(Release.id))
     ).scalar_one()
-    assert release_id is not None
     seen = last_decision(connection)  # before freezing, which may take a while
     digest, tally = _freeze(connection, release_id)
     if not tally.variants:

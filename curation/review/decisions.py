@@ -182,9 +182,9 @@ def status_ever(session: Session, variant_ids: Sequence[int]) -> dict[int, Statu
     return {variant_id: status_of(votes.get(variant_id, ())) for variant_id in variant_ids}
 
 
-def _births(session: Session, children: Sequence[int]) -> dict[int, list[Vote]]:
+def _births(session: Session, children: Sequence[int]) -> Mapping[int | None, list[Vote]]:
     """The edits that made each child, with what took them back."""
-    births: dict[int, list[Vote]] = defaultdict(list)
+    births: dict[int | None, list[Vote]] = defaultdict(list)
     if not children:
         return births
     edits = _votes(session, col(Decision.child_id).in_(children))
@@ -192,7 +192,6 @@ def _births(session: Session, children: Sequence[int]) -> dict[int, list[Vote]]:
     retracts = _votes(session, col(Decision.retracts_id).in_([v.id for v in edit_votes]))
     retracted = {v.retracts_id: v for votes in retracts.values() for v in votes}
     for vote in edit_votes:
-        assert vote.child_id is not None
         births[vote.child_id].append(vote)
         if vote.id in retracted:
             births[vote.child_id].append(retracted[vote.id])

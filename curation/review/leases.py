@@ -129,7 +129,7 @@ def take_next(
 def on_other_screens(session: Session, window: str) -> dict[int, Holder]:
     """The variants on the screens of other windows, and who sits there."""
     rows = session.connection().execute(_OTHERS, {"mine": window})
-    return {variant_id: Holder(number or 0, name) for variant_id, number, name in rows}
+    return {variant_id: Holder(reviewer_id, name) for variant_id, reviewer_id, name in rows}
 
 
 def families_of(session: Session, variant_ids: Collection[int]) -> set[int]:
@@ -138,7 +138,7 @@ def families_of(session: Session, variant_ids: Collection[int]) -> set[int]:
         return set()
     anchors = select(col(Variant.anchor_id)).where(col(Variant.id).in_(variant_ids))
     query = select(col(Variant.id)).where(col(Variant.anchor_id).in_(anchors))
-    return {key or 0 for key in session.execute(query).scalars()}
+    return set(session.execute(query).scalars())
 
 
 def new_window() -> str:

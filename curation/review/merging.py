@@ -58,8 +58,8 @@ def plan_merge(session: Session, person: Reviewer, into: Reviewer) -> Merge:
         after = compute_standing(session, some, merged={person.id: into.id})
         query = select(col(Variant.id), col(Variant.status)).where(col(Variant.id).in_(some))
         for variant_id, status in session.execute(query):
-            if after[variant_id or 0].status is not status:
-                statuses[(status, after[variant_id or 0].status)] += 1
+            if after[variant_id].status is not status:
+                statuses[(status, after[variant_id].status)] += 1
     return Merge(person.name, into.name, len(ids), dict(statuses))
 
 

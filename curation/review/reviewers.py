@@ -138,7 +138,7 @@ def ensure_reviewer(
             _refuse_reserved(clean)
         insert_new(session, Reviewer, [{"name": clean, "key": name_key(clean), "kind": kind}])
         reviewer = get_reviewer(session, clean)
-        assert reviewer is not None
+        assert reviewer is not None  # just stored, by this transaction or another
     if reviewer.kind is kind:
         return reviewer
     if kind is ReviewerKind.PERSON:

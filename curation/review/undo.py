@@ -87,14 +87,16 @@ def undo(session: Session, *, reviewer_id: int, after: datetime | None = None) -
     Returns:
         None where nothing is left.
     """
-    action, note = _latest_action(session, reviewer_id), latest_note(session, reviewer_id)
-    moments = [found.at for found in (action, note) if found is not None]
-    if not moments or (after is not None and max(moments) <= after):
+    done = (latest_note(session, reviewer_id), _latest_action(session, reviewer_id))
+    # Of two at the same moment, max() gives the first: the note, which came after its decision.
+    last = max(
+        (found for found in done if found is not None), key=lambda found: found.at, default=None
+    )
+    if last is None or (after is not None and last.at <= after):
         return None
-    if note is not None and (action is None or note.at >= action.at):
-        return _remove(session, note)
-    assert action is not None
-    return retract_action(session, action.id, reviewer_id=reviewer_id)
+    if isinstance(last, OwnNote):
+        return _remove(session, last)
+    return retract_action(session, last.id, reviewer_id=reviewer_id)
 
 
 class _Action(NamedTuple):

@@ -53,6 +53,7 @@ def measure_before_and_after(
     *,
     trained: Encoder,
     folder: Path,
+    base_id: int,
     base: str,
     variant_ids: Sequence[int],
     report: Report,
@@ -63,14 +64,13 @@ def measure_before_and_after(
     the trained encoder's row with it, or nothing is.
 
     Args:
-        trained: the row to store, with `base_id`; an equal encoder's row is used in its place.
+        trained: the row to store; an equal encoder's row is used in its place.
         folder: the trained encoder.
-        base: the name of the encoder it started from.
+        base_id, base: the row and the name of the encoder it started from.
 
     Returns:
         The id of the trained encoder's row.
     """
-    base_id = trained.base_id or 0
     with reading(engine) as session:
         after = _task(session, variant_ids)
         before = _without_known(session, after, encoder_id=base_id)

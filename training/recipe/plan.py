@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import socket
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from sqlalchemy import Select, Subquery, and_, case, func, select
-from sqlalchemy.orm import Session
+from sqlalchemy import Label, Select, Subquery, and_, case, func, select
+from sqlalchemy.orm import Mapped, Session
 from sqlmodel import col
 
 from curation.encoders.loading import local_folder
@@ -143,11 +143,12 @@ def trained_on_now(query: Select[*Columns]) -> Select[*Columns]:
     )
 
 
-def _sides(polarity: Any) -> tuple[Any, Any]:
-    return tuple(
+def _sides(polarity: Mapped[Polarity]) -> tuple[Label[int], Label[int]]:
+    positive, negative = (
         func.sum(case((polarity == side, 1), else_=0)).label(side.value)
         for side in (Polarity.POSITIVE, Polarity.NEGATIVE)
-    )  # type: ignore[return-value]
+    )
+    return positive, negative
 
 
 def _accepted_families() -> Subquery:
@@ -164,7 +165,8 @@ def _totals(session: Session, families: Subquery) -> tuple[int, int, int]:
         func.sum(case((product > 0, 1), else_=0)),
         func.sum(families.c.positive + families.c.negative + 1),
     )
-    return tuple(int(total or 0) for total in session.execute(query).one())  # type: ignore[return-value]
+    triples, anchors, texts = (int(total or 0) for total in session.execute(query).one())
+    return triples, anchors, texts
 
 
 def estimate(session: Session, plan: Plan, recipe: Recipe) -> Estimate:

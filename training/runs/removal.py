@@ -61,7 +61,7 @@ def delete_run(engine: Engine, settings: Settings, run_id: int) -> list[Path]:
 
 def _parts(session: Session, run: Run) -> list[Run]:
     query = select(col(Run.id)).where(col(Run.group) == parts_of(run)).order_by(col(Run.id))
-    return [get_run(session, key or 0) for key in session.execute(query).scalars()]
+    return [get_run(session, key) for key in session.execute(query).scalars()]
 
 
 def _check(session: Session, run: Run, together: set[int]) -> None:

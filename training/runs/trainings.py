@@ -204,6 +204,7 @@ def _work(context: RunContext, group: Group) -> dict[str, Any]:
         context.engine,
         trained=encoder,
         folder=trained.folder,
+        base_id=base_id,
         base=base,
         variant_ids=task.variant_ids,
         report=progress.measured,

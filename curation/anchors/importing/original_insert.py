@@ -82,7 +82,7 @@ def add_originals(
     insert_new(session, Variant, rows)
     know_new_rows(session, Variant)
     query = select(col(Variant.id), col(Variant.type_id)).where(col(Variant.run_id) == run_id)
-    added = {key or 0: type_id for key, type_id in session.execute(query)}
+    added = dict(session.execute(query).all())
     if accept:
         _accept(session, list(added), note=f"As labelled in {file}.")
     measured = len(added) <= MEASURED_AT_ONCE

@@ -140,7 +140,7 @@ def _runs_like(session: Session, request: ModelRequest, kind: str) -> list[int]:
     query = select(col(Run.id), col(Run.parameters)).where(col(Run.kind) == kind)
     asked = {"provider": request.provider, "model": request.model, "base_url": request.base_url}
     return [
-        run_id or 0
+        run_id
         for run_id, parameters in session.execute(query)
         if asked.items() <= parameters.items()
     ]

@@ -19,7 +19,12 @@ from curation.generation.costs.ledger import read_ledger
 from curation.generation.ending import require_success
 from curation.generation.judging.opinion_calls import close_needless, open_judging, plan_judging
 from curation.generation.judging.opinion_request import KIND, JudgeRequest, judge_of, prompt_of
-from curation.generation.judging.question import judgement_model, question, read_judgement
+from curation.generation.judging.question import (
+    Judgement,
+    judgement_model,
+    question,
+    read_judgement,
+)
 from curation.generation.prompts import seed_prompts
 from curation.generation.providers.chat.answers import Problem
 from curation.generation.providers.chat.completions import Reply
@@ -31,6 +36,7 @@ from curation.review.decisions import chunks
 from curation.review.opinions.stored import NewOpinion, ensure_judge, store_opinions
 from curation.taxonomy.built_in import VariantType
 from curation.taxonomy.project_types import list_types
+from db.columns import not_null
 from db.engine import reading, writing
 from db.errors import HedgerowError
 from db.execution import RunContext
@@ -117,22 +123,25 @@ class JudgeWorker(Worker):
 
 def _opinions(session: Session, attempts: Sequence[Attempt]) -> list[NewOpinion]:
     """The opinions in these attempts, which are stored, in the order of their calls."""
-    found = {attempt.call.id: attempt for attempt in attempts if attempt.judgement is not None}
+    found = {
+        attempt.call.id: (attempt, attempt.judgement)
+        for attempt in attempts
+        if attempt.judgement is not None
+    }
     opinions = []
     for ids in chunks(found):
-        query = select(col(Answer.id), col(Answer.call_id), col(Answer.attempt)).where(
+        query = select(col(Answer.id), not_null(col(Answer.call_id)), col(Answer.attempt)).where(
             col(Answer.call_id).in_(ids)
         )
         for answer_id, call_id, number in session.execute(query.order_by(col(Answer.id))):
-            attempt = found[call_id or 0]
+            attempt, said = found[call_id]
             if number == attempt.number:
-                opinions.append(_opinion(attempt, answer_id or 0))
+                opinions.append(_opinion(attempt.call, said, answer_id))
     return opinions
 
 
-def _opinion(attempt: Attempt, answer_id: int) -> NewOpinion:
-    judged, said = _judged(attempt.call), attempt.judgement
-    assert said is not None
+def _opinion(call: Call, said: Judgement, answer_id: int) -> NewOpinion:
+    judged = _judged(call)
     return NewOpinion(
         variant_id=judged.variant_id,
         version=judged.version,
@@ -166,7 +175,7 @@ def request_opinions(
         )
     seed_prompts(session)
     prompt = prompt_of(session, request)
-    assert prompt is not None
+    assert prompt is not None  # it has just been stored, if no other is named
     request = request.model_copy(update={"prompt": prompt.id})
     run = create_run(
         session, kind=KIND, parameters=request.model_dump(mode="json"), requested_by=requested_by
@@ -204,7 +213,7 @@ def work(context: RunContext) -> dict[str, Any]:
     with writing(context.engine) as session:
         types = list_types(session)
         judge = judge_of(session, request)
-        assert judge is not None
+        assert judge is not None  # stored with the run
         reviewer_id, name = judge.id, judge.name
         reopen(session, run_id)
         close_needless(session, run_id, reviewer_id)

@@ -98,7 +98,7 @@ def _described(entry: VariantType, cue: str | None) -> str:
 def judgement_model() -> type[BaseModel]:
     """What an answer with structured outputs is made of."""
     # Literal, not an enum: some servers know no references within a schema.
-    reasons = Literal[(NO_REASON, *(reason.id for reason in REJECT_REASONS))]  # type: ignore[valid-type]
+    reasons = Literal[(NO_REASON, *(reason.id for reason in REJECT_REASONS))]  # type: ignore[valid-type]  # mypy takes only written-out ones
     fields: dict[str, Any] = {
         "comment": (str, Field(description="One sentence that says why.")),
         "verdict": (Literal["accept", "edit", "reject"], Field(description="The verdict.")),

@@ -126,4 +126,5 @@ def verdict_counts(session: Session, reviewer_id: int) -> dict[Verdict, int]:
 
 def together(rows: list[Agreement]) -> Agreement:
     """All types together; its type is 'all'."""
-    return Agreement("all", *(sum(row[index] for row in rows) for index in range(1, 6)))  # type: ignore[misc]
+    counts = [row[1:] for row in rows]
+    return Agreement("all", *(sum(some[index] for some in counts) for index in range(5)))

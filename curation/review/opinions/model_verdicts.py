@@ -72,7 +72,7 @@ def model_reviewers(session: Session) -> list[ModelReviewer]:
         .where(col(Reviewer.kind) == ReviewerKind.MODEL)
         .order_by(col(Reviewer.id))
     )
-    return [ModelReviewer(key or 0, *rest) for key, *rest in session.execute(query)]
+    return [ModelReviewer(*row) for row in session.execute(query)]
 
 
 def find_model(session: Session, name: str) -> ModelReviewer:
@@ -177,7 +177,7 @@ def _counting(session: Session) -> dict[int, bool]:
     query = select(col(Reviewer.id), col(Reviewer.counts)).where(
         col(Reviewer.kind) == ReviewerKind.MODEL
     )
-    return {key or 0: counts for key, counts in session.execute(query)}
+    return dict(session.execute(query).all())
 
 
 def _versions(session: Session, reviewer_id: int, *, lock: bool = False) -> dict[int, int]:

@@ -90,14 +90,14 @@ def _kept(session: Session, ids: list[int]) -> dict[int, float]:
     query = select(col(Variant.id), col(Variant.doubt)).where(
         col(Variant.id).in_(ids), (col(Variant.doubt) != 0) | judged
     )
-    return {key or 0: value for key, value in session.execute(query)}
+    return dict(session.execute(query).all())
 
 
 def _flags(session: Session, ids: list[int]) -> dict[int, int]:
     query = select(col(Diagnostic.variant_id), col(Diagnostic.flags)).where(
         col(Diagnostic.variant_id).in_(ids)
     )
-    return {key or 0: flags for key, flags in session.execute(query)}
+    return dict(session.execute(query).all())
 
 
 def _opinions(session: Session, ids: list[int]) -> defaultdict[int, list[Said]]:

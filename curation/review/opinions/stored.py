@@ -140,8 +140,8 @@ def store_opinions(session: Session, opinions: Sequence[NewOpinion], *, reviewer
     session.execute(
         insert(Opinion),
         [
-            _opinion(opinion, decision_id or 0, reviewer_id)
-            for opinion, decision_id in zip(new.values(), list(ids), strict=True)
+            _opinion(opinion, decision_id, reviewer_id)
+            for opinion, decision_id in zip(new.values(), ids, strict=True)
         ],
     )
     judged = {variant_id for variant_id, _ in new}
@@ -210,7 +210,7 @@ def judges(session: Session) -> list[Judge]:
         )
         .order_by(col(Reviewer.id))
     )
-    return [Judge(key or 0, *rest) for key, *rest in session.execute(query)]
+    return [Judge(*row) for row in session.execute(query)]
 
 
 def opinions_of(session: Session, variant_id: int) -> list[GivenOpinion]:

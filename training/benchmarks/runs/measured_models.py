@@ -36,7 +36,8 @@ CHAT = Chat.architecture
 BASELINES = {TfIdf.architecture: "TF-IDF", Random.architecture: "random scores"}
 """Architectures that need no model, and the names of their results."""
 
-GENERAL = (BiEncoder.architecture, Sparse.architecture, Late.architecture, Cross.architecture)
+_WITH_MODEL = (BiEncoder, Sparse, Late, Cross)
+GENERAL = tuple(scorer.architecture for scorer in _WITH_MODEL)
 """Architectures that mteb's tasks can be run with; a cross-encoder only does reranking."""
 
 
@@ -197,12 +198,12 @@ def inner_model(scorer: Scorer) -> Any:
     Raises:
         HedgerowError: the scorer has none.
     """
-    if scorer.architecture not in GENERAL:
+    if not isinstance(scorer, _WITH_MODEL):
         raise HedgerowError(
             f"Expected a model that embeds texts for mteb's tasks, found {scorer.architecture}; "
             "choose another model, or leave them out."
         )
-    return scorer.model  # type: ignore[attr-defined]
+    return scorer.model
 
 
 def token_matrix(
