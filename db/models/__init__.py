@@ -1,0 +1,70 @@
+"""The tables. What each row means is fixed in the vocabulary of docs/data_model.md.
+
+Decisions, opinions, notes and what takes them back, cue corrections and release items are
+append-only: triggers made by the migrations refuse to change or delete them. Texts are stored once;
+kept (derived) columns are named as such.
+"""
+
+from db.models.anchor_tables import Anchor, AnchorRevision, Source, Split
+from db.models.decision_tables import (
+    CueCorrection,
+    Decision,
+    Lease,
+    Note,
+    NoteRetraction,
+    Opinion,
+    OpinionLook,
+    Verdict,
+)
+from db.models.encoder_tables import (
+    BenchmarkResult,
+    Encoder,
+    Probe,
+    ProbeCosine,
+    ProbeSet,
+    VariantCosine,
+)
+from db.models.release_tables import Release, ReleaseItem
+from db.models.reviewer_tables import Reviewer, ReviewerKind, Setting
+from db.models.run_tables import Answer, CallState, ModelCall, Run, RunMetric, RunState
+from db.models.taxonomy_tables import Polarity, PromptVersion, TypeRow, TypeVersion
+from db.models.variant_tables import Diagnostic, Status, Variant
+
+__all__ = [
+    "Anchor",
+    "AnchorRevision",
+    "Answer",
+    "BenchmarkResult",
+    "CallState",
+    "CueCorrection",
+    "Decision",
+    "Diagnostic",
+    "Encoder",
+    "Lease",
+    "ModelCall",
+    "Note",
+    "NoteRetraction",
+    "Opinion",
+    "OpinionLook",
+    "Polarity",
+    "Probe",
+    "ProbeCosine",
+    "ProbeSet",
+    "PromptVersion",
+    "Release",
+    "ReleaseItem",
+    "Reviewer",
+    "ReviewerKind",
+    "Run",
+    "RunMetric",
+    "RunState",
+    "Setting",
+    "Source",
+    "Split",
+    "Status",
+    "TypeRow",
+    "TypeVersion",
+    "Variant",
+    "VariantCosine",
+    "Verdict",
+]

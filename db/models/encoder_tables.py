@@ -1,0 +1,115 @@
+"""Encoders, and what was measured with them: cosines, probes and benchmarks."""
+
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Index, Text, UniqueConstraint
+from sqlmodel import Field, SQLModel
+
+from db.columns import JsonColumn
+from db.models.conventions import time_stamp
+
+
+class Encoder(SQLModel, table=True):
+    """A text encoder, ours or another's, known by the hash of its weights.
+
+    ``path`` is relative to the data folder and set for encoders that a run trained.
+    """
+
+    id: int = Field(default=None, primary_key=True)
+    name: str = Field(max_length=300)
+    fingerprint: str = Field(max_length=64, unique=True)
+    path: str = Field(default="", max_length=500)
+    base_id: int | None = Field(default=None, foreign_key="encoder.id")
+    run_id: int | None = Field(default=None, foreign_key="run.id")
+    release_id: int | None = Field(default=None, foreign_key="release.id")
+    created_at: datetime = time_stamp()
+
+
+class VariantCosine(SQLModel, table=True):
+    """Cosine similarity in [-1, 1] of a variant and its anchor under one encoder."""
+
+    __tablename__ = "variant_cosine"
+
+    encoder_id: int = Field(primary_key=True, foreign_key="encoder.id")
+    variant_id: int = Field(primary_key=True, foreign_key="variant.id", index=True)
+    cosine: float
+
+
+class ProbeSet(SQLModel, table=True):
+    """A named set of sentence pairs whose similarity is shown before and after."""
+
+    __tablename__ = "probe_set"
+
+    id: int = Field(default=None, primary_key=True)
+    name: str = Field(max_length=200, unique=True)
+    author_id: int | None = Field(default=None, foreign_key="reviewer.id")
+    created_at: datetime = time_stamp()
+
+
+class Probe(SQLModel, table=True):
+    """One sentence pair of a probe set."""
+
+    __table_args__ = (UniqueConstraint("set_id", "ordinal"),)
+
+    id: int = Field(default=None, primary_key=True)
+    set_id: int = Field(foreign_key="probe_set.id")
+    ordinal: int
+    anchor: str = Field(sa_type=Text)
+    text: str = Field(sa_type=Text)
+    label: str = Field(default="", max_length=80)
+
+
+class ProbeCosine(SQLModel, table=True):
+    """Cosine similarity in [-1, 1] of a probe's two sentences under one encoder."""
+
+    __tablename__ = "probe_cosine"
+
+    encoder_id: int = Field(primary_key=True, foreign_key="encoder.id")
+    probe_id: int = Field(primary_key=True, foreign_key="probe.id")
+    cosine: float
+
+
+class BenchmarkResult(SQLModel, table=True):
+    """What one model came to in one benchmark, or in one task of mteb.
+
+    What it depends on: ``model_hash`` is the fingerprint of the model's files ('' for TF-IDF,
+    random scores and chat models), ``data_hash`` that of the items (for mteb, its revision of the
+    data), the versions are those of the run. Results are comparable where ``benchmark`` and
+    ``data_hash`` are the same.
+
+    ``model`` is the name that was chosen, ``data`` says for people where the items came from.
+    ``kind`` is 'negation' or 'general', ``score`` in points. ``file`` (relative to the data folder)
+    has a row an item; '' for mteb's tasks. ``summary`` is all that is known beside the rows.
+    """
+
+    __tablename__ = "benchmark_result"
+    __table_args__ = (
+        UniqueConstraint(
+            "run_id",
+            "model",
+            "architecture",
+            "benchmark",
+            "data_hash",
+            name="uq_benchmark_result_measured",
+        ),
+        Index(None, "model", "architecture", "benchmark", "data_hash", "id"),
+    )
+
+    id: int = Field(default=None, primary_key=True)
+    run_id: int = Field(foreign_key="run.id")
+    kind: str = Field(max_length=20)
+    benchmark: str = Field(max_length=120)
+    model: str = Field(max_length=300)
+    model_hash: str = Field(default="", max_length=64)
+    architecture: str = Field(max_length=40)
+    data: str = Field(default="", max_length=300)
+    data_hash: str = Field(default="", max_length=64)
+    metric: str = Field(max_length=80)
+    score: float
+    n: int = 0
+    ties: int = 0
+    unanswered: int = 0
+    summary: dict[str, Any] = Field(default_factory=dict, sa_type=JsonColumn)
+    file: str = Field(default="", max_length=500)
+    created_at: datetime = time_stamp()

@@ -1,0 +1,41 @@
+"""Who decides, and the project's settings."""
+
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+
+from sqlalchemy import Column
+from sqlmodel import Field, SQLModel
+
+from db.columns import JsonColumn, enum_column
+from db.models.conventions import time_stamp
+
+
+class Setting(SQLModel, table=True):
+    """A setting of the project (not of a person or a machine): a name and a JSON value."""
+
+    key: str = Field(primary_key=True, max_length=80)
+    value: Any = Field(default=None, sa_column=Column(JsonColumn, nullable=True))
+
+
+class ReviewerKind(StrEnum):
+    """Who decides."""
+
+    PERSON = "person"
+    MODEL = "model"
+
+
+class Reviewer(SQLModel, table=True):
+    """A person or a model that decides. ``counts`` switches a model's verdicts on or off.
+
+    ``key`` is what all spellings of the name share; NULL where an older reviewer has it. A person
+    with ``merged_into_id`` is that person: there is no chain of such.
+    """
+
+    id: int = Field(default=None, primary_key=True)
+    name: str = Field(max_length=80, unique=True)
+    kind: ReviewerKind = Field(sa_type=enum_column(ReviewerKind))
+    counts: bool = True
+    created_at: datetime = time_stamp()
+    key: str | None = Field(default=None, max_length=240, unique=True, index=True)
+    merged_into_id: int | None = Field(default=None, foreign_key="reviewer.id", index=True)

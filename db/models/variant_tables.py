@@ -1,0 +1,130 @@
+"""Variants and what is measured on them without an encoder."""
+
+from datetime import datetime
+from enum import StrEnum
+
+from sqlalchemy import ForeignKeyConstraint, Index, Text, text
+from sqlmodel import Field, SQLModel
+
+from db.columns import enum_column
+from db.models.conventions import FALSE, FROM_THE_START, ZERO, time_stamp
+
+
+class Status(StrEnum):
+    """What the decisions on a variant add up to (see ``curation.review.status``)."""
+
+    PENDING = "pending"
+    ACCEPTED = "accepted"
+    REJECTED = "rejected"
+    CONFLICT = "conflict"
+    SUPERSEDED = "superseded"
+
+
+def _queue_index(order: str) -> Index:
+    """Serves the queue of pending variants of a type in one order.
+
+    Partial: a decision only takes its variant out, and does not put it in elsewhere.
+    """
+    return Index(
+        f"ix_variant_queue_{order}",
+        "type_id",
+        order,
+        "id",
+        sqlite_where=text("status = 'pending' AND retired IS 0"),
+        postgresql_where=text("status = 'pending' AND retired IS false"),
+    )
+
+
+def _model_only_index(*order: str) -> Index:
+    """Serves the queue of what only models have accepted of a type, in one order."""
+    return Index(
+        f"ix_variant_model_only_{order[0]}",
+        "type_id",
+        *order,
+        sqlite_where=text("model_only IS NOT 0 AND retired IS 0"),
+        postgresql_where=text("model_only IS true AND retired IS false"),
+    )
+
+
+_SECOND_LOOKS = Index(
+    "ix_variant_second_look",
+    "type_id",
+    "id",
+    sqlite_where=text("second_look IS NOT 0"),
+    postgresql_where=text("second_look IS true"),
+)
+
+
+class Variant(SQLModel, table=True):
+    """One sentence of one type for one anchor, and where it came from.
+
+    ``status``, ``retired``, ``second_look``, ``model_only``, ``hardness``, ``suspicion`` and
+    ``doubt`` are kept for the queues; ``version`` grows by one with every change of its decisions.
+    ``model_only`` is true while it is accepted and no person's verdict stands on it. ``hardness``
+    is 0 until the cosine is known, ``doubt`` until a model has given its opinion; ``random_key`` is
+    in [0, 1).
+
+    ``anchor_revision`` says which wording of the anchor it was made for; it is always shown,
+    measured and released beside the anchor's current wording. When the anchor is corrected,
+    ``since_version`` becomes the version from which on decisions count again, and ``second_look``
+    is true while it is pending for that reason alone.
+    """
+
+    __table_args__ = (
+        ForeignKeyConstraint(
+            ["anchor_id", "anchor_revision"],
+            ["anchor_revision.anchor_id", "anchor_revision.revision"],
+        ),
+        Index("ix_variant_status", "status", "retired", "type_id", "id"),
+        _queue_index("suspicion"),
+        _queue_index("hardness"),
+        _queue_index("random_key"),
+        _queue_index("doubt"),
+        _model_only_index("id"),
+        _model_only_index("suspicion", "id"),
+        _model_only_index("hardness", "id"),
+        _model_only_index("random_key", "id"),
+        _model_only_index("doubt", "id"),
+        _SECOND_LOOKS,
+        Index(None, "anchor_id", "type_id"),
+        Index(None, "parent_id"),
+        Index(None, "run_id"),
+    )
+
+    id: int = Field(default=None, primary_key=True)
+    uid: str = Field(max_length=32, unique=True)
+    anchor_id: int
+    anchor_revision: int = 1
+    type_id: str = Field(foreign_key="variant_type.id", max_length=40)
+    text: str = Field(sa_type=Text)
+    cue: str | None = Field(default=None, max_length=200)
+    run_id: int | None = Field(default=None, foreign_key="run.id")
+    answer_id: int | None = Field(default=None, foreign_key="answer.id")
+    prompt_version_id: int | None = Field(default=None, foreign_key="prompt_version.id")
+    provider: str = Field(default="", max_length=80)
+    model: str = Field(default="", max_length=200)
+    parent_id: int | None = Field(default=None, foreign_key="variant.id")
+    author_id: int | None = Field(default=None, foreign_key="reviewer.id")
+    created_at: datetime = time_stamp()
+    version: int = 1
+    since_version: int = Field(default=1, sa_column_kwargs=FROM_THE_START)
+    status: Status = Field(default=Status.PENDING, sa_type=enum_column(Status))
+    retired: bool = False
+    second_look: bool = Field(default=False, sa_column_kwargs=FALSE)
+    model_only: bool = Field(default=False, sa_column_kwargs=FALSE)
+    hardness: float = 0.0
+    suspicion: float = 0.0
+    random_key: float = 0.0
+    doubt: float = Field(default=0.0, sa_column_kwargs=ZERO)
+
+
+class Diagnostic(SQLModel, table=True):
+    """What is measured on a variant without an encoder (see ``curation.diagnostics.measures``)."""
+
+    variant_id: int = Field(primary_key=True, foreign_key="variant.id")
+    levenshtein: int
+    length_ratio: float
+    content_kept: float
+    flags: int
+    check_version: int = 1
+    created_at: datetime = time_stamp()
