@@ -6,11 +6,10 @@ import streamlit as st
 
 from curation.review.history import actions_since
 from curation.review.queue import Queue
-from db.engine import reading
+from curation.review.window.key_actions import ReviewState
 from pages.components.review import queue_choice
 from pages.components.review.desk import desk
 from pages.components.review.toolbar import tools
-from pages.components.review.window.key_actions import ReviewState
 from pages.components.shared.shell import closed_windows, frame, open_project, signin
 from pages.components.shared.shell.closed_windows import STATE
 from pages.components.shared.texts import markup
@@ -31,10 +30,9 @@ def _state(reviewer_id: int) -> ReviewState:
         state.recount()
         state.type_id = state.first_type(Queue.PENDING)
         state.guide = st.context.cookies.get(_GUIDE_COOKIE) != "hidden"
-        with reading(state.engine) as session:
-            state.pace.actions = actions_since(session, reviewer_id, midnight())
+        state.pace.actions = open_project.ask(actions_since, reviewer_id, midnight())
         st.session_state[STATE] = state
-        closed_windows.give_back(state.engine)
+        closed_windows.give_back()
     elif not state.counts:  # nothing was there; by now something may be
         state.recount()
         state.type_id = state.first_type(Queue.PENDING)

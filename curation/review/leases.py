@@ -152,6 +152,11 @@ def closed_windows(session: Session) -> set[str]:
     return {window for window in windows if _is_closed(window)}
 
 
+def release_closed(session: Session, windows: Collection[str]) -> None:
+    """Give back what these windows have, and what windows of ended servers have."""
+    release(session, {*windows, *closed_windows(session)})
+
+
 def _is_closed(window: str) -> bool:
     _, server, pid, host = window.split("/", 3)
     if (host, int(pid)) == (socket.gethostname(), os.getpid()):

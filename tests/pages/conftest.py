@@ -10,17 +10,14 @@ from sqlalchemy import Engine
 from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
 
-from curation.taxonomy.project_types import list_types
 from db.engine import writing
 from db.models import Run, Source
 from db.settings import Settings
-from pages.components.review.window import key_actions
-from pages.components.review.window.key_actions import ReviewState
 from pages.components.shared.runs import background
 from pages.components.shared.shell import open_project
 from tests.support.checkout import ROOT
-from tests.support.factories import add_family, person
 from tests.support.generating import serve_chat as serve_chat
+from tests.support.reviewing import state as state
 
 TIMEOUT = 60.0
 """Seconds for one run of a page; the machine may be busy."""
@@ -93,18 +90,3 @@ def unsafe_texts(app: AppTest) -> str:
     widgets = ("button", "download_button", "page_link", "selectbox", "radio", "expander")
     labels = [element.label for kind in widgets for element in app.get(kind)]
     return "\n".join(str(value) for value in values + labels)
-
-
-@pytest.fixture
-def state(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> ReviewState:
-    """A review session over three families, in which a key counts at once."""
-    monkeypatch.setattr(key_actions, "MIN_SHOWN_SECONDS", 0.0)
-    monkeypatch.setattr(open_project, "engine", lambda: engine)
-    with writing(engine) as session:
-        for text in ("The bridge is safe.", "The road is safe.", "The tunnel is safe."):
-            add_family(session, text)
-        ada = person(session)
-        types = list_types(session)
-    found = ReviewState(engine=engine, reviewer_id=ada, types=types, type_id="verbal")
-    found.recount()
-    return found

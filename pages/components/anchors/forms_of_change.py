@@ -8,8 +8,8 @@ import streamlit as st
 from curation.anchors.changes import SuspiciousWording, correct_anchor, count_second_looks
 from curation.anchors.current_revision import MAX_ANCHOR
 from curation.anchors.lookup import FoundAnchor
+from curation.variants.before_saving import Look, look_at_own
 from curation.variants.cue_corrections import MAX_CUE
-from curation.variants.draft_checks import check_own
 from curation.variants.edits import MAX_TEXT
 from curation.variants.own import write_variant
 from db.errors import HedgerowError
@@ -150,9 +150,9 @@ def write(anchor: FoundAnchor, reviewer_id: int) -> None:
             if types[type_id].needs_cue
             else None
         )
-        seen = draft_warnings.Look()
+        seen = Look()
         if text != anchor.text:
-            seen = draft_warnings.look(check_own, anchor.id, type_id=type_id, text=text, cue=cue)
+            seen = open_project.ask(look_at_own, anchor.id, type_id=type_id, text=text, cue=cue)
         save = st.button("Add it, as accepted", key=f"save-{form_id}", type="primary")
         new = {concern.kind for concern in seen.concerns} - asked
         if save:

@@ -9,17 +9,16 @@ from markupsafe import Markup
 from curation.review.actions import Shown
 from curation.review.history import history, replacement_of
 from curation.review.queue import Card, Order
+from curation.review.window import messages
+from curation.review.window.key_actions import ReviewState
+from curation.review.window.keyboard import NOTHING, Shows
+from curation.review.window.queue_position import Panel
+from curation.review.window.shown_now import View
 from curation.taxonomy.built_in import VariantType
 from curation.taxonomy.reject_reasons import REJECT_REASONS
-from db.engine import reading
 from db.models import Status
 from pages.components.review import keys, queue_choice, toolbar
 from pages.components.review.panels import below_card, card_details, second_opinion
-from pages.components.review.window import messages
-from pages.components.review.window.key_actions import ReviewState
-from pages.components.review.window.keyboard import NOTHING, Shows
-from pages.components.review.window.queue_position import Panel
-from pages.components.review.window.shown_now import View
 from pages.components.shared.runs import background
 from pages.components.shared.shell import error_messages, open_project
 from pages.components.shared.texts import markup
@@ -96,16 +95,13 @@ def _notice(state: ReviewState, focus: Card, *, hidden: bool) -> Markup:
     """Who disagrees, or what was decided before a second look, or that it is not in use."""
     variant = focus.variant
     if state.showings[variant.id].settles and variant.status != Status.SUPERSEDED:
-        with reading(state.engine) as session:
-            past = history(session, variant.id)
+        past = open_project.ask(history, variant.id)
         return card.notice(messages.disagreement(past, variant.status))
     if variant.second_look and not hidden:
-        with reading(state.engine) as session:
-            before = messages.before(history(session, variant.id))
+        before = messages.before(open_project.ask(history, variant.id))
         return card.notice(f"Decided on the earlier wording: {before}.") if before else Markup("")
     if variant.status == Status.SUPERSEDED and not hidden:
-        with reading(state.engine) as session:
-            child = replacement_of(session, variant.id)
+        child = open_project.ask(replacement_of, variant.id)
         if child is not None:
             return card.notice("An edit has replaced this wording. Its card:", child)
     if variant.retired:

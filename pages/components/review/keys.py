@@ -6,7 +6,7 @@ from functools import cache
 import streamlit as st
 from markupsafe import Markup
 
-from pages.components.review.window.key_actions import ReviewState
+from curation.review.window.key_actions import ReviewState
 from pages.components.shared.shell import error_messages
 from pages.components.shared.texts import markup
 from pages.components.shared.texts.diff import join

@@ -7,10 +7,10 @@ from markupsafe import Markup
 
 from curation.review.opinions.stored import has_opinions
 from curation.review.queue import Order, Queue
-from db.engine import reading
-from pages.components.review.window.key_actions import ReviewState
-from pages.components.review.window.queue_position import BLIND_ORDERS
+from curation.review.window.key_actions import ReviewState
+from curation.review.window.queue_position import BLIND_ORDERS
 from pages.components.shared.links import ALL_TYPES, QUEUES
+from pages.components.shared.shell import open_project
 from pages.components.shared.texts import markup
 from pages.components.shared.texts.label import plain
 from pages.components.shared.variants import card, empty_state
@@ -44,8 +44,7 @@ def controls(state: ReviewState) -> None:
     The keys U, Q, O and V choose the next entry of each row (see ``bind``). The address keeps what
     is chosen, so that a reload comes back to it.
     """
-    with reading(state.engine) as session:
-        state.has_opinions = has_opinions(session)
+    state.has_opinions = open_project.ask(has_opinions)
     state.choices = {}
     _complete_address()
     if state.selection is None:

@@ -5,8 +5,7 @@ from markupsafe import Markup
 
 from curation.project.search import Found, Hit, Kind, find, marked
 from curation.review.status import status_label
-from db.engine import reading
-from pages.components.review.window.key_actions import ReviewState
+from curation.review.window.key_actions import ReviewState
 from pages.components.shared.shell import error_messages, open_project
 from pages.components.shared.texts import markup
 from pages.components.shared.texts.amounts import amount
@@ -47,8 +46,7 @@ def contents(state: ReviewState) -> None:
             label_visibility="collapsed",
         )
         if text:
-            with reading(state.engine) as session:
-                found = find(session, text, kind, limit=SHOWN)
+            found = open_project.ask(find, text, kind, limit=SHOWN)
             _summary(found, kind, text)
             for number, hit in enumerate(found.hits):
                 _hit(state, hit, text, number=number)

@@ -8,9 +8,9 @@ from sqlalchemy import Engine, select
 from sqlmodel import col
 from streamlit.testing.v1 import AppTest
 
+from curation.review.window import key_actions
 from db.engine import reading, writing
 from db.models import Status, Variant
-from pages.components.review.window import key_actions
 from pages.components.shared.variants.draft_warnings import NOT_SAVED
 from tests.pages.conftest import ROOT, TIMEOUT
 from tests.support.factories import TEXTS, add_family, person

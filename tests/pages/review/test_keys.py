@@ -10,12 +10,12 @@ from sqlmodel import col
 from streamlit.proto.WidgetStates_pb2 import WidgetState
 from streamlit.testing.v1 import AppTest
 
+from curation.review.window import key_actions
+from curation.review.window.key_actions import ReviewState
+from curation.review.window.keyboard import NOTHING, Keyboard, Shows
 from db.engine import reading, writing
 from db.errors import HedgerowError
 from db.models import Status, Variant
-from pages.components.review.window import key_actions
-from pages.components.review.window.key_actions import ReviewState
-from pages.components.review.window.keyboard import NOTHING, Keyboard, Shows
 from tests.pages.conftest import ROOT, TIMEOUT
 from tests.support.factories import add_family, person
 

@@ -12,12 +12,12 @@ from streamlit.testing.v1 import AppTest
 from curation.anchors.changes import correct_anchor
 from curation.review import actions
 from curation.review.notes import add_note
+from curation.review.window import key_actions
+from curation.review.window.selection import Selection
 from curation.taxonomy.own_types import add_type
 from db.engine import reading, writing
 from db.models import Status, Variant
-from pages.components.review.window import key_actions
 from pages.components.shared.variants import selection
-from pages.components.shared.variants.selection import Selection
 from tests.curation.support.own_types import NEGATION
 from tests.pages.conftest import ROOT, TIMEOUT, OpenPage, unsafe_texts
 from tests.support.factories import add_family, model, person

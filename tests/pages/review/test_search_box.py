@@ -35,10 +35,10 @@ def script(blind: bool) -> None:
     from sqlmodel import col
 
     from curation.review.reviewers import ensure_reviewer
+    from curation.review.window.key_actions import ReviewState
     from db.engine import reading, writing
     from db.models import Variant
     from pages.components.review.search_box import contents
-    from pages.components.review.window.key_actions import ReviewState
     from pages.components.shared.shell import open_project
 
     if "state" not in st.session_state:

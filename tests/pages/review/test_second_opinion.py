@@ -10,16 +10,24 @@ from streamlit.testing.v1 import AppTest
 
 from curation.anchors.changes import correct_anchor
 from curation.review.queue import Order
+from curation.review.window.key_actions import ReviewState
+from curation.review.window.queue_position import Panel
 from db.engine import reading, writing
 from db.models import OpinionLook, Status, Variant, Verdict
 from pages.components.review.panels import second_opinion
-from pages.components.review.window.key_actions import ReviewState
-from pages.components.review.window.queue_position import Panel
+from pages.components.shared.shell import open_project
 from tests.pages.conftest import ROOT, TIMEOUT, unsafe_texts
-from tests.pages.support.reviewing import draw, status
 from tests.support.factories import add_family, add_opinion, judge, person
+from tests.support.reviewing import draw, status
 
 HOSTILE = "**Not** <img src=x onerror=alert(1)> $x$ safe."
+
+
+@pytest.fixture
+def state(state: ReviewState, monkeypatch: pytest.MonkeyPatch) -> ReviewState:
+    """As ever, on the database that the page asks."""
+    monkeypatch.setattr(open_project, "engine", lambda: state.engine)
+    return state
 
 
 def give(state: ReviewState, verdict: Verdict, suggestion: str = "") -> int:
@@ -103,7 +111,7 @@ def signed_in(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def judged(signed_in: None, with_source: Engine, monkeypatch: pytest.MonkeyPatch) -> Engine:
     """Two families; a model would edit the second one's verbal variant into a hostile text."""
-    monkeypatch.setattr("pages.components.review.window.key_actions.MIN_SHOWN_SECONDS", 0.0)
+    monkeypatch.setattr("curation.review.window.key_actions.MIN_SHOWN_SECONDS", 0.0)
     with writing(with_source) as session:
         person(session)
         add_family(session)

@@ -6,12 +6,13 @@ from sqlmodel import col
 
 from curation.review.history import history
 from curation.review.queue import Order, Queue
+from curation.review.window import messages
+from curation.review.window.key_actions import ReviewState
+from curation.review.window.selection import Selection
 from db.engine import reading
 from db.models import Decision, Status
-from pages.components.review.window import messages
-from pages.components.review.window.key_actions import ReviewState
-from pages.components.shared.variants.selection import Selection
-from tests.pages.support.reviewing import colleague, draw, draw_same, status
+from pages.components.review.panels import history_lines
+from tests.support.reviewing import colleague, draw, draw_same, status
 
 
 @pytest.fixture
@@ -108,7 +109,7 @@ def test_the_card_says_who_said_what(state: ReviewState, conflict: int) -> None:
     with reading(state.engine) as session:
         past = history(session, conflict)
     assert "Ada settled it as accepted" in messages.disagreement(past, Status.ACCEPTED)
-    assert "settle: accept" in messages.line(past[-1])
+    assert "settle: accept" in history_lines.line(past[-1])
 
 
 def test_a_family_goes_on_with_what_is_in_the_queue(state: ReviewState, conflict: int) -> None:

@@ -8,12 +8,11 @@ from curation.review.actions import Shown
 from curation.review.history import OwnAction, last_actions
 from curation.review.queue import Card
 from curation.review.shown_card import MAX_NOTE
+from curation.review.window import messages
+from curation.review.window.key_actions import ReviewState
+from curation.review.window.queue_position import Panel
 from curation.taxonomy.reject_reasons import reject_reason
-from db.engine import reading
 from pages.components.review.panels import editors
-from pages.components.review.window import messages
-from pages.components.review.window.key_actions import ReviewState
-from pages.components.review.window.queue_position import Panel
 from pages.components.shared.shell import open_project
 from pages.components.shared.texts import markup
 from pages.components.shared.texts.clock import local
@@ -158,8 +157,7 @@ def _retype(state: ReviewState, focus: Card, shown: Shown) -> None:
 
 def _last(state: ReviewState) -> None:
     """This reviewer's last decisions; each can be looked at again, or taken back by itself."""
-    with reading(state.engine) as session:
-        actions = last_actions(session, state.reviewer_id, limit=LAST)
+    actions = open_project.ask(last_actions, state.reviewer_id, limit=LAST)
     labels = open_project.type_names()
     with st.container(border=True, key="last"):
         if not actions:

@@ -13,13 +13,12 @@ import streamlit as st
 from curation.review.actions import Shown
 from curation.review.queue import Card
 from curation.review.shown_card import MAX_NOTE
+from curation.review.window.key_actions import ReviewState
+from curation.variants.before_saving import CUE, Look, look_at_edit, look_at_own
 from curation.variants.cue_corrections import MAX_CUE
-from curation.variants.draft_checks import check_edit, check_own
 from curation.variants.edits import MAX_TEXT
-from pages.components.review.window.key_actions import ReviewState
 from pages.components.shared.shell import open_project
 from pages.components.shared.variants import draft_warnings
-from pages.components.shared.variants.draft_warnings import CUE, Look
 
 KEEP, DISCARD = "Close, keep the draft (Esc)", "Discard the draft"
 """The two ways out of a panel without saving."""
@@ -62,8 +61,8 @@ def _look_at_edit(state: ReviewState, focus: Card, shown: Shown) -> Look:
     variant, now = focus.variant, _written(state)
     if (now.text, now.type_id, now.cue) == (variant.text, variant.type_id, None):
         return Look()
-    seen = draft_warnings.look(
-        check_edit, shown.variant_id, text=now.text, type_id=now.type_id, cue=now.cue
+    seen = open_project.ask(
+        look_at_edit, shown.variant_id, text=now.text, type_id=now.type_id, cue=now.cue
     )
     return replace(seen, concerns=()) if shown.blind else seen
 
@@ -97,9 +96,7 @@ def _look_at_own(state: ReviewState, focus: Card) -> Look:
     now, anchor_id = _written(state), focus.variant.anchor_id
     if now.text == focus.anchor:
         return Look()
-    return draft_warnings.look(
-        check_own, anchor_id, type_id=now.type_id, text=now.text, cue=now.cue
-    )
+    return open_project.ask(look_at_own, anchor_id, type_id=now.type_id, text=now.text, cue=now.cue)
 
 
 def _save_own(state: ReviewState, focus: Card, shown: Shown) -> None:

@@ -6,12 +6,12 @@ from markupsafe import Markup
 from curation.review.actions import Shown
 from curation.review.opinions.stored import GivenOpinion, look
 from curation.review.queue import Card
-from db.engine import writing
+from curation.review.window import messages
+from curation.review.window.key_actions import ReviewState
+from curation.review.window.queue_position import Panel
 from db.errors import HedgerowError
 from db.models import Verdict
-from pages.components.review.window import messages
-from pages.components.review.window.key_actions import ReviewState
-from pages.components.review.window.queue_position import Panel
+from pages.components.shared.shell import open_project
 from pages.components.shared.texts import markup
 from pages.components.shared.texts.diff import diff, join
 
@@ -34,10 +34,9 @@ def ask(state: ReviewState, shown: Shown) -> None:
         state.toggle(Panel.OPINION)
         return
     try:
-        with writing(state.engine) as session:
-            found = look(
-                session, shown.variant_id, reviewer_id=state.reviewer_id, own_first=shown.blind
-            )
+        found = open_project.tell(
+            look, shown.variant_id, reviewer_id=state.reviewer_id, own_first=shown.blind
+        )
     except HedgerowError as error:
         state.say(str(error), warn=True)
         return

@@ -1,10 +1,9 @@
 """Windows that have left the review page, or are closed: their cards are free again at once."""
 
 import streamlit as st
-from sqlalchemy import Engine
 
-from curation.review.leases import closed_windows, release
-from db.engine import writing
+from curation.review.leases import release_closed
+from pages.components.shared.shell import open_project
 
 STATE = "review"
 """Where a session keeps its state of the review page."""
@@ -25,12 +24,11 @@ def stay(window: str) -> None:
     _closed.discard(window)
 
 
-def give_back(engine: Engine) -> None:
+def give_back() -> None:
     """Give back the cards of windows that are closed."""
     gone = set(_closed)
     _closed.difference_update(gone)
-    with writing(engine) as session:
-        release(session, {*gone, *closed_windows(session)})
+    open_project.tell(release_closed, gone)
 
 
 def leave() -> None:

@@ -1,69 +1,16 @@
 """What the checks say of a text while somebody writes it, and what is asked before it is stored."""
 
 from collections.abc import Callable, Collection
-from dataclasses import dataclass
-from typing import ParamSpec
 
 import streamlit as st
 from markupsafe import Markup
 
-from curation.variants.concern import Concern
-from curation.variants.cue_choice import CueWanted
-from curation.variants.draft_checks import Draft
-from curation.variants.own import AlreadyThere
-from db.errors import HedgerowError
-from pages.components.shared.shell import open_project
-from pages.components.shared.shell.open_project import Asked
+from curation.variants.before_saving import Look
 from pages.components.shared.texts import markup
 from pages.components.shared.texts.diff import join
 from pages.components.shared.texts.label import plain
 
-_P = ParamSpec("_P")
-
-CUE = "cue"
-"""The kind of question that asks for the hedge cue."""
-
-
 NOT_SAVED = "Not saved yet. Save again to keep the text as it is, or go on writing."
-
-
-@dataclass(frozen=True)
-class Look:
-    """What saving would do.
-
-    Attributes:
-        refusal: why it would be refused; '' where it would not.
-        there: the variant that is in the way, if one is.
-        proposed: what the field for the cue can begin with; None where no cue is asked for.
-        remark: what saving decides by itself, in a sentence.
-        cue: the cue that would be stored.
-    """
-
-    concerns: tuple[Concern, ...] = ()
-    refusal: str = ""
-    there: int | None = None
-    proposed: str | None = None
-    remark: str = ""
-    cue: str | None = None
-
-    @property
-    def kinds(self) -> frozenset[str]:
-        """What to ask about before saving."""
-        asks_cue = frozenset() if self.proposed is None else frozenset({CUE})
-        return asks_cue | {concern.kind for concern in self.concerns}
-
-
-def look(check: Asked[_P, Draft], /, *args: _P.args, **kwargs: _P.kwargs) -> Look:
-    """What ``check`` says of a text; nothing is stored."""
-    try:
-        draft = open_project.ask(check, *args, **kwargs)
-        return Look(draft.concerns, remark=draft.remark, cue=draft.cue)
-    except CueWanted as wanted:
-        return Look(wanted.concerns, str(wanted), proposed=wanted.proposed)
-    except AlreadyThere as there:
-        return Look(refusal=str(there), there=there.variant_id)
-    except HedgerowError as error:
-        return Look(refusal=str(error))
 
 
 def show(

@@ -25,14 +25,14 @@ from curation.review.queue import (
     count_left,
     status_counts,
 )
+from curation.review.window.cards_on_screen import Screen
+from curation.review.window.keyboard import Keyboard
+from curation.review.window.pace import Pace
+from curation.review.window.selection import Selection
 from curation.taxonomy.built_in import VariantType
 from db.engine import reading
 from db.errors import HedgerowError
 from db.models import Reviewer, Status
-from pages.components.review.window.cards_on_screen import Screen
-from pages.components.review.window.keyboard import Keyboard
-from pages.components.review.window.pace import Pace
-from pages.components.shared.variants.selection import Selection
 
 BLIND_ORDERS = (Order.OLDEST, Order.RANDOM)
 """The others would give away what the diagnostics say."""

@@ -1,6 +1,6 @@
 """How many decisions a reviewer has made today, and how fast."""
 
-from pages.components.review.window.pace import Pace
+from curation.review.window.pace import Pace
 
 
 def test_a_decision_that_was_taken_back_counts_neither_in_the_number_nor_in_the_rate() -> None:

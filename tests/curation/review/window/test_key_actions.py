@@ -4,13 +4,13 @@ import pytest
 
 from curation.review.history import history
 from curation.review.notes import notes
+from curation.review.window import key_actions
+from curation.review.window.key_actions import ReviewState
+from curation.review.window.messages import TOO_EARLY
+from curation.review.window.queue_position import Panel
 from db.engine import reading
 from db.models import Status, Variant
-from pages.components.review.window import key_actions
-from pages.components.review.window.key_actions import ReviewState
-from pages.components.review.window.messages import TOO_EARLY
-from pages.components.review.window.queue_position import Panel
-from tests.pages.support.reviewing import colleague, draw, status
+from tests.support.reviewing import colleague, draw, status
 
 
 def test_accepting_goes_on_with_the_next(state: ReviewState) -> None:

@@ -8,14 +8,14 @@ from sqlalchemy import func, select, update
 from sqlmodel import col
 
 from curation.review.queue import Order, Queue
+from curation.review.window import cards_on_screen
+from curation.review.window.key_actions import ReviewState
+from curation.review.window.selection import Selection
 from db.engine import reading, writing
 from db.models import Decision, Lease, Status, Variant
-from pages.components.review.window import cards_on_screen
-from pages.components.review.window.key_actions import ReviewState
-from pages.components.shared.variants.selection import Selection
-from tests.pages.support.reviewing import colleague, draw, draw_same, status
 from tests.support.databases import both_databases, one_database
 from tests.support.factories import add_family
+from tests.support.reviewing import colleague, draw, draw_same, status
 
 pytestmark = both_databases
 

@@ -5,12 +5,12 @@ from sqlalchemy import event, select
 from curation.anchors.changes import correct_anchor
 from curation.review.history import history
 from curation.review.queue import Order, Queue
+from curation.review.window.key_actions import ReviewState
+from curation.review.window.messages import OUTDATED
+from curation.review.window.selection import Selection
 from db.engine import reading, writing
 from db.models import Status, Variant
-from pages.components.review.window.key_actions import ReviewState
-from pages.components.review.window.messages import OUTDATED
-from pages.components.shared.variants.selection import Selection
-from tests.pages.support.reviewing import VERBAL, colleague, draw, draw_same, status
+from tests.support.reviewing import VERBAL, colleague, draw, draw_same, status
 
 
 def test_a_colleagues_decision_is_told(state: ReviewState) -> None:

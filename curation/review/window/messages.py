@@ -2,18 +2,15 @@
 
 from collections.abc import Iterable
 
-from sqlalchemy import Engine
+from sqlalchemy.orm import Session
 
 from curation.diagnostics.measuring import stored_flags
 from curation.review.actions import Shown
 from curation.review.history import PastDecision, latest_of_each
 from curation.review.late_decisions import Late
 from curation.review.leases import Holder
-from curation.review.notes import WrittenNote
 from curation.taxonomy.reject_reasons import REJECT_REASONS
-from db.engine import reading
 from db.models import Status, Variant, Verdict
-from pages.components.shared.texts.clock import local
 
 TOO_EARLY = "A key that came before the card could be read was passed over; press it again."
 OUTDATED = "The anchor was corrected meanwhile, so the variant comes back for a second look."
@@ -114,30 +111,7 @@ def disagreement(past: Iterable[PastDecision], status: Status) -> str:
     return f"In conflict: {said}. Your decision settles it."
 
 
-def flags_of(engine: Engine, variant_id: int) -> str:
+def flags_of(session: Session, variant_id: int) -> str:
     """What the diagnostics flag, in words; empty where nothing is flagged."""
-    with reading(engine) as session:
-        flags = stored_flags(session, session.get_one(Variant, variant_id))
+    flags = stored_flags(session, session.get_one(Variant, variant_id))
     return f"Flagged: {flags.label}." if flags else ""
-
-
-def line(decision: PastDecision) -> str:
-    """A decision as a line of the history."""
-    when = f"{local(decision.decided_at):%Y-%m-%d %H:%M}"
-    verdict = f"settle: {decision.verdict}" if decision.settles else decision.verdict.value
-    parts = [when, decision.reviewer, verdict, reason(decision.reason)]
-    parts.append(decision.note)
-    if decision.cue:
-        parts.append(f"cue '{decision.cue.before or ''}' → '{decision.cue.after or ''}'")
-    if decision.blind:
-        parts.append("(blind)")
-    if decision.retracted:
-        parts.append("(taken back)")
-    elif not decision.counts:
-        parts.append("(on the anchor's earlier wording)")
-    return " · ".join(part for part in parts if part)
-
-
-def removed_note(note: WrittenNote) -> str:
-    """A line of the history for a note that is gone."""
-    return f"{local(note.created_at):%Y-%m-%d %H:%M} · {note.reviewer} · note · (taken back)"

@@ -9,9 +9,9 @@ from sqlalchemy.orm import Session
 
 from curation.review import actions
 from curation.review.actions import Undone
+from curation.review.window.queue_position import Panel, Place
 from db.engine import writing
 from db.errors import HedgerowError
-from pages.components.review.window.queue_position import Panel, Place
 
 _TYPING = (Panel.EDIT, Panel.REJECT, Panel.NOTE, Panel.WRITE)
 

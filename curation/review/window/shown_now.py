@@ -16,10 +16,10 @@ from curation.review.history import decided_by, history
 from curation.review.late_decisions import late_decisions
 from curation.review.queue import Card, Order, Queue, among, card, family, next_variant
 from curation.review.settling import contested
+from curation.review.window import messages
+from curation.review.window.queue_position import BLIND_ORDERS, Place
 from db.engine import reading, writing
 from db.models import Status, Variant
-from pages.components.review.window import messages
-from pages.components.review.window.queue_position import BLIND_ORDERS, Place
 
 
 @dataclass(frozen=True)

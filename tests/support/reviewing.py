@@ -1,13 +1,16 @@
 """A review session over three families, for the tests of what its keys do."""
 
-from sqlalchemy import select
+import pytest
+from sqlalchemy import Engine, select
 from sqlmodel import col
 
 from curation.review.actions import Shown
+from curation.review.window import key_actions
+from curation.review.window.key_actions import ReviewState
+from curation.taxonomy.project_types import list_types
 from db.engine import reading, writing
 from db.models import Status, Variant
-from pages.components.review.window.key_actions import ReviewState
-from tests.support.factories import person
+from tests.support.factories import add_family, person
 
 VERBAL = select(Variant).where(col(Variant.type_id) == "verbal").order_by(col(Variant.id))
 
@@ -40,3 +43,17 @@ def colleague(state: ReviewState, name: str = "Bert") -> ReviewState:
     other.type_id, other.blind = state.type_id, state.blind
     other.recount()
     return other
+
+
+@pytest.fixture
+def state(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> ReviewState:
+    """A review session over three families, in which a key counts at once."""
+    monkeypatch.setattr(key_actions, "MIN_SHOWN_SECONDS", 0.0)
+    with writing(engine) as session:
+        for text in ("The bridge is safe.", "The road is safe.", "The tunnel is safe."):
+            add_family(session, text)
+        ada = person(session)
+        types = list_types(session)
+    found = ReviewState(engine=engine, reviewer_id=ada, types=types, type_id="verbal")
+    found.recount()
+    return found

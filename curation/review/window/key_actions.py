@@ -13,19 +13,18 @@ from curation.review.decisions import StatusChange
 from curation.review.history import history
 from curation.review.notes import add_note
 from curation.review.opinions.stored import GivenOpinion
+from curation.review.window import messages
+from curation.review.window.queue_position import Panel
+from curation.review.window.shown_now import Viewer
+from curation.review.window.undo_keys import Skip, Undoing
 from curation.taxonomy.built_in import VariantType
 from curation.taxonomy.reject_reasons import applicable_reason, reject_reason
-from curation.variants.draft_checks import check_edit
+from curation.variants.before_saving import CUE, Look, look_at_edit
 from curation.variants.own import write_variant
 from db.columns import now
 from db.engine import reading, writing
 from db.errors import HedgerowError
 from db.models import Status, Variant
-from pages.components.review.window import messages
-from pages.components.review.window.queue_position import Panel
-from pages.components.review.window.shown_now import Viewer
-from pages.components.review.window.undo_keys import Skip, Undoing
-from pages.components.shared.variants.draft_warnings import CUE, Look, look
 
 MIN_SHOWN_SECONDS = 0.2
 """A key counts only if its card has been there this long: nobody has read it before.
@@ -106,10 +105,10 @@ class ReviewState(Undoing, Viewer):
         elif outcome.overtaken or shown.blind:
             with reading(self.engine) as session:
                 past = history(session, shown.variant_id)
-            parts = [said, messages.verdicts(past, me=self.reviewer_id, action=shown)]
-            if shown.blind:
-                judged = outcome.child_id or shown.variant_id
-                parts.append(messages.flags_of(self.engine, judged))
+                parts = [said, messages.verdicts(past, me=self.reviewer_id, action=shown)]
+                if shown.blind:
+                    judged = outcome.child_id or shown.variant_id
+                    parts.append(messages.flags_of(session, judged))
             told = " ".join(filter(None, parts))
             self.say(f"{told} Z takes it back.", warn=bool(outcome.overtaken))
         else:
@@ -194,7 +193,8 @@ class ReviewState(Undoing, Viewer):
 
     def retype(self, shown: Shown, type_id: str) -> None:
         """T and a digit: the text is of this type; the editor opens where its cue is wanted."""
-        seen = look(check_edit, shown.variant_id, type_id=type_id)
+        with reading(self.engine) as session:
+            seen = look_at_edit(session, shown.variant_id, type_id=type_id)
         if seen.proposed is None or not self._is_on_screen(shown):
             self.edit(shown, type_id=type_id)
             return

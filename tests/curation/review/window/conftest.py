@@ -1,0 +1,3 @@
+"""A reviewer's window over three families."""
+
+from tests.support.reviewing import state as state
