@@ -5,42 +5,130 @@ also when it fails. Errors are one sentence on standard error: exit code 1, or 2
 """
 
 import importlib
+from collections.abc import Mapping
 from importlib import metadata
 from pathlib import Path
-from typing import Annotated, Any, cast
+from typing import Annotated, Any, ClassVar, NamedTuple, cast
 
 import typer
 from typer.core import TyperGroup
 
 from cli.shared.terminal import Commands
 
-COMMANDS = {
-    "init": "cli.project:init",
-    "status": "cli.project:status",
+
+class Group(NamedTuple):
+    """Commands that go together.
+
+    Attributes:
+        callback: module and function of what the group does without one of its commands.
+    """
+
+    help: str
+    commands: Mapping[str, str]
+    callback: str = ""
+
+
+COMMANDS: dict[str, str | Group] = {
+    "init": "cli.init:init",
+    "status": "cli.status:status",
     "run": "cli.runs.carry_out:carry_out",
-    "runs": "cli.runs.listing:runs_app",
+    "runs": Group(
+        "See the runs, and cancel or delete one.",
+        {
+            "list": "cli.runs.listing:list_newest",
+            "show": "cli.runs.details:show_run",
+            "cancel": "cli.runs.cancel:cancel",
+            "delete": "cli.runs.delete:delete",
+        },
+    ),
     "generate": "cli.generation.generate:generate",
     "diagnose": "cli.diagnose:diagnose",
     "search": "cli.search:search",
-    "export": "cli.release:export_release",
+    "export": "cli.export:export_release",
     "train": "cli.models.train:train_encoder",
     "push": "cli.models.push:push_to_hub",
     "study": "cli.models.study:study",
     "tradeoff": "cli.models.tradeoff_commands:tradeoff",
     "similarity": "cli.models.pair_similarity:similarity",
     "benchmark": "cli.models.benchmark:run_benchmark",
-    "benchmarks": "cli.models.benchmark:benchmarks_app",
+    "benchmarks": Group(
+        "List the results, or build a suite of your own sentences.",
+        {"suite": "cli.models.own_suite:make_suite"},
+        callback="cli.models.newest_scores:newest_scores",
+    ),
     "app": "cli.serve:open_app",
-    "anchors": "cli.anchors.change:anchors_app",
-    "prices": "cli.generation.price_table:prices_app",
-    "types": "cli.generation.variant_types:types_app",
-    "prompts": "cli.generation.prompt_versions:prompts_app",
-    "review": "cli.review.second_opinions:review_app",
-    "reviewers": "cli.review.people:reviewers_app",
-    "release": "cli.release:release_app",
-    "settings": "cli.settings:settings_app",
+    "anchors": Group(
+        "Add anchors of your own and look after them.",
+        {
+            "add": "cli.anchors.add:anchors_add",
+            "list": "cli.anchors.find:list_anchors",
+            "correct": "cli.anchors.correct:correct",
+            "set": "cli.anchors.describe:describe",
+            "retire": "cli.anchors.retire:retire",
+            "restore": "cli.anchors.retire:restore",
+        },
+    ),
+    "prices": Group(
+        "See what models charge, and set it for this project.",
+        {
+            "list": "cli.generation.price_table:prices_list",
+            "set": "cli.generation.price_table:prices_set",
+            "forget": "cli.generation.price_table:prices_forget",
+        },
+    ),
+    "types": Group(
+        "See the variant types, and add your own.",
+        {
+            "list": "cli.generation.variant_types:list_all",
+            "add": "cli.generation.variant_types:add",
+            "change": "cli.generation.variant_types:change",
+            "retire": "cli.generation.variant_types:retire",
+            "restore": "cli.generation.variant_types:restore",
+        },
+    ),
+    "prompts": Group(
+        "See the prompts, and add versions of them.",
+        {
+            "list": "cli.generation.prompt_versions:prompts_list",
+            "show": "cli.generation.prompt_versions:prompts_show",
+            "add": "cli.generation.prompt_versions:prompts_add",
+        },
+    ),
+    "review": Group(
+        "Decide on variants.",
+        {
+            "apply": "cli.review.by_rule:apply",
+            "accept": "cli.review.accept:accept",
+            "reject": "cli.review.reject:reject",
+            "settle": "cli.review.settle:settle",
+            "edit": "cli.review.edit:edit",
+            "write": "cli.review.write:write",
+            "note": "cli.review.note:note",
+            "undo": "cli.review.undo:undo",
+            "judge": "cli.review.judge:judge",
+            "agreement": "cli.review.model_agreement:show_agreement",
+        },
+    ),
+    "reviewers": Group(
+        "List, rename and merge reviewers.",
+        {
+            "list": "cli.review.people:list_reviewers",
+            "rename": "cli.review.people:rename",
+            "merge": "cli.review.people:merge",
+            "separate": "cli.review.people:separate",
+        },
+    ),
+    "release": Group(
+        "Freeze what is accepted.",
+        {"create": "cli.release:release_create", "list": "cli.release:release_list"},
+    ),
+    "settings": Group(
+        "Show the settings, or change one of the project's.",
+        {"show": "cli.settings:show_settings", "set": "cli.settings:set_setting"},
+        callback="cli.settings:settings",
+    ),
 }
-"""Module and function, or group of commands, of each command, in the order of the help."""
+"""Module and function of each command, in the order of the help. A command is here or nowhere."""
 
 
 VALUE_NAMES = {int: "N", float: "NUMBER", str: "TEXT", Path: "FILE"}
@@ -59,31 +147,56 @@ OPTION_NAMES = {
 """The same of single options."""
 
 
-class _ImportedWhenUsed(Commands):
-    """The commands, each imported when it is used: a command waits for no other one's imports."""
+class _FromTable(TyperGroup):
+    """Commands of a table, each imported when it is used: none waits for another one's imports."""
+
+    table: ClassVar[Mapping[str, str | Group]]
 
     def list_commands(self, ctx: Any) -> list[str]:
-        return list(COMMANDS)
+        return list(self.table)
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        if cmd_name not in COMMANDS:
-            return None
-        module, _, name = COMMANDS[cmd_name].partition(":")
-        found = getattr(importlib.import_module(module), name)
-        alone = typer.Typer(callback=hedgerow, add_completion=False, rich_markup_mode=None)
-        if isinstance(found, typer.Typer):
-            alone.add_typer(found, name=cmd_name)
-        else:
-            alone.command(cmd_name)(found)
-        command = cast(TyperGroup, typer.main.get_command(alone)).commands[cmd_name]
-        _name_values(command)
-        return command
+        return _command(cmd_name, self.table[cmd_name]) if cmd_name in self.table else None
+
+
+class _Hedgerow(_FromTable, Commands):
+    """All commands."""
+
+    table = COMMANDS
+
+
+def _command(name: str, entry: str | Group) -> Any:
+    """The command, or the group of commands, of an entry of a table."""
+    alone = typer.Typer(callback=hedgerow, add_completion=False, rich_markup_mode=None)
+    if isinstance(entry, str):
+        alone.command(name)(_imported(entry))
+    else:
+        alone.add_typer(_group(entry), name=name)
+    command = cast(TyperGroup, typer.main.get_command(alone)).commands[name]
+    _name_values(command)
+    return command
+
+
+def _group(entry: Group) -> typer.Typer:
+    of_group = type("_Group", (_FromTable,), {"table": entry.commands})
+    group = typer.Typer(
+        cls=of_group,
+        help=entry.help,
+        no_args_is_help=not entry.callback,
+        invoke_without_command=bool(entry.callback),
+    )
+    if entry.callback:
+        group.callback()(_imported(entry.callback))
+    return group
+
+
+def _imported(place: str) -> Any:
+    module, _, name = place.partition(":")
+    return getattr(importlib.import_module(module), name)
 
 
 def _name_values(command: Any) -> None:
     """Have the help name what a parameter takes in one spelling: FILE, not <path> or {file}."""
-    for sub in getattr(command, "commands", {}).values():
-        _name_values(sub)
     for parameter in command.params:
         if parameter.metavar is not None:
             continue
@@ -95,7 +208,7 @@ def _name_values(command: Any) -> None:
 
 
 app = typer.Typer(
-    cls=_ImportedWhenUsed,
+    cls=_Hedgerow,
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,

@@ -28,21 +28,16 @@ from db.runs import package_versions
 from db.settings import Settings, setting_facts
 
 COUNTS = "counts."
+
 KEYS = f"'{THRESHOLD}', '{ACTIVE_ENCODER}' or '{COUNTS}NAME' (a model reviewer: on or off)"
 
-settings_app = typer.Typer(
-    invoke_without_command=True, help="Show the settings, or change one of the project's."
-)
 
-
-@settings_app.callback()
 def settings(context: typer.Context, as_json: AsJson = False) -> None:
     """Show the settings, or change one of the project's."""
     if context.invoked_subcommand is None:
         show_settings(as_json)
 
 
-@settings_app.command("show")
 def show_settings(as_json: AsJson = False) -> None:
     """Show all settings and what the project consists of; of a secret, whether it is set."""
     machine, engine = open_home()
@@ -112,7 +107,6 @@ def _lines(database: DatabaseFacts, folder: FolderFacts) -> list[str]:
     ]
 
 
-@settings_app.command("set")
 def set_setting(
     key: Annotated[str, typer.Argument(help=f"{KEYS}.")],
     value: Annotated[str, typer.Argument(help="The new value.")],

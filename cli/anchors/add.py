@@ -1,4 +1,4 @@
-"""Anchors: adding the user's own."""
+"""Adding the user's own sentences as anchors."""
 
 import sys
 from collections import Counter
@@ -40,13 +40,12 @@ from db.engine import reading, writing
 from db.settings import Settings
 
 STANDARD_INPUT = "standard input"
+
 _EXAMPLES = 8
+
 _EXAMPLE_TEXT = 60
 
-anchors_app = typer.Typer(no_args_is_help=True, help="Add anchors of your own and look after them.")
 
-
-@anchors_app.command("add")
 def anchors_add(
     file: Annotated[
         str, typer.Argument(help="CSV, TSV, JSON lines, Parquet or plain text; - reads the input.")

@@ -11,14 +11,9 @@ from curation.generation.costs.prices import DATED, own_prices, prices, set_pric
 from curation.generation.request import Price
 from db.engine import reading, writing
 
-prices_app = typer.Typer(
-    no_args_is_help=True, help="See what models charge, and set it for this project."
-)
-
 Model = Annotated[str, typer.Argument(help="As the server calls it.")]
 
 
-@prices_app.command("list")
 def prices_list(as_json: AsJson = False) -> None:
     """Name all known prices, in US dollars for a million tokens."""
     _, engine = open_home()
@@ -32,7 +27,6 @@ def prices_list(as_json: AsJson = False) -> None:
     show({"currency": "USD", "per_tokens": 1_000_000, "prices": rows}, as_json, table)
 
 
-@prices_app.command("set")
 def prices_set(
     model: Model,
     prompt: Annotated[float, typer.Argument(metavar="IN", min=0, help="For a million tokens in.")],
@@ -54,7 +48,6 @@ def prices_set(
     )
 
 
-@prices_app.command("forget")
 def prices_forget(model: Model, as_json: AsJson = False) -> None:
     """Take this project's price of a model back; the table's counts again, where it has one."""
     _, engine = open_home()

@@ -15,16 +15,14 @@ from db.errors import HedgerowError
 from db.models import PromptVersion
 from db.named_files import LARGEST_WRITTEN, read_text
 
-prompts_app = typer.Typer(no_args_is_help=True, help="See the prompts, and add versions of them.")
-
 Name = Annotated[str, typer.Argument(metavar="NAME", help=f"One of {', '.join(PROMPTS)}.")]
+
 Number = Annotated[
     int | None,
     typer.Option("--version", metavar="N", min=1, max=LARGEST_NUMBER, help="Otherwise the newest."),
 ]
 
 
-@prompts_app.command("list")
 def prompts_list(as_json: AsJson = False) -> None:
     """Name all prompts in their versions."""
     _, engine = open_home()
@@ -50,7 +48,6 @@ def _facts(row: PromptVersion) -> dict[str, Any]:
     }
 
 
-@prompts_app.command("show")
 def prompts_show(name: Name, number: Number = None, as_json: AsJson = False) -> None:
     """Print a prompt's template."""
     _, engine = open_home()
@@ -60,7 +57,6 @@ def prompts_show(name: Name, number: Number = None, as_json: AsJson = False) -> 
     show(_facts(row) | {"template": row.template}, as_json, *row.template.splitlines())
 
 
-@prompts_app.command("add")
 def prompts_add(
     name: Name,
     file: Annotated[Path, typer.Argument(help="The template, UTF-8.")],

@@ -19,9 +19,8 @@ from db.engine import reading, writing
 from db.errors import HedgerowError
 from db.named_files import LARGEST_WRITTEN, read_text
 
-types_app = typer.Typer(no_args_is_help=True, help="See the variant types, and add your own.")
-
 TypeId = Annotated[str, typer.Argument(metavar="ID", help="The id of a type of your own.")]
+
 PromptLine = Annotated[
     str | None,
     typer.Option(
@@ -29,9 +28,13 @@ PromptLine = Annotated[
         help="How a prompt asks for this type; otherwise made from name and definition.",
     ),
 ]
+
 DEFINITION = "What makes a variant one of this type."
+
 ANCHOR = "The anchor of the example."
+
 EXAMPLE = "A variant of that anchor."
+
 Check = Annotated[
     str | None,
     typer.Option(
@@ -40,12 +43,12 @@ Check = Annotated[
         '["negator"]}\', or @FILE.',
     ),
 ]
+
 Guideline = Annotated[
     Path | None, typer.Option(metavar="FILE", help="The guideline for reviewers, UTF-8.")
 ]
 
 
-@types_app.command("list")
 def list_all(
     retired: Annotated[bool, typer.Option("--retired", help="The retired ones, too.")] = False,
     as_json: AsJson = False,
@@ -76,7 +79,6 @@ def _as_json(entry: VariantType) -> dict[str, Any]:
     return entry.model_dump(mode="json") | {"surface_check": check}
 
 
-@types_app.command()
 def add(
     name: Annotated[str, typer.Argument(help="What it is called; the id follows from it.")],
     role: Annotated[
@@ -107,7 +109,6 @@ def add(
     show(_as_json(entry), as_json, f"Added the type '{entry.id}'.")
 
 
-@types_app.command()
 def change(
     type_id: TypeId,
     name: Annotated[
@@ -144,13 +145,11 @@ def change(
     show(result, as_json, f"'{type_id}' is at version {done.entry.version}.{again}")
 
 
-@types_app.command()
 def retire(type_id: TypeId, as_json: AsJson = False) -> None:
     """Take a type and its variants out of use; decisions and earlier releases stay."""
     _set_retired(type_id, True, as_json)
 
 
-@types_app.command()
 def restore(type_id: TypeId, as_json: AsJson = False) -> None:
     """Take a retired type and its variants into use again."""
     _set_retired(type_id, False, as_json)

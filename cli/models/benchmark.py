@@ -1,4 +1,4 @@
-"""Benchmarks on the command line: run one, list the results, build a suite of one's own."""
+"""Measuring a model with a benchmark."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ import typer
 from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 
+from cli.models.score_rows import facts, table
 from cli.shared.home import open_home, reviewer_id
 from cli.shared.options import as_cap, as_option
 from cli.shared.run_here import carry_out_run
 from cli.shared.tables import table_of
-from cli.shared.terminal import LARGEST_NUMBER, AsJson, DryRun, ReleaseNumber, show
+from cli.shared.terminal import LARGEST_NUMBER, AsJson, DryRun, show
 from curation.generation.costs.prices import price_under, spent_by
 from curation.generation.providers.chat.addresses import require_key
 from curation.generation.request import Budget
@@ -25,7 +26,6 @@ from curation.validation import checked
 from db.engine import reading, writing
 from db.errors import HedgerowError
 from db.models import Split
-from db.named_files import resolved
 from db.settings import Settings
 from training.benchmarks.catalogue import BENCHMARKS, benchmark
 from training.benchmarks.contamination import compare
@@ -38,7 +38,7 @@ from training.benchmarks.data.sources import (
     require_data,
     require_hub,
 )
-from training.benchmarks.results.queries import Scored, newest, of_run
+from training.benchmarks.results.queries import Scored, of_run
 from training.benchmarks.runs.cost_forecast import plan_benchmarks
 from training.benchmarks.runs.lifecycle import BenchmarkRequest, request_benchmarks
 from training.benchmarks.runs.measured_models import CHAT, ModelChoice
@@ -46,16 +46,12 @@ from training.benchmarks.scorers.architecture import ARCHITECTURES
 from training.benchmarks.tasks.general import SUITES, TaskScore, average, by_kind
 from training.benchmarks.tasks.general_names import names_of, require_tasks
 from training.benchmarks.tasks.own_families import Hedgerow
-from training.benchmarks.tasks.suites import of_release, read_forms, suite, written
 
 MTEB = "mteb:"
 """Before a suite of mteb's tasks, or a single one."""
 
-NAMES = f"One of {', '.join(entry.id for entry in BENCHMARKS)}; or {MTEB}SUITE ({', '.join(SUITES)}) or {MTEB}TASK for general ability."  # noqa: E501
 
-benchmarks_app = typer.Typer(
-    invoke_without_command=True, help="List the results, or build a suite of your own sentences."
-)
+NAMES = f"One of {', '.join(entry.id for entry in BENCHMARKS)}; or {MTEB}SUITE ({', '.join(SUITES)}) or {MTEB}TASK for general ability."  # noqa: E501
 
 
 def run_benchmark(
@@ -137,7 +133,7 @@ def run_benchmark(
     with reading(engine) as session:
         rows = of_run(session, run.id)
     result = {"run": run.id, "state": ended["state"]}
-    result |= _general(name, rows) if name.startswith(MTEB) else _facts(rows[0])
+    result |= _general(name, rows) if name.startswith(MTEB) else facts(rows[0])
     lines = []
     if "cost" in ended:
         result |= {name: ended[name] for name in ("cost", "cost_is_estimate")}
@@ -145,7 +141,7 @@ def run_benchmark(
     if overlap:
         result["overlap"] = _overlap(settings, engine, release)
         lines += [told(facts) for facts in result["overlap"]]
-    show(result, as_json, _table(rows), *_average_line(result), *lines)
+    show(result, as_json, table(rows), *_average_line(result), *lines)
 
 
 def _model(name: str, architecture: str, base_url: str, max_tokens: int) -> ModelChoice:
@@ -258,32 +254,10 @@ def _overlap(settings: Settings, engine: Engine, release: int | None) -> list[di
     return [compared.facts for compared in found]
 
 
-def _facts(row: Scored) -> dict[str, Any]:
-    """A result for scripts: what it came to, and all that it depends on but the versions."""
-    interval = row.interval
-    return {
-        "benchmark": row.benchmark,
-        "metric": row.metric,
-        "score": row.score,
-        "n": row.n,
-        "interval": [interval.low, interval.high] if interval else None,
-        "ties": row.ties,
-        "unanswered": row.unanswered,
-        "model": row.model,
-        "architecture": row.architecture,
-        "model_hash": row.model_hash,
-        "data": row.data,
-        "data_hash": row.data_hash,
-        "run": row.run_id,
-        "outcomes": row.summary.get("outcomes", {}),
-        "figures": row.summary.get("figures", {}),
-    }
-
-
 def _general(name: str, rows: list[Scored]) -> dict[str, Any]:
     """The tasks of a suite and their mean, or the single task."""
     if len(rows) == 1:
-        return _facts(rows[0]) | {"benchmark": name}
+        return facts(rows[0]) | {"benchmark": name}
     scores = [TaskScore(row.benchmark, str(row.summary["type"]), row.score) for row in rows]
     return {
         "benchmark": name,
@@ -300,98 +274,3 @@ def _general(name: str, rows: list[Scored]) -> dict[str, Any]:
 
 def _average_line(result: dict[str, Any]) -> list[str]:
     return [f"Mean over the kinds of tasks: {result['score']:.1f}."] if "kinds" in result else []
-
-
-def _table(rows: list[Scored]) -> Any:
-    return table_of(
-        "benchmark",
-        "model",
-        "score",
-        "95% interval",
-        "items",
-        "data",
-        "run",
-        rows=(
-            (
-                row.benchmark,
-                row.title,
-                f"{row.score:.1f}",
-                _interval(row),
-                row.n or "",
-                row.data,
-                row.run_id,
-            )
-            for row in rows
-        ),
-    )
-
-
-def _interval(row: Scored) -> str:
-    return f"{row.interval.low:.1f} to {row.interval.high:.1f}" if row.interval else ""
-
-
-@benchmarks_app.callback()
-def benchmarks(
-    context: typer.Context,
-    name: Annotated[str, typer.Option("--benchmark", help="Only this one, or mteb's task.")] = "",
-    as_json: AsJson = False,
-) -> None:
-    """List the newest result of each model in each benchmark, or build a suite of your own."""
-    if context.invoked_subcommand is not None:
-        return
-    _, engine = open_home()
-    with reading(engine) as session:
-        rows = newest(session, benchmark=name)
-    result = {"results": [_facts(row) for row in rows]}
-    show(result, as_json, _table(rows) if rows else "There are no results yet.")
-
-
-@benchmarks_app.command("suite")
-def make_suite(
-    file: Annotated[Path, typer.Argument(metavar="OUT", help="The file to write, JSON Lines.")],
-    forms: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="A table or JSON Lines with the columns original, "
-            "negation, antonym and both; otherwise a release.",
-        ),
-    ] = None,
-    release: ReleaseNumber = None,
-    split: Annotated[Split, typer.Option(help="Of the release.")] = Split.TEST,
-    as_json: AsJson = False,
-) -> None:
-    """Write a suite in SemAntoNeg's manner, of your own sentences in four forms each."""
-    if forms is not None and release is not None:
-        raise HedgerowError("Expected --forms or --release, found both; leave one out.")
-    if forms is not None:
-        made = suite(read_forms(forms))
-    else:
-        with reading(open_home()[1]) as session:
-            made = of_release(session, release, split=split)
-    _write_new(file, written(made))
-    place = resolved(file)
-    result = {"file": str(place), "items": len(made.items)}
-    how = f"hedgerow benchmark {made.id} --model PATH --data {place}"
-    show(result, as_json, f"Wrote {len(made.items):,} items to {place}. To measure a model: {how}")
-
-
-def _write_new(file: Path, content: bytes) -> None:
-    """Write a file that is not there yet, whole or not at all.
-
-    Raises:
-        HedgerowError: it is there; whatever it holds, it is somebody's.
-    """
-    try:
-        with file.open("xb") as out:
-            try:
-                out.write(content)
-                out.flush()
-            except BaseException:
-                file.unlink(missing_ok=True)
-                raise
-    except FileExistsError as error:
-        raise HedgerowError(
-            f"Expected a new file to write, but {str(file)!r} is there already; name another, or "
-            "move it away."
-        ) from error

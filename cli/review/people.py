@@ -13,10 +13,7 @@ from db.engine import reading, writing
 
 Name = Annotated[str, typer.Argument(help="A person's name.")]
 
-reviewers_app = typer.Typer(no_args_is_help=True, help="List, rename and merge reviewers.")
 
-
-@reviewers_app.command("list")
 def list_reviewers(as_json: AsJson = False) -> None:
     """List the people who review; 'hedgerow settings' lists the models."""
     _, engine = open_home()
@@ -33,7 +30,6 @@ def list_reviewers(as_json: AsJson = False) -> None:
     show({"reviewers": result}, as_json, line)
 
 
-@reviewers_app.command()
 def rename(
     old: Name,
     new: Annotated[str, typer.Argument(help="Their new name.")],
@@ -50,7 +46,6 @@ def rename(
     show({"before": before, "name": now}, as_json, f"{before} is called {now} now.")
 
 
-@reviewers_app.command()
 def merge(
     person: Annotated[str, typer.Argument(metavar="FROM", help="A person's name.")],
     into: Annotated[str, typer.Argument(metavar="INTO", help="Whose name both have then.")],
@@ -85,7 +80,6 @@ def merge(
     show(result, as_json, *lines)
 
 
-@reviewers_app.command()
 def separate(person: Name, as_json: AsJson = False) -> None:
     """Take a merge back: a person is a reviewer of their own again."""
     _, engine = open_home()

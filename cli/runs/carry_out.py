@@ -7,7 +7,7 @@ import typer
 from cli.shared.home import open_home
 from cli.shared.run_facts import sentences
 from cli.shared.run_here import carry_out_run
-from cli.shared.terminal import LARGEST_NUMBER, AsJson, show
+from cli.shared.terminal import LARGEST_NUMBER, AsJson, RunId, show
 from curation.generation.choices import raise_budget
 from curation.generation.duplicates import check_alone
 from curation.generation.request import KIND as GENERATE
@@ -16,9 +16,7 @@ from db.runs import get_run
 
 
 def carry_out(
-    run_id: Annotated[
-        int, typer.Argument(metavar="ID", min=1, max=LARGEST_NUMBER, help="The run's number.")
-    ],
+    run_id: RunId,
     budget: Annotated[
         float | None,
         typer.Option(metavar="USD", help="Another cap in money, for a run that asks a model."),

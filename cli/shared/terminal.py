@@ -33,6 +33,10 @@ ReleaseNumber = Annotated[
     typer.Option("--release", metavar="N", min=1, max=LARGEST_NUMBER, help="Otherwise the newest."),
 ]
 
+RunId = Annotated[
+    int, typer.Argument(metavar="ID", min=1, max=LARGEST_NUMBER, help="The run's number.")
+]
+
 Report = Callable[[int, int, str], None]
 """Called with (steps done, steps in all, what is going on)."""
 

@@ -1,22 +1,20 @@
-"""The project as a whole: making it, and counting what it holds."""
+"""Counting what the project holds."""
 
-from typing import Annotated, Any
+from typing import Any
 
-import typer
 from rich.table import Table
-from sqlalchemy import Engine, func, select
+from sqlalchemy import func, select
 from sqlmodel import col
 
 from cli.release import release_facts
 from cli.shared.home import open_home
 from cli.shared.tables import table_of
 from cli.shared.terminal import AsJson, counted, show
-from curation.corpora.starter_corpus import load_starter_corpus
 from curation.project.opening import ACTIVE_ENCODER, get_setting
 from curation.release.freezing import list_releases
 from curation.review.queue import status_counts
 from curation.taxonomy.project_types import list_types
-from db.engine import reading, writing
+from db.engine import reading
 from db.failures import shown_address
 from db.models import Anchor, Encoder, Run, Status
 from db.runs import list_runs
@@ -24,29 +22,6 @@ from db.settings import Settings
 from training.runs.kinds import kind_of
 
 LAST_RUNS = 5
-
-
-def init(
-    empty: Annotated[bool, typer.Option("--empty", help="Leave the starter corpus out.")] = False,
-    as_json: AsJson = False,
-) -> None:
-    """Create or upgrade the database and load the starter corpus.
-
-    Running it again changes nothing.
-    """
-    _, engine = open_home(create=True)
-    added = {"anchors": 0, "variants": 0, "decisions": 0}
-    if not empty:
-        with writing(engine) as session:
-            added = load_starter_corpus(session)._asdict()
-    show(
-        {"database": _database(engine), "added": added},
-        as_json,
-        f"The database is {_database(engine)}.",
-        f"Added {counted(added['anchors'], 'anchor')}, {counted(added['variants'], 'variant')} and "
-        f"{counted(added['decisions'], 'decision')}.",
-        "Next: 'hedgerow app' opens the browser app; 'hedgerow status' counts what there is.",
-    )
 
 
 def status(as_json: AsJson = False) -> None:
@@ -70,7 +45,7 @@ def status(as_json: AsJson = False) -> None:
         for name in dict.fromkeys([*known, *sorted(counts)])
     }
     result = {
-        "database": _database(engine),
+        "database": shown_address(engine.url),
         "anchors": anchors,
         "variants": variants,
         "releases": releases,
@@ -80,7 +55,7 @@ def status(as_json: AsJson = False) -> None:
     show(
         result,
         as_json,
-        f"The database is {_database(engine)}.",
+        f"The database is {shown_address(engine.url)}.",
         f"It holds {counted(anchors, 'anchor')} and {counted(len(releases), 'release')}.",
         *([f"Measured with {', '.join(e['name'] for e in encoders)}."] if encoders else []),
         table_of("type", *Status, rows=([name, *row.values()] for name, row in variants.items())),
@@ -113,7 +88,3 @@ def _run_table(runs: list[dict[str, Any]]) -> Table:
             [run["run"], kind_of(run["kind"]).title, run["state"], run["message"]] for run in runs
         ),
     )
-
-
-def _database(engine: Engine) -> str:
-    return shown_address(engine.url)

@@ -10,7 +10,7 @@ from sqlmodel import col
 from typer.testing import CliRunner
 
 import cli
-from cli.review.decide import NO_REASON
+from cli.review.decision import NO_REASON
 from curation.project.opening import open_project
 from db.engine import reading
 from db.models import Status, Variant

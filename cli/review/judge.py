@@ -1,17 +1,14 @@
-"""Second opinions on the command line: asking a model for them; how it agrees with people."""
+"""Asking a chat model for its opinion on variants."""
 
 from typing import Annotated, Any
 
 import typer
-from rich.table import Table
 from sqlalchemy.orm import Session
 
 from cli.generation.prompt_versions import find_version
-from cli.review.decide import review_app
 from cli.shared.home import open_home, reviewer_id
 from cli.shared.options import as_option
 from cli.shared.run_here import carry_out_run
-from cli.shared.tables import table_of
 from cli.shared.terminal import LARGEST_NUMBER, AsJson, DryRun, counted, show
 from curation.generation.costs.estimate import Estimate
 from curation.generation.costs.prices import dollars, price_under, spent_by
@@ -21,18 +18,15 @@ from curation.generation.judging.opinion_run import broken_off, request_opinions
 from curation.generation.prompts import JUDGE, seed_prompts
 from curation.generation.providers.chat.addresses import require_key
 from curation.generation.request import MAX_CONCURRENCY
-from curation.review.opinions.agreement import Agreement, agreement, together
-from curation.review.opinions.stored import judges
 from curation.taxonomy.project_types import known_type, list_types
 from curation.validation import checked
-from db.engine import reading, writing
+from db.engine import writing
 from db.models import Status
 from db.settings import Settings
 
 ANY = "any"
 
 
-@review_app.command()
 def judge(
     model: Annotated[str, typer.Option(help="As the server calls it.")],
     base_url: Annotated[
@@ -156,53 +150,3 @@ def _told(found: Estimate) -> list[str]:
             f"{found.seconds / 60:.1f} minutes."
         )
     return lines
-
-
-@review_app.command("agreement")
-def show_agreement(as_json: AsJson = False) -> None:
-    """Show how far each model that gives opinions agrees with people, by type."""
-    _, engine = open_home()
-    with reading(engine) as session:
-        found = [(one, agreement(session, one.id)) for one in judges(session)]
-    result = {
-        "judges": [
-            {
-                "name": one.name,
-                "counts": one.counts,
-                "opinions": one.opinions,
-                "types": [_row(row) for row in (*rows, together(rows))],
-            }
-            for one, rows in found
-        ]
-    }
-    lines: list[str | Table] = []
-    for one, rows in found:
-        lines.append(f"{one.name} has given {counted(one.opinions, 'opinion')}.")
-        lines.append(
-            table_of(
-                "type",
-                "pairs",
-                "agree",
-                "kappa",
-                "left out",
-                rows=(
-                    [
-                        row.type_id,
-                        row.pairs,
-                        _figure(row.share),
-                        _figure(row.kappa),
-                        row.after_looking,
-                    ]
-                    for row in (*rows, together(rows))
-                ),
-            )
-        )
-    show(result, as_json, *(lines or ["No model has given an opinion yet."]))
-
-
-def _row(row: Agreement) -> dict[str, Any]:
-    return row._asdict() | {"pairs": row.pairs, "share": row.share, "kappa": row.kappa}
-
-
-def _figure(value: float | None) -> str:
-    return "–" if value is None else f"{value:.2f}"

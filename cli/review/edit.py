@@ -1,0 +1,32 @@
+"""Editing a variant, or giving it its right type or cue."""
+
+from typing import Annotated
+
+import typer
+
+from cli.review.decision import CueName, Note, ReviewerName, TypeName, Uid, decide
+from cli.shared.terminal import AsJson
+from curation.review import actions
+
+
+def edit(
+    uid: Uid,
+    text: Annotated[str | None, typer.Option(help="The better wording.")] = None,
+    type_id: TypeName = None,
+    cue: CueName = None,
+    reviewer: ReviewerName = "",
+    note: Note = "",
+    as_json: AsJson = False,
+) -> None:
+    """Replace a variant by a better wording, or give it its right type or cue."""
+    if text is None and type_id is None and cue is None:
+        raise typer.BadParameter("give --text, --type or --cue")
+    decide(
+        lambda session, card, who: actions.edit(
+            session, card, reviewer_id=who, text=text, type_id=type_id, cue=cue, note=note
+        ),
+        uid,
+        reviewer,
+        as_json,
+        with_flags=True,
+    )

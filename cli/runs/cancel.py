@@ -1,0 +1,20 @@
+"""Cancelling a run."""
+
+from cli.shared.home import open_home
+from cli.shared.terminal import AsJson, RunId, show
+from db.engine import writing
+from db.models import RunState
+from db.runs import request_cancel
+
+
+def cancel(run_id: RunId, as_json: AsJson = False) -> None:
+    """Cancel a run: one that waits at once, one under way at its next step."""
+    _, engine = open_home()
+    with writing(engine) as session:
+        state = request_cancel(session, run_id)
+    said = {
+        RunState.CANCELLED: f"Run {run_id} is cancelled.",
+        RunState.RUNNING: f"Run {run_id} is asked to stop, and ends at its next step.",
+    }
+    told = said.get(state, f"Run {run_id} has ended already: it is {state}.")
+    show({"run": run_id, "state": state.value, "message": told}, as_json, told)

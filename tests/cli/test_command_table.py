@@ -1,0 +1,55 @@
+"""The table of commands: complete, explicit, and quick since nothing else is imported."""
+
+import subprocess
+import sys
+from collections.abc import Iterator
+
+import pytest
+
+from cli import COMMANDS, Group, _imported
+from tests.support.checkout import ROOT
+
+
+def places() -> Iterator[str]:
+    """Where each command is, and what a group does without one."""
+    for entry in COMMANDS.values():
+        if isinstance(entry, Group):
+            yield from entry.commands.values()
+            yield from filter(None, [entry.callback])
+        else:
+            yield entry
+
+
+@pytest.mark.parametrize("place", list(places()))
+def test_a_command_is_written_in_the_file_that_the_table_names(place: str) -> None:
+    assert _imported(place).__module__ == place.partition(":")[0]
+
+
+def test_no_file_adds_a_command_when_it_is_imported() -> None:
+    files = [path for path in (ROOT / "cli").rglob("*.py") if path != ROOT / "cli/__init__.py"]
+    assert [path for path in files if "typer.Typer(" in path.read_text("utf-8")] == []
+
+
+@pytest.mark.parametrize(
+    ("names", "others"),
+    [
+        (("review", "accept"), ("curation.generation.run", "openai")),
+        (("benchmarks", "suite"), ("cli.models.benchmark",)),
+        (("anchors", "list"), ("cli.anchors.add",)),
+    ],
+    ids=" ".join,
+)
+def test_a_command_waits_for_no_other_commands_imports(
+    names: tuple[str, ...], others: tuple[str, ...]
+) -> None:
+    code = (
+        "import sys, typer, cli\n"
+        "command = typer.main.get_command(cli.app)\n"
+        f"for name in {names}:\n"
+        "    command = command.get_command(typer.Context(command), name)\n"
+        f"print(*set({others}) & set(sys.modules))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == ""
