@@ -109,7 +109,7 @@ class Progress(TrainerCallback):
             if not name.endswith(NOT_FIGURES)
         }
         self._report(state.global_step, {EPOCH: state.epoch, **figures}, control)
-        logger.info("step %s, evaluation: %s", state.global_step, _in_words(figures))
+        logger.info("step %s, on the held-out part: %s", state.global_step, _in_words(figures))
 
     def on_prediction_step(self, args: Any, state: Any, control: Any, **_: Any) -> None:
         """Stop within a long evaluation, which asks no control."""
