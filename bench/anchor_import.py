@@ -24,7 +24,7 @@ from sqlalchemy.engine import URL
 
 from curation.anchors.importing.formats import read_file
 from curation.anchors.importing.insert import About, add_anchors
-from curation.anchors.importing.preview import Fate, Row, preview
+from curation.anchors.importing.preview import Fate, FileRow, preview
 from curation.corpora.starter_corpus import FOLDER
 from curation.gc_pause import collector_paused
 from curation.identity import split_of
@@ -87,7 +87,7 @@ def copy_of(prepared: Path) -> Engine:
         return engine
 
 
-def run_import(engine: Engine, data: bytes) -> tuple[dict[str, float], list[Row]]:
+def run_import(engine: Engine, data: bytes) -> tuple[dict[str, float], list[FileRow]]:
     """Seconds of each step, taken as ``hedgerow anchors add`` takes them, and the rows added."""
     times = [time.perf_counter()]
     with collector_paused():
@@ -105,7 +105,7 @@ def run_import(engine: Engine, data: bytes) -> tuple[dict[str, float], list[Row]
     return took | {"import": times[-1] - times[0]}, rows
 
 
-def run_plain(engine: Engine, rows: list[Row]) -> float:
+def run_plain(engine: Engine, rows: list[FileRow]) -> float:
     """Seconds of the plain insert of the same rows."""
     with writing(engine) as session:
         source = Source(name="bench")

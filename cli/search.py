@@ -8,14 +8,14 @@ from rich.table import Table
 from cli.shared.home import open_home
 from cli.shared.tables import table_of
 from cli.shared.terminal import AsJson, show
-from curation.project.search import RANKED, Found, Hit, Kind, find
+from curation.project.search import RANKED, Hit, SearchKind, SearchResult, find
 from db.engine import reading
 
 
 def search(
     text: Annotated[str, typer.Argument(help="Words in a row, part of a word, or a uid.")],
     kinds: Annotated[
-        list[Kind] | None,
+        list[SearchKind] | None,
         typer.Option("--in", help="Only in these; repeat it for several.", show_default=False),
     ] = None,
     limit: Annotated[int, typer.Option(min=1, max=RANKED, help="At most so many of each.")] = 20,
@@ -25,7 +25,8 @@ def search(
     _, engine = open_home()
     with reading(engine) as session:
         found = {
-            kind: find(session, text, kind, limit=limit) for kind in dict.fromkeys(kinds or Kind)
+            kind: find(session, text, kind, limit=limit)
+            for kind in dict.fromkeys(kinds or SearchKind)
         }
     result = {"text": text} | {
         kind.value: {
@@ -41,17 +42,17 @@ def search(
 
 def _as_json(hit: Hit) -> dict[str, Any]:
     known = {"anchor": hit.anchor_uid, "text": hit.text, "retired": hit.retired}
-    if hit.kind is Kind.ANCHORS:
+    if hit.kind is SearchKind.ANCHORS:
         return known
     known |= {"variant": hit.variant_uid, "type": hit.type_id, "status": hit.status}
-    return known | ({"variant_text": hit.about} if hit.kind is Kind.NOTES else {})
+    return known | ({"variant_text": hit.about} if hit.kind is SearchKind.NOTES else {})
 
 
-def _lines(kind: Kind, found: Found) -> list[str | Table]:
+def _lines(kind: SearchKind, found: SearchResult) -> list[str | Table]:
     total = f"more than {len(found.rows)}" if found.more else f"{len(found.rows)}"
     if not found.hits:
         return [f"0 {kind} contain it."]
-    if kind is Kind.ANCHORS:
+    if kind is SearchKind.ANCHORS:
         table = table_of(
             "uid", "anchor", "status", rows=[(h.anchor_uid, h.text, _status(h)) for h in found.hits]
         )

@@ -19,13 +19,13 @@ PART, OLD = ".part", ".old"
 """Endings of what is being written, and of what it replaces until it is in its place."""
 
 
-def new_draft(target: Path) -> Path:
+def new_partial(target: Path) -> Path:
     """A name of its own for this process's draft of the target, in the same folder."""
     own = f"{_host()}-{os.getpid()}-{uuid.uuid4().hex[:8]}"
     return target.with_name(f".{target.name}.{own}{PART}")
 
 
-def clear_drafts(target: Path) -> None:
+def clear_partials(target: Path) -> None:
     """Remove the target's drafts whose process on this host is gone.
 
     If that process ended between taking the old target away and putting the new one there, the old

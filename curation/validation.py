@@ -9,7 +9,7 @@ from pydantic import BaseModel, ValidationError
 
 from db.errors import HedgerowError
 
-Place = tuple[int | str, ...]
+FieldPath = tuple[int | str, ...]
 """Where in a request a value is: names of fields, and numbers in lists."""
 
 Request = TypeVar("Request", bound=BaseModel)
@@ -45,19 +45,19 @@ class Missing(ValueError):
         self.field = field
 
 
-def in_words(place: Place) -> str:
+def in_words(place: FieldPath) -> str:
     """What a value is called on a page."""
     name = field_of(place)
     return "The " + _IN_WORDS.get(name, name.rpartition(".")[2].replace("_", " "))
 
 
-def field_of(place: Place) -> str:
+def field_of(place: FieldPath) -> str:
     """The field, such as 'budget.money'; of a list, the list."""
     return ".".join(part for part in place if isinstance(part, str))
 
 
 def checked(
-    kind: type[Request], values: Mapping[str, Any], *, called: Callable[[Place], str] = in_words
+    kind: type[Request], values: Mapping[str, Any], *, called: Callable[[FieldPath], str] = in_words
 ) -> Request:
     """A request of this kind, made of these values.
 
@@ -82,7 +82,7 @@ def complaint(error: ValidationError) -> str:
     return f"it{said.removeprefix('Input')}" if said.startswith("Input ") else said
 
 
-def _sentence(error: ValidationError, called: Callable[[Place], str]) -> str:
+def _sentence(error: ValidationError, called: Callable[[FieldPath], str]) -> str:
     first = error.errors(include_url=False)[0]
     inner = first.get("ctx", {}).get("error")
     if isinstance(inner, ValidationError):

@@ -6,7 +6,7 @@ import streamlit as st
 
 from curation.diagnostics import distributions
 from curation.diagnostics.distributions import Scope
-from curation.diagnostics.found_variants import First, Wanted
+from curation.diagnostics.found_variants import First, VariantFilter
 from curation.diagnostics.measures import Flag
 from curation.diagnostics.measuring import KIND as MEASURE
 from pages.components.diagnostics import (
@@ -17,15 +17,15 @@ from pages.components.diagnostics import (
 )
 from pages.components.diagnostics.scope_of_page import (
     STATUSES,
-    View,
+    PageView,
     counting,
     found_table,
 )
 from pages.components.shared.charts import save, share_charts
-from pages.components.shared.charts.share_charts import Cell
+from pages.components.shared.charts.share_charts import HeatCell
 from pages.components.shared.runs import background, progress_view
 from pages.components.shared.shell import frame, open_project
-from pages.components.shared.shell.count_cache import Counts
+from pages.components.shared.shell.count_cache import CachedCounts
 from pages.components.shared.variants import empty_state
 
 
@@ -48,7 +48,7 @@ def _scope() -> Scope:
     return Scope(tuple(t for t in labels if t in types), STATUSES[status or "In use"])
 
 
-def _flags(view: View) -> None:
+def _flags(view: PageView) -> None:
     """How many variants of each type have which flag, and those that have one."""
     rows = view.counts.get(distributions.flag_counts)
     if rows is None:
@@ -60,7 +60,7 @@ def _flags(view: View) -> None:
         st.text("No variant of this choice has been measured yet.")
         return
     names = {str(int(flag)): flag.label for flag in Flag}
-    cells = [Cell(labels[row.type_id], str(int(row.flag)), row.number, row.of) for row in found]
+    cells = [HeatCell(labels[row.type_id], str(int(row.flag)), row.number, row.of) for row in found]
     drawn = partial(share_charts.heat_map, cells, columns=names, of="Measured variants")
     save.chart(
         drawn,
@@ -71,7 +71,7 @@ def _flags(view: View) -> None:
     _flagged(view, found)
 
 
-def _flagged(view: View, found: list[distributions.FlagRow]) -> None:
+def _flagged(view: PageView, found: list[distributions.FlagRow]) -> None:
     numbers = {flag: sum(row.number for row in found if row.flag == flag) for flag in Flag}
     present = {flag.label: flag for flag, number in numbers.items() if number}
     if not present:
@@ -85,7 +85,10 @@ def _flagged(view: View, found: list[distributions.FlagRow]) -> None:
     flag = present[chosen]
     st.caption(flag.explanation)
     found_table(
-        view, Wanted(view.scope, flag=flag, first=First.SUSPICIOUS), told=flag.label, key="flagged"
+        view,
+        VariantFilter(view.scope, flag=flag, first=First.SUSPICIOUS),
+        told=flag.label,
+        key="flagged",
     )
 
 
@@ -103,7 +106,7 @@ frame.begin(
     "How far variants are from their anchors, what is conspicuous, how varied they are, and what "
     "reviewers make of them.",
 )
-counts = Counts()
+counts = CachedCounts()
 if counts.empty:
     empty_state.box()
     st.stop()
@@ -120,7 +123,7 @@ section = st.segmented_control(
     bind="query-params",
     label_visibility="collapsed",
 )
-current = View(counts, scope, {entry.id: entry.label for entry in open_project.types()})
+current = PageView(counts, scope, {entry.id: entry.label for entry in open_project.types()})
 SECTIONS[section or "Distances"](current)
 if measuring is not None:
     progress_view.follow(measuring)

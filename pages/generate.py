@@ -17,7 +17,7 @@ from pages.components.generate.results_section import RESULTS
 from pages.components.shared.links import GENERATE_SECTION, SET_UP
 from pages.components.shared.runs import progress_view
 from pages.components.shared.shell import frame, open_project
-from pages.components.shared.shell.count_cache import Counts
+from pages.components.shared.shell.count_cache import CachedCounts
 
 SHOWN_RUNS = 50
 PROMPTS, OPINIONS = "Prompts", "Second opinions"
@@ -28,7 +28,7 @@ def _runs() -> list[Run]:
     return open_project.ask(list_runs, kind=KIND, limit=SHOWN_RUNS)
 
 
-def _set_up(runs: list[Run], counts: Counts) -> None:
+def _set_up(runs: list[Run], counts: CachedCounts) -> None:
     """What is at work or has stopped, and, where nothing is at work, the next run."""
     active = next((run for run in runs if run.state in UNFINISHED), None)
     if active is not None:
@@ -62,7 +62,7 @@ section = st.segmented_control(
     bind="query-params",
     label_visibility="collapsed",
 )
-found, counts = _runs(), Counts()
+found, counts = _runs(), CachedCounts()
 match section:
     case "Prompts":
         prompts_section.draw(counts)

@@ -14,7 +14,7 @@ from curation.project.funnel import (
     progress,
     surplus,
 )
-from curation.release.contents import Counts
+from curation.release.contents import CountsByType
 from curation.review.queue import Queue
 from db.execution import DONE
 from db.models import Run, RunState
@@ -229,7 +229,7 @@ def _outcome(run: Run) -> str:
 
 
 @st.cache_data(show_spinner=False, max_entries=2)
-def _surplus(version: tuple[Any, ...]) -> Counts:
+def _surplus(version: tuple[Any, ...]) -> CountsByType:
     """The slowest of the counts, which no decision changes."""
     return open_project.ask(surplus)
 

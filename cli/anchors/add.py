@@ -15,7 +15,7 @@ from cli.shared.tables import table_of
 from cli.shared.terminal import LARGEST_NUMBER, AsJson, DryRun, counted, show
 from curation.anchors.checks import LABELS
 from curation.anchors.importing.decoding import MAX_BYTES
-from curation.anchors.importing.file_table import Format, Table
+from curation.anchors.importing.file_table import FileTable, Format
 from curation.anchors.importing.formats import read_file
 from curation.anchors.importing.insert import (
     MAX_SOURCE,
@@ -32,7 +32,7 @@ from curation.anchors.importing.original_texts import (
     guess_columns,
     read_originals,
 )
-from curation.anchors.importing.preview import Fate, Preview, Row, preview
+from curation.anchors.importing.preview import Fate, FileRow, Preview, preview
 from curation.anchors.importing.sample import LONG, SHORT, lengths
 from curation.gc_pause import collector_paused
 from curation.taxonomy.original_types import CONTRADICTION, ENTAILMENT
@@ -198,7 +198,7 @@ def _author(session: Session, settings: Settings) -> int | None:
     return reviewer_id(session, settings, "") if settings.reviewer else None
 
 
-def _result(table: Table, looked: Preview, rows: list[Row], added: Added) -> dict[str, Any]:
+def _result(table: FileTable, looked: Preview, rows: list[FileRow], added: Added) -> dict[str, Any]:
     fates = looked.fates
     found = lengths(row.text for row in rows)
     return {
@@ -220,7 +220,7 @@ def _result(table: Table, looked: Preview, rows: list[Row], added: Added) -> dic
     }
 
 
-def _left_out(looked: Preview, table: Table, include_suspicious: bool) -> list[str | Printed]:
+def _left_out(looked: Preview, table: FileTable, include_suspicious: bool) -> list[str | Printed]:
     """What is not simply new, counted by reason, and the first of the rows that need a look."""
     lines: list[str | Printed] = []
     if looked.reasons:

@@ -12,7 +12,7 @@ from cli.shared.options import as_option
 from cli.shared.run_facts import sentences
 from cli.shared.run_here import carry_out_run
 from cli.shared.terminal import LARGEST_NUMBER, MAX_DIGITS, AsJson, DryRun, counted, show
-from curation.generation.costs.estimate import Estimate, estimate
+from curation.generation.costs.estimate import RunEstimate, estimate
 from curation.generation.costs.prices import price_of, price_under
 from curation.generation.prompts import seed_prompts
 from curation.generation.providers.chat.addresses import require_key
@@ -189,7 +189,7 @@ def _version(session: Session, roles: Sequence[Role], item: str) -> tuple[Role, 
 
 
 def _show_estimate(
-    found: Estimate,
+    found: RunEstimate,
     request: GenerationRequest,
     written: Forecast | None,
     *,

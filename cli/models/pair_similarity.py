@@ -14,13 +14,13 @@ from curation.encoders.loading import DEFAULT_ENCODER, load_encoder, resolve_enc
 from db.engine import reading
 from db.errors import HedgerowError
 from training.evaluation.probe_files import read_probes
-from training.evaluation.probe_groups import Scores, find_groups, score
+from training.evaluation.probe_groups import GroupScores, find_groups, score
 from training.evaluation.probe_sets import BUNDLED, FIGURE_1_SET, GROUPS_SET, SetKind, open_set
 from training.evaluation.similarity import (
     AFTER,
     BEFORE,
     FIGURE_1,
-    Probe,
+    ProbePair,
     figure_1_rows,
     probe_rows,
     probe_similarities,
@@ -95,18 +95,18 @@ def _absolute(model: str) -> str:
     return str(found.resolve()) if isinstance(found, Path) else model
 
 
-def _set_probes(name: str) -> Sequence[Probe]:
+def _set_probes(name: str) -> Sequence[ProbePair]:
     """The pairs of a set; of one of single sentences, every two of them."""
     if name in BUNDLED:
         return BUNDLED[name]
     with reading(open_home()[1]) as session:
         found = open_set(session, name)
     if found.kind is SetKind.SENTENCES:
-        return [Probe(first, second, "") for first, second in combinations(found.sentences, 2)]
+        return [ProbePair(first, second, "") for first, second in combinations(found.sentences, 2)]
     return [stored.probe for stored in found.probes]
 
 
-def _told(series: str, found: Scores) -> str:
+def _told(series: str, found: GroupScores) -> str:
     means = ", ".join(f"{role} {mean:.3f}" for role, mean in found.means.items())
     return (
         f"{series}: the contradiction is the least similar in {found.ranked:.0%} of {found.groups} "

@@ -53,7 +53,7 @@ def reason_and_note(reason: str, note: str) -> tuple[str, str]:
 
 
 def decide(
-    action: Callable[[Session, actions.Shown, int], actions.Outcome],
+    action: Callable[[Session, actions.ShownCard, int], actions.ActionOutcome],
     uid: str,
     reviewer: str,
     as_json: bool,

@@ -10,7 +10,7 @@ from cli.shared.home import open_home, reviewer_id
 from cli.shared.options import as_option
 from cli.shared.run_here import carry_out_run
 from cli.shared.terminal import LARGEST_NUMBER, AsJson, DryRun, counted, show
-from curation.generation.costs.estimate import Estimate
+from curation.generation.costs.estimate import RunEstimate
 from curation.generation.costs.prices import dollars, price_under, spent_by
 from curation.generation.judging.opinion_calls import estimate_judging
 from curation.generation.judging.opinion_request import JudgeRequest
@@ -121,7 +121,7 @@ def _request(session: Session, **values: Any) -> JudgeRequest:
     return request.model_copy(update={"price": price})
 
 
-def _as_json(found: Estimate) -> dict[str, Any]:
+def _as_json(found: RunEstimate) -> dict[str, Any]:
     return {
         "dry_run": True,
         "variants": found.total_calls,
@@ -134,7 +134,7 @@ def _as_json(found: Estimate) -> dict[str, Any]:
     }
 
 
-def _told(found: Estimate) -> list[str]:
+def _told(found: RunEstimate) -> list[str]:
     lines = [
         f"Would ask about {counted(found.total_calls, 'variant')} of "
         f"{counted(found.anchors, 'anchor')}."

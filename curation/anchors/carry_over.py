@@ -15,7 +15,7 @@ from sqlmodel import col
 
 from curation.language.word_changes import carry
 from curation.review.decisions import chunks, status_ever
-from curation.review.shown_card import Shown
+from curation.review.shown_card import ShownCard
 from curation.variants.edits import Edit, carry_out, plan_edit
 from db.errors import HedgerowError
 from db.models import Anchor, AnchorRevision, Status, Variant
@@ -117,7 +117,7 @@ def carry_over(
     children: list[int] = []
     for variant_id in sorted(chosen):
         variant = session.get_one(Variant, variant_id)
-        card = Shown(variant_id, variant.version, action_id)
+        card = ShownCard(variant_id, variant.version, action_id)
         edit = planned[variant_id][1]
         done = carry_out(session, card, variant, edit, reviewer_id=reviewer_id)
         children.append(done.child_id or variant_id)

@@ -9,7 +9,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from curation.anchors.current_revision import MAX_ANCHOR
-from curation.anchors.suitability import Kind, find_problems
+from curation.anchors.suitability import UnsuitableKind, find_problems
 
 LONG = 512
 """Characters from which on an anchor is suspicious: encoders read about as many word pieces."""
@@ -67,12 +67,12 @@ class Finding(NamedTuple):
 
 
 _PROBLEMS = {
-    Kind.NEGATED: Reason.NEGATED,
-    Kind.HEDGED: Reason.HEDGED,
-    Kind.DISPUTED: Reason.DISPUTED,
-    Kind.QUESTION: Reason.QUESTION,
-    Kind.COMMAND: Reason.COMMAND,
-    Kind.OTHER_LANGUAGE: Reason.OTHER_LANGUAGE,
+    UnsuitableKind.NEGATED: Reason.NEGATED,
+    UnsuitableKind.HEDGED: Reason.HEDGED,
+    UnsuitableKind.DISPUTED: Reason.DISPUTED,
+    UnsuitableKind.QUESTION: Reason.QUESTION,
+    UnsuitableKind.COMMAND: Reason.COMMAND,
+    UnsuitableKind.OTHER_LANGUAGE: Reason.OTHER_LANGUAGE,
 }
 _LETTER = re.compile(r"[^\W\d_]")
 # The word before a full stop, and what comes after it, quotation marks and brackets aside.

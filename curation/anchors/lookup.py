@@ -9,7 +9,7 @@ from sqlalchemy.orm import Session
 from sqlmodel import col
 
 from curation.anchors.current_revision import current_wording
-from curation.project.search import Kind, matches
+from curation.project.search import SearchKind, matches
 from curation.review.reviewers import shown_name
 from db.models import Anchor, AnchorRevision, Reviewer, Source, Split, Status, Variant
 
@@ -37,7 +37,7 @@ class AnchorFilter:
         since = col(Anchor.retired_at)
         found: list[ColumnElement[bool]] = [since.is_not(None) if self.retired else since.is_(None)]
         if self.text:
-            found.append(matches(session, self.text, Kind.ANCHORS))
+            found.append(matches(session, self.text, SearchKind.ANCHORS))
         if self.source:
             named = select(col(Source.id)).where(col(Source.name) == self.source)
             found.append(col(Anchor.source_id).in_(named))

@@ -41,7 +41,7 @@ _DISPUTE_REACH = 5
 """Words between 'but' and 'disputed' ('but this *figure was later* disputed')."""
 
 
-class Kind(StrEnum):
+class UnsuitableKind(StrEnum):
     """What an anchor is, where it is no plain affirmative claim."""
 
     NEGATED = "negated"
@@ -52,10 +52,10 @@ class Kind(StrEnum):
     OTHER_LANGUAGE = "other_language"
 
 
-class Problem(NamedTuple):
+class AnchorProblem(NamedTuple):
     """One reason why an anchor is no plain affirmative claim, in one sentence."""
 
-    kind: Kind
+    kind: UnsuitableKind
     sentence: str
 
 
@@ -87,7 +87,7 @@ def _may_have_problems(words: list[str]) -> bool:
     return any(word in found and phrase.issubset(words) for word, phrase in _PHRASES)
 
 
-def find_problems(anchor: str, words: list[str]) -> tuple[Problem, ...]:
+def find_problems(anchor: str, words: list[str]) -> tuple[AnchorProblem, ...]:
     """Return the reasons why an anchor is no plain affirmative claim.
 
     Args:
@@ -95,7 +95,9 @@ def find_problems(anchor: str, words: list[str]) -> tuple[Problem, ...]:
         words: what `words_of` gives for it.
     """
     if looks_foreign(anchor, words):
-        return (Problem(Kind.OTHER_LANGUAGE, "The anchor does not look like English."),)
+        return (
+            AnchorProblem(UnsuitableKind.OTHER_LANGUAGE, "The anchor does not look like English."),
+        )
     if (
         not _may_have_problems(words)
         and "?" not in anchor
@@ -122,7 +124,7 @@ def anchor_problems(anchor: str) -> list[str]:
     return list(_sentences(anchor))
 
 
-def _negated(analysis: Analysis) -> Iterator[Problem]:
+def _negated(analysis: Analysis) -> Iterator[AnchorProblem]:
     words = [*analysis.words, ""]
     for negator in find_negators(analysis):
         if negator.kind not in ("verbal_negator", "absolute_negator"):
@@ -133,15 +135,15 @@ def _negated(analysis: Analysis) -> Iterator[Problem]:
             continue  # "A man with no hat is running" says that he is running
         if not _in_subordinate_clause(analysis.words, negator.first):
             sentence = f"The anchor is already negated ('{words[negator.first]}')."
-            yield Problem(Kind.NEGATED, sentence)
+            yield AnchorProblem(UnsuitableKind.NEGATED, sentence)
             return
 
 
-def _nearly_negated(analysis: Analysis) -> Iterator[Problem]:
+def _nearly_negated(analysis: Analysis) -> Iterator[AnchorProblem]:
     """'She hardly ever smiles', 'few people came', 'there is little hope'."""
     for i, word in enumerate(analysis.words):
         if _nearly_negates(analysis.words, i) and not _in_subordinate_clause(analysis.words, i):
-            yield Problem(Kind.NEGATED, f"The anchor is nearly negated ('{word}').")
+            yield AnchorProblem(UnsuitableKind.NEGATED, f"The anchor is nearly negated ('{word}').")
             return
 
 
@@ -170,7 +172,7 @@ def _in_subordinate_clause(words: list[str], position: int) -> bool:
     return False
 
 
-def _hedged(analysis: Analysis) -> Iterator[Problem]:
+def _hedged(analysis: Analysis) -> Iterator[AnchorProblem]:
     words = analysis.words
     present = set(words)
     for hedge in _HEDGES:
@@ -181,11 +183,13 @@ def _hedged(analysis: Analysis) -> Iterator[Problem]:
             words[i : i + len(hedge)] == hedge and not _in_subordinate_clause(words, i)
             for i in starts
         ):
-            yield Problem(Kind.HEDGED, f"The anchor is already hedged ('{' '.join(hedge)}').")
+            yield AnchorProblem(
+                UnsuitableKind.HEDGED, f"The anchor is already hedged ('{' '.join(hedge)}')."
+            )
             return
 
 
-def _disputed(analysis: Analysis) -> Iterator[Problem]:
+def _disputed(analysis: Analysis) -> Iterator[AnchorProblem]:
     """'P, but this was disputed by …': a contrast that takes the claim itself back."""
     words = analysis.words
     for i, word in enumerate(words):
@@ -195,12 +199,12 @@ def _disputed(analysis: Analysis) -> Iterator[Problem]:
         disputes = [w for w in following if w in _DISPUTES]
         if disputes and _ANAPHORS.intersection(following):
             sentence = f"The anchor reports its own claim as '{disputes[0]}'."
-            yield Problem(Kind.DISPUTED, sentence)
+            yield AnchorProblem(UnsuitableKind.DISPUTED, sentence)
             return
 
 
-def _no_statement(analysis: Analysis) -> Iterator[Problem]:
+def _no_statement(analysis: Analysis) -> Iterator[AnchorProblem]:
     if is_question(analysis.words):
-        yield Problem(Kind.QUESTION, "The anchor is a question, not a claim.")
+        yield AnchorProblem(UnsuitableKind.QUESTION, "The anchor is a question, not a claim.")
     elif is_command(analysis.words):
-        yield Problem(Kind.COMMAND, "The anchor is a command, not a claim.")
+        yield AnchorProblem(UnsuitableKind.COMMAND, "The anchor is a command, not a claim.")

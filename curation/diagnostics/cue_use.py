@@ -19,7 +19,7 @@ from sqlmodel import col
 
 from curation.anchors.current_revision import current_wording
 from curation.diagnostics.distributions import EVERYTHING, Scope
-from curation.diagnostics.pair_analysis import Comparison
+from curation.diagnostics.pair_analysis import PairAnalysis
 from curation.language.affixes import as_listed
 from curation.taxonomy.cues import SPELLING
 from db.columns import not_null
@@ -175,7 +175,7 @@ def new_negators(anchor: str, text: str) -> frozenset[str]:
 
     Words in lower case, 'n't' as 'not'; a prefix as 'un-', a suffix as '-less'.
     """
-    comparison = Comparison(anchor=anchor, text=text)
+    comparison = PairAnalysis(anchor=anchor, text=text)
     words = comparison.text.words
     found = {
         " ".join(words[negator.first : negator.last + 1])

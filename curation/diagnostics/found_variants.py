@@ -24,7 +24,7 @@ class First(StrEnum):
 
 
 @dataclass(frozen=True)
-class Wanted:
+class VariantFilter:
     """What to look for; every condition that is set must hold.
 
     Attributes:
@@ -41,14 +41,14 @@ class Wanted:
     first: First = First.HARDEST
 
 
-class Found(NamedTuple):
+class FoundVariants(NamedTuple):
     """How many variants there are in all, and the ids of the first of them."""
 
     total: int
     ids: tuple[int, ...]
 
 
-class Row(NamedTuple):
+class FoundVariant(NamedTuple):
     """A variant as a table shows it; measures are None where they are not stored."""
 
     id: int
@@ -63,17 +63,17 @@ class Row(NamedTuple):
     flags: Flag
 
 
-def find(session: Session, wanted: Wanted, *, limit: int) -> Found:
+def find(session: Session, wanted: VariantFilter, *, limit: int) -> FoundVariants:
     """Count the variants wanted, and name the first ``limit`` of them."""
     conditions = _conditions(wanted)
     total = session.execute(_measured(session, select(func.count())).where(*conditions))
     key = col(getattr(Variant, wanted.first.value))
     query = _measured(session, select(col(Variant.id))).where(*conditions)
     ids = session.execute(query.order_by(key.desc(), col(Variant.id)).limit(limit)).scalars()
-    return Found(total.scalar_one(), tuple(ids))
+    return FoundVariants(total.scalar_one(), tuple(ids))
 
 
-def rows(session: Session, ids: tuple[int, ...]) -> list[Row]:
+def rows(session: Session, ids: tuple[int, ...]) -> list[FoundVariant]:
     """The variants with these ids, in this order, at most some hundreds; unknown ids are left
     out."""
     query = (
@@ -96,7 +96,10 @@ def rows(session: Session, ids: tuple[int, ...]) -> list[Row]:
         .join(AnchorRevision, current_wording())
         .where(col(Variant.id).in_(ids))
     )
-    found = {row[0]: Row._make((*row[:-1], Flag(row[-1] or 0))) for row in session.execute(query)}
+    found = {
+        row[0]: FoundVariant._make((*row[:-1], Flag(row[-1] or 0)))
+        for row in session.execute(query)
+    }
     return [found[key] for key in ids if key in found]
 
 
@@ -113,7 +116,7 @@ def _measured(session: Session, query: Select[*Columns]) -> Select[*Columns]:
     )
 
 
-def _conditions(wanted: Wanted) -> list[ColumnElement[bool]]:
+def _conditions(wanted: VariantFilter) -> list[ColumnElement[bool]]:
     conditions = [wanted.scope.condition()]
     if wanted.levenshtein is not None:
         conditions.append(col(Diagnostic.levenshtein).between(*wanted.levenshtein))

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from curation.diagnostics.pair_analysis import Comparison
+from curation.diagnostics.pair_analysis import PairAnalysis
 from curation.language.tokens import lemma, load_lexicon, stem
 
 _LEXICON: dict[str, Any] = load_lexicon(Path(__file__).with_name("hedging.json"))
@@ -54,7 +54,7 @@ class _Insertion(NamedTuple):
     trailing: bool
 
 
-def stands_flat(comparison: Comparison) -> bool:
+def stands_flat(comparison: PairAnalysis) -> bool:
     """Say whether the text is the unchanged anchor beside a concession that leaves it standing.
 
     A concession of how sure the writer is of this very claim ("I'm not sure, but …", "…, though
@@ -82,7 +82,7 @@ def _without_end(words: Sequence[str]) -> list[str]:
     return list(words[:end])
 
 
-def _insertion(comparison: Comparison) -> _Insertion | None:
+def _insertion(comparison: PairAnalysis) -> _Insertion | None:
     anchor, text = _without_end(comparison.anchor.words), _without_end(comparison.text.words)
     added = len(text) - len(anchor)
     if added <= 0 or not anchor:
@@ -139,7 +139,7 @@ def _is_impression(words: Sequence[str]) -> bool:
     return any(lemma(word) in _IMPRESSION for word in words) and not _DOUBT.intersection(words)
 
 
-def reports_others(comparison: Comparison) -> bool:
+def reports_others(comparison: PairAnalysis) -> bool:
     """Say whether the text brings in what others hold: "Critics suspect that", "according to".
 
     Adverbs ("reportedly") and passives ("is said to") name nobody, and the writer vouches for less;
@@ -159,7 +159,7 @@ def _is_source(words: Sequence[str], i: int) -> bool:
     return held and words[i - 1] in ("'s", "his", "her", "their") and i > 0
 
 
-def _is_others_verb(comparison: Comparison, i: int) -> bool:
+def _is_others_verb(comparison: PairAnalysis, i: int) -> bool:
     words = comparison.text.words
     word, base = words[i], lemma(words[i])
     subject = _subject(words, i)
@@ -190,7 +190,7 @@ def _subject(words: Sequence[str], i: int) -> list[str]:
     return []
 
 
-def _governs_claim(comparison: Comparison, i: int) -> bool:
+def _governs_claim(comparison: PairAnalysis, i: int) -> bool:
     following = comparison.text.words[i + 1 : i + 2]
     return (
         not following

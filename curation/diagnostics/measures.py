@@ -15,7 +15,7 @@ import Levenshtein
 
 from curation.anchors.suitability import anchor_problems
 from curation.diagnostics.hedging import reports_others, stands_flat
-from curation.diagnostics.pair_analysis import Comparison
+from curation.diagnostics.pair_analysis import PairAnalysis
 from curation.diagnostics.surface import surface_problems
 from curation.taxonomy.built_in import SurfaceCheck
 
@@ -136,7 +136,7 @@ def measure(
         threshold: Levenshtein distance in characters above which OVER_THRESHOLD is set.
         english: whether the anchor is said to be English, as the checks of it know no other.
     """
-    comparison = Comparison(anchor=anchor, text=text)
+    comparison = PairAnalysis(anchor=anchor, text=text)
     levenshtein = Levenshtein.distance(anchor, text)
     flags = distance_flag(levenshtein, threshold)
     if same_words(text, anchor):
@@ -177,7 +177,7 @@ def _plain(text: str) -> str:
     return " ".join(re.findall(r"\w+", lower))
 
 
-def _drops_content(check: SurfaceCheck, comparison: Comparison) -> bool:
+def _drops_content(check: SurfaceCheck, comparison: PairAnalysis) -> bool:
     """Say whether more content is lost than the type's limit, replaced words not counted.
 
     A hedge replaces nothing: its own new words ('The archives are not conclusive, but …') make up

@@ -27,7 +27,7 @@ from curation.project.opening import (
     put_setting,
 )
 from curation.review.decisions import CHUNK, chunks
-from curation.review.opinions.priority import refresh_doubt
+from curation.review.opinions.priority import refresh_priority
 from curation.taxonomy.built_in import VariantType
 from curation.taxonomy.project_types import all_types
 from db.columns import now
@@ -125,7 +125,7 @@ def _measure_chunk(
     session.execute(delete(Diagnostic).where(col(Diagnostic.variant_id).in_(ids)))
     insert_new(session, Diagnostic, measured)
     store_queue_keys(session, keys)
-    refresh_doubt(session, ids)
+    refresh_priority(session, ids)
 
 
 def _siblings(session: Session, anchor_ids: Iterable[int]) -> dict[int, list[tuple[int, str]]]:

@@ -83,7 +83,7 @@ _OPPOSITES = frozenset(
 )
 
 
-class Comparison:
+class PairAnalysis:
     """The differences between one anchor and one text, computed on demand and once."""
 
     def __init__(self, *, anchor: str, text: str) -> None:

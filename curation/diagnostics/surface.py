@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
-from curation.diagnostics.pair_analysis import Comparison
+from curation.diagnostics.pair_analysis import PairAnalysis
 from curation.taxonomy.built_in import SurfaceCheck, TokenClass
 from curation.taxonomy.cues import find_cue, find_exactly, find_phrase
 
@@ -28,7 +28,7 @@ _LONGEST = 40
 """Characters of a word that a sentence about it quotes."""
 
 
-class Mark(NamedTuple):
+class TextMark(NamedTuple):
     """A stretch of the text to highlight: character offsets, end exclusive."""
 
     start: int
@@ -38,10 +38,12 @@ class Mark(NamedTuple):
 
 def check_surface(check: SurfaceCheck, *, anchor: str, text: str, cue: str | None) -> list[str]:
     """Return one short sentence for each thing the surface of `text` gets wrong; none if fine."""
-    return surface_problems(check, Comparison(anchor=anchor, text=text), cue=cue)
+    return surface_problems(check, PairAnalysis(anchor=anchor, text=text), cue=cue)
 
 
-def surface_problems(check: SurfaceCheck, comparison: Comparison, *, cue: str | None) -> list[str]:
+def surface_problems(
+    check: SurfaceCheck, comparison: PairAnalysis, *, cue: str | None
+) -> list[str]:
     """The same as `check_surface` for a comparison that is already at hand."""
     return [
         *_class_problems(check, comparison),
@@ -52,7 +54,7 @@ def surface_problems(check: SurfaceCheck, comparison: Comparison, *, cue: str | 
 
 
 def new_members(
-    token_class: TokenClass, comparison: Comparison, *, check: SurfaceCheck
+    token_class: TokenClass, comparison: PairAnalysis, *, check: SurfaceCheck
 ) -> list[str]:
     """Return the words of the text that are new members of a token class, as `check` sees them."""
     main_clause = check.scope == "main_clause"
@@ -71,7 +73,7 @@ def new_members(
     ]
 
 
-def _class_problems(check: SurfaceCheck, comparison: Comparison) -> Iterator[str]:
+def _class_problems(check: SurfaceCheck, comparison: PairAnalysis) -> Iterator[str]:
     for token_class in check.require_new:
         if not new_members(token_class, comparison, check=check):
             yield f"No new {CLASS_LABELS[token_class]}{_place(check)}."
@@ -91,7 +93,7 @@ def quoted(words: list[str]) -> str:
     return ", ".join(f"'{word}'" for word in shown) + (" and more" if len(words) > 3 else "")
 
 
-def _content_problems(check: SurfaceCheck, comparison: Comparison) -> Iterator[str]:
+def _content_problems(check: SurfaceCheck, comparison: PairAnalysis) -> Iterator[str]:
     if check.require_replaced_content and not comparison.content_replaced:
         yield "No content word of the anchor gives way to another."
     if check.forbid_replaced_content and comparison.content_exchanged:
@@ -102,7 +104,7 @@ def _content_problems(check: SurfaceCheck, comparison: Comparison) -> Iterator[s
         yield f"A second reversal, beyond the negation{': ' * bool(words)}{quoted(words)}."
 
 
-def _cue_problems(check: SurfaceCheck, comparison: Comparison, cue: str | None) -> Iterator[str]:
+def _cue_problems(check: SurfaceCheck, comparison: PairAnalysis, cue: str | None) -> Iterator[str]:
     if not check.require_cue:
         return
     if not cue:
@@ -115,7 +117,7 @@ def _cue_problems(check: SurfaceCheck, comparison: Comparison, cue: str | None) 
         yield f"The text has the cue '{cue}' only where the anchor already has it."
 
 
-def _word_problems(check: SurfaceCheck, comparison: Comparison) -> Iterator[str]:
+def _word_problems(check: SurfaceCheck, comparison: PairAnalysis) -> Iterator[str]:
     def is_new(phrase: str) -> bool:
         in_text, in_anchor = (
             find_phrase(comparison.text, phrase),
@@ -139,31 +141,31 @@ def _word_problems(check: SurfaceCheck, comparison: Comparison) -> Iterator[str]
             yield f"The anchor has no word like {beside}, which {quoted(named)} needs."
 
 
-def marks(*, anchor: str, text: str, cue: str | None) -> list[Mark]:
+def marks(*, anchor: str, text: str, cue: str | None) -> list[TextMark]:
     """Return what to highlight in `text`, in order and without overlaps.
 
     The cue wherever it stands; each negator the anchor has not, in a hedge's frame too; the affix
     (not the whole word) of each new word with a negative affix.
     """
-    comparison = Comparison(anchor=anchor, text=text)
+    comparison = PairAnalysis(anchor=anchor, text=text)
     tokens = comparison.text.tokens
-    found: list[Mark] = []
+    found: list[TextMark] = []
     for occurrence in find_cue(comparison.text, cue) if cue else []:
         for i in occurrence:
             start, end = tokens[i].start, tokens[i].end
             if found and text[found[-1].end : start].strip() == "":
                 start = found.pop().start
-            found.append(Mark(start, end, "cue"))
+            found.append(TextMark(start, end, "cue"))
     for negator in comparison.new_negators(main_clause=False):
-        found.append(Mark(tokens[negator.first].start, tokens[negator.last].end, "negator"))
+        found.append(TextMark(tokens[negator.first].start, tokens[negator.last].end, "negator"))
     for i, first, end in comparison.new_affixes(main_clause=True):
-        found.append(Mark(tokens[i].start + first, tokens[i].start + end, "affix"))
+        found.append(TextMark(tokens[i].start + first, tokens[i].start + end, "affix"))
     return _without_overlaps(found)
 
 
-def _without_overlaps(found: list[Mark]) -> list[Mark]:
+def _without_overlaps(found: list[TextMark]) -> list[TextMark]:
     """Keep the earlier-listed mark (cue before negator before affix) where two overlap."""
-    kept: list[Mark] = []
+    kept: list[TextMark] = []
     for mark in found:
         if all(mark.end <= other.start or mark.start >= other.end for other in kept):
             kept.append(mark)

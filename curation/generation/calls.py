@@ -14,7 +14,7 @@ from sqlalchemy.orm import Session
 from sqlmodel import col
 
 from curation.generation.prompts import draw_cues
-from curation.generation.providers.chat.answers import Problem
+from curation.generation.providers.chat.answers import AnswerProblem
 from curation.generation.providers.chat.gate import PASSING
 from curation.generation.request import GenerationRequest
 from curation.generation.wanted import WantedAnchor, has_anchors, wanted_anchors
@@ -33,7 +33,7 @@ BLOCK = 1000
 """Calls held in memory at a time."""
 
 
-class Judged(NamedTuple):
+class JudgedVariant(NamedTuple):
     """The variant that a second opinion is asked on, as it was when the call was read.
 
     Attributes:
@@ -67,7 +67,7 @@ class Call(NamedTuple):
     type_ids: tuple[str, ...]
     cues: dict[str, str]
     attempts: int
-    judged: Judged | None = None
+    judged: JudgedVariant | None = None
 
 
 def plan_calls(session: Session, run_id: int, request: GenerationRequest) -> int:
@@ -209,7 +209,9 @@ def close_retired(session: Session, run_id: int) -> None:
     """
     mine = (col(ModelCall.run_id) == run_id, col(ModelCall.state) == CallState.OPEN)
     session.execute(
-        update(ModelCall).where(*mine).values(state=CallState.FAILED, problem=Problem.RETIRED.value)
+        update(ModelCall)
+        .where(*mine)
+        .values(state=CallState.FAILED, problem=AnswerProblem.RETIRED.value)
     )
 
 

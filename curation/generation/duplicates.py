@@ -9,7 +9,7 @@ from sqlalchemy.orm import Session, aliased
 from sqlmodel import col
 
 from curation.generation.calls import count_calls
-from curation.generation.providers.chat.answers import Problem
+from curation.generation.providers.chat.answers import AnswerProblem
 from curation.generation.request import KIND
 from db.errors import HedgerowError
 from db.models import Answer, CallState, ModelCall, Run
@@ -68,7 +68,7 @@ def leave_out_made(session: Session, run_id: int) -> None:
     session.execute(
         update(ModelCall)
         .where(col(ModelCall.id).in_(needless))
-        .values(state=CallState.FAILED, problem=Problem.MADE.value)
+        .values(state=CallState.FAILED, problem=AnswerProblem.MADE.value)
     )
 
 

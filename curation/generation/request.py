@@ -28,7 +28,7 @@ class Which(StrEnum):
     """Those of an earlier run whose call failed or whose answer lacked something."""
 
 
-class Selection(BaseModel):
+class AnchorSelection(BaseModel):
     """The anchors of a run.
 
     Attributes:
@@ -160,7 +160,7 @@ class GenerationRequest(ModelRequest):
 
     roles: tuple[Role, ...] = ("negation", "hedge")
     prompts: dict[Role, int] = Field(default_factory=dict)
-    selection: Selection = Selection()
+    selection: AnchorSelection = AnchorSelection()
     measure: bool = True
 
     @model_validator(mode="after")

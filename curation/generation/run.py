@@ -28,7 +28,7 @@ from curation.generation.run_report import missing_types
 from curation.generation.worker import Worker
 from curation.taxonomy.built_in import Role
 from curation.taxonomy.project_types import list_types
-from curation.validation import Place, checked, in_words
+from curation.validation import FieldPath, checked, in_words
 from db.engine import reading, writing
 from db.errors import RunPaused
 from db.execution import RunContext
@@ -38,7 +38,7 @@ from db.settings import Settings
 
 
 def checked_request(
-    values: Mapping[str, Any], *, called: Callable[[Place], str] = in_words
+    values: Mapping[str, Any], *, called: Callable[[FieldPath], str] = in_words
 ) -> GenerationRequest:
     """A request made of these values.
 

@@ -9,7 +9,7 @@ from sqlalchemy.orm import Session
 from sqlmodel import col
 
 from curation.generation.calls import cue_use
-from curation.generation.providers.chat.answers import Problem
+from curation.generation.providers.chat.answers import AnswerProblem
 from curation.taxonomy.cues import SPELLING
 from db.columns import now
 from db.models import (
@@ -61,7 +61,7 @@ class Trouble(NamedTuple):
     error: str
 
 
-class Shown(NamedTuple):
+class ShownCall(NamedTuple):
     """One call in full.
 
     Attributes:
@@ -80,7 +80,7 @@ class Shown(NamedTuple):
     problems: str
 
 
-class Progress(NamedTuple):
+class AttemptCounts(NamedTuple):
     """What the attempts of a run took, and what was wrong with them.
 
     Attributes:
@@ -89,10 +89,10 @@ class Progress(NamedTuple):
     """
 
     spent: Spent
-    problems: dict[Problem, int]
+    problems: dict[AnswerProblem, int]
 
 
-def progress(session: Session, run_id: int) -> Progress:
+def progress(session: Session, run_id: int) -> AttemptCounts:
     """How far a run has come, in one pass over its answers: some 50 ms for 30,000 of them."""
     lately = case((col(Answer.created_at) > now() - PACE, 1), else_=0)
     query = (
@@ -109,7 +109,7 @@ def progress(session: Session, run_id: int) -> Progress:
         .group_by(col(Answer.error))
     )
     sums = [0.0] * 6
-    found: Counter[Problem] = Counter()
+    found: Counter[AnswerProblem] = Counter()
     for error, *figures in session.execute(query):
         sums = [total + float(value or 0) for total, value in zip(sums, figures, strict=True)]
         for problem in _named(error):
@@ -118,7 +118,7 @@ def progress(session: Session, run_id: int) -> Progress:
     spent = Spent(
         int(attempts), cost, int(prompt), int(completion), int(recent), is_estimate=estimates > 0
     )
-    return Progress(spent, dict(found.most_common()))
+    return AttemptCounts(spent, dict(found.most_common()))
 
 
 def missing_types(session: Session, run_id: int) -> dict[str, int]:
@@ -148,12 +148,12 @@ def missing_types(session: Session, run_id: int) -> dict[str, int]:
     return dict(missing.most_common())
 
 
-def _named(error: str) -> list[Problem]:
+def _named(error: str) -> list[AnswerProblem]:
     names = error.partition(": ")[0].split(", ")
-    return [problem for problem in Problem if problem.value in names]
+    return [problem for problem in AnswerProblem if problem.value in names]
 
 
-def last_troubles(session: Session, run_id: int, problem: Problem) -> list[Trouble]:
+def last_troubles(session: Session, run_id: int, problem: AnswerProblem) -> list[Trouble]:
     """The last attempts that had a problem, the newest first, at most ``RAW_SHOWN``."""
     error = col(Answer.error)
     # Further problems of an answer follow after a comma; a server's message, after a colon.
@@ -174,7 +174,7 @@ def last_troubles(session: Session, run_id: int, problem: Problem) -> list[Troub
     return [Trouble(*row) for row in session.execute(query)]
 
 
-def calls_in_full(session: Session, run_id: int, *, limit: int) -> list[Shown]:
+def calls_in_full(session: Session, run_id: int, *, limit: int) -> list[ShownCall]:
     """The first calls of a run with what they brought, those of one anchor together."""
     query = (
         select(ModelCall, col(AnchorRevision.text))
@@ -190,7 +190,7 @@ def calls_in_full(session: Session, run_id: int, *, limit: int) -> list[Shown]:
     return [_in_full(session, call, text) for call, text in session.execute(query)]
 
 
-def _in_full(session: Session, call: ModelCall, text: str) -> Shown:
+def _in_full(session: Session, call: ModelCall, text: str) -> ShownCall:
     answers = list(
         session.execute(
             select(Answer).where(col(Answer.call_id) == call.id).order_by(col(Answer.id))
@@ -202,7 +202,7 @@ def _in_full(session: Session, call: ModelCall, text: str) -> Shown:
         .order_by(col(Variant.id))
     )
     last = answers[-1] if answers else None
-    return Shown(
+    return ShownCall(
         text,
         call.role,
         call.state,
@@ -250,14 +250,14 @@ def cue_rows(session: Session, run_id: int | None) -> list[CueRow]:
     ]
 
 
-class Example(NamedTuple):
+class PromptExample(NamedTuple):
     """An anchor that a prompt can be shown filled in for."""
 
     uid: str
     text: str
 
 
-def example_anchor(session: Session, number: int) -> Example | None:
+def example_anchor(session: Session, number: int) -> PromptExample | None:
     """The anchor in use with this number, counted around; None where there is none."""
     used = (col(Anchor.retired_at).is_(None),)
     total = session.execute(select(func.count()).select_from(Anchor).where(*used)).scalar_one()
@@ -275,7 +275,7 @@ def example_anchor(session: Session, number: int) -> Example | None:
         .offset(number % total)
         .limit(1)
     )
-    return Example(*session.execute(query).one())
+    return PromptExample(*session.execute(query).one())
 
 
 def written_by(session: Session, variant: Variant) -> str:

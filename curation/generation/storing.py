@@ -15,7 +15,7 @@ from sqlmodel import col
 from curation.corpora.starter_corpus import RANDOM_SALT
 from curation.generation.calls import Call
 from curation.generation.judging.question import Judgement
-from curation.generation.providers.chat.answers import Problem
+from curation.generation.providers.chat.answers import AnswerProblem
 from curation.generation.providers.chat.completions import Reply
 from curation.generation.request import Price
 from curation.identity import bucket, variant_uid
@@ -42,7 +42,7 @@ class Attempt(NamedTuple):
     number: int
     reply: Reply | None
     texts: dict[str, str]
-    problems: tuple[Problem, ...]
+    problems: tuple[AnswerProblem, ...]
     message: str
     state: CallState
     seconds: float | None = None

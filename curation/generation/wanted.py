@@ -14,9 +14,9 @@ from sqlmodel import col
 
 from curation.anchors.current_revision import current_wording
 from curation.generation.prompts import types_of
-from curation.generation.request import Selection, Which
+from curation.generation.request import AnchorSelection, Which
 from curation.identity import bucket
-from curation.project.search import Kind, matches
+from curation.project.search import SearchKind, matches
 from curation.taxonomy.built_in import Role, VariantType
 from curation.taxonomy.project_types import list_types
 from db.models import Anchor, AnchorRevision, CallState, ModelCall, Status, Variant
@@ -36,7 +36,7 @@ class WantedAnchor(NamedTuple):
     type_ids: tuple[str, ...]
 
 
-class Wanted(NamedTuple):
+class WantedCalls(NamedTuple):
     """What a selection comes to: anchors, and calls by role."""
 
     anchors: int
@@ -58,7 +58,7 @@ class _Lack(NamedTuple):
 
 def wanted_anchors(
     session: Session,
-    selection: Selection,
+    selection: AnchorSelection,
     roles: Sequence[Role],
     types: Sequence[VariantType],
     *,
@@ -98,7 +98,7 @@ def _drawn(
     return {role: [a for a in anchors if a.uid in drawn] for role, anchors in found.items()}
 
 
-def has_anchors(session: Session, selection: Selection) -> bool:
+def has_anchors(session: Session, selection: AnchorSelection) -> bool:
     """Whether a selection matches any anchor, whatever that anchor lacks."""
     return (
         session.execute(_anchors(session, selection, col(Anchor.id)).limit(1)).first() is not None
@@ -106,8 +106,8 @@ def has_anchors(session: Session, selection: Selection) -> bool:
 
 
 def count_wanted(
-    session: Session, selection: Selection, roles: Sequence[Role], *, seed: int
-) -> Wanted:
+    session: Session, selection: AnchorSelection, roles: Sequence[Role], *, seed: int
+) -> WantedCalls:
     """Count what a run would ask for; about 0.2 s where there are 350,000 variants."""
     types = list_types(session)
     groups = _groups(session, selection, roles, types)
@@ -117,17 +117,20 @@ def count_wanted(
         for lacking, number in groups.items():
             for role in lacking:
                 calls[role] += number
-        return Wanted(anchors, calls)
+        return WantedCalls(anchors, calls)
     if len(groups) == 1:  # whichever are drawn, they lack the same
         (lacking,) = groups
         each: dict[str, int] = {role: selection.limit if role in lacking else 0 for role in roles}
-        return Wanted(selection.limit, each)
+        return WantedCalls(selection.limit, each)
     found = wanted_anchors(session, selection, roles, types, seed=seed)
-    return Wanted(selection.limit, {role: len(some) for role, some in found.items()})
+    return WantedCalls(selection.limit, {role: len(some) for role, some in found.items()})
 
 
 def _groups(
-    session: Session, selection: Selection, roles: Sequence[Role], types: Sequence[VariantType]
+    session: Session,
+    selection: AnchorSelection,
+    roles: Sequence[Role],
+    types: Sequence[VariantType],
 ) -> Counter[frozenset[Role]]:
     """How many anchors lack something for which roles; a limit is passed over."""
     lacks = _lacks(selection, roles, types)
@@ -144,7 +147,7 @@ def _groups(
 
 
 def _lacks(
-    selection: Selection, roles: Sequence[Role], types: Sequence[VariantType]
+    selection: AnchorSelection, roles: Sequence[Role], types: Sequence[VariantType]
 ) -> list[_Lack]:
     found = []
     for role in roles:
@@ -182,7 +185,7 @@ def _failed(run_id: int, role: Role) -> Select[int]:
     )
 
 
-def _anchors(session: Session, selection: Selection, *columns: Any) -> Select[Any]:
+def _anchors(session: Session, selection: AnchorSelection, *columns: Any) -> Select[Any]:
     query = select(*columns).select_from(Anchor).where(col(Anchor.retired_at).is_(None))
     if selection.anchors:
         query = query.where(col(Anchor.uid).in_(selection.anchors))
@@ -190,6 +193,6 @@ def _anchors(session: Session, selection: Selection, *columns: Any) -> Select[An
         query = query.where(col(Anchor.source_id) == selection.source_id)
     if selection.search:
         query = query.join(AnchorRevision, current_wording()).where(
-            matches(session, selection.search, Kind.ANCHORS)
+            matches(session, selection.search, SearchKind.ANCHORS)
         )
     return query

@@ -18,7 +18,7 @@ _TOKEN = re.compile(
 _CONTRACTION = re.compile(r"^(.+?)(['’](?:m|re|ve|ll|d|s))$", re.IGNORECASE)
 
 
-class Token(NamedTuple):
+class TaggedWord(NamedTuple):
     """A word as the tagger sees it.
 
     Attributes:
@@ -59,7 +59,7 @@ def _split(text: str) -> list[tuple[str, int, int]]:
     return parts
 
 
-def tag(text: str) -> list[Token]:
+def tag(text: str) -> list[TaggedWord]:
     """The tagged words of a text; none where it is too long or beyond the tagger."""
     parts = _split(text)
     if not parts or len(parts) > LONGEST:
@@ -70,7 +70,7 @@ def tag(text: str) -> list[Token]:
     except (KeyError, IndexError, ValueError):  # HanTa finds no way through odd input
         return []
     return [
-        Token(word, _mended(words, i, found), start, end)
+        TaggedWord(word, _mended(words, i, found), start, end)
         for i, ((word, start, end), found) in enumerate(zip(parts, tags, strict=True))
     ]
 

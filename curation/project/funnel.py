@@ -17,7 +17,7 @@ from sqlmodel import col
 from curation.diagnostics.measuring import KIND as MEASURE
 from curation.generation.request import KIND as GENERATE
 from curation.project.opening import active_encoder_id
-from curation.release.contents import Counts, changes_since, contents_of, triples_by_type
+from curation.release.contents import CountsByType, changes_since, contents_of, triples_by_type
 from curation.release.freezing import list_releases
 from curation.taxonomy.project_types import list_types
 from db.models import (
@@ -120,7 +120,7 @@ class NextStep:
     release: int | None = None
 
 
-def funnel(session: Session, *, known: Counts | None = None) -> Funnel:
+def funnel(session: Session, *, known: CountsByType | None = None) -> Funnel:
     """How many of each type have come how far.
 
     Args:
@@ -172,7 +172,7 @@ _COLUMNS = (
 )
 
 
-def _rows(session: Session, columns: Mapping[str, Counts]) -> Iterator[FunnelRow]:
+def _rows(session: Session, columns: Mapping[str, CountsByType]) -> Iterator[FunnelRow]:
     for entry in list_types(session, retired=True):
         numbers = {name: columns[name].get(entry.id, 0) for name in _COLUMNS}
         if not entry.retired:
@@ -189,7 +189,7 @@ _Rows = Sequence[Row[Status, bool, str, int]]
 """Numbers of variants by status, by whether they are retired, and by type."""
 
 
-def _anchors_by_type(rows: _Rows, more: Counts) -> Counts:
+def _anchors_by_type(rows: _Rows, more: CountsByType) -> CountsByType:
     found = Counter[str]()
     for _, _, type_id, number in rows:
         found[type_id] += number
@@ -197,7 +197,7 @@ def _anchors_by_type(rows: _Rows, more: Counts) -> Counts:
     return found
 
 
-def surplus(session: Session) -> Counts:
+def surplus(session: Session) -> CountsByType:
     """Type → how many more variants there are than anchors in use that have one.
 
     Those are the further ones of the same anchor, and those of anchors out of use. No decision
@@ -253,7 +253,7 @@ def _by_status(rows: _Rows) -> dict[str, Counter[str]]:
     return found
 
 
-def _unmeasured(session: Session, variants: Counts) -> Counts:
+def _unmeasured(session: Session, variants: CountsByType) -> CountsByType:
     """Of these variants in use, those without measures or without the active encoder's cosine."""
     encoder_id = active_encoder_id(session)
     if encoder_id is None:
@@ -297,7 +297,7 @@ def _models(session: Session) -> tuple[int, int | None]:
     return count, session.execute(newest).scalar()
 
 
-def _training_part(release: Release | None) -> Counts:
+def _training_part(release: Release | None) -> CountsByType:
     if release is None:
         return {}
     by_split = release.summary["types_by_split"]
@@ -358,7 +358,7 @@ class Progress(NamedTuple):
 
 
 def progress(
-    session: Session, *, looked_at: int, known: Callable[[tuple[Any, ...]], Counts]
+    session: Session, *, looked_at: int, known: Callable[[tuple[Any, ...]], CountsByType]
 ) -> Progress:
     """The last runs, the funnel, and what to do next.
 

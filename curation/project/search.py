@@ -30,7 +30,7 @@ RANKED = 5000
 _UID = re.compile(rf"[0-9a-f]{{{UID_LENGTH}}}", re.IGNORECASE)
 
 
-class Kind(StrEnum):
+class SearchKind(StrEnum):
     """What is searched."""
 
     VARIANTS = "variants"
@@ -49,7 +49,7 @@ class Hit(NamedTuple):
         about: of a note, the variant's text; else ''.
     """
 
-    kind: Kind
+    kind: SearchKind
     text: str
     anchor_uid: str
     variant_id: int | None = None
@@ -60,7 +60,7 @@ class Hit(NamedTuple):
     about: str = ""
 
 
-class Found(NamedTuple):
+class SearchResult(NamedTuple):
     """What a search found.
 
     Attributes:
@@ -75,17 +75,17 @@ class Found(NamedTuple):
     more: bool
 
 
-def find(session: Session, query: str, kind: Kind, *, limit: int) -> Found:
+def find(session: Session, query: str, kind: SearchKind, *, limit: int) -> SearchResult:
     """Look for the query in all texts of one kind."""
     condition = matches(session, query, kind)
     found = session.execute(_texts(kind).where(condition).limit(RANKED + 1)).all()
     word = _whole_word(query)
     ranked = sorted(found[:RANKED], key=lambda row: word.search(row[2]) is None)
     hits = _hits(session, kind, [row[0] for row in ranked[:limit]])
-    return Found(hits, tuple(row[1] for row in ranked), len(found) > RANKED)
+    return SearchResult(hits, tuple(row[1] for row in ranked), len(found) > RANKED)
 
 
-def matches(session: Session, query: str, kind: Kind) -> ColumnElement[bool]:
+def matches(session: Session, query: str, kind: SearchKind) -> ColumnElement[bool]:
     """SQL: the text contains the query, or the uid is the query.
 
     Of an anchor, its current wording, for a join of ``Anchor`` and ``AnchorRevision``.
@@ -95,7 +95,7 @@ def matches(session: Session, query: str, kind: Kind) -> ColumnElement[bool]:
     if not clean:
         return col(text).is_(None)  # never
     found = trigrams.contains(session, text, clean)
-    if kind is Kind.NOTES:
+    if kind is SearchKind.NOTES:
         found = and_(found, is_kept())
     if uid is None or not _UID.fullmatch(clean):  # where it can be avoided: OR takes all texts
         return found
@@ -137,29 +137,29 @@ class _Columns(NamedTuple):
 
 
 _COLUMNS = {
-    Kind.ANCHORS: _Columns(Anchor.id, Anchor.id, AnchorRevision.text, Anchor.uid),
-    Kind.VARIANTS: _Columns(Variant.id, Variant.id, Variant.text, Variant.uid),
-    Kind.NOTES: _Columns(Note.id, Note.variant_id, Note.text),
+    SearchKind.ANCHORS: _Columns(Anchor.id, Anchor.id, AnchorRevision.text, Anchor.uid),
+    SearchKind.VARIANTS: _Columns(Variant.id, Variant.id, Variant.text, Variant.uid),
+    SearchKind.NOTES: _Columns(Note.id, Note.variant_id, Note.text),
 }
 
 
-def _texts(kind: Kind) -> Select[*tuple[Any, ...]]:
+def _texts(kind: SearchKind) -> Select[*tuple[Any, ...]]:
     id, of, text, _ = _COLUMNS[kind]
     query = select(id, of, text).order_by(id)
-    return query.join(AnchorRevision, current_wording()) if kind is Kind.ANCHORS else query
+    return query.join(AnchorRevision, current_wording()) if kind is SearchKind.ANCHORS else query
 
 
-def _hits(session: Session, kind: Kind, ids: Sequence[int]) -> list[Hit]:
+def _hits(session: Session, kind: SearchKind, ids: Sequence[int]) -> list[Hit]:
     """The rows with these ids, in this order."""
     query = _rows(kind).where(_COLUMNS[kind].id.in_(ids))
     found = {key: Hit(kind, *values) for key, *values in session.execute(query)}
     return [found[key] for key in ids]
 
 
-def _rows(kind: Kind) -> Select[*tuple[Any, ...]]:
+def _rows(kind: SearchKind) -> Select[*tuple[Any, ...]]:
     """The id and what a ``Hit`` has after its kind."""
     query: Select[*tuple[Any, ...]]
-    if kind is Kind.ANCHORS:
+    if kind is SearchKind.ANCHORS:
         nothing = (null(),) * 4
         retired = col(Anchor.retired_at).is_not(None)
         query = select(
@@ -174,7 +174,7 @@ def _rows(kind: Kind) -> Select[*tuple[Any, ...]]:
         col(Variant.status),
         col(Variant.retired),
     )
-    if kind is Kind.VARIANTS:
+    if kind is SearchKind.VARIANTS:
         query = select(_COLUMNS[kind].id, col(Variant.text), *of_variant, literal(""))
     else:
         query = select(_COLUMNS[kind].id, col(Note.text), *of_variant, col(Variant.text))

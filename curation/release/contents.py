@@ -42,15 +42,15 @@ MARGIN = timedelta(minutes=1)
 LAST_DECISION = "last_decision"
 """Key in a release's summary: its `last_decision`, which releases of the first Hedgerow lack."""
 
-Counts = Mapping[str, int]
+CountsByType = Mapping[str, int]
 """Type → number."""
 
 
 class Changes(NamedTuple):
     """What has become accepted since a release, and what of it no longer is; per type."""
 
-    added: Counts
-    gone: Counts
+    added: CountsByType
+    gone: CountsByType
 
 
 class Contents(NamedTuple):
@@ -59,8 +59,8 @@ class Contents(NamedTuple):
     variants: int
     anchors: int
     triples: int
-    types_by_split: Mapping[str, Counts]
-    triples_by_split: Counts
+    types_by_split: Mapping[str, CountsByType]
+    triples_by_split: CountsByType
 
 
 def contents_of(release: Release) -> Contents:
@@ -75,7 +75,9 @@ def contents_of(release: Release) -> Contents:
     )
 
 
-def changes_since(session: Session, release: Release, *, accepted: Counts | None = None) -> Changes:
+def changes_since(
+    session: Session, release: Release, *, accepted: CountsByType | None = None
+) -> Changes:
     """What has become accepted since a release, and what of it no longer is.
 
     A variant whose anchor or cue has been corrected, and which is accepted as it is now, is both:
@@ -173,7 +175,7 @@ def in_release(release: Release, *conditions: ColumnElement[bool]) -> ColumnElem
     )
 
 
-def accepted_by_type(session: Session) -> Counts:
+def accepted_by_type(session: Session) -> CountsByType:
     """Type → variants accepted now."""
     query = (
         select(col(Variant.type_id), func.count())
@@ -183,13 +185,13 @@ def accepted_by_type(session: Session) -> Counts:
     return dict(session.execute(query).all())
 
 
-def triples_by_type(session: Session, release: Release) -> Counts:
+def triples_by_type(session: Session, release: Release) -> CountsByType:
     """Type → triples of the release that one of its variants is part of."""
-    kept: Counts | None = release.summary.get("triples_by_type")
+    kept: CountsByType | None = release.summary.get("triples_by_type")
     return dict(kept) if kept is not None else count_triples_by_type(session, release)
 
 
-def count_triples_by_type(session: Session, release: Release) -> Counts:
+def count_triples_by_type(session: Session, release: Release) -> CountsByType:
     """As ``triples_by_type``, from every row, for a release whose summary lacks it.
 
     Those of the first Hedgerow do. Takes about a second per 350,000 variants.

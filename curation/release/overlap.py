@@ -36,7 +36,7 @@ Some = TypeVar("Some")
 _MIX = np.uint64(0x9E3779B97F4A7C15)  # 2**64 over the golden ratio, odd: spreads neighbours apart
 
 
-class Example(NamedTuple):
+class SharedText(NamedTuple):
     """A text of the test that shares words with the release.
 
     Attributes:
@@ -70,7 +70,7 @@ class Overlap:
     samples: int
     exact: int
     overlapping: int
-    examples: tuple[Example, ...]
+    examples: tuple[SharedText, ...]
 
     @property
     def share(self) -> float:
@@ -232,7 +232,7 @@ def _hits(
         yield _Hit(owners[place], texts[place], words, hashed.runs[number], False)
 
 
-def _examples(hits: Sequence[_Hit], texts: Iterable[str], n: int) -> tuple[Example, ...]:
+def _examples(hits: Sequence[_Hit], texts: Iterable[str], n: int) -> tuple[SharedText, ...]:
     """The hits, each with a text of the release that has its words."""
     sources: dict[_Hit, str] = {}
     pending = _chunks(texts) if hits else iter(())
@@ -242,7 +242,7 @@ def _examples(hits: Sequence[_Hit], texts: Iterable[str], n: int) -> tuple[Examp
             if hit not in sources and (place := _place(hit, hashed)) is not None:
                 sources[hit] = chunk[place]
     return tuple(
-        Example(hit.sample, hit.text, " ".join(hit.words), sources.get(hit, ""), hit.exact)
+        SharedText(hit.sample, hit.text, " ".join(hit.words), sources.get(hit, ""), hit.exact)
         for hit in hits
     )
 

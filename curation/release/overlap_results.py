@@ -17,8 +17,8 @@ from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
-from curation.partial_files import clear_drafts, new_draft
-from curation.release.overlap import SHORTEST, Example, Overlap
+from curation.partial_files import clear_partials, new_partial
+from curation.release.overlap import SHORTEST, Overlap, SharedText
 from db.errors import HedgerowError
 from db.models import ReleaseItem
 from db.runs import make_folder
@@ -31,7 +31,7 @@ _SHOWN = 16
 
 
 @dataclass(frozen=True)
-class Compared:
+class OverlapWithTest:
     """A release compared with the data of a test.
 
     Attributes:
@@ -78,7 +78,7 @@ def told(facts: Mapping[str, Any]) -> str:
     """What a comparison found, in one sentence; it holds the name of a file.
 
     Args:
-        facts: as ``Compared.facts`` gives them.
+        facts: as ``OverlapWithTest.facts`` gives them.
     """
     what = f"{facts['title']} ({facts['data']})"
     if problem := facts.get("problem"):
@@ -109,7 +109,7 @@ def records_of(session: Session, release_id: int, texts: Sequence[str]) -> dict[
     return found
 
 
-def keep(data_folder: Path, found: Compared) -> None:
+def keep(data_folder: Path, found: OverlapWithTest) -> None:
     """Keep what was found.
 
     Raises:
@@ -117,8 +117,8 @@ def keep(data_folder: Path, found: Compared) -> None:
     """
     folder = make_folder(_folder(data_folder, found.release))
     path = folder / f"{found.benchmark}-{found.key}-{found.overlap.n}.json"
-    clear_drafts(path)
-    draft = new_draft(path)
+    clear_partials(path)
+    draft = new_partial(path)
     try:
         draft.write_text(json.dumps(asdict(found), ensure_ascii=False), encoding="utf-8")
         draft.replace(path)
@@ -130,7 +130,7 @@ def keep(data_folder: Path, found: Compared) -> None:
         ) from error
 
 
-def kept(data_folder: Path, content_hash: str, *, n: int = SHORTEST) -> list[Compared]:
+def kept(data_folder: Path, content_hash: str, *, n: int = SHORTEST) -> list[OverlapWithTest]:
     """What was found for a release by runs of n words, by title and data."""
     paths = _folder(data_folder, content_hash).glob(f"[!.]*-{n}.json")
     found = [compared for path in paths if (compared := _read(path)) is not None]
@@ -142,13 +142,13 @@ def _folder(data_folder: Path, content_hash: str) -> Path:
     return data_folder / FOLDER / content_hash[:_SHOWN]
 
 
-def _read(path: Path) -> Compared | None:
+def _read(path: Path) -> OverlapWithTest | None:
     """None for a file that holds something else: it is found out and written anew."""
     try:
         values = json.loads(path.read_text(encoding="utf-8"))
-        examples = tuple(Example(*example) for example in values["overlap"].pop("examples"))
+        examples = tuple(SharedText(*example) for example in values["overlap"].pop("examples"))
         overlap = Overlap(**values.pop("overlap"), examples=examples)
         records = tuple(values.pop("records"))
-        return Compared(**values, overlap=overlap, records=records)
+        return OverlapWithTest(**values, overlap=overlap, records=records)
     except (OSError, ValueError, TypeError, KeyError, AttributeError):
         return None

@@ -48,7 +48,7 @@ class TripleRow(NamedTuple):
         return Triple(self.anchor, self.positive, self.negative)
 
 
-class Member(NamedTuple):
+class FamilyVariant(NamedTuple):
     """An accepted variant of a family."""
 
     uid: str
@@ -64,8 +64,8 @@ class Family(NamedTuple):
     anchor_uid: str
     anchor: str
     split: Split
-    positives: list[Member]
-    negatives: list[Member]
+    positives: list[FamilyVariant]
+    negatives: list[FamilyVariant]
 
 
 def uid_order(session: Session) -> list[ColumnElement[str]]:
@@ -102,7 +102,7 @@ def families(session: Session, release_id: int, *, split: Split | None = None) -
         family = Family(anchor_uid, anchor, its_split, [], [])
         for _, _, _, polarity, *member in of_anchor:
             side = family.positives if polarity == Polarity.POSITIVE else family.negatives
-            side.append(Member(*member))
+            side.append(FamilyVariant(*member))
         yield family
 
 

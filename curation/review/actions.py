@@ -11,8 +11,8 @@ from curation.review.decisions import store_decisions
 from curation.review.history import replacement_of
 from curation.review.shown_card import (
     MAX_NOTE,
-    Outcome,
-    Shown,
+    ActionOutcome,
+    ShownCard,
     check_reason,
     decision_on,
     done_before,
@@ -30,8 +30,8 @@ from db.models import Status, Variant, Verdict
 __all__ = [
     "MAX_NOTE",
     "MAX_TEXT",
-    "Outcome",
-    "Shown",
+    "ActionOutcome",
+    "ShownCard",
     "Undone",
     "accept",
     "edit",
@@ -44,7 +44,7 @@ __all__ = [
 ]
 
 
-def accept(session: Session, card: Shown, *, reviewer_id: int, note: str = "") -> Outcome:
+def accept(session: Session, card: ShownCard, *, reviewer_id: int, note: str = "") -> ActionOutcome:
     """Accept the variant as it stands.
 
     Raises:
@@ -54,8 +54,8 @@ def accept(session: Session, card: Shown, *, reviewer_id: int, note: str = "") -
 
 
 def reject(
-    session: Session, card: Shown, *, reviewer_id: int, reason: str, note: str = ""
-) -> Outcome:
+    session: Session, card: ShownCard, *, reviewer_id: int, reason: str, note: str = ""
+) -> ActionOutcome:
     """Reject the variant for one of the taxonomy's reasons.
 
     Raises:
@@ -70,15 +70,15 @@ def reject(
 
 def _decide(
     session: Session,
-    card: Shown,
+    card: ShownCard,
     *,
     reviewer_id: int,
     verdict: Verdict,
     reason: str = "",
     note: str = "",
-) -> Outcome:
+) -> ActionOutcome:
     if done_before(session, card.action_id):
-        return Outcome(recorded=False)
+        return ActionOutcome(recorded=False)
     variant = shown_variant(session, card)
     _check_not_replaced(session, card, variant)
     others = overtaken(session, card, variant)
@@ -86,10 +86,10 @@ def _decide(
         card, variant, reviewer_id=reviewer_id, verdict=verdict, reason=reason, note=note
     )
     changes = store_decisions(session, [row])
-    return Outcome(True, tuple(changes), others, outdated=is_outdated(card, variant))
+    return ActionOutcome(True, tuple(changes), others, outdated=is_outdated(card, variant))
 
 
-def _check_not_replaced(session: Session, card: Shown, variant: Variant) -> None:
+def _check_not_replaced(session: Session, card: ShownCard, variant: Variant) -> None:
     """Refuse a verdict on a wording whose card said already that an edit has replaced it.
 
     Old and new wording would both be accepted. Where the edit came while the card was on the
@@ -104,14 +104,16 @@ def _check_not_replaced(session: Session, card: Shown, variant: Variant) -> None
         )
 
 
-def reject_family(session: Session, card: Shown, *, reviewer_id: int, note: str = "") -> Outcome:
+def reject_family(
+    session: Session, card: ShownCard, *, reviewer_id: int, note: str = ""
+) -> ActionOutcome:
     """Reject every variant of the card's anchor because the anchor itself is unsuitable.
 
     Wordings that an edit has replaced stay as they are. One action, undone together; the card's own
     decision is stored first, so that an undo comes back to it.
     """
     if done_before(session, card.action_id):
-        return Outcome(recorded=False)
+        return ActionOutcome(recorded=False)
     variant = shown_variant(session, card)
     others = overtaken(session, card, variant)
     family = session.execute(
@@ -134,4 +136,4 @@ def reject_family(session: Session, card: Shown, *, reviewer_id: int, note: str 
         for member in family
     ]
     changes = store_decisions(session, rows)
-    return Outcome(True, tuple(changes), others, outdated=is_outdated(card, variant))
+    return ActionOutcome(True, tuple(changes), others, outdated=is_outdated(card, variant))

@@ -64,7 +64,7 @@ FLAG_NAMES = {str(flag.name).lower(): flag for flag in Flag}
 
 
 @dataclass(frozen=True)
-class Comparison:
+class MeasureClause:
     """``name operator value`` over one of the measures."""
 
     name: str
@@ -90,19 +90,19 @@ class FlagSet:
 
 
 @dataclass(frozen=True)
-class Rule:
+class BulkRule:
     """A parsed rule; all clauses must hold."""
 
     text: str
-    clauses: tuple[Comparison | FlagSet, ...]
+    clauses: tuple[MeasureClause | FlagSet, ...]
 
     @property
     def needs_cosine(self) -> bool:
         """Whether the rule looks at the cosine of the active encoder."""
-        return any(isinstance(c, Comparison) and c.name == "cosine" for c in self.clauses)
+        return any(isinstance(c, MeasureClause) and c.name == "cosine" for c in self.clauses)
 
 
-def parse_rule(text: str) -> Rule:
+def parse_rule(text: str) -> BulkRule:
     """Read a rule: clauses joined by ``and``.
 
     A clause is ``levenshtein``, ``cosine``, ``length_ratio`` or ``content_kept``, one of
@@ -119,10 +119,10 @@ def parse_rule(text: str) -> Rule:
             f"found {len(clean)}."
         )
     clauses = re.split(r" and ", clean, flags=re.IGNORECASE)
-    return Rule(clean, tuple(_clause(clause) for clause in clauses))
+    return BulkRule(clean, tuple(_clause(clause) for clause in clauses))
 
 
-def _clause(text: str) -> Comparison | FlagSet:
+def _clause(text: str) -> MeasureClause | FlagSet:
     if text.lower() == "no flags":
         return FlagSet(~Flag(0), present=False)
     match = _COMPARISON.fullmatch(text)
@@ -143,7 +143,7 @@ def _flag_clause(sign: str, value: str) -> FlagSet:
     return FlagSet(FLAG_NAMES[value.lower()], present=sign == "=")
 
 
-def _comparison(name: str, sign: str, value: str) -> Comparison:
+def _comparison(name: str, sign: str, value: str) -> MeasureClause:
     if name not in _MEASURES:
         raise HedgerowError(f"Expected {', '.join(_MEASURES)} or flag, found {name!r}.")
     if not _NUMBER.fullmatch(value):
@@ -154,7 +154,7 @@ def _comparison(name: str, sign: str, value: str) -> Comparison:
         raise HedgerowError(
             f"Expected a number of at least {measure.least}{upper} for {name}, found {value}."
         )
-    return Comparison(name, sign, number)
+    return MeasureClause(name, sign, number)
 
 
 class Matches(NamedTuple):
@@ -183,7 +183,7 @@ class Applied(NamedTuple):
 
 
 def find_matches(
-    session: Session, rule: Rule, *, type_id: str | None = None, reason: str | None = None
+    session: Session, rule: BulkRule, *, type_id: str | None = None, reason: str | None = None
 ) -> Matches:
     """Count what the rule matches, of one type or of all, and change nothing.
 
@@ -203,7 +203,7 @@ def find_matches(
 
 def apply_rule(
     session: Session,
-    rule: Rule,
+    rule: BulkRule,
     *,
     verdict: Verdict,
     reviewer_id: int,
@@ -268,13 +268,13 @@ def _pending(query: Select[*Columns], type_id: str | None) -> Select[*Columns]:
 
 
 def _matching(
-    session: Session, rule: Rule, type_id: str | None, query: Select[*Columns]
+    session: Session, rule: BulkRule, type_id: str | None, query: Select[*Columns]
 ) -> Select[*Columns]:
     query = _with_measures(session, rule, query.select_from(Variant))
     return _pending(query, type_id).where(*(clause.condition() for clause in rule.clauses))
 
 
-def _with_measures(session: Session, rule: Rule, query: Select[*Columns]) -> Select[*Columns]:
+def _with_measures(session: Session, rule: BulkRule, query: Select[*Columns]) -> Select[*Columns]:
     query = query.outerjoin(Diagnostic, col(Diagnostic.variant_id) == Variant.id)
     if not rule.needs_cosine:
         return query
@@ -285,7 +285,7 @@ def _with_measures(session: Session, rule: Rule, query: Select[*Columns]) -> Sel
     )
 
 
-def _count_unmeasured(session: Session, rule: Rule, type_id: str | None) -> int:
+def _count_unmeasured(session: Session, rule: BulkRule, type_id: str | None) -> int:
     query = _with_measures(session, rule, select(func.count()).select_from(Variant))
     missing = [col(Diagnostic.variant_id).is_(None)]
     if rule.needs_cosine:

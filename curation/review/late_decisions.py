@@ -11,7 +11,7 @@ from curation.review.reviewers import shown_name, whose
 from db.models import Decision, Reviewer, Status, Variant, Verdict
 
 
-class Late(NamedTuple):
+class LateDecision(NamedTuple):
     """A decision by somebody who still had the card on the screen when another was stored.
 
     Attributes:
@@ -56,9 +56,9 @@ _LATE = (
 )
 
 
-def late_decisions(session: Session, action_ids: Collection[str]) -> list[Late]:
+def late_decisions(session: Session, action_ids: Collection[str]) -> list[LateDecision]:
     """What was decided after one of these actions on a card drawn before it, in order of time."""
     if not action_ids:
         return []
     rows = session.connection().execute(_LATE, {"actions": list(action_ids)})
-    return [Late(*row) for row in rows]
+    return [LateDecision(*row) for row in rows]

@@ -12,7 +12,7 @@ from sqlmodel import col
 
 from curation.review.decisions import chunks, counts_still
 from curation.review.history import stands
-from curation.review.shown_card import Shown, find_variant, shown
+from curation.review.shown_card import ShownCard, find_variant, shown
 from db.errors import HedgerowError
 from db.models import Decision, Status, Variant
 
@@ -42,7 +42,7 @@ def contested(session: Session, variants: Iterable[Variant]) -> frozenset[int]:
     return frozenset(found)
 
 
-def shown_to_settle(session: Session, uid: str) -> Shown:
+def shown_to_settle(session: Session, uid: str) -> ShownCard:
     """A showing of the variant with this uid to somebody who settles what reviewers disagree about.
 
     Raises:

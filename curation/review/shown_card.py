@@ -24,7 +24,7 @@ MAX_NOTE = 2000
 """Longest note, in characters."""
 
 
-class Shown(NamedTuple):
+class ShownCard(NamedTuple):
     """What was in front of the reviewer.
 
     Attributes:
@@ -42,7 +42,7 @@ class Shown(NamedTuple):
     settles: bool = False
 
 
-class Outcome(NamedTuple):
+class ActionOutcome(NamedTuple):
     """What an action did.
 
     Attributes:
@@ -65,9 +65,9 @@ class Outcome(NamedTuple):
 
 def shown(
     variant: Variant, *, at: datetime | None = None, blind: bool = False, settles: bool = False
-) -> Shown:
+) -> ShownCard:
     """A new showing of this variant as it is now."""
-    return Shown(variant.id, variant.version, str(uuid.uuid4()), at, blind, settles)
+    return ShownCard(variant.id, variant.version, str(uuid.uuid4()), at, blind, settles)
 
 
 def find_variant(session: Session, uid: str) -> Variant:
@@ -82,7 +82,7 @@ def find_variant(session: Session, uid: str) -> Variant:
     return variant
 
 
-def shown_variant(session: Session, card: Shown, *, keep_wording: bool = False) -> Variant:
+def shown_variant(session: Session, card: ShownCard, *, keep_wording: bool = False) -> Variant:
     """The variant of a card, as it is now.
 
     Args:
@@ -120,7 +120,7 @@ def check_reason(session: Session, variant: Variant, *, reason: str, note: str) 
         raise HedgerowError("Expected a note with the reason 'other', found none; say what it is.")
 
 
-def overtaken(session: Session, card: Shown, variant: Variant) -> tuple[str, ...]:
+def overtaken(session: Session, card: ShownCard, variant: Variant) -> tuple[str, ...]:
     """Who decided after the card was drawn (the reviewer too, in a second window).
 
     Not a model whose verdicts do not count: what it says is shown to those who ask.
@@ -141,13 +141,13 @@ def overtaken(session: Session, card: Shown, variant: Variant) -> tuple[str, ...
     return tuple(sorted(names.scalars()))
 
 
-def is_outdated(card: Shown, variant: Variant) -> bool:
+def is_outdated(card: ShownCard, variant: Variant) -> bool:
     """Whether the anchor was corrected after the variant's card was drawn."""
     return card.version < variant.since_version
 
 
 def decision_on(
-    card: Shown,
+    card: ShownCard,
     variant: Variant,
     *,
     reviewer_id: int,

@@ -28,7 +28,7 @@ from enum import StrEnum
 from functools import lru_cache
 
 
-class Kind(StrEnum):
+class ExampleKind(StrEnum):
     """What an example shows."""
 
     GOOD = "good"
@@ -37,7 +37,7 @@ class Kind(StrEnum):
 
 
 @dataclass(frozen=True)
-class Example:
+class GuidelineExample:
     """A variant of an anchor, judged.
 
     Attributes:
@@ -45,7 +45,7 @@ class Example:
         cue: the hedge cue it was asked for, if any.
     """
 
-    kind: Kind
+    kind: ExampleKind
     anchor: str
     variant: str
     why: str
@@ -54,7 +54,7 @@ class Example:
 
 
 @dataclass(frozen=True)
-class Rule:
+class GuidelineRule:
     """What to do in one kind of case; ``name`` is empty where the text gives none."""
 
     name: str
@@ -66,10 +66,10 @@ class Guideline:
     """A guideline in its parts, each in the order of the text."""
 
     asked_for: str
-    rules: tuple[Rule, ...]
-    examples: tuple[Example, ...]
+    rules: tuple[GuidelineRule, ...]
+    examples: tuple[GuidelineExample, ...]
 
-    def of(self, kind: Kind) -> tuple[Example, ...]:
+    def of(self, kind: ExampleKind) -> tuple[GuidelineExample, ...]:
         """The examples of one kind."""
         return tuple(example for example in self.examples if example.kind is kind)
 
@@ -94,8 +94,8 @@ def made_guideline(*, definition: str, anchor: str, example: str) -> str:
 def parse_guideline(text: str) -> Guideline:
     """Read a guideline; no text is refused, see above."""
     asked_for = ""
-    rules: list[Rule] = []
-    examples: list[Example] = []
+    rules: list[GuidelineRule] = []
+    examples: list[GuidelineExample] = []
     for paragraph in re.split(r"\n\s*\n", text.strip()):
         if not (paragraph := paragraph.strip()):
             continue
@@ -104,15 +104,15 @@ def parse_guideline(text: str) -> Guideline:
         elif match := _EXAMPLE.fullmatch(paragraph):
             examples.append(_example(match))
         elif match := _RULE.fullmatch(paragraph):
-            rules.append(Rule(match["name"] or "", _one_line(match["text"])))
+            rules.append(GuidelineRule(match["name"] or "", _one_line(match["text"])))
         else:
-            rules.append(Rule("", _one_line(paragraph)))
+            rules.append(GuidelineRule("", _one_line(paragraph)))
     return Guideline(asked_for, tuple(rules), tuple(examples))
 
 
-def _example(match: re.Match[str]) -> Example:
-    return Example(
-        kind=Kind(match["kind"].lower()),
+def _example(match: re.Match[str]) -> GuidelineExample:
+    return GuidelineExample(
+        kind=ExampleKind(match["kind"].lower()),
         anchor=match["anchor"].strip(),
         variant=match["variant"].strip(),
         why=_one_line(match["why"]),

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from sqlalchemy.orm import Session
 
 from curation.diagnostics.measures import Flag, measure, same_words
-from curation.diagnostics.pair_analysis import Comparison
+from curation.diagnostics.pair_analysis import PairAnalysis
 from curation.diagnostics.surface import quoted, surface_problems
 from curation.project.opening import THRESHOLD, get_setting
 from curation.review.queue import family
@@ -108,7 +108,7 @@ def _concerns(
         siblings=[sibling.text for sibling in siblings],
         threshold=threshold,
     )
-    comparison = Comparison(anchor=wording, text=text)
+    comparison = PairAnalysis(anchor=wording, text=text)
     sentences = {
         Flag.UNCHANGED: "It has the same words as the anchor.",
         Flag.OVER_THRESHOLD: (

@@ -11,8 +11,8 @@ from curation.diagnostics.measuring import measure_variants
 from curation.identity import bucket, canonical, variant_uid
 from curation.review.decisions import store_decisions
 from curation.review.shown_card import (
-    Outcome,
-    Shown,
+    ActionOutcome,
+    ShownCard,
     check_reason,
     decision_on,
     done_before,
@@ -104,7 +104,7 @@ def _remark(asked: VariantType, hedge: Hedge, original: Variant, known: Variant 
 
 def edit(
     session: Session,
-    card: Shown,
+    card: ShownCard,
     *,
     reviewer_id: int,
     text: str | None = None,
@@ -112,7 +112,7 @@ def edit(
     cue: str | None = None,
     reason: str = "",
     note: str = "",
-) -> Outcome:
+) -> ActionOutcome:
     """Replace the variant by a better wording, or give it its right type or cue: one action.
 
     With another text or type, the original becomes superseded and the child accepted. Where the
@@ -134,7 +134,7 @@ def edit(
     if reason:
         check_reason(session, shown_variant(session, card), reason=reason, note=note)
     if done_before(session, card.action_id):
-        return Outcome(recorded=False)
+        return ActionOutcome(recorded=False)
     original = shown_variant(session, card, keep_wording=True)
     planned = plan_edit(session, original, text=text, type_id=type_id, cue=cue)
     return carry_out(
@@ -151,7 +151,7 @@ def edit(
 
 def carry_out(
     session: Session,
-    card: Shown,
+    card: ShownCard,
     original: Variant,
     planned: Edit,
     *,
@@ -159,7 +159,7 @@ def carry_out(
     asked: str | None = None,
     reason: str = "",
     note: str = "",
-) -> Outcome:
+) -> ActionOutcome:
     """Store what ``plan_edit`` found; several edits with one action id are undone together.
 
     Args:
@@ -189,7 +189,7 @@ def carry_out(
         changes = [c._replace(before=None) if c.variant_id == child.id else c for c in changes]
     child_id = None if child is original else child.id
     outdated = is_outdated(card, original)
-    return Outcome(True, tuple(changes), others, child_id, outdated, planned.remark)
+    return ActionOutcome(True, tuple(changes), others, child_id, outdated, planned.remark)
 
 
 def _type(session: Session, original: Variant, type_id: str | None) -> VariantType:
@@ -236,7 +236,7 @@ def find_text(session: Session, anchor_id: int, type_id: str, text: str) -> Vari
     return session.execute(select(Variant).where(col(Variant.uid) == uid)).scalar()
 
 
-def _check_news(card: Shown, original: Variant, planned: Edit, *, asked: str | None) -> None:
+def _check_news(card: ShownCard, original: Variant, planned: Edit, *, asked: str | None) -> None:
     """Refuse an edit that asks for what is there, unless another window has just made it so."""
     made_elsewhere = asked is not None and card.version != original.version
     if not planned.entry.needs_cue or (planned.cue == original.cue and not made_elsewhere):
@@ -244,7 +244,7 @@ def _check_news(card: Shown, original: Variant, planned: Edit, *, asked: str | N
 
 
 def _replacement(
-    card: Shown, original: Variant, child: Variant, *, reviewer_id: int, reason: str, note: str
+    card: ShownCard, original: Variant, child: Variant, *, reviewer_id: int, reason: str, note: str
 ) -> list[Decision]:
     """The original superseded by the child, the child accepted."""
     retyped = child.type_id != original.type_id
@@ -264,7 +264,7 @@ def _replacement(
 
 
 def _new_child(
-    session: Session, card: Shown, original: Variant, planned: Edit, author_id: int
+    session: Session, card: ShownCard, original: Variant, planned: Edit, author_id: int
 ) -> Variant:
     anchor, (entry, text, cue, *_) = session.get_one(Anchor, original.anchor_id), planned
     uid = variant_uid(anchor_uid=anchor.uid, type_id=entry.id, text=text)

@@ -11,7 +11,7 @@ from curation.corpora.starter_corpus import RANDOM_SALT
 from curation.diagnostics.measuring import measure_variants
 from curation.identity import bucket, variant_uid
 from curation.review.decisions import store_decisions
-from curation.review.shown_card import Shown, decision_on
+from curation.review.shown_card import ShownCard, decision_on
 from curation.taxonomy.built_in import VariantType
 from curation.taxonomy.project_types import known_type, list_types
 from curation.variants.cue_choice import choose_cue, filed_by_cue
@@ -39,7 +39,7 @@ class AlreadyThere(HedgerowError):
         self.variant_id = variant_id
 
 
-class Written(NamedTuple):
+class OwnVariant(NamedTuple):
     """A reviewer's own variant.
 
     Attributes:
@@ -93,7 +93,7 @@ def write_variant(
     reviewer_id: int,
     cue: str | None = None,
     action_id: str = "",
-) -> Written:
+) -> OwnVariant:
     """Add a variant of one's own, accepted by its writer at once: one action.
 
     An undo takes the acceptance back: the variant stays, as a pending one. Its distance and flags
@@ -112,7 +112,7 @@ def write_variant(
     """
     done = _done_before(session, action_id)
     if done is not None:
-        return Written(done, False)
+        return OwnVariant(done, False)
     anchor = session.get_one(
         Anchor, anchor_id, populate_existing=True, with_for_update={"read": True}
     )
@@ -132,7 +132,7 @@ def write_variant(
     session.add(variant)
     session.flush()
     _accept(session, variant, reviewer_id=reviewer_id, action_id=action_id)
-    return Written(variant, True, own.remark)
+    return OwnVariant(variant, True, own.remark)
 
 
 def _done_before(session: Session, action_id: str) -> Variant | None:
@@ -158,7 +158,7 @@ def _check(session: Session, anchor: Anchor, type_id: str, text: str) -> None:
 
 
 def _accept(session: Session, variant: Variant, *, reviewer_id: int, action_id: str) -> None:
-    card = Shown(variant.id, variant.version, action_id or str(uuid.uuid4()), now())
+    card = ShownCard(variant.id, variant.version, action_id or str(uuid.uuid4()), now())
     row = decision_on(card, variant, reviewer_id=reviewer_id, verdict=Verdict.ACCEPT)
     store_decisions(session, [row])
     measure_variants(session, [variant.id])

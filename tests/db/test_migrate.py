@@ -14,7 +14,7 @@ from sqlalchemy.orm import Session
 from sqlmodel import SQLModel
 
 from curation.anchors.changes import correct_anchor
-from curation.project.search import Kind, find
+from curation.project.search import SearchKind, find
 from curation.review.decisions import compute_standing
 from curation.taxonomy.project_types import seed_taxonomy
 from db import migrate
@@ -214,9 +214,9 @@ def test_texts_from_before_the_search_are_found(url: URL) -> None:
         found = [
             [hit.text for hit in find(session, query, kind, limit=9).hits]
             for query, kind in (
-                ("RAIN", Kind.VARIANTS),
-                ("rains", Kind.ANCHORS),
-                ("Grün", Kind.NOTES),
+                ("RAIN", SearchKind.VARIANTS),
+                ("rains", SearchKind.ANCHORS),
+                ("Grün", SearchKind.NOTES),
             )
         ]
     assert found == [["It does not rain."], ["It rains."], ["GRÜN is better"]]

@@ -5,7 +5,7 @@ from sqlalchemy import Engine, text
 from sqlalchemy.engine import URL
 from sqlalchemy.orm import Session
 
-from curation.project.search import Kind, find
+from curation.project.search import SearchKind, find
 from curation.review.notes import add_note
 from db.engine import create_engine, reading, writing
 from db.models import Variant
@@ -16,7 +16,7 @@ from tests.support.factories import add_anchor, add_family, add_variant, person
 pytestmark = both_databases
 
 
-def found(session: Session, query: str, kind: Kind = Kind.VARIANTS) -> list[str]:
+def found(session: Session, query: str, kind: SearchKind = SearchKind.VARIANTS) -> list[str]:
     return [hit.text for hit in find(session, query, kind, limit=99).hits]
 
 
@@ -32,7 +32,7 @@ def test_each_transaction_indexes_what_it_adds(engine: Engine) -> None:
             "The first one isn't safe.",
             "The second one isn't safe.",
         ]
-        assert found(session, "isn't", Kind.NOTES) == ["Isn't it?"]
+        assert found(session, "isn't", SearchKind.NOTES) == ["Isn't it?"]
 
 
 def test_what_is_rolled_back_is_not_found(engine: Engine) -> None:
@@ -70,7 +70,7 @@ def test_a_compacted_sqlite_database_finds_the_same(engine: Engine) -> None:
     with engine.execution_options(writes=True).connect() as connection:
         connection.connection.dbapi_connection.execute("VACUUM")  # type: ignore[union-attr,attr-defined]
     with reading(engine) as session:
-        assert found(session, "wet", Kind.ANCHORS) == ["A road is wet.", "A roof is wet."]
+        assert found(session, "wet", SearchKind.ANCHORS) == ["A road is wet.", "A roof is wet."]
 
 
 @pytest.mark.databases("postgresql")

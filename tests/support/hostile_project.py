@@ -9,7 +9,7 @@ from sqlmodel import col
 from curation.diagnostics.measuring import measure_variants, save_cosines
 from curation.encoders.loading import DEFAULT_ENCODER
 from curation.generation.prompts import prompt_versions, save_copy, seed_prompts
-from curation.generation.providers.chat.answers import Problem
+from curation.generation.providers.chat.answers import AnswerProblem
 from curation.generation.request import GenerationRequest
 from curation.identity import anchor_uid, split_of, variant_uid
 from curation.project.opening import ACTIVE_ENCODER, put_setting
@@ -138,7 +138,7 @@ def _generation(session: Session, anchors: list[Anchor], texts: list[str]) -> No
                 cues={"word": text[:80]},
                 attempts=1,
                 state=CallState.FAILED,
-                problem=Problem.UNREADABLE.value,
+                problem=AnswerProblem.UNREADABLE.value,
             )
             session.add(call)
             session.flush()
@@ -150,7 +150,7 @@ def _generation(session: Session, anchors: list[Anchor], texts: list[str]) -> No
                     anchor_revision=1,
                     prompt_version_id=prompt.id,
                     raw=text,
-                    error=f"{Problem.UNREADABLE.value}: {text}",
+                    error=f"{AnswerProblem.UNREADABLE.value}: {text}",
                     cost=0.001,
                 )
             )

@@ -4,7 +4,7 @@ import pytest
 from sqlalchemy import Engine, select
 from sqlmodel import col
 
-from curation.review.actions import Shown
+from curation.review.actions import ShownCard
 from curation.review.window import key_actions
 from curation.review.window.key_actions import ReviewState
 from curation.taxonomy.project_types import list_types
@@ -15,7 +15,7 @@ from tests.support.factories import add_family, person
 VERBAL = select(Variant).where(col(Variant.type_id) == "verbal").order_by(col(Variant.id))
 
 
-def draw(state: ReviewState) -> Shown:
+def draw(state: ReviewState) -> ShownCard:
     """Draw the page; what the keys mean now."""
     view = state.view()
     state.drawn_now()
@@ -23,7 +23,7 @@ def draw(state: ReviewState) -> Shown:
     return state.showings[view.focus.variant.id]
 
 
-def draw_same(state: ReviewState, shown: Shown) -> Shown:
+def draw_same(state: ReviewState, shown: ShownCard) -> ShownCard:
     """Draw the page with a card that another window shows, as its permalink does."""
     state.pin(shown.variant_id)
     return draw(state)

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from sqlalchemy.orm import Session
 
 from curation.release.overlap import SHORTEST, Overlap, Runs, overlap
-from curation.release.overlap_results import Compared, keep, kept, records_of, texts_of
+from curation.release.overlap_results import OverlapWithTest, keep, kept, records_of, texts_of
 from db.errors import HedgerowError
 from db.models import Release
 from training.benchmarks.catalogue import benchmark
@@ -69,7 +69,7 @@ def compare(
     *,
     n: int = SHORTEST,
     report: Report | None = None,
-) -> list[Compared]:
+) -> list[OverlapWithTest]:
     """A release compared with all known data: what is kept, and now what is not.
 
     Data that can't be read are told as such. 2,000 anchors with their variants and SemAntoNeg's
@@ -104,7 +104,7 @@ def _runs(session: Session, release: Release, n: int, report: Report | None) -> 
     return Runs(texts_of(session, release.id), n=n)
 
 
-def _compared(session: Session, release: Release, data: Known, runs: Runs) -> Compared:
+def _compared(session: Session, release: Release, data: Known, runs: Runs) -> OverlapWithTest:
     found, problem, key = Overlap(runs.n, 0, 0, 0, ()), "", release.id
     try:
         read = data.benchmark.read(data.path)
@@ -113,7 +113,7 @@ def _compared(session: Session, release: Release, data: Known, runs: Runs) -> Co
         problem = str(error).replace(repr(str(data.path)), "its data")
     texts = [example.release_text for example in found.examples]
     records = records_of(session, key, texts) if texts else {}
-    return Compared(
+    return OverlapWithTest(
         release.content_hash,
         data.benchmark.id,
         data.benchmark.title,

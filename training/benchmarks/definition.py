@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Generic, Literal, NamedTuple, Self, TypeVar
 
 import numpy as np
 
-from training.benchmarks.results.metrics import MetricKind, Part, metric_of
+from training.benchmarks.results.metrics import MetricKind, PartScore, metric_of
 
 Item = TypeVar("Item", bound=Hashable)
 
@@ -28,7 +28,7 @@ class Question(NamedTuple):
     candidates: tuple[str, ...]
 
 
-class Mark(NamedTuple):
+class PartMark(NamedTuple):
     """A part of a breakdown that an item belongs to, and whether it was right there.
 
     Attributes:
@@ -42,7 +42,7 @@ class Mark(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Row:
+class ItemResult:
     """What a model made of one item.
 
     Attributes:
@@ -69,7 +69,7 @@ class Row:
     scores: tuple[float, ...]
     gold: float | None = None
     group: str = ""
-    marks: tuple[Mark, ...] = ()
+    marks: tuple[PartMark, ...] = ()
     texts: Mapping[str, str] = field(default_factory=dict)
     uids: Mapping[str, str] = field(default_factory=dict)
 
@@ -100,9 +100,9 @@ class Result:
     n: int
     ties: int
     unanswered: int
-    rows: tuple[Row, ...]
+    rows: tuple[ItemResult, ...]
     outcomes: Mapping[str, int]
-    breakdowns: Mapping[str, Mapping[str, Part]]
+    breakdowns: Mapping[str, Mapping[str, PartScore]]
     figures: Mapping[str, float]
     data_hash: str
 
@@ -173,7 +173,7 @@ class Benchmark(ABC, Generic[Item]):
         """The questions of an item."""
 
     @abstractmethod
-    def judged(self, number: int, item: Item, scores: Sequence[np.ndarray]) -> Row:
+    def judged(self, number: int, item: Item, scores: Sequence[np.ndarray]) -> ItemResult:
         """What a model made of an item.
 
         Args:
@@ -186,7 +186,7 @@ class Benchmark(ABC, Generic[Item]):
         """A comparison that the score does not depend on; for models that compare any two texts."""
         return None
 
-    def figures(self, rows: Sequence[Row], aside: np.ndarray) -> dict[str, float]:
+    def figures(self, rows: Sequence[ItemResult], aside: np.ndarray) -> dict[str, float]:
         """Further numbers of the error analysis, of the rows and the scores of ``aside``."""
         return {}
 
@@ -235,7 +235,7 @@ class Benchmark(ABC, Generic[Item]):
             data_hash=self.data_hash(),
         )
 
-    def _rows(self, scores: Sequence[np.ndarray]) -> Iterator[Row]:
+    def _rows(self, scores: Sequence[np.ndarray]) -> Iterator[ItemResult]:
         given = iter(scores)
         for number, item in enumerate(self.items):
             yield self.judged(number, item, [next(given) for _ in self.asked(item)])
@@ -246,13 +246,13 @@ class Benchmark(ABC, Generic[Item]):
         return hashlib.sha256("\n".join(lines).encode()).hexdigest()
 
 
-def _breakdowns(marks: Sequence[Mark]) -> dict[str, dict[str, Part]]:
+def _breakdowns(marks: Sequence[PartMark]) -> dict[str, dict[str, PartScore]]:
     right: dict[str, dict[str, list[bool]]] = {}
     for mark in marks:
         right.setdefault(mark.breakdown, {}).setdefault(mark.value, []).append(mark.right)
     return {
         name: {
-            value: Part(100.0 * sum(hits) / len(hits), len(hits))
+            value: PartScore(100.0 * sum(hits) / len(hits), len(hits))
             for value, hits in sorted(parts.items())
         }
         for name, parts in right.items()

@@ -65,7 +65,7 @@ SENTENCES = "sentences"
 _QUALITY = re.compile(r"\b(?:is|are|was|were) (\w+)")
 
 
-class Pair(NamedTuple):
+class AntonymPair(NamedTuple):
     """Words of one meaning, and words of the opposite one.
 
     Attributes:
@@ -101,10 +101,12 @@ def _lists() -> dict[str, Any]:
 
 
 @cache
-def pairs() -> tuple[Pair, ...]:
+def pairs() -> tuple[AntonymPair, ...]:
     """The list, in its order. In its file '_' stands for a blank within a word."""
     return tuple(
-        Pair(kind, *(tuple(word.replace("_", " ") for word in side.split()) for side in sides))
+        AntonymPair(
+            kind, *(tuple(word.replace("_", " ") for word in side.split()) for side in sides)
+        )
         for kind, lines in _lists()["pairs"].items()
         for line in lines
         if len(sides := line.split("|")) == 2
@@ -146,7 +148,7 @@ class Opposites:
             word for pair in pairs() if pair.kind == "quality" for word in pair.one + pair.other
         }
         self._frames = [frame for family in families for frame in frames(family, qualities)]
-        by_kind: dict[str, list[Pair]] = {}
+        by_kind: dict[str, list[AntonymPair]] = {}
         for pair in pairs():
             by_kind.setdefault(pair.kind, []).append(pair)
         self._by_kind = by_kind

@@ -12,13 +12,13 @@ from sqlalchemy.orm import Session
 from sqlmodel import col
 
 from curation.release.freezing import get_release
-from curation.release.triples import BATCH, Family, Member
+from curation.release.triples import BATCH, Family, FamilyVariant
 from curation.taxonomy.original_types import CONTRADICTION, ENTAILMENT
 from curation.taxonomy.project_types import all_types
 from db.models import Polarity, ReleaseItem, Split, TypeRow, Variant
 from training.data.families import as_trained_on, is_usable
 from training.data.sampling import count_triples
-from training.recipe.plan import Plan, count_accepted, trained_on_now
+from training.recipe.plan import TrainingPlan, count_accepted, trained_on_now
 from training.recipe.schema import Recipe
 
 Shape = tuple[tuple[bool, str, str | None], ...]
@@ -42,7 +42,7 @@ class Composition(NamedTuple):
     roles: dict[str, str]
     labels: dict[str, str]
 
-    def left_by(self, recipe: Recipe) -> Plan:
+    def left_by(self, recipe: Recipe) -> TrainingPlan:
         """What a training by this recipe works on; without regard to `max_distance`."""
         anchors = triples = texts = 0
         for shape, count in self.shapes.items():
@@ -51,7 +51,7 @@ class Composition(NamedTuple):
                 anchors += count
                 triples += count * count_triples(family)
                 texts += count * len(family)
-        return Plan(self.release, self.variants, triples, anchors, texts)
+        return TrainingPlan(self.release, self.variants, triples, anchors, texts)
 
     @property
     def providers(self) -> list[str]:
@@ -132,7 +132,7 @@ def _shapes(session: Session, query: Executable) -> Counter[Shape]:
 
 def _stored(shape: Shape) -> Family:
     """A family of that shape, as a release has it, with texts of no length."""
-    members = [(positive, Member("", "", kind, None, by)) for positive, kind, by in shape]
+    members = [(positive, FamilyVariant("", "", kind, None, by)) for positive, kind, by in shape]
     return Family(
         "",
         "",

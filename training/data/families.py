@@ -66,7 +66,7 @@ def _role(side: str, of_type: str | None) -> Role:
     return Role.PARAPHRASE if of_type == "paraphrase" else Role.HEDGE
 
 
-def _passes(anchor: str, variant: triples.Member, recipe: Recipe) -> bool:
+def _passes(anchor: str, variant: triples.FamilyVariant, recipe: Recipe) -> bool:
     if variant.type_id in recipe.without_types:
         return False
     if recipe.providers and variant.provider not in recipe.providers:

@@ -159,7 +159,7 @@ def folder_of(session: Session, settings: Settings, name: str) -> Path | None:
     Raises:
         HedgerowError: a folder that is missing.
     """
-    place = place_of(session, settings, name)
+    place = location_of(session, settings, name)
     return Path(place.name) if place.fingerprint else local_folder(name)
 
 
@@ -178,7 +178,7 @@ def _fingerprint(folder: str, state: tuple[tuple[str, int, int], ...]) -> str:
     return fingerprint(folder)
 
 
-class Place(NamedTuple):
+class ModelLocation(NamedTuple):
     """Where a model lies, and what its fingerprint has to be; "" for one that is not ours."""
 
     name: str
@@ -200,7 +200,7 @@ class Place(NamedTuple):
         return found
 
 
-def place_of(session: Session, settings: Settings, name: str) -> Place:
+def location_of(session: Session, settings: Settings, name: str) -> ModelLocation:
     """Where the model of this name lies.
 
     Raises:
@@ -208,10 +208,10 @@ def place_of(session: Session, settings: Settings, name: str) -> Place:
     """
     trained = _trained(session, name)
     if trained is None:
-        return Place(name, "")
+        return ModelLocation(name, "")
     folder = settings.data_folder / trained.path
     if not folder.is_dir():
         raise HedgerowError(
             f"The model {name!r} is no longer at {folder}; put it back, or choose another."
         )
-    return Place(str(folder), trained.fingerprint)
+    return ModelLocation(str(folder), trained.fingerprint)

@@ -13,7 +13,7 @@ import numpy as np
 
 from curation.encoders.embeddings import encode_distinct
 from training.evaluation.questions import questions, share_right
-from training.evaluation.sts import ScoredPair, spearman
+from training.evaluation.sts import StsPair, spearman
 from training.finetune.losses import Family, Member, Role
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ class HeldOut:
         base: SentenceTransformer,
         families: Sequence[Family],
         *,
-        sts: Sequence[ScoredPair] = (),
+        sts: Sequence[StsPair] = (),
         check: Callable[[], None] = lambda: None,
     ) -> None:
         """Measure the base encoder; the unrelated sentences are the anchors.

@@ -13,7 +13,7 @@ from curation.review.actions import MAX_TEXT
 from curation.strict_json import JsonError, read_json
 from db.errors import HedgerowError
 from db.named_files import read_bytes
-from training.evaluation.similarity import ROLES, Probe
+from training.evaluation.similarity import ROLES, ProbePair
 
 MAX_LABEL = 80
 """Characters that the database has room for."""
@@ -29,11 +29,11 @@ _PAIR, _GROUP = ("anchor", "text"), ("anchor", *ROLES)
 class Pasted(NamedTuple):
     """What somebody brought: pairs (groups among them), or else single sentences."""
 
-    probes: list[Probe]
+    probes: list[ProbePair]
     sentences: list[str]
 
 
-def read_probes(path: Path) -> list[Probe]:
+def read_probes(path: Path) -> list[ProbePair]:
     """Read sentence pairs: .csv or .tsv with a header line, or .jsonl, UTF-8.
 
     See `parse_probes` for the columns.
@@ -46,7 +46,7 @@ def read_probes(path: Path) -> list[Probe]:
     return parse_probes(path.name, read_bytes(path, kind="sentence pairs", largest=LARGEST_FILE))
 
 
-def parse_probes(name: str, content: bytes) -> list[Probe]:
+def parse_probes(name: str, content: bytes) -> list[ProbePair]:
     """The sentence pairs of a file's content, in its order.
 
     Columns (or keys): anchor, text and, where wanted, label, for a pair a line; or anchor,
@@ -112,7 +112,7 @@ def parse_pasted(text: str) -> Pasted:
             raise HedgerowError(f"Line {number}: expected {expected}, found {len(cells)}.")
     if columns == 1:
         return Pasted([], parse_sentences(text))
-    names = _GROUP if columns == len(_GROUP) else Probe._fields[:columns]
+    names = _GROUP if columns == len(_GROUP) else ProbePair._fields[:columns]
     if tuple(cell.lower() for cell in lines[0][1]) == names:
         lines = lines[1:]  # the head of the table they were copied from
     records = ((number, dict(zip(names, cells, strict=True))) for number, cells in lines)
@@ -211,16 +211,16 @@ def _reader(name: str) -> Callable[[io.StringIO, str], Records]:
     return reader
 
 
-def _probes(record: Mapping[str, object], place: str) -> list[Probe]:
+def _probes(record: Mapping[str, object], place: str) -> list[ProbePair]:
     """The pair of a record, or the three of a group."""
     anchor = _sentence(record.get("anchor"), "anchor", place)
     if "text" not in record and set(ROLES) <= set(record):
-        return [Probe(anchor, _sentence(record[role], role, place), role) for role in ROLES]
+        return [ProbePair(anchor, _sentence(record[role], role, place), role) for role in ROLES]
     text = _sentence(record.get("text"), "text", place)
     label = _text(record.get("label", ""), "label", place)
     if len(label) > MAX_LABEL:
         raise HedgerowError(f"{place}: the label has more than {MAX_LABEL} characters; shorten it.")
-    return [Probe(anchor, text, label)]
+    return [ProbePair(anchor, text, label)]
 
 
 def _sentence(value: object, name: str, place: str) -> str:

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from training.evaluation.similarity import AFFIRMED, CONTRADICTED, ROLES, WEAKENED, Probe
+from training.evaluation.similarity import AFFIRMED, CONTRADICTED, ROLES, WEAKENED, ProbePair
 
 _FILE = Path(__file__).with_name("probe_groups.jsonl")
 
@@ -37,14 +37,14 @@ class BundledGroup(NamedTuple):
     """``negated_antonym`` or ``emphasis``."""
 
 
-class Group(NamedTuple):
+class ProbeGroup(NamedTuple):
     """An anchor whose three forms are all there; `rows` has each role's place among the probes."""
 
     anchor: str
     rows: dict[str, int]
 
 
-class Scores(NamedTuple):
+class GroupScores(NamedTuple):
     """What an encoder makes of some groups; shares are in [0, 1], cosines in [-1, 1]."""
 
     groups: int
@@ -70,16 +70,16 @@ def bundled_groups() -> tuple[BundledGroup, ...]:
 
 
 @cache
-def bundled_probes() -> tuple[Probe, ...]:
+def bundled_probes() -> tuple[ProbePair, ...]:
     """The pairs of the bundled groups, three a group."""
     return tuple(
-        Probe(group.anchor, getattr(group, role), role)
+        ProbePair(group.anchor, getattr(group, role), role)
         for group in bundled_groups()
         for role in ROLES
     )
 
 
-def find_groups(probes: Sequence[Probe]) -> list[Group]:
+def find_groups(probes: Sequence[ProbePair]) -> list[ProbeGroup]:
     """The complete groups among some pairs, known by anchor and label, in their order.
 
     Where an anchor has a role twice, the first pair counts.
@@ -88,10 +88,10 @@ def find_groups(probes: Sequence[Probe]) -> list[Group]:
     for row, probe in enumerate(probes):
         if probe.label in ROLES:
             rows.setdefault(probe.anchor, {}).setdefault(probe.label, row)
-    return [Group(anchor, found) for anchor, found in rows.items() if len(found) == len(ROLES)]
+    return [ProbeGroup(anchor, found) for anchor, found in rows.items() if len(found) == len(ROLES)]
 
 
-def score(groups: Sequence[Group], cosines: Sequence[float]) -> Scores:
+def score(groups: Sequence[ProbeGroup], cosines: Sequence[float]) -> GroupScores:
     """What an encoder makes of these groups, at least one.
 
     Args:
@@ -100,7 +100,7 @@ def score(groups: Sequence[Group], cosines: Sequence[float]) -> Scores:
     by_role = {role: np.array([cosines[group.rows[role]] for group in groups]) for role in ROLES}
     contradicted = by_role[CONTRADICTED]
     nearest = np.minimum(by_role[WEAKENED], by_role[AFFIRMED])
-    return Scores(
+    return GroupScores(
         groups=len(groups),
         means={role: float(values.mean()) for role, values in by_role.items()},
         ranked=float((contradicted < nearest).mean()),

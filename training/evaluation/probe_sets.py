@@ -20,14 +20,14 @@ from db.models import Probe as ProbeRecord
 from db.models import ProbeCosine, ProbeSet
 from training.evaluation.probe_files import Pasted
 from training.evaluation.probe_groups import bundled_probes, find_groups
-from training.evaluation.similarity import FIGURE_1, Probe
+from training.evaluation.similarity import FIGURE_1, ProbePair
 
 FIGURE_1_SET = "Figure 1 of the paper"
 GROUPS_SET = "Sixty groups"
 OWN_SET = "Own probes"
 """What the Train page collects, and measures after every training."""
 
-BUNDLED: dict[str, tuple[Probe, ...]] = {GROUPS_SET: bundled_probes(), FIGURE_1_SET: FIGURE_1}
+BUNDLED: dict[str, tuple[ProbePair, ...]] = {GROUPS_SET: bundled_probes(), FIGURE_1_SET: FIGURE_1}
 """Sets that come with Hedgerow and can't be changed."""
 
 MAX_NAME = 80
@@ -51,7 +51,7 @@ class StoredProbe(NamedTuple):
     """A stored pair; `id` is its row, 0 for one of a bundled set that is not stored yet."""
 
     id: int
-    probe: Probe
+    probe: ProbePair
 
 
 class OpenSet(NamedTuple):
@@ -92,7 +92,7 @@ def open_set(session: Session, name: str) -> OpenSet:
     return OpenSet(name, _kind([stored.probe for stored in probes]), probes)
 
 
-def _kind(probes: Sequence[Probe]) -> SetKind:
+def _kind(probes: Sequence[ProbePair]) -> SetKind:
     if probes and not any(probe.text for probe in probes):
         return SetKind.SENTENCES
     return SetKind.GROUPS if find_groups(probes) else SetKind.PAIRS
@@ -107,7 +107,7 @@ def stored_probes(session: Session, name: str) -> list[StoredProbe]:
         .order_by(col(ProbeRecord.ordinal))
     )
     return [
-        StoredProbe(row.id, Probe(row.anchor, row.text, row.label))
+        StoredProbe(row.id, ProbePair(row.anchor, row.text, row.label))
         for row in session.execute(query).scalars()
     ]
 
@@ -220,17 +220,17 @@ def delete_set(session: Session, name: str) -> None:
     session.execute(delete(ProbeSet).where(col(ProbeSet.name) == name))
 
 
-def _entries(content: Pasted) -> list[Probe]:
+def _entries(content: Pasted) -> list[ProbePair]:
     """The distinct probes of what somebody brought."""
-    singles = [Probe(sentence, "", "") for sentence in content.sentences]
+    singles = [ProbePair(sentence, "", "") for sentence in content.sentences]
     return list({(p.anchor, p.text, p.label): p for p in content.probes or singles}.values())
 
 
-def _single(probes: Sequence[Probe]) -> bool:
+def _single(probes: Sequence[ProbePair]) -> bool:
     return _kind(probes) is SetKind.SENTENCES
 
 
-def _check_size(probes: Sequence[Probe], *, most: int | None = None) -> None:
+def _check_size(probes: Sequence[ProbePair], *, most: int | None = None) -> None:
     if _single(probes):
         least, most, what = 2, MAX_SENTENCES, "sentences"
     else:
@@ -267,7 +267,7 @@ def _new_set(session: Session, name: str, *, author_id: int | None) -> int:
     return row.id
 
 
-def _append(session: Session, set_id: int, probes: Iterable[Probe]) -> None:
+def _append(session: Session, set_id: int, probes: Iterable[ProbePair]) -> None:
     last = session.execute(
         select(func.max(ProbeRecord.ordinal)).where(col(ProbeRecord.set_id) == set_id)
     ).scalar()

@@ -27,7 +27,7 @@ from training.evaluation.probe_sets import (
     remove_from_set,
     stored_probes,
 )
-from training.evaluation.similarity import Probe
+from training.evaluation.similarity import ProbePair
 
 
 def figure_1_probes(session: Session) -> list[StoredProbe]:
@@ -54,7 +54,7 @@ def add_own_probe(
         HedgerowError: one of the sentences is empty, too long or not plain text; the pair is
             there already; or there are `MAX_OWN` pairs.
     """
-    probe = Probe(canonical(anchor), canonical(text), "")
+    probe = ProbePair(canonical(anchor), canonical(text), "")
     for name, sentence in zip(("first", "second"), probe[:2], strict=True):
         if not sentence:
             raise HedgerowError(f"The {name} sentence of the pair is empty; write one.")

@@ -32,7 +32,7 @@ class Forms(NamedTuple):
     both: str
 
 
-class Question(NamedTuple):
+class CandidateQuestion(NamedTuple):
     """An input, its paraphrase, and the two candidates that say the opposite."""
 
     input: str
@@ -54,17 +54,20 @@ def forms_of(families: Iterable[Family]) -> list[Forms]:
     return found
 
 
-def questions(families: Iterable[Family]) -> list[Question]:
+def questions(families: Iterable[Family]) -> list[CandidateQuestion]:
     """Four questions for each family with all four forms."""
     found = []
     for original, negation, antonym, both in forms_of(families):
         affirmed, denied = (original, both), (negation, antonym)
         for (first, second), wrong in ((affirmed, denied), (denied, affirmed)):
-            found += [Question(first, second, wrong), Question(second, first, wrong)]
+            found += [
+                CandidateQuestion(first, second, wrong),
+                CandidateQuestion(second, first, wrong),
+            ]
     return found
 
 
-def share_right(asked: Iterable[Question], embeddings: Mapping[str, np.ndarray]) -> float:
+def share_right(asked: Iterable[CandidateQuestion], embeddings: Mapping[str, np.ndarray]) -> float:
     """The share, in [0, 1], of questions whose paraphrase is nearest; a tie counts as wrong.
 
     Args:

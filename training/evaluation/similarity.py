@@ -24,7 +24,7 @@ CONTRADICTED, WEAKENED, AFFIRMED = ROLES = ("contradicted", "weakened", "affirme
 _REFERENCE = json.loads(Path(__file__).with_name("paper_figure_1.json").read_text(encoding="utf-8"))
 
 
-class Probe(NamedTuple):
+class ProbePair(NamedTuple):
     """A sentence pair whose similarity is shown before and after; the label may be empty."""
 
     anchor: str
@@ -52,20 +52,20 @@ class DistributionRow(NamedTuple):
     cosine: float
 
 
-FIGURE_1: tuple[Probe, ...] = tuple(
-    Probe(_REFERENCE["anchor"], pair["text"], pair["label"]) for pair in _REFERENCE["pairs"]
+FIGURE_1: tuple[ProbePair, ...] = tuple(
+    ProbePair(_REFERENCE["anchor"], pair["text"], pair["label"]) for pair in _REFERENCE["pairs"]
 )
 """The three pairs of the paper's Figure 1: contradicted, weakened, affirmed."""
 
 
-def probe_similarities(model: SentenceTransformer, probes: Sequence[Probe]) -> list[float]:
+def probe_similarities(model: SentenceTransformer, probes: Sequence[ProbePair]) -> list[float]:
     """The cosine, in [-1, 1], of each probe's two sentences."""
     pairs = [(probe.anchor, probe.text) for probe in probes]
     return [float(cosine) for cosine in pair_cosines(model, pairs)]
 
 
 def probe_rows(
-    probes: Sequence[Probe], *, before: Sequence[float] | None, after: Sequence[float]
+    probes: Sequence[ProbePair], *, before: Sequence[float] | None, after: Sequence[float]
 ) -> list[ProbeRow]:
     """Measured cosines as rows, 'before' (where it is known) and 'after' for each probe.
 

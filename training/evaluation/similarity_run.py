@@ -28,7 +28,7 @@ from db.execution import RunContext
 from db.models import Encoder, Run, RunState
 from db.runs import create_run, refuse_a_second
 from db.settings import Settings
-from training.encoders.known import clean_name, place_of, require_known_encoder
+from training.encoders.known import clean_name, location_of, require_known_encoder
 from training.evaluation.probe_sets import (
     BUNDLED,
     MAX_SENTENCES,
@@ -231,7 +231,7 @@ def _measure(context: RunContext, task: _Task, name: str, *, progress: _Progress
     """Measure a task under one model, and store it; returns how many cosines or texts are new."""
     progress.say("Looking for")
     with reading(context.engine) as session:
-        place = place_of(session, context.settings, name)
+        place = location_of(session, context.settings, name)
     hash_ = place.checked()
     load = _Loader(place.name, progress)
     with reading(context.engine) as session:

@@ -18,7 +18,7 @@ FEWEST = 3
 """Pairs of which a rank correlation says anything."""
 
 
-class ScoredPair(NamedTuple):
+class StsPair(NamedTuple):
     """Two sentences and how similar people found them, on any scale."""
 
     score: float
@@ -26,7 +26,7 @@ class ScoredPair(NamedTuple):
     second: str
 
 
-def read_sts(path: Path) -> list[ScoredPair]:
+def read_sts(path: Path) -> list[StsPair]:
     """Read lines of score, sentence and sentence, separated by tabs; quotation marks are text.
 
     Lines whose score is empty are left out, and so is a header.
@@ -52,7 +52,7 @@ def read_sts(path: Path) -> list[ScoredPair]:
     return pairs
 
 
-def _pair(line: str, number: int, path: Path) -> ScoredPair | None:
+def _pair(line: str, number: int, path: Path) -> StsPair | None:
     score, _, sentences = line.partition("\t")
     first, _, second = sentences.partition("\t")
     second = second.partition("\t")[0]
@@ -69,10 +69,10 @@ def _pair(line: str, number: int, path: Path) -> ScoredPair | None:
             f"Expected a score and two sentences separated by tabs in line {number} of "
             f"{str(path)!r}."
         )
-    return ScoredPair(value, first.strip(), second.strip())
+    return StsPair(value, first.strip(), second.strip())
 
 
-def spearman(pairs: Sequence[ScoredPair], cosines: Sequence[float] | np.ndarray) -> float:
+def spearman(pairs: Sequence[StsPair], cosines: Sequence[float] | np.ndarray) -> float:
     """Spearman's rank correlation of scores and cosines, in [-1, 1]; 0 where no cosine differs."""
     if np.ptp(cosines) == 0:
         return 0.0

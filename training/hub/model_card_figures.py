@@ -18,7 +18,7 @@ from training.evaluation.held_out import (
     SPREAD,
     STS,
 )
-from training.evaluation.probe_groups import Scores, find_groups, score
+from training.evaluation.probe_groups import GroupScores, find_groups, score
 from training.evaluation.probe_sets import FIGURE_1_SET, GROUPS_SET, stored_probes
 from training.evaluation.probes import probe_cosines
 from training.evaluation.similarity import ROLES
@@ -155,7 +155,7 @@ def _cosines(
     return [old[key] for key in ids], [new[key] for key in ids]
 
 
-def _of_the_groups(before: Scores, after: Scores) -> list[_Figure]:
+def _of_the_groups(before: GroupScores, after: GroupScores) -> list[_Figure]:
     shares = {
         "groups with the contradicted sentence farthest": "ranked",
         "groups with the affirmed sentence nearer than the weakened one": "affirmed_first",

@@ -64,7 +64,7 @@ class Pushed(NamedTuple):
     size: int
 
 
-class Progress(Protocol):
+class UploadProgress(Protocol):
     """Told the kilobytes done, all of them, and what is going on; hears when to stop."""
 
     def update(self, step: int, total: int, message: str) -> None:
@@ -121,7 +121,7 @@ def require_token() -> None:
 
 
 def push(
-    repo: Repo, files: Mapping[str, Path | bytes], *, message: str, progress: Progress
+    repo: Repo, files: Mapping[str, Path | bytes], *, message: str, progress: UploadProgress
 ) -> Pushed:
     """Put files into a repository, as one commit; other files in it stay.
 
@@ -192,7 +192,7 @@ def _token() -> str:
 
 
 def _upload(
-    api: HfApi, repo: Repo, files: Mapping[str, Path | bytes], progress: Progress
+    api: HfApi, repo: Repo, files: Mapping[str, Path | bytes], progress: UploadProgress
 ) -> list[CommitOperationAdd]:
     """Send what is too large for a commit ahead of it, file by file."""
     from huggingface_hub import CommitOperationAdd  # noqa: PLC0415
@@ -214,7 +214,7 @@ def _kilobytes(addition: CommitOperationAdd) -> int:
     return -(-addition.upload_info.size // 1000)
 
 
-def _heeding(progress: Progress, task: Callable[[], Result]) -> Result:
+def _heeding(progress: UploadProgress, task: Callable[[], Result]) -> Result:
     """Do something that cannot be broken off, and yet stop waiting for it when asked to."""
     outcome: Future[Result] = Future()
 

@@ -22,7 +22,7 @@ from db.execution import RunContext
 from db.models import Encoder, Run, RunState
 from db.runs import UNFINISHED, create_run, get_run
 from training.benchmarks.contamination import compare
-from training.encoders.known import Place
+from training.encoders.known import ModelLocation
 from training.hub.model_card import CARD, card_of, published
 from training.hub.publishing import Repo, checked_repo, push, require_token
 from training.runs.kinds import kind_of
@@ -174,7 +174,7 @@ def _model_files(context: RunContext, number: int, repo: Repo) -> dict[str, Path
         folder = context.settings.data_folder / run.result["model"]
         if not folder.is_dir():
             raise HedgerowError(f"The model is not at {folder} any more; put it back.")
-        Place(str(folder), _fingerprint(session, run)).checked()
+        ModelLocation(str(folder), _fingerprint(session, run)).checked()
         card = published(card_to_publish(session, run, folder), repo.name)
     found = {path for pattern in HUB_FILES for path in folder.rglob(pattern) if path.is_file()}
     files: dict[str, Path | bytes] = {p.relative_to(folder).as_posix(): p for p in sorted(found)}

@@ -47,7 +47,7 @@ TEXTS_OF_OPPOSITES = 4.9
 """Of a family of `training.data.antonym_pairs`, about; they are short ones."""
 
 
-class Plan(NamedTuple):
+class TrainingPlan(NamedTuple):
     """What a training would work on.
 
     Attributes:
@@ -86,26 +86,26 @@ class Plan(NamedTuple):
         return Recipe(batch_size=max(2, min(default.batch_size, self.anchors)))
 
 
-class Estimate(NamedTuple):
+class TimeEstimate(NamedTuple):
     """About how long a training takes, in seconds, and the run that this is judged by, if any."""
 
     seconds: float
     by_run: int | None
 
 
-def plan(session: Session, release_number: int | None = None) -> Plan:
+def plan(session: Session, release_number: int | None = None) -> TrainingPlan:
     """What a training on this release would work on; without a number, on the newest one.
 
     Raises:
         HedgerowError: there is no such release.
     """
     if release_number is None and not list_releases(session):
-        return Plan(None, count_accepted(session), *_totals(session, _accepted_families()))
+        return TrainingPlan(None, count_accepted(session), *_totals(session, _accepted_families()))
     release = get_release(session, release_number)
     part = release.summary["splits"].get(Split.TRAIN)
     if not part:
-        return Plan(release.number, release.summary["variants"], 0, 0, 0)
-    return Plan(
+        return TrainingPlan(release.number, release.summary["variants"], 0, 0, 0)
+    return TrainingPlan(
         release.number,
         release.summary["variants"],
         part["triples"],
@@ -169,7 +169,7 @@ def _totals(session: Session, families: Subquery) -> tuple[int, int, int]:
     return triples, anchors, texts
 
 
-def estimate(session: Session, plan: Plan, recipe: Recipe) -> Estimate:
+def estimate(session: Session, plan: TrainingPlan, recipe: Recipe) -> TimeEstimate:
     """About how long a training takes here, by the pace of the last one like it.
 
     The pace of another encoder counts by how heavy both are (`training.encoders.size`).
@@ -178,7 +178,7 @@ def estimate(session: Session, plan: Plan, recipe: Recipe) -> Estimate:
     measured = 2 * min(variants, SAMPLE * len(Part)) / FORWARD_ONLY
     texts = recipe.total_steps(plan.rows(recipe)) * plan.texts_a_step(recipe) + measured
     pace, run = _pace(session, recipe)
-    return Estimate(PREPARING + texts / pace, run)
+    return TimeEstimate(PREPARING + texts / pace, run)
 
 
 def _pace(session: Session, recipe: Recipe) -> tuple[float, int | None]:

@@ -12,7 +12,7 @@ from db.models import Split
 from training.data.composition import Composition, composition
 from training.data.families import training_families
 from training.finetune.setup import rows_of
-from training.recipe.plan import Plan, plan
+from training.recipe.plan import TrainingPlan, plan
 from training.recipe.schema import Recipe
 from training.studies.designs import SPARE
 
@@ -34,7 +34,9 @@ def require_enough(session: Session, release: int, recipe: Recipe, *, seed: int)
         rows_of(families, recipe=recipe, seed=seed)
 
 
-def left_by(recipe: Recipe, whole: Plan, *, composed: Callable[[], Composition]) -> Plan:
+def left_by(
+    recipe: Recipe, whole: TrainingPlan, *, composed: Callable[[], Composition]
+) -> TrainingPlan:
     """What a recipe leaves of the data, if a training can be made of that.
 
     Not counted are what `max_distance` leaves out and what a small sample (`max_triples`) happens
@@ -63,7 +65,7 @@ def left_by(recipe: Recipe, whole: Plan, *, composed: Callable[[], Composition])
     return left
 
 
-def _require_batch(left: Plan, recipe: Recipe) -> None:
+def _require_batch(left: TrainingPlan, recipe: Recipe) -> None:
     if not left.anchors:
         raise HedgerowError(
             "Expected a recipe that leaves anchors to train on, found one that leaves none: no "
@@ -88,7 +90,7 @@ def _require_known_providers(data: Composition, recipe: Recipe) -> None:
             )
 
 
-def _might_draw_too_few(left: Plan, recipe: Recipe) -> bool:
+def _might_draw_too_few(left: TrainingPlan, recipe: Recipe) -> bool:
     """Whether a draw of `max_triples` is so small that only the draw itself shows if it fills a
     batch."""
     drawn = recipe.max_triples or left.triples

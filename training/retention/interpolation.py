@@ -15,7 +15,7 @@ from curation.encoders.loading import fingerprint, load_encoder
 from db.errors import HedgerowError
 from db.models import Encoder, Run
 from db.settings import Settings
-from training.encoders.known import Place
+from training.encoders.known import ModelLocation
 from training.recipe.schema import Recipe
 from training.retention.distillation import interpolate
 
@@ -36,8 +36,8 @@ class Ends(NamedTuple):
     """
 
     training: int
-    base: Place
-    trained: Place
+    base: ModelLocation
+    trained: ModelLocation
     own_share: float
     seed: int
 
@@ -60,8 +60,8 @@ def ends_of(session: Session, settings: Settings, run: Run) -> Ends:
         )
     return Ends(
         training=run.id,
-        base=Place(recipe.base_encoder, before),
-        trained=Place(str(folder), after),
+        base=ModelLocation(recipe.base_encoder, before),
+        trained=ModelLocation(str(folder), after),
         own_share=recipe.interpolation,
         seed=int(run.parameters["seed"]),
     )

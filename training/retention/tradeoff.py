@@ -24,7 +24,7 @@ from db.runs import UNFINISHED, create_run, get_run, metrics
 from db.settings import Settings
 from training.data.families import training_families
 from training.evaluation.held_out import MOST_FAMILIES, MOST_UNRELATED, HeldOut
-from training.evaluation.sts import LARGEST_FILE, ScoredPair, read_sts
+from training.evaluation.sts import LARGEST_FILE, StsPair, read_sts
 from training.finetune.compute.devices import device_to_oneself, share_the_processor
 from training.finetune.curve_names import PACE
 from training.finetune.losses import Family
@@ -32,7 +32,7 @@ from training.recipe import plan
 from training.recipe.schema import Recipe
 from training.recipe.stored_files import keep_file
 from training.retention.interpolation import Mixture, ends_of, load
-from training.retention.tradeoff_curve import KIND, Point, group_of, measured_run, newest
+from training.retention.tradeoff_curve import KIND, SharePoint, group_of, measured_run, newest
 
 SHARES = tuple(tenth / 10 for tenth in range(11))
 """Of the finetuned weights; measured are these and the share of the training's own model."""
@@ -235,8 +235,8 @@ def _measure(
     families: Sequence[Family],
     *,
     shares: Sequence[float],
-    sts: Sequence[ScoredPair],
-) -> tuple[list[Point], dict[str, int]]:
+    sts: Sequence[StsPair],
+) -> tuple[list[SharePoint], dict[str, int]]:
     """The figures with each share, from 0 on, and how much each figure rests on."""
 
     def say(done: int) -> None:
@@ -244,8 +244,8 @@ def _measure(
 
     say(0)
     held_out = HeldOut(mixture.set_share(shares[0]), families, sts=sts, check=context.check)
-    points = [Point(shares[0], held_out.before)]
+    points = [SharePoint(shares[0], held_out.before)]
     for done, share in enumerate(shares[1:], start=1):
         say(done)
-        points.append(Point(share, held_out.figures(mixture.set_share(share))))
+        points.append(SharePoint(share, held_out.figures(mixture.set_share(share))))
     return points, held_out.counts

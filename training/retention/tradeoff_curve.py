@@ -29,7 +29,7 @@ GENERAL = (STS, KEPT)
 """Figures of general ability, the first that is there being the more telling."""
 
 
-class Point(NamedTuple):
+class SharePoint(NamedTuple):
     """What was measured with a share of the finetuned weights: figures as of `HeldOut`."""
 
     share: float
@@ -58,12 +58,12 @@ class Curve(NamedTuple):
 
     run: int
     training: int
-    points: list[Point]
+    points: list[SharePoint]
     own_share: float
     counts: dict[str, int]
     sts: str
 
-    def at(self, share: float) -> Point | None:
+    def at(self, share: float) -> SharePoint | None:
         """The point that was measured with this share."""
         near = (point for point in self.points if math.isclose(point.share, share, abs_tol=1e-9))
         return next(near, None)
@@ -91,7 +91,7 @@ def curve_of(session: Session, training: int) -> Curve | None:
     if run is None:
         return None
     found = run.result
-    points = [Point(point["share"], point["figures"]) for point in found["points"]]
+    points = [SharePoint(point["share"], point["figures"]) for point in found["points"]]
     return Curve(run.id, training, points, found["own_share"], found["counts"], found["sts"])
 
 

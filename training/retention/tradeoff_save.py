@@ -30,7 +30,7 @@ from training.finetune.saving import (
 from training.hub.model_card import card_of, write_card
 from training.retention.interpolation import ends_of, load
 from training.retention.tradeoff import finished_training, require_no_other
-from training.retention.tradeoff_curve import Curve, Point, curve_of, group_of, newest
+from training.retention.tradeoff_curve import Curve, SharePoint, curve_of, group_of, newest
 
 KIND = "tradeoff-save"
 
@@ -123,7 +123,7 @@ def request_save(
     )
 
 
-def _point(curve: Curve, share: float) -> Point:
+def _point(curve: Curve, share: float) -> SharePoint:
     point = curve.at(share)
     if point is None:
         known = ", ".join(f"{point.share:g}" for point in curve.points)
@@ -172,7 +172,7 @@ def work(context: RunContext) -> dict[str, Any]:
         remove_partial(context.folder)
 
 
-def _write_card(context: RunContext, run: Run, curve: Curve, point: Point) -> None:
+def _write_card(context: RunContext, run: Run, curve: Curve, point: SharePoint) -> None:
     """The training's card, with this model's figures and what was done to its weights."""
     figures = {"before": curve.points[0].figures, "after": point.figures, "of": curve.counts}
     told = {key: run.result[key] for key in run.result if not key.endswith("encoder_id")}

@@ -27,7 +27,7 @@ MOST = 1_000
 """Trainings that are read; the newest."""
 
 
-class Row(NamedTuple):
+class TrainingRow(NamedTuple):
     """A finished training.
 
     Attributes:
@@ -55,7 +55,7 @@ class Row(NamedTuple):
     figure_1: dict[str, float]
 
 
-def finished(session: Session) -> list[Row]:
+def finished(session: Session) -> list[TrainingRow]:
     """The trainings that came to their end, the newest first, at most `MOST`."""
     query = (
         select(Run)
@@ -68,11 +68,11 @@ def finished(session: Session) -> list[Row]:
     return [_row(run, cosines) for run in runs]
 
 
-def _row(run: Run, cosines: Mapping[int, dict[str, float]]) -> Row:
+def _row(run: Run, cosines: Mapping[int, dict[str, float]]) -> TrainingRow:
     result = run.result
     before, after, _ = held_out(run)
     seconds = result.get("seconds")
-    return Row(
+    return TrainingRow(
         run=run.id,
         when=run.created_at,
         release=int(run.parameters["release"]),
@@ -109,7 +109,7 @@ def _figure_1(session: Session, encoders: Sequence[int]) -> dict[int, dict[str, 
     return found
 
 
-def changed_keys(row: Row, default: Mapping[str, Any]) -> dict[str, Any]:
+def changed_keys(row: TrainingRow, default: Mapping[str, Any]) -> dict[str, Any]:
     """What a training's recipe has that the default has not, or has otherwise."""
     return {key: value for key, value in row.recipe.items() if default.get(key) != value}
 
@@ -145,7 +145,7 @@ class Difference(NamedTuple):
     apart: list[bool]
 
 
-def differing(rows: Sequence[Row], reference: Mapping[str, Any]) -> list[Difference]:
+def differing(rows: Sequence[TrainingRow], reference: Mapping[str, Any]) -> list[Difference]:
     """The keys in which these trainings differ from each other; of one, from the reference.
 
     Release and seed, which are no part of a recipe, come first.
@@ -165,7 +165,7 @@ def differing(rows: Sequence[Row], reference: Mapping[str, Any]) -> list[Differe
     return found
 
 
-def alike(rows: Sequence[Row], default: Mapping[str, Any]) -> dict[str, Any]:
+def alike(rows: Sequence[TrainingRow], default: Mapping[str, Any]) -> dict[str, Any]:
     """What these trainings have in common, and not with the default; {} of a single one."""
     if len(rows) < 2:
         return {}
@@ -176,12 +176,12 @@ def alike(rows: Sequence[Row], default: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def told(row: Row) -> dict[str, Any]:
+def told(row: TrainingRow) -> dict[str, Any]:
     """All that determines a training: release, seed, and every key of its recipe."""
     return {"release": row.release, "seed": row.seed} | row.recipe
 
 
-def figures(row: Row) -> dict[str, float]:
+def figures(row: TrainingRow) -> dict[str, float]:
     """All figures of a training by what they are called, in the order of the tables."""
     found = {}
     for figure, name in NAMES.items():
@@ -197,7 +197,7 @@ def figures(row: Row) -> dict[str, float]:
 HEADER = ("run", "asked for (UTC)", "release", "study", "seed", "triples", "steps", "minutes")
 
 
-def as_table(rows: Sequence[Row]) -> tuple[list[str], list[list[Any]]]:
+def as_table(rows: Sequence[TrainingRow]) -> tuple[list[str], list[list[Any]]]:
     """Header and lines of a file with all of these trainings: every key, every figure."""
     keys = list(dict.fromkeys(key for row in rows for key in row.recipe))
     names = list(dict.fromkeys(name for row in rows for name in figures(row)))

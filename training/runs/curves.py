@@ -32,7 +32,7 @@ GENERAL = {DRIFT: "drift of unrelated cosines", STS: "STS (Spearman)"}
 """The figures of general ability."""
 
 
-class Point(NamedTuple):
+class CurvePoint(NamedTuple):
     """A figure at one look."""
 
     epoch: float
@@ -105,20 +105,20 @@ def read_curves(session: Session, run: Run) -> RunCurves:
     return RunCurves(loss_curve(session, run), read_looks(session, run.id))
 
 
-def shares(looks: Looks) -> list[Point]:
+def shares(looks: Looks) -> list[CurvePoint]:
     """What was got right at each look."""
     return [point for name, series in SHARES.items() for point in _points(looks, name, series)]
 
 
-def general(looks: Looks, name: str) -> list[Point]:
+def general(looks: Looks, name: str) -> list[CurvePoint]:
     """A figure of general ability at each look."""
     return _points(looks, name, GENERAL[name])
 
 
-def _points(looks: Looks, name: str, series: str) -> list[Point]:
+def _points(looks: Looks, name: str, series: str) -> list[CurvePoint]:
     found = looks.figures.get(name, {})
     return [
-        Point(looks.epochs[step], step, series, value)
+        CurvePoint(looks.epochs[step], step, series, value)
         for step, value in found.items()
         if step in looks.epochs
     ]

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from curation.taxonomy.original_types import CONTRADICTION, ENTAILMENT
 from curation.variants.writers import PERSON, RULES
 from training.data.composition import Composition
-from training.recipe.plan import Plan
+from training.recipe.plan import TrainingPlan
 from training.recipe.schema import Recipe
 
 
@@ -39,7 +39,7 @@ class Arm(NamedTuple):
 
     label: str
     recipe: Recipe
-    plan: Plan
+    plan: TrainingPlan
 
 
 class Design(NamedTuple):

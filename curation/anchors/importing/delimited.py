@@ -8,8 +8,8 @@ from typing import Literal, NamedTuple
 from curation.anchors.importing.file_table import (
     GENRE_NAMES,
     SENTENCE_NAMES,
+    FileTable,
     Format,
-    Table,
     check_columns,
     check_rows,
     listed,
@@ -39,7 +39,7 @@ class _Rows(NamedTuple):
     lines: list[int]
 
 
-def read_csv(text: str, *, name: str) -> Table:
+def read_csv(text: str, *, name: str) -> FileTable:
     """The table of a CSV file with a header; the delimiter is the commonest one in the header.
 
     Of our own export of pairs every text is what it was before the export.
@@ -54,7 +54,7 @@ def read_csv(text: str, *, name: str) -> Table:
     return _table(found, name=name, kind=Format.CSV)
 
 
-def read_tsv(text: str, *, name: str) -> Table:
+def read_tsv(text: str, *, name: str) -> FileTable:
     """The table of a TSV file with a header.
 
     Some programs quote fields in it and others never do. Where quotation marks do not enclose
@@ -161,7 +161,7 @@ def _unreadable_field(record: str, delimiter: str) -> int:
     return position
 
 
-def _table(found: _Rows, *, name: str, kind: Format, notes: tuple[str, ...] = ()) -> Table:
+def _table(found: _Rows, *, name: str, kind: Format, notes: tuple[str, ...] = ()) -> FileTable:
     names = [cell or f"column {number}" for number, cell in enumerate(found.header, 1)]
     where = f"line {found.header_line:,} of {name}"
     _check_header(names, where)
@@ -173,7 +173,7 @@ def _table(found: _Rows, *, name: str, kind: Format, notes: tuple[str, ...] = ()
             "choose a file with one anchor a row."
         )
     cells = dict(zip(names, zip(*found.rows, strict=True), strict=True))
-    return Table(name, kind, tuple(names), found.lines, cells, notes=notes)
+    return FileTable(name, kind, tuple(names), found.lines, cells, notes=notes)
 
 
 def _check_header(names: list[str], where: str) -> None:

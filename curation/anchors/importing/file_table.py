@@ -45,7 +45,7 @@ class Format(StrEnum):
 
 
 @dataclass(frozen=True, eq=False)
-class Table:
+class FileTable:
     """The rows of a file, not yet looked at.
 
     Attributes:

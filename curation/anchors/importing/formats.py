@@ -10,7 +10,7 @@ from pathlib import PurePath
 
 from curation.anchors.importing.decoding import ACCEPTED, PARQUET, check_kind, check_size, decode
 from curation.anchors.importing.delimited import csv_delimiter, looks_delimited, read_csv, read_tsv
-from curation.anchors.importing.file_table import Format, Table
+from curation.anchors.importing.file_table import FileTable, Format
 from curation.anchors.importing.labels import with_labels
 from curation.anchors.importing.records import read_jsonl, read_parquet, read_text
 from curation.gc_pause import collector_paused
@@ -34,7 +34,7 @@ ENDINGS = {
 _NAME_TOLD = 80
 
 
-def read_file(data: bytes, *, name: str, format: Format | None = None) -> Table:
+def read_file(data: bytes, *, name: str, format: Format | None = None) -> FileTable:
     """The table of an uploaded file.
 
     Args:
@@ -57,7 +57,7 @@ def read_file(data: bytes, *, name: str, format: Format | None = None) -> Table:
     return _hashed(table, data)
 
 
-def read_pasted(text: str, *, format: Format | None = None) -> Table:
+def read_pasted(text: str, *, format: Format | None = None) -> FileTable:
     """The table of a pasted text: one sentence a line, or rows with a header as in a file.
 
     Raises:
@@ -70,14 +70,14 @@ def read_pasted(text: str, *, format: Format | None = None) -> Table:
     return _hashed(_read_decoded(decode(data, PASTED), PASTED, format), data)
 
 
-def _read_decoded(text: str, name: str, format: Format | None) -> Table:
+def _read_decoded(text: str, name: str, format: Format | None) -> FileTable:
     if not text.strip():
         raise HedgerowError(f"{name} holds nothing but white space; choose a file with anchors.")
     with collector_paused():
         return _read_rows(text, name, format)
 
 
-def _read_rows(text: str, name: str, format: Format | None) -> Table:
+def _read_rows(text: str, name: str, format: Format | None) -> FileTable:
     match format or _format_of(text):
         case Format.CSV:
             return read_csv(text, name=name)
@@ -102,6 +102,6 @@ def _format_of(text: str) -> Format:
     return Format.CSV if looks_delimited(text, csv_delimiter(text)) else Format.TEXT
 
 
-def _hashed(table: Table, data: bytes) -> Table:
+def _hashed(table: FileTable, data: bytes) -> FileTable:
     digest = hashlib.sha256(data).hexdigest()
     return replace(with_labels(table), content_hash=digest)

@@ -15,7 +15,7 @@ from sqlmodel import col
 from curation.anchors.attributes import checked_genre, checked_language
 from curation.anchors.importing.original_insert import Imported, add_originals
 from curation.anchors.importing.original_texts import Original, Originals, newest_variant
-from curation.anchors.importing.preview import Fate, Preview, Row, count_wordings
+from curation.anchors.importing.preview import Fate, FileRow, Preview, count_wordings
 from curation.gc_pause import collector_paused
 from curation.identity import canonical, split_of
 from db.columns import UtcDateTime, now
@@ -157,7 +157,7 @@ def before_import(session: Session, content_hash: str, about: About | None) -> B
 def add_anchors(
     session: Session,
     preview: Preview,
-    rows: Sequence[Row],
+    rows: Sequence[FileRow],
     *,
     about: About,
     beside: Beside | None = None,
@@ -220,7 +220,7 @@ def _add_beside(
 
 def _kept_as_run(
     preview: Preview,
-    rows: Sequence[Row],
+    rows: Sequence[FileRow],
     about: About,
     file: str,
     parameters: dict[str, Any],
@@ -246,7 +246,12 @@ def _kept_as_run(
 
 
 def _insert(
-    session: Session, rows: Sequence[Row], about: About, *, source_id: int, author_id: int | None
+    session: Session,
+    rows: Sequence[FileRow],
+    about: About,
+    *,
+    source_id: int,
+    author_id: int | None,
 ) -> None:
     """One anchor and one wording for each row.
 

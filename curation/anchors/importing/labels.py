@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TypeVar
 
-from curation.anchors.importing.file_table import Table, listed, quoted
+from curation.anchors.importing.file_table import FileTable, listed, quoted
 from curation.taxonomy.original_types import CONTRADICTION, ENTAILMENT
 from db.errors import HedgerowError
 
@@ -44,7 +44,7 @@ _VALUES_TOLD = 4
 Cell = TypeVar("Cell")
 
 
-def with_labels(table: Table) -> Table:
+def with_labels(table: FileTable) -> FileTable:
     """The table without the rows that its source rejected, and with labelled hypotheses in columns
     of their own: 'entailment' and 'contradiction'. Its notes say what was done, and which column of
     labels is not understood.
@@ -77,7 +77,7 @@ def with_labels(table: Table) -> Table:
     )
 
 
-def _named(table: Table, names: Sequence[str]) -> str | None:
+def _named(table: FileTable, names: Sequence[str]) -> str | None:
     """The column with the first of these names that there is and that holds no sentences."""
     known = {column.casefold().strip(): column for column in reversed(table.columns)}
     return next((known[name] for name in names if name in known), None)
@@ -87,7 +87,9 @@ def _clean(value: str | None) -> str:
     return (value or "").strip().casefold()
 
 
-def _without(table: Table, column: str | None, values: set[str], refused: set[str]) -> Table:
+def _without(
+    table: FileTable, column: str | None, values: set[str], refused: set[str]
+) -> FileTable:
     """Without the rows that a column of marks refuses; another column of that name is none."""
     if column is None or column not in table.cells:
         return table
@@ -118,7 +120,7 @@ def _kept(cells: Sequence[Cell], keep: Sequence[bool]) -> list[Cell]:
     return [cell for cell, wanted in zip(cells, keep, strict=True) if wanted]
 
 
-def _sorted_out(table: Table, label: str, hypothesis: str) -> Table:
+def _sorted_out(table: FileTable, label: str, hypothesis: str) -> FileTable:
     """With a column for the entailments and one for the contradictions among the hypotheses."""
     roles = [_SPELLINGS.get(_clean(value), _NEUTRAL) for value in table.cells[label]]
     texts = table.cells[hypothesis]
@@ -137,5 +139,5 @@ def _sorted_out(table: Table, label: str, hypothesis: str) -> Table:
     )
 
 
-def _noted(table: Table, note: str) -> Table:
+def _noted(table: FileTable, note: str) -> FileTable:
     return replace(table, notes=(*table.notes, note))

@@ -16,8 +16,8 @@ from sqlmodel import col
 
 from curation.anchors.checks import Reason, no_sentence
 from curation.anchors.current_revision import current_wording
-from curation.anchors.importing.file_table import Table, quoted
-from curation.anchors.importing.preview import Fate, Preview, Row
+from curation.anchors.importing.file_table import FileTable, quoted
+from curation.anchors.importing.preview import Fate, FileRow, Preview
 from curation.identity import canonical, variant_uid, words_of
 from curation.language.english import is_english
 from curation.review.decisions import chunks
@@ -94,7 +94,7 @@ class Originals:
     known: Collection[str]
     left_out: Mapping[Fault, int]
 
-    def of(self, rows: Sequence[Row]) -> list[Original]:
+    def of(self, rows: Sequence[FileRow]) -> list[Original]:
         """Those of the anchors in these rows, and of the anchors that are there already."""
         wanted = {row.uid for row in rows}.union(self.known)
         return [original for original in self.texts if original.anchor in wanted]
@@ -109,7 +109,7 @@ class KnownAnchor(NamedTuple):
     source: str
 
 
-def guess_columns(table: Table, sentence: str) -> dict[str, str]:
+def guess_columns(table: FileTable, sentence: str) -> dict[str, str]:
     """Type id → the column that by its name holds its texts.
 
     Args:
@@ -129,7 +129,7 @@ def guess_columns(table: Table, sentence: str) -> dict[str, str]:
 
 def read_originals(
     session: Session,
-    table: Table,
+    table: FileTable,
     shown: Preview,
     *,
     sentence: str,
@@ -227,7 +227,7 @@ def _in_the_database(shown: Preview) -> list[str]:
     return [row.uid for row in shown.of(Fate.DUPLICATE) if row.findings[0].reason is Reason.KNOWN]
 
 
-def _cells(shown: Preview, texts: Sequence[str | None]) -> Iterator[tuple[Row, str]]:
+def _cells(shown: Preview, texts: Sequence[str | None]) -> Iterator[tuple[FileRow, str]]:
     """The rows that are anchors or may become some, each with what its cell holds."""
     unusable = (Reason.RETIRED, Reason.EARLIER_WORDING)
     for row, raw in zip(shown.rows, texts, strict=True):
@@ -236,7 +236,7 @@ def _cells(shown: Preview, texts: Sequence[str | None]) -> Iterator[tuple[Row, s
             yield row, raw
 
 
-def _readable(raw: str, row: Row, *, english: bool) -> tuple[str, Fault | None]:
+def _readable(raw: str, row: FileRow, *, english: bool) -> tuple[str, Fault | None]:
     """The canonical text, and why it cannot be a variant of the row's anchor."""
     try:
         text = canonical(raw)

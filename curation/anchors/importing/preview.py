@@ -18,7 +18,7 @@ from sqlmodel import col
 from curation.anchors.attributes import MAX_GENRE
 from curation.anchors.checks import Finding, Reason, suspicions
 from curation.anchors.current_revision import MAX_ANCHOR
-from curation.anchors.importing.file_table import Table, quoted
+from curation.anchors.importing.file_table import FileTable, quoted
 from curation.anchors.importing.sample import length_band, stratified_sample
 from curation.gc_pause import collector_paused
 from curation.identity import canonical, canonical_uid, near_key, words_of
@@ -39,7 +39,7 @@ class Fate(StrEnum):
     IMPOSSIBLE = "impossible"
 
 
-class Row(NamedTuple):
+class FileRow(NamedTuple):
     """A row of the file, looked at.
 
     Attributes:
@@ -66,7 +66,7 @@ class Preview:
         wordings: how many wordings of anchors the database held; they are never deleted.
     """
 
-    rows: Sequence[Row]
+    rows: Sequence[FileRow]
     content_hash: str
     wordings: int
 
@@ -82,13 +82,13 @@ class Preview:
         counts = Counter(finding.reason for row in self.rows for finding in row.findings)
         return {reason: counts[reason] for reason in Reason if counts[reason]}
 
-    def of(self, *fates: Fate) -> list[Row]:
+    def of(self, *fates: Fate) -> list[FileRow]:
         """The rows with one of these fates, in the file's order."""
         return [row for row in self.rows if row.fate in fates]
 
     def chosen(
         self, *, include_suspicious: bool = False, sample: int | None = None, seed: int = 0
-    ) -> list[Row]:
+    ) -> list[FileRow]:
         """The rows to add, in the file's order.
 
         Args:
@@ -122,7 +122,7 @@ Plain, as there are as many of them as rows and each lives for a moment.
 
 def preview(
     session: Session,
-    table: Table,
+    table: FileTable,
     *,
     column: str,
     genre_column: str | None = None,
@@ -150,7 +150,9 @@ def count_wordings(session: Session) -> int:
     return session.execute(select(func.count()).select_from(AnchorRevision)).scalar_one()
 
 
-def _look(table: Table, column: str, genre_column: str | None, *, english: bool) -> list[_Looked]:
+def _look(
+    table: FileTable, column: str, genre_column: str | None, *, english: bool
+) -> list[_Looked]:
     texts = table.texts(column)
     genres = _genres(table, genre_column) if genre_column else [""] * len(texts)
     looked: list[_Looked] = []
@@ -180,7 +182,7 @@ def _readable(raw: str | None) -> tuple[str, Finding | None]:
     return text, None
 
 
-def _genres(table: Table, column: str) -> list[str]:
+def _genres(table: FileTable, column: str) -> list[str]:
     values = [canonical(value or "") for value in table.texts(column)]
     for line, value in zip(table.lines, values, strict=True):
         if len(value) > MAX_GENRE:
@@ -241,7 +243,7 @@ def _compared(
     known: Mapping[str, Finding],
     nearly: Mapping[str, Finding],
     unit: str,
-) -> Iterable[Row]:
+) -> Iterable[FileRow]:
     """The rows with their fates, each compared with the database and the rows before it."""
     lines: dict[str, int] = {}
     keys: dict[str, int] = {}
@@ -261,4 +263,4 @@ def _compared(
             elif key and keys.setdefault(key, line) != line:
                 findings = (_nearly(f"{unit} {keys[key]:,}"), *findings)
             fate = Fate.SUSPICIOUS if findings else Fate.NEW
-        yield Row(line, text, uid, genre, fate, findings)
+        yield FileRow(line, text, uid, genre, fate, findings)

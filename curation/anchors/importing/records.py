@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from curation.anchors.importing.file_table import (
+    FileTable,
     Format,
-    Table,
     check_columns,
     check_rows,
     listed,
@@ -25,7 +25,7 @@ _MAX_UNPACKED = 512 * 1024 * 1024
 """Bytes that the columns of strings in a Parquet file may take unpacked."""
 
 
-def read_text(text: str, *, name: str) -> Table:
+def read_text(text: str, *, name: str) -> FileTable:
     """One sentence a line; blank lines are passed over.
 
     Raises:
@@ -36,7 +36,7 @@ def read_text(text: str, *, name: str) -> Table:
         raise HedgerowError(f"{name} holds nothing but blank lines; put one anchor on a line.")
     check_rows(len(numbered), name=name)
     lines, values = zip(*numbered, strict=True)
-    return Table(name, Format.TEXT, ("text",), lines, {"text": values})
+    return FileTable(name, Format.TEXT, ("text",), lines, {"text": values})
 
 
 def _lines(text: str) -> Iterator[tuple[int, str]]:
@@ -44,7 +44,7 @@ def _lines(text: str) -> Iterator[tuple[int, str]]:
     return enumerate(text.replace("\r\n", "\n").replace("\r", "\n").split("\n"), 1)
 
 
-def read_jsonl(text: str, *, name: str) -> Table:
+def read_jsonl(text: str, *, name: str) -> FileTable:
     """One object a line; a column of strings for each key that holds nothing else.
 
     Raises:
@@ -68,7 +68,7 @@ def read_jsonl(text: str, *, name: str) -> Table:
     check_columns(columns, where=name)
     refused = _not_strings(records, lines, name)
     cells = {key: [r.get(key) for r in records] for key in columns if key not in refused}
-    table = Table(name, Format.JSONL, columns, lines, cells, refused=refused)
+    table = FileTable(name, Format.JSONL, columns, lines, cells, refused=refused)
     _check_any_text(table)
     return table
 
@@ -106,20 +106,20 @@ def _not_strings(records: list[dict[str, Any]], lines: list[int], name: str) -> 
     return refused
 
 
-def _check_any_text(table: Table) -> None:
+def _check_any_text(table: FileTable) -> None:
     if not table.text_columns:
         told = next(iter(table.refused.values()), f"{table.name} has no columns.")
         raise HedgerowError(told if len(table.columns) < 2 else _none_of(table))
 
 
-def _none_of(table: Table) -> str:
+def _none_of(table: FileTable) -> str:
     return (
         f"Expected a column of strings in {table.name}, found none in {listed(table.columns)}; "
         "choose a file with one anchor a row."
     )
 
 
-def read_parquet(data: bytes, *, name: str) -> Table:
+def read_parquet(data: bytes, *, name: str) -> FileTable:
     """The rows of a Parquet file; only columns of strings can hold sentences.
 
     Raises:
@@ -148,7 +148,7 @@ def read_parquet(data: bytes, *, name: str) -> Table:
     if not file.metadata.num_rows:
         raise HedgerowError(f"{name} has columns but no rows; choose a file with one anchor a row.")
     lines = range(1, file.metadata.num_rows + 1)
-    table = Table(name, Format.PARQUET, tuple(schema.names), lines, cells, refused=refused)
+    table = FileTable(name, Format.PARQUET, tuple(schema.names), lines, cells, refused=refused)
     _check_any_text(table)
     return table
 

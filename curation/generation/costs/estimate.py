@@ -14,7 +14,7 @@ from sqlmodel import col
 
 from curation.generation.prompts import prompt_versions
 from curation.generation.request import KIND, GenerationRequest, ModelRequest
-from curation.generation.wanted import Wanted, count_wanted
+from curation.generation.wanted import WantedCalls, count_wanted
 from db.models import Answer, CallState, ModelCall, Run
 
 TRIAL = 3
@@ -39,7 +39,7 @@ class Measured(NamedTuple):
     seconds: float | None
 
 
-class Estimate(NamedTuple):
+class RunEstimate(NamedTuple):
     """What a run will take.
 
     Attributes:
@@ -70,8 +70,8 @@ def newest_answer(session: Session) -> int | None:
 
 
 def estimate(
-    session: Session, request: GenerationRequest, wanted: Wanted | None = None
-) -> Estimate:
+    session: Session, request: GenerationRequest, wanted: WantedCalls | None = None
+) -> RunEstimate:
     """Estimate a run that has not been requested yet; rules cost nothing.
 
     Args:
@@ -80,7 +80,7 @@ def estimate(
     if wanted is None:
         wanted = count_wanted(session, request.selection, request.roles, seed=request.seed)
     if request.provider == "rules":
-        return Estimate(wanted.anchors, wanted.calls, 0, 0, 0.0, None, 0)
+        return RunEstimate(wanted.anchors, wanted.calls, 0, 0, 0.0, None, 0)
     prompts: dict[str, int] = {}
     for role in request.roles:
         versions = prompt_versions(session, role)
@@ -99,7 +99,7 @@ def estimate_calls(
     calls: Mapping[str, int],
     anchors: int,
     prompts: Mapping[str, int],
-) -> Estimate:
+) -> RunEstimate:
     """Estimate so many calls of each role in a run of this kind.
 
     Args:
@@ -119,10 +119,10 @@ def _estimate(
     anchors: int,
     calls: Mapping[str, int],
     measured: Mapping[str, Measured],
-) -> Estimate:
+) -> RunEstimate:
     based_on = sum(some.calls for some in measured.values())
     if any(n and role not in measured for role, n in calls.items()):
-        return Estimate(anchors, dict(calls), None, None, None, None, based_on)
+        return RunEstimate(anchors, dict(calls), None, None, None, None, based_on)
     asked = {role: n * measured[role].attempts for role, n in calls.items() if n}
     prompt = sum(n * measured[role].prompt_tokens for role, n in asked.items())
     completion = sum(n * measured[role].completion_tokens for role, n in asked.items())
@@ -132,7 +132,7 @@ def _estimate(
         at_once = min(request.concurrency, max(1, sum(calls.values())))
         took = sum(n * (each or 0.0) for n, each in seconds) / at_once
     cost = (prompt * request.charged.prompt + completion * request.charged.completion) / 1e6
-    return Estimate(anchors, dict(calls), prompt, completion, cost, took, based_on)
+    return RunEstimate(anchors, dict(calls), prompt, completion, cost, took, based_on)
 
 
 def _runs_like(session: Session, request: ModelRequest, kind: str) -> list[int]:

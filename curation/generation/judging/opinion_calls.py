@@ -26,8 +26,8 @@ from sqlalchemy.orm import Session
 from sqlmodel import col
 
 from curation.anchors.current_revision import current_wording
-from curation.generation.calls import BLOCK, Call, Judged
-from curation.generation.costs.estimate import Estimate, estimate_calls
+from curation.generation.calls import BLOCK, Call, JudgedVariant
+from curation.generation.costs.estimate import RunEstimate, estimate_calls
 from curation.generation.judging.opinion_request import KIND, JudgeRequest, judge_of, prompt_of
 from curation.generation.judging.question import question
 from curation.generation.prompts import JUDGE
@@ -97,18 +97,18 @@ def _insert(run_id: int, request: JudgeRequest, wanted: Subquery) -> Insert:
     )
 
 
-class Wanted(NamedTuple):
+class WantedOpinions(NamedTuple):
     """How many variants a request asks about, and of how many anchors."""
 
     variants: int
     anchors: int
 
 
-def count_wanted(session: Session, request: JudgeRequest) -> Wanted:
+def count_wanted(session: Session, request: JudgeRequest) -> WantedOpinions:
     """Count what a request asks about."""
     wanted = _wanted(session, request).subquery()
     counts = select(func.count(), func.count(wanted.c.anchor_id.distinct()))
-    return Wanted(*session.execute(counts.select_from(wanted)).one())
+    return WantedOpinions(*session.execute(counts.select_from(wanted)).one())
 
 
 def _wanted(
@@ -242,7 +242,7 @@ def _call(row: ModelCall, variant: Variant, uid: str, text: str, template: str) 
         type_ids=(variant.type_id,),
         cues=row.cues,
         attempts=row.attempts,
-        judged=Judged(
+        judged=JudgedVariant(
             variant.id, variant.version, variant.since_version, variant.text, variant.cue
         ),
     )
@@ -280,8 +280,8 @@ def example_question(
 
 
 def estimate_judging(
-    session: Session, request: JudgeRequest, wanted: Wanted | None = None
-) -> Estimate:
+    session: Session, request: JudgeRequest, wanted: WantedOpinions | None = None
+) -> RunEstimate:
     """Estimate a run that has not been requested yet.
 
     Args:

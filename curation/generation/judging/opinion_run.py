@@ -14,7 +14,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
-from curation.generation.calls import Call, Judged, count_calls, reopen
+from curation.generation.calls import Call, JudgedVariant, count_calls, reopen
 from curation.generation.costs.ledger import read_ledger
 from curation.generation.ending import require_success
 from curation.generation.judging.opinion_calls import close_needless, open_judging, plan_judging
@@ -26,7 +26,7 @@ from curation.generation.judging.question import (
     read_judgement,
 )
 from curation.generation.prompts import seed_prompts
-from curation.generation.providers.chat.answers import Problem
+from curation.generation.providers.chat.answers import AnswerProblem
 from curation.generation.providers.chat.completions import Reply
 from curation.generation.providers.chat.retries import Asker
 from curation.generation.run import chat_model
@@ -75,23 +75,23 @@ class JudgeAsker(Asker):
         )
         if found is not None:
             return Attempt(call, number, reply, {}, (), "", CallState.DONE, judgement=found)
-        most = 2 if problem is Problem.REFUSAL else TRIES
+        most = 2 if problem is AnswerProblem.REFUSAL else TRIES
         again = tries < min(self.attempts, most)
         state = CallState.OPEN if again else CallState.FAILED
-        return Attempt(call, number, reply, {}, (problem or Problem.UNREADABLE,), "", state)
+        return Attempt(call, number, reply, {}, (problem or AnswerProblem.UNREADABLE,), "", state)
 
 
 _ANSWER = judgement_model()
 
 
-def _problem(reply: Reply) -> Problem | None:
+def _problem(reply: Reply) -> AnswerProblem | None:
     """How a reply ended, where that leaves nothing to be read."""
     if reply.refusal or reply.finish_reason == "content_filter":
-        return Problem.REFUSAL
-    return Problem.CUT_OFF if reply.finish_reason == "length" else None
+        return AnswerProblem.REFUSAL
+    return AnswerProblem.CUT_OFF if reply.finish_reason == "length" else None
 
 
-def _judged(call: Call) -> Judged:
+def _judged(call: Call) -> JudgedVariant:
     if call.judged is None:
         raise ValueError(f"call {call.id} is about no variant")
     return call.judged

@@ -34,7 +34,7 @@ from curation.release.export.data_card_text import (
 )
 from curation.release.export.overlap_section import overlap_section
 from curation.release.export.table_rows import TABLES, ExportFormat, Rows, Table, parquet_path
-from curation.release.overlap_results import Compared
+from curation.release.overlap_results import OverlapWithTest
 from curation.release.summary import OUTCOMES
 from curation.taxonomy.project_types import IMPORTED, OWN
 from db.models import Release, Split
@@ -55,7 +55,7 @@ def card(
     format: ExportFormat,
     rows: Rows,
     writers: Sequence[Writer],
-    compared: Sequence[Compared] = (),
+    compared: Sequence[OverlapWithTest] = (),
     place: str = PLACE,
 ) -> str:
     """The card of an export.

@@ -9,7 +9,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, TextIO
 
-from curation.release.export.table_rows import Column
+from curation.release.export.table_rows import TableColumn
 
 Record = tuple[Any, ...]
 """The values of one row, in the order of the columns."""
@@ -20,7 +20,7 @@ ROW_GROUP = 10_000
 _FORMULA = re.compile("'*[=+\\-@\t\r\n＝＋－＠]")
 
 
-def write_parquet(path: Path, columns: Sequence[Column], rows: Iterator[Record]) -> None:
+def write_parquet(path: Path, columns: Sequence[TableColumn], rows: Iterator[Record]) -> None:
     # These two take over a second to import, and only this function needs them.
     import pyarrow as pa  # noqa: PLC0415
     import pyarrow.parquet as pq  # noqa: PLC0415
@@ -35,14 +35,14 @@ def write_parquet(path: Path, columns: Sequence[Column], rows: Iterator[Record])
             writer.write_table(pa.Table.from_arrays(arrays, schema=schema))
 
 
-def write_jsonl(path: Path, columns: Sequence[Column], rows: Iterator[Record]) -> None:
+def write_jsonl(path: Path, columns: Sequence[TableColumn], rows: Iterator[Record]) -> None:
     names = [column.name for column in columns]
     with path.open("w", encoding="utf-8", newline="\n") as file:
         for row in rows:
             file.write(json.dumps(dict(zip(names, row, strict=True)), ensure_ascii=False) + "\n")
 
 
-def write_csv(path: Path, columns: Sequence[Column], rows: Iterator[Record]) -> None:
+def write_csv(path: Path, columns: Sequence[TableColumn], rows: Iterator[Record]) -> None:
     # With a byte-order mark, or spreadsheets take UTF-8 for an older encoding.
     with path.open("w", encoding="utf-8-sig", newline="") as file:
         _write_table(file, [column.name for column in columns], rows)

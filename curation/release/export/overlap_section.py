@@ -21,7 +21,7 @@ def overlap_section(found: Sequence[Mapping[str, Any]]) -> str:
     """The comparisons as a table, or that there was none.
 
     Args:
-        found: as ``curation.release.overlap_results.Compared.facts`` gives them.
+        found: as ``curation.release.overlap_results.OverlapWithTest.facts`` gives them.
     """
     rows = [_row(facts) for facts in found if not facts.get("problem")]
     if not rows:

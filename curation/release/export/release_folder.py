@@ -17,7 +17,7 @@ from typing import Any, get_args
 
 from sqlalchemy.orm import Session
 
-from curation.partial_files import OLD, clear_drafts, new_draft
+from curation.partial_files import OLD, clear_partials, new_partial
 from curation.release.export.contributors import writers_of
 from curation.release.export.data_card import card
 from curation.release.export.data_card_text import PLACE
@@ -32,7 +32,7 @@ from curation.release.export.table_rows import (
     read_table,
 )
 from curation.release.freezing import get_release
-from curation.release.overlap_results import Compared, kept
+from curation.release.overlap_results import OverlapWithTest, kept
 from db.engine import reading
 from db.errors import HedgerowError
 from db.execution import RunContext
@@ -54,7 +54,7 @@ def export_release(
     *,
     format: ExportFormat = "hf",
     place: str = PLACE,
-    compared: Sequence[Compared] = (),
+    compared: Sequence[OverlapWithTest] = (),
     progress: Progress | None = None,
 ) -> Path:
     """Write a release to ``folder``, in place of an earlier export there.
@@ -78,8 +78,8 @@ def export_release(
     with _explained(target):
         _check_target(target)
         target.parent.mkdir(parents=True, exist_ok=True)
-        clear_drafts(target)
-        draft = new_draft(target)
+        clear_partials(target)
+        draft = new_partial(target)
         try:
             draft.mkdir()
             rows = _write_tables(session, release, draft, format=format, progress=progress)
@@ -268,8 +268,8 @@ def zip_export(folder: Path) -> Path:
         if not names:
             raise HedgerowError(f"Expected an export, but {folder} has no {MANIFEST} of one.")
         check_zip_place(folder)
-        clear_drafts(target)
-        draft = new_draft(target)
+        clear_partials(target)
+        draft = new_partial(target)
         try:
             with zipfile.ZipFile(draft, "w", zipfile.ZIP_DEFLATED) as archive:
                 for name in (MANIFEST, *names):

@@ -21,7 +21,7 @@ TABLES_OF: dict[ExportFormat, tuple[Table, ...]] = {
 """The tables that each format holds."""
 
 
-class Column(NamedTuple):
+class TableColumn(NamedTuple):
     """A column of an exported table; ``dtype`` as in ``datasets.Value``."""
 
     name: str
@@ -29,54 +29,54 @@ class Column(NamedTuple):
     dtype: str = "string"
 
 
-_SPLIT = Column("split", "train, validation or test; the same for all variants of an anchor")
+_SPLIT = TableColumn("split", "train, validation or test; the same for all variants of an anchor")
 _UIDS = (
-    Column("anchor_uid", "content uid of the anchor, the same in every export"),
-    Column("variant_uid", "content uid of the variant"),
+    TableColumn("anchor_uid", "content uid of the anchor, the same in every export"),
+    TableColumn("variant_uid", "content uid of the variant"),
 )
-_TYPE = Column("type", "variant type, see the taxonomy")
-_POLARITY = Column("polarity", "negative: contradicts the anchor; positive: same proposition")
-_CUE = Column("cue", "the hedge cue that was asked for, in the paper's spelling; else empty")
+_TYPE = TableColumn("type", "variant type, see the taxonomy")
+_POLARITY = TableColumn("polarity", "negative: contradicts the anchor; positive: same proposition")
+_CUE = TableColumn("cue", "the hedge cue that was asked for, in the paper's spelling; else empty")
 
-TABLES: dict[Table, tuple[Column, ...]] = {
+TABLES: dict[Table, tuple[TableColumn, ...]] = {
     "triples": (
-        Column("anchor", "an affirmative sentence"),
-        Column("positive", "an accepted variant that says the same proposition"),
-        Column("negative", "an accepted variant that contradicts the anchor"),
-        Column("positive_type", "variant type of the positive"),
-        Column("negative_type", "variant type of the negative"),
-        Column("positive_cue", "the hedge cue that was asked for; else empty"),
+        TableColumn("anchor", "an affirmative sentence"),
+        TableColumn("positive", "an accepted variant that says the same proposition"),
+        TableColumn("negative", "an accepted variant that contradicts the anchor"),
+        TableColumn("positive_type", "variant type of the positive"),
+        TableColumn("negative_type", "variant type of the negative"),
+        TableColumn("positive_cue", "the hedge cue that was asked for; else empty"),
         _SPLIT,
         _UIDS[0],
-        Column("positive_uid", "content uid of the positive"),
-        Column("negative_uid", "content uid of the negative"),
+        TableColumn("positive_uid", "content uid of the positive"),
+        TableColumn("negative_uid", "content uid of the negative"),
     ),
     "variants": (
-        Column("anchor", "the affirmative sentence, in its wording at the release"),
-        Column("text", "the variant"),
+        TableColumn("anchor", "the affirmative sentence, in its wording at the release"),
+        TableColumn("text", "the variant"),
         *(_TYPE, _POLARITY, _CUE, _SPLIT),
-        Column("genre", "genre of the anchor"),
-        Column("language", "language tag of the anchor"),
-        Column("source", "where the anchor came from"),
-        Column("licence", "licence of the source"),
+        TableColumn("genre", "genre of the anchor"),
+        TableColumn("language", "language tag of the anchor"),
+        TableColumn("source", "where the anchor came from"),
+        TableColumn("licence", "licence of the source"),
         *_UIDS,
-        Column("parent_uid", "uid of the variant that this one is an edit of; else empty"),
-        Column(
+        TableColumn("parent_uid", "uid of the variant that this one is an edit of; else empty"),
+        TableColumn(
             "anchor_revision", "for which wording of the anchor the text was made, from 1", "int32"
         ),
-        Column("provider", "service that the writing model ran on"),
-        Column("model", "the writing model"),
-        Column("prompt", "name and version of the prompt"),
-        Column("edited_by", "person or model, where the text was edited; else empty"),
-        Column("decided_by", "person or model: whose verdict accepted it"),
-        Column("persons", "how many persons accepted it", "int32"),
-        Column("models", "how many models accepted it", "int32"),
-        Column("adjudicated", "whether a disagreement was settled by an adjudication", "bool"),
+        TableColumn("provider", "service that the writing model ran on"),
+        TableColumn("model", "the writing model"),
+        TableColumn("prompt", "name and version of the prompt"),
+        TableColumn("edited_by", "person or model, where the text was edited; else empty"),
+        TableColumn("decided_by", "person or model: whose verdict accepted it"),
+        TableColumn("persons", "how many persons accepted it", "int32"),
+        TableColumn("models", "how many models accepted it", "int32"),
+        TableColumn("adjudicated", "whether a disagreement was settled by an adjudication", "bool"),
     ),
     "pairs": (
-        Column("sentence1", "the anchor"),
-        Column("sentence2", "the variant"),
-        Column("label", "1: same proposition; 0: contradiction", "int32"),
+        TableColumn("sentence1", "the anchor"),
+        TableColumn("sentence2", "the variant"),
+        TableColumn("label", "1: same proposition; 0: contradiction", "int32"),
         *(_TYPE, _POLARITY, _CUE, _SPLIT),
         *_UIDS,
     ),

@@ -36,7 +36,7 @@ class ModelReviewer(NamedTuple):
     decisions: int
 
 
-class Plan(NamedTuple):
+class SwitchPlan(NamedTuple):
     """What a switch changes.
 
     Attributes:
@@ -91,7 +91,7 @@ def find_model(session: Session, name: str) -> ModelReviewer:
 
 def plan_switch(
     session: Session, reviewer_id: int, *, counts: bool, report: Report | None = None
-) -> Plan:
+) -> SwitchPlan:
     """Work out what changes if this model's verdicts count, or no longer do; change nothing."""
     versions = _versions(session, reviewer_id)
     changes: dict[int, Standing] = {}
@@ -108,10 +108,10 @@ def plan_switch(
         done += len(ids)
         if report is not None:
             report(done, len(versions), "Counting the verdicts.")
-    return Plan(reviewer_id, counts, _counting(session), versions, changes, dict(statuses))
+    return SwitchPlan(reviewer_id, counts, _counting(session), versions, changes, dict(statuses))
 
 
-def apply_switch(session: Session, plan: Plan) -> int:
+def apply_switch(session: Session, plan: SwitchPlan) -> int:
     """Switch the model and give every variant the status that follows, together.
 
     Returns:
@@ -144,7 +144,7 @@ def apply_switch(session: Session, plan: Plan) -> int:
     return len(changes)
 
 
-def switch(session: Session, reviewer_id: int, *, counts: bool) -> Plan:
+def switch(session: Session, reviewer_id: int, *, counts: bool) -> SwitchPlan:
     """Have a model's verdicts count, or no longer, at once; says what that has changed.
 
     Raises:

@@ -30,7 +30,7 @@ class Said(NamedTuple):
     certainty: float | None
 
 
-def doubt(opinions: Sequence[Said], flags: Flag | None) -> float:
+def opinion_priority(opinions: Sequence[Said], flags: Flag | None) -> float:
     """How doubtful a variant is, in [0, 1]; 0 without an opinion.
 
     Of one opinion, 1 - certainty; of several, the mean. Where they contradict each other (one takes
@@ -56,7 +56,7 @@ def _contradicted(opinions: Sequence[Said], flags: Flag | None) -> bool:
     return len(taken) > 1
 
 
-def refresh_doubt(session: Session, variant_ids: Iterable[int]) -> None:
+def refresh_priority(session: Session, variant_ids: Iterable[int]) -> None:
     """Bring the kept doubt of these variants up to date: by the opinions on their wording of now.
 
     Those that nobody has judged on that wording get 0.
@@ -67,7 +67,10 @@ def refresh_doubt(session: Session, variant_ids: Iterable[int]) -> None:
             continue
         found = _opinions(session, list(kept))
         flags = _flags(session, list(kept))
-        fresh = {key: doubt(found[key], Flag(flags[key]) if key in flags else None) for key in kept}
+        fresh = {
+            key: opinion_priority(found[key], Flag(flags[key]) if key in flags else None)
+            for key in kept
+        }
         changed = [
             {"variant": key, "new_doubt": value}
             for key, value in sorted(fresh.items())

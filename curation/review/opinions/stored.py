@@ -19,7 +19,7 @@ from sqlmodel import col
 from curation.identity import canonical
 from curation.review.decisions import chunks, refresh_status
 from curation.review.history import decided_by
-from curation.review.opinions.priority import refresh_doubt
+from curation.review.opinions.priority import refresh_priority
 from curation.review.reviewers import JUDGE, MAX_NAME, ensure_reviewer, get_reviewer
 from curation.taxonomy.built_in import GUIDELINE_VERSION
 from db.columns import now
@@ -147,7 +147,7 @@ def store_opinions(session: Session, opinions: Sequence[NewOpinion], *, reviewer
     judged = {variant_id for variant_id, _ in new}
     if reviewer.counts:
         refresh_status(session, judged)
-    refresh_doubt(session, judged)
+    refresh_priority(session, judged)
     return len(new)
 
 

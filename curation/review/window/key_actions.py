@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from sqlalchemy.orm import Session
 
 from curation.review import actions
-from curation.review.actions import Outcome, Shown
+from curation.review.actions import ActionOutcome, ShownCard
 from curation.review.decisions import StatusChange
 from curation.review.history import history
 from curation.review.notes import add_note
@@ -16,7 +16,7 @@ from curation.review.opinions.stored import GivenOpinion
 from curation.review.window import messages
 from curation.review.window.queue_position import Panel
 from curation.review.window.shown_now import Viewer
-from curation.review.window.undo_keys import Skip, Undoing
+from curation.review.window.undo_keys import SkippedCard, Undoing
 from curation.taxonomy.built_in import VariantType
 from curation.taxonomy.reject_reasons import applicable_reason, reject_reason
 from curation.variants.before_saving import CUE, Look, look_at_edit
@@ -62,7 +62,7 @@ class ReviewState(Undoing, Viewer):
         """Whether T or X waits for a digit: one that was pressed before its row came means that."""
         return self.panel in (Panel.RETYPE, Panel.REASON)
 
-    def _is_on_screen(self, shown: Shown) -> bool:
+    def _is_on_screen(self, shown: ShownCard) -> bool:
         """Whether a key can be meant for this card: it is there, and long enough to be read."""
         at = self.drawn.get(shown.action_id)
         return at is not None and time.monotonic() - at >= MIN_SHOWN_SECONDS
@@ -72,7 +72,7 @@ class ReviewState(Undoing, Viewer):
         if self.showings and messages.TOO_EARLY not in self.message:
             self.say(f"{self.message} {messages.TOO_EARLY}".strip(), warn=self.warn)
 
-    def _act(self, shown: Shown, said: str, do: Callable[[Session], Outcome]) -> bool:
+    def _act(self, shown: ShownCard, said: str, do: Callable[[Session], ActionOutcome]) -> bool:
         """Do it, unless the key came too early or too late; whether something was stored."""
         if not self._is_on_screen(shown):
             self.pass_over()
@@ -97,7 +97,7 @@ class ReviewState(Undoing, Viewer):
         self._also_there(shown.variant_id)
         return True
 
-    def _tell(self, shown: Shown, said: str, outcome: Outcome) -> None:
+    def _tell(self, shown: ShownCard, said: str, outcome: ActionOutcome) -> None:
         """Say what was stored; what others did is told now, when it can no longer sway."""
         said = f"{said} {outcome.remark}".strip()
         if outcome.outdated:
@@ -116,7 +116,7 @@ class ReviewState(Undoing, Viewer):
 
     # -- deciding ----------------------------------------------------------------------
 
-    def accept(self, shown: Shown) -> None:
+    def accept(self, shown: ShownCard) -> None:
         """A: the variant is good as it stands."""
         if self.typing:
             return
@@ -126,7 +126,7 @@ class ReviewState(Undoing, Viewer):
             lambda session: actions.accept(session, shown, reviewer_id=self.reviewer_id),
         )
 
-    def reject_at_once(self, shown: Shown, reason: str) -> None:
+    def reject_at_once(self, shown: ShownCard, reason: str) -> None:
         """A digit: the variant is bad for this reason."""
         if not (self.typing or self.choosing):
             self.reject(shown, reason)
@@ -142,7 +142,7 @@ class ReviewState(Undoing, Viewer):
         else:
             self.panel = Panel.REJECT
 
-    def reject(self, shown: Shown, reason: str, note: str = "") -> None:
+    def reject(self, shown: ShownCard, reason: str, note: str = "") -> None:
         """The variant is bad for this reason."""
         why = reject_reason(reason).label.lower()
         self._act(
@@ -153,7 +153,7 @@ class ReviewState(Undoing, Viewer):
             ),
         )
 
-    def reject_family(self, shown: Shown) -> None:
+    def reject_family(self, shown: ShownCard) -> None:
         """F: the anchor is unsuitable, and so is all that was made from it."""
         if self.typing or self.choosing:
             return
@@ -165,7 +165,7 @@ class ReviewState(Undoing, Viewer):
 
     def edit(
         self,
-        shown: Shown,
+        shown: ShownCard,
         *,
         text: str | None = None,
         type_id: str | None = None,
@@ -175,7 +175,7 @@ class ReviewState(Undoing, Viewer):
     ) -> None:
         """E or T: replace the text, the type, the cue, or several of them."""
 
-        def do(session: Session) -> Outcome:
+        def do(session: Session) -> ActionOutcome:
             return actions.edit(
                 session,
                 shown,
@@ -191,7 +191,7 @@ class ReviewState(Undoing, Viewer):
             self.edited += 1
             self.chosen_types.pop((shown.variant_id, Panel.EDIT), None)
 
-    def retype(self, shown: Shown, type_id: str) -> None:
+    def retype(self, shown: ShownCard, type_id: str) -> None:
         """T and a digit: the text is of this type; the editor opens where its cue is wanted."""
         with reading(self.engine) as session:
             seen = look_at_edit(session, shown.variant_id, type_id=type_id)
@@ -213,7 +213,7 @@ class ReviewState(Undoing, Viewer):
             self.message = ""
         return bool(new)
 
-    def skip(self, shown: Shown) -> None:
+    def skip(self, shown: ShownCard) -> None:
         """S: leave it undecided and go on; it comes back in the next session."""
         if self.typing:
             return
@@ -221,7 +221,7 @@ class ReviewState(Undoing, Viewer):
             self.pass_over()
             return
         self.skipped.add(shown.variant_id)
-        self.skips.append(Skip(shown.variant_id, now()))
+        self.skips.append(SkippedCard(shown.variant_id, now()))
         with writing(self.engine) as session:
             following = self._following(session, shown)
         self._move_to(following)
@@ -229,7 +229,7 @@ class ReviewState(Undoing, Viewer):
 
     # -- writing -----------------------------------------------------------------------
 
-    def note(self, shown: Shown, text: str) -> None:
+    def note(self, shown: ShownCard, text: str) -> None:
         """N: add a note to the variant without deciding on it."""
         try:
             with writing(self.engine) as session:
@@ -240,7 +240,7 @@ class ReviewState(Undoing, Viewer):
         self.panel = Panel.NONE
         self.say("Note added. It decides nothing. Z takes it back.")
 
-    def write(self, shown: Shown, *, type_id: str, text: str, cue: str | None) -> None:
+    def write(self, shown: ShownCard, *, type_id: str, text: str, cue: str | None) -> None:
         """W: add a variant of one's own to the card's anchor."""
         try:
             with writing(self.engine) as session:
@@ -270,7 +270,7 @@ class ReviewState(Undoing, Viewer):
 
     # -- what is open ------------------------------------------------------------------
 
-    def step(self, shown: Shown, by: int) -> None:
+    def step(self, shown: ShownCard, by: int) -> None:
         """Up and down in the family view."""
         ids = list(self.showings)
         if shown.variant_id in ids:
@@ -285,7 +285,7 @@ class ReviewState(Undoing, Viewer):
         self.form_id = str(uuid.uuid4())
         self.message = ""
 
-    def discard(self, shown: Shown) -> None:
+    def discard(self, shown: ShownCard) -> None:
         """Close the editor and forget what it holds; what is typed, editor.js forgets."""
         self.chosen_types.pop((shown.variant_id, self.panel), None)
         self.toggle(self.panel)

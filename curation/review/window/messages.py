@@ -5,9 +5,9 @@ from collections.abc import Iterable
 from sqlalchemy.orm import Session
 
 from curation.diagnostics.measuring import stored_flags
-from curation.review.actions import Shown
+from curation.review.actions import ShownCard
 from curation.review.history import PastDecision, latest_of_each
-from curation.review.late_decisions import Late
+from curation.review.late_decisions import LateDecision
 from curation.review.leases import Holder
 from curation.taxonomy.reject_reasons import REJECT_REASONS
 from db.models import Status, Variant, Verdict
@@ -26,14 +26,14 @@ def reason(reason_id: str) -> str:
     return _REASONS.get(reason_id, reason_id)
 
 
-def did(decision: PastDecision | Late) -> str:
+def did(decision: PastDecision | LateDecision) -> str:
     """'rejected it (wrong type)', 'settled it as rejected (wrong type)'."""
     why = f" ({reason(decision.reason)})" if decision.reason else ""
     verdict = _DID[decision.verdict]
     return f"settled it as {verdict}{why}" if decision.settles else f"{verdict} it{why}"
 
 
-def verdicts(past: Iterable[PastDecision], *, me: int, action: Shown) -> str:
+def verdicts(past: Iterable[PastDecision], *, me: int, action: ShownCard) -> str:
     """What stands besides the decision just made, in sentences; empty where nothing does.
 
     What came while the card was on the screen is told in any case, one's own from another window
@@ -64,7 +64,7 @@ def before(past: Iterable[PastDecision]) -> str:
     return "; ".join(f"{decision.reviewer} {did(decision)}" for decision in latest.values())
 
 
-def late(decision: Late, *, me: int) -> str:
+def late(decision: LateDecision, *, me: int) -> str:
     """That somebody decided on a card which one had just decided on oneself."""
     who = "You, in another window," if decision.reviewer_id == me else decision.reviewer
     text = decision.text if len(decision.text) <= 80 else decision.text[:79] + "…"
@@ -72,7 +72,7 @@ def late(decision: Late, *, me: int) -> str:
     return f"{who} had “{text}” on screen, too, and {did(decision)} after you.{now}"
 
 
-def meanwhile(past: Iterable[PastDecision], seen: Shown, *, me: int, hidden: bool) -> str:
+def meanwhile(past: Iterable[PastDecision], seen: ShownCard, *, me: int, hidden: bool) -> str:
     """What others decided on the card since it was drawn; empty where nobody did.
 
     Args:

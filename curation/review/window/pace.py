@@ -11,7 +11,7 @@ LATEST = 20
 
 
 @dataclass
-class Pace:
+class ReviewPace:
     """Today's actions of one reviewer, bulk actions counted once.
 
     Attributes:

@@ -14,7 +14,7 @@ from sqlalchemy.orm import Session
 from curation.diagnostics.measures import LEVENSHTEIN_THRESHOLD
 from curation.project.opening import THRESHOLD, get_setting
 from curation.review import actions
-from curation.review.actions import Shown
+from curation.review.actions import ShownCard
 from curation.review.decisions import StatusChange
 from curation.review.opinions.stored import GivenOpinion
 from curation.review.queue import (
@@ -27,8 +27,8 @@ from curation.review.queue import (
 )
 from curation.review.window.cards_on_screen import Screen
 from curation.review.window.keyboard import Keyboard
-from curation.review.window.pace import Pace
-from curation.review.window.selection import Selection
+from curation.review.window.pace import ReviewPace
+from curation.review.window.selection import VariantSelection
 from curation.taxonomy.built_in import VariantType
 from db.engine import reading
 from db.errors import HedgerowError
@@ -54,7 +54,7 @@ class Panel(StrEnum):
 
 
 @dataclass
-class Place:
+class QueuePosition:
     """Where a reviewer is, between two key presses.
 
     Attributes:
@@ -86,7 +86,7 @@ class Place:
     types: list[VariantType]
     type_id: str | None = None
     queue: Queue = Queue.PENDING
-    selection: Selection | None = None
+    selection: VariantSelection | None = None
     order: Order = Order.OLDEST
     by_family: bool = False
     blind: bool = False
@@ -96,7 +96,7 @@ class Place:
     pinned: int | None = None
     focus_id: int | None = None
     skipped: set[int] = field(default_factory=set)
-    showings: dict[int, Shown] = field(default_factory=dict)
+    showings: dict[int, ShownCard] = field(default_factory=dict)
     drawn: dict[str, float] = field(default_factory=dict)
     message: str = ""
     warn: bool = False
@@ -104,7 +104,7 @@ class Place:
     left: dict[Queue, Counter[str]] = field(default_factory=dict)
     threshold: int = LEVENSHTEIN_THRESHOLD
     reviewer_name: str = ""
-    pace: Pace = field(default_factory=Pace)
+    pace: ReviewPace = field(default_factory=ReviewPace)
     edited: int = 0
     redraw: bool = False
     has_opinions: bool = False
@@ -180,7 +180,7 @@ class Place:
         self.panel = Panel.NONE
         self.message = ""
 
-    def take(self, selection: Selection | None) -> None:
+    def take(self, selection: VariantSelection | None) -> None:
         """Go through a selection, or leave it for the queue."""
         self.selection = selection
         if selection is not None:

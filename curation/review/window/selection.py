@@ -13,7 +13,7 @@ _AT_ONCE = 20
 
 
 @dataclass
-class Selection:
+class VariantSelection:
     """Variants in the order they are to be seen; those that a person decided are passed over.
 
     Attributes:

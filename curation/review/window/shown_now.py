@@ -11,19 +11,19 @@ from datetime import UTC, datetime
 from sqlalchemy.orm import Session
 
 from curation.review import actions, leases
-from curation.review.actions import Shown
+from curation.review.actions import ShownCard
 from curation.review.history import decided_by, history
 from curation.review.late_decisions import late_decisions
 from curation.review.queue import Card, Order, Queue, among, card, family, next_variant
 from curation.review.settling import contested
 from curation.review.window import messages
-from curation.review.window.queue_position import BLIND_ORDERS, Place
+from curation.review.window.queue_position import BLIND_ORDERS, QueuePosition
 from db.engine import reading, writing
 from db.models import Status, Variant
 
 
 @dataclass(frozen=True)
-class View:
+class CardView:
     """The cards to draw and the one that the keys mean; none when the queue is empty.
 
     Attributes:
@@ -35,10 +35,10 @@ class View:
     hidden: frozenset[int] = frozenset()
 
 
-class Viewer(Place):
+class Viewer(QueuePosition):
     """A place, and what is to be seen there."""
 
-    def view(self) -> View:
+    def view(self) -> CardView:
         """Read what is to be seen now."""
         variant_id = self.pinned or self.focus_id
         if variant_id is None or not self.screen.has(variant_id):
@@ -49,7 +49,7 @@ class Viewer(Place):
             if variant_id is None:
                 self.showings = {}
                 self.elsewhere = len(self._among(session, self.screen.others.keys()))
-                return View((), None)
+                return CardView((), None)
             focus = card(session, variant_id)
             cards = self._family(session, focus) if self.by_family else (focus,)
             variants = [c.variant for c in cards]
@@ -58,7 +58,7 @@ class Viewer(Place):
             self._compare(session, focus.variant, hidden=variant_id in hidden)
         self.focus_id = variant_id
         self._show(variants, hidden, settled)
-        return View(cards, focus, hidden)
+        return CardView(cards, focus, hidden)
 
     def _put_on_screen(self, session: Session, variant_id: int | None) -> int | None:
         """Lease this variant, or the next one that no other window has; its id."""
@@ -151,7 +151,7 @@ class Viewer(Place):
         for showing in self.showings.values():
             self.drawn.setdefault(showing.action_id, moment)
 
-    def _following(self, session: Session, shown: Shown) -> int | None:
+    def _following(self, session: Session, shown: ShownCard) -> int | None:
         """Lease the next card of the family that is in the queue, or the next of the queue."""
         if not self.by_family:
             return self._take_next(session)

@@ -9,14 +9,14 @@ from sqlalchemy.orm import Session
 
 from curation.review import actions
 from curation.review.actions import Undone
-from curation.review.window.queue_position import Panel, Place
+from curation.review.window.queue_position import Panel, QueuePosition
 from db.engine import writing
 from db.errors import HedgerowError
 
 _TYPING = (Panel.EDIT, Panel.REJECT, Panel.NOTE, Panel.WRITE)
 
 
-class Skip(NamedTuple):
+class SkippedCard(NamedTuple):
     """A card that was left undecided, and when."""
 
     variant_id: int
@@ -24,14 +24,14 @@ class Skip(NamedTuple):
 
 
 @dataclass
-class Undoing(Place):
+class Undoing(QueuePosition):
     """A reviewer's place, and what Z does there.
 
     Attributes:
         skips: in the order of time; one taken into a selection since then is no longer skipped.
     """
 
-    skips: list[Skip] = field(default_factory=list)
+    skips: list[SkippedCard] = field(default_factory=list)
 
     @property
     def typing(self) -> bool:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import streamlit as st
 
 from curation.anchors.importing.decoding import MAX_BYTES
-from curation.anchors.importing.file_table import Format, Table
+from curation.anchors.importing.file_table import FileTable, Format
 from curation.anchors.importing.formats import PASTED, read_file, read_pasted
 from curation.anchors.importing.insert import (
     About,
@@ -16,7 +16,7 @@ from curation.anchors.importing.insert import (
     before_import,
 )
 from curation.anchors.importing.original_texts import Originals, read_originals
-from curation.anchors.importing.preview import Preview, Row, preview
+from curation.anchors.importing.preview import FileRow, Preview, preview
 from curation.generation.request import Which
 from curation.language.english import is_english
 from db.errors import HedgerowError
@@ -55,11 +55,11 @@ class Given(NamedTuple):
     key: str
 
 
-class Plan(NamedTuple):
+class ImportPlan(NamedTuple):
     """What the button adds."""
 
     shown: Preview
-    rows: list[Row]
+    rows: list[FileRow]
     about: About
     beside: Beside | None
     file: str
@@ -120,7 +120,7 @@ def _given() -> Given | None:
 
 
 @st.cache_resource(max_entries=4, ttl=3600, show_spinner="Reading …")
-def _table(key: str, format: Format | None, _given: Given) -> Table:
+def _table(key: str, format: Format | None, _given: Given) -> FileTable:
     """Shared and never copied, as it is never changed."""
     if isinstance(_given.data, str):
         return read_pasted(_given.data, format=format)
@@ -135,7 +135,7 @@ def _preview(
     genre_column: str | None,
     language: str,
     wordings: int,
-    _table: Table,
+    _table: FileTable,
 ) -> Preview:
     """What would happen to each row; made anew when the database has got other anchors."""
     return open_project.ask(
@@ -152,7 +152,7 @@ def _originals(
     language: str,
     newest: int,
     _shown: Preview,
-    _table: Table,
+    _table: FileTable,
 ) -> Originals:
     """Made anew when variants have been added."""
     return open_project.ask(
@@ -169,7 +169,7 @@ def _originals(
 @st.cache_resource(max_entries=8, ttl=3600, show_spinner=False)
 def _chosen(
     key: tuple[object, ...], include: bool, size: int, seed: int, _shown: Preview
-) -> list[Row]:
+) -> list[FileRow]:
     return _shown.chosen(include_suspicious=include, sample=size or None, seed=seed)
 
 
@@ -239,11 +239,11 @@ def _look(given: Given, reviewer_id: int | None) -> None:
         "include_suspicious": include,
     }
     beside = Beside(originals, accept) if columns else None
-    plan = Plan(shown, rows, about, beside, given.name, parameters) if about else None
+    plan = ImportPlan(shown, rows, about, beside, given.name, parameters) if about else None
     _button(plan, len(rows), texts, reviewer_id)
 
 
-def _button(plan: Plan | None, count: int, texts: int, reviewer_id: int | None) -> None:
+def _button(plan: ImportPlan | None, count: int, texts: int, reviewer_id: int | None) -> None:
     if plan is None:
         st.caption("Name the source to add them.")
     if not count and not texts:
@@ -263,7 +263,7 @@ def _amount(count: int, texts: int) -> str:
     return f"{anchors} and {amount(texts, 'variant')}" if texts else anchors
 
 
-def _add(plan: Plan | None, reviewer_id: int | None) -> None:
+def _add(plan: ImportPlan | None, reviewer_id: int | None) -> None:
     """Add what was planned, once: a second click finds it done."""
     if plan is None or _DONE in st.session_state:
         return

@@ -3,11 +3,11 @@
 import streamlit as st
 
 from curation.anchors.attributes import MAX_GENRE, MAX_LANGUAGE
-from curation.anchors.importing.file_table import Table
+from curation.anchors.importing.file_table import FileTable
 from curation.anchors.importing.formats import PASTED
 from curation.anchors.importing.insert import MAX_LICENCE, MAX_SOURCE, About
 from curation.anchors.importing.original_texts import FAULTS, Originals, guess_columns
-from curation.anchors.importing.preview import Fate, Preview, Row
+from curation.anchors.importing.preview import Fate, FileRow, Preview
 from curation.taxonomy.original_types import CONTRADICTION, ENTAILMENT
 
 ORIGINALS = {ENTAILMENT: "Entailments in", CONTRADICTION: "Contradictions in"}
@@ -90,7 +90,7 @@ def rows_to_add(shown: Preview, *, key: str) -> tuple[bool, int, int]:
     return include, int(size or 0) if most else 0, int(seed)
 
 
-def original_columns(table: Table, sentence: str, *, key: str) -> dict[str, str]:
+def original_columns(table: FileTable, sentence: str, *, key: str) -> dict[str, str]:
     """Type id → the column chosen for the entailments, the contradictions.
 
     Args:
@@ -115,7 +115,7 @@ def original_columns(table: Table, sentence: str, *, key: str) -> dict[str, str]
     return chosen
 
 
-def accept_originals(originals: Originals, rows: list[Row], *, key: str) -> tuple[int, bool]:
+def accept_originals(originals: Originals, rows: list[FileRow], *, key: str) -> tuple[int, bool]:
     """What comes beside these rows, and whether to accept it as its data set labels it."""
     texts = originals.of(rows)
     if not originals.columns:

@@ -6,8 +6,8 @@ import altair as alt
 import streamlit as st
 
 from curation.anchors.checks import LABELS
-from curation.anchors.importing.file_table import Table
-from curation.anchors.importing.preview import Fate, Preview, Row
+from curation.anchors.importing.file_table import FileTable
+from curation.anchors.importing.preview import Fate, FileRow, Preview
 from curation.anchors.importing.sample import LONG, PAPER_LONG, PAPER_SHORT, SHORT, Lengths, lengths
 from pages.components.shared.charts import plot
 from pages.components.shared.charts.palette import palette
@@ -34,7 +34,7 @@ def anchors(count: int) -> str:
     return amount(count, "anchor")
 
 
-def draw(shown: Preview, table: Table, *, key: str) -> None:
+def draw(shown: Preview, table: FileTable, *, key: str) -> None:
     """The counts as a choice, and a page of the rows chosen."""
     counts = {ALL: len(shown.rows)} | {fate: shown.fates[fate] for fate in FATES}
     chosen = st.segmented_control(
@@ -62,7 +62,7 @@ def reasons(shown: Preview, *, key: str) -> None:
     )
 
 
-def _page(rows: Sequence[Row], table: Table, *, key: str) -> None:
+def _page(rows: Sequence[FileRow], table: FileTable, *, key: str) -> None:
     pages = max(1, -(-len(rows) // A_PAGE))
     number = 1
     if pages > 1:
@@ -101,7 +101,7 @@ def _page(rows: Sequence[Row], table: Table, *, key: str) -> None:
     )
 
 
-def lengths_chart(rows: Sequence[Row]) -> None:
+def lengths_chart(rows: Sequence[FileRow]) -> None:
     """How long the anchors to add are, beside the paper's."""
     if not rows:
         return

@@ -23,7 +23,7 @@ from pages.components.shared.variants.guideline_view import guide
 _DONE = "anchor-done"
 
 
-class Done(NamedTuple):
+class ActionResult(NamedTuple):
     """What an action did, to be told once; ``variant_id`` is one that it wrote."""
 
     uid: str
@@ -50,13 +50,13 @@ def finish(uid: str, said: str, variant_id: int | None = None) -> None:
         said: our own words; shown as Markdown.
     """
     st.session_state["anchor-forms"] = st.session_state.get("anchor-forms", 0) + 1
-    st.session_state[_DONE] = Done(uid, said, variant_id)
+    st.session_state[_DONE] = ActionResult(uid, said, variant_id)
     st.rerun()
 
 
-def take_done(uid: str) -> Done | None:
+def take_done(uid: str) -> ActionResult | None:
     """What was just done to this anchor; it is told once."""
-    done: Done | None = st.session_state.pop(_DONE, None)
+    done: ActionResult | None = st.session_state.pop(_DONE, None)
     return done if done is not None and done.uid == uid else None
 
 

@@ -23,14 +23,14 @@ _HELP = (
 )
 
 
-class Chosen(NamedTuple):
+class ChosenModels(NamedTuple):
     """The values of a `ModelChoice` for each model, and the caps of a chat model."""
 
     models: list[dict[str, Any]]
     budget: Budget
 
 
-def choose() -> Chosen:
+def choose() -> ChosenModels:
     """Draw the boxes."""
     names, newest = open_project.ask(encoder_choice)
     chosen = st.multiselect(
@@ -61,9 +61,9 @@ def choose() -> Chosen:
         )
     found += [{"architecture": name} for name in baselines]
     if not with_chat:
-        return Chosen(found, Budget())
+        return ChosenModels(found, Budget())
     asked, budget = _chat()
-    return Chosen(found + asked, budget)
+    return ChosenModels(found + asked, budget)
 
 
 def _with_architectures(names: Sequence[str]) -> list[dict[str, Any]]:
@@ -89,7 +89,7 @@ def _with_architecture(name: str) -> dict[str, Any]:
     return {"name": name, "architecture": "" if chosen == AS_ITS_FILES_SAY else chosen}
 
 
-def _chat() -> Chosen:
+def _chat() -> ChosenModels:
     with st.container(border=True, key="bench-chat-model"):
         values = model_choice.model()
         tokens = st.number_input(
@@ -107,10 +107,10 @@ def _chat() -> Chosen:
         budget = run_cost.budget()
     if not values["model"]:
         st.text("Name the chat model, or leave it out.")
-        return Chosen([], budget)
+        return ChosenModels([], budget)
     if provider_key.lacks(values["base_url"]):
         st.text("OpenAI answers nobody without a key: type one in, or name another address.")
-        return Chosen([], budget)
+        return ChosenModels([], budget)
     model = {
         "name": values["model"],
         "architecture": CHAT,
@@ -118,4 +118,4 @@ def _chat() -> Chosen:
         "max_tokens": int(tokens),
         "price": price.model_dump(),
     }
-    return Chosen([model], budget)
+    return ChosenModels([model], budget)

@@ -8,7 +8,7 @@ from db.errors import HedgerowError
 from pages.components.shared.shell import error_messages, open_project
 from pages.components.shared.texts.amounts import amount
 from training.benchmarks.results.queries import ModelKey, Scored, by_column, paired
-from training.benchmarks.results.statistics import Comparison
+from training.benchmarks.results.statistics import PairedTest
 
 SURE = 0.05
 
@@ -68,7 +68,7 @@ def _measured(rows: Sequence[Scored], column: str) -> list[Scored]:
     return [row for row in by_column(rows, column).values() if row.file]
 
 
-def _in_words(found: Comparison, first: str, second: str) -> str:
+def _in_words(found: PairedTest, first: str, second: str) -> str:
     p = "p < 0.001" if found.p < 0.001 else f"p = {found.p:.3f}"
     sure = "more than chance gives" if found.p < SURE else "no more than chance may give"
     difference = f"{found.difference:+.1f}".replace("-", "−")

@@ -10,7 +10,7 @@ from markupsafe import Markup
 
 from pages.components.shared.texts import markup
 from pages.components.shared.texts.diff import join
-from training.benchmarks.results.paper_tables import DECIMALS, Cell, Line, cells
+from training.benchmarks.results.paper_tables import DECIMALS, Line, ScoreCell, cells
 
 LEGEND = (
     "Points from 0 to 100 (correlations from −100). Bold: the best measured model of a column; "
@@ -68,14 +68,14 @@ def _published(rows: Sequence[Markup], columns: int) -> Markup:
     ).format(columns + 1, join(rows))
 
 
-def _row(line: Line, found: Mapping[str, Cell], heads: Mapping[str, Head]) -> Markup:
+def _row(line: Line, found: Mapping[str, ScoreCell], heads: Mapping[str, Head]) -> Markup:
     note = f"trained from {line.base}" if line.base else line.source
     return Markup('<tr><th scope="row"><span class="hg-text">{}</span>{}</th>{}</tr>').format(
         line.model, _small(note), join([_cell(found.get(column)) for column in heads])
     )
 
 
-def _cell(cell: Cell | None) -> Markup:
+def _cell(cell: ScoreCell | None) -> Markup:
     if cell is None:
         return Markup('<td aria-label="not measured">–</td>')
     return Markup("<td>{}{}{}</td>").format(
@@ -99,7 +99,7 @@ def _delta(delta: float | None) -> Markup:
     )
 
 
-def _interval(cell: Cell) -> Markup:
+def _interval(cell: ScoreCell) -> Markup:
     if cell.interval is None:
         return _NOTHING
     low, high = points(cell.interval.low), points(cell.interval.high)

@@ -18,7 +18,7 @@ from training.benchmarks.results.queries import Scored, newest_scores
 from training.benchmarks.results.score_file import as_table, titles
 from training.benchmarks.results.score_table import (
     NEGATION_COLUMN,
-    Column,
+    ScoreColumn,
     columns,
     lines,
     points,
@@ -96,7 +96,7 @@ def _paper(line: Line) -> str:
     return line.source.partition(",")[0]
 
 
-def _table(made: Sequence[Line], found: Sequence[Column]) -> None:
+def _table(made: Sequence[Line], found: Sequence[ScoreColumn]) -> None:
     names = titles(found)
     heads = {column.key: Head(column.title, _below(column)) for column in found}
     scores_grid.show(made, heads)
@@ -134,7 +134,7 @@ def _table(made: Sequence[Line], found: Sequence[Column]) -> None:
         )
 
 
-def _note(made: Sequence[Line], found: Sequence[Column]) -> str:
+def _note(made: Sequence[Line], found: Sequence[ScoreColumn]) -> str:
     """A word where published numbers stand in the columns of other data."""
     others = unlike_published(made, found)
     if not others:
@@ -145,7 +145,7 @@ def _note(made: Sequence[Line], found: Sequence[Column]) -> str:
     )
 
 
-def _below(column: Column) -> tuple[str, ...]:
+def _below(column: ScoreColumn) -> tuple[str, ...]:
     """What a column is of, in small letters: metric, items, data; a line each."""
     data = column.data
     if len(data) > LONGEST_DATA:
@@ -154,7 +154,7 @@ def _below(column: Column) -> tuple[str, ...]:
     return tuple(part for part in (column.metric, items, data) if part)
 
 
-def _scatter(made: Sequence[Line], found: Sequence[Column]) -> None:
+def _scatter(made: Sequence[Line], found: Sequence[ScoreColumn]) -> None:
     """Negation against general ability, of the models that have both."""
     st.header("What negation cost", anchor=False)
     general = [column for column in found if column.kind == "general" and not column.benchmark]
@@ -181,7 +181,7 @@ def _scatter(made: Sequence[Line], found: Sequence[Column]) -> None:
         st.caption("A dashed line leads from a model to what was trained from it.")
 
 
-def _negation(found: Sequence[Column]) -> tuple[list[str], str]:
+def _negation(found: Sequence[ScoreColumn]) -> tuple[list[str], str]:
     """The negation average; where nobody has all four of it, the mean over what there is."""
     if any(column.key == NEGATION_COLUMN for column in found):
         return [NEGATION_COLUMN], "negation average"

@@ -7,12 +7,12 @@ import streamlit as st
 from curation.taxonomy.built_in import variant_type
 from curation.taxonomy.cues import HEDGE_CUES
 from pages.components.compare import group_charts
-from pages.components.compare.parts import COSINE, Side, drawn
+from pages.components.compare.parts import COSINE, ComparedModel, drawn
 from pages.components.shared.charts import similarity_bars
 from pages.components.shared.shell import error_messages
-from training.evaluation.probe_groups import BundledGroup, Group, bundled_groups, score
+from training.evaluation.probe_groups import BundledGroup, ProbeGroup, bundled_groups, score
 from training.evaluation.probe_sets import GROUPS_SET
-from training.evaluation.similarity import AFFIRMED, ROLES, Probe, ProbeRow
+from training.evaluation.similarity import AFFIRMED, ROLES, ProbePair, ProbeRow
 
 _TOLD = (
     "A group is ranked right when its contradicted sentence is less similar to the anchor than "
@@ -21,7 +21,10 @@ _TOLD = (
 
 
 def show_groups(
-    name: str, probes: Sequence[Probe], groups: Sequence[Group], sides: Sequence[Side]
+    name: str,
+    probes: Sequence[ProbePair],
+    groups: Sequence[ProbeGroup],
+    sides: Sequence[ComparedModel],
 ) -> None:
     """How well each model ranks the groups of a set: numbers, the means by role, every group."""
     if len(groups) == 1:
@@ -49,7 +52,7 @@ def show_groups(
     _one_group(name, probes, groups, sides)
 
 
-def _accuracy(groups: Sequence[Group], sides: Sequence[Side]) -> None:
+def _accuracy(groups: Sequence[ProbeGroup], sides: Sequence[ComparedModel]) -> None:
     """Ranking accuracy in large, and what it means."""
     with st.container(horizontal=True, vertical_alignment="center"):
         for side in sides:
@@ -58,7 +61,7 @@ def _accuracy(groups: Sequence[Group], sides: Sequence[Side]) -> None:
         st.text(f"{_TOLD} Guessing gets a third of the {len(groups):,} groups right.", width=520)
 
 
-def _scores(groups: Sequence[Group], sides: Sequence[Side]) -> None:
+def _scores(groups: Sequence[ProbeGroup], sides: Sequence[ComparedModel]) -> None:
     """All that is measured on the groups together, as a table."""
     found = {side.letter: score(groups, side.cosines) for side in sides}
     table = {
@@ -93,10 +96,10 @@ def _told(name: str, values: Sequence[float], letters: Sequence[str]) -> dict[st
     return row
 
 
-def _by_kind(groups: Sequence[Group], sides: Sequence[Side]) -> None:
+def _by_kind(groups: Sequence[ProbeGroup], sides: Sequence[ComparedModel]) -> None:
     """Ranking accuracy by how the bundled groups are made."""
     by_anchor = {group.anchor: group for group in groups}
-    kinds: dict[tuple[int, int, str], list[Group]] = {}
+    kinds: dict[tuple[int, int, str], list[ProbeGroup]] = {}
     for made in bundled_groups():
         for kind in _kinds(made):
             kinds.setdefault(kind, []).append(by_anchor[made.anchor])
@@ -125,7 +128,10 @@ def _kinds(made: BundledGroup) -> list[tuple[int, int, str]]:
 
 @error_messages.fragment
 def _one_group(
-    name: str, probes: Sequence[Probe], groups: Sequence[Group], sides: Sequence[Side]
+    name: str,
+    probes: Sequence[ProbePair],
+    groups: Sequence[ProbeGroup],
+    sides: Sequence[ComparedModel],
 ) -> None:
     """A table of the groups, and the one that is chosen in the manner of Figure 1."""
     margins = {side.letter: [_margin(group, side) for group in groups] for side in sides}
@@ -164,11 +170,11 @@ def _one_group(
     _figure(probes, groups[order[row]], sides)
 
 
-def _margin(group: Group, side: Side) -> float:
+def _margin(group: ProbeGroup, side: ComparedModel) -> float:
     return score([group], side.cosines).margin
 
 
-def _figure(probes: Sequence[Probe], group: Group, sides: Sequence[Side]) -> None:
+def _figure(probes: Sequence[ProbePair], group: ProbeGroup, sides: Sequence[ComparedModel]) -> None:
     with st.container(border=True, key="compare-group"):
         st.text(f"Anchor: {group.anchor}")
         rows = [

@@ -13,11 +13,11 @@ import streamlit as st
 
 from pages.components.compare import group_charts
 from pages.components.compare.groups_of_four import show_groups
-from pages.components.compare.parts import Side, download, drawn, table
+from pages.components.compare.parts import ComparedModel, download, drawn, table
 from pages.components.shared.charts import similarity_bars
 from training.evaluation.probe_groups import find_groups
 from training.evaluation.probe_sets import OpenSet
-from training.evaluation.similarity import Probe, ProbeRow
+from training.evaluation.similarity import ProbePair, ProbeRow
 
 MAP_WIDTH = 520
 """Pixels of a heat map: two side by side, where the window is wide enough."""
@@ -26,7 +26,7 @@ SHOWN_PAIRS = 30
 """Pairs in the chart; the table has all."""
 
 
-def show_set(opened: OpenSet, sides: Sequence[Side]) -> None:
+def show_set(opened: OpenSet, sides: Sequence[ComparedModel]) -> None:
     """A set of pairs, its groups first."""
     probes = [stored.probe for stored in opened.probes]
     groups = find_groups(probes)
@@ -40,7 +40,9 @@ def show_set(opened: OpenSet, sides: Sequence[Side]) -> None:
     _download_pairs(probes, sides)
 
 
-def _pairs(probes: Sequence[Probe], rest: Sequence[int], sides: Sequence[Side]) -> None:
+def _pairs(
+    probes: Sequence[ProbePair], rest: Sequence[int], sides: Sequence[ComparedModel]
+) -> None:
     """Pairs that belong to no group: bars, those that differ most first, and a table."""
     order = sorted(rest, key=lambda at: -abs(sides[-1].cosines[at] - sides[0].cosines[at]))
     rows = [
@@ -62,13 +64,13 @@ def _pairs(probes: Sequence[Probe], rest: Sequence[int], sides: Sequence[Side]) 
     )
 
 
-def _download_pairs(probes: Sequence[Probe], sides: Sequence[Side]) -> None:
+def _download_pairs(probes: Sequence[ProbePair], sides: Sequence[ComparedModel]) -> None:
     header = ["anchor", "text", "label"]
     rows = [(*probe, *(side.cosines[at] for side in sides)) for at, probe in enumerate(probes)]
     download(header, rows, sides)
 
 
-def show_sentences(sentences: Sequence[str], sides: Sequence[Side]) -> None:
+def show_sentences(sentences: Sequence[str], sides: Sequence[ComparedModel]) -> None:
     """Heat maps of every two sentences, on one scale, and how the models differ."""
     low = group_charts.shared_low([side.cosines for side in sides])
     with st.container(horizontal=True, gap="medium"):
@@ -95,7 +97,7 @@ def _differences(sentences: Sequence[str], change: np.ndarray) -> None:
         st.text(_widest(sentences, change))
 
 
-def _heat_map(side: Side, sentences: Sequence[str], *, low: float) -> None:
+def _heat_map(side: ComparedModel, sentences: Sequence[str], *, low: float) -> None:
     drawn(
         lambda dark: group_charts.heat_map(side.cosines, sentences, low=low, dark=dark),
         name=f"heat-map-{side.letter.lower()}",
@@ -103,7 +105,9 @@ def _heat_map(side: Side, sentences: Sequence[str], *, low: float) -> None:
     )
 
 
-def _sorted_pairs(sentences: Sequence[str], sides: Sequence[Side]) -> list[tuple[Any, ...]]:
+def _sorted_pairs(
+    sentences: Sequence[str], sides: Sequence[ComparedModel]
+) -> list[tuple[Any, ...]]:
     """Every two sentences; those that the models see most differently first, or the most alike."""
     first, last = sides[0].cosines, sides[-1].cosines
     both = len(sides) > 1

@@ -15,7 +15,7 @@ Draw = Callable[[bool], alt.Chart | alt.LayerChart]
 """Draws a chart in the colours of a dark page, or else of a light one."""
 
 
-class Side(NamedTuple):
+class ComparedModel(NamedTuple):
     """One of the models that are compared, with what it made of the sentences."""
 
     letter: str
@@ -32,7 +32,7 @@ def drawn(draw: Draw, *, name: str, alt_text: str) -> None:
     save.buttons(lambda: draw(False), name=name, key=f"save-{name}")
 
 
-def table(rows: Sequence[tuple[Any, ...]], sides: Sequence[Side]) -> None:
+def table(rows: Sequence[tuple[Any, ...]], sides: Sequence[ComparedModel]) -> None:
     """Two sentences a row and their cosine under each model."""
     table = [
         {"First": row[0], "Second": row[1]}
@@ -48,7 +48,9 @@ def table(rows: Sequence[tuple[Any, ...]], sides: Sequence[Side]) -> None:
         st.dataframe(table, hide_index=True, column_config=numbers, height=360)
 
 
-def download(header: Sequence[str], rows: Sequence[tuple[Any, ...]], sides: Sequence[Side]) -> None:
+def download(
+    header: Sequence[str], rows: Sequence[tuple[Any, ...]], sides: Sequence[ComparedModel]
+) -> None:
     """A button that saves a table: texts, then a cosine for each model."""
     names = [*header, *(f"cosine, {side.label}" for side in sides)]
     at = len(header)

@@ -26,7 +26,7 @@ _HELP = (
 )
 
 
-class Chosen(NamedTuple):
+class ChosenModel(NamedTuple):
     """A model that was chosen: its letter, its name, what it is called in charts, its row."""
 
     letter: str
@@ -36,7 +36,7 @@ class Chosen(NamedTuple):
     """None where nothing has been measured under it yet."""
 
 
-def choose() -> list[Chosen]:
+def choose() -> list[ChosenModel]:
     """The two models, or one; a name that leads nowhere is told, and its model left out."""
     names, newest = open_project.ask(encoder_choice)
     left, right = st.columns(2)
@@ -67,13 +67,13 @@ def choose() -> list[Chosen]:
     return _told_apart([model for model in found if model is not None])
 
 
-def _chosen(letter: str, name: str) -> Chosen | None:
+def _chosen(letter: str, name: str) -> ChosenModel | None:
     try:
         clean, encoder = open_project.ask(named_encoder, name)
     except HedgerowError as error:
         error_messages.show(f"Model {letter}: {error}", key=f"model-{letter}")
         return None
-    return Chosen(letter, clean, _label(clean), encoder)
+    return ChosenModel(letter, clean, _label(clean), encoder)
 
 
 def _label(name: str) -> str:
@@ -84,7 +84,7 @@ def _label(name: str) -> str:
     return short if len(short) <= LONGEST_LABEL else f"{short[: LONGEST_LABEL - 1]}…"
 
 
-def _told_apart(models: list[Chosen]) -> list[Chosen]:
+def _told_apart(models: list[ChosenModel]) -> list[ChosenModel]:
     """The same models; one that is chosen twice is compared once, equal labels get their letter."""
     if len({model.name for model in models}) < len(models):
         return models[:1]
@@ -94,7 +94,7 @@ def _told_apart(models: list[Chosen]) -> list[Chosen]:
 
 
 def measure(
-    models: Sequence[Chosen],
+    models: Sequence[ChosenModel],
     found: Sequence[object | None],
     *,
     what: str,

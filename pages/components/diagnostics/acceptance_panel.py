@@ -10,9 +10,9 @@ from curation.diagnostics import acceptance
 from curation.diagnostics.acceptance import Dimension, Group, Outcomes, ReasonCount
 from curation.review.queue import status_counts
 from curation.taxonomy.reject_reasons import REJECT_REASONS
-from pages.components.diagnostics.scope_of_page import View, counting
+from pages.components.diagnostics.scope_of_page import PageView, counting
 from pages.components.shared.charts import save, share_charts
-from pages.components.shared.charts.share_charts import Cell
+from pages.components.shared.charts.share_charts import HeatCell
 
 DIMENSIONS = {
     "Type": Dimension.TYPE,
@@ -27,7 +27,7 @@ GROUPS = 25
 """Bars, of those with most decisions; the table has all."""
 
 
-def draw(view: View) -> None:
+def draw(view: PageView) -> None:
     """The whole section."""
     st.session_state.setdefault(KEY, "Type")
     chosen = st.segmented_control(
@@ -62,7 +62,7 @@ def draw(view: View) -> None:
     _reasons(view, dimension, named, found, reasons)
 
 
-def _left_out(view: View, found: Mapping[Group, Outcomes]) -> None:
+def _left_out(view: PageView, found: Mapping[Group, Outcomes]) -> None:
     """Name the types that have variants but no row."""
     statuses = view.counts.get(status_counts) or {}
     left_out = [
@@ -77,7 +77,7 @@ def _left_out(view: View, found: Mapping[Group, Outcomes]) -> None:
 
 
 def _named(
-    view: View, dimension: Dimension, found: Mapping[Group, Outcomes]
+    view: PageView, dimension: Dimension, found: Mapping[Group, Outcomes]
 ) -> dict[str, Outcomes]:
     """The groups by name: types in the taxonomy's order, others with most decisions first."""
     if dimension is Dimension.TYPE:
@@ -89,7 +89,7 @@ def _named(
     return {_name(view, dimension, group): found[group] for group in ordered}
 
 
-def _name(view: View, dimension: Dimension, group: Group) -> str:
+def _name(view: PageView, dimension: Dimension, group: Group) -> str:
     if dimension is Dimension.TYPE:
         return view.labels.get(str(group[0]), str(group[0]))
     if dimension is Dimension.ORIGIN:
@@ -99,7 +99,7 @@ def _name(view: View, dimension: Dimension, group: Group) -> str:
     return str(group[0] or "(none)")
 
 
-def _chart(view: View, named: Mapping[str, Outcomes], dimension: Dimension) -> None:
+def _chart(view: PageView, named: Mapping[str, Outcomes], dimension: Dimension) -> None:
     decided = [name for name, found in named.items() if found.decided]
     shown = {name: named[name] for name in decided[:GROUPS]}
     drawn = partial(share_charts.acceptance, shown)
@@ -141,7 +141,7 @@ def _table(named: Mapping[str, Outcomes]) -> None:
 
 
 def _reasons(
-    view: View,
+    view: PageView,
     dimension: Dimension,
     named: Mapping[str, Outcomes],
     found: Mapping[Group, Outcomes],
@@ -161,7 +161,7 @@ def _reasons(
     used = {reason for _, reason in numbers}
     columns = {key: label for key, label in labels.items() if key in used}
     cells = [
-        Cell(name, reason, numbers[name, reason], rejected[name])
+        HeatCell(name, reason, numbers[name, reason], rejected[name])
         for name in rows
         for reason in columns
     ]

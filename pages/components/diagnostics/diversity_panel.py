@@ -11,7 +11,7 @@ from curation.diagnostics import cue_use
 from curation.diagnostics.cue_use import Diversity, NegatorSample, diversity
 from curation.taxonomy.built_in import VariantType
 from curation.taxonomy.cues import listed_cues
-from pages.components.diagnostics.scope_of_page import View, counting
+from pages.components.diagnostics.scope_of_page import PageView, counting
 from pages.components.shared.charts import save, share_charts
 from pages.components.shared.charts.palette import palette
 from pages.components.shared.shell import open_project
@@ -26,7 +26,7 @@ SAMPLE = 3_000
 NONE = "(no negator or affix)"
 
 
-def draw(view: View) -> None:
+def draw(view: PageView) -> None:
     """The whole section."""
     types = [t for t in open_project.types() if not view.scope.types or t.id in view.scope.types]
     st.text(
@@ -38,7 +38,7 @@ def draw(view: View) -> None:
     _negators(view, [entry for entry in types if entry.role != "hedge"])
 
 
-def _cues(view: View, types: list[VariantType]) -> None:
+def _cues(view: PageView, types: list[VariantType]) -> None:
     if not types:
         return
     st.header("Hedge cues", anchor=False)
@@ -57,7 +57,7 @@ def _in_pairs(types: list[VariantType]) -> Iterator[tuple[DeltaGenerator, Varian
         yield from zip(st.columns(2, gap="large"), types[first : first + 2], strict=False)
 
 
-def _cues_of_type(view: View, entry: VariantType, cues: Counter[str]) -> None:
+def _cues_of_type(view: PageView, entry: VariantType, cues: Counter[str]) -> None:
     st.text(f"{entry.label}: {_in_words(diversity(cues), 'cue')}")
     use = cue_use.list_use(cues, listed_cues(entry))
     whose = "its own" if entry.own else "the paper's"
@@ -75,7 +75,7 @@ def _cues_of_type(view: View, entry: VariantType, cues: Counter[str]) -> None:
             st.text(", ".join(use.others[:200]))
 
 
-def _negators(view: View, types: list[VariantType]) -> None:
+def _negators(view: PageView, types: list[VariantType]) -> None:
     if not types:
         return
     st.header("Negators and negative affixes", anchor=False)
@@ -98,7 +98,7 @@ def _drawn_from(found: NegatorSample) -> str:
     return f"Found in the texts of {which}; what their anchors have, too, is left out."
 
 
-def _negators_of_type(view: View, entry: VariantType, found: NegatorSample) -> None:
+def _negators_of_type(view: PageView, entry: VariantType, found: NegatorSample) -> None:
     counts = found.by_type.get(entry.id, Counter())
     named = {value: number for value, number in counts.items() if value}
     without = counts.get("", 0)
@@ -119,7 +119,7 @@ def _in_words(found: Diversity, what: str) -> str:
 
 
 def _ranking(
-    view: View, entry: VariantType, counts: Mapping[str, int], *, name: str, what: str
+    view: PageView, entry: VariantType, counts: Mapping[str, int], *, name: str, what: str
 ) -> None:
     ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
     shown = ordered[:TOP]

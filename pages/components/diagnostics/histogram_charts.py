@@ -33,7 +33,7 @@ _MOST_BINS = 60
 _TAIL = 0.001
 
 
-class Bar(NamedTuple):
+class HistogramBar(NamedTuple):
     """One bar: its row, where it stands on the axis and in its row, and what it counts."""
 
     row: int
@@ -159,7 +159,7 @@ def _label(label: str, counts: Mapping[int, int]) -> str:
 
 def _distance_bars(
     row: int, counts: Mapping[int, int], axis: Axis, threshold: int
-) -> Iterator[Bar]:
+) -> Iterator[HistogramBar]:
     """The bars of one type; the bin that the threshold divides has one on top of another."""
     kept: dict[int, int] = {}
     cut: dict[int, int] = {}
@@ -174,7 +174,7 @@ def _distance_bars(
         for name, part in ((KEPT, kept), (CUT, cut)):
             if number := part.get(start, 0):
                 low, high = _place(row, below / most), _place(row, (below + number) / most)
-                yield Bar(
+                yield HistogramBar(
                     row,
                     start,
                     start + axis.width,
@@ -188,11 +188,11 @@ def _distance_bars(
                 below += number
 
 
-def _cosine_bars(row: int, counts: Mapping[int, int]) -> Iterator[Bar]:
+def _cosine_bars(row: int, counts: Mapping[int, int]) -> Iterator[HistogramBar]:
     most, total = max(counts.values(), default=1), sum(counts.values())
     for position, number in sorted(counts.items()):
         start, end = (round(edge * 2 / COSINE_BINS - 1, 4) for edge in (position, position + 1))
-        yield Bar(
+        yield HistogramBar(
             row,
             start,
             end,
@@ -211,7 +211,7 @@ def _place(row: int, height: float) -> float:
 
 
 def _chart(
-    bars: Sequence[Bar],
+    bars: Sequence[HistogramBar],
     labels: Sequence[str],
     *,
     x: alt.X,
@@ -246,7 +246,7 @@ def _chart(
     )
     height = alt.Scale(domain=[0, max(1, len(labels))], reverse=True, nice=False)
     drawn = (
-        alt.Chart(pd.DataFrame(bars, columns=Bar._fields))
+        alt.Chart(pd.DataFrame(bars, columns=HistogramBar._fields))
         .mark_bar(strokeWidth=0, binSpacing=0)
         .encode(
             x=x,

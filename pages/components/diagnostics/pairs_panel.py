@@ -8,17 +8,22 @@ import streamlit as st
 
 from curation.diagnostics import distributions
 from curation.diagnostics.distributions import PairCount, Scope
-from curation.diagnostics.found_variants import Wanted
+from curation.diagnostics.found_variants import VariantFilter
 from pages.components.diagnostics import pairs_chart
 from pages.components.diagnostics.histogram_charts import Axis
 from pages.components.diagnostics.pairs_chart import BRUSH, PLACE, Region
-from pages.components.diagnostics.scope_of_page import View, counting, found_table, measure_button
+from pages.components.diagnostics.scope_of_page import (
+    PageView,
+    counting,
+    found_table,
+    measure_button,
+)
 from pages.components.shared.charts import plot, save
 from pages.components.shared.shell import open_project
 from pages.components.shared.texts.amounts import amount
 
 
-def draw(view: View) -> None:
+def draw(view: PageView) -> None:
     """The whole section."""
     rows = view.counts.get(distributions.pair_counts)
     in_use = view.in_use()
@@ -39,13 +44,13 @@ def draw(view: View) -> None:
         return
     found_table(
         view,
-        Wanted(scope, levenshtein=region.distances, cosine_bins=region.bins),
+        VariantFilter(scope, levenshtein=region.distances, cosine_bins=region.bins),
         told=pairs_chart.told(axis, region),
         key="region",
     )
 
 
-def _chart(view: View, shown: Sequence[PairCount], axis: Axis) -> Any:
+def _chart(view: PageView, shown: Sequence[PairCount], axis: Axis) -> Any:
     """Draw the chart; what is selected in it."""
     labels = view.labels_of(row.type_id for row in shown)
     drawn = partial(

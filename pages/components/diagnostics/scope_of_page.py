@@ -7,14 +7,14 @@ import streamlit as st
 
 from curation.diagnostics import found_variants
 from curation.diagnostics.distributions import Scope
-from curation.diagnostics.found_variants import Found, Wanted
+from curation.diagnostics.found_variants import FoundVariants, VariantFilter
 from curation.diagnostics.measuring import KIND as MEASURE
 from curation.review.queue import status_counts
 from db.models import Status
 from pages.components.diagnostics import variant_rows
 from pages.components.shared.runs import background
 from pages.components.shared.shell import open_project
-from pages.components.shared.shell.count_cache import Counts
+from pages.components.shared.shell.count_cache import CachedCounts
 from pages.components.shared.texts import markup
 from pages.components.shared.texts.amounts import amount
 from pages.components.shared.variants.selection import open_in_review
@@ -36,7 +36,7 @@ STATUSES: dict[str, Status | None] = {
 
 
 @dataclass(frozen=True)
-class View:
+class PageView:
     """One run of the page.
 
     Attributes:
@@ -44,7 +44,7 @@ class View:
         labels: every type in use, in the taxonomy's order, and what it is called.
     """
 
-    counts: Counts
+    counts: CachedCounts
     scope: Scope
     labels: dict[str, str]
 
@@ -87,7 +87,7 @@ def measure_button(missing: int, *, what: str) -> None:
             st.rerun()
 
 
-def found_table(view: View, wanted: Wanted, *, told: str, key: str) -> None:
+def found_table(view: PageView, wanted: VariantFilter, *, told: str, key: str) -> None:
     """The variants wanted: how many, the first of them as a table, and the way to review them.
 
     Args:
@@ -108,12 +108,12 @@ def found_table(view: View, wanted: Wanted, *, told: str, key: str) -> None:
     markup.show(variant_rows.table(rows, view.labels))
 
 
-def _found_in_words(found: Found, told: str) -> str:
+def _found_in_words(found: FoundVariants, told: str) -> str:
     shown = "" if found.total <= SHOWN else f"; the table has the first {SHOWN}"
     return f"{amount(found.total, 'variant')}: {told}{shown}."
 
 
-def _review_label(found: Found) -> str:
+def _review_label(found: FoundVariants) -> str:
     if found.total > len(found.ids):
         return f"Review the first {len(found.ids):,}"
     return "Review this one" if found.total == 1 else f"Review these {found.total:,}"

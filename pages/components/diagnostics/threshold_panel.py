@@ -15,7 +15,7 @@ from curation.review.bulk import apply_rule, parse_rule
 from curation.taxonomy.reject_reasons import REJECT_REASONS
 from db.models import Status, Verdict
 from pages.components.diagnostics import histogram_charts
-from pages.components.diagnostics.scope_of_page import View, counting, measure_button
+from pages.components.diagnostics.scope_of_page import PageView, counting, measure_button
 from pages.components.shared.charts import save
 from pages.components.shared.runs import background
 from pages.components.shared.shell import count_cache, open_project, signin
@@ -28,7 +28,7 @@ REJECTED = "threshold_rejected"
 SHORTEST_AXIS = 100
 
 
-def draw(view: View) -> None:
+def draw(view: PageView) -> None:
     """The whole section."""
     distances = view.counts.get(distributions.levenshtein_counts)
     in_use = view.in_use()
@@ -43,7 +43,7 @@ def draw(view: View) -> None:
         _cosines(view, in_use)
 
 
-def _distances(view: View, rows: Sequence[Count]) -> None:
+def _distances(view: PageView, rows: Sequence[Count]) -> None:
     st.header("Distance from the anchor", anchor=False)
     present = int(open_project.ask(get_setting, THRESHOLD))
     threshold = _slider(rows, present)
@@ -79,7 +79,7 @@ def _slider(rows: Sequence[Count], present: int) -> int:
     )
 
 
-def _told(view: View, rows: Sequence[Count], threshold: int) -> None:
+def _told(view: PageView, rows: Sequence[Count], threshold: int) -> None:
     """What the threshold cuts, in a sentence."""
     total = sum(distributions.totals(rows, view.scope).values())
     lost = sum(distributions.over(rows, view.scope, threshold).values())
@@ -89,7 +89,7 @@ def _told(view: View, rows: Sequence[Count], threshold: int) -> None:
     )
 
 
-def _by_type(view: View, rows: Sequence[Count], threshold: int, labels: dict[str, str]) -> None:
+def _by_type(view: PageView, rows: Sequence[Count], threshold: int, labels: dict[str, str]) -> None:
     """What the threshold cuts of each type."""
     measured = distributions.totals(rows, view.scope)
     cut = distributions.over(rows, view.scope, threshold)
@@ -134,7 +134,7 @@ def _pending(scope: Scope) -> Scope:
     return Scope(scope.types, Status.PENDING)
 
 
-def _acts(view: View, rows: Sequence[Count], threshold: int, present: int) -> None:
+def _acts(view: PageView, rows: Sequence[Count], threshold: int, present: int) -> None:
     pending = _count_pending(view.scope, rows, threshold)
     with st.container(horizontal=True, vertical_alignment="center", key="threshold-acts"):
         st.button(
@@ -220,7 +220,7 @@ def _undo() -> None:
     st.session_state[TOLD] = f"Took back {undone.decisions:,} rejections."
 
 
-def _cosines(view: View, in_use: int) -> None:
+def _cosines(view: PageView, in_use: int) -> None:
     st.header("Similarity to the anchor", anchor=False)
     rows = view.counts.get(distributions.cosine_counts)
     if rows is None:

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 
 from markupsafe import Markup
 
-from curation.diagnostics.found_variants import Row
+from curation.diagnostics.found_variants import FoundVariant
 from curation.review.status import status_label
 from pages.components.shared.texts.diff import join
 from pages.components.shared.variants.card import permalink
@@ -17,7 +17,7 @@ _HEADS = ("Card", "Variant", "Anchor", "Type", "Status", "Distance", "Cosine", "
 _NUMBERS = ("Distance", "Cosine")
 
 
-def table(rows: Sequence[Row], labels: Mapping[str, str]) -> Markup:
+def table(rows: Sequence[FoundVariant], labels: Mapping[str, str]) -> Markup:
     """The variants in their order; what is longer than the window scrolls by itself.
 
     Args:
@@ -30,7 +30,7 @@ def table(rows: Sequence[Row], labels: Mapping[str, str]) -> Markup:
     ).format(join(heads), join(_row(row, labels) for row in rows))
 
 
-def _row(row: Row, labels: Mapping[str, str]) -> Markup:
+def _row(row: FoundVariant, labels: Mapping[str, str]) -> Markup:
     card = Markup('<a href="{}" target="_blank" title="{}">Open</a>').format(
         permalink(row.uid), "The variant on its card in Review, in another tab."
     )

@@ -4,7 +4,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from curation.generation.prompts import ROLES, types_of
-from curation.generation.request import KIND, Selection, Which
+from curation.generation.request import KIND, AnchorSelection, Which
 from curation.generation.run_report import source_ids
 from curation.taxonomy.built_in import Role
 from db.runs import UNFINISHED, list_runs
@@ -76,7 +76,7 @@ def draw() -> Choice | None:
     if not roles:
         st.text("Choose at least one call.")
         return None
-    selection = Selection(
+    selection = AnchorSelection(
         which=which,
         search=search.strip(),
         source_id=sources.get(source or ""),

@@ -7,9 +7,9 @@ import streamlit as st
 from curation.generation.calls import can_go_on
 from curation.generation.costs.prices import dollars, spent
 from curation.generation.duplicates import check_alone
-from curation.generation.providers.chat.answers import Problem
+from curation.generation.providers.chat.answers import AnswerProblem
 from curation.generation.request import KIND, Budget
-from curation.generation.run_report import Progress, Spent, Trouble, last_troubles, progress
+from curation.generation.run_report import AttemptCounts, Spent, Trouble, last_troubles, progress
 from db.errors import HedgerowError
 from db.models import Run, RunState
 from db.runs import UNFINISHED, request_cancel
@@ -33,7 +33,7 @@ def troubles(run: Run) -> None:
     _troubles(run, _progress(run).problems)
 
 
-def _progress(run: Run) -> Progress:
+def _progress(run: Run) -> AttemptCounts:
     """As the answers give it; of a run that does nothing now, as it was counted before."""
     if run.state in UNFINISHED:
         return open_project.ask(progress, run.id)
@@ -41,7 +41,7 @@ def _progress(run: Run) -> Progress:
 
 
 @st.cache_data(max_entries=100, show_spinner=False)
-def _last_progress(run_id: int, attempt: int) -> Progress:
+def _last_progress(run_id: int, attempt: int) -> AttemptCounts:
     return open_project.ask(progress, run_id)
 
 
@@ -63,7 +63,7 @@ def _of_the_budget(run: Run) -> str:
     return f" of at most {dollars(money)}" if money else ""
 
 
-def _troubles(run: Run, counts: Mapping[Problem, int]) -> None:
+def _troubles(run: Run, counts: Mapping[AnswerProblem, int]) -> None:
     """How often which problem came up, and the last raw texts of the one that is picked."""
     if not counts:
         return
@@ -72,13 +72,13 @@ def _troubles(run: Run, counts: Mapping[Problem, int]) -> None:
     # Without the counts, which change while the run goes on: a choice is kept by its name.
     picked = st.pills(
         "Read the last texts with the problem",
-        [p.value for p in Problem if p in counts],
+        [p.value for p in AnswerProblem if p in counts],
         key=f"generate-problem-{run.id}",
         help="Problems that asking again solves leave no trace in the variants.",
     )
     if picked is None:
         return
-    found = open_project.ask(last_troubles, run.id, Problem(picked))
+    found = open_project.ask(last_troubles, run.id, AnswerProblem(picked))
     for trouble in found:
         _trouble(trouble)
 

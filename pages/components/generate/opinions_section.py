@@ -4,7 +4,7 @@ from typing import Any
 
 import streamlit as st
 
-from curation.generation.costs.estimate import Estimate
+from curation.generation.costs.estimate import RunEstimate
 from curation.generation.costs.prices import dollars, spent_by
 from curation.generation.judging.opinion_calls import count_wanted, estimate_judging
 from curation.generation.judging.opinion_request import KIND, JudgeRequest, JudgeSelection
@@ -26,7 +26,7 @@ from pages.components.shared.chat_models import (
 )
 from pages.components.shared.runs import background, progress_view
 from pages.components.shared.shell import error_messages, open_project, signin
-from pages.components.shared.shell.count_cache import Counts
+from pages.components.shared.shell.count_cache import CachedCounts
 from pages.components.shared.texts.label import plain
 
 TRIAL = 10
@@ -52,7 +52,7 @@ def draw() -> None:
         "them."
     )
     runs = open_project.ask(list_runs, kind=KIND, limit=1)
-    counts = Counts()
+    counts = CachedCounts()
     if counts.empty:
         st.text("There are no variants to judge yet; set up a run that writes some.")
         return
@@ -92,7 +92,7 @@ def _done(run: Run) -> None:
         )
 
 
-def _box(counts: Counts) -> None:
+def _box(counts: CachedCounts) -> None:
     with st.container(border=True, key="opinion-what"):
         st.header("What", anchor=False)
         selection = _selection()
@@ -196,7 +196,7 @@ def _fine_points() -> dict[str, Any]:
     }
 
 
-def _cost(values: dict[str, Any], counts: Counts) -> None:
+def _cost(values: dict[str, Any], counts: CachedCounts) -> None:
     price, budget = run_cost.price(values["model"]), run_cost.budget()
     try:
         request = checked(JudgeRequest, values | {"price": price, "budget": budget})
@@ -222,7 +222,7 @@ def _bare(request: JudgeRequest) -> JudgeRequest:
     return JudgeRequest(model=request.model, prompt=request.prompt, selection=request.selection)
 
 
-def _in_words(found: Estimate, request: JudgeRequest) -> list[str]:
+def _in_words(found: RunEstimate, request: JudgeRequest) -> list[str]:
     if not found.total_calls:
         return ["Nothing to judge: no variant of this choice lacks this model's opinion."]
     lines = [f"{found.total_calls:,} variants of {found.anchors:,} anchors, one call for each."]
@@ -272,7 +272,7 @@ def _start(request: JudgeRequest) -> None:
         st.session_state[_PROBLEM] = str(error)
 
 
-def _agreement(counts: Counts) -> None:
+def _agreement(counts: CachedCounts) -> None:
     """Each model that has given opinions, and how far it agrees with people."""
     found = open_project.ask(judges)
     if not found:

@@ -28,7 +28,7 @@ from db.errors import HedgerowError
 from db.models import PromptVersion
 from pages.components.shared.chat_models.choice import CALLS
 from pages.components.shared.shell import error_messages, open_project, signin
-from pages.components.shared.shell.count_cache import Counts
+from pages.components.shared.shell.count_cache import CachedCounts
 from pages.components.shared.texts import clock
 
 _NAMES: dict[PromptName, str] = {**CALLS, JUDGE: "Second opinions"}
@@ -41,7 +41,7 @@ def ensure() -> None:
         open_project.tell(seed_prompts)
 
 
-def draw(counts: Counts) -> None:
+def draw(counts: CachedCounts) -> None:
     """Choose a version; read it, see it filled in, edit a copy."""
     role = (
         st.segmented_control(
@@ -78,7 +78,7 @@ def _named(row: PromptVersion) -> str:
     return f"Version {row.version}, {origin}, {clock.local(row.created_at):%Y-%m-%d %H:%M}"
 
 
-def _facts(chosen: PromptVersion, counts: Counts) -> None:
+def _facts(chosen: PromptVersion, counts: CachedCounts) -> None:
     """Who edited this version, and how many variants or opinions it has written."""
     facts = []
     if chosen.author_id is not None:

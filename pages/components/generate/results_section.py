@@ -19,7 +19,7 @@ from pages.components.generate.anchor_choice import RUN
 from pages.components.shared import links
 from pages.components.shared.runs import progress_view
 from pages.components.shared.shell import open_project
-from pages.components.shared.shell.count_cache import Counts
+from pages.components.shared.shell.count_cache import CachedCounts
 
 Row = TypeVar("Row", CostRow, CueRow)
 
@@ -30,7 +30,7 @@ CUES_HEIGHT = 280
 """Of the table of cues, in pixels."""
 
 
-def draw(runs: list[Run], counts: Counts) -> None:
+def draw(runs: list[Run], counts: CachedCounts) -> None:
     """Costs and cues of one run or of all, and ways on."""
     if not runs:
         st.text("No run has ended yet; set one up.")
@@ -47,7 +47,7 @@ def draw(runs: list[Run], counts: Counts) -> None:
     _cues(counts, None if run is None else run.id)
 
 
-def _one(run: Run, counts: Counts) -> None:
+def _one(run: Run, counts: CachedCounts) -> None:
     calls = _calls(run)
     done, failed, still = (calls[s] for s in (CallState.DONE, CallState.FAILED, CallState.OPEN))
     open_ones = f", {still:,} not made" if still else ""
@@ -134,7 +134,7 @@ def retry(run_id: int) -> None:
     )
 
 
-def _costs(counts: Counts, run_id: int | None) -> None:
+def _costs(counts: CachedCounts, run_id: int | None) -> None:
     st.header("Costs", anchor=False)
     rows = counts.get(cost_rows, run_id=run_id)
     if rows is None:
@@ -182,7 +182,7 @@ def _line(row: CostRow, labels: dict[str, str]) -> dict[str, object]:
     }
 
 
-def _cues(counts: Counts, run_id: int | None) -> None:
+def _cues(counts: CachedCounts, run_id: int | None) -> None:
     """How often each cue was asked for, and how many of the paper's were."""
     rows = counts.get(cue_rows, run_id)
     if not rows:

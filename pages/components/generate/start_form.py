@@ -15,10 +15,10 @@ from pages.components.shared.chat_models import model_choice, provider_key, run_
 from pages.components.shared.chat_models.choice import Choice
 from pages.components.shared.runs import background
 from pages.components.shared.shell import count_cache, error_messages, open_project, signin
-from pages.components.shared.shell.count_cache import Counts
+from pages.components.shared.shell.count_cache import CachedCounts
 
 
-def box(counts: Counts) -> None:
+def box(counts: CachedCounts) -> None:
     """The whole of it, or what to do where there is nothing to ask about."""
     if not open_project.ask(has_anchors):
         _no_anchors()
@@ -51,7 +51,7 @@ def _no_anchors() -> None:
         )
 
 
-def _cost(choice: Choice, values: dict[str, Any], counts: Counts) -> None:
+def _cost(choice: Choice, values: dict[str, Any], counts: CachedCounts) -> None:
     is_model = values["provider"] == model_choice.OPENAI
     wanted = run_cost.wanted_by(counts, choice)
     if wanted is not None:

@@ -9,7 +9,7 @@ from markupsafe import Markup
 from curation.generation.choices import is_trial
 from curation.generation.costs.estimate import TRIAL
 from curation.generation.prompts import ROLES
-from curation.generation.run_report import Shown, calls_in_full, is_measured, variant_ids
+from curation.generation.run_report import ShownCall, calls_in_full, is_measured, variant_ids
 from db.models import Run, RunState
 from pages.components.generate import live_run
 from pages.components.shared.chat_models.choice import CALLS
@@ -48,7 +48,7 @@ def draw(run: Run) -> None:
         review_button(run)
 
 
-def _family(calls: Sequence[Shown], labels: Mapping[str, str]) -> Markup:
+def _family(calls: Sequence[ShownCall], labels: Mapping[str, str]) -> Markup:
     """One anchor with all that was written for it, the changed words marked."""
     rows = [
         _row("Anchor", Markup('<span class="hg-text"><b>{}</b></span>').format(calls[0].anchor))
@@ -69,7 +69,7 @@ def _row(label: str, text: str | Markup) -> Markup:
     )
 
 
-def _raw(shown: Sequence[Shown]) -> None:
+def _raw(shown: Sequence[ShownCall]) -> None:
     for call in shown:
         st.text(f"{role_name(call.role)}: {call.anchor}")
         st.code(call.raw or "No answer.", language=None, wrap_lines=True)

@@ -6,14 +6,14 @@ from typing import Literal
 import streamlit as st
 from markupsafe import Markup
 
-from curation.review.actions import Shown
+from curation.review.actions import ShownCard
 from curation.review.history import history, replacement_of
 from curation.review.queue import Card, Order
 from curation.review.window import messages
 from curation.review.window.key_actions import ReviewState
 from curation.review.window.keyboard import NOTHING, Shows
 from curation.review.window.queue_position import Panel
-from curation.review.window.shown_now import View
+from curation.review.window.shown_now import CardView
 from curation.taxonomy.built_in import VariantType
 from curation.taxonomy.reject_reasons import REJECT_REASONS
 from db.models import Status
@@ -69,7 +69,7 @@ def desk(state: ReviewState) -> None:
     background.measure_edits(state.edited)
 
 
-def _card(state: ReviewState, view: View, entries: dict[str, VariantType]) -> None:
+def _card(state: ReviewState, view: CardView, entries: dict[str, VariantType]) -> None:
     focus = view.focus
     assert focus is not None
     hidden = focus.variant.id in view.hidden
@@ -111,7 +111,7 @@ def _notice(state: ReviewState, focus: Card, *, hidden: bool) -> Markup:
     return Markup("")
 
 
-def _family(state: ReviewState, view: View, entries: dict[str, VariantType]) -> None:
+def _family(state: ReviewState, view: CardView, entries: dict[str, VariantType]) -> None:
     """All variants of the anchor; the marked one has the keys, each has its own buttons."""
     threshold = state.threshold
     for item in view.cards:
@@ -152,12 +152,12 @@ def _family(state: ReviewState, view: View, entries: dict[str, VariantType]) -> 
             )
 
 
-def _label(verdict: str, shown: Shown) -> str:
+def _label(verdict: str, shown: ShownCard) -> str:
     """What a button is called that gives this verdict."""
     return f"Settle: {verdict.lower()}" if shown.settles else verdict
 
 
-def _buttons(state: ReviewState, shown: Shown, entry: VariantType) -> None:
+def _buttons(state: ReviewState, shown: ShownCard, entry: VariantType) -> None:
     """The keys as buttons. The identity of those that decide carries the showing, so that a late
     click is known; the others stay the same ones from card to card, which is quicker to draw.
 
@@ -205,7 +205,7 @@ def _buttons(state: ReviewState, shown: Shown, entry: VariantType) -> None:
         _reasons(state, shown, entry)
 
 
-def _reasons(state: ReviewState, shown: Shown, entry: VariantType) -> None:
+def _reasons(state: ReviewState, shown: ShownCard, entry: VariantType) -> None:
     """Reject with one key: a digit a reason. After X, or for 'other', a note is asked for first.
 
     A reason that is not for this type keeps its digit, which says so; it has no button.

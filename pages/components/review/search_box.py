@@ -3,7 +3,7 @@
 import streamlit as st
 from markupsafe import Markup
 
-from curation.project.search import Found, Hit, Kind, find, marked
+from curation.project.search import Hit, SearchKind, SearchResult, find, marked
 from curation.review.status import status_label
 from curation.review.window.key_actions import ReviewState
 from pages.components.shared.shell import error_messages, open_project
@@ -15,7 +15,11 @@ from pages.components.shared.variants.selection import open_in_review
 SHOWN = 20
 """Hits listed; each has a button, and more of them make drawing slow."""
 
-_LABELS = {Kind.VARIANTS: "Variants", Kind.ANCHORS: "Anchors", Kind.NOTES: "Notes"}
+_LABELS = {
+    SearchKind.VARIANTS: "Variants",
+    SearchKind.ANCHORS: "Anchors",
+    SearchKind.NOTES: "Notes",
+}
 _TEXT, _KIND = "search-text", "search-in"
 _LAST = "searched"
 """What was searched for last is there when the dialog opens again."""
@@ -31,7 +35,7 @@ def contents(state: ReviewState) -> None:
 
     In blind mode no notes are searched and no status is shown: both tell what others think.
     """
-    kinds = [kind for kind in Kind if kind is not Kind.NOTES or not state.blind]
+    kinds = [kind for kind in SearchKind if kind is not SearchKind.NOTES or not state.blind]
     with st.container(key="type-here-search"):
         st.session_state.setdefault(_TEXT, st.session_state.get(_LAST, ""))
         text = st.text_input("Part of a sentence or a note, or a uid", key=_TEXT).strip()
@@ -52,7 +56,7 @@ def contents(state: ReviewState) -> None:
                 _hit(state, hit, text, number=number)
 
 
-def _summary(found: Found, kind: Kind, text: str) -> None:
+def _summary(found: SearchResult, kind: SearchKind, text: str) -> None:
     total = amount(len(found.rows), _LABELS[kind].lower().removesuffix("s"))
     said = f"{'More than ' if found.more else ''}{total}"
     if len(found.hits) < len(found.rows):
@@ -60,7 +64,7 @@ def _summary(found: Found, kind: Kind, text: str) -> None:
     with st.container(horizontal=True, vertical_alignment="center", key="search-found"):
         st.text(f"{said}.")
         ids = tuple(dict.fromkeys(found.rows))
-        if kind is not Kind.ANCHORS and ids:
+        if kind is not SearchKind.ANCHORS and ids:
             label = "Review this one" if len(ids) == 1 else f"Review these {len(ids):,}"
             if st.button(label, key="review-found", type="primary"):
                 open_in_review(ids, f"Search: {text}")
@@ -89,7 +93,7 @@ def hit_markup(hit: Hit, text: str, *, facts: str) -> Markup:
 
 
 def _facts(state: ReviewState, hit: Hit) -> str:
-    if hit.kind is Kind.ANCHORS:
+    if hit.kind is SearchKind.ANCHORS:
         return "Anchor, out of use" if hit.retired else "Anchor"
     names = open_project.type_names()
     facts = [names.get(hit.type_id or "", hit.type_id or "")]
@@ -97,6 +101,6 @@ def _facts(state: ReviewState, hit: Hit) -> str:
         facts.append("out of use")
     elif hit.status is not None and not state.blind:
         facts.append(status_label(hit.status))
-    if hit.kind is Kind.NOTES:
+    if hit.kind is SearchKind.NOTES:
         facts.append(f"note on: {hit.about}")
     return " · ".join(facts)

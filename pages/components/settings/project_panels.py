@@ -15,14 +15,14 @@ from curation.project.shared_settings import (
     switch_encoder,
 )
 from curation.review.opinions import model_verdicts
-from curation.review.opinions.model_verdicts import ModelReviewer, Plan
+from curation.review.opinions.model_verdicts import ModelReviewer, SwitchPlan
 from curation.review.opinions.stored import judges
 from db.models import RunState
 from pages.components.settings import people_panel
 from pages.components.shared.chat_models import agreement_table
 from pages.components.shared.runs import background, progress_view
 from pages.components.shared.shell import open_project
-from pages.components.shared.shell.count_cache import Counts
+from pages.components.shared.shell.count_cache import CachedCounts
 from pages.components.shared.texts.amounts import amount
 
 FOLLOW_A_CHANGE = (queue_keys.KIND, model_verdicts.KIND, measuring.KIND)
@@ -42,7 +42,7 @@ def draw() -> None:
     if told := st.session_state.pop(_TOLD, ""):
         st.text(told)
     _at_work()
-    counts = Counts()
+    counts = CachedCounts()
     _threshold()
     _encoder()
     people_panel.draw()
@@ -150,7 +150,7 @@ def _change_encoder(typed: str) -> None:
             background.measure()
 
 
-def _models(counts: Counts) -> None:
+def _models(counts: CachedCounts) -> None:
     with st.container(border=True, key="models-panel"):
         st.text("Model reviewers")
         st.caption(
@@ -165,7 +165,7 @@ def _models(counts: Counts) -> None:
             _model(model, counts if model.id in judging else None)
 
 
-def _model(model: ModelReviewer, counts: Counts | None) -> None:
+def _model(model: ModelReviewer, counts: CachedCounts | None) -> None:
     """A model and its switch; how it agrees with people where it gives opinions."""
     with st.container(horizontal=True, vertical_alignment="center", key=f"model-{model.id}"):
         st.text(model.name)
@@ -201,7 +201,7 @@ def _has(number: int) -> str:
     return "has" if number == 1 else "have"
 
 
-def _in_words(plan: Plan) -> list[str]:
+def _in_words(plan: SwitchPlan) -> list[str]:
     if not plan.total:
         return ["No variant changes its status."]
     lines = [f"{plan.total:,} variant{'s change' if plan.total > 1 else ' changes'} status:"]

@@ -25,7 +25,7 @@ from curation.encoders.registered import register_encoder
 from curation.project.funnel import funnel
 from curation.release.freezing import create_release
 from curation.review import actions
-from curation.review.actions import Shown, shown
+from curation.review.actions import ShownCard, shown
 from curation.review.bulk import apply_rule, find_matches, parse_rule
 from curation.review.decisions import compute_standing
 from curation.review.history import history
@@ -366,7 +366,7 @@ def test_an_unknown_uid_is_one_sentence(engine: Engine) -> None:
 def test_a_card_from_before_two_corrections_does_not_count_either(engine: Engine, ada: int) -> None:
     with writing(engine) as session:
         seen = shown(variant(session, "word"))
-        between = Shown(seen.variant_id, seen.version + 1, "between")
+        between = ShownCard(seen.variant_id, seen.version + 1, "between")
         correct(session, ada)
         assert variant(session, "word").version == between.version
         correct(session, ada, "The new bridge is safe.", seen=2)

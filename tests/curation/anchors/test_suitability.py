@@ -10,7 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from curation.anchors import suitability
-from curation.anchors.suitability import Kind, Problem, anchor_problems, find_problems
+from curation.anchors.suitability import (
+    AnchorProblem,
+    UnsuitableKind,
+    anchor_problems,
+    find_problems,
+)
 from curation.corpora.starter_corpus import FOLDER
 from curation.identity import words_of
 from curation.language.english import looks_foreign
@@ -161,20 +166,26 @@ def test_false_alarms_are_rare() -> None:
         for line in (FOLDER / "families.jsonl").read_text("utf-8").splitlines()
     ]
     found = [problem for anchor in anchors for problem in find_problems(anchor, words_of(anchor))]
-    assert {problem.kind for problem in found} == {Kind.COMMAND}
+    assert {problem.kind for problem in found} == {UnsuitableKind.COMMAND}
     assert len(found) / len(anchors) < 0.005
     lines = antonym_pairs.FILE.read_text("utf-8")
     pairs = [line.split(" | ")[:2] for line in lines.splitlines()]
     statements = [f"{subject} {predicate}." for subject, predicate in pairs]
     kinds = Counter(p.kind for text in statements for p in find_problems(text, words_of(text)))
-    odd = kinds[Kind.COMMAND] + kinds[Kind.QUESTION] + kinds[Kind.OTHER_LANGUAGE]
+    odd = (
+        kinds[UnsuitableKind.COMMAND]
+        + kinds[UnsuitableKind.QUESTION]
+        + kinds[UnsuitableKind.OTHER_LANGUAGE]
+    )
     assert len(statements) > 10_000 and odd / len(statements) < 0.001
 
 
-def _looked_at_in_full(anchor: str) -> list[Problem]:
+def _looked_at_in_full(anchor: str) -> list[AnchorProblem]:
     analysis = Analysis(anchor)
     if looks_foreign(anchor, words_of(anchor)):
-        return [Problem(Kind.OTHER_LANGUAGE, "The anchor does not look like English.")]
+        return [
+            AnchorProblem(UnsuitableKind.OTHER_LANGUAGE, "The anchor does not look like English.")
+        ]
     checks = (
         suitability._negated,
         suitability._nearly_negated,

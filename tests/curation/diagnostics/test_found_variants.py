@@ -5,7 +5,7 @@ from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 
 from curation.diagnostics.distributions import Scope
-from curation.diagnostics.found_variants import First, Found, Wanted, find, rows
+from curation.diagnostics.found_variants import First, FoundVariants, VariantFilter, find, rows
 from curation.diagnostics.measures import Flag
 from db.engine import reading, writing
 from db.models import Status, Variant
@@ -15,20 +15,20 @@ from tests.support.databases import both_databases
 pytestmark = both_databases
 
 WANTED = [
-    Wanted(),
-    Wanted(levenshtein=(10, 40)),
-    Wanted(cosine_bins=(25, 74)),
-    Wanted(levenshtein=(0, 60), cosine_bins=(50, 99)),
-    Wanted(cosine_bins=(99, 99)),
-    Wanted(Scope(("word", "verbal")), levenshtein=(20, 80)),
-    Wanted(Scope(status=Status.REJECTED), cosine_bins=(0, 98)),
-    Wanted(flag=Flag.WRONG_SURFACE, first=First.SUSPICIOUS),
-    Wanted(Scope(("phrase",), Status.PENDING), flag=Flag.UNCHANGED),
-    Wanted(levenshtein=(91, 99)),
+    VariantFilter(),
+    VariantFilter(levenshtein=(10, 40)),
+    VariantFilter(cosine_bins=(25, 74)),
+    VariantFilter(levenshtein=(0, 60), cosine_bins=(50, 99)),
+    VariantFilter(cosine_bins=(99, 99)),
+    VariantFilter(Scope(("word", "verbal")), levenshtein=(20, 80)),
+    VariantFilter(Scope(status=Status.REJECTED), cosine_bins=(0, 98)),
+    VariantFilter(flag=Flag.WRONG_SURFACE, first=First.SUSPICIOUS),
+    VariantFilter(Scope(("phrase",), Status.PENDING), flag=Flag.UNCHANGED),
+    VariantFilter(levenshtein=(91, 99)),
 ]
 
 
-def matches(wanted: Wanted, row: Measured) -> bool:
+def matches(wanted: VariantFilter, row: Measured) -> bool:
     def within(bounds: tuple[int, int] | None, value: int | None) -> bool:
         return bounds is None or (value is not None and bounds[0] <= value <= bounds[1])
 
@@ -42,7 +42,7 @@ def matches(wanted: Wanted, row: Measured) -> bool:
     )
 
 
-def key_of(session: Session, wanted: Wanted, variant_id: int) -> tuple[float, int]:
+def key_of(session: Session, wanted: VariantFilter, variant_id: int) -> tuple[float, int]:
     variant = session.get_one(Variant, variant_id)
     return -getattr(variant, wanted.first.value), variant_id
 
@@ -57,9 +57,11 @@ def test_what_is_found_is_what_matches(engine: Engine) -> None:
                 (row.id for row in known if matches(wanted, row)),
                 key=lambda number: key_of(session, wanted, number),
             )
-            assert find(session, wanted, limit=1000) == Found(len(expected), tuple(expected))
+            assert find(session, wanted, limit=1000) == FoundVariants(
+                len(expected), tuple(expected)
+            )
             few = find(session, wanted, limit=3)
-            assert few == Found(len(expected), tuple(expected[:3]))
+            assert few == FoundVariants(len(expected), tuple(expected[:3]))
 
 
 def test_rows_come_in_the_order_asked_for(engine: Engine) -> None:

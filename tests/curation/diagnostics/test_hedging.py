@@ -7,13 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from curation.diagnostics.hedging import reports_others, stands_flat
-from curation.diagnostics.pair_analysis import Comparison
+from curation.diagnostics.pair_analysis import PairAnalysis
 
 ANCHOR = "The ferry leaves at nine."
 
 
-def compared(text: str, anchor: str = ANCHOR) -> Comparison:
-    return Comparison(anchor=anchor, text=text)
+def compared(text: str, anchor: str = ANCHOR) -> PairAnalysis:
+    return PairAnalysis(anchor=anchor, text=text)
 
 
 @pytest.mark.parametrize(
@@ -148,6 +148,6 @@ def test_a_report_that_the_anchor_makes_itself_is_none_of_the_variants() -> None
 
 @given(st.text(max_size=80), st.text(max_size=80))
 def test_any_two_texts_give_an_answer(anchor: str, text: str) -> None:
-    compared_ = Comparison(anchor=anchor, text=text)
+    compared_ = PairAnalysis(anchor=anchor, text=text)
     assert stands_flat(compared_) in (True, False)
     assert reports_others(compared_) in (True, False)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from curation.diagnostics.pair_analysis import Comparison
+from curation.diagnostics.pair_analysis import PairAnalysis
 
 ANCHOR = "The old ferry leaves the harbour at nine."
 
 
-def compare(text: str, anchor: str = ANCHOR) -> Comparison:
-    return Comparison(anchor=anchor, text=text)
+def compare(text: str, anchor: str = ANCHOR) -> PairAnalysis:
+    return PairAnalysis(anchor=anchor, text=text)
 
 
 def negators(text: str, anchor: str = ANCHOR, *, main_clause: bool = True) -> list[str]:

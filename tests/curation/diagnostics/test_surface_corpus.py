@@ -19,7 +19,7 @@ import pytest
 
 from curation.corpora.starter_corpus import FOLDER as STARTER
 from curation.diagnostics.measures import Flag, Measures, measure
-from curation.diagnostics.pair_analysis import Comparison
+from curation.diagnostics.pair_analysis import PairAnalysis
 from curation.diagnostics.surface import check_surface, surface_problems
 from curation.language.tokens import Analysis
 from curation.taxonomy.built_in import TAXONOMY, variant_type
@@ -118,7 +118,7 @@ def test_swapped_types_are_caught(families: dict[str, dict[str, Row]]) -> None:
     caught, total = Counter[tuple[str, str]](), Counter[tuple[str, str]]()
     for family in families.values():
         for shown in family.values():
-            comparison = Comparison(anchor=shown.anchor, text=shown.text)
+            comparison = PairAnalysis(anchor=shown.anchor, text=shown.text)
             for asked in family.values():
                 if asked is shown or {asked.type_id, shown.type_id} == NEAR_TWINS:
                     continue

@@ -16,7 +16,7 @@ from curation.diagnostics.measures import Flag
 from curation.diagnostics.measuring import measure_variants, save_cosines
 from curation.encoders.registered import register_encoder
 from curation.generation.costs.estimate import count_wanted
-from curation.generation.request import Selection, Which
+from curation.generation.request import AnchorSelection, Which
 from curation.project.funnel import funnel
 from curation.project.opening import ACTIVE_ENCODER, get_setting
 from curation.release.export.release_folder import export_release
@@ -164,7 +164,7 @@ def test_only_the_types_asked_for_are_generated(
 ) -> None:
     with writing(generated) as session:
         add_type(session, NEGATION.model_copy(update={"label": "Denied quantity"}))
-        chosen = Selection(which=Which.WITHOUT, types=("denied_quantity",))
+        chosen = AnchorSelection(which=Which.WITHOUT, types=("denied_quantity",))
         wanted = count_wanted(session, chosen, ("negation", "hedge"), seed=0)
         assert wanted.calls.get("negation") == 40 and not wanted.calls.get("hedge")
     address, server = serve_chat()

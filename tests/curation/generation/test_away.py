@@ -10,7 +10,7 @@ from sqlmodel import col
 from curation.generation.judging import opinion_run
 from curation.generation.judging.opinion_request import JudgeRequest
 from curation.generation.providers.batch import polling
-from curation.generation.providers.chat.answers import Problem
+from curation.generation.providers.chat.answers import AnswerProblem
 from curation.generation.run import checked
 from db.engine import reading, writing
 from db.errors import HedgerowError
@@ -141,7 +141,7 @@ def test_a_run_that_died_of_its_server_asks_again(
         session.execute(
             update(ModelCall)
             .where(col(ModelCall.state) == CallState.OPEN)
-            .values(state=CallState.FAILED, problem=Problem.RATE_LIMIT.value)
+            .values(state=CallState.FAILED, problem=AnswerProblem.RATE_LIMIT.value)
         )
         session.execute(update(Run).values(state=RunState.FAILED))
         run = session.execute(select(Run)).scalar_one()

@@ -10,7 +10,7 @@ from curation.generation.calls import (
     plan_calls,
 )
 from curation.generation.prompts import prompt_versions, seed_prompts
-from curation.generation.request import GenerationRequest, Selection
+from curation.generation.request import AnchorSelection, GenerationRequest
 from db.engine import reading, writing
 from db.errors import HedgerowError
 from db.models import CallState
@@ -49,4 +49,6 @@ def test_a_run_with_nothing_to_ask_is_refused(engine: Engine) -> None:
     with writing(engine) as session:
         add_anchor(session)
     with pytest.raises(HedgerowError, match="nothing to generate"):
-        planned(engine, GenerationRequest(model="fake", selection=Selection(search="no such")))
+        planned(
+            engine, GenerationRequest(model="fake", selection=AnchorSelection(search="no such"))
+        )

@@ -8,7 +8,7 @@ from sqlmodel import col
 
 from curation.generation.calls import count_calls
 from curation.generation.duplicates import check_alone, count_left
-from curation.generation.providers.chat.answers import Problem
+from curation.generation.providers.chat.answers import AnswerProblem
 from curation.generation.run import checked_request, request_generation
 from db.engine import reading, writing
 from db.errors import HedgerowError
@@ -84,7 +84,7 @@ def test_what_was_tried_in_vain_and_made_by_another_run_is_closed(
     assert set(server.asked.values()) == {1} and len(server.asked) == 11
     with reading(anchors) as session:
         mine = select(col(ModelCall.problem)).where(col(ModelCall.run_id) == first)
-        assert set(session.execute(mine).scalars()) == {Problem.MADE}
+        assert set(session.execute(mine).scalars()) == {AnswerProblem.MADE}
 
 
 def test_an_answer_for_other_types_leaves_a_call_to_be_made(

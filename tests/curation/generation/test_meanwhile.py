@@ -15,7 +15,7 @@ from curation.generation.calls import open_calls
 from curation.generation.costs.ledger import read_ledger
 from curation.generation.providers.batch import polling
 from curation.generation.providers.batch.collecting import BatchStore
-from curation.generation.providers.chat.answers import Problem
+from curation.generation.providers.chat.answers import AnswerProblem
 from curation.generation.providers.chat.client import ChatModel
 from curation.generation.providers.chat.completions import Reply
 from curation.generation.providers.chat.retries import Asker
@@ -106,7 +106,7 @@ def test_an_anchor_that_is_retired_meanwhile_is_asked_about_no_more(
     assert [retired for _, _, retired in found] == [True] * 4, "what was paid for is kept"
     with reading(anchors) as session:
         failed = session.execute(select(ModelCall).where(ModelCall.state == CallState.FAILED))
-        assert failed.scalar_one().problem == Problem.RETIRED
+        assert failed.scalar_one().problem == AnswerProblem.RETIRED
         assert (
             session.execute(
                 select(func.count()).where(col(Variant.retired)).select_from(Variant)

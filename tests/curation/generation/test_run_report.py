@@ -7,7 +7,7 @@ from sqlalchemy import Engine, select, update
 from sqlmodel import col
 
 from curation.generation.choices import change_budget, is_trial, trial_of
-from curation.generation.providers.chat.answers import Problem
+from curation.generation.providers.chat.answers import AnswerProblem
 from curation.generation.request import KIND, Budget, Price
 from curation.generation.run import checked_request
 from curation.generation.run_report import (
@@ -59,13 +59,13 @@ def half(anchors: Engine, home: Path, serve_chat: Serve, monkeypatch: pytest.Mon
 def test_every_problem_of_an_answer_counts(anchors: Engine, half: int) -> None:
     with reading(anchors) as session:
         assert progress(session, half).problems == {
-            Problem.MISSING_TYPE: 10,
-            Problem.CUE_IGNORED: 5,
+            AnswerProblem.MISSING_TYPE: 10,
+            AnswerProblem.CUE_IGNORED: 5,
         }
-        ignored = last_troubles(session, half, Problem.CUE_IGNORED)
+        ignored = last_troubles(session, half, AnswerProblem.CUE_IGNORED)
         assert len(ignored) == 5
         assert {"It is so." in trouble.raw for trouble in ignored} == {True}
-        assert last_troubles(session, half, Problem.TIMEOUT) == []
+        assert last_troubles(session, half, AnswerProblem.TIMEOUT) == []
         shown = calls_in_full(session, half, limit=100)
         assert len(shown) == 10
         assert [call.anchor for call in shown[::2]] == [call.anchor for call in shown[1::2]]

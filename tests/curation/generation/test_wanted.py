@@ -4,7 +4,7 @@ import pytest
 from sqlalchemy import Engine
 
 from curation.generation.calls import open_calls
-from curation.generation.request import GenerationRequest, Selection, Which
+from curation.generation.request import AnchorSelection, GenerationRequest, Which
 from curation.generation.wanted import count_wanted, wanted_anchors
 from curation.review import actions
 from curation.taxonomy.project_types import list_types
@@ -18,7 +18,9 @@ from tests.support.factories import add_anchor, add_family, add_variant, person
 pytestmark = both_databases
 
 
-def wanted(engine: Engine, selection: Selection, *, seed: int = 0, roles=("negation", "hedge")):
+def wanted(
+    engine: Engine, selection: AnchorSelection, *, seed: int = 0, roles=("negation", "hedge")
+):
     with reading(engine) as session:
         found = wanted_anchors(session, selection, roles, list_types(session), seed=seed)
     return {role: [(a.anchor_id, a.type_ids) for a in some] for role, some in found.items()}
@@ -38,11 +40,11 @@ def test_only_what_an_anchor_lacks_is_asked_for(engine: Engine) -> None:
         actions.reject(
             session, actions.shown(rejected), reviewer_id=person(session), reason="meaning_changed"
         )
-    assert wanted(engine, Selection()) == {
+    assert wanted(engine, AnchorSelection()) == {
         "negation": [(bare.id, ALL_NEGATIONS)],
         "hedge": [(bare.id, ("word", "phrase")), (partly.id, ("word", "phrase"))],
     }
-    assert wanted(engine, Selection(which=Which.SLOTS))["negation"] == [
+    assert wanted(engine, AnchorSelection(which=Which.SLOTS))["negation"] == [
         (bare.id, ALL_NEGATIONS),
         (partly.id, ("absolute", "affixal", "lexical")),
     ]
@@ -52,12 +54,12 @@ def test_a_limit_counts_anchors_and_is_drawn_by_the_seed(engine: Engine) -> None
     with writing(engine) as session:
         for n in range(50):
             add_anchor(session, f"The bridge number {n} is safe.")
-    some = wanted(engine, Selection(limit=10), seed=1)
+    some = wanted(engine, AnchorSelection(limit=10), seed=1)
     assert [a for a, _ in some["negation"]] == [a for a, _ in some["hedge"]]
     assert len(some["hedge"]) == 10
-    assert some == wanted(engine, Selection(limit=10), seed=1)
-    assert some != wanted(engine, Selection(limit=10), seed=2)
-    more = wanted(engine, Selection(limit=20), seed=1)
+    assert some == wanted(engine, AnchorSelection(limit=10), seed=1)
+    assert some != wanted(engine, AnchorSelection(limit=10), seed=2)
+    more = wanted(engine, AnchorSelection(limit=20), seed=1)
     assert set(some["hedge"]) < set(more["hedge"]), "a trial is part of the larger sample"
 
 
@@ -65,7 +67,9 @@ def test_a_search_takes_its_words_literally(engine: Engine) -> None:
     with writing(engine) as session:
         share = add_anchor(session, "The share rose by 5% today.")
         add_anchor(session, "The share rose by 50 today.")
-    assert wanted(engine, Selection(search="5% TODAY"))["hedge"] == [(share.id, ("word", "phrase"))]
+    assert wanted(engine, AnchorSelection(search="5% TODAY"))["hedge"] == [
+        (share.id, ("word", "phrase"))
+    ]
 
 
 def test_what_failed_in_a_run_can_be_asked_alone(engine: Engine) -> None:
@@ -76,7 +80,7 @@ def test_what_failed_in_a_run_can_be_asked_alone(engine: Engine) -> None:
         first, second = open_calls(session, run_id)[:2]
         session.get_one(ModelCall, first.id).state = CallState.FAILED
         session.get_one(ModelCall, second.id).problem = "type missing"
-    again = Selection(which=Which.FAILED, run=run_id)
+    again = AnchorSelection(which=Which.FAILED, run=run_id)
     assert [a for a, _ in wanted(engine, again, roles=("hedge",))["hedge"]] == [
         anchors[0].id,
         anchors[1].id,
@@ -109,7 +113,7 @@ def test_counting_tells_what_planning_finds(
         with writing(engine) as session:
             for call in open_calls(session, run)[::3]:
                 session.get_one(ModelCall, call.id).state = CallState.FAILED
-    selection = Selection(which=which, run=run, limit=limit)
+    selection = AnchorSelection(which=which, run=run, limit=limit)
     for roles in (ROLES, ("hedge",), ()):
         found = wanted(engine, selection, roles=roles, seed=3)
         with reading(engine) as session:

@@ -6,7 +6,7 @@ from sqlalchemy.orm import Session
 
 from curation.anchors.changes import correct_anchor, retire_anchor
 from curation.project import search
-from curation.project.search import Kind, find, marked
+from curation.project.search import SearchKind, find, marked
 from curation.review.notes import add_note, retract_note
 from db.engine import reading, writing
 from db.models import Status
@@ -26,7 +26,9 @@ TEXTS = (
 )
 
 
-def texts(session: Session, query: str, kind: Kind = Kind.VARIANTS, limit: int = 50) -> list[str]:
+def texts(
+    session: Session, query: str, kind: SearchKind = SearchKind.VARIANTS, limit: int = 50
+) -> list[str]:
     return [hit.text for hit in find(session, query, kind, limit=limit).hits]
 
 
@@ -110,7 +112,7 @@ def test_case_does_not_matter_and_every_character_means_itself(
 )
 def test_hostile_queries_find_something_or_nothing(filled: Engine, typed: str) -> None:
     with reading(filled) as session:
-        for kind in Kind:
+        for kind in SearchKind:
             for hit in find(session, typed, kind, limit=5).hits:
                 assert "".join(piece for piece, _ in marked(hit.text, typed)) == hit.text
 
@@ -123,14 +125,14 @@ def test_whole_words_come_before_parts_of_words(engine: Engine) -> None:
     with reading(engine) as session:
         assert texts(session, "art") == ["No art.", "ART!", "Partly.", "Start.", "Artful."]
         assert texts(session, "art", limit=1) == ["No art."]
-        found = find(session, "art", Kind.VARIANTS, limit=1)
+        found = find(session, "art", SearchKind.VARIANTS, limit=1)
         assert (found.rows, found.more) == ((2, 4, 1, 3, 5), False)
 
 
 def test_more_than_is_ranked_is_said(filled: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(search, "RANKED", 2)
     with reading(filled) as session:
-        found = find(session, "not", Kind.VARIANTS, limit=5)
+        found = find(session, "not", SearchKind.VARIANTS, limit=5)
     assert (len(found.hits), len(found.rows), found.more) == (2, 2, True)
 
 
@@ -144,29 +146,29 @@ def test_a_hit_says_what_it_is_and_where_it_stands(engine: Engine) -> None:
         )
         assert anchor.revision == 2
     with reading(engine) as session:
-        (hit,) = find(session, "not safe", Kind.VARIANTS, limit=9).hits
+        (hit,) = find(session, "not safe", SearchKind.VARIANTS, limit=9).hits
         assert (hit.variant_id, hit.variant_uid, hit.type_id) == (verbal.id, verbal.uid, "verbal")
         assert (hit.status, hit.retired) == (Status.PENDING, False)
-        (note,) = find(session, "bridge", Kind.NOTES, limit=9).hits
+        (note,) = find(session, "bridge", SearchKind.NOTES, limit=9).hits
         assert (note.text, note.about) == ("See the BRIDGE.", verbal.text)
         assert (note.variant_uid, note.anchor_uid) == (verbal.uid, hit.anchor_uid)
-        (now,) = find(session, "bridge", Kind.ANCHORS, limit=9).hits
+        (now,) = find(session, "bridge", SearchKind.ANCHORS, limit=9).hits
         assert (now.text, now.variant_id) == ("The old bridge is safe.", None)
     with writing(engine) as session:
         retire_anchor(session, 1)
     with reading(engine) as session:
-        assert find(session, "bridge", Kind.ANCHORS, limit=9).hits[0].retired
-        assert find(session, "not safe", Kind.VARIANTS, limit=9).hits[0].retired
+        assert find(session, "bridge", SearchKind.ANCHORS, limit=9).hits[0].retired
+        assert find(session, "not safe", SearchKind.VARIANTS, limit=9).hits[0].retired
 
 
 def test_a_uid_finds_what_it_names(engine: Engine) -> None:
     with writing(engine) as session:
         uid = add_family(session)["verbal"].uid
     with reading(engine) as session:
-        (hit,) = find(session, uid.upper(), Kind.VARIANTS, limit=9).hits
+        (hit,) = find(session, uid.upper(), SearchKind.VARIANTS, limit=9).hits
         assert hit.variant_uid == uid
         assert [
-            a.anchor_uid for a in find(session, hit.anchor_uid, Kind.ANCHORS, limit=9).hits
+            a.anchor_uid for a in find(session, hit.anchor_uid, SearchKind.ANCHORS, limit=9).hits
         ] == [hit.anchor_uid]
 
 
@@ -176,7 +178,7 @@ def test_every_note_counts(engine: Engine) -> None:
         for text in ("Too long.", "Much too long."):
             add_note(session, verbal.id, reviewer_id=ada, text=text)
     with reading(engine) as session:
-        found = find(session, "too long", Kind.NOTES, limit=9)
+        found = find(session, "too long", SearchKind.NOTES, limit=9)
     assert (len(found.hits), found.rows) == (2, (verbal.id, verbal.id))
 
 
@@ -185,9 +187,9 @@ def test_a_note_taken_back_is_not_found(engine: Engine) -> None:
         verbal, ada = add_family(session)["verbal"], person(session)
         note = add_note(session, verbal.id, reviewer_id=ada, text="Too long.")
     with writing(engine) as session:
-        assert texts(session, "long", Kind.NOTES) == ["Too long."]
+        assert texts(session, "long", SearchKind.NOTES) == ["Too long."]
         retract_note(session, note.id)
-        assert texts(session, "long", Kind.NOTES) == []
+        assert texts(session, "long", SearchKind.NOTES) == []
 
 
 def test_the_match_is_marked() -> None:

@@ -7,10 +7,10 @@ from sqlalchemy import Engine, select
 from sqlmodel import col
 
 from curation.release.freezing import create_release
-from curation.release.overlap import Example, Overlap
+from curation.release.overlap import Overlap, SharedText
 from curation.release.overlap_results import (
     FOLDER,
-    Compared,
+    OverlapWithTest,
     keep,
     kept,
     records_of,
@@ -25,7 +25,9 @@ from tests.support.databases import both_databases
 pytestmark = both_databases
 
 HASH = "ab" * 32
-EXAMPLE = Example(1, "Door 1 is *open* “now”.", "door 1 is open now", "Door 1 is open now!", True)
+EXAMPLE = SharedText(
+    1, "Door 1 is *open* “now”.", "door 1 is open now", "Door 1 is open now!", True
+)
 
 
 def compared(
@@ -36,9 +38,11 @@ def compared(
     overlapping: int = 2,
     exact: int = 1,
     problem: str = "",
-) -> Compared:
+) -> OverlapWithTest:
     found = Overlap(n, 1234, exact, overlapping, (EXAMPLE,))
-    return Compared(release, "semantoneg", "SemAntoNeg", "a.jsonl", key, found, ("ab",), problem)
+    return OverlapWithTest(
+        release, "semantoneg", "SemAntoNeg", "a.jsonl", key, found, ("ab",), problem
+    )
 
 
 def test_what_was_found_is_read_as_it_was(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from sqlmodel import col
 
 from curation.anchors.changes import correct_anchor
 from curation.review import actions
-from curation.review.actions import Shown, shown
+from curation.review.actions import ShownCard, shown
 from curation.review.decisions import compute_standing
 from curation.review.history import history
 from curation.review.queue import status_counts
@@ -230,7 +230,7 @@ def random_action(session: Session, dice: random.Random, reviewers: list[int]) -
     variant = dice.choice(variants)
     card = shown(variant)
     if dice.random() < 0.2:
-        card = Shown(card.variant_id, dice.randint(1, variant.version), card.action_id)
+        card = ShownCard(card.variant_id, dice.randint(1, variant.version), card.action_id)
     if dice.random() < 0.2 or contested(session, [variant]):
         card = card._replace(settles=True)
     who = dice.choice(reviewers)

@@ -12,7 +12,7 @@ from curation.encoders.loading import DEFAULT_ENCODER
 from curation.encoders.registered import register_encoder
 from curation.project.opening import active_encoder_id
 from curation.review import actions, bulk
-from curation.review.bulk import Comparison, FlagSet, apply_rule, find_matches, parse_rule
+from curation.review.bulk import FlagSet, MeasureClause, apply_rule, find_matches, parse_rule
 from curation.review.queue import status_counts
 from curation.review.reviewers import ensure_reviewer
 from db.columns import now
@@ -30,8 +30,8 @@ class TestParsing:
         rule = parse_rule("  flag=content_dropped AND cosine<0.8 and Levenshtein >= 60 ")
         assert rule.clauses == (
             FlagSet(Flag.CONTENT_DROPPED, present=True),
-            Comparison("cosine", "<", 0.8),
-            Comparison("levenshtein", ">=", 60),
+            MeasureClause("cosine", "<", 0.8),
+            MeasureClause("levenshtein", ">=", 60),
         )
         assert rule.needs_cosine
 

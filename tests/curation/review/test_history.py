@@ -26,7 +26,7 @@ def ids(engine: Engine) -> dict[str, int]:
         return {type_id: variant.id for type_id, variant in add_family(session).items()}
 
 
-def card_of(session: Session, variant_id: int) -> actions.Shown:
+def card_of(session: Session, variant_id: int) -> actions.ShownCard:
     return shown(session.get_one(Variant, variant_id))
 
 

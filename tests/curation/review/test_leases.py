@@ -16,7 +16,7 @@ from sqlalchemy.orm import Session
 from sqlmodel import col
 
 from curation.review import actions, leases
-from curation.review.actions import Shown, shown
+from curation.review.actions import ShownCard, shown
 from curation.review.late_decisions import late_decisions
 from curation.review.queue import Queue, among, next_variant
 from db.engine import create_engine, reading, writing
@@ -101,7 +101,7 @@ def decide_all(url: URL, window: str) -> list[int]:
     """Go through the queue as a window does; the variants it had on its screen."""
     engine = create_engine(url)
     seen: list[int] = []
-    card: Shown | None = None
+    card: ShownCard | None = None
     with writing(engine) as session:
         reviewer = person(session)
     while True:
@@ -115,7 +115,7 @@ def decide_all(url: URL, window: str) -> list[int]:
         seen.append(card.variant_id)
 
 
-def _next(session: Session, window: str, reviewer: int) -> Shown | None:
+def _next(session: Session, window: str, reviewer: int) -> ShownCard | None:
     def find(passed: Collection[int]) -> int | None:
         variant = next_variant(session, type_ids=["verbal"], skipped=passed)
         return None if variant is None else variant.id

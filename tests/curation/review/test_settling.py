@@ -6,7 +6,7 @@ from sqlalchemy.orm import Session
 
 from curation.anchors.changes import correct_anchor
 from curation.review import actions
-from curation.review.actions import Shown, shown
+from curation.review.actions import ShownCard, shown
 from curation.review.decisions import compute_standing
 from curation.review.history import history
 from curation.review.queue import awaiting_a_person
@@ -36,7 +36,7 @@ def disagree(session: Session, variant_id: int) -> None:
     actions.reject(session, shown(variant), reviewer_id=bert, reason="wrong_scope", note="Narrow.")
 
 
-def settling(session: Session, variant_id: int) -> Shown:
+def settling(session: Session, variant_id: int) -> ShownCard:
     return shown_to_settle(session, session.get_one(Variant, variant_id).uid)
 
 

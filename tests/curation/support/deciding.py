@@ -14,7 +14,7 @@ Released = tuple[Engine, list[dict[str, Variant]], Release]
 """A project, its families (type → variant), and the release made of them."""
 
 
-def card(session: Session, variant: Variant) -> actions.Shown:
+def card(session: Session, variant: Variant) -> actions.ShownCard:
     return actions.shown(session.get_one(Variant, variant.id), at=MOMENT)
 
 

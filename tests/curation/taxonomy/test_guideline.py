@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from curation.diagnostics.surface import check_surface
 from curation.taxonomy.built_in import TAXONOMY, VariantType
-from curation.taxonomy.guideline import Kind, Rule, parse_guideline
+from curation.taxonomy.guideline import ExampleKind, GuidelineRule, parse_guideline
 from curation.taxonomy.reject_reasons import REJECT_REASONS
 
 EVERY_TYPE = pytest.mark.parametrize("entry", TAXONOMY, ids=lambda entry: entry.id)
@@ -18,14 +18,14 @@ def test_a_type_has_rules_and_examples_of_each_kind(entry: VariantType) -> None:
     assert found.asked_for
     assert len(found.rules) >= 5
     assert all(rule.name for rule in found.rules)
-    assert len(found.of(Kind.GOOD)) >= 3
-    assert len(found.of(Kind.BAD)) >= 3
-    assert len(found.of(Kind.BORDERLINE)) >= 2
+    assert len(found.of(ExampleKind.GOOD)) >= 3
+    assert len(found.of(ExampleKind.BAD)) >= 3
+    assert len(found.of(ExampleKind.BORDERLINE)) >= 2
 
 
 @EVERY_TYPE
 def test_a_good_example_passes_its_types_check(entry: VariantType) -> None:
-    for example in parse_guideline(entry.guideline).of(Kind.GOOD):
+    for example in parse_guideline(entry.guideline).of(ExampleKind.GOOD):
         problems = check_surface(
             entry.surface_check, anchor=example.anchor, text=example.variant, cue=example.cue
         )
@@ -39,8 +39,8 @@ def test_every_example_differs_from_its_anchor_and_says_why(entry: VariantType) 
         assert example.variant != example.anchor
         assert example.why
         assert bool(example.cue) == entry.needs_cue
-        assert (example.verdict in reasons) == (example.kind is Kind.BAD)
-        assert bool(example.verdict) == (example.kind is not Kind.GOOD)
+        assert (example.verdict in reasons) == (example.kind is ExampleKind.BAD)
+        assert bool(example.verdict) == (example.kind is not ExampleKind.GOOD)
 
 
 GAPS = {
@@ -66,7 +66,10 @@ def test_a_hard_case_has_a_rule_in_every_type_that_meets_it(case: str, types: se
 def test_prose_of_any_other_form_is_shown_as_rules() -> None:
     found = parse_guideline("Asked for: this.\n\nGood: 'a' to 'b'.\n\nBad, so: it goes\non.")
     assert found.asked_for == "this."
-    assert found.rules == (Rule("", "Good: 'a' to 'b'."), Rule("", "Bad, so: it goes on."))
+    assert found.rules == (
+        GuidelineRule("", "Good: 'a' to 'b'."),
+        GuidelineRule("", "Bad, so: it goes on."),
+    )
     assert found.examples == ()
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from curation.generation.prompts import draw_cues, fill
 from curation.generation.providers.chat.answers import answer_model
 from curation.taxonomy.built_in import TAXONOMY, variant_type
-from curation.taxonomy.guideline import Kind, parse_guideline
+from curation.taxonomy.guideline import ExampleKind, parse_guideline
 from curation.taxonomy.surface_check import SurfaceCheck
 from curation.taxonomy.type_drafts import (
     OwnType,
@@ -123,7 +123,7 @@ def test_what_is_left_empty_is_made_of_the_rest_and_told_apart_again() -> None:
     assert (entry.polarity, entry.own, entry.needs_cue) == ("positive", True, True)
     found = parse_guideline(entry.guideline)
     assert found.asked_for == HEDGE.definition
-    assert [e.variant for e in found.of(Kind.GOOD)] == [HEDGE.example]
+    assert [e.variant for e in found.of(ExampleKind.GOOD)] == [HEDGE.example]
     assert as_written(entry) == HEDGE
     own = changed(HEDGE, prompt_line="hearsay such as {cue}", guideline="Rule: no gossip.")
     assert as_written(draft(own, TAXONOMY)) == own

@@ -12,7 +12,7 @@ from curation.anchors.changes import correct_anchor
 from curation.diagnostics.measures import Flag
 from curation.identity import variant_uid
 from curation.review import actions
-from curation.review.actions import Shown, shown
+from curation.review.actions import ShownCard, shown
 from curation.review.history import history
 from curation.variants.cue_choice import CueWanted
 from db.engine import reading, writing
@@ -196,7 +196,7 @@ def test_a_cue_is_that_of_the_latest_standing_correction(engine: Engine, seed: i
         for step in range(30):
             who = dice.choice(people)
             if dice.random() < 0.6:
-                card = Shown(variant.id, variant.version, f"{seed}-{step}")
+                card = ShownCard(variant.id, variant.version, f"{seed}-{step}")
                 actions.edit(session, card, reviewer_id=who, cue=f"cue{step}")
                 standing.append((who, f"cue{step}"))
             else:

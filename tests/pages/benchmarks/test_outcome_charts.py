@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from pages.components.benchmarks.items import outcome_charts as charts
-from pages.components.benchmarks.items.outcome_charts import Bar, Box, shares_of
+from pages.components.benchmarks.items.outcome_charts import Box, PartBar, shares_of
 from pages.components.benchmarks.scatter_chart import Dot, scatter
 from pages.components.shared.charts.palette import palette
 from training.benchmarks.scorers.late_interaction import TokenMatrix
@@ -41,7 +41,7 @@ def test_outcomes_fill_a_bar_from_the_right_one_on() -> None:
 
 
 def test_parts_and_boxes_stand_side_by_side_by_model() -> None:
-    bars = [Bar("scope", model, score, 7) for model, score in (("a", 10.0), ("b", 90.0))]
+    bars = [PartBar("scope", model, score, 7) for model, score in (("a", 10.0), ("b", 90.0))]
     _, rows = drawn(charts.parts(bars, dark=True))
     assert [(row["series"], row["score"], row["label"]) for row in rows] == [
         ("a", 10.0, "scope\n7 items"),

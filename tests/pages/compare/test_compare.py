@@ -26,7 +26,7 @@ from training.evaluation.probe_sets import (
     open_set,
 )
 from training.evaluation.probes import save_probe_cosines
-from training.evaluation.similarity import ROLES, Probe
+from training.evaluation.similarity import ROLES, ProbePair
 from training.evaluation.similarity_run import KIND, request_comparison
 
 TRAINED = "run 7: all-MiniLM-L6-v2, release 1"
@@ -230,7 +230,7 @@ def test_a_set_is_made_out_of_pasted_pairs_changed_and_deleted(
 def test_pairs_are_drawn_those_that_differ_most_first(
     models: list[int], app_engine: Engine, open_page: OpenPage
 ) -> None:
-    pairs = [Probe("It rains.", f"It rains {n} times.", "") for n in range(40)]
+    pairs = [ProbePair("It rains.", f"It rains {n} times.", "") for n in range(40)]
     with writing(app_engine) as session:
         create_set(session, name="Rain", content=Pasted(pairs, []), author_id=None)
         probes = open_set(session, "Rain").probes

@@ -4,7 +4,7 @@ import pytest
 from sqlalchemy import Engine
 from streamlit.testing.v1 import AppTest
 
-from curation.project.search import Hit, Kind
+from curation.project.search import Hit, SearchKind
 from curation.review.notes import add_note
 from db.engine import writing
 from db.models import Anchor
@@ -54,11 +54,11 @@ def script(blind: bool) -> None:
         st.text(f"pinned: {session.execute(query).scalar()}")
 
 
-def searched(text: str, kind: Kind = Kind.VARIANTS, *, blind: bool = False) -> AppTest:
+def searched(text: str, kind: SearchKind = SearchKind.VARIANTS, *, blind: bool = False) -> AppTest:
     """The dialog with this searched for."""
     app = AppTest.from_function(script, kwargs={"blind": blind}, default_timeout=TIMEOUT)
     app.run()
-    if kind is not Kind.VARIANTS:
+    if kind is not SearchKind.VARIANTS:
         app.button_group("search-in").set_value(kind)
     app.text_input("search-text").input(text).run()
     assert not app.exception
@@ -78,7 +78,7 @@ def test_the_hits_can_be_reviewed_together(family: dict[str, str]) -> None:
 
 
 def test_a_note_leads_to_the_card_it_is_on(family: dict[str, str]) -> None:
-    app = searched("brücke", Kind.NOTES)
+    app = searched("brücke", SearchKind.NOTES)
     assert '<mark class="hg-match">BRÜCKE</mark>' in html(app)
     assert "note on: The bridge is probably safe." in html(app)
     app.button("hit-0").click().run()
@@ -97,6 +97,6 @@ def test_hostile_texts_and_queries_are_shown_as_they_are(family: dict[str, str])
     app = searched("<b>")
     assert '<mark class="hg-match">&lt;b&gt;</mark>bold&lt;/b&gt; **here**' in html(app)
     assert any("1 variant." in text.value for text in app.text)
-    hit = Hit(Kind.NOTES, "<i>", "0" * 16, about="<u>")
+    hit = Hit(SearchKind.NOTES, "<i>", "0" * 16, about="<u>")
     assert "<i>" not in hit_markup(hit, "i", facts="<u>")
     assert "<u>" not in hit_markup(hit, "i", facts="<u>")

@@ -8,7 +8,7 @@ from curation.review.history import history
 from curation.review.queue import Order, Queue
 from curation.review.window import messages
 from curation.review.window.key_actions import ReviewState
-from curation.review.window.selection import Selection
+from curation.review.window.selection import VariantSelection
 from db.engine import reading
 from db.models import Decision, Status
 from pages.components.review.panels import history_lines
@@ -92,7 +92,7 @@ def test_blind_mode_hides_a_conflict_but_not_from_who_settles_it(
 
 
 def test_a_selection_shows_the_card_in_conflict(state: ReviewState, conflict: int) -> None:
-    state.take(Selection((conflict,), "conflicts"))
+    state.take(VariantSelection((conflict,), "conflicts"))
     card = draw(state)
     assert (card.variant_id, card.settles) == (conflict, True)
     state.accept(card)

@@ -19,7 +19,7 @@ from tests.pages.conftest import OpenPage, unsafe_texts
 from training.recipe.schema import Recipe
 from training.retention import tradeoff_save
 from training.retention.tradeoff import SHARES
-from training.retention.tradeoff_curve import KEPT, KIND, Curve, Point, curve_of, group_of
+from training.retention.tradeoff_curve import KEPT, KIND, Curve, SharePoint, curve_of, group_of
 from training.runs.trainings import request_training
 
 HOSTILE = '<img src=x onerror="alert(1)"> **bold** $x^2$ :red[text]'
@@ -210,7 +210,8 @@ def test_a_model_that_is_gone_and_a_wrong_file_are_told_in_one_sentence(
 
 def test_labels_of_near_points_give_way_to_weightier_ones() -> None:
     points = [
-        Point(s, {"ranked": 0.5 + 0.4 * min(s, 0.5), "drift": 0.2 * min(s, 0.5)}) for s in SHARES
+        SharePoint(s, {"ranked": 0.5 + 0.4 * min(s, 0.5), "drift": 0.2 * min(s, 0.5)})
+        for s in SHARES
     ]
     measured = Curve(1, 7, points, 0.8, {}, "")
     chart = draw_curve(

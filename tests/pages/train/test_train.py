@@ -36,7 +36,7 @@ from training.evaluation.probes import (
 )
 from training.evaluation.similarity import (
     DistributionRow,
-    Probe,
+    ProbePair,
     ProbeRow,
     figure_1_rows,
     probe_rows,
@@ -599,7 +599,7 @@ def test_figure_1_draws_published_values_hollow_in_the_colours_of_before_and_aft
 
 def test_long_sentences_that_begin_alike_keep_labels_of_their_own() -> None:
     start = "word " * 60
-    probes = [Probe("a", start + end, "") for end in ("one", "two", "three")]
+    probes = [ProbePair("a", start + end, "") for end in ("one", "two", "three")]
     rows: list[ProbeRow] = probe_rows(probes, before=[0.1] * 3, after=[0.2] * 3)
     values = similarity_bars.own_probes(rows, dark=True).to_dict()["data"]["values"]
     labels = {row["second"]: row["pair"] for row in values}

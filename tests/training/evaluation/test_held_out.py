@@ -7,7 +7,7 @@ import pytest
 from tests.training.support.vectors import Vectors, at
 from training.evaluation import held_out
 from training.evaluation.held_out import HeldOut
-from training.evaluation.sts import ScoredPair
+from training.evaluation.sts import StsPair
 from training.finetune.losses import Family, Member, Role
 
 KINDS = {
@@ -84,7 +84,7 @@ def test_drift_is_how_far_the_cosines_of_the_anchors_have_moved() -> None:
 
 
 def test_an_sts_file_is_measured_beside() -> None:
-    pairs = [ScoredPair(5, "a", "a word"), ScoredPair(3, "a", "b"), ScoredPair(1, "b", "s")]
+    pairs = [StsPair(5, "a", "a word"), StsPair(3, "a", "b"), StsPair(1, "b", "s")]
     base = encoder(a=(0, 10, 20, 5, 30), b=(90, 95, 100, 110, 120))
     base.rows |= {"s": base.rows["a"] * -1}
     assert "sts" not in measured(base).before
@@ -96,7 +96,7 @@ def test_an_sts_file_is_measured_beside() -> None:
 def test_every_text_is_encoded_once_a_look() -> None:
     base = encoder(a=(0, 10, 20, 5, 30), b=(90, 95, 100, 110, 120))
     looks: list[None] = []
-    counted = measured(base, sts=[ScoredPair(1, "a", "b")], check=lambda: looks.append(None))
+    counted = measured(base, sts=[StsPair(1, "a", "b")], check=lambda: looks.append(None))
     assert len(base.encoded) == len(set(base.encoded)) == 10
     counted.figures(base)
     assert len(base.encoded) == 20
@@ -118,7 +118,7 @@ def test_what_there_is_nothing_to_measure_on_is_left_out() -> None:
     lonely = [family("a")[:2]]  # an anchor and a hedge
     found = HeldOut(BASE, lonely).before  # type: ignore[arg-type]
     assert set(found) == {"cosine:hedge", "cosine:hedge:sd"}
-    only = HeldOut(BASE, [], sts=[ScoredPair(1, "a", "b"), ScoredPair(2, "a", "a word")])  # type: ignore[arg-type]
+    only = HeldOut(BASE, [], sts=[StsPair(1, "a", "b"), StsPair(2, "a", "a word")])  # type: ignore[arg-type]
     assert set(only.before) == {"sts"} == set(only.counts)
 
 

@@ -15,12 +15,12 @@ from training.evaluation.probe_files import (
     parse_sentences,
     read_probes,
 )
-from training.evaluation.similarity import Probe
+from training.evaluation.similarity import ProbePair
 
 GROUP = [
-    Probe("A.", "Not A.", "contradicted"),
-    Probe("A.", "Maybe A.", "weakened"),
-    Probe("A.", "A, no doubt.", "affirmed"),
+    ProbePair("A.", "Not A.", "contradicted"),
+    ProbePair("A.", "Maybe A.", "weakened"),
+    ProbePair("A.", "A, no doubt.", "affirmed"),
 ]
 
 
@@ -41,14 +41,14 @@ GROUP = [
 def test_probes_are_read_from_each_kind_of_file(tmp_path, name, content):
     path = tmp_path / name
     path.write_text(content, encoding="utf-8", newline="")
-    expected = [Probe("He came, she left.", 'He "came".', "x"), Probe("A.", "B.", "")]
+    expected = [ProbePair("He came, she left.", 'He "came".', "x"), ProbePair("A.", "B.", "")]
     assert read_probes(path) == expected
 
 
 def test_the_label_column_may_be_missing(tmp_path):
     path = tmp_path / "p.csv"
     path.write_text("anchor,text\nA.,B.\n", encoding="utf-8")
-    assert read_probes(path) == [Probe("A.", "B.", "")]
+    assert read_probes(path) == [ProbePair("A.", "B.", "")]
 
 
 @pytest.mark.parametrize(
@@ -116,9 +116,9 @@ def test_a_group_without_one_of_its_forms_is_refused() -> None:
 
 def test_pasted_lines_are_sentences_pairs_or_groups_by_their_columns() -> None:
     assert parse_pasted("A.\n\n  B. \nA.\n") == Pasted([], ["A.", "B."])
-    assert parse_pasted("A.\tB.") == Pasted([Probe("A.", "B.", "")], [])
-    assert parse_pasted("A. | B. | hoax") == Pasted([Probe("A.", "B.", "hoax")], [])
-    assert parse_pasted("Anchor\tText\nA.\tB.") == Pasted([Probe("A.", "B.", "")], [])
+    assert parse_pasted("A.\tB.") == Pasted([ProbePair("A.", "B.", "")], [])
+    assert parse_pasted("A. | B. | hoax") == Pasted([ProbePair("A.", "B.", "hoax")], [])
+    assert parse_pasted("Anchor\tText\nA.\tB.") == Pasted([ProbePair("A.", "B.", "")], [])
     assert parse_pasted("A.\tNot A.\tMaybe A.\tA, no doubt.") == Pasted(GROUP, [])
 
 

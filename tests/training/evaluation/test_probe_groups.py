@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from curation.corpora import starter_corpus
-from curation.diagnostics.pair_analysis import Comparison
+from curation.diagnostics.pair_analysis import PairAnalysis
 from curation.diagnostics.surface import check_surface
 from curation.identity import canonical
 from curation.language.tokens import analyse
@@ -27,7 +27,7 @@ from training.evaluation.probe_groups import (
     find_groups,
     score,
 )
-from training.evaluation.similarity import FIGURE_1, ROLES, Probe
+from training.evaluation.similarity import FIGURE_1, ROLES, ProbePair
 
 REFERENCE = Path(probe_groups.__file__).with_name("probe_groups.jsonl")
 MOST_SHARED = 0.4
@@ -81,7 +81,7 @@ def test_each_form_shows_on_its_surface_what_it_is(group: BundledGroup) -> None:
         assert check_surface(check, anchor=group.anchor, text=text, cue=group.cue) == []
     if group.affirmed_by == "emphasis":
         assert content(group.anchor) <= content(group.affirmed)
-    affirmed = Comparison(anchor=group.anchor, text=group.affirmed)
+    affirmed = PairAnalysis(anchor=group.anchor, text=group.affirmed)
     whole = {"main_clause": False}
     assert affirmed.new_negators(**whole) or list(affirmed.new_affixes(**whole))
 
@@ -110,12 +110,12 @@ def test_the_figure_of_the_paper_is_one_group() -> None:
 
 def test_groups_are_found_among_other_pairs_and_only_complete_ones() -> None:
     probes = [
-        Probe("A.", "Not A.", "contradicted"),
-        Probe("B.", "Not B.", "contradicted"),
-        Probe("A.", "A, no doubt.", "affirmed"),
-        Probe("A.", "C.", ""),
-        Probe("A.", "Perhaps A.", "weakened"),
-        Probe("A.", "A isn't.", "contradicted"),
+        ProbePair("A.", "Not A.", "contradicted"),
+        ProbePair("B.", "Not B.", "contradicted"),
+        ProbePair("A.", "A, no doubt.", "affirmed"),
+        ProbePair("A.", "C.", ""),
+        ProbePair("A.", "Perhaps A.", "weakened"),
+        ProbePair("A.", "A isn't.", "contradicted"),
     ]
     (group,) = find_groups(probes)
     assert group.anchor == "A."

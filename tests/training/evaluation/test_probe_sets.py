@@ -29,9 +29,11 @@ from training.evaluation.probe_sets import (
     rename_set,
 )
 from training.evaluation.probes import add_own_probe
-from training.evaluation.similarity import Probe
+from training.evaluation.similarity import ProbePair
 
-PAIRS = Pasted([Probe("It rains.", "It pours.", ""), Probe("It rains.", "It is dry.", "dry")], [])
+PAIRS = Pasted(
+    [ProbePair("It rains.", "It pours.", ""), ProbePair("It rains.", "It is dry.", "dry")], []
+)
 SENTENCES = Pasted([], ["It rains.", "It pours.", "It is dry."])
 
 
@@ -90,7 +92,7 @@ def test_a_bundled_set_of_an_older_version_is_stored_anew_without_its_cosines(
 def test_what_is_there_already_is_not_added_twice(engine: Engine) -> None:
     make(engine)
     with writing(engine) as session:
-        more = Pasted([*PAIRS.probes, Probe("It rains.", "It hails.", "")], [])
+        more = Pasted([*PAIRS.probes, ProbePair("It rains.", "It hails.", "")], [])
         assert add_to_set(session, "Weather", more) == 1
         probes = open_set(session, "Weather").probes
         assert remove_from_set(session, "Weather", [probes[0].id, probes[0].id, 999]) == 1
@@ -124,7 +126,10 @@ def test_a_name_that_cannot_be_is_refused(engine: Engine, name: str) -> None:
     [
         (Pasted([], ["Alone."]), "2 to 200 different sentences in a set, found 1"),
         (Pasted([], [f"S{n}." for n in range(201)]), "found 201"),
-        (Pasted([Probe("a", str(n), "") for n in range(1001)], []), "1 to 1,000 different pairs"),
+        (
+            Pasted([ProbePair("a", str(n), "") for n in range(1001)], []),
+            "1 to 1,000 different pairs",
+        ),
     ],
 )
 def test_too_little_or_too_much_for_a_set_is_told(
@@ -153,7 +158,7 @@ def test_the_train_page_s_pairs_are_a_set_with_its_own_limits(engine: Engine) ->
     with writing(engine) as session:
         add_own_probe(session, anchor="It rains.", text="It pours.")
         assert list_sets(session)[-1] == OWN_SET
-        many = Pasted([Probe("a", str(n), "") for n in range(MAX_OWN)], [])
+        many = Pasted([ProbePair("a", str(n), "") for n in range(MAX_OWN)], [])
         with pytest.raises(HedgerowError, match=f"1 to {MAX_OWN} different pairs"):
             add_to_set(session, OWN_SET, many)
         with pytest.raises(HedgerowError, match="holds sentence pairs"):

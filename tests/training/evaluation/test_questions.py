@@ -3,7 +3,7 @@
 import pytest
 
 from tests.training.support.vectors import at
-from training.evaluation.questions import Question, questions, share_right
+from training.evaluation.questions import CandidateQuestion, questions, share_right
 from training.finetune.losses import Member, Role
 
 FAMILY = [
@@ -26,10 +26,10 @@ def embeddings(*degrees: float) -> dict:
 def test_each_form_is_asked_for_its_paraphrase() -> None:
     warm, not_cold, not_warm, cold = FORMS
     assert questions([FAMILY]) == [
-        Question(warm, not_cold, (not_warm, cold)),
-        Question(not_cold, warm, (not_warm, cold)),
-        Question(not_warm, cold, (warm, not_cold)),
-        Question(cold, not_warm, (warm, not_cold)),
+        CandidateQuestion(warm, not_cold, (not_warm, cold)),
+        CandidateQuestion(not_cold, warm, (not_warm, cold)),
+        CandidateQuestion(not_warm, cold, (warm, not_cold)),
+        CandidateQuestion(cold, not_warm, (warm, not_cold)),
     ]
 
 

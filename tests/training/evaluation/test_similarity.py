@@ -7,7 +7,7 @@ import pytest
 from curation.encoders.loading import DEFAULT_ENCODER, load_encoder
 from training.evaluation.similarity import (
     FIGURE_1,
-    Probe,
+    ProbePair,
     distribution_rows,
     figure_1_rows,
     probe_rows,
@@ -41,7 +41,7 @@ def test_without_a_model_before_there_is_no_such_series():
 
 def test_rows_refuse_cosines_of_another_number_of_probes():
     with pytest.raises(ValueError, match="zip"):
-        probe_rows([Probe("a", "b", "")], before=None, after=[0.1, 0.2])
+        probe_rows([ProbePair("a", "b", "")], before=None, after=[0.1, 0.2])
 
 
 def test_distribution_has_a_row_for_each_variant_and_series():

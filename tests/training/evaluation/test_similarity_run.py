@@ -33,7 +33,7 @@ from training.evaluation.probe_sets import (
     create_set,
     open_set,
 )
-from training.evaluation.similarity import Probe
+from training.evaluation.similarity import ProbePair
 from training.evaluation.similarity_run import (
     request_comparison,
     sentence_matrix,
@@ -148,12 +148,12 @@ def test_a_set_of_sentences_and_the_same_sentences_typed_share_their_matrix(
 def test_pairs_added_later_are_measured_alone(
     engine: Engine, settings: Settings, model: Path
 ) -> None:
-    pairs = [Probe(SENTENCES[0], text, "") for text in SENTENCES[1:]]
+    pairs = [ProbePair(SENTENCES[0], text, "") for text in SENTENCES[1:]]
     with writing(engine) as session:
         create_set(session, name="Doors", content=Pasted(pairs, []), author_id=None)
     measure(engine, settings, model, set_name="Doors")
     with writing(engine) as session:
-        add_to_set(session, "Doors", Pasted([Probe("A.", "B.", "")], []))
+        add_to_set(session, "Doors", Pasted([ProbePair("A.", "B.", "")], []))
     assert cosines_of(engine, str(model), "Doors") is None
     assert measure(engine, settings, model, set_name="Doors") == {str(model): 1}
     found = cosines_of(engine, str(model), "Doors")

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from db.errors import HedgerowError
-from training.evaluation.sts import FEWEST, LARGEST_FILE, ScoredPair, read_sts, spearman
+from training.evaluation.sts import FEWEST, LARGEST_FILE, StsPair, read_sts, spearman
 
 PUBLISHED = (
     "score\tsentence1\tsentence2\n"
@@ -20,11 +20,11 @@ PUBLISHED = (
 )
 
 
-def pairs(*scores: float) -> list[ScoredPair]:
-    return [ScoredPair(score, "a", "b") for score in scores]
+def pairs(*scores: float) -> list[StsPair]:
+    return [StsPair(score, "a", "b") for score in scores]
 
 
-def read(folder: Path, content: str | bytes) -> list[ScoredPair]:
+def read(folder: Path, content: str | bytes) -> list[StsPair]:
     path = folder / "sts.tsv"
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
     return read_sts(path)

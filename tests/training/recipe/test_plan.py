@@ -21,14 +21,14 @@ from training.recipe.plan import (
     TELLING_STEPS,
     TEXTS_OF_OPPOSITES,
     TEXTS_PER_SECOND,
-    Plan,
+    TrainingPlan,
     estimate,
     measuring_steps,
     plan,
 )
 from training.recipe.schema import Recipe
 
-PLAN = Plan(release=1, variants=70, triples=120, anchors=10, texts=80)
+PLAN = TrainingPlan(release=1, variants=70, triples=120, anchors=10, texts=80)
 RECIPE = Recipe(
     loss="family", batch_size=5, epochs=3, distillation=0, opposites=0, max_steps=None, soup=1
 )
@@ -116,7 +116,7 @@ def test_the_default_training_on_the_starter_corpus_is_said_to_take_twenty_minut
     project: Engine,
 ) -> None:
     """What it takes on two free cores; 35 minutes were said."""
-    starter = Plan(release=None, variants=7741, triples=11949, anchors=1016, texts=8067)
+    starter = TrainingPlan(release=None, variants=7741, triples=11949, anchors=1016, texts=8067)
     with reading(project) as session:
         assert estimate(session, starter, Recipe()).seconds == pytest.approx(20 * 60, rel=0.05)
 

@@ -28,14 +28,14 @@ from tests.cli.support.commands import ask as run_command
 from tests.cli.support.commands import complaint, said
 from tests.curation.support.families import add_plain_family
 from tests.training.support.trainings import ask, train
-from training.encoders.known import list_encoders, place_of
+from training.encoders.known import list_encoders, location_of
 from training.evaluation.held_out import STS
 from training.hub.push_run import model_run
 from training.recipe.schema import Recipe
 from training.retention import tradeoff, tradeoff_save
 from training.retention.interpolation import ends_of, load
 from training.retention.tradeoff import SHARES, StsFile, estimate, read_sts_file, request_tradeoff
-from training.retention.tradeoff_curve import KEPT, KIND, Curve, Point, curve_of, suggested
+from training.retention.tradeoff_curve import KEPT, KIND, Curve, SharePoint, curve_of, suggested
 from training.retention.tradeoff_save import request_save, saved_models
 
 WORK = {KIND: tradeoff.work, tradeoff_save.KIND: tradeoff_save.work}
@@ -209,7 +209,7 @@ def test_a_saved_point_is_the_mean_of_the_weights_and_an_encoder_like_any_other(
         assert (row.name, row.path, row.run_id) == (name, result["model"], result["run"])
         assert (row.base_id, row.release_id) == (run.result["before_encoder_id"], 1)
         assert name in list_encoders(session)
-        assert place_of(session, settings, name).checked() == fingerprint(folder)
+        assert location_of(session, settings, name).checked() == fingerprint(folder)
         (found,) = saved_models(session, settings, run.id)
         assert (found.share, found.name, found.folder) == (0.7, name, folder)
         assert model_run(session, found.run).result["model"] == result["model"]  # to be published
@@ -234,7 +234,7 @@ def test_a_point_is_saved_once_and_only_where_it_is_another_model(
     with reading(project) as session:
         (found,) = saved_models(session, settings, key)
         assert found.folder == settings.data_folder / second.result["model"]
-        assert place_of(session, settings, found.name).checked()
+        assert location_of(session, settings, found.name).checked()
 
 
 @pytest.mark.usefixtures("few_shares")
@@ -379,7 +379,7 @@ def test_a_model_that_cannot_be_saved_leaves_nothing(
 
 
 def curve(*points: tuple[float, float, float], own: float = 1.0) -> Curve:
-    found = [Point(share, {"drift": 1 - kept, "ranked": up}) for share, kept, up in points]
+    found = [SharePoint(share, {"drift": 1 - kept, "ranked": up}) for share, kept, up in points]
     return Curve(1, 1, found, own, {}, "")
 
 

@@ -32,7 +32,7 @@ _KINDS: Mapping[type, str] = {
 }
 
 
-class Record(NamedTuple):
+class FileRecord(NamedTuple):
     """A row of a file.
 
     Attributes:
@@ -100,7 +100,7 @@ def _quoted(names: Any) -> str:
     return " or ".join(f"'{name}'" for name in names)
 
 
-def records(source: Path | str, *, expects: str) -> Iterator[Record]:
+def records(source: Path | str, *, expects: str) -> Iterator[FileRecord]:
     """The rows of a file: of a JSON list, of JSON Lines, or of a table with a header.
 
     Args:
@@ -121,10 +121,10 @@ def records(source: Path | str, *, expects: str) -> Iterator[Record]:
     for where, value in _json(text, name, expects):
         if not isinstance(value, dict):
             raise HedgerowError(f"Expected {expects}, found {described(value)} on {where}.")
-        yield Record(where, value)
+        yield FileRecord(where, value)
 
 
-def _tabular(text: str, path: Path, name: str, expects: str) -> Iterator[Record]:
+def _tabular(text: str, path: Path, name: str, expects: str) -> Iterator[FileRecord]:
     read: Callable[..., Any] = read_csv if path.suffix.lower() == ".csv" else read_tsv
     try:
         table = read(text, name=name)
@@ -132,7 +132,7 @@ def _tabular(text: str, path: Path, name: str, expects: str) -> Iterator[Record]
         raise HedgerowError(f"Expected {expects}: {error}") from error
     for number, line in enumerate(table.lines):
         values = {column: cells[number] for column, cells in table.cells.items()}
-        yield Record(f"line {line:,} of {name}", values)
+        yield FileRecord(f"line {line:,} of {name}", values)
 
 
 def json_list(path: Path, *, expects: str) -> list[Any]:

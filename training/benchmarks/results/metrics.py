@@ -13,14 +13,14 @@ POINTS = 100.0
 """Papers print shares and correlations times a hundred."""
 
 
-class Part(NamedTuple):
+class PartScore(NamedTuple):
     """A part of a breakdown: points, and the items that it is of."""
 
     score: float
     n: int
 
 
-class Judged(Protocol):
+class JudgedRow(Protocol):
     """What of a row a metric looks at."""
 
     @property
@@ -33,7 +33,7 @@ class Judged(Protocol):
     def gold(self) -> float | None: ...
 
 
-def metric_of(kind: MetricKind, rows: Sequence[Judged]) -> float:
+def metric_of(kind: MetricKind, rows: Sequence[JudgedRow]) -> float:
     """The score of these rows, in points; 0 where there are none, or nothing varies."""
     if kind == "share":
         return POINTS * float(np.mean([bool(row.right) for row in rows])) if rows else 0.0
@@ -45,7 +45,7 @@ def metric_of(kind: MetricKind, rows: Sequence[Judged]) -> float:
     return POINTS * float(spearmanr(gold, given).statistic)
 
 
-def gold_and_given(rows: Sequence[Judged]) -> tuple[np.ndarray, np.ndarray]:
+def gold_and_given(rows: Sequence[JudgedRow]) -> tuple[np.ndarray, np.ndarray]:
     """What people and what a model say of each answered row, two arrays of equal length."""
     pairs = [(row.gold, row.scores[0]) for row in rows if row.answered and row.gold is not None]
     columns = np.array(pairs, dtype=np.float64).reshape(-1, 2)

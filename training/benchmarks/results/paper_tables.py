@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from db.errors import HedgerowError
-from training.benchmarks.results.statistics import Interval, Place, places
+from training.benchmarks.results.statistics import Interval, Rank, places
 
 DECIMALS = 1
 
@@ -47,7 +47,7 @@ class Line:
 
 
 @dataclass(frozen=True)
-class Cell:
+class ScoreCell:
     """A score as it is shown.
 
     Attributes:
@@ -56,14 +56,14 @@ class Cell:
     """
 
     score: float
-    place: Place
+    place: Rank
     delta: float | None
     interval: Interval | None
 
 
 def cells(
     lines: Sequence[Line], columns: Sequence[str], *, base: str = "", decimals: int = DECIMALS
-) -> list[dict[str, Cell]]:
+) -> list[dict[str, ScoreCell]]:
     """The cells of each line, by column, where it has a score.
 
     Args:
@@ -80,7 +80,7 @@ def cells(
                 f"Expected a measured line of the base model {name[:60]!r}, found none; measure "
                 "it, or leave the base model out."
             )
-    table: list[dict[str, Cell]] = [{} for _ in lines]
+    table: list[dict[str, ScoreCell]] = [{} for _ in lines]
     for column in columns:
         ranked = {
             str(n): line.scores[column] for n, line in measured.items() if column in line.scores
@@ -89,7 +89,7 @@ def cells(
         for number, line in enumerate(lines):
             if column in line.scores:
                 start = None if line.published else bases.get(line.base or base)
-                table[number][column] = Cell(
+                table[number][column] = ScoreCell(
                     score=line.scores[column],
                     place=marks.get(str(number), ""),
                     delta=_delta(line, start, column),
@@ -142,7 +142,7 @@ def latex(
     return "\n".join([*out, r"\end{table}"]) + "\n"
 
 
-def _shown(cell: Cell | None, decimals: int) -> str:
+def _shown(cell: ScoreCell | None, decimals: int) -> str:
     if cell is None:
         return "--"
     number = f"{cell.score:.{decimals}f}".replace("-", "$-$")

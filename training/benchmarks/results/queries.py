@@ -17,7 +17,7 @@ from db.errors import HedgerowError
 from db.models import BenchmarkResult, Encoder
 from training.benchmarks.definition import Result
 from training.benchmarks.results.saved import read_result
-from training.benchmarks.results.statistics import Comparison, Interval, compare
+from training.benchmarks.results.statistics import Interval, PairedTest, compare
 from training.benchmarks.runs.jobs import GENERAL_ABILITY as GENERAL_ABILITY
 from training.benchmarks.runs.jobs import NEGATION as NEGATION
 from training.benchmarks.runs.measured_models import model_title
@@ -151,17 +151,17 @@ def bases(session: Session, rows: Iterable[Scored]) -> dict[ModelKey, ModelKey]:
     return found
 
 
-class Scores(NamedTuple):
+class NewestScores(NamedTuple):
     """The newest results, and as `bases` gives them, the models that ours were trained from."""
 
     rows: list[Scored]
     trained_from: dict[ModelKey, ModelKey]
 
 
-def newest_scores(session: Session) -> Scores:
+def newest_scores(session: Session) -> NewestScores:
     """The newest results with what they are compared with."""
     rows = newest(session)
-    return Scores(rows, bases(session, rows))
+    return NewestScores(rows, bases(session, rows))
 
 
 def full_result(data_folder: Path, scored: Scored) -> Result:
@@ -187,7 +187,7 @@ class Paired(NamedTuple):
 
     first: Scored
     second: Scored
-    comparison: Comparison
+    comparison: PairedTest
 
 
 def paired(data_folder: Path, first: Scored, second: Scored) -> Paired:
@@ -208,7 +208,7 @@ def paired(data_folder: Path, first: Scored, second: Scored) -> Paired:
 
 
 @lru_cache(maxsize=256)
-def _compared(first: Path, second: Path) -> Comparison:
+def _compared(first: Path, second: Path) -> PairedTest:
     return compare(_read(first), _read(second))
 
 

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from db.errors import HedgerowError
-from training.benchmarks.definition import Mark, Result, Row
-from training.benchmarks.results.metrics import Part
+from training.benchmarks.definition import ItemResult, PartMark, Result
+from training.benchmarks.results.metrics import PartScore
 
 
 def write_result(result: Result, path: Path) -> None:
@@ -45,21 +45,21 @@ def read_result(path: Path) -> Result:
         ) from error
 
 
-def _values(row: Row) -> dict[str, Any]:
-    values = {name: getattr(row, name) for name in Row.__dataclass_fields__}
+def _values(row: ItemResult) -> dict[str, Any]:
+    values = {name: getattr(row, name) for name in ItemResult.__dataclass_fields__}
     scores = [score if math.isfinite(score) else None for score in row.scores]
     return values | {"scores": scores, "texts": dict(row.texts), "uids": dict(row.uids)}
 
 
-def _row(values: Mapping[str, Any]) -> Row:
+def _row(values: Mapping[str, Any]) -> ItemResult:
     scores = tuple(math.nan if score is None else float(score) for score in values["scores"])
-    marks = tuple(Mark(*mark) for mark in values["marks"])
-    return Row(**{**values, "scores": scores, "marks": marks})
+    marks = tuple(PartMark(*mark) for mark in values["marks"])
+    return ItemResult(**{**values, "scores": scores, "marks": marks})
 
 
-def _result(head: Mapping[str, Any], rows: tuple[Row, ...]) -> Result:
+def _result(head: Mapping[str, Any], rows: tuple[ItemResult, ...]) -> Result:
     breakdowns = {
-        name: {value: Part(**part) for value, part in parts.items()}
+        name: {value: PartScore(**part) for value, part in parts.items()}
         for name, parts in head["breakdowns"].items()
     }
     return Result(**{**head, "breakdowns": breakdowns, "rows": rows})

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from training.benchmarks.results.paper_tables import Line, cells
-from training.benchmarks.results.score_table import Column
+from training.benchmarks.results.score_table import ScoreColumn
 
 HEAD = [
     "model",
@@ -26,7 +26,7 @@ HEAD = [
 
 
 def as_table(
-    lines: Sequence[Line], columns: Sequence[Column]
+    lines: Sequence[Line], columns: Sequence[ScoreColumn]
 ) -> tuple[list[str], list[tuple[Any, ...]]]:
     """A head and rows; scores, intervals and differences in points to two decimals.
 
@@ -62,7 +62,7 @@ def _rounded(value: float | None) -> float | str:
     return "" if value is None else round(value, 2)
 
 
-def titles(columns: Sequence[Column]) -> Mapping[str, str]:
+def titles(columns: Sequence[ScoreColumn]) -> Mapping[str, str]:
     """What the columns are called by their keys: with their data where a benchmark has several."""
     counts = Counter(column.title for column in columns)
     return {

@@ -22,7 +22,7 @@ def general_column(suite: str) -> str:
     return f"average:{suite}"
 
 
-class Column(NamedTuple):
+class ScoreColumn(NamedTuple):
     """A column of the table.
 
     Attributes:
@@ -45,7 +45,7 @@ class Column(NamedTuple):
     chance: float | None
 
 
-def columns(rows: Sequence[Scored], *, tasks: bool = False) -> list[Column]:
+def columns(rows: Sequence[Scored], *, tasks: bool = False) -> list[ScoreColumn]:
     """The columns that these results fill: benchmarks, the averages, and mteb's single tasks.
 
     In the catalogue's order; of a benchmark with several data, those with the most items first.
@@ -96,7 +96,7 @@ def lines(
     return made + (_reference(columns(rows)) if reference else [])
 
 
-def unlike_published(lines: Sequence[Line], columns: Sequence[Column]) -> list[str]:
+def unlike_published(lines: Sequence[Line], columns: Sequence[ScoreColumn]) -> list[str]:
     """Titles of the columns that have published numbers, and data that may be others.
 
     Data count as the published ones where there are as many items as papers report on.
@@ -113,7 +113,7 @@ def unlike_published(lines: Sequence[Line], columns: Sequence[Column]) -> list[s
     return list(dict.fromkeys(unlike))
 
 
-class Point(NamedTuple):
+class ModelPoint(NamedTuple):
     """A model in the scatter: what it understands of negation, and what it is good for elsewhere.
 
     Attributes:
@@ -127,7 +127,7 @@ class Point(NamedTuple):
     published: bool
 
 
-def points(lines: Sequence[Line], *, negation: Sequence[str], general: str) -> list[Point]:
+def points(lines: Sequence[Line], *, negation: Sequence[str], general: str) -> list[ModelPoint]:
     """The models that have a score in all of these columns.
 
     Args:
@@ -139,13 +139,13 @@ def points(lines: Sequence[Line], *, negation: Sequence[str], general: str) -> l
         scores = [line.scores[key] for key in negation if key in line.scores]
         if negation and len(scores) == len(negation) and general in line.scores:
             mean = sum(scores) / len(scores)
-            found.append(Point(line.model, mean, line.scores[general], line.published))
+            found.append(ModelPoint(line.model, mean, line.scores[general], line.published))
     return found
 
 
-def _column(row: Scored) -> Column:
+def _column(row: Scored) -> ScoreColumn:
     entry = next((entry for entry in BENCHMARKS if entry.id == row.benchmark), None)
-    return Column(
+    return ScoreColumn(
         row.column,
         entry.title if entry else row.benchmark,
         row.data,
@@ -158,9 +158,9 @@ def _column(row: Scored) -> Column:
 
 
 _AVERAGES = (
-    Column(NEGATION_COLUMN, "Negation average", "", 0, "negation", "mean", "", None),
+    ScoreColumn(NEGATION_COLUMN, "Negation average", "", 0, "negation", "mean", "", None),
     *(
-        Column(general_column(name), f"General, {name}", "", 0, "general", "mean", "", None)
+        ScoreColumn(general_column(name), f"General, {name}", "", 0, "general", "mean", "", None)
         for name in SUITES
     ),
 )
@@ -205,7 +205,7 @@ def _task_score(row: Scored) -> TaskScore:
     return TaskScore(row.benchmark, str(row.summary["type"]), row.score)
 
 
-def _reference(shown: Sequence[Column]) -> list[Line]:
+def _reference(shown: Sequence[ScoreColumn]) -> list[Line]:
     """The papers' lines with a score in one of these columns; of several data, the largest."""
     places: dict[str, str] = {}
     for column in shown:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from training.benchmarks.definition import Result, Row
+from training.benchmarks.definition import ItemResult, Result
 from training.benchmarks.tasks.own_families import POSITIVE
 from training.benchmarks.tasks.scored_pairs import MOST_GRADES
 
@@ -34,11 +34,11 @@ _NUMBER = re.compile(r" \d+$")
 _QUERIES, _DOCUMENTS = ("q1", "q2"), ("doc1", "doc2")
 
 
-class Compared(NamedTuple):
+class ComparedTexts(NamedTuple):
     """Two texts of an item that a model compared.
 
     Attributes:
-        query, candidate: what they are called in `Row.texts`.
+        query, candidate: what they are called in `ItemResult.texts`.
         score: as the model gave it; NaN where it gave none.
     """
 
@@ -63,7 +63,7 @@ class Grade(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Wanted:
+class ItemFilter:
     """Which items to look at.
 
     Attributes:
@@ -79,24 +79,24 @@ class Wanted:
     text: str = ""
 
 
-class Item(NamedTuple):
+class ItemOutcomes(NamedTuple):
     """An item as the first model did it, and as the second did it, if there is one."""
 
-    first: Row
-    second: Row | None
+    first: ItemResult
+    second: ItemResult | None
 
 
-def compared(row: Row) -> list[Compared]:
+def compared(row: ItemResult) -> list[ComparedTexts]:
     """What was compared in an item, in the order of its scores."""
     names = list(row.texts)
     if names[:2] == list(_QUERIES):  # NevIR: each query with both documents
         pairs = list(product(_QUERIES, _DOCUMENTS))
     else:
         pairs = [(names[0], candidate) for candidate in names[1:]]
-    return [Compared(*pair, score) for pair, score in zip(pairs, row.scores, strict=True)]
+    return [ComparedTexts(*pair, score) for pair, score in zip(pairs, row.scores, strict=True)]
 
 
-def nearest(row: Row) -> Compared | None:
+def nearest(row: ItemResult) -> ComparedTexts | None:
     """The text that the model finds nearest of those that it should not; None where each of
     several queries has its own, or nothing has a score.
 
@@ -110,7 +110,7 @@ def nearest(row: Row) -> Compared | None:
     return max(wrong, key=lambda one: one.score, default=None)
 
 
-def right_candidates(row: Row) -> set[str]:
+def right_candidates(row: ItemResult) -> set[str]:
     """The names of the texts that a right model finds nearest; none where there are no such."""
     near = {mark.value for mark in row.marks if mark.breakdown == POSITIVE}
     names = set(row.texts)
@@ -120,21 +120,21 @@ def right_candidates(row: Row) -> set[str]:
 
 
 def items(
-    first: Result, second: Result | None = None, *, wanted: Wanted | None = None
-) -> list[Item]:
+    first: Result, second: Result | None = None, *, wanted: ItemFilter | None = None
+) -> list[ItemOutcomes]:
     """The items that are wanted; of a correlation, those first whose order is most wrong.
 
     Args:
         second: of the same benchmark and data; items that it lacks have none.
     """
-    wanted = wanted or Wanted()
+    wanted = wanted or ItemFilter()
     others = {row.key: row for row in second.rows} if second else {}
     rows = _worst_first(first.rows) if first.kind == "spearman" else first.rows
-    found = (Item(row, others.get(row.key)) for row in rows)
+    found = (ItemOutcomes(row, others.get(row.key)) for row in rows)
     return [item for item in found if _is_wanted(item, wanted)]
 
 
-def _is_wanted(item: Item, wanted: Wanted) -> bool:
+def _is_wanted(item: ItemOutcomes, wanted: ItemFilter) -> bool:
     row, other = item
     if wanted.outcome and row.outcome != wanted.outcome:
         return False
@@ -146,13 +146,13 @@ def _is_wanted(item: Item, wanted: Wanted) -> bool:
     return not needle or any(needle in text.casefold() for text in row.texts.values())
 
 
-def _agreement(row: Row, other: Row) -> str:
+def _agreement(row: ItemResult, other: ItemResult) -> str:
     if row.right:
         return BOTH if other.right else ONLY_FIRST
     return ONLY_SECOND if other.right else NEITHER
 
 
-def _worst_first(rows: Sequence[Row]) -> list[Row]:
+def _worst_first(rows: Sequence[ItemResult]) -> list[ItemResult]:
     """By how far a pair's place among the model's scores is from that among people's."""
     answered = [row for row in rows if row.answered and row.gold is not None]
     if not answered:
@@ -195,7 +195,7 @@ def grades(result: Result) -> list[Grade]:
     ]
 
 
-def as_table(found: Sequence[Item]) -> tuple[list[str], list[tuple[Any, ...]]]:
+def as_table(found: Sequence[ItemOutcomes]) -> tuple[list[str], list[tuple[Any, ...]]]:
     """Items as the head and the rows of a table: texts, scores and outcomes of both models."""
     if not found:
         return ["item"], []
@@ -212,7 +212,9 @@ def as_table(found: Sequence[Item]) -> tuple[list[str], list[tuple[Any, ...]]]:
     return head, [_line(item, names, pairs, second) for item in found]
 
 
-def _line(item: Item, names: Sequence[str], pairs: Sequence[str], second: bool) -> tuple[Any, ...]:
+def _line(
+    item: ItemOutcomes, names: Sequence[str], pairs: Sequence[str], second: bool
+) -> tuple[Any, ...]:
     row, other = item
     texts = [row.texts.get(name, "") for name in names]
     line: list[Any] = [row.key, row.outcome, row.right, row.gold, *texts, *_scores(row, pairs)]
@@ -222,7 +224,7 @@ def _line(item: Item, names: Sequence[str], pairs: Sequence[str], second: bool) 
     return tuple("" if value is None else value for value in line)
 
 
-def _scores(row: Row, pairs: Sequence[str]) -> list[float | None]:
+def _scores(row: ItemResult, pairs: Sequence[str]) -> list[float | None]:
     own = {f"{one.query} : {one.candidate}": one.score for one in compared(row)}
     return [
         round(own[pair], 6) if pair in own and np.isfinite(own[pair]) else None for pair in pairs

@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from db.errors import HedgerowError
-from training.benchmarks.definition import Result, Row
+from training.benchmarks.definition import ItemResult, Result
 from training.benchmarks.results.metrics import POINTS, gold_and_given
 
 RESAMPLES = 2_000
@@ -36,7 +36,7 @@ class Interval(NamedTuple):
     units: int
 
 
-class Comparison(NamedTuple):
+class PairedTest(NamedTuple):
     """A paired test of two models on the same items.
 
     Attributes:
@@ -54,7 +54,7 @@ class Comparison(NamedTuple):
     worse: int | None
 
 
-Place = Literal["best", "second", ""]
+Rank = Literal["best", "second", ""]
 
 
 def interval(
@@ -88,7 +88,7 @@ def interval(
     return Interval(float(found.low), float(found.high), confidence, units)
 
 
-def compare(first: Result, second: Result, *, seed: int = 0) -> Comparison:
+def compare(first: Result, second: Result, *, seed: int = 0) -> PairedTest:
     """Test whether two models differ, item by item.
 
     Where each item is right or wrong by itself, McNemar's exact test: among the items that only one
@@ -108,7 +108,7 @@ def compare(first: Result, second: Result, *, seed: int = 0) -> Comparison:
     one, two = _aligned(first, second)
     difference = second.score - first.score
     if first.kind == "spearman":
-        return Comparison(difference, _swapped_ranks(one, two, seed), "permutation", None, None)
+        return PairedTest(difference, _swapped_ranks(one, two, seed), "permutation", None, None)
     right = np.array([[bool(a.right), bool(b.right)] for a, b in zip(one, two, strict=True)])
     better = int((~right[:, 0] & right[:, 1]).sum())
     worse = int((right[:, 0] & ~right[:, 1]).sum())
@@ -118,12 +118,12 @@ def compare(first: Result, second: Result, *, seed: int = 0) -> Comparison:
         from scipy.stats import binomtest  # noqa: PLC0415  (loading it takes a second)
 
         p = float(binomtest(better, total).pvalue) if total else 1.0
-        return Comparison(difference, p, "McNemar", better, worse)
+        return PairedTest(difference, p, "McNemar", better, worse)
     sums = np.array([right[rows].sum(axis=0) for rows in units])
-    return Comparison(difference, _swapped_sums(sums, seed), "permutation", better, worse)
+    return PairedTest(difference, _swapped_sums(sums, seed), "permutation", better, worse)
 
 
-def places(scores: Mapping[str, float], *, decimals: int = 1) -> dict[str, Place]:
+def places(scores: Mapping[str, float], *, decimals: int = 1) -> dict[str, Rank]:
     """Which of several is best and second best, as a table with so many decimals shows them.
 
     Equal ones share a place; the next lower score is second all the same. One alone has none.
@@ -133,12 +133,12 @@ def places(scores: Mapping[str, float], *, decimals: int = 1) -> dict[str, Place
     ranks = sorted(set(shown.values()), reverse=True)
     if len(scores) < 2:
         return dict.fromkeys(scores, "")
-    names: list[Place] = ["best", "second"]
+    names: list[Rank] = ["best", "second"]
     by_score = dict(zip(ranks, names, strict=False))
     return {name: by_score.get(score, "") for name, score in shown.items()}
 
 
-def _units(rows: Sequence[Row]) -> list[list[int]]:
+def _units(rows: Sequence[ItemResult]) -> list[list[int]]:
     """The numbers of the rows of each group."""
     groups: dict[str, list[int]] = {}
     for number, row in enumerate(rows):
@@ -173,7 +173,7 @@ def _correlation(first: np.ndarray, second: np.ndarray) -> np.ndarray:
     return np.divide((one * two).sum(axis=-1), scale, out=np.zeros_like(scale), where=scale > 0)
 
 
-def _aligned(first: Result, second: Result) -> tuple[list[Row], list[Row]]:
+def _aligned(first: Result, second: Result) -> tuple[list[ItemResult], list[ItemResult]]:
     """The rows of both, item by item, whatever the order of the data was."""
     keys = [row.key for row in first.rows]
     by_key = {row.key: row for row in second.rows}
@@ -192,7 +192,7 @@ def _swapped_sums(sums: np.ndarray, seed: int) -> float:
     )
 
 
-def _swapped_ranks(first: Sequence[Row], second: Sequence[Row], seed: int) -> float:
+def _swapped_ranks(first: Sequence[ItemResult], second: Sequence[ItemResult], seed: int) -> float:
     """p of a permutation test of two models' correlations with the same scores of people."""
     from scipy.stats import rankdata  # noqa: PLC0415  (loading it takes a second)
 

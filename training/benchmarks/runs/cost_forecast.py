@@ -20,7 +20,7 @@ from training.benchmarks.catalogue import benchmark
 from training.benchmarks.data.sizes import Size, size
 from training.benchmarks.data.sources import DataChoice
 from training.benchmarks.runs.measured_models import CHAT, ModelChoice, clean_model
-from training.benchmarks.runs.paces import Pace, pace_of, paces, units
+from training.benchmarks.runs.paces import RunPace, pace_of, paces, units
 from training.benchmarks.scorers.architecture import WITHOUT_MODEL, architecture_of
 from training.benchmarks.scorers.embedding_models import BiEncoder
 from training.encoders.known import folder_of
@@ -113,7 +113,7 @@ def _model(
     settings: Settings,
     choice: ModelChoice,
     sizes: Sequence[Size],
-    earlier: Sequence[Pace],
+    earlier: Sequence[RunPace],
 ) -> ModelPlan:
     try:
         choice = clean_model(session, choice)
@@ -129,7 +129,7 @@ def _model(
     return ModelPlan(choice.name, LOADING + work / pace if pace else None)
 
 
-def _chat(choice: ModelChoice, sizes: Sequence[Size], earlier: Sequence[Pace]) -> ModelPlan:
+def _chat(choice: ModelChoice, sizes: Sequence[Size], earlier: Sequence[RunPace]) -> ModelPlan:
     prompts = sum(one.prompts for one in sizes)
     before = next((p for p in earlier if (p.model, p.architecture) == (choice.name, CHAT)), None)
     each = before.tokens_out / before.units if before else 0.0

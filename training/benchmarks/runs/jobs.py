@@ -19,7 +19,7 @@ from training.benchmarks.definition import Benchmark, Result
 from training.benchmarks.results.measure import measure
 from training.benchmarks.results.saved import write_result
 from training.benchmarks.results.statistics import interval
-from training.benchmarks.runs.measured_models import GENERAL, Found, inner_model
+from training.benchmarks.runs.measured_models import GENERAL, FoundModel, inner_model
 from training.benchmarks.runs.paces import took, units
 from training.benchmarks.scorers.chat_prompts import Chat
 from training.benchmarks.scorers.embedding_models import Cross
@@ -78,7 +78,7 @@ class Job(NamedTuple):
     title: str
     items: int
     data_hash: str
-    run: Callable[[Scorer, Found, Step], BenchmarkResult]
+    run: Callable[[Scorer, FoundModel, Step], BenchmarkResult]
     general: bool = False
     reranking: bool = False
 
@@ -111,7 +111,7 @@ def negation_job(opened: OpenData) -> Job:
     benchmark = opened.benchmark
     data_hash = benchmark.data_hash()
 
-    def run(scorer: Scorer, found: Found, step: Step) -> BenchmarkResult:
+    def run(scorer: Scorer, found: FoundModel, step: Step) -> BenchmarkResult:
         watch = _Watch(scorer)
         result = measure(benchmark, scorer, on_progress=step)
         spent = watch.took(benchmark, found)
@@ -139,7 +139,7 @@ class _Watch:
         account = self._scorer.account
         return self._scorer.asked, account.tokens_out if account else 0
 
-    def took(self, benchmark: Benchmark[Any], found: Found) -> dict[str, float]:
+    def took(self, benchmark: Benchmark[Any], found: FoundModel) -> dict[str, float]:
         seconds = time.monotonic() - self._since
         asked, tokens = (now - then for now, then in zip(self._said(), self._before, strict=True))
         if isinstance(self._scorer, Chat):
@@ -151,7 +151,7 @@ class _Watch:
 
 def _row(
     context: RunContext,
-    found: Found,
+    found: FoundModel,
     result: Result,
     opened: OpenData,
     *,
@@ -201,7 +201,7 @@ def _general_job(task: Any) -> Job:
     facts = general.facts(task)
     suites = [name for name, own in SUITES.items() if facts.name in own]
 
-    def run(scorer: Scorer, found: Found, step: Step) -> BenchmarkResult:
+    def run(scorer: Scorer, found: FoundModel, step: Step) -> BenchmarkResult:
         context = step.context
         (score,) = general.run_tasks(
             inner_model(scorer),
@@ -241,6 +241,6 @@ def _mteb_name(name: str) -> str:
     return (Path(name).name if Path(name).is_absolute() else name)[-LONGEST_NAME:]
 
 
-def _digest(found: Found) -> str:
+def _digest(found: FoundModel) -> str:
     """What tells the files of several models in one folder apart."""
     return hashlib.sha256(f"{found.name}\0{found.architecture}".encode()).hexdigest()[:8]

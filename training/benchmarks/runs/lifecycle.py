@@ -24,7 +24,7 @@ from training.benchmarks.runs.jobs import Job, Step, general_jobs, negation_job,
 from training.benchmarks.runs.measured_models import (
     CHAT,
     GENERAL,
-    Found,
+    FoundModel,
     ModelChoice,
     clean_model,
     find_model,
@@ -207,7 +207,7 @@ class _Work:
                 for job in todo:
                     self._job(number, found, job, scorer)
 
-    def _job(self, number: int, found: Found, job: Job, scorer: Scorer) -> None:
+    def _job(self, number: int, found: FoundModel, job: Job, scorer: Scorer) -> None:
         """Measure one thing, unless it is there already."""
         if (key := self._key(found, job)) in self.stored:
             return
@@ -244,7 +244,7 @@ class _Work:
         return device_to_oneself(wait, lock=self.context.settings.training_lock)
 
     @staticmethod
-    def _key(found: Found, job: Job) -> tuple[str, str, str, str]:
+    def _key(found: FoundModel, job: Job) -> tuple[str, str, str, str]:
         return found.name, found.architecture, job.benchmark, job.data_hash
 
 

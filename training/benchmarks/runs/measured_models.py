@@ -27,16 +27,16 @@ from training.benchmarks.scorers.architecture import (
 from training.benchmarks.scorers.chat_prompts import Chat
 from training.benchmarks.scorers.embedding_models import BiEncoder, Cross, Sparse
 from training.benchmarks.scorers.interface import Scorer
-from training.benchmarks.scorers.late_interaction import Late, TokenMatrix
+from training.benchmarks.scorers.late_interaction import LateInteraction, TokenMatrix
 from training.benchmarks.scorers.lexical import Random, TfIdf
-from training.encoders.known import MAX_ENCODER_NAME, clean_name, folder_of, place_of
+from training.encoders.known import MAX_ENCODER_NAME, clean_name, folder_of, location_of
 
 CHAT = Chat.architecture
 
 BASELINES = {TfIdf.architecture: "TF-IDF", Random.architecture: "random scores"}
 """Architectures that need no model, and the names of their results."""
 
-_WITH_MODEL = (BiEncoder, Sparse, Late, Cross)
+_WITH_MODEL = (BiEncoder, Sparse, LateInteraction, Cross)
 GENERAL = tuple(scorer.architecture for scorer in _WITH_MODEL)
 """Architectures that mteb's tasks can be run with; a cross-encoder only does reranking."""
 
@@ -92,7 +92,7 @@ class ModelChoice(BaseModel):
         )
 
 
-class Found(NamedTuple):
+class FoundModel(NamedTuple):
     """A model that is there.
 
     Attributes:
@@ -132,18 +132,18 @@ def clean_model(session: Session, choice: ModelChoice) -> ModelChoice:
     return ModelChoice(name=clean_name(session, choice.name), architecture=choice.architecture)
 
 
-def find_model(session: Session, settings: Settings, choice: ModelChoice) -> Found:
+def find_model(session: Session, settings: Settings, choice: ModelChoice) -> FoundModel:
     """What a choice, as `clean_model` gives it, means now; downloads a model of the hub.
 
     Raises:
         HedgerowError: its files are gone, have changed, or can't be downloaded.
     """
     if not choice.needs_device:
-        return Found(choice, choice.name, choice.architecture, "", "")
-    place = place_of(session, settings, choice.name)
+        return FoundModel(choice, choice.name, choice.architecture, "", "")
+    place = location_of(session, settings, choice.name)
     hash_ = place.checked()
     architecture = choice.architecture or architecture_of(encoder_folder(place.name))
-    return Found(choice, choice.name, architecture, hash_, place.name)
+    return FoundModel(choice, choice.name, architecture, hash_, place.name)
 
 
 def require_fitting(session: Session, settings: Settings, choice: ModelChoice) -> None:
@@ -164,7 +164,11 @@ ACCOUNT = "spent.txt"
 
 
 def scorer_of(
-    found: Found, settings: Settings, *, folder: Path | None = None, budget: Budget | None = None
+    found: FoundModel,
+    settings: Settings,
+    *,
+    folder: Path | None = None,
+    budget: Budget | None = None,
 ) -> Scorer:
     """Load the model.
 
@@ -219,13 +223,13 @@ def token_matrix(
     Raises:
         HedgerowError: it can't be loaded, or is no late-interaction model.
     """
-    place = place_of(session, settings, name)
+    place = location_of(session, settings, name)
     hash_ = place.checked()
     return _late(place.name, hash_).tokens(query, document)
 
 
 @lru_cache(maxsize=1)
-def _late(place: str, hash_: str) -> Late:
-    scorer = load_scorer(place, Late.architecture)
-    assert isinstance(scorer, Late)  # another architecture is refused
+def _late(place: str, hash_: str) -> LateInteraction:
+    scorer = load_scorer(place, LateInteraction.architecture)
+    assert isinstance(scorer, LateInteraction)  # another architecture is refused
     return scorer

@@ -27,7 +27,7 @@ LOOKED_AT = 50
 """Results, the newest, out of which the pace is told."""
 
 
-class Pace(NamedTuple):
+class RunPace(NamedTuple):
     """What an earlier result took.
 
     Attributes:
@@ -68,7 +68,7 @@ def took(
     }
 
 
-def paces(session: Session) -> list[Pace]:
+def paces(session: Session) -> list[RunPace]:
     """What results took on this machine, the newest first."""
     result = BenchmarkResult
     query = (
@@ -79,14 +79,16 @@ def paces(session: Session) -> list[Pace]:
         .limit(LOOKED_AT)
     )
     found = [
-        Pace(model, architecture, **summary["took"])
+        RunPace(model, architecture, **summary["took"])
         for model, architecture, summary in session.execute(query)
         if "took" in summary
     ]
     return [pace for pace in found if pace.units and pace.seconds >= TELLING]
 
 
-def pace_of(earlier: Sequence[Pace], name: str, architecture: str, weight: float) -> float | None:
+def pace_of(
+    earlier: Sequence[RunPace], name: str, architecture: str, weight: float
+) -> float | None:
     """Units a second: as this model's newest result says; else as others' do, by their weights.
 
     None where nothing is known of the model.

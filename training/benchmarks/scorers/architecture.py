@@ -27,14 +27,14 @@ from training.benchmarks.scorers.embedding_models import (
     score_label,
 )
 from training.benchmarks.scorers.interface import Scorer
-from training.benchmarks.scorers.late_interaction import Late
+from training.benchmarks.scorers.late_interaction import LateInteraction
 from training.benchmarks.scorers.lexical import Random, TfIdf
 
 KINDS = {
     BiEncoder.architecture: "SentenceTransformer",
     Cross.architecture: "CrossEncoder",
     Sparse.architecture: "SparseEncoder",
-    Late.architecture: "MultiVectorEncoder",
+    LateInteraction.architecture: "MultiVectorEncoder",
 }
 """Architecture → sentence-transformers' class."""
 
@@ -117,7 +117,7 @@ def _scorer(name: str, architecture: str, device: str | None) -> Scorer:
     makers: dict[str, Any] = {
         Cross.architecture: Cross,
         Sparse.architecture: Sparse,
-        Late.architecture: Late,
+        LateInteraction.architecture: LateInteraction,
     }
     scorer: Scorer = makers[architecture](model)
     return scorer
@@ -132,13 +132,13 @@ def architecture_of(folder: Path) -> str:
     """
     kind = saved_as(folder)
     if kind == _OLD_COLBERT:
-        return Late.architecture
+        return LateInteraction.architecture
     for architecture, name in KINDS.items():
         if kind == name:
             return architecture
     named = architectures(read_json(folder / "config.json"))
     if "HF_ColBERT" in named:
-        return Late.architecture
+        return LateInteraction.architecture
     if any(name.endswith("ForSequenceClassification") for name in named):
         return Cross.architecture
     if "SpladePooling" in read_text(folder / MODULES):

@@ -41,7 +41,7 @@ class TokenMatrix(NamedTuple):
         return float(self.similarity.max(axis=1).sum())
 
 
-class Late(Scorer):
+class LateInteraction(Scorer):
     """The model's MaxSim of query and document; of two sentences, with the first as the query."""
 
     architecture = "late-interaction"

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from training.benchmarks.data.file_reading import Record
-from training.benchmarks.tasks.scored_pairs import Columns, ScoredPair, ScoredPairs
+from training.benchmarks.data.file_reading import FileRecord
+from training.benchmarks.tasks.scored_pairs import PairColumns, ScoredPair, ScoredPairs
 
-WITH_WMT = Columns("reference", "candidate", "score")
+WITH_WMT = PairColumns("reference", "candidate", "score")
 """What the files of CANNOT with WMT call them; a higher score means more alike."""
 
 
@@ -24,11 +24,11 @@ class Cannot(ScoredPairs):
         "CANNOT as a table with the columns premise, hypothesis and label, or reference, candidate "
         "and score"
     )
-    columns = Columns("premise", "hypothesis", "label")
+    columns = PairColumns("premise", "hypothesis", "label")
     address = "https://github.com/dmlls/cannot-dataset"
 
     @classmethod
-    def pair(cls, number: int, record: Record, columns: Columns) -> ScoredPair | None:
+    def pair(cls, number: int, record: FileRecord, columns: PairColumns) -> ScoredPair | None:
         """The pair of a record, in either of the published formats."""
         mixed = columns is cls.columns and set(WITH_WMT[:3]) <= record.values.keys()
         return super().pair(number, record, WITH_WMT if mixed else columns)

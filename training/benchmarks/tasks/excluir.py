@@ -10,7 +10,7 @@ import numpy as np
 
 from db.errors import HedgerowError
 from training.benchmarks.data.file_reading import (
-    Record,
+    FileRecord,
     at_least_one,
     described,
     json_list,
@@ -18,7 +18,7 @@ from training.benchmarks.data.file_reading import (
     records,
     source_or_hub,
 )
-from training.benchmarks.definition import Benchmark, Question, Row, above, answered
+from training.benchmarks.definition import Benchmark, ItemResult, Question, above, answered
 
 RIGHT, EXCLUDED, TIED, UNANSWERED = "right rank", "excluded first", "tied", "unanswered"
 
@@ -72,12 +72,12 @@ class ExcluIR(Benchmark[Exclusion]):
         """The query with both documents, the wanted one first."""
         return [Question(item.query, (item.wanted, item.excluded))]
 
-    def judged(self, number: int, item: Exclusion, scores: Sequence[np.ndarray]) -> Row:
+    def judged(self, number: int, item: Exclusion, scores: Sequence[np.ndarray]) -> ItemResult:
         """Right, or the excluded document comes first."""
         right, tied = above(scores[0][:1], scores[0][1:])
         whole = answered(scores)
         wrong = TIED if tied else EXCLUDED
-        return Row(
+        return ItemResult(
             key=item.key,
             outcome=RIGHT if right else wrong if whole else UNANSWERED,
             right=right,
@@ -100,7 +100,7 @@ def _corpus(path: Path) -> list[str]:
     return documents
 
 
-def _exclusion(number: int, record: Record, documents: Sequence[str]) -> Exclusion:
+def _exclusion(number: int, record: FileRecord, documents: Sequence[str]) -> Exclusion:
     """An entry; the README and the code of the benchmark call its fields by different names."""
     query = record.text("RQ_rewrite", "ExcluQ")
     places = record.value("corpus_sub_index", "index")

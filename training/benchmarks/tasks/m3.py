@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from training.benchmarks.data.file_reading import Record
-from training.benchmarks.tasks.scored_pairs import Columns, ScoredPair, ScoredPairs
+from training.benchmarks.data.file_reading import FileRecord
+from training.benchmarks.tasks.scored_pairs import PairColumns, ScoredPair, ScoredPairs
 
 GRADES = {-1.0: "negated", 0.0: "no evidence", 1.0: "hedged"}
 
@@ -18,11 +18,11 @@ class M3Counterfactual(ScoredPairs):
     )
     paper = "Otmakhova et al., M3: Multi-level Dataset for Summarisation (Findings of EMNLP 2022)"
     expects = "M3-Counterfactual as a table with the columns sentence1, sentence2 and score"
-    columns = Columns("sentence1", "sentence2", "score")
+    columns = PairColumns("sentence1", "sentence2", "score")
     address = "the authors of the paper"
 
     @classmethod
-    def pair(cls, number: int, record: Record, columns: Columns) -> ScoredPair | None:
+    def pair(cls, number: int, record: FileRecord, columns: PairColumns) -> ScoredPair | None:
         """The pair of a record, whose score is one of the three."""
         found = super().pair(number, record, columns)
         if found is not None and found.score not in GRADES:

@@ -11,7 +11,14 @@ import numpy as np
 from curation.language.negators import find_negators
 from curation.language.tokens import analyse
 from training.benchmarks.data.file_reading import HUB, at_least_one, records, source_or_hub
-from training.benchmarks.definition import Benchmark, Mark, Question, Row, above, answered
+from training.benchmarks.definition import (
+    Benchmark,
+    ItemResult,
+    PartMark,
+    Question,
+    above,
+    answered,
+)
 
 CORRECT, REVERSED, TIED, UNANSWERED = "correct", "reversed", "tied", "unanswered"
 NEGATED, PLAIN, ONE = "prefers negated", "prefers non-negated", "prefers one"
@@ -22,7 +29,7 @@ EDITS = {"2": "scope", "3": "affirmative"}
 it stands the passage's number; pairs of the same passage are a group."""
 
 
-class Pair(NamedTuple):
+class DocumentPair(NamedTuple):
     """Two documents; the first query is answered by the first one only, the second by the second.
 
     Attributes:
@@ -35,7 +42,7 @@ class Pair(NamedTuple):
     more_negators: int
 
 
-class NevIR(Benchmark[Pair]):
+class NevIR(Benchmark[DocumentPair]):
     """Both queries must rank their own document first."""
 
     id = "nevir"
@@ -64,11 +71,11 @@ class NevIR(Benchmark[Pair]):
         ]
         return cls(at_least_one(pairs, place, expects=cls.expects))
 
-    def asked(self, item: Pair) -> list[Question]:
+    def asked(self, item: DocumentPair) -> list[Question]:
         """Each query with both documents."""
         return [Question(query, item.documents) for query in item.queries]
 
-    def judged(self, number: int, item: Pair, scores: Sequence[np.ndarray]) -> Row:
+    def judged(self, number: int, item: DocumentPair, scores: Sequence[np.ndarray]) -> ItemResult:
         """Correct, or one of the errors of Figure 4."""
         first, second = scores
         (own, one_tied) = above(first[:1], first[1:])
@@ -79,7 +86,7 @@ class NevIR(Benchmark[Pair]):
         right = outcome == CORRECT
         passage, _, number_of_edit = item.key.rpartition("-")
         edit = EDITS.get(number_of_edit, "") if passage else ""
-        return Row(
+        return ItemResult(
             key=item.key,
             outcome=outcome,
             right=right,
@@ -87,33 +94,35 @@ class NevIR(Benchmark[Pair]):
             answered=whole,
             scores=(*map(float, first), *map(float, second)),
             group=passage or item.key,
-            marks=(Mark("edit", edit, right),) if edit else (),
+            marks=(PartMark("edit", edit, right),) if edit else (),
             texts=dict(
                 zip(("q1", "q2", "doc1", "doc2"), item.queries + item.documents, strict=True)
             ),
         )
 
-    def aside(self, item: Pair) -> Question:
+    def aside(self, item: DocumentPair) -> Question:
         """The two documents with each other (Figure 8)."""
         return Question(item.documents[0], item.documents[1:])
 
-    def figures(self, rows: Sequence[Row], aside: np.ndarray) -> dict[str, float]:
+    def figures(self, rows: Sequence[ItemResult], aside: np.ndarray) -> dict[str, float]:
         """How alike the documents of a pair are to the model: mean and standard deviation."""
         if not len(aside):
             return {}
         return {"documents": float(aside.mean()), "documents:sd": float(aside.std())}
 
 
-def pair(key: str, queries: tuple[str, str], documents: tuple[str, str]) -> Pair:
+def pair(key: str, queries: tuple[str, str], documents: tuple[str, str]) -> DocumentPair:
     """A pair; which document is the one with the negation is told by their negators.
 
     The published files do not say it.
     """
     first, second = (len(find_negators(analyse(document))) for document in documents)
-    return Pair(key, queries, documents, 0 if first == second else 1 if first > second else 2)
+    return DocumentPair(
+        key, queries, documents, 0 if first == second else 1 if first > second else 2
+    )
 
 
-def _outcome(own: bool, other: bool, item: Pair) -> str:
+def _outcome(own: bool, other: bool, item: DocumentPair) -> str:
     """What became of a pair without ties; each argument: the query ranks its own document first."""
     if own == other:
         return CORRECT if own else REVERSED

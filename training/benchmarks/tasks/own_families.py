@@ -13,7 +13,14 @@ from sqlalchemy.orm import Session
 from curation.release import triples
 from db.errors import HedgerowError
 from db.models import Split
-from training.benchmarks.definition import Benchmark, Mark, Question, Row, above, answered
+from training.benchmarks.definition import (
+    Benchmark,
+    ItemResult,
+    PartMark,
+    Question,
+    above,
+    answered,
+)
 
 RIGHT, WRONG, TIED, UNANSWERED = "right", "wrong", "tied", "unanswered"
 
@@ -22,7 +29,7 @@ POSITIVE, NEGATIVE, PAIRS = "positive type", "negative type", "pair of types"
 Of several variants of a type, each pair of two types counts them all."""
 
 
-class Variant(NamedTuple):
+class FamilyText(NamedTuple):
     """A text of a type; its uid leads to its record."""
 
     type_id: str
@@ -35,8 +42,8 @@ class Kin(NamedTuple):
 
     uid: str
     anchor: str
-    positives: tuple[Variant, ...]
-    negatives: tuple[Variant, ...]
+    positives: tuple[FamilyText, ...]
+    negatives: tuple[FamilyText, ...]
 
 
 class Hedgerow(Benchmark[Kin]):
@@ -69,8 +76,8 @@ class Hedgerow(Benchmark[Kin]):
             Kin(
                 family.anchor_uid,
                 family.anchor,
-                tuple(Variant(v.type_id, v.text, v.uid) for v in family.positives),
-                tuple(Variant(v.type_id, v.text, v.uid) for v in family.negatives),
+                tuple(FamilyText(v.type_id, v.text, v.uid) for v in family.positives),
+                tuple(FamilyText(v.type_id, v.text, v.uid) for v in family.negatives),
             )
             for family in triples.families(session, release_id, split=split)
             if family.positives and family.negatives
@@ -86,13 +93,13 @@ class Hedgerow(Benchmark[Kin]):
         """The anchor with all its variants, the positives first."""
         return [Question(item.anchor, tuple(v.text for v in item.positives + item.negatives))]
 
-    def judged(self, number: int, item: Kin, scores: Sequence[np.ndarray]) -> Row:
+    def judged(self, number: int, item: Kin, scores: Sequence[np.ndarray]) -> ItemResult:
         """Right as a whole; and for every type, and every two types, by themselves."""
         near, far = np.split(scores[0], [len(item.positives)])
         right, tied = above(near, far)
         whole = answered(scores)
         named = _named(item.positives) | _named(item.negatives)
-        return Row(
+        return ItemResult(
             key=item.uid,
             outcome=RIGHT if right else TIED if tied else WRONG if whole else UNANSWERED,
             right=right,
@@ -106,32 +113,32 @@ class Hedgerow(Benchmark[Kin]):
         )
 
 
-def _marks(item: Kin, near: np.ndarray, far: np.ndarray) -> list[Mark]:
+def _marks(item: Kin, near: np.ndarray, far: np.ndarray) -> list[PartMark]:
     marks = [
-        Mark(POSITIVE, name, above(near[rows], far)[0])
+        PartMark(POSITIVE, name, above(near[rows], far)[0])
         for name, rows in _by_type(item.positives).items()
     ]
     marks += [
-        Mark(NEGATIVE, name, above(near, far[rows])[0])
+        PartMark(NEGATIVE, name, above(near, far[rows])[0])
         for name, rows in _by_type(item.negatives).items()
     ]
     return marks + [
-        Mark(PAIRS, f"{good.type_id}>{bad.type_id}", bool(cosine > other))
+        PartMark(PAIRS, f"{good.type_id}>{bad.type_id}", bool(cosine > other))
         for good, cosine in zip(item.positives, near, strict=True)
         for bad, other in zip(item.negatives, far, strict=True)
     ]
 
 
-def _by_type(variants: Sequence[Variant]) -> dict[str, list[int]]:
+def _by_type(variants: Sequence[FamilyText]) -> dict[str, list[int]]:
     rows: dict[str, list[int]] = {}
     for number, variant in enumerate(variants):
         rows.setdefault(variant.type_id, []).append(number)
     return rows
 
 
-def _named(variants: Sequence[Variant]) -> dict[str, Variant]:
+def _named(variants: Sequence[FamilyText]) -> dict[str, FamilyText]:
     """The variants by type, in their order; a further one of a type has its number behind it."""
-    found: dict[str, Variant] = {}
+    found: dict[str, FamilyText] = {}
     counts: Counter[str] = Counter()
     for variant in variants:
         counts[variant.type_id] += 1

@@ -9,8 +9,8 @@ from typing import ClassVar, NamedTuple, Self
 import numpy as np
 
 from db.errors import HedgerowError
-from training.benchmarks.data.file_reading import Record, at_least_one, records, source_or_hub
-from training.benchmarks.definition import Benchmark, Question, Row, answered
+from training.benchmarks.data.file_reading import FileRecord, at_least_one, records, source_or_hub
+from training.benchmarks.definition import Benchmark, ItemResult, Question, answered
 from training.benchmarks.results.metrics import MetricKind
 
 SCORED, UNANSWERED = "scored", "unanswered"
@@ -19,7 +19,7 @@ MOST_GRADES = 12
 """Different scores up to which a mean similarity is given for each of them."""
 
 
-class Columns(NamedTuple):
+class PairColumns(NamedTuple):
     """Where a file has its sentences and scores.
 
     Attributes:
@@ -59,11 +59,11 @@ class ScoredPairs(Benchmark[ScoredPair]):
     metric = "Spearman"
     kind: ClassVar[MetricKind] = "spearman"
     outcomes = (SCORED, UNANSWERED)
-    columns: ClassVar[Columns]
+    columns: ClassVar[PairColumns]
     address: ClassVar[str]
 
     @classmethod
-    def read(cls, source: Path | str = "", *, columns: Columns | None = None) -> Self:
+    def read(cls, source: Path | str = "", *, columns: PairColumns | None = None) -> Self:
         """The pairs of a table or of JSON Lines; a score that is missing leaves its pair out."""
         place = source_or_hub(source, hub=cls.hub, title=cls.title, address=cls.address)
         wanted = columns or cls.columns
@@ -76,7 +76,7 @@ class ScoredPairs(Benchmark[ScoredPair]):
         return cls(found)
 
     @classmethod
-    def pair(cls, number: int, record: Record, columns: Columns) -> ScoredPair | None:
+    def pair(cls, number: int, record: FileRecord, columns: PairColumns) -> ScoredPair | None:
         """The pair of a record; None where it has no score."""
         if record.value(columns.score) in (None, ""):
             return None
@@ -89,10 +89,10 @@ class ScoredPairs(Benchmark[ScoredPair]):
         """The pair."""
         return [Question(item.first, (item.second,))]
 
-    def judged(self, number: int, item: ScoredPair, scores: Sequence[np.ndarray]) -> Row:
+    def judged(self, number: int, item: ScoredPair, scores: Sequence[np.ndarray]) -> ItemResult:
         """The pair with both scores; whether it is right only the whole can say."""
         whole = answered(scores)
-        return Row(
+        return ItemResult(
             key=item.key,
             outcome=SCORED if whole else UNANSWERED,
             right=None,
@@ -104,7 +104,7 @@ class ScoredPairs(Benchmark[ScoredPair]):
             texts={"first": item.first, "second": item.second},
         )
 
-    def figures(self, rows: Sequence[Row], aside: np.ndarray) -> dict[str, float]:
+    def figures(self, rows: Sequence[ItemResult], aside: np.ndarray) -> dict[str, float]:
         """Where people used few different scores: the model's mean and deviation for each."""
         by_score: dict[float, list[float]] = {}
         for row in rows:

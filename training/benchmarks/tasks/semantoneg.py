@@ -9,8 +9,15 @@ from typing import NamedTuple, Self
 import numpy as np
 
 from curation.identity import words_of
-from training.benchmarks.data.file_reading import Record, at_least_one, records, source_or_hub
-from training.benchmarks.definition import Benchmark, Mark, Question, Row, above, answered
+from training.benchmarks.data.file_reading import FileRecord, at_least_one, records, source_or_hub
+from training.benchmarks.definition import (
+    Benchmark,
+    ItemResult,
+    PartMark,
+    Question,
+    above,
+    answered,
+)
 
 CANDIDATES = 3
 CHANGES = ("antonym", "negation", "both")
@@ -60,7 +67,7 @@ class SemAntoNeg(Benchmark[Entry]):
         """The input with all three."""
         return [Question(item.input, item.sentences)]
 
-    def judged(self, number: int, item: Entry, scores: Sequence[np.ndarray]) -> Row:
+    def judged(self, number: int, item: Entry, scores: Sequence[np.ndarray]) -> ItemResult:
         """Which candidate the model picks."""
         given = scores[0]
         right, tied = above(given[[item.label]], np.delete(given, item.label))
@@ -68,7 +75,7 @@ class SemAntoNeg(Benchmark[Entry]):
         pair = antonyms(item)
         # Two wrong ones at the top that are equal are no tie: the item is wrong whichever counts.
         pick = CHANGES[int(np.argmax(given))] if whole else UNANSWERED
-        return Row(
+        return ItemResult(
             key=item.key,
             outcome=TIED if tied else pick,
             right=right,
@@ -76,7 +83,7 @@ class SemAntoNeg(Benchmark[Entry]):
             answered=whole,
             scores=tuple(map(float, given)),
             group="\n".join(sorted((item.input, *item.sentences))),
-            marks=(Mark("antonyms", pair, right),) if pair else (),
+            marks=(PartMark("antonyms", pair, right),) if pair else (),
             texts={"input": item.input, **dict(zip(CHANGES, item.sentences, strict=True))},
         )
 
@@ -95,7 +102,7 @@ def antonyms(entry: Entry) -> str:
     return " / ".join(sorted((first[0], second[0]))) if len(first) == len(second) == 1 else ""
 
 
-def _entry(number: int, record: Record) -> Entry:
+def _entry(number: int, record: FileRecord) -> Entry:
     sentences = record.value("sentences")
     if not (
         isinstance(sentences, list)

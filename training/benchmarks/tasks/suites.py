@@ -15,7 +15,7 @@ from sqlalchemy.orm import Session
 from curation.release.freezing import get_release
 from db.errors import HedgerowError
 from db.models import Split
-from training.benchmarks.data.file_reading import Record, at_least_one, records
+from training.benchmarks.data.file_reading import FileRecord, at_least_one, records
 from training.benchmarks.tasks.semantoneg import Entry, SemAntoNeg
 from training.data.families import training_families
 from training.evaluation.questions import Forms, forms_of
@@ -78,7 +78,7 @@ def from_forms(path: Path) -> SemAntoNeg | None:
     return suite(read_forms(path))
 
 
-def _forms(record: Record) -> Forms:
+def _forms(record: FileRecord) -> Forms:
     forms = Forms(*(record.text(name) for name in Forms._fields))
     if len(set(forms)) < len(forms):
         raise record.wrong("four different forms", f"{len(set(forms))} different ones")

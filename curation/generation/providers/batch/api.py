@@ -14,7 +14,7 @@ import openai
 from openai.types import Batch
 
 from curation.generation.providers.batch.call_lines import ENDPOINT, split_lines
-from curation.generation.providers.chat.answers import Problem
+from curation.generation.providers.chat.answers import AnswerProblem
 from curation.generation.providers.chat.bounds import most_bytes
 from curation.generation.providers.chat.client import ChatModel
 from curation.generation.providers.chat.completions import CallError
@@ -120,7 +120,7 @@ class BatchApi:
             raise self.model.explained(error) from error
         except httpx2.HTTPError as error:
             said = f"{self.model.where} broke off."
-            raise CallError(Problem.CONNECTION, said) from error
+            raise CallError(AnswerProblem.CONNECTION, said) from error
 
 
 def why_failed(batch: Batch) -> str:

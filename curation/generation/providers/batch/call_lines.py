@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Iterable
 from pathlib import Path
 from typing import Any, Final
 
-from curation.generation.providers.chat.answers import Problem
+from curation.generation.providers.chat.answers import AnswerProblem
 from curation.generation.providers.chat.completions import CallError, Reply, read_completion
 
 ENDPOINT: Final = "/v1/chat/completions"
@@ -63,7 +63,7 @@ def read_answer(line: bytes) -> tuple[int, Reply | CallError] | None:
     if error.get("code") == "batch_cancelled":
         return None
     if error.get("code") == "batch_expired":
-        return call_id, CallError(Problem.EXPIRED, _said(error))
+        return call_id, CallError(AnswerProblem.EXPIRED, _said(error))
     response = _object(value, "response")
     body = _object(response, "body")
     if response.get("status_code") != 200:
@@ -81,13 +81,13 @@ def _object(value: dict[str, Any], name: str) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def _problem(status: Any) -> Problem:
+def _problem(status: Any) -> AnswerProblem:
     """What the status of a line's answer means; of one without, the server has failed."""
     if status == 429:
-        return Problem.RATE_LIMIT
+        return AnswerProblem.RATE_LIMIT
     if isinstance(status, int) and 400 <= status < 500 and status != 408:
-        return Problem.REFUSED_REQUEST
-    return Problem.SERVER
+        return AnswerProblem.REFUSED_REQUEST
+    return AnswerProblem.SERVER
 
 
 def _said(error: dict[str, Any]) -> str:

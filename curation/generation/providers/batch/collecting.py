@@ -8,7 +8,7 @@ from curation.generation.calls import Call, count_calls, open_calls
 from curation.generation.costs.ledger import Ledger
 from curation.generation.keeper import recover, unstored
 from curation.generation.providers.batch import open_calls as places
-from curation.generation.providers.chat.answers import Problem
+from curation.generation.providers.chat.answers import AnswerProblem
 from curation.generation.providers.chat.completions import CallError, Reply
 from curation.generation.providers.chat.retries import Asker
 from curation.generation.request import ModelRequest, Price
@@ -113,9 +113,9 @@ class BatchStore:
     def count_as_failed(self, batch_id: str, *, expired: bool) -> None:
         """Store that this batch brought no answer to the calls that are left in it."""
         error = (
-            CallError(Problem.EXPIRED, "The batch expired before this call was made.")
+            CallError(AnswerProblem.EXPIRED, "The batch expired before this call was made.")
             if expired
-            else CallError(Problem.SERVER, "The batch ended without an answer to this call.")
+            else CallError(AnswerProblem.SERVER, "The batch ended without an answer to this call.")
         )
         while calls := self._left_in(batch_id):
             self.store([self._attempt(call, error) for call in calls], self.request.charged)

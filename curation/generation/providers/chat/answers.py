@@ -22,7 +22,7 @@ MAX_TEXT = 2000
 """Longest variant that is taken over, in characters; as long as an edit may be."""
 
 
-class Problem(StrEnum):
+class AnswerProblem(StrEnum):
     """What can be wrong with a call or its answer."""
 
     RATE_LIMIT = "rate limit"
@@ -52,7 +52,7 @@ class Parsed(NamedTuple):
     """
 
     texts: dict[str, str]
-    problems: tuple[Problem, ...]
+    problems: tuple[AnswerProblem, ...]
 
 
 _FENCE = re.compile(r"^\s*```[a-z]*\s*\n(.*?)\n?\s*```\s*$", re.DOTALL | re.IGNORECASE)
@@ -84,16 +84,16 @@ def parse_answer(
         found = _from_list(raw, types)
     texts = {key: text for key, value in found.items() if (text := usable(value))}
     if not texts:
-        return Parsed({}, (Problem.UNREADABLE,))
+        return Parsed({}, (AnswerProblem.UNREADABLE,))
     problems = []
     unchanged = [key for key, text in texts.items() if text.casefold() == anchor.casefold()]
     for key in unchanged:
         del texts[key]
-        problems.append(Problem.UNCHANGED)
+        problems.append(AnswerProblem.UNCHANGED)
     if any(entry.id not in texts and entry.id not in unchanged for entry in types):
-        problems.append(Problem.MISSING_TYPE)
+        problems.append(AnswerProblem.MISSING_TYPE)
     if any(cue and key in texts and not _has_cue(texts[key], cue) for key, cue in cues.items()):
-        problems.append(Problem.CUE_IGNORED)
+        problems.append(AnswerProblem.CUE_IGNORED)
     return Parsed(texts, tuple(dict.fromkeys(problems)))
 
 

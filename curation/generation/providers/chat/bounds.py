@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 import httpx2
 import openai
 
-from curation.generation.providers.chat.answers import Problem
+from curation.generation.providers.chat.answers import AnswerProblem
 
 ROOM_BYTES = 100_000
 """For all in an answer but the text that a model writes."""
@@ -34,7 +34,7 @@ class BadBody(openai.APIError):
     """
 
     def __init__(
-        self, request: httpx2.Request, problem: Problem, message: str, head: bytes = b""
+        self, request: httpx2.Request, problem: AnswerProblem, message: str, head: bytes = b""
     ) -> None:
         super().__init__(message, request, body=None)
         self.problem, self.head = problem, head
@@ -58,7 +58,7 @@ def bounded(most: int, path: str) -> Callable[[httpx2.Response], Awaitable[None]
         if response.headers.get("content-encoding", "identity").lower() != "identity":
             # A small one may unfold to anything.
             said = "The server sent a compressed answer, which it was asked not to do."
-            raise BadBody(response.request, Problem.SERVER, said)
+            raise BadBody(response.request, AnswerProblem.SERVER, said)
         is_answer = response.request.url.path.endswith(path)
         assert isinstance(response.stream, httpx2.AsyncByteStream)
         response.stream = _Bounded(
@@ -82,7 +82,7 @@ class _Bounded(httpx2.AsyncByteStream):
             if size > self._most:
                 said = f"The server sent more than {self._most:,} bytes in one answer."
                 head = b"".join(parts)[: self._most]
-                raise BadBody(self._request, Problem.TOO_LONG, said, head)
+                raise BadBody(self._request, AnswerProblem.TOO_LONG, said, head)
             yield part
 
     async def aclose(self) -> None:

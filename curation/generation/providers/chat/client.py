@@ -16,7 +16,7 @@ from openai import AsyncOpenAI
 from pydantic import BaseModel, SecretStr
 
 from curation.generation.providers.chat.addresses import OWN_ADDRESS
-from curation.generation.providers.chat.answers import Problem
+from curation.generation.providers.chat.answers import AnswerProblem
 from curation.generation.providers.chat.bounds import KEPT, BadBody, most_bytes
 from curation.generation.providers.chat.completions import (
     CallError,
@@ -118,7 +118,7 @@ class ChatModel:
             except (openai.BadRequestError, openai.UnprocessableEntityError) as error:
                 if self._learns_from(error, request):
                     continue
-                raise CallError(Problem.REFUSED_REQUEST, self._said(error)) from error
+                raise CallError(AnswerProblem.REFUSED_REQUEST, self._said(error)) from error
             except openai.APIError as error:
                 raise self.explained(error) from error
             return self.checked(read_completion(read_json(content)), request)
@@ -138,7 +138,7 @@ class ChatModel:
     def _paid_in_vain(self, error: BadBody, request: dict[str, Any]) -> CallError:
         """An answer beyond its bounds: its beginning is kept, and what it cost is counted."""
         problem, said = error.problem, self._said(error)
-        if problem is not Problem.TOO_LONG:
+        if problem is not AnswerProblem.TOO_LONG:
             return CallError(problem, said)
         raw = error.head.decode("utf-8", "replace")[:KEPT]
         reply = Reply(raw, problem.value, None, None, hidden=max(0, len(error.head) - len(raw)))
@@ -200,7 +200,7 @@ class ChatModel:
         if isinstance(error, openai.APITimeoutError):
             return self._too_late()
         if isinstance(error, openai.APIConnectionError):
-            return CallError(Problem.CONNECTION, f"{self.where} does not answer.")
+            return CallError(AnswerProblem.CONNECTION, f"{self.where} does not answer.")
         if isinstance(error, openai.AuthenticationError | openai.PermissionDeniedError):
             if not self.key.get_secret_value():
                 return HedgerowError(
@@ -221,20 +221,22 @@ class ChatModel:
                 return HedgerowError(
                     f"{self.where} says that the account has no money left; top it up, then resume."
                 )
-            return CallError(Problem.RATE_LIMIT, said, retry_after=retry_after(error.response))
+            return CallError(
+                AnswerProblem.RATE_LIMIT, said, retry_after=retry_after(error.response)
+            )
         if isinstance(error, openai.InternalServerError):
-            return CallError(Problem.SERVER, said, retry_after=retry_after(error.response))
+            return CallError(AnswerProblem.SERVER, said, retry_after=retry_after(error.response))
         if isinstance(error, openai.APIResponseValidationError):
-            return CallError(Problem.SERVER, said)
+            return CallError(AnswerProblem.SERVER, said)
         if isinstance(error, openai.APIStatusError) and error.response.is_redirect:
             return HedgerowError(
                 f"{self.where} sends its callers on to another address"
                 f"{_on_to(error.response)}; give the one that is meant."
             )
-        return CallError(Problem.REFUSED_REQUEST, said)
+        return CallError(AnswerProblem.REFUSED_REQUEST, said)
 
     def _too_late(self) -> CallError:
-        return CallError(Problem.TIMEOUT, f"No whole answer within {self.timeout:g} seconds.")
+        return CallError(AnswerProblem.TIMEOUT, f"No whole answer within {self.timeout:g} seconds.")
 
     def _said(self, error: openai.APIError) -> str:
         """What the server said, on one line; a server that repeats the key is not quoted on it."""

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import httpx2
 
-from curation.generation.providers.chat.answers import Problem
+from curation.generation.providers.chat.answers import AnswerProblem
 
 MAX_TOKENS = 2**31 - 1
 """More than that is no number of tokens, and no column holds it."""
@@ -47,7 +47,7 @@ class CallError(Exception):
 
     def __init__(
         self,
-        problem: Problem,
+        problem: AnswerProblem,
         message: str,
         *,
         retry_after: float | None = None,
@@ -71,7 +71,7 @@ def read_json(content: bytes) -> Any:
         except ValueError:  # or a number of thousands of digits, which takes longer to look for
             return json.loads(content, parse_int=_int)
     except (ValueError, RecursionError) as error:
-        raise CallError(Problem.SERVER, "The server's answer is no JSON.") from error
+        raise CallError(AnswerProblem.SERVER, "The server's answer is no JSON.") from error
 
 
 def _int(digits: str) -> float:
@@ -99,7 +99,9 @@ def read_completion(body: Any) -> Reply:
             ),
         )
     except (AttributeError, IndexError, KeyError, TypeError) as error:
-        raise CallError(Problem.SERVER, "The server sent an answer without a message.") from error
+        raise CallError(
+            AnswerProblem.SERVER, "The server sent an answer without a message."
+        ) from error
 
 
 _THOUGHTS = ("reasoning", "reasoning_content")

@@ -4,11 +4,18 @@ import asyncio
 from dataclasses import dataclass
 from datetime import timedelta
 
-from curation.generation.providers.chat.answers import Problem
+from curation.generation.providers.chat.answers import AnswerProblem
 from curation.generation.providers.chat.completions import CallError
 from db.columns import now
 
-PASSING = frozenset({Problem.RATE_LIMIT, Problem.TIMEOUT, Problem.SERVER, Problem.CONNECTION})
+PASSING = frozenset(
+    {
+        AnswerProblem.RATE_LIMIT,
+        AnswerProblem.TIMEOUT,
+        AnswerProblem.SERVER,
+        AnswerProblem.CONNECTION,
+    }
+)
 """The server's problems; asking again later helps."""
 
 LONGEST_WISH = 300.0
@@ -78,7 +85,7 @@ class Gate:
             tries: so far.
             most: tries that the call has.
         """
-        if error.problem is Problem.RATE_LIMIT:  # says nothing of the call
+        if error.problem is AnswerProblem.RATE_LIMIT:  # says nothing of the call
             return False
         return tries >= most and self.answers > answers
 
@@ -96,7 +103,7 @@ class Gate:
                 f"Paused: the server wants to be asked again {_after(self.wish)} "
                 f"{self._last_words()} Nothing is lost; resume then."
             )
-        is_limit = self.last.problem is Problem.RATE_LIMIT
+        is_limit = self.last.problem is AnswerProblem.RATE_LIMIT
         most = max(REFUSALS, 2 * at_once) if is_limit else max(DOWN_AFTER, at_once)
         if self.failures < min(most, at_once * attempts):
             return ""

@@ -8,7 +8,12 @@ from pydantic import BaseModel
 
 from curation.generation.calls import Call
 from curation.generation.prompts import fill
-from curation.generation.providers.chat.answers import Parsed, Problem, answer_model, parse_answer
+from curation.generation.providers.chat.answers import (
+    AnswerProblem,
+    Parsed,
+    answer_model,
+    parse_answer,
+)
 from curation.generation.providers.chat.client import ChatModel
 from curation.generation.providers.chat.completions import CallError, Reply
 from curation.generation.providers.chat.gate import LONGEST_WISH, PASSING, Gate
@@ -20,10 +25,17 @@ from db.models import CallState
 FIRST_WAIT, LONGEST_WAIT = 1.0, 60.0
 """Seconds before the second attempt, doubled for each further one, and the longest such wait."""
 
-ONCE_MORE = frozenset({Problem.REFUSAL, Problem.CUE_IGNORED, Problem.UNCHANGED, Problem.TOO_LONG})
+ONCE_MORE = frozenset(
+    {
+        AnswerProblem.REFUSAL,
+        AnswerProblem.CUE_IGNORED,
+        AnswerProblem.UNCHANGED,
+        AnswerProblem.TOO_LONG,
+    }
+)
 """A model that does it twice means it."""
 
-NEVER = frozenset({Problem.REFUSED_REQUEST})
+NEVER = frozenset({AnswerProblem.REFUSED_REQUEST})
 """Asking the same again brings the same."""
 
 
@@ -102,7 +114,7 @@ class Asker:
         """Seconds before the call is asked again; a server at its limit is left alone by all."""
         self.gate.failed(error)
         own = backoff(attempt.call, tries)
-        if error.problem is Problem.RATE_LIMIT or error.retry_after is not None:
+        if error.problem is AnswerProblem.RATE_LIMIT or error.retry_after is not None:
             wait = own if error.retry_after is None else error.retry_after
             self.gate.close_for(min(wait, LONGEST_WISH))
             # All that wait at the gate would go through it at once, and be sent back again.
@@ -117,7 +129,7 @@ class Asker:
         state = CallState.DONE if parsed.texts else CallState.FAILED
         return Attempt(call, number, reply, parsed.texts, parsed.problems, "", state)
 
-    def _ask_again(self, problems: Sequence[Problem], tries: int) -> bool:
+    def _ask_again(self, problems: Sequence[AnswerProblem], tries: int) -> bool:
         if not problems or tries >= self.attempts:
             return False
         mild = all(problem in ONCE_MORE for problem in problems)
@@ -127,13 +139,13 @@ class Asker:
 def read_reply(reply: Reply, *, call: Call, types: Sequence[VariantType]) -> Parsed:
     """What a reply holds for its call; how it ended counts among the problems."""
     if reply.refusal:
-        return Parsed({}, (Problem.REFUSAL,))
+        return Parsed({}, (AnswerProblem.REFUSAL,))
     parsed = parse_answer(reply.raw, types=types, anchor=call.text, cues=call.cues)
     if reply.finish_reason == "content_filter":
-        return Parsed({}, (Problem.REFUSAL,))
+        return Parsed({}, (AnswerProblem.REFUSAL,))
     if reply.finish_reason == "length":
         # The last text may be half a sentence; which one that is cannot be told for sure.
-        return Parsed({}, (Problem.CUT_OFF,))
+        return Parsed({}, (AnswerProblem.CUT_OFF,))
     return parsed
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from curation.generation.providers.rules.absolute import negate_absolutely
-from curation.generation.providers.rules.grammar.clause import Clause, Skip, Skipped
+from curation.generation.providers.rules.grammar.clause import Clause, Skipped, SkipReason
 from curation.generation.providers.rules.grammar.main_clause import check_one_claim, read_statement
 from curation.generation.providers.rules.hedges import hedge
 from curation.generation.providers.rules.opposite_predicates import (
@@ -35,7 +35,7 @@ RULE_TYPES: tuple[str, ...] = (*_NEGATIONS, *_HEDGES)
 """The types that there are rules for; a type of the user's own has none."""
 
 
-class Written(NamedTuple):
+class RuleTexts(NamedTuple):
     """What the rules make of an anchor, each by type id.
 
     Attributes:
@@ -47,10 +47,10 @@ class Written(NamedTuple):
 
     texts: dict[str, str]
     cues: dict[str, str]
-    skipped: dict[str, Skip]
+    skipped: dict[str, SkipReason]
 
 
-def write_by_rule(text: str, *, types: Sequence[VariantType], cues: Mapping[str, str]) -> Written:
+def write_by_rule(text: str, *, types: Sequence[VariantType], cues: Mapping[str, str]) -> RuleTexts:
     """Write the variants of an anchor that can be written soundly.
 
     Args:
@@ -58,7 +58,7 @@ def write_by_rule(text: str, *, types: Sequence[VariantType], cues: Mapping[str,
         types: those that are wanted.
         cues: by type id, the cue to use for it if it can be placed.
     """
-    written = Written({}, {}, {})
+    written = RuleTexts({}, {}, {})
     try:
         statement = read_statement(text)
     except Skipped as skipped:
@@ -72,7 +72,7 @@ def write_by_rule(text: str, *, types: Sequence[VariantType], cues: Mapping[str,
     return written
 
 
-def _write(written: Written, statement: Clause, type_id: str, cue: str) -> None:
+def _write(written: RuleTexts, statement: Clause, type_id: str, cue: str) -> None:
     if type_id in _NEGATIONS:
         check_one_claim(statement)
         written.texts[type_id] = canonical(_NEGATIONS[type_id](statement))
@@ -80,4 +80,4 @@ def _write(written: Written, statement: Clause, type_id: str, cue: str) -> None:
         text, written.cues[type_id] = hedge(statement, type_id, cue)
         written.texts[type_id] = canonical(text)
     else:
-        raise Skipped(Skip.NO_RULE)
+        raise Skipped(SkipReason.NO_RULE)

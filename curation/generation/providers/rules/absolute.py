@@ -1,7 +1,7 @@
 """Absolute negation: 'no' and its compounds, 'none of', 'never', 'in no way'."""
 
 from curation.generation.providers.rules.collective import is_collective
-from curation.generation.providers.rules.grammar.clause import Clause, Skip, Skipped, edited
+from curation.generation.providers.rules.grammar.clause import Clause, Skipped, SkipReason, edited
 from curation.generation.providers.rules.grammar.forms import base_of
 from curation.generation.providers.rules.grammar.scope import Edits, deny_tail
 from curation.generation.providers.rules.grammar.word_lists import WORDS
@@ -48,7 +48,7 @@ def negate_absolutely(clause: Clause) -> str:
         new = attempt(clause)
         if new is not None:
             return new
-    raise Skipped(Skip.NO_CONSTRUCTION)
+    raise Skipped(SkipReason.NO_CONSTRUCTION)
 
 
 def _put(clause: Clause, first: int, last: int, new: str, edits: Edits) -> str:
@@ -63,16 +63,16 @@ def _no_there(clause: Clause) -> str:
     following = clause.after_adverbs()
     edits = deny_tail(clause)
     if clause.kind != "B" or following != clause.finite + 1:
-        raise Skipped(Skip.NO_CONSTRUCTION)
+        raise Skipped(SkipReason.NO_CONSTRUCTION)
     token = clause.tokens[following]
     if clause.word(following) in ("a", "an", "some"):
         if clause.word(following + 1) in _PART_OF:
-            raise Skipped(Skip.SCOPE)
+            raise Skipped(SkipReason.SCOPE)
         edits = [edit for edit in edits if edit[0] != token.start]
         return edited(clause.text, [*edits, (token.start, token.end, "no")])
     if clause.letter(following) in "NA":
         return edited(clause.text, [*edits, (token.start, token.start, "no ")])
-    raise Skipped(Skip.SCOPE)
+    raise Skipped(SkipReason.SCOPE)
 
 
 def _no_subject(clause: Clause) -> str | None:

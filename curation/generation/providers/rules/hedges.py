@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
-from curation.generation.providers.rules.grammar.clause import Clause, Skip, Skipped, edited
+from curation.generation.providers.rules.grammar.clause import Clause, Skipped, SkipReason, edited
 from curation.generation.providers.rules.grammar.first_word import lowered_opening
 from curation.generation.providers.rules.grammar.forms import base_of, participle
 from curation.generation.providers.rules.grammar.main_clause import is_one_clause, is_one_statement
@@ -66,16 +66,16 @@ def hedge(clause: Clause, type_id: str, cue: str) -> tuple[str, str]:
     """
     may = clause.kind == "M" and clause.word(clause.finite) in _MODALS
     if may or (clause.kind == "F" and base_of(clause.verb.word, clause.verb.tag) in _HEDGED):
-        raise Skipped(Skip.UNSUITABLE)  # it may be hedged already
+        raise Skipped(SkipReason.UNSUITABLE)  # it may be hedged already
     if not is_one_statement(clause):
-        raise Skipped(Skip.COORDINATED)
+        raise Skipped(SkipReason.COORDINATED)
     if clause.letters[0] == "V" and clause.subject_start > 0 and clause.word(0).endswith("ly"):
-        raise Skipped(Skip.NO_CUE)
+        raise Skipped(SkipReason.NO_CUE)
     for candidate in _candidates(clause.text, type_id, cue):
         new = _place(clause, type_id, candidate)
         if new is not None:
             return new, candidate
-    raise Skipped(Skip.NO_CUE)
+    raise Skipped(SkipReason.NO_CUE)
 
 
 def _candidates(text: str, type_id: str, cue: str) -> Iterator[str]:

@@ -1,6 +1,6 @@
 """'never', 'in no way' and 'at no point' beside the finite verb."""
 
-from curation.generation.providers.rules.grammar.clause import Clause, Skip, Skipped, edited
+from curation.generation.providers.rules.grammar.clause import Clause, Skipped, SkipReason, edited
 from curation.generation.providers.rules.grammar.scope import Edits, check_words, deny_tail
 from curation.generation.providers.rules.grammar.word_lists import WORDS
 from curation.generation.providers.rules.verbal import check_quantifiers, is_main_have, lexical_base
@@ -35,12 +35,12 @@ def denied_tail(clause: Clause) -> Edits:
         Skipped: a word there would escape the denial or bend it.
     """
     if clause.kind == "M" and clause.word(clause.finite) in ("may", "might"):
-        raise Skipped(Skip.SCOPE)
+        raise Skipped(SkipReason.SCOPE)
     if clause.word(clause.subject_end - 1) == "both" or "each" in predicate_words(clause):
-        raise Skipped(Skip.SCOPE)
+        raise Skipped(SkipReason.SCOPE)
     check_words(clause, clause.head + 1, clause.finite)
     if _FREQUENT & {clause.word(i) for i in range(clause.subject_end, clause.end)}:
-        raise Skipped(Skip.SCOPE)  # 'never always', 'no one every day'
+        raise Skipped(SkipReason.SCOPE)  # 'never always', 'no one every day'
     return deny_tail(clause, lexical=lexical_base(clause))
 
 

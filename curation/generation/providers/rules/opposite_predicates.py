@@ -8,7 +8,7 @@ from curation.generation.providers.rules.antonyms import (
     affixed_quality,
     other_quality,
 )
-from curation.generation.providers.rules.grammar.clause import Clause, Skip, Skipped, edited
+from curation.generation.providers.rules.grammar.clause import Clause, Skipped, SkipReason, edited
 from curation.generation.providers.rules.grammar.forms import base_of, past, third
 from curation.generation.providers.rules.grammar.scope import check_reasons, check_words, deny_tail
 from curation.generation.providers.rules.grammar.word_lists import WORDS
@@ -49,7 +49,7 @@ def affixal(clause: Clause) -> str:
     for attempt in (unable, _affixed_verb, _affixed_adverb):
         if (new := attempt(clause)) is not None:
             return new
-    raise Skipped(Skip.NO_OPPOSITE)
+    raise Skipped(SkipReason.NO_OPPOSITE)
 
 
 def lexical(clause: Clause) -> str:
@@ -65,7 +65,7 @@ def lexical(clause: Clause) -> str:
     for attempt in (_lack, _antonym_verb, _fail_to):
         if (new := attempt(clause, negated=False)) is not None:
             return new
-    raise Skipped(Skip.NO_OPPOSITE)
+    raise Skipped(SkipReason.NO_OPPOSITE)
 
 
 def negated_antonym(clause: Clause) -> str:
@@ -80,7 +80,7 @@ def negated_antonym(clause: Clause) -> str:
     for attempt in (_lack, _antonym_verb, _fail_to):
         if (new := attempt(clause, negated=True)) is not None:
             return new
-    raise Skipped(Skip.NO_OPPOSITE)
+    raise Skipped(SkipReason.NO_OPPOSITE)
 
 
 def _check_claim(clause: Clause, *, negated: bool) -> None:
@@ -88,9 +88,9 @@ def _check_claim(clause: Clause, *, negated: bool) -> None:
     check_quantifiers(clause, universal=not negated)
     check_reasons(clause)
     if clause.second_verb is not None:
-        raise Skipped(Skip.COORDINATED)
+        raise Skipped(SkipReason.COORDINATED)
     if negated and _ALL & {clause.word(i) for i in range(clause.finite, clause.end)}:
-        raise Skipped(Skip.SCOPE)  # 'is not inaccessible to everyone' leaves some of them out
+        raise Skipped(SkipReason.SCOPE)  # 'is not inaccessible to everyone' leaves some of them out
 
 
 def inflected(base: str, tag: str) -> str:

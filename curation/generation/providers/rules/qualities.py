@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from curation.generation.providers.rules.grammar.clause import Clause, Skip, Skipped, edited
+from curation.generation.providers.rules.grammar.clause import Clause, Skipped, SkipReason, edited
 from curation.generation.providers.rules.grammar.forms import base_of
 from curation.generation.providers.rules.grammar.scope import check_words, deny_tail
 from curation.generation.providers.rules.grammar.word_lists import WORDS
@@ -77,7 +77,7 @@ def with_opposite(clause: Clause, quality: Quality, opposite: str | None) -> str
         Skipped: there is none, or what follows does not go with it.
     """
     if opposite is None:
-        raise Skipped(Skip.NO_OPPOSITE)
+        raise Skipped(SkipReason.NO_OPPOSITE)
     _check_after(clause, quality, opposite)
     token = clause.tokens[quality.position]
     return edited(clause.text, [(token.start, token.end, opposite)])
@@ -101,7 +101,7 @@ def _check_after(clause: Clause, quality: Quality, opposite: str) -> None:
         or (quality.participle and (letter == "V" or _is_event(clause, quality)))
     )
     if unfit:
-        raise Skipped(Skip.NO_OPPOSITE)
+        raise Skipped(SkipReason.NO_OPPOSITE)
 
 
 def _keeps_preposition(quality: Quality, word: str) -> bool:
@@ -189,9 +189,9 @@ def negated_quality(clause: Clause, quality: Quality) -> str:
     group = "complementary_participles" if quality.participle else "complementary"
     opposite = WORDS[group].get(quality.word)
     if opposite is None or clause.kind != "B" or quality.position != clause.finite + 1:
-        raise Skipped(Skip.NO_OPPOSITE)
+        raise Skipped(SkipReason.NO_OPPOSITE)
     if clause.verb.word.startswith("'") and clause.verb.lower not in ("'m", "'re"):
-        raise Skipped(Skip.UNCLEAR)
+        raise Skipped(SkipReason.UNCLEAR)
     _check_after(clause, quality, opposite)
     edits = deny_tail(clause)
     token = clause.tokens[quality.position]

@@ -1,6 +1,6 @@
 """Verbal negation: 'not' or '-n't' on the finite verb, with do-support."""
 
-from curation.generation.providers.rules.grammar.clause import Clause, Skip, Skipped, edited
+from curation.generation.providers.rules.grammar.clause import Clause, Skipped, SkipReason, edited
 from curation.generation.providers.rules.grammar.forms import base_of
 from curation.generation.providers.rules.grammar.scope import Edits, check_words, deny_tail
 
@@ -25,7 +25,7 @@ def negate_verb(clause: Clause) -> str:
     """
     check_quantifiers(clause)
     if clause.word(clause.finite + 1) == "there":
-        raise Skipped(Skip.UNCLEAR)
+        raise Skipped(SkipReason.UNCLEAR)
     base = lexical_base(clause)
     edits = deny_tail(clause, lexical=base)
     if clause.letter(clause.subject_start) == "x":
@@ -40,7 +40,7 @@ def _second_base(clause: Clause) -> Edits:
     token = clause.tokens[position]
     base = base_of(token.word, token.tag)
     if not base:
-        raise Skipped(Skip.UNCLEAR)
+        raise Skipped(SkipReason.UNCLEAR)
     return [(token.start, token.end, base)]
 
 
@@ -54,13 +54,13 @@ def check_quantifiers(clause: Clause, *, universal: bool = False) -> None:
         word, letter = clause.word(i), clause.letter(i)
         number = letter == "Z" and clause.letter(clause.subject_start) not in "Dd"
         if (word in _QUANTIFIERS and not (universal and word in _ALL)) or number:
-            raise Skipped(Skip.SCOPE)
+            raise Skipped(SkipReason.SCOPE)
     most = clause.word(clause.subject_start) == "most"  # 'Most don't' does deny 'most do'
     check_words(clause, clause.subject_start + most, clause.finite)
     if clause.word(clause.head) in _PARTS and clause.word(clause.head + 1) == "of":
-        raise Skipped(Skip.SCOPE)
+        raise Skipped(SkipReason.SCOPE)
     if not clause.plain and "C" in clause.letters[clause.head : clause.subject_end]:
-        raise Skipped(Skip.SCOPE)  # 'A and B aren't' may mean that one of them is
+        raise Skipped(SkipReason.SCOPE)  # 'A and B aren't' may mean that one of them is
 
 
 _PARTS = frozenset("number majority minority lot couple third quarter half handful".split())
@@ -75,7 +75,7 @@ def lexical_base(clause: Clause) -> str:
     if clause.kind == "F":
         base = base_of(clause.verb.word, clause.verb.tag)
         if not base or (base in ("use", "dare", "need") and "T" in clause.tail[:1]):
-            raise Skipped(Skip.UNCLEAR)
+            raise Skipped(SkipReason.UNCLEAR)
         return base
     return "have" if clause.kind == "H" and is_main_have(clause) else ""
 
@@ -95,7 +95,7 @@ def _negated(clause: Clause, base: str) -> tuple[int, int, str]:
     if word.startswith("'"):
         return _hidden(clause, word)
     if clause.kind == "M" and word not in _MODALS:
-        raise Skipped(Skip.SCOPE)
+        raise Skipped(SkipReason.SCOPE)
     return verb.start, verb.end, with_not(word, informal=informal)
 
 
@@ -110,12 +110,12 @@ def _hidden(clause: Clause, word: str) -> tuple[int, int, str]:
     """A verb that is contracted with its subject: 'I'm', 'they've'."""
     new = _HIDDEN.get(word)
     if new is None:
-        raise Skipped(Skip.UNCLEAR)
+        raise Skipped(SkipReason.UNCLEAR)
     if word == "'s":
         following = clause.letter(clause.after_adverbs())
         tag = clause.tokens[clause.after_adverbs()].tag if following else ""
         if tag in ("VBN", "VHN") or (following == "E" and not _passive(clause)):
-            raise Skipped(Skip.UNCLEAR)  # 'he's finished' may be 'he has'
+            raise Skipped(SkipReason.UNCLEAR)  # 'he's finished' may be 'he has'
         new = " isn't"
     return clause.verb.start, clause.verb.end, new
 
@@ -139,7 +139,7 @@ def _do_support(clause: Clause, base: str, *, informal: bool) -> tuple[int, int,
     first = clause.tokens[clause.subject_end]
     for i in range(clause.subject_end, clause.finite):
         if not clause.word(i).endswith("ly") and clause.word(i) not in _BETWEEN:
-            raise Skipped(Skip.UNCLEAR)  # 'the tenants upstairs complained'
+            raise Skipped(SkipReason.UNCLEAR)  # 'the tenants upstairs complained'
     adverbs = clause.text[first.start : verb.start] if first.start < verb.start else ""
     return first.start, verb.end, f"{with_not(helper, informal=informal)} {adverbs}{word}"
 
@@ -148,10 +148,10 @@ def _there(clause: Clause, edits: Edits) -> Edits:
     """'There are not any dogs': what is bare takes 'any'."""
     following = clause.after_adverbs()
     if clause.kind != "B" or clause.letter(following) not in "DdNA":
-        raise Skipped(Skip.NO_CONSTRUCTION)
+        raise Skipped(SkipReason.NO_CONSTRUCTION)
     if clause.letter(following) in "NA":
         start = clause.tokens[following].start
         return [(start, start, "any ")]
     if clause.word(following) not in ("a", "an", "some", "enough"):
-        raise Skipped(Skip.SCOPE)
+        raise Skipped(SkipReason.SCOPE)
     return []

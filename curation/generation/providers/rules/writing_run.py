@@ -8,9 +8,9 @@ from sqlalchemy.orm import Session
 from sqlmodel import col
 
 from curation.generation.calls import Call, count_calls, open_calls
-from curation.generation.providers.chat.answers import Problem
+from curation.generation.providers.chat.answers import AnswerProblem
 from curation.generation.providers.chat.completions import Reply
-from curation.generation.providers.rules import RULE_TYPES, RULES_VERSION, Written, write_by_rule
+from curation.generation.providers.rules import RULE_TYPES, RULES_VERSION, RuleTexts, write_by_rule
 from curation.generation.providers.rules.forecast import no_rules_sentence
 from curation.generation.providers.rules.grammar.wordnet import folder
 from curation.generation.request import GenerationRequest, Price
@@ -104,13 +104,13 @@ def _attempt(call: Call, types: Sequence[VariantType]) -> Attempt:
         number=call.attempts + 1,
         reply=reply,
         texts=written.texts,
-        problems=(Problem.NO_RULE,) if written.skipped else (),
+        problems=(AnswerProblem.NO_RULE,) if written.skipped else (),
         message=_reasons(written),
         state=CallState.DONE if written.texts else CallState.FAILED,
     )
 
 
-def _reasons(written: Written) -> str:
+def _reasons(written: RuleTexts) -> str:
     return "; ".join(f"{type_id}: {reason}" for type_id, reason in written.skipped.items())
 
 

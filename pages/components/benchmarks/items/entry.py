@@ -7,7 +7,7 @@ import streamlit as st
 from db.errors import HedgerowError
 from pages.components.benchmarks import scores_section
 from pages.components.benchmarks.items import error_outcomes, error_table
-from pages.components.benchmarks.items.error_outcomes import Side, Summary
+from pages.components.benchmarks.items.error_outcomes import BenchmarkSide, ResultSummary
 from pages.components.shared.shell import error_messages, open_project
 from pages.components.shared.texts.amounts import amount
 from training.benchmarks.catalogue import benchmark
@@ -51,8 +51,8 @@ def draw() -> None:
     error_table.draw(kind, sides, key="-".join(str(row.id) for row in chosen))
 
 
-def _summary(row: Scored) -> Summary:
-    return Summary(row.title, row.summary["outcomes"], row.summary["figures"])
+def _summary(row: Scored) -> ResultSummary:
+    return ResultSummary(row.title, row.summary["outcomes"], row.summary["figures"])
 
 
 def _choose(rows: Sequence[Scored]) -> list[Scored]:
@@ -82,7 +82,7 @@ def _base(rows: Sequence[Scored], row: Scored, others: Sequence[str]) -> int | N
     return others.index(title) if title in others else None
 
 
-def _sides(rows: Sequence[Scored]) -> list[Side]:
+def _sides(rows: Sequence[Scored]) -> list[BenchmarkSide]:
     """The results with their items; what is gone or damaged is told, and left out."""
     found = []
     for row in rows:
@@ -91,7 +91,7 @@ def _sides(rows: Sequence[Scored]) -> list[Side]:
         except HedgerowError as error:
             error_messages.show(f"{row.title}: {error}", key=f"bench-result-{row.id}")
             continue
-        found.append(Side(row.title, result, row.model, row.architecture))
+        found.append(BenchmarkSide(row.title, result, row.model, row.architecture))
     return found
 
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import streamlit as st
 
 from pages.components.benchmarks.items import outcome_charts
-from pages.components.benchmarks.items.outcome_charts import Bar, Box
+from pages.components.benchmarks.items.outcome_charts import Box, PartBar
 from pages.components.benchmarks.names import BREAKDOWNS, RIGHT_OUTCOME, SAID, outcome
 from pages.components.shared.charts import save, share_charts
 from pages.components.shared.shell import open_project
@@ -22,7 +22,7 @@ COMPARED = 2
 """Models that stand side by side where each has several bars."""
 
 
-class Summary(NamedTuple):
+class ResultSummary(NamedTuple):
     """What is known of a model's result without its items.
 
     Attributes:
@@ -35,7 +35,7 @@ class Summary(NamedTuple):
     figures: Mapping[str, float]
 
 
-class Side(NamedTuple):
+class BenchmarkSide(NamedTuple):
     """A model's result in the benchmark.
 
     Attributes:
@@ -50,7 +50,10 @@ class Side(NamedTuple):
 
 
 def show(
-    benchmark: type[Benchmark[Any]], every: Sequence[Summary], *, chosen: Sequence[Side]
+    benchmark: type[Benchmark[Any]],
+    every: Sequence[ResultSummary],
+    *,
+    chosen: Sequence[BenchmarkSide],
 ) -> None:
     """Draw the outcomes of all models, and the parts of those that are chosen.
 
@@ -72,7 +75,7 @@ def show(
     _figures(every)
 
 
-def _outcomes(benchmark: type[Benchmark[Any]], every: Sequence[Summary]) -> None:
+def _outcomes(benchmark: type[Benchmark[Any]], every: Sequence[ResultSummary]) -> None:
     shares = [
         share._replace(outcome=outcome(share.outcome))
         for one in every
@@ -91,7 +94,7 @@ def _outcomes(benchmark: type[Benchmark[Any]], every: Sequence[Summary]) -> None
     )
 
 
-def _grades(chosen: Sequence[Side]) -> None:
+def _grades(chosen: Sequence[BenchmarkSide]) -> None:
     boxes = [
         Box(grade.name, side.label, grade.n, *grade.quantiles)
         for side in chosen[:COMPARED]
@@ -105,13 +108,13 @@ def _grades(chosen: Sequence[Side]) -> None:
         )
 
 
-def _breakdown(name: str, chosen: Sequence[Side]) -> None:
+def _breakdown(name: str, chosen: Sequence[BenchmarkSide]) -> None:
     """Scores by the parts of a breakdown: the largest parts as bars, all of them in a table."""
     st.header(BREAKDOWNS.get(name, name), anchor=False)
     names = _part_names(name)
     largest = sorted(chosen[0].result.breakdowns[name].items(), key=lambda part: -part[1].n)
     bars = [
-        Bar(names(value), side.label, part.score, part.n)
+        PartBar(names(value), side.label, part.score, part.n)
         for value, _ in largest[:MOST_PARTS]
         for side in chosen[:COMPARED]
         if (part := side.result.breakdowns.get(name, {}).get(value)) is not None
@@ -130,7 +133,7 @@ def _breakdown(name: str, chosen: Sequence[Side]) -> None:
 
 
 def _table(
-    name: str, values: Sequence[str], chosen: Sequence[Side], names: Callable[[str], str]
+    name: str, values: Sequence[str], chosen: Sequence[BenchmarkSide], names: Callable[[str], str]
 ) -> list[dict[str, object]]:
     parts = {side.label: side.result.breakdowns.get(name, {}) for side in chosen}
     first = parts[chosen[0].label]
@@ -152,7 +155,7 @@ def _part_names(breakdown: str) -> Callable[[str], str]:
     return lambda value: labels.get(value, value)
 
 
-def _pairs(side: Side) -> None:
+def _pairs(side: BenchmarkSide) -> None:
     """Two types against each other, under the first model."""
     st.header("Two types against each other", anchor=False)
     labels = open_project.type_names()
@@ -161,7 +164,7 @@ def _pairs(side: Side) -> None:
     }
     down, across = (sorted({pair[at] for pair in found}, key=_place(labels)) for at in (0, 1))
     cells = [
-        share_charts.Cell(
+        share_charts.HeatCell(
             labels.get(good, good),
             bad,
             *_of(found.get((good, bad))),
@@ -196,7 +199,7 @@ def _of(part: Any) -> tuple[int, int]:
     return (0, 0) if part is None else (round(part.score * part.n / 100), part.n)
 
 
-def _figures(every: Sequence[Summary]) -> None:
+def _figures(every: Sequence[ResultSummary]) -> None:
     """Further numbers of the papers' error analyses, a line a model."""
     names = list(dict.fromkeys(name for one in every for name in one.figures))
     if not names:

@@ -8,13 +8,13 @@ import streamlit as st
 from curation.release.export.file_formats import csv_bytes
 from db.errors import HedgerowError
 from pages.components.benchmarks.items import outcome_charts, single
-from pages.components.benchmarks.items.error_outcomes import Side
+from pages.components.benchmarks.items.error_outcomes import BenchmarkSide
 from pages.components.benchmarks.items.single import LABELS
 from pages.components.benchmarks.names import BREAKDOWNS, outcome
 from pages.components.shared.charts import plot, save
 from pages.components.shared.shell import error_messages, open_project
 from pages.components.shared.texts.amounts import amount
-from training.benchmarks.definition import Benchmark, Row
+from training.benchmarks.definition import Benchmark, ItemResult
 from training.benchmarks.results.single_items import (
     AGREEMENTS,
     ANY,
@@ -22,15 +22,15 @@ from training.benchmarks.results.single_items import (
     NEITHER,
     ONLY_FIRST,
     ONLY_SECOND,
-    Item,
-    Wanted,
+    ItemFilter,
+    ItemOutcomes,
     as_table,
     compared,
     items,
     nearest,
 )
 from training.benchmarks.runs.measured_models import token_matrix
-from training.benchmarks.scorers.late_interaction import Late
+from training.benchmarks.scorers.late_interaction import LateInteraction
 from training.benchmarks.tasks.own_families import PAIRS
 
 PICKED = "item"
@@ -53,7 +53,7 @@ _AGREEMENTS = {
 }
 
 
-def draw(benchmark: type[Benchmark[Any]], sides: Sequence[Side], *, key: str) -> None:
+def draw(benchmark: type[Benchmark[Any]], sides: Sequence[BenchmarkSide], *, key: str) -> None:
     """The filters, the list, and the item that is picked.
 
     Args:
@@ -72,7 +72,7 @@ def draw(benchmark: type[Benchmark[Any]], sides: Sequence[Side], *, key: str) ->
         st.caption("Pick an item by the box before it to see its texts and scores.")
 
 
-def _filters(benchmark: type[Benchmark[Any]], sides: Sequence[Side]) -> Wanted:
+def _filters(benchmark: type[Benchmark[Any]], sides: Sequence[BenchmarkSide]) -> ItemFilter:
     result = sides[0].result
     counts = {outcome(name): name for name, number in result.outcomes.items() if number}
     row = st.container(horizontal=True, vertical_alignment="bottom", key="bench-filters")
@@ -89,10 +89,10 @@ def _filters(benchmark: type[Benchmark[Any]], sides: Sequence[Side]) -> Wanted:
             )
     part = _part(row, sides[0])
     text = row.text_input("Search", key="bench-search", placeholder="Part of a text")
-    return Wanted(counts.get(chosen, ""), part, agreement, text.strip())
+    return ItemFilter(counts.get(chosen, ""), part, agreement, text.strip())
 
 
-def _part(row: Any, side: Side) -> tuple[str, str] | None:
+def _part(row: Any, side: BenchmarkSide) -> tuple[str, str] | None:
     """A part of a breakdown."""
     labels = open_project.type_names()
     parts = [
@@ -114,7 +114,7 @@ def _part(row: Any, side: Side) -> tuple[str, str] | None:
     return chosen
 
 
-def _list(found: Sequence[Item], sides: Sequence[Side], *, key: str) -> None:
+def _list(found: Sequence[ItemOutcomes], sides: Sequence[BenchmarkSide], *, key: str) -> None:
     with st.container(
         horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"
     ):
@@ -150,12 +150,12 @@ def _list(found: Sequence[Item], sides: Sequence[Side], *, key: str) -> None:
     )
 
 
-def _columns(item: Item) -> dict[str, Any]:
+def _columns(item: ItemOutcomes) -> dict[str, Any]:
     number = st.column_config.NumberColumn(format="%.3f", width=90)
     return {"A": number, "B": number} if item.first.gold is not None else {}
 
 
-def _line(item: Item) -> dict[str, object]:
+def _line(item: ItemOutcomes) -> dict[str, object]:
     """An item: of a pair what people and models say; of others what came out, and what is near."""
     row, other = item
     line: dict[str, object] = {"Item": row.key}
@@ -180,18 +180,18 @@ def _pick(widget: str, keys: Sequence[str]) -> None:
         st.query_params.pop(PICKED, None)
 
 
-def _item(item: Item, sides: Sequence[Side]) -> None:
+def _item(item: ItemOutcomes, sides: Sequence[BenchmarkSide]) -> None:
     rows = [item.first, *([item.second] if item.second else [])]
     single.draw(
-        [single.Side(letter, row) for letter, row in zip("AB", rows, strict=False)],
+        [single.ItemSide(letter, row) for letter, row in zip("AB", rows, strict=False)],
         open_project.type_names(),
     )
     for letter, side, row in zip("AB", sides, rows, strict=False):
-        if side.architecture == Late.architecture:
+        if side.architecture == LateInteraction.architecture:
             _tokens(letter, side, row)
 
 
-def _tokens(letter: str, side: Side, row: Row) -> None:
+def _tokens(letter: str, side: BenchmarkSide, row: ItemResult) -> None:
     """Which tokens of a pair find each other, on demand: the model has to be loaded for it."""
     pairs = [(one.query, one.candidate) for one in compared(row)]
     with st.container(horizontal=True, vertical_alignment="bottom"):

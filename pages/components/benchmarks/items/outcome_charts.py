@@ -48,7 +48,7 @@ class Share(NamedTuple):
     of: int
 
 
-class Bar(NamedTuple):
+class PartBar(NamedTuple):
     """A model's score in a part of a breakdown, in points, and of how many items."""
 
     part: str
@@ -173,7 +173,7 @@ def _undecided(name: str, colours: Palette) -> str:
     return colours.line if name == "tied" else colours.paper
 
 
-def parts(bars: Sequence[Bar], *, dark: bool, low: float = 0.0) -> alt.LayerChart:
+def parts(bars: Sequence[PartBar], *, dark: bool, low: float = 0.0) -> alt.LayerChart:
     """Scores by the parts of a breakdown, a bar a model.
 
     Args:

@@ -14,8 +14,8 @@ from pages.components.shared import links
 from pages.components.shared.texts import markup
 from pages.components.shared.texts.diff import diff, join
 from pages.components.shared.variants import card
-from training.benchmarks.definition import Row
-from training.benchmarks.results.single_items import Compared, compared, right_candidates
+from training.benchmarks.definition import ItemResult
+from training.benchmarks.results.single_items import ComparedTexts, compared, right_candidates
 
 _NOTHING = Markup("")
 _NUMBER = re.compile(r" \d+$")
@@ -44,14 +44,14 @@ BESIDE: Mapping[str, str] = {"q2": "q1", "doc2": "doc1"}
 ANSWERS: Mapping[str, str] = {"doc1": "answers query 1", "doc2": "answers query 2"}
 
 
-class Side(NamedTuple):
+class ItemSide(NamedTuple):
     """A model's letter, and what it made of the item."""
 
     letter: str
-    row: Row
+    row: ItemResult
 
 
-def draw(sides: Sequence[Side], type_names: Mapping[str, str]) -> None:
+def draw(sides: Sequence[ItemSide], type_names: Mapping[str, str]) -> None:
     """Draw an item as one or two models did it.
 
     Args:
@@ -67,7 +67,7 @@ def draw(sides: Sequence[Side], type_names: Mapping[str, str]) -> None:
     )
 
 
-def _outcomes(sides: Sequence[Side]) -> Markup:
+def _outcomes(sides: Sequence[ItemSide]) -> Markup:
     told = [f"{side.letter}: {outcome(side.row.outcome)}" for side in sides]
     gold = sides[0].row.gold
     if gold is not None:
@@ -77,7 +77,7 @@ def _outcomes(sides: Sequence[Side]) -> Markup:
     )
 
 
-def _order(row: Row) -> list[str]:
+def _order(row: ItemResult) -> list[str]:
     """The item's own text first, then the others, the nearest of them first."""
     found = compared(row)
     if len({one.query for one in found}) > 1:
@@ -86,7 +86,9 @@ def _order(row: Row) -> list[str]:
     return [found[0].query, *(one.candidate for one in ranked)]
 
 
-def _text(row: Row, name: str, sides: Sequence[Side], type_names: Mapping[str, str]) -> Markup:
+def _text(
+    row: ItemResult, name: str, sides: Sequence[ItemSide], type_names: Mapping[str, str]
+) -> Markup:
     return Markup(
         '<div class="hg-row"><span class="hg-label">{}{}{}</span><div>{}{}</div></div>'
     ).format(
@@ -108,7 +110,7 @@ def _type_of(name: str) -> str:
     return _NUMBER.sub("", name)
 
 
-def _expected(row: Row, name: str) -> str:
+def _expected(row: ItemResult, name: str) -> str:
     """Where a right model has this text."""
     near = right_candidates(row)
     if not near or name == next(iter(row.texts)):
@@ -116,7 +118,7 @@ def _expected(row: Row, name: str) -> str:
     return "should be near" if name in near else "should be far"
 
 
-def _record(row: Row, name: str) -> Markup:
+def _record(row: ItemResult, name: str) -> Markup:
     """The way to the record of a text that is the project's own."""
     uid = row.uids.get(name, "")
     if not uid:
@@ -130,7 +132,7 @@ def _link(address: str, label: str) -> Markup:
     return Markup('<small><a href="{}">{}</a></small>').format(address, label)
 
 
-def _sentence(row: Row, name: str) -> Markup:
+def _sentence(row: ItemResult, name: str) -> Markup:
     """A text, with the words marked that it adds to the one it stands beside, and its negators."""
     first = next(iter(row.texts))
     alone = name == first or name in BESIDE.values()
@@ -138,7 +140,7 @@ def _sentence(row: Row, name: str) -> Markup:
     return diff(other, text, marks(anchor="" if alone else other, text=text, cue=None))[1]
 
 
-def _scores(sides: Sequence[Side], name: str) -> Markup:
+def _scores(sides: Sequence[ItemSide], name: str) -> Markup:
     chips = [
         _chip(side.letter, one, several=len({o.query for o in found}) > 1)
         for side in sides
@@ -149,7 +151,7 @@ def _scores(sides: Sequence[Side], name: str) -> Markup:
     return Markup('<div class="hg-chips">{}</div>').format(join(chips)) if chips else _NOTHING
 
 
-def _chip(letter: str, one: Compared, *, several: bool) -> Markup:
+def _chip(letter: str, one: ComparedTexts, *, several: bool) -> Markup:
     where = f"{letter}, {LABELS.get(one.query, one.query).lower()} " if several else f"{letter} "
     score = f"{one.score:.3f}" if math.isfinite(one.score) else "no answer"
     return Markup('<span class="hg-chip">{}<b>{}</b></span>').format(where, score)

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import streamlit as st
 
-from curation.review.actions import Shown
+from curation.review.actions import ShownCard
 from curation.review.history import OwnAction, last_actions
 from curation.review.queue import Card
 from curation.review.shown_card import MAX_NOTE
@@ -48,7 +48,7 @@ KEYS = (
 )
 
 
-def draw(state: ReviewState, focus: Card, shown: Shown) -> None:
+def draw(state: ReviewState, focus: Card, shown: ShownCard) -> None:
     """Draw the open panel, if one is open."""
     if state.panel is Panel.EDIT:
         editors.edit(state, focus, shown)
@@ -74,7 +74,7 @@ class _Pressed(NamedTuple):
     discard: bool
 
 
-def _form_buttons(label: str, shown: Shown) -> _Pressed:
+def _form_buttons(label: str, shown: ShownCard) -> _Pressed:
     with st.container(horizontal=True):
         save = st.form_submit_button(
             f"{label} (Ctrl+Enter)", key=f"submit-{shown.action_id}", type="primary"
@@ -94,7 +94,7 @@ def _finish(state: ReviewState, pressed: _Pressed) -> None:
         st.rerun(scope="fragment")
 
 
-def _rejection(state: ReviewState, shown: Shown) -> None:
+def _rejection(state: ReviewState, shown: ShownCard) -> None:
     """The reason was chosen by a digit; what is left to write is the note."""
     with (
         st.container(key=f"type-here-{shown.action_id}"),
@@ -109,7 +109,7 @@ def _rejection(state: ReviewState, shown: Shown) -> None:
     _finish(state, pressed)
 
 
-def _note(state: ReviewState, shown: Shown) -> None:
+def _note(state: ReviewState, shown: ShownCard) -> None:
     with (
         st.container(key=f"type-here-{shown.action_id}"),
         st.form(f"remark-{state.form_id}", enter_to_submit=True),
@@ -128,7 +128,7 @@ TYPES_A_PAGE = 9
 """Types that T offers at a time, each with a digit of its own; 0 shows the next ones."""
 
 
-def _retype(state: ReviewState, focus: Card, shown: Shown) -> None:
+def _retype(state: ReviewState, focus: Card, shown: ShownCard) -> None:
     st.caption("A good sentence, but of another type. It is of the type:")
     pages = -(-len(state.types) // TYPES_A_PAGE)
     first = state.retype_page % pages * TYPES_A_PAGE

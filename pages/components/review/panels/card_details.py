@@ -6,7 +6,7 @@ from curation.review.history import PastDecision
 from curation.review.notes import WrittenNote
 from curation.review.window.details import details_of
 from curation.review.window.key_actions import ReviewState
-from curation.review.window.shown_now import View
+from curation.review.window.shown_now import CardView
 from pages.components.review.panels import history_lines
 from pages.components.shared.shell import open_project
 from pages.components.shared.texts import markup
@@ -14,7 +14,7 @@ from pages.components.shared.texts.clock import local
 from pages.components.shared.variants import card
 
 
-def details(state: ReviewState, view: View) -> None:
+def details(state: ReviewState, view: CardView) -> None:
     """Draw them; while a card is blind, only what says nothing of others' verdicts."""
     focus = view.focus
     assert focus is not None

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import streamlit as st
 
-from curation.review.actions import Shown
+from curation.review.actions import ShownCard
 from curation.review.queue import Card
 from curation.review.shown_card import MAX_NOTE
 from curation.review.window.key_actions import ReviewState
@@ -33,7 +33,7 @@ class _Written(NamedTuple):
     note: str
 
 
-def edit(state: ReviewState, focus: Card, shown: Shown) -> None:
+def edit(state: ReviewState, focus: Card, shown: ShownCard) -> None:
     """One action: the original becomes superseded, what is written here is accepted."""
     variant, offered, form = focus.variant, state.suggested, state.form_id
     labels = {entry.id: entry.label for entry in state.types}
@@ -56,7 +56,7 @@ def edit(state: ReviewState, focus: Card, shown: Shown) -> None:
         _checks(state, seen)
 
 
-def _look_at_edit(state: ReviewState, focus: Card, shown: Shown) -> Look:
+def _look_at_edit(state: ReviewState, focus: Card, shown: ShownCard) -> Look:
     """Blind, the checks are told only after the decision, like those of the card."""
     variant, now = focus.variant, _written(state)
     if (now.text, now.type_id, now.cue) == (variant.text, variant.type_id, None):
@@ -67,13 +67,13 @@ def _look_at_edit(state: ReviewState, focus: Card, shown: Shown) -> Look:
     return replace(seen, concerns=()) if shown.blind else seen
 
 
-def _save_edit(state: ReviewState, focus: Card, shown: Shown) -> None:
+def _save_edit(state: ReviewState, focus: Card, shown: ShownCard) -> None:
     if not state.asks(_look_at_edit(state, focus, shown)):
         now = _written(state)
         state.edit(shown, text=now.text, type_id=now.type_id, cue=now.cue, note=now.note)
 
 
-def own(state: ReviewState, focus: Card, shown: Shown) -> None:
+def own(state: ReviewState, focus: Card, shown: ShownCard) -> None:
     """A further variant of the card's anchor, by the reviewer."""
     form = state.form_id
     labels = {entry.id: entry.label for entry in state.types}
@@ -99,13 +99,13 @@ def _look_at_own(state: ReviewState, focus: Card) -> Look:
     return open_project.ask(look_at_own, anchor_id, type_id=now.type_id, text=now.text, cue=now.cue)
 
 
-def _save_own(state: ReviewState, focus: Card, shown: Shown) -> None:
+def _save_own(state: ReviewState, focus: Card, shown: ShownCard) -> None:
     if not state.asks(_look_at_own(state, focus)):
         now = _written(state)
         state.write(shown, type_id=now.type_id, text=now.text, cue=now.cue)
 
 
-def _type(state: ReviewState, labels: dict[str, str], shown: Shown, begins: str) -> None:
+def _type(state: ReviewState, labels: dict[str, str], shown: ShownCard, begins: str) -> None:
     """The type; one that was chosen before the editor was closed is there again (see editor.js)."""
     key, drafted = f"type-{state.form_id}", (shown.variant_id, state.panel)
     if not state.retyping_to:
@@ -163,7 +163,7 @@ def _written(state: ReviewState) -> _Written:
 
 
 def _buttons(
-    state: ReviewState, shown: Shown, label: str, seen: Look, save: Callable[[], None]
+    state: ReviewState, shown: ShownCard, label: str, seen: Look, save: Callable[[], None]
 ) -> None:
     anyway = " anyway" if not seen.refusal and state.asked & seen.kinds else ""
     with st.container(horizontal=True):

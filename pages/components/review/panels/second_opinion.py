@@ -3,7 +3,7 @@
 import streamlit as st
 from markupsafe import Markup
 
-from curation.review.actions import Shown
+from curation.review.actions import ShownCard
 from curation.review.opinions.stored import GivenOpinion, look
 from curation.review.queue import Card
 from curation.review.window import messages
@@ -22,7 +22,7 @@ _SAYS = {
 }
 
 
-def ask(state: ReviewState, shown: Shown) -> None:
+def ask(state: ReviewState, shown: ShownCard) -> None:
     """J: show the opinions on this card, or put them away; who looks is noted.
 
     A blind reviewer decides first. A key that comes late, for a card that is gone, does nothing.
@@ -44,7 +44,7 @@ def ask(state: ReviewState, shown: Shown) -> None:
     state.opinions, state.opinions_on = tuple(found), shown.action_id
 
 
-def draw(state: ReviewState, focus: Card, shown: Shown) -> None:
+def draw(state: ReviewState, focus: Card, shown: ShownCard) -> None:
     """The opinions, each with a button to take over what it suggests.
 
     They are put away when the card has become another one: its anchor was corrected, somebody

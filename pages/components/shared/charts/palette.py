@@ -37,7 +37,7 @@ and an upright bar as paths in the square from -1 to 1. All have an area to fill
 'stroke' has none, so that it cannot be seen."""
 
 
-class Mark(NamedTuple):
+class TypeMark(NamedTuple):
     """How a type is shown in a chart: a Vega symbol and a colour."""
 
     shape: str
@@ -81,7 +81,7 @@ class Palette(NamedTuple):
     roles: Mapping[str, str]
     """Role of a type → colour of its marks."""
 
-    def marks_of(self, ids: Iterable[str], own: Sequence[str]) -> list[Mark]:
+    def marks_of(self, ids: Iterable[str], own: Sequence[str]) -> list[TypeMark]:
         """The marks of these types, in their order.
 
         Args:
@@ -90,14 +90,14 @@ class Palette(NamedTuple):
         """
         places = {type_id: place for place, type_id in enumerate(own)}
         return [
-            Mark(SHAPES[type_id], self.types[type_id])
+            TypeMark(SHAPES[type_id], self.types[type_id])
             if type_id in SHAPES
             else self._own_mark(places.get(type_id, 0))
             for type_id in ids
         ]
 
-    def _own_mark(self, place: int) -> Mark:
-        return Mark(OWN_SHAPES[place % len(OWN_SHAPES)], self.own[place % len(self.own)])
+    def _own_mark(self, place: int) -> TypeMark:
+        return TypeMark(OWN_SHAPES[place % len(OWN_SHAPES)], self.own[place % len(self.own)])
 
 
 LIGHT = Palette(

@@ -26,7 +26,7 @@ SLOPE, HEAD = -30, 100
 """Degrees by which a heat map's heads slope, to fit narrow columns, and pixels for them."""
 
 
-class Cell(NamedTuple):
+class HeatCell(NamedTuple):
     """One cell of a heat map: ``number`` of the ``of`` variants of its row."""
 
     row: str
@@ -36,7 +36,7 @@ class Cell(NamedTuple):
 
 
 def heat_map(
-    cells: Sequence[Cell],
+    cells: Sequence[HeatCell],
     *,
     columns: Mapping[str, str],
     of: str,

@@ -223,7 +223,7 @@ def distribution(
     return sized(alt.layer(whiskers, boxes, medians), labels=names.values(), bars=2)
 
 
-class Summary(NamedTuple):
+class CosineSummary(NamedTuple):
     """How the cosines of one type are distributed, before or after: count and quantiles."""
 
     type: str
@@ -238,13 +238,15 @@ class Summary(NamedTuple):
     """A tenth lies above."""
 
 
-def summary(rows: Sequence[DistributionRow], *, labels: Iterable[str]) -> list[Summary]:
+def summary(rows: Sequence[DistributionRow], *, labels: Iterable[str]) -> list[CosineSummary]:
     """One row for each type and series that has cosines, the types in the order of `labels`."""
     cosines: dict[tuple[str, str], list[float]] = defaultdict(list)
     for row in rows:
         cosines[row.type, row.series].append(row.cosine)
     return [
-        Summary(kind, series, len(values), *(float(q) for q in np.quantile(values, QUANTILES)))
+        CosineSummary(
+            kind, series, len(values), *(float(q) for q in np.quantile(values, QUANTILES))
+        )
         for kind in labels
         for series in (BEFORE, AFTER)
         if (values := cosines[kind, series])

@@ -4,7 +4,7 @@ import streamlit as st
 
 from curation.review.opinions.agreement import agreement, together
 from pages.components.shared.shell import open_project
-from pages.components.shared.shell.count_cache import Counts
+from pages.components.shared.shell.count_cache import CachedCounts
 
 _HELP = {
     "Pairs": "A variant and a person's verdict on it, beside the anchor wording that the model "
@@ -15,7 +15,7 @@ _HELP = {
 }
 
 
-def draw(counts: Counts, reviewer_id: int, *, key: str) -> None:
+def draw(counts: CachedCounts, reviewer_id: int, *, key: str) -> None:
     """Draw it, or say that nobody has decided on the same variants yet."""
     rows = counts.get(agreement, reviewer_id)
     if rows is None:

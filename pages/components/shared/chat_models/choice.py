@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from curation.generation.prompts import PromptName
-from curation.generation.request import Selection
+from curation.generation.request import AnchorSelection
 from curation.taxonomy.built_in import Role
 
 MAX_SEED = 2**31 - 1
@@ -19,6 +19,6 @@ CALLS: dict[PromptName, str] = {
 class Choice(NamedTuple):
     """Which anchors, which calls, and the seed that draws sample and cues."""
 
-    selection: Selection
+    selection: AnchorSelection
     roles: tuple[Role, ...]
     seed: int

@@ -2,15 +2,15 @@
 
 import streamlit as st
 
-from curation.generation.costs.estimate import Estimate, estimate, newest_answer
+from curation.generation.costs.estimate import RunEstimate, estimate, newest_answer
 from curation.generation.costs.prices import DATED, dollars, quote, set_price
 from curation.generation.prompts import ROLES
 from curation.generation.request import BATCH_SHARE, Budget, GenerationRequest, Price
-from curation.generation.wanted import Wanted, count_wanted
+from curation.generation.wanted import WantedCalls, count_wanted
 from pages.components.shared.chat_models.choice import CALLS, Choice
 from pages.components.shared.runs import progress_view
 from pages.components.shared.shell import open_project
-from pages.components.shared.shell.count_cache import Counts
+from pages.components.shared.shell.count_cache import CachedCounts
 from pages.components.shared.texts.amounts import amount
 
 MONEY_CAP = 10.0
@@ -89,22 +89,22 @@ def budget() -> Budget:
     return Budget(money=money, calls=calls)
 
 
-def wanted_by(counts: Counts, choice: Choice) -> Wanted | None:
+def wanted_by(counts: CachedCounts, choice: Choice) -> WantedCalls | None:
     """What a choice comes to; None while that is being counted."""
     return counts.get(count_wanted, choice.selection, choice.roles, seed=choice.seed)
 
 
-def estimated(request: GenerationRequest, wanted: Wanted) -> Estimate:
+def estimated(request: GenerationRequest, wanted: WantedCalls) -> RunEstimate:
     """What the run will take, as far as that is known; measured anew when answers have come."""
     return _estimated(request, wanted, open_project.ask(newest_answer))
 
 
 @st.cache_data(max_entries=32, show_spinner=False)
-def _estimated(request: GenerationRequest, wanted: Wanted, newest: int | None) -> Estimate:
+def _estimated(request: GenerationRequest, wanted: WantedCalls, newest: int | None) -> RunEstimate:
     return open_project.ask(estimate, request, wanted)
 
 
-def counted(wanted: Wanted) -> str:
+def counted(wanted: WantedCalls) -> str:
     """How many anchors and calls, for people."""
     if not wanted.total:
         return "Nothing to generate: every anchor of this choice has what these calls would bring."
@@ -114,7 +114,7 @@ def counted(wanted: Wanted) -> str:
     return f"{anchors}, {number}: {', '.join(calls)}."
 
 
-def in_words(found: Estimate, request: GenerationRequest) -> list[str]:
+def in_words(found: RunEstimate, request: GenerationRequest) -> list[str]:
     """What a run takes beyond its calls, for people, a line a thought."""
     lines: list[str] = []
     if not found.total_calls:
@@ -135,7 +135,7 @@ def in_words(found: Estimate, request: GenerationRequest) -> list[str]:
     return lines + _beyond(found, request)
 
 
-def _beyond(found: Estimate, request: GenerationRequest) -> list[str]:
+def _beyond(found: RunEstimate, request: GenerationRequest) -> list[str]:
     """Where the run will pause before its end."""
     caps = request.budget
     if caps.money is not None and found.cost is not None and found.cost > caps.money:
@@ -152,7 +152,7 @@ def _money(cost: float, request: GenerationRequest) -> str:
     return f"Expected cost: {dollars(cost)}{share}."
 
 
-def _time(found: Estimate, request: GenerationRequest) -> str:
+def _time(found: RunEstimate, request: GenerationRequest) -> str:
     if request.batch:
         return "A batch is answered within a day."
     if found.seconds is None:

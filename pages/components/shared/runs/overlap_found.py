@@ -8,7 +8,7 @@ import streamlit as st
 
 from curation.release.export.file_formats import csv_bytes
 from curation.release.overlap import EXAMPLES, SHORTEST
-from curation.release.overlap_results import Compared, kept
+from curation.release.overlap_results import OverlapWithTest, kept
 from db.models import Release
 from pages.components.shared.shell import open_project
 from pages.components.shared.shell.count_cache import made_beside
@@ -20,7 +20,7 @@ ROW_HEIGHT = 66
 """Pixels: two lines of a text. Up to 64 Streamlit cuts it off instead of wrapping it."""
 
 
-def compared(release: Release, *, n: int = SHORTEST) -> list[Compared] | None:
+def compared(release: Release, *, n: int = SHORTEST) -> list[OverlapWithTest] | None:
     """A release compared with every benchmark whose texts are known here; None while that is made.
 
     What is asked for a second time is read from the data folder.
@@ -34,7 +34,7 @@ def compared(release: Release, *, n: int = SHORTEST) -> list[Compared] | None:
     return made_beside(("overlap", release.content_hash, n, keys), make)
 
 
-def table(found: Sequence[Compared]) -> list[Compared]:
+def table(found: Sequence[OverlapWithTest]) -> list[OverlapWithTest]:
     """How much each benchmark shares with the release.
 
     Returns:
@@ -73,7 +73,7 @@ def _name(row: Row) -> str:
     return f"{row['Benchmark']} ({row['Data']})"
 
 
-def _row(entry: Compared) -> Row:
+def _row(entry: OverlapWithTest) -> Row:
     found = entry.overlap
     row: Row = {"Benchmark": entry.title, "Data": entry.data}
     if entry.problem:
@@ -88,7 +88,7 @@ def _row(entry: Compared) -> Row:
     return row | figures | {"Problem": entry.problem}
 
 
-def examples(found: Sequence[Compared], *, key: str) -> None:
+def examples(found: Sequence[OverlapWithTest], *, key: str) -> None:
     """The texts that overlap, as a table; the first ones of each benchmark."""
     rows = example_rows(found)
     if not rows:
@@ -118,7 +118,7 @@ def examples(found: Sequence[Compared], *, key: str) -> None:
         st.caption(f"The first {EXAMPLES} texts of each benchmark, wholly shared ones first.")
 
 
-def example_rows(found: Sequence[Compared]) -> list[Row]:
+def example_rows(found: Sequence[OverlapWithTest]) -> list[Row]:
     """A row a text of a benchmark that shares words with the release."""
     return [
         {
@@ -135,7 +135,7 @@ def example_rows(found: Sequence[Compared]) -> list[Row]:
     ]
 
 
-def download(release: Release, found: Sequence[Compared], *, n: int) -> None:
+def download(release: Release, found: Sequence[OverlapWithTest], *, n: int) -> None:
     """The figures and the texts as CSV."""
     parts = {
         "Figures": ("overlap", [_row(entry) for entry in found]),

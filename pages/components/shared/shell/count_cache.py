@@ -39,7 +39,7 @@ class _Entry(NamedTuple):
     made_at: float
 
 
-class Counts:
+class CachedCounts:
     """The counts of one page run: asked for one by one, all of the same state of the data.
 
     Attributes:

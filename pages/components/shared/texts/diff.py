@@ -7,7 +7,7 @@ from itertools import groupby
 
 from markupsafe import Markup
 
-from curation.diagnostics.surface import Mark
+from curation.diagnostics.surface import TextMark
 
 _WORD = re.compile(r"\w+(?:['’]\w+)*|[^\w\s]", re.UNICODE)
 
@@ -17,7 +17,7 @@ MAX_WORDS = 400
 _MARK_TITLES = {"cue": "hedge cue", "negator": "negator", "affix": "negative affix"}
 
 
-def diff(anchor: str, text: str, marks: Sequence[Mark] = ()) -> tuple[Markup, Markup]:
+def diff(anchor: str, text: str, marks: Sequence[TextMark] = ()) -> tuple[Markup, Markup]:
     """The anchor with what the variant drops, and the variant with what it adds.
 
     Args:

@@ -7,10 +7,16 @@ from markupsafe import Markup
 
 from curation.diagnostics.surface import marks
 from curation.taxonomy.built_in import VariantType
-from curation.taxonomy.guideline import Example, Guideline, Kind, Rule, parse_guideline
+from curation.taxonomy.guideline import (
+    ExampleKind,
+    Guideline,
+    GuidelineExample,
+    GuidelineRule,
+    parse_guideline,
+)
 from pages.components.shared.texts.diff import diff, join
 
-_HEADINGS = {Kind.GOOD: "Good", Kind.BAD: "Bad", Kind.BORDERLINE: "Borderline"}
+_HEADINGS = {ExampleKind.GOOD: "Good", ExampleKind.BAD: "Bad", ExampleKind.BORDERLINE: "Borderline"}
 
 
 @lru_cache(maxsize=64)
@@ -24,19 +30,19 @@ def guide(entry: VariantType) -> Markup:
     ).format(
         entry.label,
         _capital(found.asked_for or entry.definition),
-        join(_examples(found, kind) for kind in Kind),
+        join(_examples(found, kind) for kind in ExampleKind),
         _rules(found.rules),
     )
 
 
-def _examples(found: Guideline, kind: Kind) -> Markup:
+def _examples(found: Guideline, kind: ExampleKind) -> Markup:
     examples = found.of(kind)
     if not examples:
         return Markup("")
     return _section(_HEADINGS[kind], kind.value, map(_example, examples))
 
 
-def _rules(rules: Iterable[Rule]) -> Markup:
+def _rules(rules: Iterable[GuidelineRule]) -> Markup:
     parts = [
         Markup("<p>{}{}</p>").format(
             Markup("<b>{}.</b> ").format(_capital(rule.name)) if rule.name else "",
@@ -53,7 +59,7 @@ def _section(heading: str, kind: str, parts: Iterable[Markup]) -> Markup:
     )
 
 
-def _example(example: Example) -> Markup:
+def _example(example: GuidelineExample) -> Markup:
     found = marks(anchor=example.anchor, text=example.variant, cue=example.cue)
     old, new = diff(example.anchor, example.variant, found)
     verdict = Markup('<span class="hg-verdict">{}</span> ').format(_capital(example.verdict) + ".")

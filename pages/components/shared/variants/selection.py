@@ -5,7 +5,7 @@ from secrets import token_urlsafe
 
 import streamlit as st
 
-from curation.review.window.selection import Selection
+from curation.review.window.selection import VariantSelection
 
 _KEPT = 50
 """Selections kept for reloads; the oldest goes when another comes."""
@@ -15,7 +15,7 @@ SELECTION = "selection"
 
 
 @st.cache_resource(show_spinner=False)
-def _kept() -> dict[str, Selection]:
+def _kept() -> dict[str, VariantSelection]:
     """What was picked lately, by the name in the address; for all sessions of this server."""
     return {}
 
@@ -29,13 +29,13 @@ def open_in_review(variant_ids: Sequence[int], told: str) -> None:
     """
     kept = _kept()
     name = token_urlsafe(6)
-    kept[name] = Selection(tuple(dict.fromkeys(variant_ids)), told)
+    kept[name] = VariantSelection(tuple(dict.fromkeys(variant_ids)), told)
     while len(kept) > _KEPT:
         kept.pop(next(iter(kept)))
     st.switch_page("pages/review.py", query_params={SELECTION: name})
 
 
-def picked(name: str) -> Selection | None:
+def picked(name: str) -> VariantSelection | None:
     """A selection of one's own by its name in the address; None if it is no longer kept."""
     found = _kept().get(name)
-    return None if found is None else Selection(found.ids, found.told)
+    return None if found is None else VariantSelection(found.ids, found.told)

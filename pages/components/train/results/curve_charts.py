@@ -10,7 +10,7 @@ from typing import Any
 import altair as alt
 
 from pages.components.shared.charts.palette import palette
-from training.runs.curves import ROLES, SHARES, Band, PairShare, Point
+from training.runs.curves import ROLES, SHARES, Band, CurvePoint, PairShare
 from training.runs.figures import LossPoint
 
 HEIGHT, LEGEND = 230, 75
@@ -26,7 +26,7 @@ DASHES = ([1, 0], [6, 3], [2, 2])
 """Line styles that say the same as the colours."""
 
 
-def _data(rows: Sequence[LossPoint | Point | Band]) -> alt.Data:
+def _data(rows: Sequence[LossPoint | CurvePoint | Band]) -> alt.Data:
     """Values beside the specification: a data frame's name in it would change with them."""
     return alt.Data(values=[row._asdict() for row in rows])
 
@@ -48,7 +48,7 @@ def loss(points: Sequence[LossPoint], *, dark: bool) -> alt.Chart:
     )
 
 
-def shares(points: Sequence[Point], *, dark: bool) -> alt.LayerChart:
+def shares(points: Sequence[CurvePoint], *, dark: bool) -> alt.LayerChart:
     """What was got right of the held-out part, by epoch."""
     colours = palette(dark=dark)
     ranges = [colours.after, colours.before, colours.good]
@@ -61,7 +61,7 @@ def shares(points: Sequence[Point], *, dark: bool) -> alt.LayerChart:
     )
 
 
-def figure(points: Sequence[Point], *, dark: bool, zero: bool) -> alt.LayerChart:
+def figure(points: Sequence[CurvePoint], *, dark: bool, zero: bool) -> alt.LayerChart:
     """A single figure by epoch.
 
     Args:
@@ -77,7 +77,7 @@ def figure(points: Sequence[Point], *, dark: bool, zero: bool) -> alt.LayerChart
 
 
 def _lines(
-    points: Sequence[Point], *, names: list[str], colours: list[str], y: alt.Y, format_: str
+    points: Sequence[CurvePoint], *, names: list[str], colours: list[str], y: alt.Y, format_: str
 ) -> alt.LayerChart:
     base = alt.Chart(_data(points)).encode(
         x=_epochs(),

@@ -15,7 +15,7 @@ from training.evaluation.similarity import ROLES
 from training.recipe.schema import Recipe
 from training.runs.comparison_table import (
     MOST,
-    Row,
+    TrainingRow,
     alike,
     as_table,
     changed_keys,
@@ -45,7 +45,7 @@ def show() -> None:
     _compare(rows, default)
 
 
-def _overview(rows: Sequence[Row], default: dict[str, Any]) -> None:
+def _overview(rows: Sequence[TrainingRow], default: dict[str, Any]) -> None:
     """Every training, the newest first; a click on a header sorts."""
     with st.container(
         horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"
@@ -78,7 +78,7 @@ def _overview(rows: Sequence[Row], default: dict[str, Any]) -> None:
     )
 
 
-def _line(row: Row, default: dict[str, Any]) -> dict[str, Any]:
+def _line(row: TrainingRow, default: dict[str, Any]) -> dict[str, Any]:
     return {
         "Run": f"/train?step=Results&run={row.run:06d}",  # as a text, it sorts like a number
         "When": clock.local(row.when).replace(tzinfo=None),
@@ -129,7 +129,7 @@ def _columns() -> dict[str, Any]:
     }
 
 
-def _compare(rows: Sequence[Row], default: dict[str, Any]) -> None:
+def _compare(rows: Sequence[TrainingRow], default: dict[str, Any]) -> None:
     """The chosen trainings: what differs in them, and what came out, side by side."""
     st.header("Side by side", anchor=False)
     by_run = {row.run: row for row in rows}
@@ -157,7 +157,7 @@ def _compare(rows: Sequence[Row], default: dict[str, Any]) -> None:
     _figures(found)
 
 
-def _recipes(rows: Sequence[Row], default: dict[str, Any], against: str) -> None:
+def _recipes(rows: Sequence[TrainingRow], default: dict[str, Any], against: str) -> None:
     reference = default if against == DEFAULT else told(rows[0])
     found = differing(rows, reference)
     common = alike(rows, default)
@@ -186,7 +186,7 @@ def _marked(lines: list[dict[str, str]]) -> Any:
     return pd.DataFrame(lines).style.map(lambda value: mark if str(value).startswith("≠ ") else "")
 
 
-def _figures(rows: Sequence[Row]) -> None:
+def _figures(rows: Sequence[TrainingRow]) -> None:
     every = [figures(row) for row in rows]
     names = list(dict.fromkeys(name for of_run in every for name in of_run))
     number = st.column_config.NumberColumn

@@ -10,7 +10,7 @@ import altair as alt
 
 from pages.components.shared.charts.palette import palette
 from training.evaluation.held_out import STS
-from training.retention.tradeoff_curve import KEPT, Curve, Point
+from training.retention.tradeoff_curve import KEPT, Curve, SharePoint
 
 HEIGHT = 360
 """Pixels, axes included."""
@@ -109,7 +109,7 @@ def _labels(measured: Curve, places: Sequence[tuple[float, float]], *, share: fl
     ]
 
 
-def _weight(measured: Curve, point: Point, share: float) -> int:
+def _weight(measured: Curve, point: SharePoint, share: float) -> int:
     return (
         (point.share == share) * 4
         + (point.share in (0, 1)) * 2
@@ -123,7 +123,7 @@ def _near(one: tuple[float, float], other: tuple[float, float], spans: Sequence[
     )
 
 
-def _name(measured: Curve, point: Point) -> str:
+def _name(measured: Curve, point: SharePoint) -> str:
     if point.share == 0:
         return "0: before"
     what = {1.0: "finetuned"}.get(point.share, "")

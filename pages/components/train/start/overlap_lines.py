@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import streamlit as st
 
 from curation.release.freezing import get_release
-from curation.release.overlap_results import Compared, told
+from curation.release.overlap_results import OverlapWithTest, told
 from pages.components.shared.runs import overlap_found
 from pages.components.shared.shell import open_project
 from pages.components.shared.shell.count_cache import follow_making
@@ -30,7 +30,7 @@ def draw(number: int | None) -> None:
             overlap_found.examples(found, key="train")
 
 
-def lines(found: Sequence[Compared]) -> list[str]:
+def lines(found: Sequence[OverlapWithTest]) -> list[str]:
     """A sentence each, those that overlap most first; the rest in one."""
     shared = [entry for entry in found if entry.problem or entry.shares]
     shared.sort(key=lambda entry: -entry.overlap.share)

@@ -17,7 +17,7 @@ from training.retention import distillation
 _PROBLEM = "train_file_problem"
 
 
-class Kind(NamedTuple):
+class FileField(NamedTuple):
     """A key of the recipe that names a file."""
 
     field: str
@@ -28,8 +28,8 @@ class Kind(NamedTuple):
 
 
 KINDS = (
-    Kind("sts_file", "STS file", "sentence pairs", sts.read_sts, sts.LARGEST_FILE >> 20),
-    Kind(
+    FileField("sts_file", "STS file", "sentence pairs", sts.read_sts, sts.LARGEST_FILE >> 20),
+    FileField(
         "distillation_file",
         "Text to distil on",
         "sentences",
@@ -49,7 +49,7 @@ def draw(recipe: Recipe, current: str, usable: bool) -> None:
         error_messages.show(problem, key="train-file")
 
 
-def _one(kind: Kind, recipe: Recipe, current: str, usable: bool) -> None:
+def _one(kind: FileField, recipe: Recipe, current: str, usable: bool) -> None:
     path = getattr(recipe, kind.field)
     if not path:
         key = f"train-file-{kind.field}"
@@ -74,7 +74,7 @@ def _one(kind: Kind, recipe: Recipe, current: str, usable: bool) -> None:
     )
 
 
-def _told(kind: Kind, path: str) -> str:
+def _told(kind: FileField, path: str) -> str:
     try:
         modified = Path(path).stat().st_mtime
     except OSError:
@@ -92,7 +92,7 @@ def _counted(field: str, path: str, _modified: float) -> str:
         return str(error)
 
 
-def _store(kind: Kind, key: str, current: str) -> None:
+def _store(kind: FileField, key: str, current: str) -> None:
     file = st.session_state.get(key)
     if file is None:
         return

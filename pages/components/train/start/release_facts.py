@@ -4,11 +4,11 @@ import streamlit as st
 
 from pages.components.shared.shell import open_project
 from training.data.composition import Composition, composition
-from training.recipe.plan import Plan, plan
+from training.recipe.plan import TrainingPlan, plan
 
 
 @st.cache_data(show_spinner=False)
-def plan_of(number: int) -> Plan:
+def plan_of(number: int) -> TrainingPlan:
     """What a training on this release works on; counting a large one takes a second."""
     return open_project.ask(plan, number)
 

@@ -9,7 +9,7 @@ from pages.components.shared.shell import error_messages, open_project, signin
 from pages.components.train.start import overlap_lines, recipe_editor, recipe_files, release_facts
 from training.data.composition import Composition, composition_now
 from training.finetune.fitting import LARGEST_SEED
-from training.recipe.plan import Plan, count_accepted, estimate, plan
+from training.recipe.plan import TrainingPlan, count_accepted, estimate, plan
 from training.recipe.schema import Recipe
 from training.recipe.sufficiency import left_by
 from training.recipe.yaml_text import parse_recipe
@@ -20,14 +20,14 @@ _SEED, _RELEASE, _PROBLEM = "train_seed", "train_release", "train_problem"
 _SEED_BOX = "train-seed-box"
 
 
-def _plan(numbers: list[int]) -> Plan:
+def _plan(numbers: list[int]) -> TrainingPlan:
     chosen = st.session_state.get(_RELEASE)
     if numbers:
         return release_facts.plan_of(chosen if chosen in numbers else numbers[0])
     return open_project.ask(plan)
 
 
-def _composition(wanted: Plan) -> Composition:
+def _composition(wanted: TrainingPlan) -> Composition:
     """What the train split consists of."""
     if wanted.release is None:
         return open_project.ask(composition_now)
@@ -68,7 +68,7 @@ def box(*, busy: bool) -> None:
             recipe_editor.draw(default, recipe_files.draw)
 
 
-def _nothing_to_train_on(wanted: Plan) -> None:
+def _nothing_to_train_on(wanted: TrainingPlan) -> None:
     with st.container(border=True, key="train-empty"):
         if not wanted.variants:
             st.text("Nothing is accepted yet, so there is nothing to train on.")
@@ -84,7 +84,7 @@ def _nothing_to_train_on(wanted: Plan) -> None:
         st.page_link("pages/review.py", label="Review variants")
 
 
-def _promise(wanted: Plan, text: str, *, busy: bool) -> str:
+def _promise(wanted: TrainingPlan, text: str, *, busy: bool) -> str:
     """What the click will do, and about how long it takes."""
     try:
         recipe = parse_recipe(text)
@@ -101,13 +101,13 @@ def _promise(wanted: Plan, text: str, *, busy: bool) -> str:
     )
 
 
-def _source(wanted: Plan) -> str:
+def _source(wanted: TrainingPlan) -> str:
     if wanted.release is None:
         return f"a first release, made from the {wanted.variants:,} accepted variants"
     return f"release {wanted.release}"
 
 
-def _amount(wanted: Plan, left: Plan, recipe: Recipe) -> str:
+def _amount(wanted: TrainingPlan, left: TrainingPlan, recipe: Recipe) -> str:
     """Steps and rows, and what the recipe leaves out of them."""
     rows = left.rows(recipe)
     steps = f"{recipe.steps(rows):,} steps"
@@ -126,7 +126,7 @@ def _amount(wanted: Plan, left: Plan, recipe: Recipe) -> str:
     return f"{said} ({triples})"
 
 
-def _newer(wanted: Plan, numbers: list[int]) -> None:
+def _newer(wanted: TrainingPlan, numbers: list[int]) -> None:
     """Say where the newest release no longer holds what is accepted."""
     if not numbers or wanted.release != numbers[0]:
         return
@@ -139,7 +139,7 @@ def _newer(wanted: Plan, numbers: list[int]) -> None:
         )
 
 
-def _advanced(numbers: list[int], wanted: Plan) -> None:
+def _advanced(numbers: list[int], wanted: TrainingPlan) -> None:
     with st.container(horizontal=True, key="train-fields-run"):
         if numbers:
             st.session_state[_RELEASE] = st.selectbox(
@@ -165,7 +165,7 @@ def _release_key(numbers: list[int]) -> str:
     return f"train-release-{len(numbers)}"
 
 
-def _start(wanted: Plan, default: str, release_key: str) -> None:
+def _start(wanted: TrainingPlan, default: str, release_key: str) -> None:
     """Store the run and start its process; a problem is told beside the button, nothing is lost.
 
     What was typed last is read from its boxes: the page may not have been drawn since.

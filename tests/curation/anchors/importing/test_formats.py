@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from curation.anchors.importing.decoding import MAX_BYTES
-from curation.anchors.importing.file_table import MAX_COLUMNS, Format, Table
+from curation.anchors.importing.file_table import MAX_COLUMNS, FileTable, Format
 from curation.anchors.importing.formats import read_file, read_pasted
 from db.errors import HedgerowError
 
@@ -36,7 +36,7 @@ def complaint(data: bytes, name: str = "anchors.csv", **more: Any) -> str:
     return sentence
 
 
-def rows(table: Table, column: str = "text") -> list[tuple[int, str | None]]:
+def rows(table: FileTable, column: str = "text") -> list[tuple[int, str | None]]:
     return list(zip(table.lines, table.texts(column), strict=True))
 
 

@@ -21,7 +21,7 @@ from curation.anchors.importing.insert import (
     check_source,
     earlier_import,
 )
-from curation.anchors.importing.preview import Fate, Preview, Row, preview
+from curation.anchors.importing.preview import Fate, FileRow, Preview, preview
 from curation.anchors.importing.sample import allocate, length_band, lengths, stratified_sample
 from curation.identity import anchor_uid, canonical_uid, near_key, split_of, words_of
 from db.engine import reading, writing
@@ -39,7 +39,7 @@ def looked(engine: Engine, text: str, **more: str) -> Preview:
         return preview(session, read_pasted(text), column="text", **more)
 
 
-def told(row: Row) -> tuple[Fate, list[Reason]]:
+def told(row: FileRow) -> tuple[Fate, list[Reason]]:
     return row.fate, [finding.reason for finding in row.findings]
 
 

@@ -4,18 +4,18 @@ import json
 
 import pytest
 
-from curation.anchors.importing.file_table import Table
+from curation.anchors.importing.file_table import FileTable
 from curation.anchors.importing.formats import read_file
 from curation.anchors.importing.original_texts import guess_columns
 from db.errors import HedgerowError
 
 
-def table(*records: dict[str, object]) -> Table:
+def table(*records: dict[str, object]) -> FileTable:
     lines = "".join(json.dumps(record) + "\n" for record in records)
     return read_file(lines.encode(), name="file.jsonl")
 
 
-def prodigy(*answers: str | None) -> Table:
+def prodigy(*answers: str | None) -> FileTable:
     rows = [{"text": f"It rains, {n}.", "answer": answer} for n, answer in enumerate(answers)]
     return table(*rows)  # type: ignore[arg-type]
 

@@ -26,7 +26,7 @@ from curation.review.decisions import compute_standing
 from curation.review.opinions.model_verdicts import apply_switch, find_model, plan_switch
 from curation.review.queue import next_variant
 from curation.review.reviewers import LABELS
-from curation.taxonomy.guideline import Kind, parse_guideline
+from curation.taxonomy.guideline import ExampleKind, parse_guideline
 from curation.taxonomy.original_types import CONTRADICTION, ENTAILMENT, ORIGINAL_TYPES
 from curation.taxonomy.own_types import add_type, restore_type, retire_type
 from curation.taxonomy.project_types import all_types, list_types, seed_taxonomy
@@ -312,8 +312,8 @@ def test_their_guidelines_name_reasons_that_there_are() -> None:
     for wanted in ORIGINAL_TYPES.values():
         guideline = parse_guideline(wanted.guideline)
         assert guideline.asked_for and guideline.rules
-        assert {example.verdict for example in guideline.of(Kind.BAD)} <= labels
-        assert guideline.of(Kind.GOOD) and guideline.of(Kind.BORDERLINE)
+        assert {example.verdict for example in guideline.of(ExampleKind.BAD)} <= labels
+        assert guideline.of(ExampleKind.GOOD) and guideline.of(ExampleKind.BORDERLINE)
 
 
 @pytest.mark.databases("postgresql")

@@ -8,7 +8,7 @@ from sqlalchemy import Engine, func, select
 from curation.generation.costs.estimate import estimate
 from curation.generation.costs.prices import dollars, price_of, set_price
 from curation.generation.costs.spent import cost_rows
-from curation.generation.request import Price, Selection
+from curation.generation.request import AnchorSelection, Price
 from curation.generation.run import checked_request
 from curation.review import actions
 from db.engine import reading, writing
@@ -32,7 +32,7 @@ def test_an_estimate_rests_on_a_trial_and_comes_true(
     with reading(anchors) as session:
         before = estimate(session, checked_request(everything))
     assert (before.anchors, before.total_calls, before.cost) == (40, 80, None)
-    carry_out(anchors, home, **everything, selection=Selection(limit=3).model_dump())
+    carry_out(anchors, home, **everything, selection=AnchorSelection(limit=3).model_dump())
     with reading(anchors) as session:
         told = estimate(session, checked_request(everything))
     assert (told.anchors, told.total_calls, told.based_on) == (37, 74, 6)

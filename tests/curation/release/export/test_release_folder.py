@@ -15,7 +15,7 @@ from sqlalchemy.orm import Session
 from sqlmodel import col
 
 from curation.anchors.importing.formats import read_file
-from curation.partial_files import new_draft
+from curation.partial_files import new_partial
 from curation.release.export.release_folder import MANIFEST, export_release, work, zip_export
 from curation.release.export.table_rows import TABLES_OF, ExportFormat, read_table
 from curation.release.freezing import create_release, get_release
@@ -296,7 +296,7 @@ def test_the_next_export_removes_what_a_killed_one_left(
         assert subprocess.run(killed, cwd=ROOT, check=False).returncode == -9
         left = {path.suffix for path in place.parent.iterdir()}
         assert left == ({"", ".part"} if moment == "part" else {".part", ".old"})
-    mine = [new_draft(place), place.with_name(".out.of-somebody.part")]
+    mine = [new_partial(place), place.with_name(".out.of-somebody.part")]
     for folder in mine:
         folder.mkdir()
     with reading(engine) as session:

@@ -6,7 +6,7 @@ from sqlalchemy import Engine
 
 from curation.diagnostics.measures import Flag
 from curation.diagnostics.measuring import measure_variants
-from curation.review.opinions.priority import Said, doubt
+from curation.review.opinions.priority import Said, opinion_priority
 from curation.review.queue import Order, next_variant
 from db.engine import reading, writing
 from db.models import Variant, Verdict
@@ -20,26 +20,28 @@ SAID = st.builds(Said, st.sampled_from([A, R, E]), st.none() | st.floats(0, 1, a
 
 
 def test_doubt_by_hand() -> None:
-    assert doubt([], Flag(0)) == 0
-    assert doubt([Said(A, 0.75)], Flag(0)) == 0.25
-    assert doubt([Said(A, None)], None) == 0.5
-    assert doubt([Said(A, 0.75)], Flag.WRONG_SURFACE) == 0.625
-    assert doubt([Said(A, 0.75)], Flag.OVER_THRESHOLD | Flag.ANCHOR_NOT_AFFIRMATIVE) == 0.25
-    assert doubt([Said(E, 0.75)], Flag(0)) == 0.625
-    assert doubt([Said(R, 0.75)], Flag.WRONG_SURFACE) == 0.25
-    assert doubt([Said(R, 0.75)], None) == 0.25
-    assert doubt([Said(A, 1.0), Said(R, 0.5)], None) == 0.625
-    assert doubt([Said(E, 1.0), Said(R, 0.5)], None) == 0.25
+    assert opinion_priority([], Flag(0)) == 0
+    assert opinion_priority([Said(A, 0.75)], Flag(0)) == 0.25
+    assert opinion_priority([Said(A, None)], None) == 0.5
+    assert opinion_priority([Said(A, 0.75)], Flag.WRONG_SURFACE) == 0.625
+    assert (
+        opinion_priority([Said(A, 0.75)], Flag.OVER_THRESHOLD | Flag.ANCHOR_NOT_AFFIRMATIVE) == 0.25
+    )
+    assert opinion_priority([Said(E, 0.75)], Flag(0)) == 0.625
+    assert opinion_priority([Said(R, 0.75)], Flag.WRONG_SURFACE) == 0.25
+    assert opinion_priority([Said(R, 0.75)], None) == 0.25
+    assert opinion_priority([Said(A, 1.0), Said(R, 0.5)], None) == 0.625
+    assert opinion_priority([Said(E, 1.0), Said(R, 0.5)], None) == 0.25
 
 
 @given(st.lists(SAID, max_size=4), st.none() | st.integers(0, 127).map(Flag))
 def test_doubt_lies_between_0_and_1_and_certainty_lowers_it(
     said: list[Said], flags: Flag | None
 ) -> None:
-    found = doubt(said, flags)
+    found = opinion_priority(said, flags)
     assert 0 <= found <= 1
     surer = [one._replace(certainty=1.0) for one in said]
-    assert doubt(surer, flags) <= found
+    assert opinion_priority(surer, flags) <= found
 
 
 def test_the_queue_begins_with_the_most_doubtful_and_measuring_may_change_it(

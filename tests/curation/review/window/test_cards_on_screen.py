@@ -10,7 +10,7 @@ from sqlmodel import col
 from curation.review.queue import Order, Queue
 from curation.review.window import cards_on_screen
 from curation.review.window.key_actions import ReviewState
-from curation.review.window.selection import Selection
+from curation.review.window.selection import VariantSelection
 from db.engine import reading, writing
 from db.models import Decision, Lease, Status, Variant
 from tests.support.databases import both_databases, one_database
@@ -173,7 +173,7 @@ def test_what_is_left_on_other_screens_is_counted(state: ReviewState) -> None:
     late = colleague(state, "Dora")
     assert late.view().focus is None
     assert late.elsewhere == 3
-    late.take(Selection((state.focus_id or 0,), "one"))
+    late.take(VariantSelection((state.focus_id or 0,), "one"))
     assert late.view().focus is None
     assert late.elsewhere == 1
     state.leave()

@@ -7,7 +7,7 @@ from curation.review.history import history
 from curation.review.queue import Order, Queue
 from curation.review.window.key_actions import ReviewState
 from curation.review.window.messages import OUTDATED
-from curation.review.window.selection import Selection
+from curation.review.window.selection import VariantSelection
 from db.engine import reading, writing
 from db.models import Status, Variant
 from tests.support.reviewing import VERBAL, colleague, draw, draw_same, status
@@ -138,7 +138,7 @@ def test_a_card_whose_anchor_is_corrected_meanwhile_says_so(state: ReviewState) 
 def test_a_selection_is_gone_through_in_its_order(state: ReviewState) -> None:
     with reading(state.engine) as session:
         ids = [v.id for v in session.execute(VERBAL).scalars()][::-1]
-    state.take(Selection(tuple(ids), "a brush"))
+    state.take(VariantSelection(tuple(ids), "a brush"))
     assert state.selection is not None
     seen = []
     for _ in ids:
@@ -156,7 +156,7 @@ def test_a_selection_is_gone_through_in_its_order(state: ReviewState) -> None:
 def test_a_selection_passes_over_what_a_colleague_has_decided(state: ReviewState) -> None:
     with reading(state.engine) as session:
         ids = [v.id for v in session.execute(VERBAL).scalars()]
-    state.take(Selection(tuple(ids), "a brush"))
+    state.take(VariantSelection(tuple(ids), "a brush"))
     other = colleague(state)
     other.accept(draw(other))
     other.leave()
@@ -169,7 +169,7 @@ def test_ten_thousand_picked_variants_cost_no_more_a_key_than_ten(state: ReviewS
     """Ids are looked up a few at a time, however long the selection."""
     first = draw(state).variant_id
     statements: list[str] = []
-    state.take(Selection((first, *range(10_000, 20_000)), "a brush"))
+    state.take(VariantSelection((first, *range(10_000, 20_000)), "a brush"))
 
     def count(*args: object) -> None:
         statements.append(str(args[2]))

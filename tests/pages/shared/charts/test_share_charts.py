@@ -11,7 +11,7 @@ from curation.diagnostics.distributions import COSINE_BINS
 from pages.components.diagnostics import histogram_charts
 from pages.components.diagnostics.histogram_charts import CUT, FILL, KEPT, character_axis
 from pages.components.shared.charts import share_charts
-from pages.components.shared.charts.share_charts import Cell
+from pages.components.shared.charts.share_charts import HeatCell
 from tests.support.hostile import stored
 
 LABELS = {"verbal": "Verbal negation", "word": "Hedge: single word", "phrase": "Hedge: phrase"}
@@ -113,7 +113,7 @@ def test_cosines_stand_where_their_bins_are() -> None:
 
 
 def test_a_heat_map_tells_numbers_and_shares() -> None:
-    cells = [Cell("a", "x", 1, 4), Cell("a", "y", 0, 4), Cell("b", "x", 0, 0)]
+    cells = [HeatCell("a", "x", 1, 4), HeatCell("a", "y", 0, 4), HeatCell("b", "x", 0, 0)]
     chart = share_charts.heat_map(cells, columns={"x": "X", "y": "Y"}, of="All", dark=False)
     told = [(row["column"], row["told"], row["percent"], row["share"]) for row in rows(chart)]
     assert told == [("X", "1", "25.0%", 0.25), ("Y", "–", "", 0.0), ("X", "–", "", 0.0)]

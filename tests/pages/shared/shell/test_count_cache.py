@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 from db.engine import writing
 from db.models import Variant
 from pages.components.shared.shell import count_cache
-from pages.components.shared.shell.count_cache import Counts
+from pages.components.shared.shell.count_cache import CachedCounts
 from tests.support.factories import add_family
 
 calls: list[str] = []
@@ -56,28 +56,28 @@ def settle() -> None:
 
 
 def test_a_count_is_made_once_for_one_state_of_the_data(with_source: Engine) -> None:
-    assert Counts().empty
+    assert CachedCounts().empty
     grow(with_source, 1)
-    counts = Counts()
+    counts = CachedCounts()
     assert not counts.empty
-    assert (counts.get(variants), counts.get(variants), Counts().get(variants)) == (7, 7, 7)
+    assert (counts.get(variants), counts.get(variants), CachedCounts().get(variants)) == (7, 7, 7)
     assert calls == [""]
     assert counts.get(variants, label="other") == 7
     assert calls == ["", "other"]
     grow(with_source, 2)
-    assert Counts().get(variants) == 14
+    assert CachedCounts().get(variants) == 14
     assert not counts.waiting
 
 
 def test_a_large_project_is_counted_beside_the_page(with_source: Engine, large: None) -> None:
     grow(with_source, 1)
-    counts = Counts()
+    counts = CachedCounts()
     assert counts.get(held_up) is None
     assert counts.waiting
-    assert Counts().get(held_up) is None  # not begun a second time
+    assert CachedCounts().get(held_up) is None  # not begun a second time
     gate.set()
     settle()
-    later = Counts()
+    later = CachedCounts()
     assert (later.get(held_up), later.waiting, calls) == (7, False, [""])
 
 
@@ -85,50 +85,50 @@ def test_an_outdated_count_serves_until_the_new_one_is_there(
     with_source: Engine, large: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     grow(with_source, 1)
-    Counts().get(variants)
+    CachedCounts().get(variants)
     settle()
     grow(with_source, 2)
-    assert Counts().get(variants) == 7  # a minute old at most
+    assert CachedCounts().get(variants) == 7  # a minute old at most
     assert len(calls) == 1
     monkeypatch.setattr(count_cache, "FRESH_SECONDS", 0.0)
-    counts = Counts()
+    counts = CachedCounts()
     assert counts.get(variants) == 7
     assert counts.waiting
     settle()
-    assert Counts().get(variants) == 14
+    assert CachedCounts().get(variants) == 14
 
 
 def test_after_a_change_of_one_s_own_nothing_outdated_is_shown(
     with_source: Engine, large: None
 ) -> None:
     grow(with_source, 1)
-    Counts().get(variants)
+    CachedCounts().get(variants)
     settle()
     grow(with_source, 2)
     count_cache.forget()
-    assert Counts().get(variants) is None
+    assert CachedCounts().get(variants) is None
     settle()
-    assert Counts().get(variants) == 14
+    assert CachedCounts().get(variants) == 14
 
 
 def test_what_was_begun_before_a_change_is_not_kept(with_source: Engine, large: None) -> None:
     grow(with_source, 1)
-    Counts().get(held_up)
+    CachedCounts().get(held_up)
     begun = list(count_cache._store()._making.values())
     count_cache.forget()
     gate.set()
     for making in begun:
         making.result(timeout=20)
-    assert Counts().get(held_up) is None
+    assert CachedCounts().get(held_up) is None
 
 
 def test_what_goes_wrong_is_told_by_the_page(with_source: Engine, large: None) -> None:
     grow(with_source, 1)
-    Counts().get(failing)
+    CachedCounts().get(failing)
     settle()
     with pytest.raises(LookupError, match="no such count"):
-        Counts().get(failing)
-    assert Counts().get(failing) is None  # and tried again
+        CachedCounts().get(failing)
+    assert CachedCounts().get(failing) is None  # and tried again
 
 
 def test_what_was_looked_at_longest_ago_goes_first(
@@ -136,7 +136,7 @@ def test_what_was_looked_at_longest_ago_goes_first(
 ) -> None:
     monkeypatch.setattr(count_cache, "KEPT", 2)
     grow(with_source, 1)
-    counts = Counts()
+    counts = CachedCounts()
     for label in ("a", "b", "a", "c", "a", "b"):
         counts.get(variants, label=label)
     assert calls == ["a", "b", "c", "b"]

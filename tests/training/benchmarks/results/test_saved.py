@@ -9,12 +9,17 @@ import pytest
 from db.errors import HedgerowError
 from training.benchmarks.definition import Result
 from training.benchmarks.results.saved import read_result, write_result
-from training.benchmarks.tasks.own_families import Hedgerow, Kin, Variant
+from training.benchmarks.tasks.own_families import FamilyText, Hedgerow, Kin
 
 
 def result() -> Result:
     kin = [
-        Kin(str(n), f"It is — {n}.", (Variant("word", "x\u2028y", "a"),), (Variant("verbal", "b"),))
+        Kin(
+            str(n),
+            f"It is — {n}.",
+            (FamilyText("word", "x\u2028y", "a"),),
+            (FamilyText("verbal", "b"),),
+        )
         for n in range(3)
     ]
     return Hedgerow(kin).evaluate([np.array(s) for s in ((0.9, 0.1), (0.1, 0.1), (np.nan, 0.2))])

@@ -13,7 +13,7 @@ from training.benchmarks.results.single_items import (
     NEITHER,
     ONLY_FIRST,
     ONLY_SECOND,
-    Wanted,
+    ItemFilter,
     as_table,
     compared,
     grades,
@@ -23,7 +23,7 @@ from training.benchmarks.results.single_items import (
 )
 from training.benchmarks.tasks.cannot import Cannot
 from training.benchmarks.tasks.nevir import NevIR, pair
-from training.benchmarks.tasks.own_families import Hedgerow, Kin, Variant
+from training.benchmarks.tasks.own_families import FamilyText, Hedgerow, Kin
 from training.benchmarks.tasks.scored_pairs import ScoredPair
 from training.benchmarks.tasks.semantoneg import Entry, SemAntoNeg
 
@@ -43,7 +43,7 @@ SECOND = semantoneg([0.9, 0.2, 0.1], [0.1, 0.2, 0.9], [0.1, 0.8, 0.2])
 
 
 def keys(first: Result, second: Result | None = None, **wanted: object) -> list[str]:
-    return [item.first.key for item in items(first, second, wanted=Wanted(**wanted))]  # type: ignore[arg-type]
+    return [item.first.key for item in items(first, second, wanted=ItemFilter(**wanted))]  # type: ignore[arg-type]
 
 
 def test_items_are_chosen_by_outcome_part_text_and_by_which_model_is_right() -> None:
@@ -66,8 +66,8 @@ def test_the_nearest_wrong_text_is_found() -> None:
     kin = Kin(
         "uid",
         "It is cold.",
-        (Variant("word", "Maybe cold."), Variant("word", "Likely cold.")),
-        (Variant("verbal", "Not cold."), Variant("lexical", "It is warm.")),
+        (FamilyText("word", "Maybe cold."), FamilyText("word", "Likely cold.")),
+        (FamilyText("verbal", "Not cold."), FamilyText("lexical", "It is warm.")),
     )
     (row,) = Hedgerow([kin]).evaluate([np.array([0.9, 0.5, 0.6, 0.8])]).rows
     assert right_candidates(row) == {"word", "word 2"}
@@ -80,8 +80,8 @@ def test_each_text_of_a_family_keeps_its_own_score() -> None:
     kin = Kin(
         "uid",
         "It is cold.",
-        (Variant("word", "w1"), Variant("phrase", "p"), Variant("word", "w2")),
-        (Variant("verbal", "v"),),
+        (FamilyText("word", "w1"), FamilyText("phrase", "p"), FamilyText("word", "w2")),
+        (FamilyText("verbal", "v"),),
     )
     (row,) = Hedgerow([kin]).evaluate([np.array([0.1, 0.2, 0.3, 0.4])]).rows
     said = {row.texts[one.candidate]: one.score for one in compared(row)}

@@ -16,7 +16,7 @@ from training.benchmarks.results.measure import measure
 from training.benchmarks.scorers.architecture import architecture_of, load_scorer
 from training.benchmarks.scorers.embedding_models import BiEncoder, Cross, Sparse
 from training.benchmarks.scorers.interface import Scorer
-from training.benchmarks.scorers.late_interaction import Late
+from training.benchmarks.scorers.late_interaction import LateInteraction
 from training.benchmarks.scorers.lexical import Random, TfIdf
 from training.benchmarks.tasks.nevir import NevIR
 from training.benchmarks.tasks.semantoneg import SemAntoNeg
@@ -126,7 +126,7 @@ def test_sparse_scores_are_dot_products_of_documents_and_cosines_of_sentences(
 
 def test_late_interaction_and_the_tokens_behind_its_score(tiny_colbert: Path) -> None:
     scorer = load_scorer(str(tiny_colbert))
-    assert isinstance(scorer, Late)
+    assert isinstance(scorer, LateInteraction)
     scores = scorer.score(PAIRS, asks="relevance")
     for pair, score in zip(PAIRS, scores, strict=True):
         tokens = scorer.tokens(*pair)

@@ -9,12 +9,14 @@ from hypothesis import strategies as st
 
 from db.errors import HedgerowError
 from tests.training.benchmarks.support.samples import NEVIR, write_lines
-from training.benchmarks.tasks.nevir import NevIR, Pair, pair
+from training.benchmarks.tasks.nevir import DocumentPair, NevIR, pair
 
 PAIR = pair("1-2", ("q one", "q two"), ("It was not open.", "It was open."))
 
 
-def outcome(first: tuple[float, float], second: tuple[float, float], item: Pair = PAIR) -> str:
+def outcome(
+    first: tuple[float, float], second: tuple[float, float], item: DocumentPair = PAIR
+) -> str:
     result = NevIR([item]).evaluate([np.array(first), np.array(second)])
     (row,) = result.rows
     assert row.right == (row.outcome == "correct") == (result.score == 100.0)
@@ -137,7 +139,7 @@ def test_neither_the_order_of_pairs_nor_swapping_one_changes_anything(
         for n, four in enumerate(given_scores)
     ]
 
-    def result(rows: list[tuple[Pair, tuple[float, ...]]]) -> tuple[object, ...]:
+    def result(rows: list[tuple[DocumentPair, tuple[float, ...]]]) -> tuple[object, ...]:
         flat = [np.array(half) for _, four in rows for half in (four[:2], four[2:])]
         found = NevIR([item for item, _ in rows]).evaluate(flat)
         return found.score, found.ties, found.outcomes, found.breakdowns

@@ -15,7 +15,7 @@ from db.errors import HedgerowError
 from db.models import Split
 from training.benchmarks.results.measure import measure
 from training.benchmarks.scorers.embedding_models import BiEncoder
-from training.benchmarks.tasks.own_families import Hedgerow, Kin, Variant
+from training.benchmarks.tasks.own_families import FamilyText, Hedgerow, Kin
 from training.data.families import training_families
 from training.evaluation.held_out import FAMILIES, RANKED, HeldOut
 from training.recipe.schema import Recipe
@@ -23,11 +23,11 @@ from training.recipe.schema import Recipe
 KIN = Kin(
     "uid",
     "It is cold.",
-    (Variant("word", "It is probably cold."), Variant("phrase", "It seems to be cold.")),
+    (FamilyText("word", "It is probably cold."), FamilyText("phrase", "It seems to be cold.")),
     (
-        Variant("verbal", "It is not cold."),
-        Variant("lexical", "It is warm."),
-        Variant("verbal", "It isn't cold."),
+        FamilyText("verbal", "It is not cold."),
+        FamilyText("lexical", "It is warm."),
+        FamilyText("verbal", "It isn't cold."),
     ),
 )
 

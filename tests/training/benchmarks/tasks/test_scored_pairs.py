@@ -11,7 +11,7 @@ from db.errors import HedgerowError
 from tests.training.benchmarks.support.samples import write_lines, write_table
 from training.benchmarks.tasks.cannot import Cannot
 from training.benchmarks.tasks.m3 import M3Counterfactual
-from training.benchmarks.tasks.scored_pairs import Columns, ScoredPair
+from training.benchmarks.tasks.scored_pairs import PairColumns, ScoredPair
 
 LABELLED = [("It works.", "It does not work.", 1), ("It works.", "It runs.", 0)]
 
@@ -20,7 +20,7 @@ def test_a_label_says_negated_and_a_score_says_alike(tmp_path: Path) -> None:
     path = write_table(tmp_path / "c.tsv", "premise\thypothesis\tlabel", LABELLED)
     assert [pair.score for pair in Cannot.read(path).items] == [-1.0, 0.0]
     scored = write_table(tmp_path / "w.tsv", "reference\tcandidate\tscore", LABELLED)
-    columns = Columns("reference", "candidate", "score")
+    columns = PairColumns("reference", "candidate", "score")
     assert [p.score for p in Cannot.read(scored, columns=columns).items] == [1.0, 0.0]
     turned = columns._replace(higher_is_alike=False)
     assert [p.score for p in Cannot.read(scored, columns=turned).items] == [-1.0, 0.0]

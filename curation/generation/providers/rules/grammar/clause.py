@@ -3,13 +3,13 @@
 from enum import StrEnum
 from typing import NamedTuple
 
-from curation.language.tagging import Token
+from curation.language.tagging import TaggedWord
 
 FINITE = "BHMOF"
 """Letters of finite verbs; see ``reading.py``."""
 
 
-class Skip(StrEnum):
+class SkipReason(StrEnum):
     """Why the rules write nothing, as a page may say it."""
 
     UNSUITABLE = "no plain affirmative statement"
@@ -25,7 +25,7 @@ class Skip(StrEnum):
 class Skipped(Exception):
     """The rules do not write this; ``reason`` says why."""
 
-    def __init__(self, reason: Skip) -> None:
+    def __init__(self, reason: SkipReason) -> None:
         super().__init__(reason.value)
         self.reason = reason
 
@@ -43,7 +43,7 @@ class Clause(NamedTuple):
     """
 
     text: str
-    tokens: list[Token]
+    tokens: list[TaggedWord]
     letters: str
     subject_start: int
     subject_end: int
@@ -54,7 +54,7 @@ class Clause(NamedTuple):
     end: int
 
     @property
-    def verb(self) -> Token:
+    def verb(self) -> TaggedWord:
         return self.tokens[self.finite]
 
     @property

@@ -8,8 +8,8 @@ a sentence that is skipped costs nothing, one that is misread brings bad English
 import re
 
 from curation.anchors.suitability import anchor_problems
-from curation.generation.providers.rules.grammar.clause import FINITE, Clause, Skip, Skipped
-from curation.language.tagging import Token, tag
+from curation.generation.providers.rules.grammar.clause import FINITE, Clause, Skipped, SkipReason
+from curation.language.tagging import TaggedWord, tag
 
 _LETTERS = {
     "AT0": "D",
@@ -119,18 +119,18 @@ def read_statement(text: str) -> Clause:
         Skipped: it is no plain statement, or has no subject and verb that are certain.
     """
     if _UNFIT.search(_ABBREVIATION.sub("", text)) or anchor_problems(text):
-        raise Skipped(Skip.UNSUITABLE)
+        raise Skipped(SkipReason.UNSUITABLE)
     tokens = tag(text)
     end = len(tokens) - (tokens[-1].word == ".") if tokens else 0
     if end < 2 or not text[0].isupper():
-        raise Skipped(Skip.UNCLEAR)
+        raise Skipped(SkipReason.UNCLEAR)
     letters = _letters(tokens)
     match = _CLAUSE.fullmatch(letters[:end])
     if match is None:
         tokens, letters = _with_past_form(tokens, letters)
         match = _CLAUSE.fullmatch(letters[:end])
     if match is None:
-        raise Skipped(Skip.UNCLEAR)
+        raise Skipped(SkipReason.UNCLEAR)
     clause = _clause(text, tokens, letters, end, match)
     _check_subject(clause)
     _check_agreement(clause)
@@ -140,10 +140,10 @@ def read_statement(text: str) -> Clause:
 def check_one_claim(clause: Clause) -> None:
     """Raise ``Skipped`` where the claim is more than one clause, or holds unknown words."""
     if "X" in clause.letters or "!" in clause.letters[: clause.end]:
-        raise Skipped(Skip.UNCLEAR)
+        raise Skipped(SkipReason.UNCLEAR)
     stray = _stray_verb(clause, joined=False)
     if stray is not None and not _shares_subject(clause, stray):
-        raise Skipped(Skip.COORDINATED if "C" in clause.tail else Skip.UNCLEAR)
+        raise Skipped(SkipReason.COORDINATED if "C" in clause.tail else SkipReason.UNCLEAR)
 
 
 def is_one_clause(clause: Clause) -> bool:
@@ -156,7 +156,7 @@ def is_one_statement(clause: Clause) -> bool:
     return _stray_verb(clause, joined=True) is None
 
 
-def _letters(tokens: list[Token]) -> str:
+def _letters(tokens: list[TaggedWord]) -> str:
     letters = ""
     for token, following in zip(tokens, [*tokens[1:], None], strict=True):
         letter = _LETTERS.get(token.tag, "," if token.word == "," else "!")
@@ -172,7 +172,7 @@ def _letters(tokens: list[Token]) -> str:
     return letters
 
 
-def _with_past_form(tokens: list[Token], letters: str) -> tuple[list[Token], str]:
+def _with_past_form(tokens: list[TaggedWord], letters: str) -> tuple[list[TaggedWord], str]:
     """The tags with a past form where the tagger saw a participle: 'The embassy granted a visa'.
 
     Only where no other verb could be the finite one, and an object follows.
@@ -188,7 +188,9 @@ def _with_past_form(tokens: list[Token], letters: str) -> tuple[list[Token], str
     return changed, f"{letters[:position]}F{letters[position + 1 :]}"
 
 
-def _clause(text: str, tokens: list[Token], letters: str, end: int, match: re.Match[str]) -> Clause:
+def _clause(
+    text: str, tokens: list[TaggedWord], letters: str, end: int, match: re.Match[str]
+) -> Clause:
     start = match.end("front") if match["front"] else 0
     finite = match.start("finite")
     if match["there"]:
@@ -221,14 +223,14 @@ def _check_subject(clause: Clause) -> None:
     bare = clause.letter(start) in "NAG" and clause.tokens[clause.head].tag == "NN1"
     heading = bare and verb.tag == "VVD" and verb.lower.endswith("ed")
     if unsure or (heading and clause.letter(clause.finite + 1) not in tuple("DdRV")):
-        raise Skipped(Skip.UNCLEAR)
+        raise Skipped(SkipReason.UNCLEAR)
 
 
 _SINGULAR_WORDS = frozenset("he she it this that each everything something".split())
 _PLURAL_WORDS = frozenset("i you we they these those both".split())
 
 
-def _is_plural(tokens: list[Token], letters: str, start: int, head: int) -> bool | None:
+def _is_plural(tokens: list[TaggedWord], letters: str, start: int, head: int) -> bool | None:
     word, found = tokens[head].lower, tokens[head].tag
     if word in _PLURAL_WORDS:
         return True
@@ -246,11 +248,11 @@ def _check_agreement(clause: Clause) -> None:
         return
     singular, plural = found.endswith("Z"), found in ("VBB", "VHB", "VDB", "VVB", "VVI")
     if (singular and clause.plural is True) or (plural and clause.plural is False):
-        raise Skipped(Skip.UNCLEAR)
+        raise Skipped(SkipReason.UNCLEAR)
     if plural and clause.plural is None and clause.kind == "F":
-        raise Skipped(Skip.UNCLEAR)
+        raise Skipped(SkipReason.UNCLEAR)
     if clause.kind == "F" and not clause.plain and clause.plural is None:
-        raise Skipped(Skip.UNCLEAR)
+        raise Skipped(SkipReason.UNCLEAR)
 
 
 def _stray_verb(clause: Clause, *, joined: bool) -> int | None:

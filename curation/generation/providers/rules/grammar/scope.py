@@ -2,7 +2,7 @@
 
 import re
 
-from curation.generation.providers.rules.grammar.clause import Clause, Skip, Skipped
+from curation.generation.providers.rules.grammar.clause import Clause, Skipped, SkipReason
 from curation.language.affixes import negative_affix
 
 Edits = list[tuple[int, int, str]]
@@ -70,9 +70,9 @@ def deny_tail(clause: Clause, *, lexical: str = "") -> Edits:
     for i in range(clause.subject_start):
         linked = clause.letter(i) == "V" and clause.word(i) in _ESCAPE
         if linked or clause.word(i) in _STRETCHING:
-            raise Skipped(Skip.SCOPE)  # 'Even on Sundays, it isn't open' would say more
+            raise Skipped(SkipReason.SCOPE)  # 'Even on Sundays, it isn't open' would say more
     if any(_is_negative(clause.word(i)) for i in range(clause.finite + 1, clause.end)):
-        raise Skipped(Skip.SCOPE)
+        raise Skipped(SkipReason.SCOPE)
     check_reasons(clause)
     _check_clauses(clause)
     _check_infinitives(clause, lexical)
@@ -97,16 +97,16 @@ def check_words(clause: Clause, start: int, end: int) -> None:
         if word in _ESCAPE and not (word == "first" and clause.letter(i) == "A"):
             if word == "most" and clause.letter(i + 1) == "A":
                 continue  # a superlative
-            raise Skipped(Skip.SCOPE)
+            raise Skipped(SkipReason.SCOPE)
         if (word, clause.word(i + 1)) in _ESCAPE_PAIRS:
-            raise Skipped(Skip.SCOPE)
+            raise Skipped(SkipReason.SCOPE)
 
 
 def check_reasons(clause: Clause) -> None:
     """Raise ``Skipped`` at a clause that gives a reason or a contrast: it fits the claim only."""
     for i in range(clause.end):
         if clause.letter(i) == "S" and clause.word(i) in _REASONS:
-            raise Skipped(Skip.SCOPE)
+            raise Skipped(SkipReason.SCOPE)
 
 
 _REASONS = frozenset("because since as so although though whereas".split())
@@ -117,13 +117,13 @@ def _check_clauses(clause: Clause) -> None:
     for i in range(clause.finite + 1, clause.end):
         letter, word = clause.letter(i), clause.word(i)
         if word in ("until", "till", "because") or (letter in "SW" and word not in _TAIL_CLAUSES):
-            raise Skipped(Skip.SCOPE)
+            raise Skipped(SkipReason.SCOPE)
         if word == "as" and letter == "S":
-            raise Skipped(Skip.SCOPE)
+            raise Skipped(SkipReason.SCOPE)
         if letter == "," and clause.letter(i + 1) in "SWVG" and not _adds_a_fact(clause, i):
-            raise Skipped(Skip.SCOPE)
+            raise Skipped(SkipReason.SCOPE)
         if letter == "," and clause.letter(i + 1) == "E":
-            raise Skipped(Skip.SCOPE)
+            raise Skipped(SkipReason.SCOPE)
 
 
 def _adds_a_fact(clause: Clause, comma: int) -> bool:
@@ -154,7 +154,7 @@ def _check_infinitives(clause: Clause, lexical: str) -> None:
         before = clause.letter(i - 1)
         direct = i == clause.finite + 1 or before in "AEI"
         if not direct and lexical not in _OBJECT_INFINITIVE:
-            raise Skipped(Skip.SCOPE)
+            raise Skipped(SkipReason.SCOPE)
 
 
 def _any_for_some(clause: Clause) -> Edits:
@@ -185,7 +185,7 @@ def _or_for_and(clause: Clause) -> Edits:
         if token.lower == "or":
             continue
         if token.lower != "and":
-            raise Skipped(Skip.COORDINATED)
+            raise Skipped(SkipReason.COORDINATED)
         names = clause.tokens[i - 1].tag == clause.tokens[i + 1].tag == "NP0"
         if names and after[1:2] == "N":
             continue  # 'a Gilbert and Sullivan opera'
@@ -199,7 +199,7 @@ def _or_for_and(clause: Clause) -> Edits:
         places = re.search(r"P[DdAGEZ]*N+$", before) and after.startswith("P")
         alike = nouns or places or (qualities and re.match(r"V?A($|[PV])", after))
         if words & _CHOSEN_PAIR or not (alike or _joins_verbs(clause, i)):
-            raise Skipped(Skip.COORDINATED)
+            raise Skipped(SkipReason.COORDINATED)
         edits.append((token.start, token.end, "or"))
     return edits
 

@@ -14,7 +14,7 @@ from sqlmodel import col
 
 from curation.generation.providers.batch import collecting, polling
 from curation.generation.providers.batch.call_lines import read_answer, split_lines
-from curation.generation.providers.chat.answers import Problem
+from curation.generation.providers.chat.answers import AnswerProblem
 from curation.generation.providers.chat.completions import CallError
 from curation.generation.run import checked_request, request_generation
 from db import execution
@@ -315,15 +315,24 @@ def test_no_line_of_an_answer_raises(line: bytes) -> None:
 @pytest.mark.parametrize(
     ("line", "found"),
     [
-        ({"custom_id": "7", "response": {"status_code": 429, "body": {}}}, Problem.RATE_LIMIT),
-        ({"custom_id": "7", "response": {"status_code": 400, "body": {}}}, Problem.REFUSED_REQUEST),
-        ({"custom_id": "7", "response": {"status_code": 200, "body": {}}}, Problem.SERVER),
-        ({"custom_id": "7", "response": None, "error": {"code": "batch_expired"}}, Problem.EXPIRED),
-        ({"custom_id": "7", "response": None, "error": None}, Problem.SERVER),
-        ({"custom_id": "7", "response": [], "error": "x"}, Problem.SERVER),
+        (
+            {"custom_id": "7", "response": {"status_code": 429, "body": {}}},
+            AnswerProblem.RATE_LIMIT,
+        ),
+        (
+            {"custom_id": "7", "response": {"status_code": 400, "body": {}}},
+            AnswerProblem.REFUSED_REQUEST,
+        ),
+        ({"custom_id": "7", "response": {"status_code": 200, "body": {}}}, AnswerProblem.SERVER),
+        (
+            {"custom_id": "7", "response": None, "error": {"code": "batch_expired"}},
+            AnswerProblem.EXPIRED,
+        ),
+        ({"custom_id": "7", "response": None, "error": None}, AnswerProblem.SERVER),
+        ({"custom_id": "7", "response": [], "error": "x"}, AnswerProblem.SERVER),
     ],
 )
-def test_what_went_wrong_is_told_by_its_line(line: dict[str, Any], found: Problem) -> None:
+def test_what_went_wrong_is_told_by_its_line(line: dict[str, Any], found: AnswerProblem) -> None:
     read = read_answer(json.dumps(line).encode())
     assert read is not None and read[0] == 7
     assert isinstance(read[1], CallError) and read[1].problem is found

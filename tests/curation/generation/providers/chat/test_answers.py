@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from curation.generation.prompts import ROLES, types_of
-from curation.generation.providers.chat.answers import Problem, answer_model, parse_answer
+from curation.generation.providers.chat.answers import AnswerProblem, answer_model, parse_answer
 from curation.generation.providers.chat.client import response_format
 from curation.taxonomy.built_in import TAXONOMY
 
@@ -63,13 +63,13 @@ def test_a_text_is_stored_under_its_name_whatever_its_place() -> None:
 
 def test_what_is_missing_is_told_and_the_rest_kept() -> None:
     some = {"verbal": TEXTS["verbal"]}
-    assert parse(json.dumps(some)) == (some, (Problem.MISSING_TYPE,))
+    assert parse(json.dumps(some)) == (some, (AnswerProblem.MISSING_TYPE,))
     assert parse(json.dumps(some | {"absolute": None, "affixal": 3, "lexical": ""})).texts == some
 
 
 def test_the_anchor_itself_is_no_variant() -> None:
     found = parse(json.dumps(TEXTS | {"verbal": "the bridge is safe."}))
-    assert "verbal" not in found.texts and found.problems == (Problem.UNCHANGED,)
+    assert "verbal" not in found.texts and found.problems == (AnswerProblem.UNCHANGED,)
 
 
 def test_an_ignored_cue_is_told_and_a_fitting_form_of_it_is_none() -> None:
@@ -77,12 +77,12 @@ def test_an_ignored_cue_is_told_and_a_fitting_form_of_it_is_none() -> None:
     good = {"word": "The bridge seems safe.", "phrase": "I'm not sure, not entirely sure of it."}
     assert parse(json.dumps(good), HEDGES, cues).problems == ()
     bad = good | {"word": "The bridge is probably safe."}
-    assert parse(json.dumps(bad), HEDGES, cues) == (bad, (Problem.CUE_IGNORED,))
+    assert parse(json.dumps(bad), HEDGES, cues) == (bad, (AnswerProblem.CUE_IGNORED,))
 
 
 @pytest.mark.parametrize("raw", ["", "{", "[]", "null", "I can't do that.", '{"verbal": {}}', "1."])
 def test_what_cannot_be_read_is_told(raw: str) -> None:
-    assert parse(raw) == ({}, (Problem.UNREADABLE,))
+    assert parse(raw) == ({}, (AnswerProblem.UNREADABLE,))
 
 
 def test_control_characters_and_endless_texts_are_not_taken_over() -> None:

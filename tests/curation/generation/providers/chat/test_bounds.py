@@ -12,7 +12,7 @@ from sqlalchemy import Engine, select
 from sqlmodel import col
 
 from curation.generation.providers.batch.call_lines import read_answer, split_lines
-from curation.generation.providers.chat.answers import Problem
+from curation.generation.providers.chat.answers import AnswerProblem
 from curation.generation.providers.chat.bounds import KEPT, BadBody, bounded, most_bytes
 from curation.generation.run_report import missing_types, progress
 from db.engine import reading
@@ -52,7 +52,7 @@ def test_no_more_of_an_answer_is_read_than_its_bound() -> None:
 
     with pytest.raises(BadBody) as error:
         asyncio.run(read())
-    assert error.value.problem is Problem.TOO_LONG and len(error.value.head) == 25_000
+    assert error.value.problem is AnswerProblem.TOO_LONG and len(error.value.head) == 25_000
     assert stream.read == 26
 
 
@@ -104,7 +104,7 @@ def test_an_answer_that_is_too_long_is_paid_for_cut_and_named(
     assert set(server.asked.values()) == {2}, "asked once more"
     with reading(anchors) as session:
         answers = session.execute(select(Answer)).scalars().all()
-        assert progress(session, 1).problems == {Problem.TOO_LONG: 16}
+        assert progress(session, 1).problems == {AnswerProblem.TOO_LONG: 16}
     assert len(answers) == 16
     for answer in answers:
         assert 0 < len(answer.raw) <= KEPT

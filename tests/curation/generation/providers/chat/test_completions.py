@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from curation.generation.providers.chat.answers import Problem
+from curation.generation.providers.chat.answers import AnswerProblem
 from curation.generation.providers.chat.completions import (
     CallError,
     Reply,
@@ -36,7 +36,7 @@ def test_no_body_of_an_answer_is_more_than_an_answer_or_a_problem(body: Any) -> 
     try:
         reply = read_completion(body)
     except CallError as error:
-        assert error.problem is Problem.SERVER  # noqa: PT017
+        assert error.problem is AnswerProblem.SERVER  # noqa: PT017
     else:
         assert isinstance(reply, Reply)
         assert all(isinstance(part, str) for part in (reply.raw, reply.refusal))

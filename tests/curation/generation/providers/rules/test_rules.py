@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from curation.diagnostics.surface import check_surface
 from curation.generation.providers.rules import RULE_TYPES, write_by_rule
-from curation.generation.providers.rules.grammar.clause import Skip
+from curation.generation.providers.rules.grammar.clause import SkipReason
 from curation.generation.providers.rules.grammar.forms import base_of, participle, past, third
 from curation.generation.providers.rules.hedges import placeable
 from curation.identity import canonical
@@ -145,20 +145,20 @@ def test_a_cue_is_placed(type_id: str, cue: str, anchor: str, variant: str) -> N
 @pytest.mark.parametrize(
     ("anchor", "reason"),
     [
-        ("Is the door open?", Skip.UNSUITABLE),
-        ("The door isn't open.", Skip.UNSUITABLE),
-        ("The door is probably open.", Skip.UNSUITABLE),
-        ('"The door is open," she said.', Skip.UNSUITABLE),
-        ("The door is open. The window is shut.", Skip.UNSUITABLE),
-        ("Tighten the four screws evenly.", Skip.UNSUITABLE),
-        ("A man riding a horse.", Skip.UNCLEAR),
-        ("On the table stood a vase.", Skip.UNCLEAR),
-        ("the door is open", Skip.UNCLEAR),
-        ("", Skip.UNCLEAR),
-        ("\U0001f600 " * 80, Skip.UNCLEAR),
+        ("Is the door open?", SkipReason.UNSUITABLE),
+        ("The door isn't open.", SkipReason.UNSUITABLE),
+        ("The door is probably open.", SkipReason.UNSUITABLE),
+        ('"The door is open," she said.', SkipReason.UNSUITABLE),
+        ("The door is open. The window is shut.", SkipReason.UNSUITABLE),
+        ("Tighten the four screws evenly.", SkipReason.UNSUITABLE),
+        ("A man riding a horse.", SkipReason.UNCLEAR),
+        ("On the table stood a vase.", SkipReason.UNCLEAR),
+        ("the door is open", SkipReason.UNCLEAR),
+        ("", SkipReason.UNCLEAR),
+        ("\U0001f600 " * 80, SkipReason.UNCLEAR),
     ],
 )
-def test_what_is_no_plain_statement_is_left_alone(anchor: str, reason: Skip) -> None:
+def test_what_is_no_plain_statement_is_left_alone(anchor: str, reason: SkipReason) -> None:
     result = write_by_rule(anchor, types=TAXONOMY, cues={})
     assert result.texts == {} and result.cues == {}
     assert result.skipped == dict.fromkeys(RULE_TYPES, reason)
@@ -220,7 +220,7 @@ def test_what_would_be_misread_inside_a_frame_gets_another() -> None:
 def test_a_type_of_the_users_own_has_no_rule() -> None:
     own = variant_type("verbal").model_copy(update={"id": "litotes"})
     result = write_by_rule("The door is open.", types=[own], cues={})
-    assert result.skipped == {"litotes": Skip.NO_RULE}
+    assert result.skipped == {"litotes": SkipReason.NO_RULE}
 
 
 def test_a_cue_that_cannot_be_placed_gives_way_to_another_of_the_list() -> None:
