@@ -1,6 +1,6 @@
 """Which keys mean something on the review page now, and what they do. No widgets here."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, NamedTuple
@@ -44,7 +44,7 @@ class Keyboard:
     Attributes:
         shows: the card that is drawn now.
         keys: by the key's name, such as 'a', '1', 'up' or 'shift+u'.
-        answered: the number of the last press that was acted on or passed over.
+        answered: the number of the last press that was acted on or ignored.
     """
 
     shows: Shows = NOTHING
@@ -52,7 +52,7 @@ class Keyboard:
     answered: int = 0
 
     def show(self, shows: Shows) -> None:
-        """Another drawing begins: no key means anything until it is bound again."""
+        """Begin to draw this card: no key means anything until it is bound."""
         self.shows = shows
         self.keys = {}
 
@@ -64,21 +64,27 @@ class Keyboard:
         of_card: bool = False,
         writes: bool = False,
     ) -> None:
-        """Have a key call ``act`` with ``args``."""
+        """Let a key call ``act`` with ``args``."""
         self.keys[name] = Key(partial(act, *args), of_card=of_card, writes=writes)
 
-    def press(self, presses: Iterable[dict[str, Any]]) -> Iterable[Key | None]:
-        """The keys that are meant by presses, in their order, each press once.
+    def press(self, presses: Iterable[dict[str, Any]]) -> Iterator[Key | None]:
+        """Yield the keys that were pressed, in order, each press once; None for one to ignore.
 
-        Streamlit keeps the last of several messages that arrive while it is busy, so the browser
-        sends all presses that it knows of no answer to. None stands for one that is passed over:
-        its card is no longer there.
+        A press is ignored when its card is no longer there. The browser sends every press that the
+        server has not answered, because Streamlit keeps only the last of several messages that
+        arrive while it is busy.
         """
         for press in presses:
             if press["number"] <= self.answered:
                 continue
             self.answered = press["number"]
             key = self.keys.get(press["key"])
-            on = Shows(press["variant"], press["version"])
-            if key is not None:
-                yield None if key.of_card and on != self.shows else key
+            if key is None:
+                continue
+            if not key.of_card:
+                yield key
+            elif self.shows == Shows(press["variant"], press["version"]):
+                yield key
+                self.shows = NOTHING  # until it is drawn again, or another card
+            else:
+                yield None

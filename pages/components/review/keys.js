@@ -20,13 +20,17 @@ const isEarly = (card) => {
 };
 
 // Streamlit keeps the last of several presses that come while it is busy, so each carries those
-// before it that the server has not answered. Their numbers tell it which ones it knows.
+// before it that the server has not answered. Their numbers tell it which ones it knows. One without
+// an answer for three seconds is given up: whoever pressed it has seen that nothing happened.
+const ANSWERED_WITHIN_MS = 3000;
 let server = null; // what it said last, and how to send it a press
 let presses = 0;
 let unanswered = [];
 const send = (key) => {
   const { variant, version } = server.data;
-  unanswered.push({ number: ++presses, key, variant, version });
+  const at = performance.now();
+  unanswered = unanswered.filter((press) => at - press.at < ANSWERED_WITHIN_MS);
+  unanswered.push({ number: ++presses, key, variant, version, at });
   server.setTriggerValue("pressed", unanswered);
 };
 

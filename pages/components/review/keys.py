@@ -21,7 +21,7 @@ _component = st.components.v2.component(
 
 
 def listen(state: ReviewState) -> None:
-    """Take the keys that are bound now, for the card that is drawn; once all are bound."""
+    """Tell the browser which keys mean something now. Call it when all keys are bound."""
     keyboard = state.keyboard
     _component(
         key=_KEY,

@@ -170,6 +170,31 @@ def test_each_way_to_decide_is_stored(desk: Page, home: Path) -> None:
     assert rows(home, "SELECT count(*) FROM variant WHERE status = 'accepted'") == [(0,)]
 
 
+PRESS = """keys => keys.forEach(([key, code]) => document.body.dispatchEvent(
+  new KeyboardEvent("keydown", {key, code, bubbles: true, cancelable: true})))"""
+
+
+def test_keys_pressed_while_the_server_is_busy_all_count(desk: Page) -> None:
+    """Streamlit alone would deliver the last of them."""
+    desk.evaluate(PRESS, [["g", "KeyG"], ["l", "KeyL"], ["i", "KeyI"]])
+    expect(desk.locator(".st-key-details")).to_be_visible()
+    expect(desk.locator(".st-key-last")).to_be_visible()
+    expect(desk.locator(".hg-guide")).to_have_count(0)
+    settle(desk)
+    desk.keyboard.press("g")
+    expect(desk.locator(".st-key-details")).to_have_count(0)
+
+
+def test_a_key_means_the_same_on_a_keyboard_of_another_script(desk: Page, home: Path) -> None:
+    before = shown(desk)
+    desk.evaluate(PRESS, [["ф", "KeyA"]])
+    expect(card(desk)).not_to_have_attribute("data-variant", before)
+    settle(desk)
+    desk.evaluate(PRESS, [["&", "Digit1"]])  # a French keyboard without Shift
+    eventually(desk, lambda: len(rows(home, VERDICTS)) == 2)
+    assert rows(home, VERDICTS) == [("accept", "", ""), ("reject", "wrong_type", "")]
+
+
 def test_what_was_being_written_survives_a_reload(desk: Page) -> None:
     box = editor(desk, "e", "New wording")
     box.press_sequentially(" Half a thought")

@@ -36,9 +36,12 @@ def test_a_permalink_shows_its_variant_on_a_fresh_server(
     uid = str(
         rows(home, "SELECT uid FROM variant WHERE type_id = 'lexical' LIMIT 1 OFFSET 7")[0][0]
     )
-    visit(page, serve(home), f"/review?variant={uid}")
+    address, asked = serve(home), []
+    page.on("request", lambda request: asked.append(request.url))
+    visit(page, address, f"/review?variant={uid}")
     expect(card(page)).to_have_attribute("data-variant", uid)
     expect(page.get_by_test_id("stSidebarNavLink").first).to_be_visible()
+    assert [url for url in asked if not url.startswith((address, "data:", "blob:"))] == []
 
 
 def test_an_address_goes_with_the_card_it_names(desk: Page, home: Path) -> None:

@@ -69,6 +69,13 @@ class TestKeyboard:
         assert self.press(keyboard, presses("z", on=NEXT, first=3)) == 0
         assert done == ["undo"]
 
+    def test_one_key_acts_on_a_card_before_it_is_drawn_again(
+        self, keyboard: Keyboard, done: list[str]
+    ) -> None:
+        keyboard.bind("s", done.append, "skip", of_card=True)
+        assert self.press(keyboard, presses("a", "s", "z", "a")) == 2
+        assert done == ["accept", "undo"]
+
     def test_a_key_that_means_nothing_now_does_nothing(
         self, keyboard: Keyboard, done: list[str]
     ) -> None:

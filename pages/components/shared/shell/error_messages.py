@@ -94,7 +94,7 @@ def _guarded_callback(states: WStates, widget_id: str) -> None:
 
 @contextmanager
 def told_later() -> Iterator[None]:
-    """Have ``show_callback_errors`` tell what goes wrong inside."""
+    """Keep what goes wrong inside for ``show_callback_errors``."""
     try:
         yield
     except Exception as error:

@@ -1,16 +1,9 @@
 """How every page begins."""
 
-from pathlib import Path
-
 import streamlit as st
 
 from pages.components.shared.shell import closed_windows, navigation
 from pages.components.shared.texts import markup
-
-ICON, LOGO = (Path(__file__).with_name(name) for name in ("icon.svg", "logo.svg"))
-
-SIDEBAR = 248
-"""Pixels: as wide as the longest page name; a narrow window needs the rest."""
 
 REVIEW = "Review"
 """The title of the page whose card is given back when another page comes."""

@@ -1,10 +1,26 @@
-"""The pages of the app, in the order of the data."""
+"""The window of the app, and its pages in the order of the data."""
+
+from pathlib import Path
 
 import streamlit as st
 
+_ICON, _LOGO = (str(Path(__file__).with_name(name)) for name in ("icon.svg", "logo.svg"))
+
+_SIDEBAR = 248
+"""Pixels: as wide as the longest page name; a narrow window needs the rest."""
+
 
 def show() -> st.Page:
-    """Show the pages in the sidebar; the one that is asked for, to be run."""
+    """Set up the window and list the pages in its sidebar; returns the page to be run."""
+    # Our own pictures: the page icons that Streamlit names are fetched from a server of its maker's
+    # choice, and nothing here may ask anybody else for anything.
+    st.set_page_config(
+        page_title="Hedgerow",
+        page_icon=_ICON,
+        layout="wide",
+        initial_sidebar_state=_SIDEBAR,
+    )
+    st.logo(_LOGO, icon_image=_ICON)
     return st.navigation(
         [
             st.Page(

@@ -1,11 +1,11 @@
-// Follows "const chosen = …" (see markup.choose_theme). The key is that of Streamlit's own menu:
-// stActiveTheme, the page's path, the version of what is kept; without one it follows the system.
-{
+// Has Streamlit draw all pages in a theme, and loads this one again. The key is that of Streamlit's own
+// menu: stActiveTheme, the page's path, the version of what is kept. Without one it follows the system.
+export default function ({ data }) {
   const base = location.pathname.replace(/[^/]*$/, "");
-  for (const path of [base, ...chosen.pages.map((page) => base + page)]) {
+  for (const path of [base, ...data.pages.map((page) => base + page)]) {
     const key = `stActiveTheme-${path}-v2`;
-    if (chosen.theme === "System") localStorage.removeItem(key);
-    else localStorage.setItem(key, JSON.stringify(chosen.theme));
+    if (data.theme === "System") localStorage.removeItem(key);
+    else localStorage.setItem(key, JSON.stringify(data.theme));
   }
   location.reload();
 }

@@ -1,8 +1,8 @@
 """Light or dark: chosen here, kept by the browser.
 
-Streamlit offers the choice in its own menu only (which a minimal toolbar leaves out), keeps it for
-each page's address apart, and tells the app nothing of it. So what it keeps is written for all
-pages at once, beside a cookie that says what was chosen.
+Streamlit has the choice in its own menu, keeps it for each page's address separately, and tells the
+app nothing but the result (``st.context.theme``). So theme.js writes what Streamlit keeps for all
+pages at once, and a cookie says what was chosen.
 """
 
 from pathlib import Path
@@ -16,6 +16,8 @@ THEMES = {"System": "As the system", "Light": "Light", "Dark": "Dark"}
 """Streamlit's own names of its themes, and ours."""
 
 _PAGES = Path(__file__).parents[3]
+
+_component = st.components.v2.component("hedgerow_theme", js=markup.script("shared/shell/theme.js"))
 
 
 def draw() -> None:
@@ -34,4 +36,5 @@ def draw() -> None:
     )
     if chosen != now:
         pages = sorted(path.stem for path in _PAGES.glob("*.py"))
-        markup.choose_theme(chosen, pages=pages, cookie=COOKIE)
+        markup.remember(COOKIE, chosen)  # so that the app knows it
+        _component(key="choose-theme", data={"theme": chosen, "pages": pages})

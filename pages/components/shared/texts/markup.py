@@ -1,7 +1,5 @@
 """The only place that emits HTML. Texts get into it by ``Markup.format``, which escapes them."""
 
-import json
-from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from urllib.parse import quote
@@ -50,21 +48,3 @@ def remember(cookie: str, value: str) -> None:
     # Percent-encoded, it holds no character that means anything in a script or a cookie.
     text = f"{cookie}={quote(value, safe='')}; path=/; max-age=31536000; SameSite=Strict"
     st.html(f"<script>document.cookie = '{text}';</script>", unsafe_allow_javascript=True)
-
-
-def choose_theme(theme: str, *, pages: Sequence[str], cookie: str) -> None:
-    """Have Streamlit draw all pages in a theme from now on, and load this one anew.
-
-    Args:
-        theme: 'System', 'Light' or 'Dark', as Streamlit's own menu calls them.
-        pages: the pages' names in their addresses; Streamlit keeps the choice for each address.
-        cookie: is given the theme, so that the app knows it.
-    """
-    remember(cookie, theme)
-    values = json.dumps({"theme": theme, "pages": list(pages)})  # our own names, nobody's text
-    st.html(
-        f"<script>const chosen = {values};"
-        + (_COMPONENTS / "shared/shell/theme.js").read_text("utf-8")
-        + "</script>",
-        unsafe_allow_javascript=True,
-    )
