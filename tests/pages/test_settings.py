@@ -183,11 +183,11 @@ def test_the_facts_are_shown(judged: Engine, open_page: OpenPage, home: Path) ->
 
 def test_a_theme_is_chosen_for_all_pages_by_a_reload(open_page: OpenPage) -> None:
     app = open_page("settings")
-    scripts = [str(block.proto.body) for block in app.get("html")]
-    assert not any("stActiveTheme" in script for script in scripts)
+    assert not any(block.key == "choose-theme" for block in app.get("bidi_component"))
     app = app.get("button_group")[0].set_value("Dark").run()
-    (script,) = [s for s in (str(b.proto.body) for b in app.get("html")) if "stActiveTheme" in s]
-    chosen = json.loads(script.partition("const chosen = ")[2].partition(";")[0])
+    (block,) = [block for block in app.get("bidi_component") if block.key == "choose-theme"]
+    assert "stActiveTheme" in block.proto.js_content
+    chosen = json.loads(block.proto.json)
     assert chosen["theme"] == "Dark"
     assert {"review", "settings", "overview"} <= set(chosen["pages"])
 
