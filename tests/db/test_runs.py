@@ -23,10 +23,12 @@ from db.runs import (
     claim,
     create_run,
     get_run,
+    get_runs,
     last_log_lines,
     list_runs,
     log_file,
     metrics,
+    refuse_a_second,
     request_cancel,
 )
 from db.settings import Settings, load_settings
@@ -217,3 +219,13 @@ def test_only_a_process_that_never_began_fails_its_run(engine: Engine, home: Pat
     assert state_of(engine, run_id).state == RunState.QUEUED, "it waits for another process"
     runs._wait(own, run_id, 1, _Ended())  # type: ignore[arg-type]
     assert state_of(engine, run_id).state == RunState.FAILED
+
+
+def test_a_kind_that_works_alone_waits_for_the_one_under_way(engine: Engine) -> None:
+    first, other = queued(engine), queued(engine, "another kind")
+    with writing(engine) as session:
+        with pytest.raises(HedgerowError, match=f"Run {first} is at work already"):
+            refuse_a_second(session, "count")
+        request_cancel(session, first)
+        refuse_a_second(session, "count")
+        assert [run.id for run in get_runs(session, [other, first])] == [other, first]

@@ -1,6 +1,6 @@
 """A reviewer's place in the queue, in one window, and what is left there.
 
-No widgets here: what is drawn is in ``review_view``, what the keys do in ``review_state``.
+No widgets here: the Review page draws it, and ``key_actions`` has what the keys do.
 """
 
 from collections import Counter, deque

@@ -10,10 +10,13 @@ from curation.anchors.changes import correct_anchor, retire_anchor
 from curation.anchors.lookup import (
     AnchorFilter,
     anchor_history,
+    filter_choices,
     find_anchors,
+    has_anchors,
     known_genres,
     known_sources,
     one_anchor,
+    page_of_anchors,
 )
 from curation.review.actions import edit, shown
 from db.engine import reading, writing
@@ -63,6 +66,27 @@ def test_pages_and_total_agree(session: Session) -> None:
     uids = [anchor.uid for page in pages for anchor in page.anchors]
     assert len(set(uids)) == 5
     assert find_anchors(session, AnchorFilter(text=uids[0])).total == 1
+
+
+def test_a_page_beyond_the_last_is_the_last(session: Session) -> None:
+    last = page_of_anchors(session, AnchorFilter(), number=3, size=2)
+    assert (last.number, len(last.found.anchors), last.found.total) == (3, 1, 5)
+    assert page_of_anchors(session, AnchorFilter(), number=9, size=2) == last
+    none = page_of_anchors(session, AnchorFilter(text="nowhere"), number=2, size=2)
+    assert (none.number, none.found.total) == (2, 0)
+
+
+def test_filters_offer_what_anchors_have(session: Session) -> None:
+    assert filter_choices(session) == (known_sources(session), known_genres(session))
+
+
+def test_a_project_whose_anchors_are_all_retired_has_none(engine: Engine) -> None:
+    with writing(engine) as session:
+        assert not has_anchors(session)
+        anchor = add_anchor(session, TEXTS[0])
+        assert has_anchors(session)
+        retire_anchor(session, anchor.id)
+        assert not has_anchors(session)
 
 
 def test_filters_narrow(engine: Engine, session: Session) -> None:

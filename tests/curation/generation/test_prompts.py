@@ -10,8 +10,12 @@ from curation.generation.prompts import (
     built_in,
     draw_cues,
     fill,
+    needs_prompts,
+    newest_template,
+    prompt_ids,
     prompt_versions,
     save_copy,
+    save_draft,
     seed_prompts,
     types_of,
 )
@@ -73,6 +77,20 @@ def test_an_edited_copy_is_the_next_version_and_says_where_it_came_from(engine: 
         assert save_copy(session, first, text + "\n", author_id=None).id == copy.id
         seed_prompts(session)
         assert [p.version for p in prompt_versions(session, "negation")] == [2, 1]
+
+
+def test_a_draft_that_was_stored_before_is_not_the_newest(engine: Engine) -> None:
+    with writing(engine) as session:
+        assert needs_prompts(session)
+        assert newest_template(session, "negation") == built_in("negation")
+        seed_prompts(session)
+        assert not needs_prompts(session)
+        first = prompt_versions(session, "negation")[0]
+        text = first.template.replace("Negate the text.", "Negate it.")
+        assert save_draft(session, first, text, author_id=None) == (2, True)
+        assert save_draft(session, first, first.template, author_id=None) == (1, False)
+        assert newest_template(session, "negation") == text
+        assert list(prompt_ids(session, "negation")) == [2, 1]
 
 
 @pytest.mark.parametrize(

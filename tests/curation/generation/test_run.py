@@ -222,3 +222,14 @@ def test_a_pause_ends_the_run_at_once_though_the_server_asked_for_a_long_wait(
     with pytest.raises(HedgerowError, match="paused"):
         again(anchors, home, run_id)
     assert time.monotonic() - begun < 10
+
+
+@both_databases
+def test_a_page_starts_no_second_run_while_one_waits(anchors: Engine) -> None:
+    first = checked_request({"model": "fake", "roles": ["hedge"]})
+    second = checked_request({"model": "fake", "roles": ["negation"]})
+    with writing(anchors) as session:
+        run = request_generation(session, first, alone=True)
+        with pytest.raises(HedgerowError, match=f"Run {run.id} is at work already"):
+            request_generation(session, second, alone=True)
+        request_generation(session, second)  # as the command does, which works itself

@@ -23,7 +23,7 @@ from tests.support.publishing import add_model
 from tests.support.publishing import hub as hub
 from training.hub import push_run
 from training.hub.publishing import checked_repo
-from training.hub.push_run import Subject, request_push
+from training.hub.push_run import Subject, request_one_push, request_push
 
 REPO = f"{OWNER}/encoder"
 MODEL = ("model", REPO)
@@ -256,6 +256,15 @@ def test_only_what_has_a_model_can_be_pushed(engine: Engine, model: int) -> None
         with pytest.raises(HedgerowError, match="There is no release 9"):
             request_push(session, Subject(release=9), repo=REPO)
         assert TOKEN not in str(run.model_dump())
+
+
+def test_two_people_who_push_the_same_push_it_once(engine: Engine, model: int) -> None:
+    with writing(engine) as session:
+        run = request_one_push(session, Subject(run=model), repo=REPO)
+        assert run is not None
+        assert request_one_push(session, Subject(run=model), repo=REPO) is None
+        request_cancel(session, run.id)
+        assert request_one_push(session, Subject(run=model), repo=REPO) is not None
 
 
 @pytest.mark.parametrize("token", ["", READ_TOKEN])
