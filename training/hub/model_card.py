@@ -40,6 +40,7 @@ from training.hub.model_card_text import (
     USE,
     WORDINGS,
 )
+from training.recipe.of_run import recipe_of
 from training.recipe.schema import Recipe
 
 CARD = "README.md"
@@ -87,10 +88,10 @@ def card_of(session: Session, run: Run, result: Mapping[str, Any], *, note: str 
         note: a sentence of ours, in Markdown: what was done to the trained weights.
 
     Raises:
-        HedgerowError: the release is gone.
+        HedgerowError: the release is gone, or the recipe is of another version.
     """
     release = get_release(session, int(run.parameters["release"]))
-    recipe = Recipe.model_validate(run.parameters["recipe"])
+    recipe = recipe_of(run)
     base = public_base(recipe.base_encoder)
     matters = recipe.distillation and recipe.distillation_wordings
     sections = [

@@ -25,8 +25,9 @@ from pydantic import (
 from curation.encoders.loading import DEFAULT_ENCODER
 from curation.variants.writers import RULES
 from db.errors import HedgerowError
-from training.recipe.older_versions import RECIPE_VERSION, up_to_date
 from training.retention.topics import OF_A_MATTER
+
+RECIPE_VERSION = 8
 
 Loss = Literal["family", "symmetric", "triples"]
 DataMode = Literal["all", "negation", "hedging"]
@@ -51,8 +52,7 @@ class Recipe(BaseModel):
     )
 
     version: int = Field(default=RECIPE_VERSION, ge=RECIPE_VERSION, le=RECIPE_VERSION)
-    """Of the recipe's format. An older one is brought up to date with the defaults of its time; an
-    older Hedgerow refuses a newer one."""
+    """Of the recipe's format. Hedgerow reads this version only."""
 
     base_encoder: str = Field(default=DEFAULT_ENCODER, min_length=1)
     """What training starts from: the built-in encoder, a folder, or a model on the Hub."""
@@ -270,7 +270,7 @@ class Recipe(BaseModel):
     @classmethod
     def _one_sentence(cls, data: Any, handler: ModelWrapValidatorHandler[Recipe]) -> Recipe:
         if isinstance(data, Mapping):
-            data = up_to_date(data)
+            _refuse_other_version(data)
             _refuse_unknown(data)
         try:
             return handler(data)
@@ -312,7 +312,7 @@ class Recipe(BaseModel):
     @property
     def rows(self) -> str:
         """What a batch consists of."""
-        return "triples" if self.loss == "triples" else "families"
+        return rows_of(self.loss)
 
     def steps(self, rows: int) -> int:
         """Steps of each training on so many `rows` (after the draw of max_triples).
@@ -345,6 +345,25 @@ class Recipe(BaseModel):
                 )
             changes[key] = None if value.lower() in {"none", "null"} else value
         return Recipe.model_validate({**self.model_dump(), **changes})
+
+
+def rows_of(loss: str) -> str:
+    """What a batch consists of with this loss."""
+    return "triples" if loss == "triples" else "families"
+
+
+def _refuse_other_version(values: Mapping[str, Any]) -> None:
+    version = values.get("version", RECIPE_VERSION)
+    if str(version) == str(RECIPE_VERSION):
+        return
+    why = "a newer version needs a newer Hedgerow."
+    if str(version).isdecimal() and int(version) < RECIPE_VERSION:
+        why = (
+            "an older Hedgerow wrote it, so start from the default recipe and set its values there."
+        )
+    raise HedgerowError(
+        f"The recipe has version {_shown(version)}, expected {RECIPE_VERSION}; {why}"
+    )
 
 
 def _refuse_unknown(values: Mapping[str, Any]) -> None:

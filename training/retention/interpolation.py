@@ -16,7 +16,7 @@ from db.errors import HedgerowError
 from db.models import Encoder, Run
 from db.settings import Settings
 from training.encoders.known import ModelLocation
-from training.recipe.schema import Recipe
+from training.recipe.of_run import values_of
 from training.retention.distillation import interpolate
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def ends_of(session: Session, settings: Settings, run: Run) -> Ends:
     Raises:
         HedgerowError: the model's folder is gone.
     """
-    recipe = Recipe.model_validate(run.parameters["recipe"])
+    recipe = values_of(run)
     rows = [
         session.get(Encoder, run.result.get(key, 0)) for key in ("before_encoder_id", "encoder_id")
     ]
@@ -60,9 +60,9 @@ def ends_of(session: Session, settings: Settings, run: Run) -> Ends:
         )
     return Ends(
         training=run.id,
-        base=ModelLocation(recipe.base_encoder, before),
+        base=ModelLocation(str(recipe["base_encoder"]), before),
         trained=ModelLocation(str(folder), after),
-        own_share=recipe.interpolation,
+        own_share=float(recipe.get("interpolation", 1.0)),  # recipes of version 1 mixed nothing
         seed=int(run.parameters["seed"]),
     )
 

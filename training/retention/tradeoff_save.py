@@ -28,6 +28,7 @@ from training.finetune.saving import (
     save_model,
 )
 from training.hub.model_card import card_of, write_card
+from training.recipe.of_run import recipe_of
 from training.retention.interpolation import ends_of, load
 from training.retention.tradeoff import finished_training, require_no_other
 from training.retention.tradeoff_curve import Curve, SharePoint, curve_of, group_of, newest
@@ -102,10 +103,11 @@ def request_save(
     """Store a run that saves the model with this share of the finetuned weights.
 
     Raises:
-        HedgerowError: no such training, its trade-off was not measured with this share, or there
-            is a model with these weights already.
+        HedgerowError: no such training, its trade-off was not measured with this share, there is
+            a model with these weights already, or its recipe is of another version.
     """
     run = finished_training(session, training)
+    recipe_of(run)  # the saved model's card needs all of it
     ends_of(session, settings, run)
     curve = curve_of(session, training)
     if curve is None:

@@ -13,15 +13,17 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
-from db.errors import HedgerowError
 from db.models import ProbeCosine, Run, RunState
 from training.evaluation.held_out import DRIFT
 from training.evaluation.probes import figure_1_probes
 from training.evaluation.similarity import ROLES
+from training.recipe.of_run import values_of
 from training.recipe.plan import KIND
-from training.recipe.schema import Recipe
 from training.studies.outcomes import NAMES, held_out
 from training.studies.study_run import study_of
+
+_MISSING = "–"
+"""In place of a value that a recipe of another version doesn't have."""
 
 MOST = 1_000
 """Trainings that are read; the newest."""
@@ -35,7 +37,7 @@ class TrainingRow(NamedTuple):
         when: it was asked for, in UTC.
         study: the number of the study that it is part of, if any.
         minutes: of training and measuring.
-        recipe: as it was, brought up to date; every key.
+        recipe: every key; of a recipe of another version, those that it stored.
         before, after: figures of the held-out part by their names.
         figure_1: the three cosines after, by what the sentence makes of its anchor; {} if they are
             no longer stored.
@@ -81,19 +83,11 @@ def _row(run: Run, cosines: Mapping[int, dict[str, float]]) -> TrainingRow:
         triples=int(result.get("triples", 0)),
         steps=int(result.get("steps", 0)),
         minutes=None if seconds is None else seconds / 60,
-        recipe=_recipe(run.parameters["recipe"]),
+        recipe=values_of(run),
         before=before,
         after=after,
         figure_1=cosines.get(result.get("encoder_id", 0), {}),
     )
-
-
-def _recipe(stored: Mapping[str, Any]) -> dict[str, Any]:
-    """Every key of the recipe; one that this version can't read stays as it is."""
-    try:
-        return Recipe.model_validate(stored).model_dump(mode="json")
-    except HedgerowError:
-        return dict(stored)
 
 
 def _figure_1(session: Session, encoders: Sequence[int]) -> dict[int, dict[str, float]]:
@@ -157,7 +151,7 @@ def differing(rows: Sequence[TrainingRow], reference: Mapping[str, Any]) -> list
     sides = [told(row) for row in rows]
     found = []
     for key in dict.fromkeys(key for side in sides for key in side):
-        values = [side.get(key) for side in sides]
+        values = [side.get(key, _MISSING) for side in sides]
         first = reference.get(key, values[0])
         if any(value != values[0] for value in values) or (len(rows) == 1 and values[0] != first):
             apart = [value != first for value in values]

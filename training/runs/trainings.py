@@ -34,6 +34,7 @@ from training.finetune.fitting import LARGEST_SEED, Data, Trained, finetune
 from training.finetune.saving import MODEL_FOLDER
 from training.hub.model_card import card_of, write_card
 from training.recipe.inputs import input_hashes, located
+from training.recipe.of_run import recipe_of
 from training.recipe.plan import KIND, measuring_steps
 from training.recipe.schema import Recipe
 from training.recipe.sufficiency import require_enough
@@ -241,7 +242,7 @@ def _result(context: RunContext, task: _Task, trained: Trained) -> dict[str, Any
 def _task(session: Session, run: Run, settings: Settings) -> _Task:
     release = get_release(session, int(run.parameters["release"]))
     key = release.id
-    recipe = Recipe.model_validate(run.parameters["recipe"])
+    recipe = recipe_of(run)
     return _Task(
         release=release,
         recipe=located(recipe, home=settings.home, expected=run.inputs),

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from sqlalchemy import Engine, select, update
 from sqlmodel import col
 from streamlit.testing.v1 import AppTest
@@ -23,11 +24,12 @@ from db.settings import load_settings
 from pages.components.shared.charts import similarity_bars
 from pages.components.shared.charts.palette import palette
 from pages.components.shared.runs import progress_view
-from pages.components.train.sections import RESULTS, SECTION, TRAIN
+from pages.components.train.sections import RESULTS, RUNS, SECTION, TRAIN
 from tests.cli.support.commands import ask, complaint
 from tests.curation.support.families import add_family, add_plain_family
 from tests.support.checkout import APP
 from tests.support.checkpoints import checkpoint
+from tests.support.old_recipes import OLD_RECIPES
 from training.evaluation.probes import (
     add_own_probe,
     ensure_figure_1,
@@ -491,18 +493,21 @@ def test_a_finished_training_shows_figures_and_model(project: Engine) -> None:
     assert link.proto.query_string.startswith("a=")
 
 
-def test_a_training_by_an_older_version_still_opens(project: Engine) -> None:
+@pytest.mark.parametrize("version", list(OLD_RECIPES))
+def test_a_training_by_an_older_version_still_opens(project: Engine, version: int) -> None:
     run_id = finished_run(project)
     with writing(project) as session:
         run = get_run(session, run_id)
         run.result = {k: v for k, v in run.result.items() if k not in ("held_out", "kept_step")}
-        older = {"version": 1, "base_encoder": "all-MiniLM-L6-v2", "batch_size": 8}
-        run.parameters = {**run.parameters, "recipe": older}
+        run.parameters = {**run.parameters, "recipe": OLD_RECIPES[version]}
     test = page(RESULTS)
     assert "measured nothing on held-out anchors" in told(test)
-    assert "loss: triples" in "".join(code.value for code in test.code)
-    next(button for button in test.button if button.label.startswith("Use this")).click().run()
-    assert parse_recipe(box(test).value) == Recipe.model_validate(older)
+    rows = {1: "32 triples", 7: "4 families"}[version]
+    assert f"Trained in 3 steps, with {rows} each" in told(test)
+    assert yaml.safe_load(test.code[-2].value) == OLD_RECIPES[version]
+    assert not [button for button in test.button if button.label.startswith("Use this")]
+    assert f"The recipe of run {run_id} has version {version}, expected" in told(test)
+    assert f"version: {version}" in page(RUNS).dataframe[0].value["Recipe"][0]
 
 
 def test_hostile_texts_of_a_finished_training_reach_no_markdown(project: Engine) -> None:

@@ -1,4 +1,4 @@
-"""Recipes: validation in one sentence, YAML and back, overrides, the content hash, old ones."""
+"""Recipes: validation in one sentence, YAML and back, overrides, the content hash."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from curation.encoders.loading import DEFAULT_ENCODER
 from db.errors import HedgerowError
-from training.recipe.older_versions import OLDER, RECIPE_VERSION
-from training.recipe.schema import Recipe
+from training.recipe.schema import RECIPE_VERSION, Recipe
 from training.recipe.yaml_text import parse_recipe
 
 NAMES = st.lists(st.sampled_from(["word", "phrase", "verbal", "näme"]), max_size=3)
@@ -134,107 +133,6 @@ def test_every_field_changes_the_hash() -> None:
     assert len(hashes | {Recipe().hash}) == len(OTHER) + 1
 
 
-@pytest.mark.parametrize("said", [{}, {"epochs": 3.0, "max_steps": None}])
-def test_a_recipe_of_version_1_means_what_it_meant(said: dict[str, Any]) -> None:
-    """As its file leaves values out, and as a run stored it, with all of them."""
-    of_its_time = {
-        "base_encoder": "all-MiniLM-L6-v2",
-        "loss": "triples",
-        "scale": 10.0,
-        "epochs": 1.0,
-        "max_steps": 150,
-        "max_triples": None,
-        "batch_size": 32,
-        "learning_rate": 5e-5,
-        "warmup_ratio": 0.1,
-        "weight_decay": 0.01,
-        "max_seq_length": 128,
-        "precision": "fp32",
-    }
-    expected = of_its_time | said
-    for version in (1, "1"):
-        short = Recipe(version=version, **said)
-        stored = Recipe.model_validate({"version": version, **expected})
-        assert short == stored
-    assert {name: getattr(short, name) for name in expected} == expected
-    assert (short.pooling, short.data, short.context) == ("as_base", "all", 0)
-    assert (short.distillation, short.interpolation, short.lora_rank) == (0, 1, None)
-    assert short.version == RECIPE_VERSION
-
-
-def test_a_recipe_of_version_2_means_what_it_meant() -> None:
-    """Its defaults, and nothing that came later."""
-    for version in (2, "2"):
-        old = Recipe(version=version, epochs=5)
-        assert (old.loss, old.scale, old.batch_size, old.learning_rate) == (
-            "symmetric",
-            20,
-            8,
-            5e-5,
-        )
-        assert (old.epochs, old.distillation, old.interpolation) == (5, 1, 1)
-        assert (old.opposites, old.distillation_texts, old.distillation_edits) == (0, 16, False)
-        assert (old.precision, old.max_steps, old.checkpoint_every) == ("auto", None, 100)
-        assert old.version == RECIPE_VERSION
-
-
-def test_a_recipe_of_version_3_means_what_it_meant() -> None:
-    """It had the dropout of the encoder's own files."""
-    old = Recipe(version=3, epochs=5)
-    assert (old.scale, old.batch_size, old.learning_rate, old.epochs) == (50, 8, 3e-4, 5)
-    assert (old.distillation, old.distillation_texts, old.distillation_edits) == (15, 48, True)
-    assert (old.hedge_weight, old.order_weight, old.order_margin) == (0.5, 0.4, 0.05)
-    assert (old.opposites, old.interpolation, old.freeze_word_embeddings) == (4, 0.9, False)
-    assert (old.dropout, old.soup) == (None, 1)
-    assert old.version == RECIPE_VERSION
-
-
-def test_a_recipe_of_version_4_means_what_it_meant() -> None:
-    """It knew no wordings, and took larger batches."""
-    old = Recipe(version=4)
-    assert (old.batch_size, old.learning_rate, old.epochs) == (8, 3e-4, 5)
-    assert (old.distillation_texts, old.distillation_wordings, old.opposites) == (48, 0, 8)
-    assert (old.dropout, old.soup, old.interpolation) == (0, 1, 1)
-    assert old.version == RECIPE_VERSION
-
-
-def test_a_recipe_of_version_5_means_what_it_meant() -> None:
-    """It gave negations no room, and left hedges where they were."""
-    old = Recipe(version=5)
-    assert (old.batch_size, old.learning_rate, old.epochs, old.opposites) == (4, 2e-4, 4.5, 4)
-    assert (old.distillation, old.distillation_texts, old.distillation_wordings) == (15, 8, 4)
-    assert (old.hedge_weight, old.order_weight, old.order_margin) == (0.5, 0.4, 0.05)
-    assert (old.negation_margin, old.order_pushes_hedges) == (0, False)
-    assert old.version == RECIPE_VERSION
-
-
-def test_a_recipe_of_version_6_means_what_it_meant() -> None:
-    """It distilled at every step, moved all word embeddings, and left the data's anchors alone."""
-    old = Recipe(version=6)
-    assert (old.epochs, old.opposites, old.interpolation) == (4.5, 8, 0.9)
-    assert (old.distillation, old.distillation_texts, old.distillation_wordings) == (20, 12, 8)
-    assert (old.negation_margin, old.order_weight, old.order_margin) == (0.12, 0.3, 0.02)
-    assert (old.distillation_every, old.lazy_word_embeddings) == (1, False)
-    assert (old.framed_anchors, old.likeness) == (False, 0)
-    assert old.version == RECIPE_VERSION
-
-
-def test_a_recipe_of_version_7_means_what_it_meant() -> None:
-    """It knew no stances."""
-    old = Recipe(version=7)
-    assert (old.epochs, old.distillation, old.likeness, old.interpolation) == (8, 10, 1.5, 1)
-    assert (old.distillation_every, old.lazy_word_embeddings) == (2, True)
-    assert (old.framed_anchors, old.stances) == (True, 0)
-    assert old.version == RECIPE_VERSION
-
-
-def test_no_default_of_today_reaches_an_older_recipe() -> None:
-    fields = set(Recipe.model_fields) - {"version"}
-    assert list(OLDER) == [str(version) for version in range(1, RECIPE_VERSION)]
-    for defaults in OLDER.values():
-        assert set(defaults) == fields
-
-
 @pytest.mark.parametrize(
     ("changes", "made"),
     [
@@ -282,6 +180,7 @@ def test_a_recipe_does_not_change():
             "newer Hedgerow",
         ),
         ({"version": None}, f"version None, expected {RECIPE_VERSION}"),
+        ({"version": 7}, f"version 7, expected {RECIPE_VERSION}; an older Hedgerow wrote it, so"),
         ({"max_triples": 7, "batch_size": 8}, r"max_triples \(7\) must be at least batch_size"),
         ({"scale": -1, "warmup_ratio": 1}, "scale .*; warmup_ratio should be less than 1"),
         ({"epochs": "x" * 5000}, "epochs"),

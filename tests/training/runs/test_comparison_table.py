@@ -78,14 +78,14 @@ def test_finished_trainings_are_read_with_figures_and_study(engine: Engine) -> N
     with writing(engine) as session:
         add_run(session, state=RunState.FAILED)
         first = add_run(session, group="study-7", encoder_id=measured(session, 0.3, 0.6, 0.9))
-        second = add_run(session, version=1, encoder_id=measured(session, 0.1, 0.2, 0.3))
+        second = add_run(session, loss="triples", encoder_id=measured(session, 0.1, 0.2, 0.3))
         session.add(Run(kind="export", parameters={}, state=RunState.DONE))
     with reading(engine) as session:
         newest, oldest = finished(session)
     assert (oldest.run, oldest.study, newest.run, newest.study) == (first, 7, second, None)
     assert (oldest.release, oldest.triples, oldest.steps, oldest.minutes) == (2, 18, 3, 1.5)
     assert oldest.recipe == DEFAULT
-    assert newest.recipe["loss"] == "triples"  # what version 1 meant
+    assert newest.recipe["loss"] == "triples"
     assert figures(oldest) == {
         "triples ranked right, before": 0.5,
         "triples ranked right, after": 0.9,

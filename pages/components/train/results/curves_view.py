@@ -11,7 +11,7 @@ from pages.components.shared.charts import plot, save
 from pages.components.shared.shell import open_project
 from pages.components.train.results import curve_charts
 from training.evaluation.held_out import DRIFT, STS
-from training.recipe.schema import Recipe
+from training.recipe.of_run import values_of
 from training.runs import curves
 from training.runs.curves import Looks
 
@@ -56,7 +56,7 @@ def _draw(run: Run, *, saved: bool) -> None:
 
 
 def _first_look(run: Run) -> str:
-    every = Recipe.model_validate(run.parameters["recipe"]).measure_every
+    every = values_of(run).get("measure_every")
     if every is None:
         return "The held-out part is not measured meanwhile (measure_every is none)."
     when = "the first epoch" if every == 1 else f"{every:g} epochs"

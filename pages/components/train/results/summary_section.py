@@ -1,12 +1,13 @@
 """What came out of a training: figures before and after, curves, the model, the recipe."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
 import streamlit as st
 import yaml
 
+from db.errors import HedgerowError
 from db.models import Run, RunState
 from pages.components.shared.charts import save, similarity_bars
 from pages.components.shared.runs import progress_view
@@ -20,7 +21,8 @@ from pages.components.train.results import (
 )
 from pages.components.train.start import recipe_editor
 from training.evaluation.similarity import DistributionRow
-from training.recipe.schema import Recipe
+from training.recipe.of_run import recipe_of, values_of
+from training.recipe.schema import Recipe, rows_of
 from training.runs.figures import (
     SAMPLE,
     Part,
@@ -68,12 +70,13 @@ def show(run: Run) -> None:
 
 
 def _summary(run: Run) -> str:
-    recipe = Recipe.model_validate(run.parameters["recipe"])
+    recipe = values_of(run)
     result = run.result
     kept = result.get("kept_step", result["steps"])
     best = "" if kept == result["steps"] else f", of which step {kept:,} was the best and is kept"
     return (
-        f"Trained in {result['steps']:,} steps{best}, with {recipe.batch_size} {recipe.rows} each, "
+        f"Trained in {result['steps']:,} steps{best}, "
+        f"with {recipe['batch_size']} {rows_of(recipe['loss'])} each, "
         f"on {result['triples']:,} triples of release {result['release']} with seed "
         f"{run.parameters['seed']}; training and measuring took "
         f"{progress_view.duration(result['seconds'])}."
@@ -206,24 +209,32 @@ def _model(run: Run) -> None:
 
 
 def _recipe(run: Run) -> None:
-    recipe = Recipe.model_validate(run.parameters["recipe"])
+    recipe = values_of(run)
     st.header("The recipe", anchor=False)
-    other = [name for name in Recipe.model_fields if getattr(recipe, name) != _DEFAULT[name]]
+    other = {key: value for key, value in recipe.items() if _DEFAULT.get(key) != value}
     st.text("Other than the default:" if other else "The default recipe.")
     if other:
-        told = {name: recipe.model_dump(mode="json")[name] for name in other}
-        st.code(yaml.safe_dump(told, sort_keys=False, allow_unicode=True), language="yaml")
+        st.code(_yaml(other), language="yaml")
     with st.expander("All of it, inputs and versions", icon=":material/receipt_long:"):
-        st.code(recipe.to_yaml(), language="yaml")
+        st.code(_yaml(recipe), language="yaml")
         st.caption("Content hashes of the inputs, and the versions of the programs:")
         record = {"seed": run.parameters["seed"], "inputs": run.inputs, "versions": run.versions}
         st.code(yaml.safe_dump(record, sort_keys=False), language="yaml")
+    try:
+        text = recipe_of(run).to_yaml()
+    except HedgerowError as error:
+        st.text(str(error))
+        return
     st.button(
         "Use this recipe for the next training",
         key=f"train-reuse-{run.id}",
         on_click=_reuse,
-        args=(recipe.to_yaml(),),
+        args=(text,),
     )
+
+
+def _yaml(values: Mapping[str, Any]) -> str:
+    return yaml.safe_dump(dict(values), sort_keys=False, allow_unicode=True)
 
 
 def _reuse(text: str) -> None:
@@ -231,4 +242,4 @@ def _reuse(text: str) -> None:
     st.session_state[sections.SECTION] = sections.TRAIN
 
 
-_DEFAULT = Recipe().model_dump()
+_DEFAULT = Recipe().model_dump(mode="json")
