@@ -4,16 +4,19 @@ import errno
 import gc
 import importlib
 import io
+import json
 import os
+import re
 import runpy
 import signal
 import socket
 import sys
 import threading
-from collections.abc import Callable
+import tomllib
+from collections.abc import Callable, Mapping
 from contextlib import redirect_stdout
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -24,6 +27,7 @@ APP = Path(__file__).parent.with_name("app.py")
 FIRST_PORT = 8501
 PORTS_TRIED = 100
 THIS_MACHINE = ("127.0.0.1", "localhost")
+OPTIONS = Path(__file__).with_name("streamlit.toml")
 NEEDED_SOON = (
     "curation.project.funnel",
     "curation.release.contents",
@@ -86,8 +90,8 @@ def _serve(*, address: str, port: int, announce: Callable[[int | None], None]) -
     """
     if address not in THIS_MACHINE:
         err.print(text_of(f"Everybody who reaches {address} can review, under any name."))
-        allowed = ",".join([*THIS_MACHINE, address])  # the browsers' names for this machine
-        os.environ.setdefault("STREAMLIT_SERVER_ALLOWED_HOSTS", allowed)
+    for name, value in _streamlit_options(address).items():
+        os.environ.setdefault(name, value)
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # until Streamlit has its own
     output = sys.stdout
     answers, ended = threading.Event(), threading.Event()
@@ -148,6 +152,30 @@ def _at_leisure(switch_interval: float) -> None:
     gc.freeze()
     gc.enable()
     sys.setswitchinterval(switch_interval)
+
+
+def _streamlit_options(address: str) -> dict[str, str]:
+    """Environment variables that give Streamlit the app's options.
+
+    A web page that points its own host name at this machine is refused (DNS rebinding): only
+    requests to this machine's own names are answered. To serve a team behind a proxy, set
+    STREAMLIT_SERVER_ALLOWED_HOSTS to the names that people use, separated by spaces.
+    """
+    hosts = dict.fromkeys([*THIS_MACHINE, address])
+    options = _variables("STREAMLIT", tomllib.loads(OPTIONS.read_text(encoding="utf-8")))
+    return options | {"STREAMLIT_SERVER_ALLOWED_HOSTS": " ".join(hosts)}
+
+
+def _variables(prefix: str, table: Mapping[str, Any]) -> dict[str, str]:
+    """The values of a TOML table and its subtables, by the names of their variables."""
+    found: dict[str, str] = {}
+    for key, value in table.items():
+        name = f"{prefix}_{re.sub('(?<=[a-z])(?=[A-Z])', '_', key).upper()}"
+        if isinstance(value, Mapping):
+            found |= _variables(name, value)
+        else:
+            found[name] = value if isinstance(value, str) else json.dumps(value)
+    return found
 
 
 def _url(address: str, port: int) -> str:

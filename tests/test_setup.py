@@ -13,11 +13,13 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
+from streamlit.config import get_config_options
 
+from cli.serve import _streamlit_options
 from tests.support.colours import AA_GRAPHICS, AA_TEXT, contrast
 
 ROOT = Path(__file__).parent.parent
-STREAMLIT = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text(encoding="utf-8"))
+STREAMLIT = tomllib.loads((ROOT / "cli" / "streamlit.toml").read_text(encoding="utf-8"))
 FADED = 0.6  # opacity of Streamlit's captions
 
 
@@ -150,10 +152,13 @@ def test_without_a_fitting_python_one_sentence_says_what_to_do(checkout: Path, k
     assert pip_calls(checkout) == []
 
 
-def test_the_app_listens_on_this_machine_only() -> None:
-    assert STREAMLIT["server"]["address"] == "127.0.0.1"
-    assert set(STREAMLIT["server"]["allowedHosts"]) == {"127.0.0.1", "localhost"}
-    assert STREAMLIT["browser"]["gatherUsageStats"] is False
+def test_streamlit_knows_every_option_of_the_app_by_its_variable() -> None:
+    known = {option.env_var for option in get_config_options().values()}
+    found = _streamlit_options("127.0.0.1")
+    assert found.keys() <= known
+    assert found["STREAMLIT_SERVER_ALLOWED_HOSTS"] == "127.0.0.1 localhost"
+    assert found["STREAMLIT_CLIENT_SHOW_ERROR_DETAILS"] == "stacktrace"
+    assert found["STREAMLIT_BROWSER_GATHER_USAGE_STATS"] == "false"
 
 
 def areas(scheme: str) -> list[Mapping[str, str]]:

@@ -12,6 +12,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
+from websockets.exceptions import InvalidStatus
 
 from cli.serve import FIRST_PORT
 from curation.project.opening import open_project
@@ -20,6 +21,7 @@ from db.models import RunState
 from db.runs import create_run
 from db.settings import load_settings
 from tests.cli.support.commands import HEDGEROW, add_small_project, complaint, stored_run
+from tests.support.page_session import first_page
 
 
 @pytest.fixture
@@ -127,3 +129,13 @@ def test_two_that_start_at_once_get_a_port_each(
     urls = {announced(app)["url"] for app in apps}
     assert len(urls) == 2
     assert {page_status(url) for url in urls} == {200}
+
+
+def test_only_the_address_it_listens_on_and_this_machines_names_are_answered(
+    browser_app: list["subprocess.Popen[str]"],
+) -> None:
+    url = start_app(browser_app, "--address", "127.0.0.2")["url"]
+    for name in ("127.0.0.2", "localhost"):
+        assert first_page(url, host=name).headings[0] == "Overview"
+    with pytest.raises(InvalidStatus, match="403"):
+        first_page(url, host="a-page-elsewhere.example")

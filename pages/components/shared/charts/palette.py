@@ -3,7 +3,7 @@
 Blue and orange stay apart for every common kind of colour blindness; where a colour means
 something, a shape, a line style or a word says the same once more. Texts reach the contrast of
 WCAG AA on the page and on a card (4.5 : 1), lines and marks 3 : 1 (tested, as is that
-``.streamlit/config.toml`` has the same colours). The style sheet gets them as custom properties
+``cli/streamlit.toml`` has the same colours). The style sheet gets them as custom properties
 from ``custom_properties``.
 """
 

@@ -19,7 +19,7 @@ from pages.components.shared.texts import markup
 from tests.support.checkout import ROOT
 from tests.support.colours import AA_GRAPHICS, AA_TEXT, EYES, contrast, distance, oklab
 
-THEME = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text("utf-8"))["theme"]
+THEME = tomllib.loads((ROOT / "cli" / "streamlit.toml").read_text("utf-8"))["theme"]
 STYLE = "".join(path.read_text("utf-8") for path in (ROOT / "pages").rglob("*.css"))
 
 TELLS_APART = 0.1
