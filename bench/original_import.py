@@ -26,7 +26,6 @@ from curation.anchors.importing.formats import read_file
 from curation.anchors.importing.insert import About, Beside, add_anchors
 from curation.anchors.importing.original_texts import guess_columns, read_originals
 from curation.anchors.importing.preview import preview
-from curation.gc_pause import collector_paused
 from curation.taxonomy.project_types import seed_taxonomy
 from db.engine import create_engine, reading, writing
 from db.migrate import upgrade
@@ -71,23 +70,22 @@ def seconds_of(url: URL, data: bytes, *, accept: bool) -> float:
     with writing(engine) as session:
         seed_taxonomy(session)
     start = time.perf_counter()
-    with collector_paused():
-        table = read_file(data, name="originals.csv")
-        with reading(engine) as session:
-            shown = preview(session, table, column="premise")
-            originals = read_originals(
-                session,
-                table,
-                shown,
-                sentence="premise",
-                source="bench",
-                columns=guess_columns(table, "premise"),
-            )
-        rows = shown.chosen(include_suspicious=True)
-        with writing(engine) as session:
-            add_anchors(
-                session, shown, rows, about=About(source="bench"), beside=Beside(originals, accept)
-            )
+    table = read_file(data, name="originals.csv")
+    with reading(engine) as session:
+        shown = preview(session, table, column="premise")
+        originals = read_originals(
+            session,
+            table,
+            shown,
+            sentence="premise",
+            source="bench",
+            columns=guess_columns(table, "premise"),
+        )
+    rows = shown.chosen(include_suspicious=True)
+    with writing(engine) as session:
+        add_anchors(
+            session, shown, rows, about=About(source="bench"), beside=Beside(originals, accept)
+        )
     took = time.perf_counter() - start
     engine.dispose()
     return took

@@ -34,7 +34,6 @@ from curation.anchors.importing.original_texts import (
 )
 from curation.anchors.importing.preview import Fate, FileRow, Preview, preview
 from curation.anchors.importing.sample import LONG, SHORT, lengths
-from curation.gc_pause import collector_paused
 from curation.taxonomy.original_types import CONTRADICTION, ENTAILMENT
 from db.engine import reading, writing
 from db.settings import Settings
@@ -95,45 +94,44 @@ def anchors_add(
     stem = name if file == "-" else Path(file).stem[:MAX_SOURCE]
     about = About(source=source or stem, licence=licence, genre=genre, language=language)
     added = Added(0)
-    with collector_paused():
-        table = read_file(data, name=name, format=file_format)
-        column = column or table.sentence_column()
-        with reading(engine) as session:  # the others can go on writing meanwhile
-            looked = preview(
-                session, table, column=column, genre_column=genre_column, language=language
-            )
-            before = earlier_import(session, looked.content_hash)
-            check_source(session, about)
-            given = {ENTAILMENT: entailment, CONTRADICTION: contradiction}
-            originals = read_originals(
+    table = read_file(data, name=name, format=file_format)
+    column = column or table.sentence_column()
+    with reading(engine) as session:  # the others can go on writing meanwhile
+        looked = preview(
+            session, table, column=column, genre_column=genre_column, language=language
+        )
+        before = earlier_import(session, looked.content_hash)
+        check_source(session, about)
+        given = {ENTAILMENT: entailment, CONTRADICTION: contradiction}
+        originals = read_originals(
+            session,
+            table,
+            looked,
+            sentence=column,
+            source=about.source,
+            language=language,
+            columns=_columns(guess_columns(table, column), given),
+        )
+    rows = looked.chosen(include_suspicious=include_suspicious, sample=sample, seed=seed)
+    texts = Counter(text.type_id for text in originals.of(rows))
+    if (rows or texts) and not dry_run:
+        with writing(engine) as session:
+            added = add_anchors(
                 session,
-                table,
                 looked,
-                sentence=column,
-                source=about.source,
-                language=language,
-                columns=_columns(guess_columns(table, column), given),
+                rows,
+                about=about,
+                file=name,
+                beside=Beside(originals, accept_originals) if originals.columns else None,
+                parameters={
+                    "column": column,
+                    "genre_column": genre_column,
+                    "sample": sample,
+                    "seed": seed,
+                    "include_suspicious": include_suspicious,
+                },
+                author_id=_author(session, settings),
             )
-        rows = looked.chosen(include_suspicious=include_suspicious, sample=sample, seed=seed)
-        texts = Counter(text.type_id for text in originals.of(rows))
-        if (rows or texts) and not dry_run:
-            with writing(engine) as session:
-                added = add_anchors(
-                    session,
-                    looked,
-                    rows,
-                    about=about,
-                    file=name,
-                    beside=Beside(originals, accept_originals) if originals.columns else None,
-                    parameters={
-                        "column": column,
-                        "genre_column": genre_column,
-                        "sample": sample,
-                        "seed": seed,
-                        "include_suspicious": include_suspicious,
-                    },
-                    author_id=_author(session, settings),
-                )
     result = _result(table, looked, rows, added) | {
         "column": column,
         "source": about.source,
