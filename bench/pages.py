@@ -24,7 +24,7 @@ import streamlit as st
 from sqlalchemy import Engine
 from streamlit.testing.v1 import AppTest
 
-from bench.furnished import PEOPLE, decide_one, make_furnished
+from bench.projects.furnished import PEOPLE, decide_one, make_furnished
 from curation.project.opening import open_project
 from db.settings import Settings
 

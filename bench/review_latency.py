@@ -19,7 +19,7 @@ from pathlib import Path
 from playwright.sync_api import Page
 
 from bench.browsing import chromium, free_port, serving
-from bench.synthetic import make_project
+from bench.projects.synthetic import make_project
 
 ROOT = Path(__file__).resolve().parent.parent
 PAUSE_SECONDS = 0.35
@@ -72,7 +72,7 @@ def measure(*, large: int, small: int, presses: int) -> dict[str, list[float]]:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         for name, size in (("large", large), ("small", small)):
             make_project(folder / name, variants=size).dispose()
-        bare = ROOT / "bench" / "bare_page.py"
+        bare = ROOT / "bench" / "baselines" / "bare_page.py"
         pages = {
             "bare": (bare, "large", "", '[data-testid="stText"]', None),
             "review, large": (ROOT / "app.py", "large", "/review", ".hg-card", "data-variant"),

@@ -29,7 +29,7 @@ from db.engine import writing
 from db.models import Variant, VariantCosine
 from db.settings import Settings
 
-EMPTY = Path(__file__).with_name("empty_page.py")
+EMPTY = Path(__file__).with_name("baselines") / "empty_page.py"
 LIMIT = 1.5
 PAINTED = {
     "empty": {"title": ["h1"]},

@@ -34,7 +34,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from bench.flat_trainer import make_trainer, timed
+from bench.baselines.flat_trainer import make_trainer, timed
 from bench.gpu import finish_gpu, let_gpu_be_fast, on_gpu, watched_gpu
 from curation.corpora.starter_corpus import load_starter_corpus
 from curation.encoders.loading import DEFAULT_ENCODER, load_encoder

@@ -6,7 +6,7 @@ from sqlalchemy import case, insert, select, update
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
-from bench.synthetic import RUNS
+from bench.projects.synthetic import RUNS
 from curation.generation.prompts import ROLES, draw_cues, prompt_versions, seed_prompts, types_of
 from curation.taxonomy.project_types import list_types
 from db.columns import now

@@ -7,8 +7,8 @@ from sqlalchemy import Engine, insert, select
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
-from bench.generated import add_calls
-from bench.synthetic import make_project
+from bench.projects.generated import add_calls
+from bench.projects.synthetic import make_project
 from curation.release.freezing import create_release
 from curation.review import actions
 from curation.review.reviewers import ensure_reviewer

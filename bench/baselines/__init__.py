@@ -1,0 +1,1 @@
+"""What our pages and trainings are measured against."""

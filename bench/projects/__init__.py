@@ -1,0 +1,1 @@
+"""Projects of any size, made up for measuring."""
