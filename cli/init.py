@@ -5,8 +5,9 @@ from typing import Annotated
 import typer
 
 from cli.shared.home import open_home
-from cli.shared.terminal import AsJson, counted, show
+from cli.shared.terminal import AsJson, show
 from curation.corpora.starter_corpus import load_starter_corpus
+from curation.plurals import counted
 from db.engine import writing
 from db.failures import shown_address
 

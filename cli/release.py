@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 import typer
 
-from cli.shared.home import open_home, reviewer_id
+from cli.shared.home import asked_by, open_home
 from cli.shared.tables import table_of
 from cli.shared.terminal import AsJson, show
 from curation.release.freezing import create_release, list_releases
@@ -29,7 +29,7 @@ def release_create(
     """Freeze every accepted variant under the next number."""
     settings, engine = open_home()
     with writing(engine) as session:
-        author = reviewer_id(session, settings, "") if settings.reviewer else None
+        author = asked_by(session, settings)
         release, created = create_release(session, name=name, author_id=author)
         result = release_facts(release) | {"created": created}
     said = "is new" if created else "holds the same already"

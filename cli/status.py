@@ -9,7 +9,8 @@ from sqlmodel import col
 from cli.release import release_facts
 from cli.shared.home import open_home
 from cli.shared.tables import table_of
-from cli.shared.terminal import AsJson, counted, show
+from cli.shared.terminal import AsJson, show
+from curation.plurals import counted
 from curation.project.opening import ACTIVE_ENCODER, get_setting
 from curation.release.freezing import list_releases
 from curation.review.queue import status_counts

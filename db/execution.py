@@ -185,7 +185,7 @@ def _carry_out(context: RunContext, work: Mapping[str, Work]) -> Result:
         try:
             if run.kind not in work:
                 raise HedgerowError(f"This program knows no work of the kind '{run.kind}'.")
-            logger.info("run %s (%s), attempt %s", run.id, run.kind, run.attempt)
+            logger.info("run %s, attempt %s", run.id, run.attempt)
             result = work[run.kind](context)
             is_whole = result.get("complete", True)
             context.finish(RunState.DONE, DONE if is_whole else "Done, but incomplete.", result)

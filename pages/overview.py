@@ -6,6 +6,7 @@ from typing import Any
 import streamlit as st
 
 from curation.corpora.starter_corpus import load_starter_corpus
+from curation.plurals import counted
 from curation.project.funnel import (
     Funnel,
     FunnelRow,
@@ -23,7 +24,6 @@ from pages.components.overview.funnel_chart import funnel_chart
 from pages.components.shared import links
 from pages.components.shared.runs import background, progress_view
 from pages.components.shared.shell import frame, open_project
-from pages.components.shared.texts.amounts import amount
 from training.runs.kinds import kind_of
 
 RUNS, LOOKED_AT = 8, 50  # of the last ones: shown below, and searched for those under way
@@ -104,7 +104,7 @@ def _sentence(step: NextStep, pending: Sequence[NextStep], labels: dict[str, str
 
 
 def _variants(count: int) -> str:
-    return amount(count, "variant")
+    return counted(count, "variant")
 
 
 def _action(step: NextStep) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import streamlit as st
 
+from curation.plurals import counted
 from curation.release.contents import Changes, Contents, contents_of
 from curation.release.export.table_rows import ExportFormat
 from curation.release.freezing import MAX_NAME, create_release
@@ -16,7 +17,6 @@ from db.models import Release, Run, RunState, Split
 from db.runs import UNFINISHED, list_runs
 from pages.components.shared.runs import background, progress_view, push_box
 from pages.components.shared.shell import error_messages, frame, open_project, signin
-from pages.components.shared.texts.amounts import amount
 from training.hub.push_run import Subject
 from training.runs.release_export import KIND as EXPORT
 
@@ -84,8 +84,8 @@ def _freeze(state: ReleaseState) -> None:
         st.page_link("pages/review.py", label="Review", icon=":material/rate_review:")
         return
     st.write(
-        f"Accepted now: {amount(now.variants, 'variant')} of {now.anchors:,} anchors, which give "
-        f"{amount(now.triples, 'triple')}. {_since(newest, changes)}"
+        f"Accepted now: {counted(now.variants, 'variant')} of {now.anchors:,} anchors, which give "
+        f"{counted(now.triples, 'triple')}. {_since(newest, changes)}"
     )
     if not now.triples:
         st.write(
@@ -164,8 +164,8 @@ def _contents(release: Release) -> None:
     summary = release.summary
     st.text(
         f"Release {release.number}{f', “{release.name}”' if release.name else ''}: "
-        f"{amount(summary['variants'], 'variant')} of {summary['anchors']:,} anchors, "
-        f"{amount(summary['triples'], 'triple')}. Accepted: {_deciders(summary['decided_by'])}."
+        f"{counted(summary['variants'], 'variant')} of {summary['anchors']:,} anchors, "
+        f"{counted(summary['triples'], 'triple')}. Accepted: {_deciders(summary['decided_by'])}."
     )
     with st.expander("Contents by type and split"):
         labels = {

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 import streamlit as st
 
+from curation.plurals import counted
 from curation.review.queue import status_counts
 from curation.taxonomy.built_in import VariantType
 from curation.taxonomy.own_types import add_type, change_type
@@ -12,7 +13,6 @@ from db.errors import HedgerowError
 from db.models import Status
 from pages.components.shared.runs import background
 from pages.components.shared.shell import count_cache, error_messages, frame, open_project
-from pages.components.shared.texts.amounts import amount
 from pages.components.taxonomy import type_detail, type_form, type_trial
 from pages.components.taxonomy.type_detail import CHANGE, TOLD
 from pages.components.taxonomy.type_form import Form
@@ -140,7 +140,7 @@ def _store_change(wanted: OwnType, entry: VariantType) -> None:
     said = f"{done.entry.label} is at version {done.entry.version}."
     if done.to_measure:
         background.measure()
-        said += f" The new check measures {amount(done.to_measure, 'variant')} of it."
+        said += f" The new check measures {counted(done.to_measure, 'variant')} of it."
     st.session_state[TOLD] = said
 
 

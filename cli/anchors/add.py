@@ -8,11 +8,10 @@ from typing import Annotated, Any
 
 import typer
 from rich.table import Table as Printed
-from sqlalchemy.orm import Session
 
-from cli.shared.home import open_home, reviewer_id
+from cli.shared.home import asked_by, open_home
 from cli.shared.tables import table_of
-from cli.shared.terminal import LARGEST_NUMBER, AsJson, DryRun, counted, show
+from cli.shared.terminal import LARGEST_NUMBER, AsJson, DryRun, show
 from curation.anchors.checks import LABELS
 from curation.anchors.importing.decoding import MAX_BYTES
 from curation.anchors.importing.file_table import FileTable, Format
@@ -34,9 +33,9 @@ from curation.anchors.importing.original_texts import (
 )
 from curation.anchors.importing.preview import Fate, FileRow, Preview, preview
 from curation.anchors.importing.sample import LONG, SHORT, lengths
+from curation.plurals import counted
 from curation.taxonomy.original_types import CONTRADICTION, ENTAILMENT
 from db.engine import reading, writing
-from db.settings import Settings
 
 STANDARD_INPUT = "standard input"
 
@@ -130,7 +129,7 @@ def anchors_add(
                     "seed": seed,
                     "include_suspicious": include_suspicious,
                 },
-                author_id=_author(session, settings),
+                author_id=asked_by(session, settings),
             )
     result = _result(table, looked, rows, added) | {
         "column": column,
@@ -190,10 +189,6 @@ def _read(file: str) -> tuple[bytes, str]:
         return sys.stdin.buffer.read(MAX_BYTES + 1), STANDARD_INPUT
     with Path(file).open("rb") as opened:
         return opened.read(MAX_BYTES + 1), Path(file).name
-
-
-def _author(session: Session, settings: Settings) -> int | None:
-    return reviewer_id(session, settings, "") if settings.reviewer else None
 
 
 def _result(table: FileTable, looked: Preview, rows: list[FileRow], added: Added) -> dict[str, Any]:

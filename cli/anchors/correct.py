@@ -8,13 +8,14 @@ from rich.table import Table
 from cli.anchors.named import Uid
 from cli.shared.home import open_home, reviewer_id
 from cli.shared.tables import table_of
-from cli.shared.terminal import AsJson, counted, show
+from cli.shared.terminal import AsJson, show
 from curation.anchors.carry_over import carry_over, proposals
 from curation.anchors.changes import (
     SuspiciousWording,
     correct_anchor,
     get_anchor,
 )
+from curation.plurals import counted
 from db.engine import writing
 from db.errors import HedgerowError
 from db.models import Status

@@ -5,10 +5,11 @@ from typing import Annotated
 import typer
 from sqlalchemy.orm import Session
 
-from cli.shared.terminal import counted, show
+from cli.shared.terminal import show
 from curation.anchors.changes import (
     get_anchor,
 )
+from curation.plurals import counted
 
 Uid = Annotated[str, typer.Argument(help="The anchor's uid.")]
 

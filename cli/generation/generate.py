@@ -7,11 +7,11 @@ import typer
 from sqlalchemy.orm import Session
 
 from cli.generation.prompt_versions import find_version
-from cli.shared.home import open_home, reviewer_id
+from cli.shared.home import asked_by, open_home
 from cli.shared.options import as_option
 from cli.shared.run_facts import sentences
 from cli.shared.run_here import carry_out_run
-from cli.shared.terminal import LARGEST_NUMBER, MAX_DIGITS, AsJson, DryRun, counted, show
+from cli.shared.terminal import LARGEST_NUMBER, MAX_DIGITS, AsJson, DryRun, show
 from curation.generation.costs.estimate import RunEstimate, estimate
 from curation.generation.costs.prices import price_of, price_under
 from curation.generation.prompts import seed_prompts
@@ -26,6 +26,7 @@ from curation.generation.request import (
 )
 from curation.generation.run import checked_request, request_generation
 from curation.generation.run_report import source_ids
+from curation.plurals import counted
 from curation.taxonomy.built_in import Role
 from curation.taxonomy.project_types import known_type, list_types
 from db.engine import reading, writing
@@ -144,7 +145,7 @@ def generate(
         _show_estimate(found, request, written, is_priced=is_priced, as_json=as_json)
         return
     with writing(engine) as session:
-        author = reviewer_id(session, settings, "") if settings.reviewer else None
+        author = asked_by(session, settings)
         run = request_generation(session, request, requested_by=author)
     result = carry_out_run(settings, engine, run.id)
     show(result, as_json, *sentences(KIND, result))

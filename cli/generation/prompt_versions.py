@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 from sqlalchemy.orm import Session
 
-from cli.shared.home import open_home, reviewer_id
+from cli.shared.home import asked_by, open_home
 from cli.shared.tables import table_of
 from cli.shared.terminal import LARGEST_NUMBER, AsJson, show
 from curation.generation.prompts import PROMPTS, prompt_versions, save_copy, seed_prompts
@@ -67,7 +67,7 @@ def prompts_add(
     template = read_text(file, kind="a prompt", largest=LARGEST_WRITTEN)
     with writing(engine) as session:
         seed_prompts(session)
-        author = reviewer_id(session, settings, "") if settings.reviewer else None
+        author = asked_by(session, settings)
         row = save_copy(session, find_version(session, name, None), template, author_id=author)
     show(_facts(row), as_json, f"The file is version {row.version} of the prompt {row.name}.")
 

@@ -7,7 +7,8 @@ import typer
 
 from cli.shared.home import open_home
 from cli.shared.tables import table_of
-from cli.shared.terminal import AsJson, counted, show
+from cli.shared.terminal import AsJson, show
+from curation.plurals import counted
 from curation.review.queue import status_counts
 from curation.strict_json import JsonError, read_json
 from curation.taxonomy.built_in import Role, VariantType

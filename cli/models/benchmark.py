@@ -12,7 +12,7 @@ from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 
 from cli.models.score_rows import facts, table
-from cli.shared.home import open_home, reviewer_id
+from cli.shared.home import asked_by, open_home
 from cli.shared.options import as_cap, as_option
 from cli.shared.run_here import carry_out_run
 from cli.shared.tables import table_of
@@ -127,7 +127,7 @@ def run_benchmark(
             session,
             settings,
             request,
-            requested_by=reviewer_id(session, settings, "") if settings.reviewer else None,
+            requested_by=asked_by(session, settings),
         )
     ended = carry_out_run(settings, engine, run.id)
     with reading(engine) as session:

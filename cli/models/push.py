@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from cli.shared.home import open_home, reviewer_id
+from cli.shared.home import asked_by, open_home
 from cli.shared.run_here import carry_out_run
 from cli.shared.terminal import LARGEST_NUMBER, AsJson, show
 from db.engine import writing
@@ -47,7 +47,7 @@ def push_to_hub(
             Subject(run, release),
             repo=repo,
             private=private,
-            requested_by=reviewer_id(session, settings, "") if settings.reviewer else None,
+            requested_by=asked_by(session, settings),
         )
         require_token()  # without one nothing is stored
     result = carry_out_run(settings, engine, asked.id)

@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 import typer
 
-from cli.shared.home import open_home, reviewer_id
+from cli.shared.home import asked_by, open_home
 from cli.shared.run_facts import located
 from cli.shared.run_here import carry_out_run
 from cli.shared.tables import table_of
@@ -45,7 +45,7 @@ def study(
             data=data,
             seed=seed,
             base=with_full_paths(default_recipe(session, data).with_overrides(changes or [])),
-            requested_by=reviewer_id(session, settings, "") if settings.reviewer else None,
+            requested_by=asked_by(session, settings),
         )
     told = f"Run {run.id}: {len(run.parameters['members'])} trainings"
     err.print(text_of(f"{told}, about {expected_seconds(run) / 60:.0f} min."), soft_wrap=True)

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 from sqlalchemy import Engine
 
-from cli.shared.home import open_home, reviewer_id
+from cli.shared.home import asked_by, open_home
 from cli.shared.run_here import carry_out_run
 from cli.shared.tables import table_of
 from cli.shared.terminal import LARGEST_NUMBER, AsJson, show
@@ -71,7 +71,7 @@ def _curve(
             training=training,
             sts=sts,
             more_shares=() if share is None else (share,),
-            requested_by=reviewer_id(session, settings, "") if settings.reviewer else None,
+            requested_by=asked_by(session, settings),
         )
     carry_out_run(settings, engine, asked.id)
     with reading(engine) as session:
@@ -87,7 +87,7 @@ def _saved(settings: Settings, engine: Engine, training: int, share: float) -> d
             settings,
             training=training,
             share=share,
-            requested_by=reviewer_id(session, settings, "") if settings.reviewer else None,
+            requested_by=asked_by(session, settings),
         )
     result = carry_out_run(settings, engine, asked.id)
     return {"model": result["model"], "encoder": result["name"]}

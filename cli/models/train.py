@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 from sqlalchemy import Engine
 
-from cli.shared.home import open_home, reviewer_id
+from cli.shared.home import asked_by, open_home
 from cli.shared.run_facts import sentences
 from cli.shared.run_here import carry_out_run
 from cli.shared.terminal import LARGEST_NUMBER, AsJson, err, progress_bar, show, text_of
@@ -62,7 +62,7 @@ def train_encoder(
             release_number=number,
             seed=seed,
             recipe=with_full_paths(base.with_overrides(changes or [])),
-            requested_by=reviewer_id(session, settings, "") if settings.reviewer else None,
+            requested_by=asked_by(session, settings),
         )
     if queue:
         show(_queued(run), as_json, *_how_to_start(run))

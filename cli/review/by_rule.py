@@ -8,7 +8,8 @@ from rich.table import Table
 from cli.review.decision import Note, Reason, ReviewerName, TypeName, reason_and_note
 from cli.shared.home import open_home, reviewer_id
 from cli.shared.tables import table_of
-from cli.shared.terminal import AsJson, DryRun, counted, show
+from cli.shared.terminal import AsJson, DryRun, show
+from curation.plurals import counted
 from curation.review.bulk import FLAG_NAMES, apply_rule, find_matches, parse_rule
 from db.engine import reading, writing
 from db.models import Verdict

@@ -6,10 +6,10 @@ import typer
 from sqlalchemy.orm import Session
 
 from cli.generation.prompt_versions import find_version
-from cli.shared.home import open_home, reviewer_id
+from cli.shared.home import asked_by, open_home
 from cli.shared.options import as_option
 from cli.shared.run_here import carry_out_run
-from cli.shared.terminal import LARGEST_NUMBER, AsJson, DryRun, counted, show
+from cli.shared.terminal import LARGEST_NUMBER, AsJson, DryRun, show
 from curation.generation.costs.estimate import RunEstimate
 from curation.generation.costs.prices import dollars, price_under, spent_by
 from curation.generation.judging.opinion_calls import estimate_judging
@@ -18,11 +18,11 @@ from curation.generation.judging.opinion_run import broken_off, request_opinions
 from curation.generation.prompts import JUDGE, seed_prompts
 from curation.generation.providers.chat.addresses import require_key
 from curation.generation.request import MAX_CONCURRENCY
+from curation.plurals import counted
 from curation.taxonomy.project_types import known_type, list_types
 from curation.validation import checked
 from db.engine import writing
 from db.models import Status
-from db.settings import Settings
 
 ANY = "any"
 
@@ -99,7 +99,7 @@ def judge(
             return
         require_key(request.base_url, settings)
         run = broken_off(session, request) or request_opinions(
-            session, request, requested_by=_asked_by(session, settings)
+            session, request, requested_by=asked_by(session, settings)
         )
     result = carry_out_run(settings, engine, run.id)
     show(
@@ -109,10 +109,6 @@ def judge(
         f"{counted(result['failed'], 'call')} failed. {counted(result['calls'], 'request')} cost "
         f"{spent_by(result)}.",
     )
-
-
-def _asked_by(session: Session, settings: Settings) -> int | None:
-    return reviewer_id(session, settings, "") if settings.reviewer else None
 
 
 def _request(session: Session, **values: Any) -> JudgeRequest:

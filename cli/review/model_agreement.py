@@ -6,7 +6,8 @@ from rich.table import Table
 
 from cli.shared.home import open_home
 from cli.shared.tables import table_of
-from cli.shared.terminal import AsJson, counted, show
+from cli.shared.terminal import AsJson, show
+from curation.plurals import counted
 from curation.review.opinions.agreement import Agreement, agreement, together
 from curation.review.opinions.stored import judges
 from db.engine import reading

@@ -6,7 +6,8 @@ import typer
 
 from cli.review.decision import ReviewerName, Uid
 from cli.shared.home import open_home, reviewer_id
-from cli.shared.terminal import AsJson, counted, show
+from cli.shared.terminal import AsJson, show
+from curation.plurals import counted
 from curation.review import actions
 from curation.review.notes import add_note, count_notes
 from db.engine import writing

@@ -1,7 +1,8 @@
 """Deleting a run."""
 
 from cli.shared.home import open_home
-from cli.shared.terminal import AsJson, RunId, counted, show
+from cli.shared.terminal import AsJson, RunId, show
+from curation.plurals import counted
 from training.runs.removal import delete_run
 
 

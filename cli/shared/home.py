@@ -27,6 +27,15 @@ def open_home(*, create: bool = False) -> tuple[Settings, Engine]:
     return settings, open_project(settings, create=create)
 
 
+def asked_by(session: Session, settings: Settings) -> int | None:
+    """The id of the reviewer whom the settings name, who is added if new; None if they name nobody.
+
+    Raises:
+        HedgerowError: the name is too long, or a model's.
+    """
+    return reviewer_id(session, settings, "") if settings.reviewer else None
+
+
 def reviewer_id(session: Session, settings: Settings, name: str) -> int:
     """The id of the reviewer with this name, who is added if new; "" takes the settings' name.
 

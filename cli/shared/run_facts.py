@@ -7,12 +7,12 @@ from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
-from cli.shared.terminal import counted
 from cli.shared.trained import details as training_details
 from curation.generation.calls import count_calls
 from curation.generation.judging.opinion_request import KIND as JUDGE
 from curation.generation.request import KIND as GENERATE
 from curation.generation.run_report import progress
+from curation.plurals import counted
 from db.models import CallState, Run, RunMetric
 from db.runs import log_file
 from db.settings import Settings

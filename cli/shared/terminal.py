@@ -159,11 +159,6 @@ def _finite(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def counted(count: int, name: str) -> str:
-    """A number with what it counts: '1 anchor', '1,369 anchors'."""
-    return f"{count:,} {name}{'' if count == 1 else 's'}"
-
-
 @contextmanager
 def progress_bar() -> Iterator[Report]:
     """A progress bar where somebody is watching; elsewhere what is reported is not shown.

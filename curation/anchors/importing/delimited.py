@@ -15,6 +15,7 @@ from curation.anchors.importing.file_table import (
     listed,
     quoted,
 )
+from curation.plurals import counted
 from curation.release.export.file_formats import original
 from curation.release.export.table_rows import TABLES
 from db.errors import HedgerowError
@@ -123,13 +124,9 @@ def _rows(
 
 def _wrong_number(row: list[str], header: list[str], line: int, delimiter: str, name: str) -> str:
     return (
-        f"Expected {_fields(len(header))} as in the header, found {len(row):,} on line {line:,} of "
-        f"{name}; put a text that holds a {DELIMITERS[delimiter]} into quotation marks."
+        f"Expected {counted(len(header), 'field')} as in the header, found {len(row):,} on line "
+        f"{line:,} of {name}; put a text that holds a {DELIMITERS[delimiter]} into quotation marks."
     )
-
-
-def _fields(number: int) -> str:
-    return f"{number:,} field{'' if number == 1 else 's'}"
 
 
 def _broken(text: str, begin: int, delimiter: str, name: str, reason: str) -> str:

@@ -19,12 +19,12 @@ from curation.anchors.importing.original_texts import Originals, read_originals
 from curation.anchors.importing.preview import FileRow, Preview, preview
 from curation.generation.request import Which
 from curation.language.english import is_english
+from curation.plurals import counted
 from db.errors import HedgerowError
 from pages.components.anchors import file_questions, file_rows
 from pages.components.shared import links
 from pages.components.shared.runs import background
 from pages.components.shared.shell import error_messages, open_project
-from pages.components.shared.texts.amounts import amount
 
 FORMATS = {
     Format.CSV: "CSV",
@@ -260,7 +260,7 @@ def _button(plan: ImportPlan | None, count: int, texts: int, reviewer_id: int | 
 
 def _amount(count: int, texts: int) -> str:
     anchors = file_rows.anchors(count)
-    return f"{anchors} and {amount(texts, 'variant')}" if texts else anchors
+    return f"{anchors} and {counted(texts, 'variant')}" if texts else anchors
 
 
 def _add(plan: ImportPlan | None, reviewer_id: int | None) -> None:

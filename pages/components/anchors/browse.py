@@ -11,11 +11,11 @@ from curation.anchors.lookup import (
     filter_choices,
     page_of_anchors,
 )
+from curation.plurals import counted
 from db.models import Split
 from pages.components.anchors import detail, several
 from pages.components.shared import links
 from pages.components.shared.shell import open_project
-from pages.components.shared.texts.amounts import amount
 
 PAGE = 100
 """Anchors listed at a time."""
@@ -138,7 +138,7 @@ def _pages(found: AnchorPage) -> int:
 
 def _range(found: AnchorPage, number: int) -> str:
     first = (number - 1) * PAGE + 1
-    total = amount(found.total, "anchor")
+    total = counted(found.total, "anchor")
     if found.total <= PAGE:
         return f"{total}."
     return f"{total}; here are {first:,} to {first + len(found.anchors) - 1:,}."

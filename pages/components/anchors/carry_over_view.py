@@ -7,13 +7,13 @@ from markupsafe import Markup
 
 from curation.anchors.carry_over import Carried, carry_over, proposals
 from curation.anchors.lookup import FoundAnchor
+from curation.plurals import counted
 from db.errors import HedgerowError
 from db.models import Status
 from pages.components.anchors import forms_of_change
 from pages.components.shared.runs import background
 from pages.components.shared.shell import error_messages, open_project, signin
 from pages.components.shared.texts import markup
-from pages.components.shared.texts.amounts import amount
 from pages.components.shared.texts.diff import diff
 
 _WAS = {Status.ACCEPTED: "was accepted", Status.CONFLICT: "reviewers disagreed"}
@@ -32,7 +32,7 @@ def draw(anchor: FoundAnchor, reviewer_id: int | None) -> None:
         )
         chosen = _choice(found, key=f"{anchor.uid}-{anchor.revision}")
         save = st.button(
-            f"Save {amount(len(chosen), 'edit')}" if chosen else "Save edits",
+            f"Save {counted(len(chosen), 'edit')}" if chosen else "Save edits",
             type="primary",
             key="anchor-carry-save",
             disabled=not chosen,
@@ -70,5 +70,5 @@ def _save(anchor: FoundAnchor, chosen: dict[int, str], reviewer_id: int) -> None
         error_messages.show(str(error), key="anchor-carry")
         return
     background.measure()
-    said = f"{amount(len(done.children), 'variant')} edited and accepted. Z in Review takes "
+    said = f"{counted(len(done.children), 'variant')} edited and accepted. Z in Review takes "
     forms_of_change.finish(anchor.uid, f"{said}{'them' if len(chosen) > 1 else 'it'} back.")

@@ -9,9 +9,9 @@ from curation.anchors.checks import LABELS
 from curation.anchors.importing.file_table import FileTable
 from curation.anchors.importing.preview import Fate, FileRow, Preview
 from curation.anchors.importing.sample import LONG, PAPER_LONG, PAPER_SHORT, SHORT, Lengths, lengths
+from curation.plurals import counted
 from pages.components.shared.charts import plot
 from pages.components.shared.charts.palette import palette
-from pages.components.shared.texts.amounts import amount
 
 FATES = {
     Fate.NEW: "New",
@@ -31,7 +31,7 @@ _HEIGHT = 260
 
 
 def anchors(count: int) -> str:
-    return amount(count, "anchor")
+    return counted(count, "anchor")
 
 
 def draw(shown: Preview, table: FileTable, *, key: str) -> None:

@@ -8,9 +8,9 @@ import streamlit as st
 from curation.anchors.attributes import MAX_GENRE, MAX_LANGUAGE, set_facts
 from curation.anchors.changes import restore_anchors, retire_anchors
 from curation.anchors.lookup import FoundAnchor
+from curation.plurals import counted
 from db.errors import HedgerowError
 from pages.components.shared.shell import error_messages, open_project, signin
-from pages.components.shared.texts.amounts import amount
 
 _DONE, _FORM = "anchors-bulk-done", "anchors-bulk-form"
 _DESCRIBE = "Set genre and language"
@@ -46,7 +46,7 @@ def draw(anchors: Sequence[FoundAnchor], reviewer_id: int | None) -> None:
     """What can be done to the ticked anchors, which are all in use or all retired."""
     ids = [anchor.id for anchor in anchors]
     with st.container(border=True, key="anchors-bulk"):
-        st.text(f"{amount(len(ids), 'anchor')} ticked.")
+        st.text(f"{counted(len(ids), 'anchor')} ticked.")
         if anchors[0].retired_at is not None:
             st.button(
                 "Restore them",
@@ -116,7 +116,7 @@ def facts_form(ids: Sequence[int], *, genre: str | None, language: str | None) -
         error_messages.show(str(error), key="anchor-facts")
         return ""
     st.session_state[_FORM] = turn + 1
-    return f"{amount(len(changed), 'anchor')} changed."
+    return f"{counted(len(changed), 'anchor')} changed."
 
 
 def _turn() -> int:
@@ -131,7 +131,7 @@ def _common(values: Iterable[str]) -> str | None:
 
 def _retire(ids: Sequence[int]) -> None:
     changed = open_project.tell(retire_anchors, ids)
-    said = f"{amount(len(changed), 'anchor')} retired, with their variants."
+    said = f"{counted(len(changed), 'anchor')} retired, with their variants."
     _finish(_Done(said, tuple(changed)))
 
 
@@ -142,4 +142,4 @@ def _finish(done: _Done) -> None:
 
 def _restore(ids: Sequence[int]) -> None:
     changed = open_project.tell(restore_anchors, ids)
-    st.session_state[_DONE] = _Done(f"{amount(len(changed), 'anchor')} restored.")
+    st.session_state[_DONE] = _Done(f"{counted(len(changed), 'anchor')} restored.")

@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 
 import streamlit as st
 
+from curation.plurals import counted
 from db.errors import HedgerowError
 from pages.components.shared.shell import error_messages, open_project
-from pages.components.shared.texts.amounts import amount
 from training.benchmarks.results.queries import ModelKey, Scored, by_column, paired
 from training.benchmarks.results.statistics import PairedTest
 
@@ -77,6 +77,6 @@ def _in_words(found: PairedTest, first: str, second: str) -> str:
         f"{_TESTS[found.test]})."
     )
     if found.better is not None and found.worse is not None:
-        better = amount(found.better, "item")
+        better = counted(found.better, "item")
         said += f" Only {second} is right on {better}, only {first} on {found.worse:,}."
     return said

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 from curation.generation.costs.prices import dollars
 from curation.generation.request import Budget
+from curation.plurals import counted
 from pages.components.benchmarks.general_choice import General
 from pages.components.shared.runs.progress_view import duration
-from pages.components.shared.texts.amounts import amount
 from training.benchmarks.runs.cost_forecast import BenchmarkPlan, Chats, ModelPlan
 
 LONGEST_NAME = 60
@@ -19,10 +19,10 @@ def promise(
     """What it measures, how long that takes, what it costs."""
     what = []
     if benchmarks:
-        what.append(amount(benchmarks, "benchmark") + _sizes(plan))
+        what.append(counted(benchmarks, "benchmark") + _sizes(plan))
     if general.number:
-        what.append(amount(general.number, "task") + " of mteb" + _takes(general))
-    said = [f"Measures {amount(len(plan.models), 'model')} with {' and '.join(what)}."]
+        what.append(counted(general.number, "task") + " of mteb" + _takes(general))
+    said = [f"Measures {counted(len(plan.models), 'model')} with {' and '.join(what)}."]
     if benchmarks:
         said += [_unknown(plan.unknown), _time(plan, alone=not general.number)]
         chats = [(model, model.chats) for model in plan.models if model.chats and plan.items]
@@ -37,9 +37,9 @@ def _sizes(plan: BenchmarkPlan) -> str:
     if not plan.items:
         return ""
     parts = (
-        amount(plan.items, "item"),
-        amount(plan.questions, "question"),
-        amount(plan.texts, "text"),
+        counted(plan.items, "item"),
+        counted(plan.questions, "question"),
+        counted(plan.texts, "text"),
     )
     return f" ({', '.join(parts)})"
 
@@ -86,7 +86,7 @@ def _time(plan: BenchmarkPlan, *, alone: bool) -> str:
 def _asked(model: ModelPlan, chats: Chats, budget: Budget) -> str:
     """What a chat model is asked and costs."""
     tokens = f"about {_round(chats.tokens_in):,} tokens in and {_round(chats.tokens_out):,} out"
-    said = f"{_short(model.name)} gets {amount(chats.prompts, 'prompt')}, {tokens}"
+    said = f"{_short(model.name)} gets {counted(chats.prompts, 'prompt')}, {tokens}"
     if model.seconds:
         said += f", for {duration(model.seconds)}"
     if chats.cost is None:

@@ -5,13 +5,13 @@ from functools import partial
 
 import streamlit as st
 
+from curation.plurals import counted
 from curation.release.export.file_formats import csv_bytes
 from pages.components.benchmarks import paired_difference, scatter_chart, scores_grid
 from pages.components.benchmarks.scatter_chart import Dot
 from pages.components.benchmarks.scores_grid import Head
 from pages.components.shared.charts import save as saved
 from pages.components.shared.shell import open_project
-from pages.components.shared.texts.amounts import amount
 from training.benchmarks.catalogue import NEGATION_AVERAGE
 from training.benchmarks.results.paper_tables import Line, latex
 from training.benchmarks.results.queries import Scored, newest_scores
@@ -150,7 +150,7 @@ def _below(column: ScoreColumn) -> tuple[str, ...]:
     data = column.data
     if len(data) > LONGEST_DATA:
         data = f"{data[: LONGEST_DATA - 1]}…"
-    items = amount(column.n, "item") if column.n else ""
+    items = counted(column.n, "item") if column.n else ""
     return tuple(part for part in (column.metric, items, data) if part)
 
 

@@ -6,6 +6,7 @@ from typing import Any
 import streamlit as st
 
 from curation.generation.request import Budget
+from curation.plurals import counted
 from curation.validation import checked
 from db.errors import HedgerowError
 from db.models import Run, RunState
@@ -17,7 +18,6 @@ from pages.components.benchmarks.run_promise import promise
 from pages.components.shared.chat_models import provider_key
 from pages.components.shared.runs import background, caps, progress_view
 from pages.components.shared.shell import error_messages, open_project, signin
-from pages.components.shared.texts.amounts import amount
 from training.benchmarks.catalogue import benchmark
 from training.benchmarks.data.sources import DataChoice
 from training.benchmarks.runs.cost_forecast import plan_benchmarks
@@ -69,7 +69,7 @@ def _ended(run: Run) -> None:
     with st.container(
         horizontal=True, vertical_alignment="center", border=True, key=f"bench-ended-{run.id}"
     ):
-        results = amount(measured, "result")
+        results = counted(measured, "result")
         said = f"Run {run.id} is done: {results}; {title(run)}."
         if left_out:
             said += f" In mteb's tasks {_few(left_out)} took no part."

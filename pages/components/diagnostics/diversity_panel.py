@@ -9,13 +9,13 @@ from streamlit.delta_generator import DeltaGenerator
 
 from curation.diagnostics import cue_use
 from curation.diagnostics.cue_use import Diversity, NegatorSample, diversity
+from curation.plurals import counted
 from curation.taxonomy.built_in import VariantType
 from curation.taxonomy.cues import listed_cues
 from pages.components.diagnostics.scope_of_page import PageView, counting
 from pages.components.shared.charts import save, share_charts
 from pages.components.shared.charts.palette import palette
 from pages.components.shared.shell import open_project
-from pages.components.shared.texts.amounts import amount
 
 TOP = 20
 """Bars of a ranking."""
@@ -64,7 +64,7 @@ def _cues_of_type(view: PageView, entry: VariantType, cues: Counter[str]) -> Non
     if use is not None:
         listed = len(use.used) + len(use.unused)
         others = f"; not on the list: {len(use.others)}" if use.others else ""
-        st.text(f"In use: {len(use.used)} of {amount(listed, 'cue')} on {whose} list{others}.")
+        st.text(f"In use: {len(use.used)} of {counted(listed, 'cue')} on {whose} list{others}.")
     if cues:
         _ranking(view, entry, cues, name="cues", what="cue")
     if use is not None and use.unused:
@@ -114,7 +114,7 @@ def _in_words(found: Diversity, what: str) -> str:
     if not found.total:
         return f"no {what} in this choice."
     evenness = "" if found.evenness is None else f", evenness {found.evenness:.2f}"
-    kinds = amount(found.distinct, f"different {what}")
+    kinds = counted(found.distinct, f"different {what}")
     return f"{kinds}, entropy {found.entropy:.2f} bits{evenness}."
 
 

@@ -9,6 +9,7 @@ import streamlit as st
 from curation.diagnostics import distributions
 from curation.diagnostics.distributions import PairCount, Scope
 from curation.diagnostics.found_variants import VariantFilter
+from curation.plurals import counted
 from pages.components.diagnostics import pairs_chart
 from pages.components.diagnostics.histogram_charts import Axis
 from pages.components.diagnostics.pairs_chart import BRUSH, PLACE, Region
@@ -20,7 +21,6 @@ from pages.components.diagnostics.scope_of_page import (
 )
 from pages.components.shared.charts import plot, save
 from pages.components.shared.shell import open_project
-from pages.components.shared.texts.amounts import amount
 
 
 def draw(view: PageView) -> None:
@@ -56,7 +56,7 @@ def _chart(view: PageView, shown: Sequence[PairCount], axis: Axis) -> Any:
     drawn = partial(
         pairs_chart.draw, shown, axis=axis, labels=labels, own=tuple(open_project.own_types())
     )
-    number = amount(sum(row.number for row in shown), "variant")
+    number = counted(sum(row.number for row in shown), "variant")
     st.text(
         f"{number}. Top left: small changes that the encoder hardly sees, the pairs it gets wrong."
     )

@@ -9,6 +9,7 @@ from curation.diagnostics import found_variants
 from curation.diagnostics.distributions import Scope
 from curation.diagnostics.found_variants import FoundVariants, VariantFilter
 from curation.diagnostics.measuring import KIND as MEASURE
+from curation.plurals import counted
 from curation.review.queue import status_counts
 from db.models import Status
 from pages.components.diagnostics import variant_rows
@@ -16,7 +17,6 @@ from pages.components.shared.runs import background
 from pages.components.shared.shell import open_project
 from pages.components.shared.shell.count_cache import CachedCounts
 from pages.components.shared.texts import markup
-from pages.components.shared.texts.amounts import amount
 from pages.components.shared.variants.selection import open_in_review
 
 SHOWN = 200
@@ -110,7 +110,7 @@ def found_table(view: PageView, wanted: VariantFilter, *, told: str, key: str) -
 
 def _found_in_words(found: FoundVariants, told: str) -> str:
     shown = "" if found.total <= SHOWN else f"; the table has the first {SHOWN}"
-    return f"{amount(found.total, 'variant')}: {told}{shown}."
+    return f"{counted(found.total, 'variant')}: {told}{shown}."
 
 
 def _review_label(found: FoundVariants) -> str:

@@ -55,7 +55,7 @@ def _cost(choice: Choice, values: dict[str, Any], counts: CachedCounts) -> None:
     is_model = values["provider"] == model_choice.OPENAI
     wanted = run_cost.wanted_by(counts, choice)
     if wanted is not None:
-        st.text(run_cost.counted(wanted))
+        st.text(run_cost.what_is_asked(wanted))
     if is_model and not values["model"]:
         if wanted is None or wanted.total:
             st.text("Name a model to see what that costs.")

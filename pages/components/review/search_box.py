@@ -3,12 +3,12 @@
 import streamlit as st
 from markupsafe import Markup
 
+from curation.plurals import counted
 from curation.project.search import Hit, SearchKind, SearchResult, find, marked
 from curation.review.status import status_label
 from curation.review.window.key_actions import ReviewState
 from pages.components.shared.shell import error_messages, open_project
 from pages.components.shared.texts import markup
-from pages.components.shared.texts.amounts import amount
 from pages.components.shared.texts.diff import join
 from pages.components.shared.variants.selection import open_in_review
 
@@ -57,7 +57,7 @@ def contents(state: ReviewState) -> None:
 
 
 def _summary(found: SearchResult, kind: SearchKind, text: str) -> None:
-    total = amount(len(found.rows), _LABELS[kind].lower().removesuffix("s"))
+    total = counted(len(found.rows), _LABELS[kind].lower().removesuffix("s"))
     said = f"{'More than ' if found.more else ''}{total}"
     if len(found.hits) < len(found.rows):
         said += f". Here are the first {len(found.hits)}"

@@ -5,6 +5,7 @@ import streamlit as st
 from curation.diagnostics import measuring, queue_keys
 from curation.diagnostics.measuring import count_without_cosine
 from curation.encoders.registered import known_encoders
+from curation.plurals import counted
 from curation.project.opening import ACTIVE_ENCODER, THRESHOLD, get_setting
 from curation.project.shared_settings import (
     LARGEST_THRESHOLD,
@@ -23,7 +24,6 @@ from pages.components.shared.chat_models import agreement_table
 from pages.components.shared.runs import background, progress_view
 from pages.components.shared.shell import open_project
 from pages.components.shared.shell.count_cache import CachedCounts
-from pages.components.shared.texts.amounts import amount
 
 FOLLOW_A_CHANGE = (queue_keys.KIND, model_verdicts.KIND, measuring.KIND)
 """Kinds of runs that a change of these settings starts."""
@@ -67,7 +67,7 @@ def _at_work() -> None:
     if waiting and not any(run.kind == queue_keys.KIND for run in busy):
         with st.container(border=True, key="reorder-waits"):
             st.text(
-                f"{amount(waiting, 'variant')} {_has(waiting)} no place in the queues by the new "
+                f"{counted(waiting, 'variant')} {_has(waiting)} no place in the queues by the new "
                 "settings yet."
             )
             st.button(
@@ -123,7 +123,7 @@ def _encoder() -> None:
         )
         missing = open_project.ask(count_without_active_cosine)
         if chosen == now and missing:
-            st.text(f"{amount(missing, 'variant')} {_has(missing)} no cosine under it yet.")
+            st.text(f"{counted(missing, 'variant')} {_has(missing)} no cosine under it yet.")
             if background.active(measuring.KIND) is None:
                 st.button("Measure them", key="measure", on_click=background.measure)
         elif chosen == now:
@@ -170,7 +170,7 @@ def _model(model: ModelReviewer, counts: CachedCounts | None) -> None:
     with st.container(horizontal=True, vertical_alignment="center", key=f"model-{model.id}"):
         st.text(model.name)
         state = "counts" if model.counts else "does not count"
-        st.text(f"{amount(model.decisions, 'decision')} · {state}", width="content")
+        st.text(f"{counted(model.decisions, 'decision')} · {state}", width="content")
         st.button(
             "Switch off …" if model.counts else "Switch on …",
             key=f"switch-{model.id}",
@@ -221,5 +221,5 @@ def _switch(model: ModelReviewer, counts: bool) -> None:
         return
     plan = open_project.tell(model_verdicts.switch, model.id, counts=counts)
     st.session_state[_TOLD] = (
-        f"{amount(plan.total, 'variant')} {_has(plan.total)} another status now."
+        f"{counted(plan.total, 'variant')} {_has(plan.total)} another status now."
     )

@@ -4,12 +4,12 @@ from collections.abc import Sequence
 
 import streamlit as st
 
+from curation.plurals import counted
 from db.errors import HedgerowError
 from pages.components.benchmarks import scores_section
 from pages.components.benchmarks.items import error_outcomes, error_table
 from pages.components.benchmarks.items.error_outcomes import BenchmarkSide, ResultSummary
 from pages.components.shared.shell import error_messages, open_project
-from pages.components.shared.texts.amounts import amount
 from training.benchmarks.catalogue import benchmark
 from training.benchmarks.results.queries import (
     NEGATION,
@@ -99,7 +99,7 @@ def _in_words(row: Scored) -> str:
     """Whose benchmark it is, and what of the answers counted as wrong."""
     kind = benchmark(row.benchmark)
     paper = kind.paper[0].upper() + kind.paper[1:]
-    parts = [f"{kind.measures} {paper}. {amount(row.n, 'item')} of {row.data}."]
+    parts = [f"{kind.measures} {paper}. {counted(row.n, 'item')} of {row.data}."]
     if row.ties:
         parts.append(f"{row.title} has {row.ties:,} ties, which count as wrong.")
     if row.unanswered:

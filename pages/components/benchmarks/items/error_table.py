@@ -5,6 +5,7 @@ from typing import Any
 
 import streamlit as st
 
+from curation.plurals import counted
 from curation.release.export.file_formats import csv_bytes
 from db.errors import HedgerowError
 from pages.components.benchmarks.items import outcome_charts, single
@@ -13,7 +14,6 @@ from pages.components.benchmarks.items.single import LABELS
 from pages.components.benchmarks.names import BREAKDOWNS, outcome
 from pages.components.shared.charts import plot, save
 from pages.components.shared.shell import error_messages, open_project
-from pages.components.shared.texts.amounts import amount
 from training.benchmarks.definition import Benchmark, ItemResult
 from training.benchmarks.results.single_items import (
     AGREEMENTS,
@@ -119,7 +119,7 @@ def _list(found: Sequence[ItemOutcomes], sides: Sequence[BenchmarkSide], *, key:
         horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"
     ):
         shown = f"; here are the first {SHOWN}" if len(found) > SHOWN else ""
-        st.text(f"{amount(len(found), 'item')}{shown}.", width="content")
+        st.text(f"{counted(len(found), 'item')}{shown}.", width="content")
         st.download_button(
             "CSV",
             lambda: csv_bytes(*as_table(found)),

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import altair as alt
 import pandas as pd
 
+from curation.plurals import counted
 from pages.components.shared.charts.palette import Palette, palette
 from pages.components.shared.charts.similarity_bars import (
     AROUND,
@@ -20,7 +21,6 @@ from pages.components.shared.charts.similarity_bars import (
     side_by_side,
     sized,
 )
-from pages.components.shared.texts.amounts import amount
 from training.benchmarks.scorers.late_interaction import TokenMatrix
 
 WIDE_BAR = 34
@@ -181,7 +181,7 @@ def parts(bars: Sequence[PartBar], *, dark: bool, low: float = 0.0) -> alt.Layer
     """
     colours = palette(dark=dark)
     models = list(dict.fromkeys(bar.model for bar in bars))
-    labels = {bar.part: f"{bar.part}\n{amount(bar.n, 'item')}" for bar in bars}
+    labels = {bar.part: f"{bar.part}\n{counted(bar.n, 'item')}" for bar in bars}
     table = pd.DataFrame(
         [{**bar._asdict(), "label": labels[bar.part], "series": bar.model} for bar in bars]
     )

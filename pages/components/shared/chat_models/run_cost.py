@@ -7,11 +7,11 @@ from curation.generation.costs.prices import DATED, dollars, quote, set_price
 from curation.generation.prompts import ROLES
 from curation.generation.request import BATCH_SHARE, Budget, GenerationRequest, Price
 from curation.generation.wanted import WantedCalls, count_wanted
+from curation.plurals import counted
 from pages.components.shared.chat_models.choice import CALLS, Choice
 from pages.components.shared.runs import progress_view
 from pages.components.shared.shell import open_project
 from pages.components.shared.shell.count_cache import CachedCounts
-from pages.components.shared.texts.amounts import amount
 
 MONEY_CAP = 10.0
 """US dollars, unless somebody sets another cap: a slip shall not cost a month's budget."""
@@ -104,13 +104,13 @@ def _estimated(request: GenerationRequest, wanted: WantedCalls, newest: int | No
     return open_project.ask(estimate, request, wanted)
 
 
-def counted(wanted: WantedCalls) -> str:
+def what_is_asked(wanted: WantedCalls) -> str:
     """How many anchors and calls, for people."""
     if not wanted.total:
         return "Nothing to generate: every anchor of this choice has what these calls would bring."
     found = [(role, wanted.calls.get(role, 0)) for role in ROLES]
     calls = [f"{number:,} for {CALLS[role].lower()}" for role, number in found if number]
-    anchors, number = amount(wanted.anchors, "anchor"), amount(wanted.total, "call")
+    anchors, number = counted(wanted.anchors, "anchor"), counted(wanted.total, "call")
     return f"{anchors}, {number}: {', '.join(calls)}."
 
 
@@ -130,7 +130,7 @@ def in_words(found: RunEstimate, request: GenerationRequest) -> list[str]:
             _time(found, request),
         ]
     tokens = f"About {found.prompt_tokens:,.0f} tokens in and {found.completion_tokens:,.0f} out"
-    lines.append(f"{tokens}, going by {amount(found.based_on, 'answered call')}.")
+    lines.append(f"{tokens}, going by {counted(found.based_on, 'answered call')}.")
     lines.append(" ".join([_money(found.cost, request), _time(found, request)]))
     return lines + _beyond(found, request)
 
