@@ -30,13 +30,13 @@ class Group(NamedTuple):
 
 COMMANDS: dict[str, str | Group] = {
     "init": "cli.init:init",
-    "status": "cli.status:status",
+    "status": "cli.project_counts:status",
     "run": "cli.runs.carry_out:carry_out",
     "runs": Group(
         "See the runs, and cancel or delete one.",
         {
             "list": "cli.runs.listing:list_newest",
-            "show": "cli.runs.details:show_run",
+            "show": "cli.runs.one_run:show_run",
             "cancel": "cli.runs.cancel:cancel",
             "delete": "cli.runs.delete:delete",
         },

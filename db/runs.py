@@ -18,7 +18,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import ColumnElement, Engine, case, literal, select, update
+from sqlalchemy import ColumnElement, Engine, case, func, literal, select, update
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
@@ -286,6 +286,23 @@ def metrics(session: Session, run_id: int, *, name: str) -> list[tuple[int, floa
         .order_by(col(RunMetric.step))
     )
     return [(step, value) for step, value in session.execute(query)]
+
+
+def last_metrics(session: Session, run_id: int) -> dict[str, float]:
+    """The last value of each measured figure, by the figures' names in alphabetical order."""
+    last = (
+        select(col(RunMetric.name), func.max(col(RunMetric.step)).label("step"))
+        .where(col(RunMetric.run_id) == run_id)
+        .group_by(col(RunMetric.name))
+        .subquery()
+    )
+    query = (
+        select(col(RunMetric.name), col(RunMetric.value))
+        .join(last, (last.c.name == RunMetric.name) & (last.c.step == RunMetric.step))
+        .where(col(RunMetric.run_id) == run_id)
+        .order_by(col(RunMetric.name))
+    )
+    return dict(session.execute(query).all())
 
 
 def request_cancel(session: Session, run_id: int) -> RunState:

@@ -3,9 +3,7 @@
 from typing import Any
 
 from rich.table import Table
-from sqlalchemy import func, select
 from sqlalchemy.orm import Session
-from sqlmodel import col
 
 from cli.shared.trained import details as training_details
 from curation.generation.calls import count_calls
@@ -13,8 +11,8 @@ from curation.generation.judging.opinion_request import KIND as JUDGE
 from curation.generation.request import KIND as GENERATE
 from curation.generation.run_report import progress
 from curation.plurals import counted
-from db.models import CallState, Run, RunMetric
-from db.runs import log_file
+from db.models import CallState, Run
+from db.runs import last_metrics, log_file
 from db.settings import Settings
 from training.recipe.plan import KIND as TRAIN
 from training.runs.kinds import calls_made, kind_of
@@ -59,19 +57,7 @@ def figures_so_far(session: Session, run: Run) -> dict[str, Any]:
             "cost": round(so_far.cost, 6),
             "cost_is_estimate": so_far.is_estimate,
         }
-    last = (
-        select(col(RunMetric.name), func.max(col(RunMetric.step)).label("step"))
-        .where(col(RunMetric.run_id) == run.id)
-        .group_by(col(RunMetric.name))
-        .subquery()
-    )
-    query = (
-        select(col(RunMetric.name), col(RunMetric.value))
-        .join(last, (last.c.name == RunMetric.name) & (last.c.step == RunMetric.step))
-        .where(col(RunMetric.run_id) == run.id)
-        .order_by(col(RunMetric.name))
-    )
-    return found | {row.name: row.value for row in session.execute(query)}
+    return found | last_metrics(session, run.id)
 
 
 def located(settings: Settings, result: dict[str, Any]) -> dict[str, Any]:

@@ -201,6 +201,12 @@ def filter_choices(session: Session) -> FilterChoices:
     return FilterChoices(known_sources(session), known_genres(session))
 
 
+def count_in_use(session: Session) -> int:
+    """How many anchors are not retired."""
+    in_use = col(Anchor.retired_at).is_(None)
+    return session.execute(select(func.count()).select_from(Anchor).where(in_use)).scalar_one()
+
+
 def has_anchors(session: Session) -> bool:
     """Whether any anchor is in use."""
     query = select(col(Anchor.id)).where(col(Anchor.retired_at).is_(None)).limit(1)

@@ -1,5 +1,6 @@
 """The encoders that the project knows: their rows, and where each is loaded from."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from sqlalchemy import select
@@ -34,6 +35,11 @@ def is_registered(session: Session, hash_: str) -> bool:
     """Whether an encoder with this fingerprint has a row."""
     query = select(col(Encoder.id)).where(col(Encoder.fingerprint) == hash_)
     return session.execute(query).first() is not None
+
+
+def list_encoders(session: Session) -> Sequence[Encoder]:
+    """All encoders that have measured something here, in the order in which they came."""
+    return session.execute(select(Encoder).order_by(col(Encoder.id))).scalars().all()
 
 
 def known_encoders(session: Session) -> list[str]:

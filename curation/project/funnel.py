@@ -14,6 +14,7 @@ from sqlalchemy import Row, and_, case, func, select, union
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
+from curation.anchors.lookup import count_in_use
 from curation.diagnostics.measuring import KIND as MEASURE
 from curation.generation.request import KIND as GENERATE
 from curation.project.opening import active_encoder_id
@@ -143,10 +144,9 @@ def funnel(session: Session, *, known: CountsByType | None = None) -> Funnel:
         key: number - unmeasured.get(key, 0) for key, number in columns["variants"].items()
     }
     by_type = tuple(_rows(session, columns))
-    in_use = select(func.count()).select_from(Anchor).where(col(Anchor.retired_at).is_(None))
     # An anchor has variants of several types, and a triple two.
     total = _sums(by_type) | {
-        "anchors": session.execute(in_use).scalar_one(),
+        "anchors": count_in_use(session),
         "triples": newest.summary["triples"] if newest else 0,
     }
     return Funnel(

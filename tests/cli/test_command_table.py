@@ -1,5 +1,6 @@
 """The table of commands: complete, explicit, and quick since nothing else is imported."""
 
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -28,6 +29,11 @@ def test_a_command_is_written_in_the_file_that_the_table_names(place: str) -> No
 def test_no_file_adds_a_command_when_it_is_imported() -> None:
     files = [path for path in (ROOT / "cli").rglob("*.py") if path != ROOT / "cli/__init__.py"]
     assert [path for path in files if "typer.Typer(" in path.read_text("utf-8")] == []
+
+
+def test_commands_write_no_sql() -> None:
+    texts = {path: path.read_text("utf-8") for path in (ROOT / "cli").rglob("*.py")}
+    assert [path for path, text in texts.items() if re.search(r"\bselect\(", text)] == []
 
 
 @pytest.mark.parametrize(

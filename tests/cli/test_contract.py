@@ -131,7 +131,7 @@ def test_a_fault_of_the_program_is_one_sentence_that_names_its_traceback(
     def broken(*_: object) -> None:
         raise ExceptionGroup("two things", [KeyError("first"), KeyError("second")])
 
-    monkeypatch.setattr("cli.status.open_home", broken)
+    monkeypatch.setattr("cli.project_counts.open_home", broken)
     sentence = complaint("status")
     found = re.fullmatch(
         r"Hedgerow itself failed \(ExceptionGroup: two things .*\); please report it with the "
@@ -213,7 +213,7 @@ def test_whatever_goes_wrong_is_one_json_object(
     def fail(**how: bool) -> None:
         raise wrong
 
-    monkeypatch.setattr("cli.status.open_home", fail)
+    monkeypatch.setattr("cli.project_counts.open_home", fail)
     assert ended("status") == (code, {"error": found})
 
 

@@ -3,13 +3,13 @@
 from typing import Any
 
 from rich.table import Table
-from sqlalchemy import func, select
-from sqlmodel import col
 
 from cli.release import release_facts
 from cli.shared.home import open_home
 from cli.shared.tables import table_of
 from cli.shared.terminal import AsJson, show
+from curation.anchors.lookup import count_in_use
+from curation.encoders.registered import list_encoders
 from curation.plurals import counted
 from curation.project.opening import ACTIVE_ENCODER, get_setting
 from curation.release.freezing import list_releases
@@ -17,7 +17,7 @@ from curation.review.queue import status_counts
 from curation.taxonomy.project_types import list_types
 from db.engine import reading
 from db.failures import shown_address
-from db.models import Anchor, Encoder, Run, Status
+from db.models import Encoder, Run, Status
 from db.runs import list_runs
 from db.settings import Settings
 from training.runs.kinds import kind_of
@@ -31,15 +31,13 @@ def status(as_json: AsJson = False) -> None:
     with reading(engine) as session:
         counts = status_counts(session)
         known = [entry.id for entry in list_types(session)]
-        anchors = session.execute(
-            select(func.count()).select_from(Anchor).where(col(Anchor.retired_at).is_(None))
-        ).scalar_one()
+        anchors = count_in_use(session)
         releases = [release_facts(release) for release in list_releases(session)]
         runs = [_run(run) for run in list_runs(session, limit=LAST_RUNS)]
         active = get_setting(session, ACTIVE_ENCODER)
         encoders = [
             _encoder(settings, encoder) | {"active": encoder.name == active}
-            for encoder in session.execute(select(Encoder).order_by(col(Encoder.id))).scalars()
+            for encoder in list_encoders(session)
         ]
     variants = {
         name: {state.value: counts.get(name, {}).get(state, 0) for state in Status}
