@@ -2,15 +2,19 @@
 
 import gc
 import os
+import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 from sqlalchemy import Engine
 from sqlalchemy.engine import URL, make_url
+from sqlalchemy.pool import ConnectionPoolEntry
 
-from tests.support.databases import Copies, Server, opened, sqlite
+from db import engine as db_engine
+from tests.support.databases import Copies, Fill, Server, opened, sqlite
 
 POSTGRES = os.environ.get("HEDGEROW_TEST_POSTGRES_URL", "")
 IN_CI = bool(os.environ.get("CI"))
@@ -20,6 +24,8 @@ os.environ["HF_HUB_OFFLINE"] = "1"
 # Tests run beside each other: threads of several processes that wait for each other would spin.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
+settings.register_profile("quick", max_examples=10)
+
 
 def missing(what: str) -> None:
     """Skip a test on a developer's machine that lacks ``what``; fail it in CI."""
@@ -28,8 +34,53 @@ def missing(what: str) -> None:
     pytest.skip(f"needs {what}")
 
 
-@pytest.hookimpl(trylast=True)  # once the files below have said what they need
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+LONG_FIXTURES = {
+    "app_engine",
+    "forker",
+    "loaded_home",
+    "open_page",
+    "serve_chat",
+    "starter_engine",
+    "tiny_encoder",
+}
+"""What takes a good part of a second alone: pages, processes, large projects, servers, models."""
+LONG_MARKS = ("browser", "postgres", "slow")
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """What a test needs is told by its fixtures."""
+    if "chromium" in getattr(item, "fixturenames", ()):
+        item.add_marker(pytest.mark.browser)
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)  # before -m selects
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> Iterator[None]:
+    """Choose what `make quick` runs, and put the tests in order.
+
+    Quick is the first case of every test that needs nothing long; of a file without such a test,
+    the first one that is not marked.
+    """
+    chosen: dict[str, pytest.Item] = {}
+    for item in items:
+        if not _is_long(item):
+            chosen.setdefault(item.nodeid.partition("[")[0], item)
+    files = {item.path for item in chosen.values()}
+    for item in items:
+        if item.path not in files and not any(map(item.get_closest_marker, LONG_MARKS)):
+            chosen.setdefault(str(item.path), item)
+    for item in chosen.values():
+        item.add_marker(pytest.mark.quick)
+    yield
+    _put_in_order(items)
+
+
+def _is_long(item: pytest.Item) -> bool:
+    needed = LONG_FIXTURES.intersection(getattr(item, "fixturenames", ()))
+    opens_pages = hasattr(getattr(item, "module", None), "AppTest")
+    return bool(needed) or opens_pages or any(map(item.get_closest_marker, LONG_MARKS))
+
+
+def _put_in_order(items: list[pytest.Item]) -> None:
     """Files with long tests come first, and those with a browser every now and then.
 
     Each file's tests are run by one process, in this order. At the end, all but one would wait for
@@ -48,12 +99,25 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: (place[item.path], item.path))
 
 
-@pytest.fixture(scope="module", autouse=True)
+@pytest.fixture(scope="session", autouse=True)
 def _little_to_search_for_garbage() -> None:
-    """A process of tests soon has millions of objects, and going over them took a tenth of it."""
-    gc.collect()
+    """A process of tests has millions of objects, and going over them took a tenth of its time."""
     gc.freeze()
-    gc.set_threshold(10_000)
+    gc.set_threshold(50_000, 20, 100)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _no_wait_for_the_disk() -> Iterator[None]:
+    """What a test stores need not outlive a power cut, and each commit waited for the disk."""
+    prepare = db_engine._prepare_sqlite
+
+    def unsynced(connection: sqlite3.Connection, record: ConnectionPoolEntry) -> None:
+        prepare(connection, record)
+        connection.execute("PRAGMA synchronous=OFF")
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(db_engine, "_prepare_sqlite", unsynced)
+        yield
 
 
 @pytest.fixture(autouse=True)
@@ -74,7 +138,16 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture(scope="session")
 def copies(tmp_path_factory: pytest.TempPathFactory) -> Copies:
     """SQLite databases that were made once."""
-    return Copies(tmp_path_factory.mktemp("databases"))
+    folder = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:  # the processes of one run share them
+        folder = folder.parent
+    return Copies(folder / "databases")
+
+
+@pytest.fixture(scope="session")
+def fill(copies: Copies) -> Fill:
+    """Fills an empty database with what a function makes: ``fill(engine, function)``."""
+    return copies.fill
 
 
 @pytest.fixture(scope="session")

@@ -79,6 +79,7 @@ def test_a_disk_without_any_room_is_called_full(
 # -- the working directory ---------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", [COMMANDS[1], APP])
 def test_a_home_that_is_a_file(
     command: list[str], home: Path, monkeypatch: pytest.MonkeyPatch
@@ -130,6 +131,7 @@ def test_a_current_directory_that_is_gone(home: Path, monkeypatch: pytest.Monkey
     assert "The current directory is gone" in complaint("status")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("content", "sentence"),
     [

@@ -99,6 +99,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
         yield folder
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["jsonl", "pairs", "hf"])
 def test_an_export_on_a_full_disk_leaves_nothing_half_written(
     form: str, project_engine: Engine, small_disk: Path

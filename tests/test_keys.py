@@ -104,6 +104,7 @@ def files_with(home: Path, secret: str) -> list[Path]:
     return [file for file in files if secret.encode() in file.read_bytes()]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
 def test_a_typed_key_reaches_the_process_and_nothing_else(
     engine: Engine, home: Path, serve_own: Serve
@@ -121,6 +122,7 @@ def test_a_typed_key_reaches_the_process_and_nothing_else(
     assert files_with(home, KEY) == []
 
 
+@pytest.mark.slow
 def test_a_refused_key_is_not_quoted(
     engine: Engine, home: Path, serve_own: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -74,6 +74,7 @@ def carry_out(line: str, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert result.exit_code == 0, f"{line}\n{result.output}"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
 def test_the_commands_of_a_document_work(
     document: Path, loaded_home: Path, monkeypatch: pytest.MonkeyPatch

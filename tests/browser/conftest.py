@@ -14,13 +14,14 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 from sqlalchemy import Engine
+from sqlmodel import Session
 
 from db.engine import create_engine, writing
 from db.settings import Settings
 from tests.browser.support.reviewing import card, settle, visit
 from tests.conftest import missing
 from tests.support.benchmark_results import add_hostile_results
-from tests.support.databases import Copies, opened
+from tests.support.databases import Copies, Fill, opened
 from tests.support.factories import add_family, person
 from tests.support.hostile import stored
 from tests.support.hostile_project import fill
@@ -38,13 +39,6 @@ FLAGS = [
 ]
 PATIENCE_MS = 30_000
 """How long a test waits for what a page shall show; these machines are slow at times."""
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Everything in this folder needs a browser."""
-    for item in items:
-        if Path(__file__).parent in item.path.parents:
-            item.add_marker(pytest.mark.browser)
 
 
 @pytest.fixture(scope="module")
@@ -138,13 +132,16 @@ def page(chromium: Browser) -> Iterator[Page]:
 
 
 @pytest.fixture
-def project(copies: Copies, home: Path) -> Engine:
+def project(copies: Copies, home: Path, fill: Fill) -> Engine:
     """Forty families and a person called Ada."""
     engine = create_engine(copies.migrated(home / "hedgerow.db"))
-    with writing(engine) as session:
+
+    def made(session: Session) -> None:
         for number in range(40):
             add_family(session, f"The bridge number {number} is safe.")
         person(session)
+
+    fill(engine, made)
     return engine
 
 

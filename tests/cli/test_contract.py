@@ -118,6 +118,7 @@ def test_a_folder_without_a_project_is_left_empty(names: list[str], home: Path) 
     assert list(home.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_the_process_says_errors_by_exit_code_without_a_traceback() -> None:
     result = process("status", "--json")
     assert result.returncode == 1
@@ -225,6 +226,7 @@ def test_a_figure_that_is_no_number_is_null_in_json(capsys: pytest.CaptureFixtur
     }
 
 
+@pytest.mark.slow
 def test_tables_in_a_pipe_do_not_wrap(opened_home: Path) -> None:
     text = "The quick brown fox jumps over the lazy dog. " * 12
     with writing(open_project(load_settings())) as session:
@@ -233,6 +235,7 @@ def test_tables_in_a_pipe_do_not_wrap(opened_home: Path) -> None:
     assert text.strip() in result.stdout
 
 
+@pytest.mark.slow
 def test_the_module_does_what_the_installed_command_does() -> None:
     ask("init", "--empty")
     module = subprocess.run(

@@ -75,6 +75,7 @@ def test_what_is_no_sentence_is_left_out_whatever_was_asked(empty: Path, name: s
     assert list(anchors().values()) == ["It is good."]
 
 
+@pytest.mark.slow
 def test_no_command_steers_the_terminal(hostile: Path) -> None:
     with reading(open_project(load_settings())) as session:
         uid = session.execute(
@@ -97,6 +98,7 @@ def test_no_command_steers_the_terminal(hostile: Path) -> None:
         assert quiet(complaint(*command)), command
 
 
+@pytest.mark.slow
 def test_what_is_exported_comes_in_again_as_the_same_texts(hostile: Path) -> None:
     ask("export", str(hostile / "out"), "--format", "jsonl")
     file = str(hostile / "out" / "variants.jsonl")

@@ -5,6 +5,8 @@ import re
 import sqlite3
 from pathlib import Path
 
+import pytest
+
 from curation.project.opening import open_project
 from db.engine import writing
 from db.runs import create_run
@@ -14,6 +16,7 @@ from tests.cli.support.commands import add_small_project, ask, process, said
 STATES = ["pending", "accepted", "rejected", "conflict", "superseded"]
 
 
+@pytest.mark.slow
 def test_init_loads_the_starter_corpus_once(home: Path) -> None:
     first = process("init", "--json")
     assert first.returncode == 0, first.stderr
@@ -36,6 +39,7 @@ def test_an_empty_project_counts_nothing_of_every_type() -> None:
     assert (answer["runs"], answer["releases"], answer["encoders"]) == ([], [], [])
 
 
+@pytest.mark.slow
 def test_status_counts_what_the_database_holds(loaded_home: Path) -> None:
     answer = ask("status")
     with sqlite3.connect(loaded_home / "hedgerow.db") as connection:

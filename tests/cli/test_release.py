@@ -2,9 +2,12 @@
 
 from pathlib import Path
 
+import pytest
+
 from tests.cli.support.commands import ask, complaint, said
 
 
+@pytest.mark.slow
 def test_a_release_is_made_once_listed_and_exported(loaded_home: Path, tmp_path: Path) -> None:
     first = ask("release", "create", "--name", "[red]first[/red]")
     again = ask("release", "create")

@@ -68,6 +68,7 @@ def page_status(url: str) -> int:
         connection.close()
 
 
+@pytest.mark.slow
 def test_it_measures_in_the_background_avoids_used_ports_and_ends_with_ctrl_c(
     browser_app: list["subprocess.Popen[str]"],
 ) -> None:
@@ -106,6 +107,7 @@ def test_a_port_in_use_is_an_error_where_it_was_asked_for() -> None:
     assert "There is no project" in complaint("status")  # nothing has been made
 
 
+@pytest.mark.slow
 def test_nothing_is_measured_twice_and_terminate_ends_the_server_too(
     browser_app: list["subprocess.Popen[str]"],
 ) -> None:
@@ -122,6 +124,7 @@ def test_nothing_is_measured_twice_and_terminate_ends_the_server_too(
         page_status(answer["url"])
 
 
+@pytest.mark.slow
 def test_two_that_start_at_once_get_a_port_each(
     browser_app: list["subprocess.Popen[str]"],
 ) -> None:

@@ -2,21 +2,25 @@
 
 import pytest
 from sqlalchemy import Engine
+from sqlmodel import Session
 
 from curation.release.freezing import create_release
-from db.engine import writing
+from db.models import Release, Variant
 from tests.curation.support.deciding import Released, accept
+from tests.support.databases import Fill
 from tests.support.factories import TEXTS, add_family, person
 
 
 @pytest.fixture
-def released(engine: Engine) -> Released:
+def released(engine: Engine, fill: Fill) -> Released:
     """Twelve families, most of them accepted, and a release of them."""
-    with writing(engine) as session:
+
+    def made(session: Session) -> tuple[list[dict[str, Variant]], Release]:
         ada = person(session)
         families = [add_family(session, f"Bridge {n} is safe.") for n in range(12)]
         for at, family in enumerate(families):
             for type_id in list(TEXTS)[at % 3 :]:
                 accept(session, family[type_id], ada)
-        release, _ = create_release(session, name="one")
-    return engine, families, release
+        return families, create_release(session, name="one").release
+
+    return engine, *fill(engine, made)

@@ -66,7 +66,7 @@ def with_source(app_engine: Engine) -> Engine:
     return app_engine
 
 
-@pytest.fixture
+@pytest.fixture(autouse=True)
 def started(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """The numbers of the runs that the app starts; their processes are not started."""
     numbers: list[int] = []

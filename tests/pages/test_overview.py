@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import pytest
 from sqlalchemy import Engine, func, select
 from sqlalchemy.orm import Session
 from streamlit.testing.v1 import AppTest
@@ -43,6 +44,7 @@ def test_an_empty_project_offers_the_starter_corpus_and_nothing_else(open_page: 
     assert "no sentences here yet" in app.markdown[0].value
 
 
+@pytest.mark.slow
 def test_loading_the_starter_corpus_fills_the_funnel_and_measures_it(
     open_page: OpenPage, started: list[int], app_engine: Engine
 ) -> None:

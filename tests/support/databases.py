@@ -1,16 +1,20 @@
 """Databases for tests: the migrations run once, and every test gets a copy of what they made."""
 
+import hashlib
 import shutil
+import sqlite3
 import uuid
 from collections import deque
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
+from typing import Any, Protocol, TypeVar
 
 import pytest
+from filelock import FileLock
 from sqlalchemy import Connection, Engine, text
 from sqlalchemy.engine import URL
-from sqlmodel import SQLModel
+from sqlmodel import Session, SQLModel
 
 from curation.corpora.starter_corpus import load_starter_corpus
 from curation.project.opening import open_project
@@ -60,36 +64,96 @@ SELECT md5(string_agg(thing, '|' ORDER BY thing)) FROM (
 """One value for all that a migration makes; emptying tables leaves it as it is."""
 
 
+T = TypeVar("T")
+
+
+class Fill(Protocol):
+    """Fills a database with what the function makes; gives what it gives, not to be changed."""
+
+    def __call__(self, engine: Engine, work: Callable[[Session], T]) -> T: ...
+
+
 class Copies:
     """SQLite databases, copied from files that were made once."""
 
     def __init__(self, folder: Path) -> None:
+        """Take a folder that several processes may share."""
+        folder.mkdir(exist_ok=True)
         self._folder = folder
+        self._filled: dict[tuple[str, str], tuple[Path, Any]] = {}
 
     def migrated(self, target: Path) -> URL:
         """The address of a new upgraded, empty database at ``target``."""
-        template = self._folder / "empty.db"
-        if not template.exists():
-            with opened(sqlite(template)) as engine:
-                upgrade(engine)
-        shutil.copyfile(template, target)
-        return sqlite(target)
+        return self._copied("empty", _migrate, target)
 
     def project(self, target: Path) -> URL:
         """The same as opening a project leaves it."""
-        home = self._folder / "project"
-        if not home.exists():
-            open_project(Settings(home=home, database_url="")).dispose()
-        shutil.copyfile(home / "hedgerow.db", target)
-        return sqlite(target)
+        return self._copied("project", _open, target)
 
     def starter(self, target: Path) -> URL:
         """The same with the starter corpus."""
-        template = self._folder / "starter.db"
+        return self._copied("starter", self._load, target)
+
+    def fill(self, engine: Engine, work: Callable[[Session], T]) -> T:
+        """Let ``work`` fill a database, or copy what it made of an equal one.
+
+        What it makes depends on the database alone, so ``work`` uses nothing of its test.
+        """
+        assert not work.__closure__
+        if engine.name != "sqlite":
+            with writing(engine) as session:
+                return work(session)
+        path = Path(str(engine.url.database))
+        key = f"{work.__module__}.{work.__qualname__}", _digest(path)
+        if key in self._filled:
+            kept, result = self._filled[key]
+            _copy(kept, path)
+            return result
+        with writing(engine) as session:
+            result = work(session)
+        kept = self._folder / f"{uuid.uuid4().hex}.db"
+        _copy(path, kept)
+        self._filled[key] = kept, result
+        return result
+
+    def _copied(self, name: str, make: Callable[[Path], None], target: Path) -> URL:
+        template = self._folder / name / "hedgerow.db"
         if not template.exists():
-            _load(self.migrated(template))
+            with FileLock(self._folder / f"{name}.lock"):
+                if not template.exists():
+                    draft = self._folder / f"{name}.draft"
+                    draft.mkdir()
+                    make(draft / "hedgerow.db")
+                    draft.rename(template.parent)
         shutil.copyfile(template, target)
         return sqlite(target)
+
+    def _load(self, path: Path) -> None:
+        load_starter(self.migrated(path))
+
+
+def _migrate(path: Path) -> None:
+    with opened(sqlite(path)) as engine:
+        upgrade(engine)
+
+
+def _open(path: Path) -> None:
+    open_project(Settings(home=path.parent, database_url="")).dispose()
+
+
+def _digest(path: Path) -> str:
+    """One value for all that is stored in a database: in its file, and in its log."""
+    log = path.with_name(path.name + "-wal")
+    return hashlib.sha256(
+        path.read_bytes() + (log.read_bytes() if log.exists() else b"")
+    ).hexdigest()
+
+
+def _copy(source: Path, target: Path) -> None:
+    """Copy a database that others may have open, over another one."""
+    with closing(sqlite3.connect(source)) as one, closing(sqlite3.connect(target)) as other:
+        other.execute("PRAGMA synchronous=OFF")
+        one.backup(other)
 
 
 class Server:
@@ -149,7 +213,7 @@ class Server:
         """The same with the starter corpus."""
         if self._starter is None:
             self._starter = self.create(template=self._migrated_template())
-            _load(self._starter)
+            load_starter(self._starter)
         url = self.create(template=self._starter)
         try:
             yield url
@@ -217,7 +281,8 @@ def _empty(connection: Connection) -> None:
         connection.execute(text(f"DELETE FROM {table}"))
 
 
-def _load(url: URL) -> None:
+def load_starter(url: URL) -> None:
+    """Put the starter corpus into an upgraded database."""
     with opened(url) as engine, writing(engine) as session:
         load_starter_corpus(session)
 

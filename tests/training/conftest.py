@@ -7,12 +7,13 @@ from pathlib import Path
 
 import pytest
 from sqlalchemy import Engine
+from sqlmodel import Session
 
 from curation.encoders.loading import DEFAULT_ENCODER, resolve_encoder
-from db.engine import writing
 from db.models import Split
 from db.settings import Settings, load_settings
 from tests.curation.support.families import add_anchor, add_plain_family, add_variant
+from tests.support.databases import Fill
 from tests.training.support.trainings import ANCHORS
 from training.recipe.schema import Recipe
 
@@ -65,13 +66,16 @@ def recipe(tiny_encoder: Path) -> Recipe:
 
 
 @pytest.fixture
-def project(engine: Engine) -> Engine:
+def project(engine: Engine, fill: Fill) -> Engine:
     """Nine families to train on, one held out, and one that nobody has decided on."""
-    with writing(engine) as session:
+
+    def made(session: Session) -> None:
         for number in range(ANCHORS):
             add_plain_family(session, number, split=Split.TRAIN)
         add_plain_family(session, ANCHORS, split=Split.TEST)
         pending = add_anchor(session, "The window is open.")
         add_variant(session, pending, "verbal", "The window is not open.")
         add_variant(session, pending, "word", "The window is probably open.")
+
+    fill(engine, made)
     return engine

@@ -27,10 +27,9 @@ def stored(home: Path) -> list[tuple[str, str, str, str, str]]:
 
 
 @pytest.fixture
-def file(home: Path) -> Path:
+def file(opened_home: Path) -> Path:
     """A CSV file in a project without anchors."""
-    ask("init", "--empty")
-    path = home / "mine.csv"
+    path = opened_home / "mine.csv"
     path.write_text(CSV, "utf-8")
     return path
 

@@ -22,10 +22,9 @@ from tests.support.generating import Serve
 
 
 @pytest.fixture(autouse=True)
-def anchors(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def anchors(opened_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nine anchors without variants; measuring is tested elsewhere and loads an encoder."""
     monkeypatch.setattr("curation.diagnostics.measuring.work", lambda context: {})
-    ask("init", "--empty")
     with writing(open_project(load_settings())) as session:
         session.add(Source(id=1, name="test"))
         session.flush()

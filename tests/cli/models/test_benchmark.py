@@ -9,8 +9,6 @@ from pathlib import Path
 import pytest
 
 from curation.encoders.loading import DEFAULT_ENCODER
-from curation.project.opening import open_project
-from db.settings import load_settings
 from tests.cli.support.commands import ask, complaint, said
 from tests.training.benchmarks.support.samples import (
     NEVIR,
@@ -22,9 +20,8 @@ from tests.training.benchmarks.support.samples import (
 
 
 @pytest.fixture(autouse=True)
-def project(home: Path) -> None:
+def project(opened_home: Path) -> None:
     """An empty one."""
-    open_project(load_settings()).dispose()
 
 
 @pytest.fixture
@@ -84,6 +81,7 @@ def test_a_suite_of_ones_own_sentences_is_written_and_measured(tmp_path: Path) -
     assert "There is no release yet" in complaint("benchmarks", "suite", str(tmp_path / "new"))
 
 
+@pytest.mark.slow
 def test_a_suite_never_takes_the_place_of_a_file(home: Path, tmp_path: Path) -> None:
     forms = write_table(tmp_path / "own.tsv", "original\tnegation\tantonym\tboth", SENTENCES)
     ask("init")

@@ -30,6 +30,7 @@ def engine(home: Path, tiny_encoder: Path) -> Engine:
     return engine
 
 
+@pytest.mark.slow
 def test_a_model_and_a_release_are_pushed(engine: Engine, hub: HubServer) -> None:
     result = ask("push", "1", "--repo", REPO)
     assert (result["repo"], result["private"]) == (REPO, True)

@@ -10,27 +10,32 @@ from pathlib import Path
 
 import pytest
 from sqlalchemy import select
+from sqlmodel import Session
 
 from curation.encoders.loading import load_encoder
 from curation.project.opening import open_project
-from db.engine import reading, writing
+from db.engine import reading
 from db.models import RunMetric, RunState, Split
 from db.settings import load_settings
 from tests.cli.support.commands import ask, complaint, said, stored_run
 from tests.curation.support.families import add_plain_family
+from tests.support.databases import Fill
 
 SHORT = {"batch_size": 4, "max_steps": 3, "learning_rate": 1e-3}
 
 
 @pytest.fixture
-def small(tiny_encoder: Path) -> list[str]:
+def small(tiny_encoder: Path, fill: Fill) -> list[str]:
     """Options of a training that takes a second, in a project with families to train on."""
     engine = open_project(load_settings())
-    with writing(engine) as session:
+
+    def made(session: Session) -> None:
         for number in range(9):
             add_plain_family(session, number, split=Split.TRAIN)
         for number in range(9, 12):
             add_plain_family(session, number, split=Split.VALIDATION)
+
+    fill(engine, made)
     engine.dispose()
     changes = {"base_encoder": tiny_encoder, **SHORT}
     return [word for key, value in changes.items() for word in ("--set", f"{key}={value}")]

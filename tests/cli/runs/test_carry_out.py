@@ -4,6 +4,8 @@ import json
 import re
 from pathlib import Path
 
+import pytest
+
 from curation.project.opening import open_project
 from db.engine import writing
 from db.models import RunMetric, RunState
@@ -13,6 +15,7 @@ from tests.cli.support.commands import add_small_project, ask, complaint, proces
 from tests.support.checkpoints import checkpoint
 
 
+@pytest.mark.slow
 def test_a_stored_run_is_carried_out_by_its_number(loaded_home: Path) -> None:
     ask("release", "create")
     engine = open_project(load_settings())
@@ -37,6 +40,7 @@ def test_an_unknown_run_or_kind_is_named() -> None:
     assert ask("status")["runs"][0]["state"] == "failed"
 
 
+@pytest.mark.slow
 def test_diagnose_measures_what_is_not_measured_yet() -> None:
     add_small_project()
     first = process("diagnose", "--json")

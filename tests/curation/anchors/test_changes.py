@@ -43,22 +43,25 @@ from db.models import (
     VariantCosine,
     Verdict,
 )
-from tests.support.databases import both_databases
+from tests.support.databases import Fill, both_databases
 from tests.support.factories import TEXTS, add_anchor, add_family, person
 
 NEW = "The old bridge is safe."
 
 
 @pytest.fixture
-def ada(engine: Engine) -> int:
+def ada(engine: Engine, fill: Fill) -> int:
     """A family, of which Ada has accepted the first three and rejected the fourth."""
-    with writing(engine) as session:
+
+    def made(session: Session) -> int:
         who, family = person(session), add_family(session)
         measure_variants(session, [v.id for v in family.values()])
         for type_id in ("verbal", "absolute", "affixal"):
             actions.accept(session, shown(family[type_id]), reviewer_id=who)
         actions.reject(session, shown(family["lexical"]), reviewer_id=who, reason="wrong_scope")
         return who
+
+    return fill(engine, made)
 
 
 def correct(session: Session, who: int, text: str = NEW, *, seen: int = 1) -> int:

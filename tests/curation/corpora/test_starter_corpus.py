@@ -1,5 +1,6 @@
 """Loading the bundled corpus: four fifths decided, one fifth pending, twice the same as once."""
 
+import pytest
 from sqlalchemy import Engine, func, select
 from sqlmodel import col
 
@@ -11,6 +12,7 @@ from db.models import Anchor, Decision, Diagnostic, Reviewer, ReviewerKind, Spli
 from tests.support.databases import both_databases
 
 
+@pytest.mark.slow
 @both_databases
 def test_everything_arrives_and_a_second_loading_changes_nothing(starter_engine: Engine) -> None:
     with reading(starter_engine) as session:

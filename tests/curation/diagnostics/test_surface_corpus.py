@@ -82,6 +82,7 @@ def show(title: str, rows: list[tuple[str, int, int]]) -> None:
     sys.stdout.write("\n" + "\n".join([title, *lines]) + "\n")
 
 
+@pytest.mark.slow
 def test_the_checks_pass_what_the_review_let_stand(reviewed: list[Row]) -> None:
     passed, total = Counter[str](), Counter[str]()
     for row in reviewed:
@@ -94,6 +95,7 @@ def test_the_checks_pass_what_the_review_let_stand(reviewed: list[Row]) -> None:
     assert min(passed[t] / total[t] for t in TYPES) >= 0.97
 
 
+@pytest.mark.slow
 def test_flags_on_the_reviewed_corpus_are_rare(
     families: dict[str, dict[str, Row]],
 ) -> None:
@@ -114,6 +116,7 @@ def test_flags_on_the_reviewed_corpus_are_rare(
     assert all(n / total[t] < limits.get(flag, 0.03) for (t, flag), n in raised.items())
 
 
+@pytest.mark.slow
 def test_swapped_types_are_caught(families: dict[str, dict[str, Row]]) -> None:
     caught, total = Counter[tuple[str, str]](), Counter[tuple[str, str]]()
     for family in families.values():

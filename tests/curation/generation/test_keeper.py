@@ -51,6 +51,7 @@ def put_aside(sentence: str) -> tuple[int, Path]:
     return int(found[1]), Path(found[2])
 
 
+@pytest.mark.slow
 @one_database
 def test_a_disk_that_fills_while_64_calls_are_under_way_loses_no_answer(
     anchors: Engine, home: Path, serve_chat: Serve

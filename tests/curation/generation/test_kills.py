@@ -217,6 +217,7 @@ def test_a_batch_survives_a_kill_in_every_phase(
     assert set(server.asked.values()) == {1} and stored(engine) == 200
 
 
+@pytest.mark.slow
 @one_database
 def test_of_two_processes_that_take_up_a_run_one_carries_it_out(
     engine: Engine,
@@ -235,6 +236,7 @@ def test_of_two_processes_that_take_up_a_run_one_carries_it_out(
     assert table(engine) == undisturbed and set(server.asked.values()) == {1}
 
 
+@pytest.mark.slow
 def test_a_process_that_lost_its_run_to_another_does_no_harm(
     engine: Engine,
     home: Path,

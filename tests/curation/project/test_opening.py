@@ -17,6 +17,7 @@ open_project(load_settings()).dispose()
 """
 
 
+@pytest.mark.slow
 def test_processes_that_open_a_new_project_at_once_all_find_it_made(
     url: URL, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -10,7 +10,7 @@ from curation.project.search import SearchKind, find, marked
 from curation.review.notes import add_note, retract_note
 from db.engine import reading, writing
 from db.models import Status
-from tests.support.databases import both_databases
+from tests.support.databases import Fill, both_databases
 from tests.support.factories import add_anchor, add_family, add_variant, person
 
 pytestmark = both_databases
@@ -33,12 +33,15 @@ def texts(
 
 
 @pytest.fixture
-def filled(engine: Engine) -> Engine:
+def filled(engine: Engine, fill: Fill) -> Engine:
     """An anchor with variants about nothing."""
-    with writing(engine) as session:
+
+    def made(session: Session) -> None:
         anchor = add_anchor(session)
         for text in TEXTS:
             add_variant(session, anchor, text=text)
+
+    fill(engine, made)
     return engine
 
 

@@ -23,7 +23,7 @@ from db.models import Diagnostic, Variant
 from db.runs import create_run
 from db.settings import load_settings
 from tests.support.checkpoints import checkpoint
-from tests.support.databases import both_databases, one_database
+from tests.support.databases import Fill, both_databases, one_database
 from tests.support.factories import add_family
 
 pytestmark = both_databases
@@ -32,12 +32,15 @@ ANCHORS = ["The bridge is safe.", "The old bridge by the mill is safe for lorrie
 
 
 @pytest.fixture
-def measured(engine: Engine) -> Engine:
+def measured(engine: Engine, fill: Fill) -> Engine:
     """Two families, measured; the cosines under the active encoder are all different."""
-    with writing(engine) as session:
+
+    def made(session: Session) -> None:
         ids = [v.id for text in ANCHORS for v in add_family(session, text).values()]
         measure_variants(session, ids)
         add_cosines(session, get_setting(session, ACTIVE_ENCODER), scale=0.05)
+
+    fill(engine, made)
     return engine
 
 

@@ -297,6 +297,7 @@ def build(session: Session, order: Sequence[str], *, who: str, reverse: bool) ->
     return create_release(session, name=who, note=who).release.content_hash
 
 
+@pytest.mark.slow
 @both_databases
 @settings(
     max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]

@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import Engine
@@ -24,8 +25,11 @@ SHAPES = st.lists(
 
 
 @both_databases
+@pytest.mark.slow
 @settings(
-    max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=20,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 @given(shapes=SHAPES)
 def test_there_are_as_many_triples_as_positives_times_negatives(

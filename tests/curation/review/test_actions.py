@@ -18,15 +18,18 @@ from curation.review.status import Standing
 from db.engine import reading, writing
 from db.errors import HedgerowError
 from db.models import Anchor, Decision, Diagnostic, Status, Variant, Verdict
-from tests.support.databases import both_databases
+from tests.support.databases import Fill, both_databases
 from tests.support.factories import add_anchor, add_family, add_variant, model, person
 
 
 @pytest.fixture
-def ada(engine: Engine) -> int:
-    with writing(engine) as session:
+def ada(engine: Engine, fill: Fill) -> int:
+
+    def made(session: Session) -> int:
         add_family(session)
         return person(session)
+
+    return fill(engine, made)
 
 
 def get(engine: Engine, type_id: str = "verbal") -> Variant:

@@ -266,6 +266,7 @@ class TestApplying:
             )
         assert done.matches.by_type == {"word": 2}
 
+    @pytest.mark.slow
     def test_many_thousands_are_decided_and_taken_back_at_once(self, engine: Engine) -> None:
         count = 12_000  # several times what one statement takes
         with writing(engine) as session:

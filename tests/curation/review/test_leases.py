@@ -21,7 +21,7 @@ from curation.review.late_decisions import late_decisions
 from curation.review.queue import Queue, among, next_variant
 from db.engine import create_engine, reading, writing
 from db.models import Decision, Lease, Variant
-from tests.support.databases import both_databases
+from tests.support.databases import Fill, both_databases
 from tests.support.factories import add_family, person
 
 pytestmark = both_databases
@@ -31,11 +31,14 @@ CARDS = 12
 
 
 @pytest.fixture
-def ids(engine: Engine) -> list[int]:
-    with writing(engine) as session:
+def ids(engine: Engine, fill: Fill) -> list[int]:
+
+    def made(session: Session) -> list[int]:
         families = [add_family(session, f"The bridge {n} is safe.") for n in range(CARDS)]
         person(session)
         return [family["verbal"].id for family in families]
+
+    return fill(engine, made)
 
 
 def take(session: Session, *variant_ids: int, window: str = "one") -> set[int]:
@@ -130,6 +133,7 @@ def _next(session: Session, window: str, reviewer: int) -> ShownCard | None:
     return None if found is None else shown(session.get_one(Variant, found))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["threads", "processes"])
 def test_windows_that_go_through_a_queue_at_once_decide_no_card_twice(
     engine: Engine, ids: list[int], kind: str

@@ -19,17 +19,18 @@ from curation.review.reviewers import ensure_reviewer, find_person, people
 from db.engine import reading, writing
 from db.errors import HedgerowError
 from db.models import Decision, ReleaseItem, Reviewer, Status, Variant
-from tests.support.databases import both_databases
+from tests.support.databases import Fill, both_databases
 from tests.support.factories import add_family, model, person
 
 pytestmark = both_databases
 
 
 @pytest.fixture
-def family(engine: Engine) -> dict[str, int]:
+def family(engine: Engine, fill: Fill) -> dict[str, int]:
     """Ids by type. Ada rejected the verbal variant and then 'ada l.' accepted it; each decided on
     one more, and Bo agrees with both."""
-    with writing(engine) as session:
+
+    def made(session: Session) -> dict[str, int]:
         variants = add_family(session)
         ada, other, bo = (person(session, name) for name in ("Ada", "ada l.", "Bo"))
         _reject(session, variants["verbal"], ada)
@@ -38,6 +39,8 @@ def family(engine: Engine) -> dict[str, int]:
         _reject(session, variants["phrase"], other)
         _accept(session, variants["word"], bo)
         return {key: variant.id for key, variant in variants.items()}
+
+    return fill(engine, made)
 
 
 def _accept(session: Session, variant: Variant, who: int) -> None:

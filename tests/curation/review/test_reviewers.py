@@ -74,6 +74,7 @@ def test_reserved_names_are_refused(engine: Engine, name: str) -> None:
         assert [one.name for one in people(session)] == ["Ada"]
 
 
+@pytest.mark.slow
 @both_databases
 def test_an_import_names_the_way_out_where_a_person_has_its_name(engine: Engine) -> None:
     """In a project from before names were reserved."""

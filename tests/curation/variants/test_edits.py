@@ -18,19 +18,22 @@ from curation.variants.cue_choice import CueWanted
 from db.engine import reading, writing
 from db.errors import HedgerowError
 from db.models import Anchor, CueCorrection, Decision, Diagnostic, Status, Variant
-from tests.support.databases import both_databases
+from tests.support.databases import Fill, both_databases
 from tests.support.factories import add_anchor, add_family, add_variant, person
 
 HEDGE = "The bridge is probably safe."
 
 
 @pytest.fixture
-def ada(engine: Engine) -> int:
+def ada(engine: Engine, fill: Fill) -> int:
     """A family whose 'word' hedge names a cue that it does not use."""
-    with writing(engine) as session:
+
+    def made(session: Session) -> int:
         family = add_family(session)
         family["word"].cue = "maybe"
         return person(session)
+
+    return fill(engine, made)
 
 
 def hedge(session: Session, type_id: str = "word") -> Variant:

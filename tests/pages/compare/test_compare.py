@@ -256,6 +256,7 @@ def test_a_heat_map_has_one_scale_and_all_texts_in_its_tooltips() -> None:
     assert HOSTILE not in str(spec["layer"][0]["encoding"])
 
 
+@pytest.mark.slow
 def test_a_saved_heat_map_draws_hostile_texts_as_text() -> None:
     sentences = [f"{HOSTILE} {n}" for n in range(80)]  # 6,400 cells: more than Altair's default
     small = group_charts.heat_map(np.eye(3), SENTENCES, low=0.0, dark=False)

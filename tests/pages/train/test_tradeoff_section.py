@@ -145,6 +145,7 @@ def test_the_slider_shows_the_figures_of_each_measured_share(
     assert not test.exception
 
 
+@pytest.mark.slow
 def test_the_chosen_point_is_saved_as_a_run_and_named_once_it_is(
     results: AppTest, training: int, app_engine: Engine, started: list[int]
 ) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import yaml
 from sqlalchemy import Engine, select, update
-from sqlmodel import col
+from sqlmodel import Session, col
 from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import TextArea
 
@@ -29,6 +29,7 @@ from tests.cli.support.commands import ask, complaint
 from tests.curation.support.families import add_family, add_plain_family
 from tests.support.checkout import APP
 from tests.support.checkpoints import checkpoint
+from tests.support.databases import Fill
 from tests.support.old_recipes import OLD_RECIPES
 from training.evaluation.probes import (
     add_own_probe,
@@ -61,10 +62,13 @@ def engine(app_engine: Engine) -> Engine:
 
 
 @pytest.fixture
-def project(engine: Engine) -> Engine:
-    with writing(engine) as session:
+def project(engine: Engine, fill: Fill) -> Engine:
+
+    def made(session: Session) -> None:
         for number in range(9):
             add_plain_family(session, number, split=Split.TRAIN)
+
+    fill(engine, made)
     return engine
 
 

@@ -2,13 +2,14 @@
 
 import pytest
 from sqlalchemy import Engine
+from sqlmodel import Session
 
 from curation.release.freezing import create_release
 from curation.taxonomy.original_types import CONTRADICTION, ENTAILMENT, ensure_types
 from db.engine import reading, writing
 from db.models import Split
 from tests.curation.support.families import add_family, add_plain_family, add_variant, decide, model
-from tests.support.databases import both_databases
+from tests.support.databases import Fill, both_databases
 from training.data.composition import composition, composition_now
 from training.data.families import training_families
 from training.data.sampling import count_triples
@@ -29,9 +30,10 @@ RECIPES = (
 
 
 @pytest.fixture
-def originals(engine: Engine) -> Engine:
+def originals(engine: Engine, fill: Fill) -> Engine:
     """Families with and without originals, paraphrases, or one side."""
-    with writing(engine) as session:
+
+    def made(session: Session) -> None:
         for number in range(3):
             add_plain_family(session, number, split=Split.TRAIN)
         ensure_types(session, [ENTAILMENT, CONTRADICTION])
@@ -63,6 +65,8 @@ def originals(engine: Engine) -> Engine:
         )
         add_family(session, "Only hedged.", {"phrase": ["Perhaps hedged."]}, split=Split.TRAIN)
         add_plain_family(session, 9, split=Split.TEST)
+
+    fill(engine, made)
     return engine
 
 

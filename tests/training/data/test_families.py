@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import Engine
+from sqlmodel import Session
 
 from curation.release.freezing import create_release
 from curation.taxonomy.original_types import ensure_types
@@ -14,7 +15,7 @@ from db.engine import reading, writing
 from db.errors import HedgerowError
 from db.models import Split
 from tests.curation.support.families import add_anchor, add_family, add_variant, decide, model
-from tests.support.databases import both_databases
+from tests.support.databases import Fill, both_databases
 from training.data.families import drawn, training_families
 from training.data.sampling import as_triples, count_triples
 from training.finetune.losses import Family, Member, Role
@@ -25,10 +26,11 @@ ORIGINALS = ("entailment", "contradiction")
 
 
 @pytest.fixture
-def release(engine: Engine) -> int:
+def release(engine: Engine, fill: Fill) -> int:
     """Two whole families in the training part, the first with originals; others that lack a side;
     one that is held out."""
-    with writing(engine) as session:
+
+    def made(session: Session) -> int:
         seed_taxonomy(session)
         ensure_types(session, ORIGINALS)
         for name, more in (("Tea", {kind: [f"Tea, {kind}."] for kind in ORIGINALS}), ("Soup", {})):
@@ -53,6 +55,8 @@ def release(engine: Engine) -> int:
             split=Split.VALIDATION,
         )
         return create_release(session).release.id
+
+    return fill(engine, made)
 
 
 def families(

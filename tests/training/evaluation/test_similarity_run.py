@@ -86,6 +86,7 @@ def cosines_of(engine: Engine, name: str, set_name: str) -> list[float] | None:
         return set_cosines(session, encoder, open_set(session, set_name).probes)
 
 
+@pytest.mark.slow
 def test_the_sixty_groups_under_the_built_in_encoder_rank_no_better_than_chance(
     engine: Engine, settings: Settings, loads: list[str]
 ) -> None:

@@ -90,6 +90,7 @@ def wait_for_stop(context: RunContext) -> None:
         context.check()
 
 
+@pytest.mark.slow
 def test_a_study_trains_each_member_as_it_would_be_trained_alone(
     project: Engine, base: Recipe, settings: Settings
 ) -> None:

@@ -283,6 +283,7 @@ with reading(open_project(load_settings())) as session:
 """
 
 
+@pytest.mark.slow
 def test_the_next_export_removes_what_a_killed_one_left(
     engine: Engine, home: Path, tmp_path: Path
 ) -> None:

@@ -1,5 +1,6 @@
 """Blind mode, permalinks, second looks, selections, and two windows on one variant."""
 
+import pytest
 from sqlalchemy import event, select
 
 from curation.anchors.changes import correct_anchor
@@ -165,6 +166,7 @@ def test_a_selection_passes_over_what_a_colleague_has_decided(state: ReviewState
     assert len(state.selection.open or ()) == 2
 
 
+@pytest.mark.slow
 def test_ten_thousand_picked_variants_cost_no_more_a_key_than_ten(state: ReviewState) -> None:
     """Ids are looked up a few at a time, however long the selection."""
     first = draw(state).variant_id

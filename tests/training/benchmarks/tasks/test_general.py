@@ -31,6 +31,7 @@ def kinds(name: str) -> dict[str, int]:
     return counts
 
 
+@pytest.mark.slow
 def test_the_suites_are_in_the_installed_mteb() -> None:
     assert kinds("lite") == {
         "Retrieval": 3,
@@ -46,6 +47,7 @@ def test_the_suites_are_in_the_installed_mteb() -> None:
     assert kinds("quick").keys() == KINDS - {"PairClassification"}
 
 
+@pytest.mark.slow
 def test_the_full_suite_is_mtebs_own_english_one() -> None:
     import mteb
 

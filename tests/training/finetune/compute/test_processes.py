@@ -112,6 +112,7 @@ def curves(engine: Engine, run_id: int) -> list[tuple[str, int, float]]:
     return sorted((n, s, 0.0 if n == "texts_per_second" else v) for n, s, v in points)
 
 
+@pytest.mark.slow
 def test_a_training_killed_at_any_time_ends_as_an_undisturbed_one(
     project: Engine, home: Path, long_recipe: Recipe, settings: Settings, forker: Forker
 ) -> None:
@@ -146,6 +147,7 @@ def wait_for(process: int, home: Path) -> None:
     wait_until(lambda: not is_alive(process), home)
 
 
+@pytest.mark.slow
 def test_trainings_of_one_machine_take_turns(
     project: Engine, home: Path, recipe: Recipe, long_recipe: Recipe, forker: Forker
 ) -> None:
@@ -166,6 +168,7 @@ def test_trainings_of_one_machine_take_turns(
     assert found(project, runs[1]).state == RunState.DONE, said(home)
 
 
+@pytest.mark.slow
 def test_a_step_on_several_processes_has_the_loss_and_the_gradients_of_one(
     engine: Engine, home: Path, calm_encoder: Path, forker: Forker
 ) -> None:
@@ -206,6 +209,7 @@ def assert_nearly_equal(one: Path, other: Path) -> None:
         np.testing.assert_allclose(value, second[name], rtol=1e-3, atol=2e-5)
 
 
+@pytest.mark.slow
 def test_a_training_on_two_processes_ends_as_on_one_also_when_it_was_killed(
     project: Engine, home: Path, shared_recipe: Recipe, settings: Settings, forker: Forker
 ) -> None:
@@ -228,6 +232,7 @@ def test_a_training_on_two_processes_ends_as_on_one_also_when_it_was_killed(
     assert "going on after step" in (folder / "log.txt").read_text()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("end", ["cancelled", "helper killed", "leader fails"])
 def test_what_ends_one_process_ends_all(
     project: Engine, home: Path, long_recipe: Recipe, forker: Forker, end: str
