@@ -7,6 +7,8 @@ import pytest
 
 from tests.cli.support.commands import ask, complaint, said
 
+pytestmark = pytest.mark.slow  # loading the starter corpus takes seconds
+
 
 @pytest.fixture
 def home_of_bo(loaded_home: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
@@ -25,7 +27,6 @@ def first_anchor() -> str:
     return str(anchor["uid"])
 
 
-@pytest.mark.slow
 def test_anchors_are_found_by_their_text(home_of_bo: Path) -> None:
     everything = ask("anchors", "list", "--limit", "3")
     assert len(everything["anchors"]) == 3
@@ -39,7 +40,6 @@ def test_anchors_are_found_by_their_text(home_of_bo: Path) -> None:
     assert anchor["uid"] in shown and anchor["text"].split()[0] in shown
 
 
-@pytest.mark.slow
 def test_a_correction_tells_how_many_variants_come_back(home_of_bo: Path) -> None:
     uid = str(
         one(

@@ -44,19 +44,16 @@ def texts(session: Session, **wanted: object) -> list[str]:
     return [a.text for a in find_anchors(session, AnchorFilter(**wanted)).anchors]  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(
-    ("typed", "found"),
-    [
-        ("fifty%", TEXTS[:1]),
-        ("FIFTY", TEXTS[:2]),
-        ("a_b", TEXTS[2:3]),
-        ("a b", TEXTS[3:]),
-        ("k\\s", TEXTS[3:]),
-        ("nowhere", ()),
-    ],
-)
-def test_wildcards_mean_themselves(session: Session, typed: str, found: tuple[str, ...]) -> None:
-    assert texts(session, text=typed) == list(found)
+def test_wildcards_mean_themselves(session: Session) -> None:
+    expected = {
+        "fifty%": TEXTS[:1],
+        "FIFTY": TEXTS[:2],
+        "a_b": TEXTS[2:3],
+        "a b": TEXTS[3:],
+        "k\\s": TEXTS[3:],
+        "nowhere": (),
+    }
+    assert {typed: tuple(texts(session, text=typed)) for typed in expected} == expected
 
 
 def test_pages_and_total_agree(session: Session) -> None:

@@ -13,6 +13,8 @@ from db.errors import HedgerowError
 from training.benchmarks.tasks import general
 from training.benchmarks.tasks.general import SUITES, TaskScore, average, by_kind
 
+pytestmark = pytest.mark.slow  # loading mteb takes seconds
+
 KINDS = {
     "Classification",
     "PairClassification",
@@ -31,7 +33,6 @@ def kinds(name: str) -> dict[str, int]:
     return counts
 
 
-@pytest.mark.slow
 def test_the_suites_are_in_the_installed_mteb() -> None:
     assert kinds("lite") == {
         "Retrieval": 3,
@@ -47,7 +48,6 @@ def test_the_suites_are_in_the_installed_mteb() -> None:
     assert kinds("quick").keys() == KINDS - {"PairClassification"}
 
 
-@pytest.mark.slow
 def test_the_full_suite_is_mtebs_own_english_one() -> None:
     import mteb
 
