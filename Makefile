@@ -11,6 +11,8 @@
 
 SHELL := /bin/sh
 .SUFFIXES:
+# The tests start hundreds of processes, and each would compile everything again.
+unexport PYTHONDONTWRITEBYTECODE
 
 VENV := .venv
 BIN := $(VENV)/bin
