@@ -12,9 +12,9 @@ from curation.project.funnel import (
     FunnelRow,
     NextStep,
     StepKind,
-    progress,
     surplus,
 )
+from curation.project.overview import progress
 from curation.release.contents import CountsByType
 from curation.review.queue import Queue
 from db.execution import DONE

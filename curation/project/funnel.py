@@ -5,10 +5,10 @@ projects; what a release holds was counted when it was made.
 """
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, NamedTuple
+from typing import Any
 
 from sqlalchemy import Row, and_, case, func, select, union
 from sqlalchemy.orm import Session
@@ -26,13 +26,11 @@ from db.models import (
     Diagnostic,
     Encoder,
     Release,
-    Run,
     Split,
     Status,
     Variant,
     VariantCosine,
 )
-from db.runs import UNFINISHED, list_runs
 
 
 @dataclass(frozen=True)
@@ -347,26 +345,3 @@ def next_steps(session: Session, state: Funnel, *, busy: Collection[str] = ()) -
     if to_learn and state.trained_release != newest.number and "train" not in busy:
         steps.append(NextStep(StepKind.TRAIN, to_learn, release=newest.number))
     return [*steps, NextStep(StepKind.EXPORT, newest.summary["variants"], release=newest.number)]
-
-
-class Progress(NamedTuple):
-    """How far the project has come, read at one moment; the newest runs first."""
-
-    runs: list[Run]
-    funnel: Funnel
-    steps: list[NextStep]
-
-
-def progress(
-    session: Session, *, looked_at: int, known: Callable[[tuple[Any, ...]], CountsByType]
-) -> Progress:
-    """The last runs, the funnel, and what to do next.
-
-    Args:
-        looked_at: the number of runs.
-        known: gives the ``surplus`` of a ``surplus_version``, which may have been kept.
-    """
-    runs = list_runs(session, limit=looked_at)
-    current = funnel(session, known=known(surplus_version(session)))
-    busy = {run.kind for run in runs if run.state in UNFINISHED}
-    return Progress(runs, current, next_steps(session, current, busy=busy))
