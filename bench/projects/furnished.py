@@ -15,7 +15,8 @@ from curation.review.reviewers import ensure_reviewer
 from db.columns import now
 from db.engine import writing
 from db.models import Encoder, Note, Run, RunMetric, RunState, Variant, VariantCosine
-from training.evaluation.probes import ensure_figure_1, save_probe_cosines
+from training.evaluation.probe_sets import FIGURE_1_SET, ensure_bundled
+from training.evaluation.probes import save_probe_cosines
 from training.recipe.schema import Recipe
 from training.runs.figures import Part, count_part, sample
 from training.runs.trainings import DEFAULT_SEED, request_training
@@ -62,7 +63,7 @@ def _finish(session: Session, run: Run, release_id: int) -> None:
         ]
         if rows:
             session.execute(insert(VariantCosine), rows)
-    probes = [stored.id for stored in ensure_figure_1(session)]
+    probes = [stored.id for stored in ensure_bundled(session, FIGURE_1_SET)]
     for encoder, cosine in ((before, 0.8), (after, 0.5)):
         save_probe_cosines(session, dict.fromkeys(probes, cosine), encoder_id=encoder.id)
     for step in range(1, STEPS + 1):

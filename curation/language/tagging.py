@@ -76,7 +76,6 @@ def tag(text: str) -> list[TaggedWord]:
 
 
 _PRONOUN_IS = {"it", "he", "she", "that", "there", "what", "who", "here"}
-_ALWAYS = {"no": "AT0", "used": "VVD"}
 
 
 def _mended(words: list[str], i: int, found: str) -> str:

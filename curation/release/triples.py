@@ -128,9 +128,3 @@ def triple_rows(
                 positive_uid=good.uid,
                 negative_uid=bad.uid,
             )
-
-
-def triples(session: Session, release_id: int, *, split: Split | None = None) -> Iterator[Triple]:
-    """As ``triple_rows``, the three texts alone."""
-    for row in triple_rows(session, release_id, split=split):
-        yield row.triple

@@ -38,7 +38,8 @@ from db.runs import create_run
 from tests.support.factories import person
 from tests.support.hostile import HUGE, stored
 from training.evaluation.before_after import save_probe_cosines
-from training.evaluation.probes import add_own_probe, ensure_figure_1, own_probes
+from training.evaluation.probe_sets import FIGURE_1_SET, ensure_bundled
+from training.evaluation.probes import add_own_probe, own_probes
 from training.recipe.schema import Recipe
 from training.runs.figures import Part
 from training.runs.trainings import request_training
@@ -180,7 +181,7 @@ def _training(session: Session, texts: list[str]) -> None:
     trained.base_id, trained.run_id, trained.path = encoders[0].id, run.id, f"{run.folder}/model"
     for first, second in zip(texts[:20], texts[20:40], strict=True):
         add_own_probe(session, anchor=first, text=second)
-    probes = [probe.id for probe in ensure_figure_1(session) + own_probes(session)]
+    probes = [probe.id for probe in ensure_bundled(session, FIGURE_1_SET) + own_probes(session)]
     variants = session.execute(select(col(Variant.id))).scalars().all()
     for encoder, cosine in zip(encoders, (0.9, 0.4, 0.8), strict=True):
         save_probe_cosines(session, dict.fromkeys(probes, cosine), encoder_id=encoder.id)

@@ -37,10 +37,3 @@ def benchmark(name: str) -> type[Benchmark[Any]]:
             return entry
     known = ", ".join(entry.id for entry in BENCHMARKS)
     raise HedgerowError(f"Expected a benchmark, found {name[:60]!r}; there are {known}.")
-
-
-def negation_average(scores: dict[str, float]) -> float | None:
-    """The mean of the four benchmarks, in points; None while one is missing."""
-    if not set(NEGATION_AVERAGE) <= scores.keys():
-        return None
-    return sum(scores[name] for name in NEGATION_AVERAGE) / len(NEGATION_AVERAGE)

@@ -23,7 +23,6 @@ from training.evaluation.probe_sets import (
     OWN_SET,
     StoredProbe,
     add_to_set,
-    ensure_bundled,
     remove_from_set,
     stored_probes,
 )
@@ -38,11 +37,6 @@ def figure_1_probes(session: Session) -> list[StoredProbe]:
 def own_probes(session: Session) -> list[StoredProbe]:
     """The project's own pairs, in the order in which they were added."""
     return stored_probes(session, OWN_SET)
-
-
-def ensure_figure_1(session: Session) -> list[StoredProbe]:
-    """The stored pairs of Figure 1, stored first where they are not."""
-    return ensure_bundled(session, FIGURE_1_SET)
 
 
 def add_own_probe(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import shutil
 import time
 from collections.abc import Mapping
@@ -41,8 +40,6 @@ from training.recipe.sufficiency import require_enough
 from training.runs.figures import Part, count_part, sample
 
 DEFAULT_SEED = 42
-
-logger = logging.getLogger(__name__)
 
 
 def request_training(

@@ -30,7 +30,6 @@ SHORT: Mapping[str, str] = {
 }
 """The same in a word, for the heads of tables."""
 
-BASE = "base encoder"
 
 _TABLE = "hedgetriple_table_2"
 """Of the paper: the same comparison; its Figure 3 draws the relative differences."""

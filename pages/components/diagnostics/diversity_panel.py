@@ -23,8 +23,6 @@ TOP = 20
 SAMPLE = 3_000
 """Variants whose texts are searched for negators."""
 
-NONE = "(no negator or affix)"
-
 
 def draw(view: PageView) -> None:
     """The whole section."""

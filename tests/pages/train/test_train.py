@@ -31,9 +31,9 @@ from tests.support.checkout import APP
 from tests.support.checkpoints import checkpoint
 from tests.support.databases import Fill
 from tests.support.old_recipes import OLD_RECIPES
+from training.evaluation.probe_sets import FIGURE_1_SET, ensure_bundled
 from training.evaluation.probes import (
     add_own_probe,
-    ensure_figure_1,
     own_probes,
     save_probe_cosines,
 )
@@ -440,7 +440,9 @@ def finished_run(engine: Engine) -> int:
             session.flush()
             ids.append(encoder.id)
         add_own_probe(session, anchor=HOSTILE, text=HOSTILE + " too")
-        probes = [stored.id for stored in ensure_figure_1(session) + own_probes(session)]
+        probes = [
+            stored.id for stored in ensure_bundled(session, FIGURE_1_SET) + own_probes(session)
+        ]
         variants = session.execute(select(col(Variant.id))).scalars().all()
         for place, key in enumerate(ids):
             save_probe_cosines(session, dict.fromkeys(probes, 0.9 - 0.2 * place), encoder_id=key)

@@ -11,7 +11,8 @@ from db.engine import reading, writing
 from db.models import Encoder, Run, RunState
 from db.runs import create_run
 from tests.support.databases import both_databases, one_database
-from training.evaluation.probes import ensure_figure_1, save_probe_cosines
+from training.evaluation.probe_sets import FIGURE_1_SET, ensure_bundled
+from training.evaluation.probes import save_probe_cosines
 from training.recipe.plan import KIND
 from training.recipe.schema import Recipe
 from training.runs.comparison_table import (
@@ -65,7 +66,7 @@ def add_run(
 
 def measured(session: Session, *cosines: float) -> int:
     """An encoder with these cosines of Figure 1."""
-    probes = ensure_figure_1(session)
+    probes = ensure_bundled(session, FIGURE_1_SET)
     encoder = Encoder(name="e", fingerprint=str(cosines))
     session.add(encoder)
     session.flush()

@@ -67,15 +67,3 @@ def _numbers(table: dict[str, Any]) -> Iterator[Published]:
                     table["paper"],
                     table["suite"],
                 )
-
-
-def of_benchmark(name: str) -> list[Published]:
-    """What is published about a benchmark, the highest first.
-
-    A number that several tables have is given once.
-    """
-    found: dict[tuple[str, float], Published] = {}
-    for number in published():
-        if number.benchmark == name:
-            found.setdefault((number.hub or number.model, number.score), number)
-    return sorted(found.values(), key=lambda number: -number.score)

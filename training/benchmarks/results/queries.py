@@ -110,18 +110,6 @@ def of_run(session: Session, run_id: int) -> list[Scored]:
     return _scored(session, col(BenchmarkResult.run_id) == run_id)
 
 
-def result_by_id(session: Session, result_id: int) -> Scored:
-    """One result.
-
-    Raises:
-        HedgerowError: there is none of this number.
-    """
-    found = _scored(session, col(BenchmarkResult.id) == result_id)
-    if not found:
-        raise HedgerowError(f"There is no benchmark result {result_id}; choose another.")
-    return found[0]
-
-
 def _scored(session: Session, condition: Any) -> list[Scored]:
     query = select(BenchmarkResult).where(condition).order_by(col(BenchmarkResult.id).desc())
     rows = session.execute(query).scalars()

@@ -8,7 +8,7 @@ happens in the functions that need it.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -185,18 +185,6 @@ def facts(task: AbsTask) -> TaskFacts:
     )
 
 
-def suite(name: str) -> list[AbsTask]:
-    """The tasks of a suite as the installed mteb has them, English data only.
-
-    Raises:
-        HedgerowError: there is no such suite, or the installed mteb lacks a task of it.
-    """
-    if name not in SUITES:
-        known = ", ".join(SUITES)
-        raise HedgerowError(f"Expected a suite of tasks, found {name[:60]!r}; there are {known}.")
-    return tasks(SUITES[name])
-
-
 def tasks(names: Sequence[str]) -> list[AbsTask]:
     """These tasks; those of `ENGLISH` with its splits.
 
@@ -292,44 +280,6 @@ def _result(mteb: Any, model: Any, task: AbsTask) -> Any:
             "from the model hub, or from the cache of an earlier run."
         ) from error
     return found.task_results[0]
-
-
-def read_results(
-    folder: Path, *, name: str = "", revision: str = "", only: Iterable[str] = ()
-) -> list[TaskScore]:
-    """The results in a folder of mteb's: one's own, or downloaded published ones.
-
-    Args:
-        folder: as given to `run_tasks`; or, without a name, one with a JSON file a task.
-        only: names of tasks; none means all that there are.
-
-    Raises:
-        HedgerowError: a file is none of mteb's results, or lacks the English test data.
-    """
-    mteb = _mteb()
-    if name:
-        cache = mteb.ResultCache(cache_path=folder)
-        folder = cache.get_task_result_path("task", name, revision).parent
-    wanted = set(only)
-    paths = [
-        path
-        for path in sorted(folder.glob("*.json"))
-        if path.name != "model_meta.json" and (not wanted or path.stem in wanted)
-    ]
-    results = [_read(path) for path in paths]
-    own = tasks([result.task_name for result in results])
-    return [_score(result, task) for result, task in zip(results, own, strict=True)]
-
-
-def _read(path: Path) -> Any:
-    from mteb.results import TaskResult
-
-    try:
-        return TaskResult.from_disk(path)
-    except Exception as error:  # pydantic, JSON and old formats raise several kinds
-        raise HedgerowError(
-            f"Expected a result of mteb in {str(path)!r}, found something else; leave the file out."
-        ) from error
 
 
 def _score(result: Any, task: AbsTask) -> TaskScore:

@@ -19,7 +19,7 @@ from curation.partial_files import new_partial
 from curation.release.export.release_folder import MANIFEST, export_release, work, zip_export
 from curation.release.export.table_rows import TABLES_OF, ExportFormat, read_table
 from curation.release.freezing import create_release, get_release
-from curation.release.triples import triples
+from curation.release.triples import triple_rows
 from curation.taxonomy.built_in import TAXONOMY_VERSION
 from db.engine import reading, writing
 from db.errors import HedgerowError, RunCancelled
@@ -42,7 +42,10 @@ def test_datasets_opens_a_release_of_ten_anchors(engine: Engine, tmp_path: Path)
         release = ten_anchors(session)
     with reading(engine) as session:
         folder = export_release(session, release, tmp_path / "out", format="hf")
-        expected = {split: set(triples(session, release.id, split=split)) for split in Split}
+        expected = {
+            split: {row.triple for row in triple_rows(session, release.id, split=split)}
+            for split in Split
+        }
     assert set(tables_in(folder)) == {"triples", "variants"}
     found = opened(folder, "triples", tmp_path / "cache")
     assert set(found) == {split for split in Split if expected[split]} < set(Split)

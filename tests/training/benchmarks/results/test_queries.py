@@ -25,7 +25,6 @@ from training.benchmarks.results.queries import (
     newest,
     of_run,
     paired,
-    result_by_id,
 )
 from training.benchmarks.results.score_file import as_table
 from training.benchmarks.results.score_table import (
@@ -94,9 +93,6 @@ def test_the_newest_of_a_model_an_architecture_and_data_counts(engine: Engine) -
         assert [row.id for row in newest(session, kind="general")] == ids[4:]
         assert [row.id for row in newest(session, benchmark="nevir")] == ids[3:0:-1]
         assert [row.id for row in of_run(session, run_id)] == [ids[1]]
-        assert result_by_id(session, ids[0] or 0).score == 10.0
-        with pytest.raises(HedgerowError, match="no benchmark result 99"):
-            result_by_id(session, 99)
 
 
 def test_a_model_is_compared_with_the_one_it_was_trained_from(engine: Engine) -> None:

@@ -28,7 +28,7 @@ KINDS = {
 
 def kinds(name: str) -> dict[str, int]:
     counts: dict[str, int] = {}
-    for task in general.suite(name):
+    for task in general.tasks(SUITES[name]):
         counts[task.metadata.type] = counts.get(task.metadata.type, 0) + 1
     return counts
 
@@ -56,14 +56,12 @@ def test_the_full_suite_is_mtebs_own_english_one() -> None:
 
 
 def test_only_english_data_are_taken() -> None:
-    by_name = {task.metadata.name: task for task in general.suite("full")}
+    by_name = {task.metadata.name: task for task in general.tasks(SUITES["full"])}
     assert by_name["STS17"].hf_subsets == ["en-en"]
     assert by_name["MSMARCO"].eval_splits == ["dev"]
 
 
 def test_names_that_are_none() -> None:
-    with pytest.raises(HedgerowError, match="there are quick, lite, nano, full"):
-        general.suite("huge")
     with pytest.raises(HedgerowError, match="a task of mteb .*, found 'NoSuchTask'"):
         general.tasks(["NoSuchTask"])
 
@@ -95,17 +93,13 @@ def test_results_are_kept_as_mteb_keeps_them(
     stored = json.loads(path.read_text(encoding="utf-8"))
     assert stored["mteb_version"] == mteb.__version__
     assert 100 * stored["scores"]["test"][0]["main_score"] == pytest.approx(scores[0].score)
-    (read,) = general.read_results(tmp_path, name="mine/tiny", revision="f" * 40)
-    assert read.score == pytest.approx(scores[0].score, abs=1e-3)
-    assert general.read_results(path.parent) == [read]
-    assert general.read_results(path.parent, only=["STS12"]) == []
 
     def never(*args: Any, **more: Any) -> None:
         raise AssertionError
 
     monkeypatch.setattr(mteb, "evaluate", never)
     (again,) = general.run_tasks(model, [mock], **how)
-    assert again == read, "what is there is not run again"
+    assert again.score == pytest.approx(scores[0].score, abs=1e-3), "it is not run again"
 
 
 def test_a_task_whose_data_cannot_be_had(
@@ -119,12 +113,6 @@ def test_a_task_whose_data_cannot_be_had(
     with pytest.raises(HedgerowError, match=r"Could not run MockSTS.*ConnectionError: no route\)"):
         general.run_tasks(model, [mock], name="a", revision="b", folder=tmp_path)
     assert not list(tmp_path.rglob("*.json"))
-
-
-def test_a_file_that_is_no_result(tmp_path: Path) -> None:
-    (tmp_path / "STS12.json").write_text('{"task_name": 3}', encoding="utf-8")
-    with pytest.raises(HedgerowError, match="a result of mteb in"):
-        general.read_results(tmp_path)
 
 
 def test_averages_are_of_kinds() -> None:
