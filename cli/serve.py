@@ -137,9 +137,7 @@ def _serve(*, address: str, port: int, announce: Callable[[int | None], None]) -
 def _streamlit_options(address: str) -> dict[str, str]:
     """Environment variables that give Streamlit the app's options.
 
-    A web page that points its own host name at this machine is refused (DNS rebinding): only
-    requests to this machine's own names are answered. To serve a team behind a proxy, set
-    STREAMLIT_SERVER_ALLOWED_HOSTS to the names that people use, separated by spaces.
+    The address is one of the allowed hosts, which Streamlit reads as names with spaces between.
     """
     hosts = dict.fromkeys([*THIS_MACHINE, address])
     options = _variables("STREAMLIT", tomllib.loads(OPTIONS.read_text(encoding="utf-8")))

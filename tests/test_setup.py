@@ -152,6 +152,13 @@ def test_without_a_fitting_python_one_sentence_says_what_to_do(checkout: Path, k
     assert pip_calls(checkout) == []
 
 
+def test_without_hedgerow_app_streamlit_finds_the_same_options() -> None:
+    beside_the_script = ROOT / ".streamlit" / "config.toml"
+    assert beside_the_script.resolve() == ROOT / "cli" / "streamlit.toml"
+    assert STREAMLIT["server"]["address"] == "127.0.0.1"
+    assert set(STREAMLIT["server"]["allowedHosts"]) == {"127.0.0.1", "localhost"}
+
+
 def test_streamlit_knows_every_option_of_the_app_by_its_variable() -> None:
     known = {option.env_var for option in get_config_options().values()}
     found = _streamlit_options("127.0.0.1")

@@ -52,16 +52,16 @@ class Loaded(NamedTuple):
     decisions: int
 
 
-def load_starter_corpus(session: Session, folder: Path = FOLDER) -> Loaded:
+def load_starter_corpus(session: Session) -> Loaded:
     """Add the families that the database lacks. Anchors it knows are left as they are."""
     seed_taxonomy(session)
-    families = list(_read(folder / "families.jsonl"))
+    families = list(_read(FOLDER / "families.jsonl"))
     known = set(session.execute(select(col(Anchor.uid))).scalars())
     fresh = {anchor_uid(f["anchor"]): f for f in families}
     fresh = {uid: family for uid, family in fresh.items() if uid not in known}
     if not fresh:
         return Loaded(0, 0, 0)
-    reviews = {(r["anchor"], r["type"]): r for r in _read(folder / "reviews.jsonl")}
+    reviews = {(r["anchor"], r["type"]): r for r in _read(FOLDER / "reviews.jsonl")}
     run = _loading_run(session)
     anchor_ids = _add_anchors(session, fresh, source_id=_source(session))
     rows = [

@@ -75,9 +75,7 @@ def contents_of(release: Release) -> Contents:
     )
 
 
-def changes_since(
-    session: Session, release: Release, *, accepted: CountsByType | None = None
-) -> Changes:
+def changes_since(session: Session, release: Release) -> Changes:
     """What has become accepted since a release, and what of it no longer is.
 
     A variant whose anchor or cue has been corrected, and which is accepted as it is now, is both:

@@ -62,7 +62,7 @@ class ScoreCell:
 
 
 def cells(
-    lines: Sequence[Line], columns: Sequence[str], *, base: str = "", decimals: int = DECIMALS
+    lines: Sequence[Line], columns: Sequence[str], *, base: str = ""
 ) -> list[dict[str, ScoreCell]]:
     """The cells of each line, by column, where it has a score.
 
@@ -85,7 +85,7 @@ def cells(
         ranked = {
             str(n): line.scores[column] for n, line in measured.items() if column in line.scores
         }
-        marks = places(ranked, decimals=decimals)
+        marks = places(ranked, decimals=DECIMALS)
         for number, line in enumerate(lines):
             if column in line.scores:
                 start = None if line.published else bases.get(line.base or base)
@@ -108,7 +108,6 @@ def latex(
     lines: Sequence[Line],
     titles: Mapping[str, str],
     *,
-    decimals: int = DECIMALS,
     caption: str = "",
 ) -> str:
     """The table in LaTeX (needs the package booktabs): the best bold, the second underlined.
@@ -118,7 +117,7 @@ def latex(
     Args:
         titles: of the columns, by benchmark, in their order.
     """
-    table = cells(lines, list(titles), decimals=decimals)
+    table = cells(lines, list(titles))
     order = sorted(range(len(lines)), key=lambda number: lines[number].published)
     head = " & ".join(["Model", *map(escaped, titles.values())])
     out = [
@@ -134,7 +133,7 @@ def latex(
         if line.published and place and not lines[order[place - 1]].published:
             out.append(r"\midrule")
         name = rf"\textit{{{escaped(line.model)}}} (published)" if line.published else None
-        shown = [_shown(table[number].get(column), decimals) for column in titles]
+        shown = [_shown(table[number].get(column)) for column in titles]
         out.append(rf"{' & '.join([name or escaped(line.model), *shown])} \\")
     out += [r"\bottomrule", r"\end{tabular}"]
     if caption:
@@ -142,10 +141,10 @@ def latex(
     return "\n".join([*out, r"\end{table}"]) + "\n"
 
 
-def _shown(cell: ScoreCell | None, decimals: int) -> str:
+def _shown(cell: ScoreCell | None) -> str:
     if cell is None:
         return "--"
-    number = f"{cell.score:.{decimals}f}".replace("-", "$-$")
+    number = f"{cell.score:.{DECIMALS}f}".replace("-", "$-$")
     marks = {"best": rf"\textbf{{{number}}}", "second": rf"\underline{{{number}}}", "": number}
     return marks[cell.place]
 

@@ -11,6 +11,9 @@ from db.errors import HedgerowError
 from training.benchmarks.definition import ItemResult, Result
 from training.benchmarks.results.metrics import POINTS, gold_and_given
 
+SEED = 0
+"""Of every random choice here, so that a figure is the same each time."""
+
 RESAMPLES = 2_000
 """Of the bootstrap, and permutations of a test: enough for the first two digits."""
 
@@ -57,10 +60,8 @@ class PairedTest(NamedTuple):
 Rank = Literal["best", "second", ""]
 
 
-def interval(
-    result: Result, *, confidence: float = CONFIDENCE, seed: int = 0, resamples: int = RESAMPLES
-) -> Interval:
-    """The percentile bootstrap interval of a result's score; the same for the same seed.
+def interval(result: Result) -> Interval:
+    """The percentile bootstrap interval of a result's score; the same each time.
 
     Items made from the same sentence are drawn together: they are no independent evidence. Where no
     item differs from another, as at 0 or 100 points, the interval is that point.
@@ -72,23 +73,23 @@ def interval(
         raise HedgerowError("Expected items in the result, found none; run the benchmark again.")
     units, statistic = _sampler(result)
     if units < 2:
-        return Interval(result.score, result.score, confidence, units)
+        return Interval(result.score, result.score, CONFIDENCE, units)
     from scipy.stats import bootstrap  # noqa: PLC0415  (loading it takes a second)
 
     found = bootstrap(
         (np.arange(units),),
         lambda drawn, axis: statistic(drawn),
-        n_resamples=resamples,
+        n_resamples=RESAMPLES,
         batch=max(1, AT_ONCE // units),
         vectorized=True,
-        confidence_level=confidence,
+        confidence_level=CONFIDENCE,
         method="percentile",
-        rng=np.random.default_rng(seed),
+        rng=np.random.default_rng(SEED),
     ).confidence_interval
-    return Interval(float(found.low), float(found.high), confidence, units)
+    return Interval(float(found.low), float(found.high), CONFIDENCE, units)
 
 
-def compare(first: Result, second: Result, *, seed: int = 0) -> PairedTest:
+def compare(first: Result, second: Result) -> PairedTest:
     """Test whether two models differ, item by item.
 
     Where each item is right or wrong by itself, McNemar's exact test: among the items that only one
@@ -108,7 +109,7 @@ def compare(first: Result, second: Result, *, seed: int = 0) -> PairedTest:
     one, two = _aligned(first, second)
     difference = second.score - first.score
     if first.kind == "spearman":
-        return PairedTest(difference, _swapped_ranks(one, two, seed), "permutation", None, None)
+        return PairedTest(difference, _swapped_ranks(one, two), "permutation", None, None)
     right = np.array([[bool(a.right), bool(b.right)] for a, b in zip(one, two, strict=True)])
     better = int((~right[:, 0] & right[:, 1]).sum())
     worse = int((right[:, 0] & ~right[:, 1]).sum())
@@ -120,7 +121,7 @@ def compare(first: Result, second: Result, *, seed: int = 0) -> PairedTest:
         p = float(binomtest(better, total).pvalue) if total else 1.0
         return PairedTest(difference, p, "McNemar", better, worse)
     sums = np.array([right[rows].sum(axis=0) for rows in units])
-    return PairedTest(difference, _swapped_sums(sums, seed), "permutation", better, worse)
+    return PairedTest(difference, _swapped_sums(sums), "permutation", better, worse)
 
 
 def places(scores: Mapping[str, float], *, decimals: int = 1) -> dict[str, Rank]:
@@ -182,17 +183,16 @@ def _aligned(first: Result, second: Result) -> tuple[list[ItemResult], list[Item
     return list(first.rows), list(second.rows)
 
 
-def _swapped_sums(sums: np.ndarray, seed: int) -> float:
+def _swapped_sums(sums: np.ndarray) -> float:
     """p of a permutation test of paired sums, shape (groups, 2)."""
     return _permuted(
         sums[:, 0].astype(float),
         sums[:, 1].astype(float),
-        seed,
         lambda one, two, axis: two.sum(axis=axis) - one.sum(axis=axis),
     )
 
 
-def _swapped_ranks(first: Sequence[ItemResult], second: Sequence[ItemResult], seed: int) -> float:
+def _swapped_ranks(first: Sequence[ItemResult], second: Sequence[ItemResult]) -> float:
     """p of a permutation test of two models' correlations with the same scores of people."""
     from scipy.stats import rankdata  # noqa: PLC0415  (loading it takes a second)
 
@@ -205,13 +205,12 @@ def _swapped_ranks(first: Sequence[ItemResult], second: Sequence[ItemResult], se
     def difference(one: np.ndarray, two: np.ndarray, axis: int) -> np.ndarray:
         return _correlation(two, gold) - _correlation(one, gold)
 
-    return _permuted(ranks[0], ranks[1], seed, difference)
+    return _permuted(ranks[0], ranks[1], difference)
 
 
 def _permuted(
     first: np.ndarray,
     second: np.ndarray,
-    seed: int,
     statistic: Callable[[np.ndarray, np.ndarray, int], np.ndarray],
 ) -> float:
     if np.array_equal(first, second):
@@ -226,6 +225,6 @@ def _permuted(
         n_resamples=RESAMPLES * 5 - 1,
         batch=max(1, AT_ONCE // len(first)),
         axis=-1,
-        rng=np.random.default_rng(seed),
+        rng=np.random.default_rng(SEED),
     )
     return float(found.pvalue)

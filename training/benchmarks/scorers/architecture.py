@@ -47,15 +47,12 @@ _OLD_COLBERT = "ColBERT"
 """What PyLate wrote as the model's type before sentence-transformers had the architecture."""
 
 
-def load_scorer(
-    name: str, architecture: str = "", *, device: str | None = None, seed: int = 0
-) -> Scorer:
+def load_scorer(name: str, architecture: str = "") -> Scorer:
     """The scorer of a model, or of an architecture that needs none.
 
     Args:
         name: as in ``curation.encoders.loading.load_encoder``; no matter where no model is needed.
         architecture: one of `ARCHITECTURES` but 'chat'; '' takes what the model's files say.
-        seed: of the random scores.
 
     Raises:
         HedgerowError: no such model or architecture, or the model has another one.
@@ -63,13 +60,13 @@ def load_scorer(
     if architecture == TfIdf.architecture:
         return TfIdf()
     if architecture == Random.architecture:
-        return Random(seed)
+        return Random()
     if architecture and architecture not in KINDS:
         raise HedgerowError(
             f"Expected an architecture, found {architecture[:60]!r}; there are "
             f"{', '.join(ARCHITECTURES)}."
         )
-    return _scorer(name, fitting(encoder_folder(name), architecture, name=name), device)
+    return _scorer(name, fitting(encoder_folder(name), architecture, name=name))
 
 
 def fitting(folder: Path, architecture: str = "", *, name: str) -> str:
@@ -110,10 +107,10 @@ def _require_score(folder: Path) -> None:
         score_label(default_classes(count))  # transformers leaves its default of two out
 
 
-def _scorer(name: str, architecture: str, device: str | None) -> Scorer:
+def _scorer(name: str, architecture: str) -> Scorer:
     if architecture == BiEncoder.architecture:
-        return BiEncoder(load_encoder(name, device=device))
-    model = load_model(name, KINDS[architecture], device=device)
+        return BiEncoder(load_encoder(name))
+    model = load_model(name, KINDS[architecture])
     makers: dict[str, Any] = {
         Cross.architecture: Cross,
         Sparse.architecture: Sparse,

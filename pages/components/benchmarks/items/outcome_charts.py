@@ -173,12 +173,8 @@ def _undecided(name: str, colours: Palette) -> str:
     return colours.line if name == "tied" else colours.paper
 
 
-def parts(bars: Sequence[PartBar], *, dark: bool, low: float = 0.0) -> alt.LayerChart:
-    """Scores by the parts of a breakdown, a bar a model.
-
-    Args:
-        low: where the axis begins; a correlation may be below zero.
-    """
+def parts(bars: Sequence[PartBar], *, dark: bool) -> alt.LayerChart:
+    """Scores by the parts of a breakdown, a bar a model."""
     colours = palette(dark=dark)
     models = list(dict.fromkeys(bar.model for bar in bars))
     labels = {bar.part: f"{bar.part}\n{counted(bar.n, 'item')}" for bar in bars}
@@ -191,7 +187,7 @@ def parts(bars: Sequence[PartBar], *, dark: bool, low: float = 0.0) -> alt.Layer
         x=alt.X(
             "score:Q",
             title="points",
-            scale=alt.Scale(domain=[low, 112]),
+            scale=alt.Scale(domain=[0, 112]),
             axis=alt.Axis(values=[0, 20, 40, 60, 80, 100]),
         ),
         tooltip=[

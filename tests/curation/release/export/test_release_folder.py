@@ -269,7 +269,7 @@ def test_an_export_that_stops_leaves_what_was_there(engine: Engine, tmp_path: Pa
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from curation.partial_files import new_draft
+from curation.partial_files import new_partial
 from curation.project.opening import open_project
 from curation.release.export.release_folder import export_release
 from curation.release.freezing import get_release
@@ -278,7 +278,7 @@ from db.settings import load_settings
 
 def die(*progress):
     if sys.argv[2] == "old":  # between taking the old one away and putting the new one there
-        Path(sys.argv[1]).rename(new_draft(Path(sys.argv[1])).with_suffix(".old"))
+        Path(sys.argv[1]).rename(new_partial(Path(sys.argv[1])).with_suffix(".old"))
     os.kill(os.getpid(), signal.SIGKILL)
 
 with reading(open_project(load_settings())) as session:
