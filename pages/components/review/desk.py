@@ -39,7 +39,7 @@ def desk(state: ReviewState) -> None:
     if focus is None:
         markup.show(card.message(state.message, warn=state.warn))
         queue_choice.empty(state)
-        queue_choice.progress(state, rules=keys.hints(["z"]))
+        queue_choice.progress(state)
         keys.listen(state)
         return
     entries = open_project.every_type()
@@ -57,8 +57,7 @@ def desk(state: ReviewState) -> None:
                 _family(state, view, entries)
             if state.details:
                 card_details.details(state, view)
-            hints = keys.hints(name for name in state.keyboard.keys if "+" not in name)
-            queue_choice.progress(state, focus=focus.variant.type_id, rules=hints)
+            queue_choice.progress(state, focus=focus.variant.type_id)
         if state.guide:
             with st.container(key="desk-guide"):
                 markup.show(guideline_view.guide(entries[focus.variant.type_id]))

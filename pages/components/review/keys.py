@@ -1,18 +1,12 @@
 """The keys of the review page: one component, mounted once, that is given each card in turn."""
 
-from collections.abc import Iterable
-from functools import cache
-
 import streamlit as st
-from markupsafe import Markup
 
 from curation.review.window.key_actions import ReviewState
 from pages.components.shared.shell import error_messages
 from pages.components.shared.texts import markup
-from pages.components.shared.texts.diff import join
 
 _KEY = "keyboard"
-_ARROWS = {"up": "↑", "down": "↓"}
 
 _component = st.components.v2.component(
     "hedgerow_review_keys",
@@ -42,17 +36,3 @@ def _pressed(state: ReviewState) -> None:
                 state.pass_over()
             elif not state.typing:
                 key.act()
-
-
-def hints(names: Iterable[str]) -> Markup:
-    """Style rules that show each key on its button, whose own key begins with that key's name."""
-    return _hints(tuple(names))
-
-
-@cache
-def _hints(names: tuple[str, ...]) -> Markup:
-    rule = Markup('[class*="st-key-{}-"] button::after{{content:"{}" / "Shortcut {}"}}')
-    shown = [(name, _ARROWS.get(name, name.upper())) for name in names]
-    return Markup("<style>{}</style>").format(
-        join(rule.format(name, sign, sign) for name, sign in shown)
-    )

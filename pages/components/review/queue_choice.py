@@ -35,7 +35,6 @@ ORDERS = {
 CARD, FAMILY = "card", "family"
 VIEWS = {CARD: "One card", FAMILY: "Family"}
 ALL = "all"
-_NO_RULES = Markup("")
 
 
 def controls(state: ReviewState) -> None:
@@ -190,12 +189,11 @@ def selection_left(state: ReviewState) -> None:
             st.rerun()
 
 
-def progress(state: ReviewState, *, focus: str | None = None, rules: Markup = _NO_RULES) -> None:
+def progress(state: ReviewState, *, focus: str | None = None) -> None:
     """How much is left of each type; of what is pending, as a thin bar. And of each queue.
 
     Args:
         focus: the type of the card, which is marked where the card is of no queue.
-        rules: style rules that change with the card; an element of their own would need room.
     """
     reviewed = state.type_id if state.in_queue or focus is None else focus
     rows: list[tuple[str, int, int | None, bool]] = []
@@ -206,7 +204,7 @@ def progress(state: ReviewState, *, focus: str | None = None, rules: Markup = _N
             total = sum(n for status, n in counts.items() if status != "superseded")
         if total is not None or left:
             rows.append((entry.label, left, total, reviewed in (entry.id, None)))
-    markup.show(card.progress(rows) + _left(state) + rules)
+    markup.show(card.progress(rows) + _left(state))
 
 
 def _left(state: ReviewState) -> Markup:

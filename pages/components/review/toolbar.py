@@ -7,7 +7,6 @@ import streamlit as st
 
 from curation.review.window.key_actions import ReviewState
 from curation.review.window.queue_position import Panel
-from pages.components.review import keys
 from pages.components.review.search_box import search
 from pages.components.shared.texts import markup
 from pages.components.shared.variants import card
@@ -57,10 +56,9 @@ def tools(state: ReviewState) -> None:
     They are outside the desk, which is drawn for each card: seven buttons would take a sixth of the
     time until the next card.
     """
-    *first, last, shortcuts = every = _tools(state)
+    *first, last, shortcuts = _tools(state)
     with st.container(key="menu-tools", width="content"):
-        hints = keys.hints(tool.letter for tool in every)
-        markup.show(card.opener("Tools") + hints)
+        markup.show(card.opener("Tools"))
         with st.container(horizontal=True, key="look", gap="small"):
             for tool in first:
                 _button(state, tool)
