@@ -1,6 +1,5 @@
 """Files that the next training's recipe names: an STS file, and text to distil on."""
 
-from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -10,6 +9,7 @@ from db.errors import HedgerowError
 from pages.components.shared.shell import error_messages, open_project
 from pages.components.train.start import recipe_editor
 from training.evaluation import sts
+from training.recipe.inputs import READERS
 from training.recipe.schema import Recipe
 from training.recipe.stored_files import keep_file
 from training.retention import distillation
@@ -23,17 +23,15 @@ class FileField(NamedTuple):
     field: str
     label: str
     things: str
-    read: Callable[[Path], Sequence[object]]
     megabytes: int
 
 
 KINDS = (
-    FileField("sts_file", "STS file", "sentence pairs", sts.read_sts, sts.LARGEST_FILE >> 20),
+    FileField("sts_file", "STS file", "sentence pairs", sts.LARGEST_FILE >> 20),
     FileField(
         "distillation_file",
         "Text to distil on",
         "sentences",
-        distillation.read_sentences,
         distillation.LARGEST_FILE >> 20,
     ),
 )
@@ -87,7 +85,7 @@ def _counted(field: str, path: str, _modified: float) -> str:
     """What is in a file; reading one of some megabytes takes a moment."""
     kind = next(kind for kind in KINDS if kind.field == field)
     try:
-        return f"{len(kind.read(Path(path))):,} {kind.things} ({Path(path).name})"
+        return f"{len(READERS[kind.field](Path(path))):,} {kind.things} ({Path(path).name})"
     except HedgerowError as error:
         return str(error)
 
@@ -97,7 +95,9 @@ def _store(kind: FileField, key: str, current: str) -> None:
     if file is None:
         return
     try:
-        path = keep_file(open_project.settings().data_folder, file.getvalue(), read=kind.read)
+        path = keep_file(
+            open_project.settings().data_folder, file.getvalue(), read=READERS[kind.field]
+        )
     except HedgerowError as error:
         st.session_state[_PROBLEM] = f"{file.name}: {error}"
         return
