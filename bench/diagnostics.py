@@ -22,7 +22,7 @@ from sqlalchemy import Engine, delete, select
 from sqlmodel import col
 
 from curation.corpora.starter_corpus import load_starter_corpus
-from curation.diagnostics.measuring import store_cosines, variant_texts
+from curation.diagnostics.cosines import store_cosines, variant_texts
 from curation.encoders.loading import DEFAULT_ENCODER, load_encoder
 from curation.encoders.registered import register_encoder
 from curation.project.opening import open_project

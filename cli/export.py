@@ -7,7 +7,7 @@ import typer
 
 from cli.shared.home import open_home
 from cli.shared.terminal import AsJson, ReleaseNumber, progress_bar, show
-from curation.release.export import release_folder
+from curation.release.export import release_folder, zip_file
 from curation.release.export.table_rows import ExportFormat
 from curation.release.freezing import get_release
 from db.engine import reading
@@ -28,14 +28,14 @@ def export_release(
     """Write a release to a folder."""
     settings, engine = open_home()
     if as_zip:
-        release_folder.check_zip_place(folder)  # before anything is changed
+        zip_file.check_zip_place(folder)  # before anything is changed
     with reading(engine) as session, progress_bar() as report:
         release = get_release(session, number)
         compared = compare(session, settings.data_folder, release, report=report)
         place = release_folder.export_release(
             session, release, folder, format=form, compared=compared, progress=report
         )
-    packed = release_folder.zip_export(place) if as_zip else None
+    packed = zip_file.zip_export(place) if as_zip else None
     result = {
         "release": release.number,
         "format": form,

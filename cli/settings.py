@@ -11,7 +11,7 @@ from cli.shared.run_here import carry_out_run, new_run
 from cli.shared.tables import table_of
 from cli.shared.terminal import MAX_DIGITS, AsJson, show
 from curation.diagnostics import queue_keys
-from curation.diagnostics.measuring import count_without_cosine
+from curation.diagnostics.cosines import count_without_cosine
 from curation.project import shared_settings
 from curation.project.facts import (
     DatabaseFacts,

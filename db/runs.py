@@ -1,4 +1,4 @@
-"""Long work: its row, its process, its heartbeat, its end.
+"""Long work: its row, its lease, its end.
 
 The page (or the command) stores a run and starts ``hedgerow run ID`` as a detached process; the
 process claims the row, keeps a lease by the database's clock while it works, and writes how it
@@ -9,13 +9,10 @@ is gone, sees it as interrupted.
 import logging
 import os
 import socket
-import subprocess
 import sys
-import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from datetime import timedelta
 from importlib import metadata
-from pathlib import Path
 from typing import Any
 
 from sqlalchemy import ColumnElement, Engine, case, func, literal, select, update
@@ -23,10 +20,9 @@ from sqlalchemy.orm import Session
 from sqlmodel import col
 
 from db.columns import db_now, now
-from db.engine import create_engine, reading, writing
+from db.engine import reading, writing
 from db.errors import HedgerowError
 from db.models import Run, RunMetric, RunState
-from db.settings import Settings
 
 LEASE = timedelta(seconds=20)
 """How long a process may be silent before its run counts as interrupted."""
@@ -91,113 +87,6 @@ def package_versions() -> dict[str, str]:
         except metadata.PackageNotFoundError:
             continue
     return found
-
-
-def run_folder(settings: Settings, run: Run) -> Path:
-    """The run's folder, made if it is not there.
-
-    Raises:
-        HedgerowError: the data folder cannot be written.
-    """
-    return make_folder(settings.data_folder / run.folder)
-
-
-def make_folder(folder: Path) -> Path:
-    """The folder, made if it is not there.
-
-    Raises:
-        HedgerowError: it cannot be made, or cannot be written.
-    """
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise HedgerowError(
-            f"The folder {folder} cannot be made ({error.strerror}); make room or check its rights."
-        ) from error
-    if not os.access(folder, os.W_OK | os.X_OK):
-        raise HedgerowError(f"The folder {folder} cannot be written; check its rights.")
-    return folder
-
-
-def log_file(settings: Settings, run: Run) -> Path:
-    """Where the run's process writes its log."""
-    return settings.data_folder / run.folder / "log.txt"
-
-
-def last_log_lines(settings: Settings, run: Run, *, count: int = 15) -> list[str]:
-    """The last lines of the run's log, at most ``count``; none before it has written any."""
-    path = log_file(settings, run)
-    if not path.exists():
-        return []
-    with path.open("rb") as file:
-        file.seek(max(0, path.stat().st_size - 400 * count))
-        text = file.read().decode("utf-8", errors="replace")
-    return text.replace("\r", "\n").splitlines()[-count:]
-
-
-def start_process(
-    settings: Settings, run: Run, environment: Mapping[str, str] | None = None
-) -> None:
-    """Start ``hedgerow run ID`` detached: closing the browser or the app does not end it.
-
-    Args:
-        environment: what the process finds in its environment beside the settings, such as a key
-            that is stored nowhere.
-    """
-    run_folder(settings, run)
-    command = [str(Path(sys.executable).with_name("hedgerow")), "run", str(run.id)]
-    try:
-        with log_file(settings, run).open("ab") as log:
-            process = subprocess.Popen(
-                command,
-                cwd=settings.home,
-                env=settings.process_environment() | dict(environment or {}),
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                start_new_session=True,
-            )
-    except OSError as error:
-        raise HedgerowError(
-            f"Run {run.id} cannot be started: {error.strerror or error}"
-            f"{f' ({error.filename})' if error.filename else ''}."
-        ) from error
-    # Somebody has to collect the exit status, or the ended process stays in the process table.
-    threading.Thread(
-        target=_wait, args=(settings, run.id, run.attempt, process), daemon=True
-    ).start()
-
-
-def _wait(
-    settings: Settings, run_id: int, attempt: int, process: "subprocess.Popen[bytes]"
-) -> None:
-    """Wait for a run's process; one that ended without having begun has failed.
-
-    A run that was begun, paused and put into the queue again waits for another process.
-    """
-    code = process.wait()
-    if code == 0:
-        return
-    engine = create_engine(settings.url)
-    try:
-        with writing(engine) as session:
-            session.execute(
-                update(Run)
-                .where(
-                    col(Run.id) == run_id,
-                    col(Run.attempt) == attempt,
-                    col(Run.state) == RunState.QUEUED,
-                )
-                .values(
-                    state=RunState.FAILED,
-                    finished_at=now(),
-                    message=f"Its process ended at once (exit code {code}); the log says why.",
-                )
-            )
-    except HedgerowError as error:  # the database is away; the row still reads queued
-        logger.warning("run %s: %s", run_id, error)
-    finally:
-        engine.dispose()
 
 
 def get_run(session: Session, run_id: int) -> Run:

@@ -7,13 +7,8 @@ import streamlit as st
 
 from curation.corpora.starter_corpus import load_starter_corpus
 from curation.plurals import counted
-from curation.project.funnel import (
-    Funnel,
-    FunnelRow,
-    NextStep,
-    StepKind,
-    surplus,
-)
+from curation.project.funnel import Funnel, FunnelRow, surplus
+from curation.project.next_steps import NextStep, StepKind
 from curation.project.overview import progress
 from curation.release.contents import CountsByType
 from curation.review.queue import Queue

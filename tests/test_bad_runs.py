@@ -12,16 +12,17 @@ import pytest
 from sqlalchemy import Engine, text
 
 from cli.shared import app_start
-from curation.diagnostics import measuring
+from curation.diagnostics import cosines, measuring
 from curation.project.opening import active_encoder_id, open_project
-from curation.release.export import release_folder
+from curation.release.export import export_run
 from curation.release.freezing import create_release
 from curation.review import actions
 from db.engine import reading, writing
 from db.errors import HedgerowError
 from db.execution import RunContext, execute
 from db.models import Run, RunState, Source
-from db.runs import claim, create_run, get_run, list_runs, start_process
+from db.run_process import start_process
+from db.runs import claim, create_run, get_run, list_runs
 from db.settings import load_settings
 from tests.cli.support.commands import complaint
 from tests.support.databases import both_databases
@@ -113,7 +114,7 @@ def test_an_export_on_a_full_disk_leaves_nothing_half_written(
         create_release(session)
     run = new_run(project_engine, "export", format=form, folder=str(small_disk / "out"))
     with pytest.raises(HedgerowError, match="No space left on device"):
-        execute(project_engine, load_settings(), run.id, {"export": release_folder.work})
+        execute(project_engine, load_settings(), run.id, {"export": export_run.work})
     found, message = state(project_engine, run)
     assert found == RunState.FAILED
     assert re.search("cannot be written .*No space left on device.*; make room", message)
@@ -135,7 +136,7 @@ def test_two_measurings_at_once_do_no_harm(engine: Engine, monkeypatch: pytest.M
         for number in range(12):
             add_family(session, f"The bridge number {number} is safe.")
     monkeypatch.setattr(measuring, "CHUNK", 5)
-    monkeypatch.setattr(measuring, "BLOCK", 9)
+    monkeypatch.setattr(cosines, "BLOCK", 9)
     monkeypatch.setattr(measuring, "fingerprint", lambda name: "f" * 64)
     together = threading.Barrier(2, timeout=60)
 
@@ -143,9 +144,7 @@ def test_two_measurings_at_once_do_no_harm(engine: Engine, monkeypatch: pytest.M
         together.wait()
 
     monkeypatch.setattr(measuring, "load_encoder", load)
-    monkeypatch.setattr(
-        measuring, "pair_cosines", lambda model, pairs, **more: [0.5 for _ in pairs]
-    )
+    monkeypatch.setattr(cosines, "pair_cosines", lambda model, pairs, **more: [0.5 for _ in pairs])
     wrong: list[BaseException] = []
 
     def measure(run: Run) -> None:
@@ -164,7 +163,7 @@ def test_two_measurings_at_once_do_no_harm(engine: Engine, monkeypatch: pytest.M
     assert wrong == []
     with reading(engine) as session:
         assert measuring.count_without_measures(session) == 0
-        assert measuring.count_without_cosine(session, active_encoder_id(session)) == 0
+        assert cosines.count_without_cosine(session, active_encoder_id(session)) == 0
         assert {run.state for run in list_runs(session)} == {RunState.DONE}
         hardness = session.execute(text("SELECT min(hardness) FROM variant")).scalar_one()
         assert hardness > 0

@@ -17,7 +17,8 @@ from curation.generation.run import checked_request, request_generation
 from curation.project.opening import open_project
 from db.engine import reading, writing
 from db.models import Answer, ModelCall, Reviewer, Run, RunState, Source, Variant
-from db.runs import get_run, start_process
+from db.run_process import start_process
+from db.runs import get_run
 from db.settings import load_settings
 from tests.cli.support.commands import ask, process
 from tests.curation.support.families import decide

@@ -6,11 +6,12 @@ from sqlalchemy import Engine
 
 from cli.shared.home import open_home
 from cli.shared.terminal import err, text_of
-from curation.diagnostics import measuring, queue_keys
+from curation.diagnostics import cosines, measuring, queue_keys
 from curation.project.opening import active_encoder_id
 from db.engine import reading, writing
 from db.errors import HedgerowError
-from db.runs import UNFINISHED, create_run, list_runs, request_cancel, start_process
+from db.run_process import start_process
+from db.runs import UNFINISHED, create_run, list_runs, request_cancel
 from db.settings import Settings
 
 
@@ -37,7 +38,7 @@ def _start_missing_measures(settings: Settings, engine: Engine) -> int | None:
     with reading(engine) as session:
         encoder_id = active_encoder_id(session)
         missing = measuring.count_without_measures(session)
-        missing += measuring.count_without_cosine(session, encoder_id)
+        missing += cosines.count_without_cosine(session, encoder_id)
         missing += queue_keys.count_to_reorder(session)
         busy = any(run.state in UNFINISHED for run in list_runs(session, kind=measuring.KIND))
     if not missing or busy:

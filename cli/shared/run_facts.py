@@ -12,7 +12,8 @@ from curation.generation.request import KIND as GENERATE
 from curation.generation.run_report import progress
 from curation.plurals import counted
 from db.models import CallState, Run
-from db.runs import last_metrics, log_file
+from db.run_folders import log_file
+from db.runs import last_metrics
 from db.settings import Settings
 from training.recipe.plan import KIND as TRAIN
 from training.runs.kinds import calls_made, kind_of

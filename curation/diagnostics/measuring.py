@@ -1,11 +1,11 @@
-"""Measuring stored variants: surface and distance at once, cosine by an encoder in a run.
+"""Measuring stored variants: surface and distance at once, all that is missing in a run.
 
 What is measured, and how, is in ``curation.diagnostics.measures``; here it is stored, per variant
 and (the cosine) per encoder, together with the two numbers that order the queues.
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from sqlalchemy import ColumnElement, Engine, delete, func, select
@@ -13,9 +13,9 @@ from sqlalchemy.orm import Session
 from sqlmodel import col
 
 from curation.anchors.current_revision import current_wording
+from curation.diagnostics.cosines import count_without_cosine, store_cosines, stored_cosines
 from curation.diagnostics.measures import MEASURES_VERSION, Flag, measure
 from curation.diagnostics.queue_keys import queue_keys, reorder, request_reorder, store_queue_keys
-from curation.encoders.embeddings import pair_cosines
 from curation.encoders.loading import check_encoder, fingerprint, load_encoder
 from curation.encoders.registered import encoder_source, is_registered, register_encoder
 from curation.language.english import is_english
@@ -33,16 +33,10 @@ from curation.taxonomy.project_types import all_types
 from db.columns import now
 from db.engine import insert_new, reading, writing
 from db.execution import RunContext
-from db.models import Anchor, AnchorRevision, Diagnostic, Status, Variant, VariantCosine
+from db.models import Anchor, AnchorRevision, Diagnostic, Status, Variant
 
 KIND = "diagnose"
 """The kind of run that measures."""
-
-BLOCK = 20_000
-"""Cosines computed between two commits of a run."""
-
-Report = Callable[[int, int, str], None]
-"""Called with (done, total, message)."""
 
 
 def measure_variants(session: Session, variant_ids: Iterable[int]) -> None:
@@ -85,7 +79,7 @@ def _measure_chunk(
         .order_by(col(Variant.id))
     ).all()
     siblings = _siblings(session, {row[1] for row in rows})
-    cosines = _stored_cosines(session, ids, encoder_id)
+    cosines = stored_cosines(session, ids, encoder_id)
     moment = now()
     measured: list[dict[str, Any]] = []
     keys: list[dict[str, Any]] = []
@@ -140,32 +134,11 @@ def _siblings(session: Session, anchor_ids: Iterable[int]) -> dict[int, list[tup
     return found
 
 
-def _stored_cosines(
-    session: Session, ids: Sequence[int], encoder_id: int | None
-) -> dict[int, float]:
-    if encoder_id is None:
-        return {}
-    query = select(col(VariantCosine.variant_id), col(VariantCosine.cosine)).where(
-        col(VariantCosine.encoder_id) == encoder_id, col(VariantCosine.variant_id).in_(ids)
-    )
-    return dict(session.execute(query).all())
-
-
 def count_without_measures(session: Session) -> int:
     """Variants whose distance and flags are not stored, or were measured by an older version."""
     return session.execute(
         select(func.count()).select_from(Variant).where(~_has_diagnostic())
     ).scalar_one()
-
-
-def count_without_cosine(session: Session, encoder_id: int | None) -> int:
-    """Variants without a stored cosine under this encoder; all of them for None."""
-    variants = session.execute(select(func.count()).select_from(Variant)).scalar_one()
-    if encoder_id is None:
-        return variants
-    # Each variant has one cosine at most, so that two counts of an index do.
-    stored = select(func.count()).where(col(VariantCosine.encoder_id) == encoder_id)
-    return variants - session.execute(stored).scalar_one()
 
 
 def _has_diagnostic() -> ColumnElement[bool]:
@@ -175,17 +148,6 @@ def _has_diagnostic() -> ColumnElement[bool]:
         .where(
             col(Diagnostic.variant_id) == Variant.id,
             col(Diagnostic.check_version) == MEASURES_VERSION,
-        )
-        .exists()
-    )
-
-
-def _has_cosine(encoder_id: int) -> ColumnElement[bool]:
-    return (
-        select(col(VariantCosine.variant_id))
-        .where(
-            col(VariantCosine.variant_id) == Variant.id,
-            col(VariantCosine.encoder_id) == encoder_id,
         )
         .exists()
     )
@@ -221,7 +183,7 @@ def _measure_missing(context: RunContext) -> int:
     for start in range(0, len(ids), CHUNK):
         context.update(start, len(ids), "Measuring distances and surface checks.")
         with writing(context.engine) as session:
-            measure_variants(session, [i or 0 for i in ids[start : start + CHUNK]])
+            measure_variants(session, ids[start : start + CHUNK])
     return len(ids)
 
 
@@ -268,123 +230,3 @@ def _is_active(engine: Engine, name: str) -> Callable[[], bool]:
             return bool(get_setting(session, ACTIVE_ENCODER) == name)
 
     return is_active
-
-
-def store_cosines(
-    engine: Engine,
-    model: Any,
-    *,
-    encoder_id: int,
-    report: Report,
-    wanted: Callable[[], bool] | None = None,
-) -> int:
-    """Compute and store the cosine of every variant that has none under this encoder.
-
-    Args:
-        wanted: asked after each block; what is left stays undone once it says no.
-
-    Returns:
-        How many were computed.
-    """
-    with reading(engine) as session:
-        missing = (
-            session.execute(
-                select(col(Variant.id))
-                .where(~_has_cosine(encoder_id))
-                .order_by(col(Variant.anchor_id), col(Variant.id))
-            )
-            .scalars()
-            .all()
-        )
-    done = 0
-    for start in range(0, len(missing), BLOCK):
-        if start and wanted is not None and not wanted():
-            break
-        block = missing[start : start + BLOCK]
-
-        def report_block(done: int, total: int, before: int = start) -> None:
-            report(before + done, before + total, "Measuring cosine similarities.")
-
-        _store_block(engine, model, block, encoder_id=encoder_id, report=report_block)
-        done += len(block)
-    return done
-
-
-def _store_block(
-    engine: Engine,
-    model: Any,
-    ids: Sequence[int],
-    *,
-    encoder_id: int,
-    report: Callable[[int, int], None],
-) -> None:
-    texts: dict[int, tuple[str, str]] = {}
-    with reading(engine) as session:
-        for some in chunks(ids):
-            texts |= variant_texts(session, some)
-    cosines = pair_cosines(model, [texts[key] for key in ids], on_progress=report)
-    with writing(engine) as session:
-        values = dict(zip(ids, (float(c) for c in cosines), strict=True))
-        save_cosines(session, values, encoder_id=encoder_id, texts=texts)
-
-
-def variant_texts(session: Session, ids: Sequence[int]) -> dict[int, tuple[str, str]]:
-    """(anchor text, variant text) of these variants, by id; at most ``CHUNK`` ids."""
-    query = (
-        select(col(Variant.id), col(AnchorRevision.text), col(Variant.text))
-        .join(Anchor, col(Anchor.id) == Variant.anchor_id)
-        .join(AnchorRevision, current_wording())
-        .where(col(Variant.id).in_(ids))
-    )
-    return {key: (anchor, text) for key, anchor, text in session.execute(query)}
-
-
-def save_cosines(
-    session: Session,
-    cosines: dict[int, float],
-    *,
-    encoder_id: int,
-    texts: Mapping[int, tuple[str, str]] | None = None,
-) -> None:
-    """Store cosines by variant id; under the active encoder, reorder the queues by them.
-
-    Args:
-        texts: what was compared, as ``variant_texts`` gave it; the cosine of a variant whose anchor
-            has been corrected since then is left out.
-    """
-    is_active = encoder_id == active_encoder_id(session)
-    types = all_types(session)
-    threshold = int(get_setting(session, THRESHOLD))
-    for ids in chunks(cosines):
-        if texts is not None:
-            present = variant_texts(session, ids)
-            ids = [key for key in ids if present.get(key) == texts[key]]
-        stored = _stored_cosines(session, ids, encoder_id)
-        fresh = [
-            {"encoder_id": encoder_id, "variant_id": key, "cosine": cosines[key]}
-            for key in ids
-            if key not in stored
-        ]
-        if fresh:
-            insert_new(session, VariantCosine, fresh)
-        if is_active:
-            store_queue_keys(
-                session,
-                [
-                    queue_keys(
-                        row.variant_id,
-                        flags=Flag(row.flags),
-                        levenshtein=row.levenshtein,
-                        content_kept=row.content_kept,
-                        cosine=cosines[row.variant_id],
-                        polarity=types[type_id].polarity,
-                        threshold=threshold,
-                    )
-                    for row, type_id in session.execute(
-                        select(Diagnostic, col(Variant.type_id))
-                        .join(Variant, col(Variant.id) == Diagnostic.variant_id)
-                        .where(col(Diagnostic.variant_id).in_(ids))
-                        .order_by(col(Diagnostic.variant_id))
-                    )
-                ],
-            )

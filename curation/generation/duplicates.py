@@ -35,7 +35,7 @@ def _others_at_work(session: Session, run_id: int) -> list[int]:
     query = select(col(Run.id)).where(
         col(Run.kind) == KIND, col(Run.id) != run_id, col(Run.state).in_(UNFINISHED)
     )
-    found = [number or 0 for number in session.execute(query).scalars()]
+    found = session.execute(query).scalars().all()
     return [number for number in found if get_run(session, number).state in UNFINISHED]
 
 

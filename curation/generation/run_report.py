@@ -11,7 +11,7 @@ from sqlmodel import col
 from curation.generation.calls import cue_use
 from curation.generation.providers.chat.answers import AnswerProblem
 from curation.taxonomy.cues import SPELLING
-from db.columns import now
+from db.columns import not_null, now
 from db.models import (
     Anchor,
     AnchorRevision,
@@ -289,8 +289,8 @@ def written_by(session: Session, variant: Variant) -> str:
 def written_with(session: Session) -> dict[int, int]:
     """How many variants were written with each prompt version, by its number."""
     prompt = col(Variant.prompt_version_id)
-    query = select(prompt, func.count()).where(prompt.is_not(None)).group_by(prompt)
-    return {number or 0: count for number, count in session.execute(query)}
+    used = select(not_null(prompt), func.count()).where(prompt.is_not(None))
+    return dict(session.execute(used.group_by(prompt)).all())
 
 
 def last_asked(session: Session, kind: str) -> tuple[str, str]:
@@ -317,7 +317,7 @@ def models_used(session: Session, kind: str, *, limit: int = LOOKED_AT) -> list[
 def source_ids(session: Session) -> dict[str, int]:
     """The number of each source of anchors by its name, in alphabetical order."""
     query = select(col(Source.name), col(Source.id)).order_by(col(Source.name))
-    return {name: number or 0 for name, number in session.execute(query)}
+    return dict(session.execute(query).all())
 
 
 def variant_ids(session: Session, run_id: int, *, limit: int) -> list[int]:
@@ -328,4 +328,4 @@ def variant_ids(session: Session, run_id: int, *, limit: int) -> list[int]:
         .order_by(col(Variant.id))
         .limit(limit)
     )
-    return [number or 0 for number in session.execute(query).scalars()]
+    return list(session.execute(query).scalars())

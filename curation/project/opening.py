@@ -14,7 +14,7 @@ from curation.taxonomy.project_types import needs_seeding, seed_taxonomy
 from db.engine import create_engine, one_at_a_time, reading, writing
 from db.migrate import require_tables, upgrade
 from db.models import Encoder, Setting
-from db.runs import make_folder
+from db.run_folders import make_folder
 from db.settings import Settings
 
 ACTIVE_ENCODER = "active_encoder"

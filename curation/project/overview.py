@@ -5,7 +5,8 @@ from typing import Any, NamedTuple
 
 from sqlalchemy.orm import Session
 
-from curation.project.funnel import Funnel, NextStep, funnel, next_steps, surplus_version
+from curation.project.funnel import Funnel, funnel, surplus_version
+from curation.project.next_steps import NextStep, next_steps
 from curation.release.contents import CountsByType
 from db.models import Run
 from db.runs import UNFINISHED, list_runs

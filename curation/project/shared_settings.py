@@ -11,7 +11,8 @@ from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
-from curation.diagnostics.measuring import count_without_cosine, count_without_measures
+from curation.diagnostics.cosines import count_without_cosine
+from curation.diagnostics.measuring import count_without_measures
 from curation.diagnostics.queue_keys import count_to_reorder, request_reorder
 from curation.encoders.registered import encoder_name
 from curation.project.opening import (

@@ -21,7 +21,7 @@ from curation.partial_files import clear_partials, new_partial
 from curation.release.overlap import SHORTEST, Overlap, SharedText
 from db.errors import HedgerowError
 from db.models import ReleaseItem
-from db.runs import make_folder
+from db.run_folders import make_folder
 
 FOLDER = "overlap"
 """Below the data folder: a folder a release, in it a file for each data and number of words."""

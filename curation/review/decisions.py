@@ -227,5 +227,5 @@ def _votes(
         is_person = kind == ReviewerKind.PERSON
         counts = switched.get(reviewer_id, stored)
         person = merged.get(reviewer_id, reviewer_id)
-        votes[variant_id].append(Vote(number or 0, person, verdict, is_person, counts, *rest))
+        votes[variant_id].append(Vote(number, person, verdict, is_person, counts, *rest))
     return votes

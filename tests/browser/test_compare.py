@@ -11,7 +11,7 @@ from curation.encoders.loading import DEFAULT_ENCODER
 from curation.project.opening import open_project
 from db.engine import writing
 from db.models import Encoder, RunState
-from db.runs import run_folder
+from db.run_folders import run_folder
 from db.settings import Settings
 from tests.browser.support.walk import go, hover_charts, settle, sign_in
 from tests.support.factories import person

@@ -7,7 +7,8 @@ import pytest
 from playwright.sync_api import Page, expect
 from sqlalchemy import Engine
 
-from curation.diagnostics.measuring import measure_variants, save_cosines
+from curation.diagnostics.cosines import save_cosines
+from curation.diagnostics.measuring import measure_variants
 from curation.encoders.registered import register_encoder
 from curation.project.opening import ACTIVE_ENCODER, get_setting, open_project
 from db.engine import writing

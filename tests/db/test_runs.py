@@ -13,20 +13,19 @@ import pytest
 from sqlalchemy import Engine, update
 from sqlmodel import col
 
-from db import execution, runs
+from db import execution, run_process
 from db.columns import now
 from db.engine import reading, writing
 from db.errors import HedgerowError
 from db.execution import RunContext, execute
 from db.models import Run, RunState
+from db.run_folders import last_log_lines, log_file
 from db.runs import (
     claim,
     create_run,
     get_run,
     get_runs,
-    last_log_lines,
     list_runs,
-    log_file,
     metrics,
     refuse_a_second,
     request_cancel,
@@ -215,9 +214,9 @@ def test_only_a_process_that_never_began_fails_its_run(engine: Engine, home: Pat
     own = Settings(home=home, database_url=engine.url.render_as_string(hide_password=False))
     with writing(engine) as session:
         session.execute(update(Run).where(col(Run.id) == run_id).values(attempt=1))
-    runs._wait(own, run_id, 0, _Ended())  # type: ignore[arg-type]
+    run_process._wait(own, run_id, 0, _Ended())  # type: ignore[arg-type]
     assert state_of(engine, run_id).state == RunState.QUEUED, "it waits for another process"
-    runs._wait(own, run_id, 1, _Ended())  # type: ignore[arg-type]
+    run_process._wait(own, run_id, 1, _Ended())  # type: ignore[arg-type]
     assert state_of(engine, run_id).state == RunState.FAILED
 
 

@@ -8,7 +8,7 @@ from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 from streamlit.testing.v1 import AppTest
 
-from curation.release.export import release_folder
+from curation.release.export import export_run
 from curation.release.freezing import get_release, list_releases
 from curation.review.actions import accept, reject, shown
 from db.columns import now
@@ -69,7 +69,7 @@ def carry_out(engine: Engine) -> None:
     """Do what the newest run asks for, in this process."""
     with reading(engine) as session:
         run = list_runs(session)[0]
-    execute(engine, open_project.settings(), run.id, {"export": release_folder.work})
+    execute(engine, open_project.settings(), run.id, {"export": export_run.work})
 
 
 def test_nothing_accepted_leads_to_the_review(open_page: OpenPage) -> None:

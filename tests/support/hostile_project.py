@@ -6,7 +6,8 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
-from curation.diagnostics.measuring import measure_variants, save_cosines
+from curation.diagnostics.cosines import save_cosines
+from curation.diagnostics.measuring import measure_variants
 from curation.encoders.loading import DEFAULT_ENCODER
 from curation.generation.prompts import prompt_versions, save_copy, seed_prompts
 from curation.generation.providers.chat.answers import AnswerProblem

@@ -11,7 +11,7 @@ from sqlalchemy import Engine, select
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
-from curation.diagnostics.measuring import save_cosines, variant_texts
+from curation.diagnostics.cosines import save_cosines, variant_texts
 from curation.encoders.embeddings import pair_cosines
 from curation.encoders.loading import load_encoder
 from curation.review.decisions import chunks

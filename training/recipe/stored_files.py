@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from db.errors import HedgerowError
-from db.runs import make_folder
+from db.run_folders import make_folder
 
 FOLDER = "recipe_files"
 

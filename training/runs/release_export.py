@@ -1,6 +1,6 @@
 """Exports as stored runs (kind ``export``): a release is written to a folder and packed."""
 
-from curation.release.export import release_folder
+from curation.release.export import export_run
 from curation.release.freezing import get_release
 from db.engine import reading
 from db.execution import Result, RunContext
@@ -10,11 +10,11 @@ KIND = "export"
 
 
 def work(context: RunContext) -> Result:
-    """Export a release; parameters and result are those of `release_folder.work`.
+    """Export a release; parameters and result are those of `export_run.work`.
 
     The data card says what the release has in common with the benchmarks, so this compares first.
     """
     with reading(context.engine) as session:
         release = get_release(session, context.parameters.get("release"))
         compare(session, context.settings.data_folder, release, report=context.update)
-    return release_folder.work(context)
+    return export_run.work(context)

@@ -1,4 +1,4 @@
-"""Exports: a release as a folder of files, and that folder as a zip.
+"""Exports: a release as a folder of files.
 
 An export is written beside its place and moved there when it is whole, so that a half one is never
 taken for one. Its manifest, ``hedgerow.json``, names every file with its SHA-256. The same release,
@@ -9,7 +9,6 @@ its version into Parquet files.
 import hashlib
 import json
 import shutil
-import zipfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -31,17 +30,13 @@ from curation.release.export.table_rows import (
     parquet_path,
     read_table,
 )
-from curation.release.freezing import get_release
-from curation.release.overlap_results import OverlapWithTest, kept
-from db.engine import reading
+from curation.release.overlap_results import OverlapWithTest
 from db.errors import HedgerowError
-from db.execution import RunContext
 from db.models import Release, Split
 from db.named_files import resolved
 
 MANIFEST = "hedgerow.json"
 _REPORT_EVERY = 1_000
-_ZIP_TIME = (1980, 1, 1, 0, 0, 0)
 
 Progress = Callable[[int, int, str], None]
 """Called with the rows written, all rows, and what is going on; may raise to stop the export."""
@@ -75,7 +70,7 @@ def export_release(
     """
     format = export_format(format)
     target = resolved(folder)
-    with _explained(target):
+    with explained(target):
         _check_target(target)
         target.parent.mkdir(parents=True, exist_ok=True)
         clear_partials(target)
@@ -115,7 +110,7 @@ def export_format(name: str) -> ExportFormat:
 
 
 @contextmanager
-def _explained(place: Path) -> Iterator[None]:
+def explained(place: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
@@ -132,7 +127,7 @@ def _check_target(target: Path) -> None:
         raise HedgerowError(
             f"Expected a folder to export to, but {target} is a file; name another."
         )
-    manifest = _read_manifest(target)
+    manifest = read_manifest(target)
     ours = {MANIFEST, *manifest["files"]} if manifest else set()
     found = (path for path in sorted(target.rglob("*")) if path.is_symlink() or not path.is_dir())
     names = (path.relative_to(target).as_posix() for path in found)
@@ -152,7 +147,7 @@ def _check_target(target: Path) -> None:
         )
 
 
-def _read_manifest(folder: Path) -> dict[str, Any]:
+def read_manifest(folder: Path) -> dict[str, Any]:
     """The manifest of an export; empty where there is none."""
     try:
         manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
@@ -250,101 +245,3 @@ def _move(draft: Path, target: Path) -> None:
         old.rename(target)
         raise
     shutil.rmtree(old, ignore_errors=True)
-
-
-def zip_export(folder: Path) -> Path:
-    """Pack an export into ``FOLDER.zip`` beside it, in place of an earlier one.
-
-    The same export gives the same bytes: names are sorted, and times and rights are fixed.
-
-    Raises:
-        HedgerowError: the folder is not an export, a file that is not the zip of one is in the
-            way, or the place cannot be written.
-    """
-    folder = resolved(folder)
-    target = _zip_of(folder)
-    with _explained(target):
-        names = sorted(_read_manifest(folder).get("files", ()))
-        if not names:
-            raise HedgerowError(f"Expected an export, but {folder} has no {MANIFEST} of one.")
-        check_zip_place(folder)
-        clear_partials(target)
-        draft = new_partial(target)
-        try:
-            with zipfile.ZipFile(draft, "w", zipfile.ZIP_DEFLATED) as archive:
-                for name in (MANIFEST, *names):
-                    _add(archive, folder / name, name)
-            draft.replace(target)
-        finally:
-            draft.unlink(missing_ok=True)
-    return target
-
-
-def check_zip_place(folder: Path) -> None:
-    """Whether `zip_export` could put the zip of this folder in its place.
-
-    Raises:
-        HedgerowError: a file that is not the zip of an export is in the way.
-    """
-    target = _zip_of(resolved(folder))
-    with _explained(target):
-        if target.exists() and not _is_zipped_export(target):
-            raise HedgerowError(f"{target} is not the zip of an export; move it out of the way.")
-
-
-def _zip_of(folder: Path) -> Path:
-    return folder.with_name(f"{folder.name}.zip")
-
-
-def _is_zipped_export(path: Path) -> bool:
-    if not zipfile.is_zipfile(path):
-        return False
-    with zipfile.ZipFile(path) as archive:
-        return MANIFEST in archive.namelist()
-
-
-def _add(archive: zipfile.ZipFile, path: Path, name: str) -> None:
-    entry = zipfile.ZipInfo(name, _ZIP_TIME)
-    entry.compress_type = zipfile.ZIP_DEFLATED
-    entry.external_attr = 0o644 << 16
-    with path.open("rb") as source, archive.open(entry, "w", force_zip64=True) as sink:
-        shutil.copyfileobj(source, sink)
-
-
-def work(context: RunContext) -> dict[str, Any]:
-    """What a run of the kind 'export' does.
-
-    Its parameters: ``release``, a number, the newest without one; ``format``, ``hf`` without one;
-    ``folder``, the run's own folder without one.
-
-    Returns:
-        ``release`` and ``rows`` (table → split → count), and ``folder`` and ``zip``, relative to
-        the data folder where they lie in it.
-    """
-    format = export_format(context.parameters.get("format") or "hf")
-    with reading(context.engine) as session:
-        release = get_release(session, context.parameters.get("release"))
-        chosen = context.parameters.get("folder")
-        own = context.folder / f"hedgerow-release-{release.number}-{format}"
-        folder = context.settings.home / chosen if chosen else own
-        place = export_release(
-            session,
-            release,
-            folder,
-            format=format,
-            progress=context.update,
-            compared=kept(context.settings.data_folder, release.content_hash),
-        )
-    context.check()
-    packed = zip_export(place)
-    return {
-        "release": release.number,
-        "rows": _read_manifest(place)["rows"],
-        "folder": _relative(place, context.settings.data_folder),
-        "zip": _relative(packed, context.settings.data_folder),
-    }
-
-
-def _relative(path: Path, base: Path) -> str:
-    base = base.resolve()
-    return str(path.relative_to(base) if path.is_relative_to(base) else path)

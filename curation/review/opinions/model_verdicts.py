@@ -12,7 +12,7 @@ from sqlalchemy import bindparam, func, select, update
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
-from curation.diagnostics.measuring import Report
+from curation.diagnostics.cosines import Report
 from curation.review.decisions import chunks, compute_standing, forget_kept
 from curation.review.status import Standing
 from db.engine import reading, writing

@@ -3,7 +3,7 @@
 import streamlit as st
 
 from curation.diagnostics import measuring, queue_keys
-from curation.diagnostics.measuring import count_without_cosine
+from curation.diagnostics.cosines import count_without_cosine
 from curation.encoders.registered import known_encoders
 from curation.plurals import counted
 from curation.project.opening import ACTIVE_ENCODER, THRESHOLD, get_setting

@@ -9,8 +9,9 @@ from playwright.sync_api import Locator, Page, expect
 from sqlalchemy import Engine, select
 from sqlmodel import col
 
+from curation.diagnostics.cosines import save_cosines
 from curation.diagnostics.measures import Flag
-from curation.diagnostics.measuring import measure_variants, save_cosines
+from curation.diagnostics.measuring import measure_variants
 from curation.encoders.registered import register_encoder
 from curation.project.opening import ACTIVE_ENCODER, get_setting
 from curation.review.notes import add_note

@@ -9,7 +9,7 @@ from sqlalchemy import Engine
 from curation.project.opening import open_project
 from db.engine import writing
 from db.models import RunState
-from db.runs import start_process
+from db.run_process import start_process
 from db.settings import HUB_TOKEN, load_settings
 from tests.cli.support.commands import ask, complaint, said, stored_run
 from tests.support.hub_server import OWNER, TOKEN, HubServer

@@ -20,7 +20,8 @@ from curation.anchors.changes import (
 )
 from curation.anchors.current_revision import MAX_ANCHOR
 from curation.anchors.lookup import anchor_history
-from curation.diagnostics.measuring import measure_variants, save_cosines, variant_texts
+from curation.diagnostics.cosines import save_cosines, variant_texts
+from curation.diagnostics.measuring import measure_variants
 from curation.encoders.registered import register_encoder
 from curation.project.funnel import funnel
 from curation.release.freezing import create_release

@@ -5,7 +5,7 @@ import pytest
 from sqlalchemy import Engine, func, select
 from sqlmodel import col
 
-from curation.diagnostics import measuring
+from curation.diagnostics import cosines, measuring
 from curation.diagnostics.measures import MEASURES_VERSION, Flag
 from curation.project.opening import active_encoder_id
 from curation.review import actions
@@ -38,7 +38,7 @@ def encoders(monkeypatch: pytest.MonkeyPatch) -> FakeEncoders:
     fake = FakeEncoders()
     monkeypatch.setattr(measuring, "load_encoder", lambda name: None)
     monkeypatch.setattr(measuring, "fingerprint", lambda name: f"hash of {name}")
-    monkeypatch.setattr(measuring, "pair_cosines", fake.pair_cosines)
+    monkeypatch.setattr(cosines, "pair_cosines", fake.pair_cosines)
     return fake
 
 
@@ -78,7 +78,7 @@ def test_a_run_measures_everything_and_a_second_one_nothing(
         assert found.cosine == pytest.approx(19 / 23)
         assert found.variant.hardness == pytest.approx((1 - 4 / 60) * 19 / 23)
         assert measuring.count_without_measures(session) == 0
-        assert measuring.count_without_cosine(session, found.variant.id) == 0
+        assert cosines.count_without_cosine(session, found.variant.id) == 0
 
 
 def test_cosines_are_kept_per_encoder(engine: Engine, encoders: FakeEncoders) -> None:

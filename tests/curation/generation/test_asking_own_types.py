@@ -11,9 +11,10 @@ from sqlmodel import col
 
 from curation.diagnostics import acceptance, cue_use, distributions
 from curation.diagnostics.acceptance import Dimension
+from curation.diagnostics.cosines import save_cosines
 from curation.diagnostics.distributions import EVERYTHING, flags_by_type
 from curation.diagnostics.measures import Flag
-from curation.diagnostics.measuring import measure_variants, save_cosines
+from curation.diagnostics.measuring import measure_variants
 from curation.encoders.registered import register_encoder
 from curation.generation.costs.estimate import count_wanted
 from curation.generation.request import AnchorSelection, Which
@@ -76,7 +77,7 @@ def test_own_types_go_all_the_way(generated: Engine, tmp_path: Path) -> None:
 
 
 def _measured(session: Session) -> None:
-    ids = [key or 0 for key in session.execute(select(col(Variant.id))).scalars()]
+    ids = session.execute(select(col(Variant.id))).scalars().all()
     assert len(ids) == 10 * 8
     measure_variants(session, ids)
     name = get_setting(session, ACTIVE_ENCODER)

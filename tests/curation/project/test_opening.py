@@ -11,7 +11,7 @@ from tests.support.databases import both_databases
 pytestmark = both_databases
 
 OPEN = """
-from curation.project import open_project
+from curation.project.opening import open_project
 from db.settings import load_settings
 open_project(load_settings()).dispose()
 """

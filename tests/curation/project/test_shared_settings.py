@@ -9,9 +9,10 @@ from sqlalchemy import Engine, select
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
-from curation.diagnostics import measuring, queue_keys
+from curation.diagnostics import cosines, measuring, queue_keys
+from curation.diagnostics.cosines import save_cosines
 from curation.diagnostics.measures import Flag
-from curation.diagnostics.measuring import measure_variants, save_cosines
+from curation.diagnostics.measuring import measure_variants
 from curation.encoders.loading import DEFAULT_ENCODER
 from curation.encoders.registered import encoder_source, known_encoders, register_encoder
 from curation.project.opening import ACTIVE_ENCODER, THRESHOLD, active_encoder_id, get_setting
@@ -47,7 +48,7 @@ def measured(engine: Engine, fill: Fill) -> Engine:
 def add_cosines(session: Session, name: str, *, scale: float) -> None:
     encoder = register_encoder(session, name=name, hash_=f"hash of {name}")
     ids = session.execute(select(col(Variant.id))).scalars()
-    save_cosines(session, {i or 0: (i or 0) * scale for i in ids}, encoder_id=encoder.id)
+    save_cosines(session, {i: i * scale for i in ids}, encoder_id=encoder.id)
 
 
 def kept(session: Session) -> dict[int, tuple[int, float, float]]:
@@ -225,7 +226,7 @@ def encoders(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     loaded: list[str] = []
     monkeypatch.setattr(measuring, "load_encoder", loaded.append)
     monkeypatch.setattr(measuring, "fingerprint", lambda name: f"hash of {name.split('/')[-1]}")
-    monkeypatch.setattr(measuring, "pair_cosines", lambda model, pairs, **_: [0.5] * len(pairs))
+    monkeypatch.setattr(cosines, "pair_cosines", lambda model, pairs, **_: [0.5] * len(pairs))
     return loaded
 
 
@@ -239,7 +240,7 @@ def test_measuring_follows_when_the_active_encoder_is_changed_meanwhile(
     measured: Engine, encoders: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     use(measured, "company/first")
-    monkeypatch.setattr(measuring, "BLOCK", 5)
+    monkeypatch.setattr(cosines, "BLOCK", 5)
 
     def change(name: str) -> None:
         encoders.append(name)

@@ -11,7 +11,8 @@ from streamlit.testing.v1 import AppTest
 from curation.encoders.loading import DEFAULT_ENCODER
 from db.engine import reading, writing
 from db.models import Encoder, Run, RunState
-from db.runs import list_runs, run_folder
+from db.run_folders import run_folder
+from db.runs import list_runs
 from db.settings import load_settings
 from pages.components.compare import group_charts
 from pages.components.shared.charts import save

@@ -13,8 +13,9 @@ from streamlit.testing.v1 import AppTest
 
 from curation.diagnostics import acceptance
 from curation.diagnostics.acceptance import Dimension
+from curation.diagnostics.cosines import save_cosines
 from curation.diagnostics.measures import Flag
-from curation.diagnostics.measuring import measure_variants, save_cosines
+from curation.diagnostics.measuring import measure_variants
 from curation.encoders.registered import register_encoder
 from curation.project.opening import ACTIVE_ENCODER, THRESHOLD, get_setting
 from curation.review.actions import accept, shown

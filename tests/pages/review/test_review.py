@@ -40,7 +40,7 @@ def ids(signed_in: None, with_source: Engine) -> list[int]:
             add_family(session, f"The bridge number {number} is safe.")
         person(session)
         query = select(col(Variant.id)).where(col(Variant.type_id) == "verbal")
-        return [number or 0 for number in session.execute(query).scalars()]
+        return list(session.execute(query).scalars())
 
 
 def opened(**address: str) -> AppTest:

@@ -19,7 +19,8 @@ from curation.release.freezing import create_release, list_releases
 from db.columns import now
 from db.engine import reading, writing
 from db.models import Encoder, Run, RunMetric, RunState, Split, Variant, VariantCosine
-from db.runs import get_run, list_runs, log_file
+from db.run_folders import log_file
+from db.runs import get_run, list_runs
 from db.settings import load_settings
 from pages.components.shared.charts import similarity_bars
 from pages.components.shared.charts.palette import palette
@@ -279,7 +280,7 @@ def upload(test: AppTest, key: str, content: bytes) -> None:
 def test_where_no_process_can_be_started_no_run_is_left_waiting(
     project: Engine, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr("db.runs.sys.executable", str(tmp_path / "nowhere" / "python"))
+    monkeypatch.setattr("db.run_process.sys.executable", str(tmp_path / "nowhere" / "python"))
     test = page()
     test.button("train-click").click().run()
     assert "cannot be started" in told(test)

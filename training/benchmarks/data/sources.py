@@ -23,7 +23,7 @@ from curation.release.freezing import get_release
 from db.errors import HedgerowError
 from db.models import Split
 from db.named_files import expanded, read_bytes
-from db.runs import make_folder
+from db.run_folders import make_folder
 from training.benchmarks.catalogue import BENCHMARKS, benchmark
 from training.benchmarks.data.file_reading import HUB, LARGEST_FILE, local
 from training.benchmarks.definition import Benchmark

@@ -9,7 +9,8 @@ import streamlit as st
 from curation.diagnostics.measuring import KIND as MEASURE
 from db.errors import HedgerowError
 from db.models import Run
-from db.runs import create_run, request_cancel, requeue, start_process, under_way
+from db.run_process import start_process
+from db.runs import create_run, request_cancel, requeue, under_way
 from pages.components.shared.shell import open_project, signin
 
 QUIET_SECONDS = 120.0

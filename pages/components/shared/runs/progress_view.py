@@ -10,7 +10,8 @@ import streamlit as st
 
 from db.columns import now
 from db.models import Run, RunState
-from db.runs import UNFINISHED, get_run, last_log_lines, request_cancel, request_pause
+from db.run_folders import last_log_lines
+from db.runs import UNFINISHED, get_run, request_cancel, request_pause
 from pages.components.shared.shell import error_messages, open_project
 from training.runs.kinds import kind_of
 

@@ -16,8 +16,10 @@ from sqlmodel import col
 
 from curation.anchors.importing.formats import read_file
 from curation.partial_files import new_partial
-from curation.release.export.release_folder import MANIFEST, export_release, work, zip_export
+from curation.release.export.export_run import work
+from curation.release.export.release_folder import MANIFEST, export_release
 from curation.release.export.table_rows import TABLES_OF, ExportFormat, read_table
+from curation.release.export.zip_file import zip_export
 from curation.release.freezing import create_release, get_release
 from curation.release.triples import triple_rows
 from curation.taxonomy.built_in import TAXONOMY_VERSION
