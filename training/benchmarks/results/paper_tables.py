@@ -61,21 +61,16 @@ class ScoreCell:
     interval: Interval | None
 
 
-def cells(
-    lines: Sequence[Line], columns: Sequence[str], *, base: str = ""
-) -> list[dict[str, ScoreCell]]:
+def cells(lines: Sequence[Line], columns: Sequence[str]) -> list[dict[str, ScoreCell]]:
     """The cells of each line, by column, where it has a score.
 
-    Args:
-        base: the model that lines without a base of their own are compared with; '' for none.
-
     Raises:
-        HedgerowError: no measured line has a base model's name.
+        HedgerowError: a line's base model has no measured line.
     """
     measured = {number: line for number, line in enumerate(lines) if not line.published}
     bases = {line.model: line for line in measured.values()}
-    for name in (base, *(line.base for line in measured.values())):
-        if name and name not in bases:
+    for name in (line.base for line in measured.values() if line.base):
+        if name not in bases:
             raise HedgerowError(
                 f"Expected a measured line of the base model {name[:60]!r}, found none; measure "
                 "it, or leave the base model out."
@@ -88,7 +83,7 @@ def cells(
         marks = places(ranked, decimals=DECIMALS)
         for number, line in enumerate(lines):
             if column in line.scores:
-                start = None if line.published else bases.get(line.base or base)
+                start = None if line.published else bases.get(line.base)
                 table[number][column] = ScoreCell(
                     score=line.scores[column],
                     place=marks.get(str(number), ""),

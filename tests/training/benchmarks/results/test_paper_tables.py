@@ -1,5 +1,7 @@
 """Tables of several models."""
 
+from dataclasses import replace
+
 import pytest
 
 from db.errors import HedgerowError
@@ -7,13 +9,13 @@ from training.benchmarks.results.paper_tables import Line, cells, escaped, latex
 
 LINES = [
     Line("base", {"nevir": 8.1, "m3": 16.2}),
-    Line("mine_2", {"nevir": 40.6, "m3": -3.04}),
+    Line("mine_2", {"nevir": 40.6, "m3": -3.04}, base="base"),
     Line("Paper's", {"nevir": 50.6}, published=True),
 ]
 
 
 def test_published_scores_are_neither_ranked_nor_compared() -> None:
-    base, mine, paper = cells(LINES, ["nevir", "m3"], base="base")
+    base, mine, paper = cells(LINES, ["nevir", "m3"])
     assert (mine["nevir"].place, base["nevir"].place) == ("best", "second")
     assert mine["nevir"].delta == pytest.approx(32.5) and base["nevir"].delta is None
     assert (paper["nevir"].place, paper["nevir"].delta) == ("", None) and "m3" not in paper
@@ -21,9 +23,10 @@ def test_published_scores_are_neither_ranked_nor_compared() -> None:
 
 
 def test_without_a_base_nothing_is_compared() -> None:
-    assert all(cell.delta is None for line in cells(LINES, ["nevir"]) for cell in line.values())
+    alone = [replace(line, base="") for line in LINES]
+    assert all(cell.delta is None for line in cells(alone, ["nevir"]) for cell in line.values())
     with pytest.raises(HedgerowError, match="base model 'Paper's'|base model \"Paper's\""):
-        cells(LINES, ["nevir"], base="Paper's")
+        cells([replace(LINES[0], base="Paper's"), LINES[2]], ["nevir"])
 
 
 def test_latex() -> None:
