@@ -17,12 +17,12 @@ from typing import TYPE_CHECKING, NamedTuple
 from safetensors import SafetensorError
 
 from db.errors import HedgerowError
-from training.finetune.weight_average import Soup
+from training.finetune.weight_average import WeightAverage
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
 
-    from training.finetune.optimizer import Descent
+    from training.finetune.optimizer import ScheduledOptimizer
 
 FOLDER = "checkpoint"
 _PARTIAL = "checkpoint.partial"
@@ -35,7 +35,7 @@ _PLACE, _WEIGHTS, _STATE = "place.json", "model.safetensors", "state.pt"
 logger = logging.getLogger(__name__)
 
 
-class Place(NamedTuple):
+class TrainingPosition(NamedTuple):
     """Where a training was.
 
     Attributes:
@@ -58,11 +58,11 @@ class Place(NamedTuple):
 def save(
     folder: Path,
     *,
-    place: Place,
+    place: TrainingPosition,
     of: str,
     model: SentenceTransformer,
-    descent: Descent,
-    soup: Soup,
+    optimizer: ScheduledOptimizer,
+    average: WeightAverage,
 ) -> None:
     """Write a checkpoint beside the one before, then put it in its place by a rename.
 
@@ -79,7 +79,7 @@ def save(
         shutil.rmtree(partial, ignore_errors=True)
         partial.mkdir(parents=True)
         _save_weights(model, partial / _WEIGHTS)
-        state = {"descent": descent.state(), "soup": soup.state()}
+        state = {"descent": optimizer.state(), "soup": average.state()}
         torch.save(state, partial / _STATE)
         files = {name: _sha256(partial / name) for name in (_WEIGHTS, _STATE)}
         if place.best:
@@ -155,8 +155,8 @@ def _where(folder: Path, name: str, file: str) -> Path:
     return folder / name / file if file in (_WEIGHTS, _STATE) else folder / file
 
 
-def _place(stored: dict[str, dict[str, object]]) -> Place:
-    place = Place(**stored["place"])  # type: ignore[arg-type]
+def _place(stored: dict[str, dict[str, object]]) -> TrainingPosition:
+    place = TrainingPosition(**stored["place"])  # type: ignore[arg-type]  # mypy knows no types of JSON
     best = (float(place.best[0]), int(place.best[1])) if place.best else None
     return place._replace(best=best, losses=tuple(place.losses))
 
@@ -165,9 +165,9 @@ def load(
     checkpoint: Path,
     *,
     model: SentenceTransformer,
-    descent: Descent,
-    soup: Soup,
-) -> Place:
+    optimizer: ScheduledOptimizer,
+    average: WeightAverage,
+) -> TrainingPosition:
     """Bring a training back to where it was.
 
     Raises:
@@ -184,13 +184,13 @@ def load(
             f"Could not read the checkpoint {str(checkpoint)!r} ({error.strerror}); all processes "
             "of a training need the same data folder."
         ) from error
-    descent.go_on(state["descent"])
-    soup.go_on(state["soup"])
+    optimizer.go_on(state["descent"])
+    average.go_on(state["soup"])
     return _place(stored)
 
 
 def save_best(
-    folder: Path, model: SentenceTransformer, *, step: int, checkpoint: Place | None
+    folder: Path, model: SentenceTransformer, *, step: int, checkpoint: TrainingPosition | None
 ) -> None:
     """Set the weights of this step aside; of those before, what the checkpoint rests on stays.
 

@@ -18,15 +18,15 @@ from db.errors import HedgerowError
 from training.data.antonym_pairs import Opposites
 from training.data.sampling import Batches, InContext
 from training.finetune import checkpoints
-from training.finetune.checkpoints import FOLDERS, Place
+from training.finetune.checkpoints import FOLDERS, TrainingPosition
 from training.finetune.compute.devices import computing
 from training.finetune.compute.encoding import can_pack, embed
 from training.finetune.compute.processes import ALONE, Group, add_gradients, agreed
 from training.finetune.compute.replicas import threads_for
 from training.finetune.curve_names import LOSS, PACE, RATE
 from training.finetune.losses import Batch, Objective, flatten, objective
-from training.finetune.optimizer import Descent, lazy_words
-from training.finetune.weight_average import Soup
+from training.finetune.optimizer import ScheduledOptimizer, lazy_words
+from training.finetune.weight_average import WeightAverage
 from training.recipe.schema import Recipe
 from training.retention.distillation import Distillation
 
@@ -133,14 +133,14 @@ class _Training:
         self.progress, self.group = progress, group
         self.state, self.control = TrainerState(), TrainerControl()
         self.loss: Objective = objective(recipe, model)
-        self.soup = Soup(model, recipe.trainings)
+        self.average = WeightAverage(model, recipe.trainings)
         self.packed = can_pack(model)  # before there are replicas of it
         self.words = lazy_words(model, recipe)
         self.threads = threads_for(model, recipe)
         self.steps = course.steps * recipe.trainings
-        self.descent = self._descent()
-        self.place = Place()
-        self.checkpoint: Place | None = None
+        self.optimizer = self._new_optimizer()
+        self.place = TrainingPosition()
+        self.checkpoint: TrainingPosition | None = None
         self.since = time.monotonic()
 
     def run(self) -> Outcome:
@@ -165,14 +165,16 @@ class _Training:
         if self.threads:
             self.threads.close()
 
-    def _descent(self) -> Descent:
-        return Descent(self.model, self.recipe, steps=self.course.steps, words=self.words)
+    def _new_optimizer(self) -> ScheduledOptimizer:
+        return ScheduledOptimizer(
+            self.model, self.recipe, steps=self.course.steps, words=self.words
+        )
 
     def _begin(self) -> None:
         """The next training, where one has ended."""
-        if self.place.step // self.course.steps > self.soup.added:
-            self.soup.add(self.model)
-            self.descent = self._descent()
+        if self.place.step // self.course.steps > self.average.added:
+            self.average.add(self.model)
+            self.optimizer = self._new_optimizer()
 
     def _go_on(self) -> None:
         """From the newest checkpoint, or from the beginning."""
@@ -188,8 +190,8 @@ class _Training:
             self.place = self.checkpoint = checkpoints.load(
                 self.folder / FOLDERS[number],
                 model=self.model,
-                descent=self.descent,
-                soup=self.soup,
+                optimizer=self.optimizer,
+                average=self.average,
             )
             logger.info("going on after step %s", self.place.step)
         self.since = time.monotonic() - self.place.seconds
@@ -214,8 +216,8 @@ class _Training:
             place=place,
             of=self.identity,
             model=self.model,
-            descent=self.descent,
-            soup=self.soup,
+            optimizer=self.optimizer,
+            average=self.average,
         )
         self.checkpoint = place
         self.progress.on_save(None, self.state, self.control)
@@ -270,7 +272,7 @@ class _Training:
             loss.backward()
         self.progress.check()
         add_gradients(self.model.parameters(), self.group)
-        self.descent.step()
+        self.optimizer.step()
         return float(loss.detach()), len(texts)
 
     def _report(self, step: int) -> None:
@@ -285,7 +287,7 @@ class _Training:
         now, place = time.monotonic(), self.place
         logs = {
             LOSS: sum(place.losses) / len(place.losses),
-            RATE: self.descent.rate,
+            RATE: self.optimizer.rate,
             PACE: place.texts / max(now - self.since, 1e-9),
         }
         self.progress.on_log(None, self.state, self.control, logs=logs)
@@ -322,7 +324,7 @@ class _Training:
         return misses or self.place.step >= self.steps or self.control.should_training_stop
 
     def _keep(self) -> Outcome:
-        self.soup.stir(self.model)
+        self.average.stir(self.model)
         best = self.place.best
         if best is None or best[1] == self.place.step or not self.group.leads:
             return Outcome(self.place.step, self.place.step)

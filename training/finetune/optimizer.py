@@ -37,7 +37,7 @@ def lazy_words(model: SentenceTransformer, recipe: Recipe) -> Parameter | None:
     return words.weight
 
 
-class Descent:
+class ScheduledOptimizer:
     """The optimizers of one training, and their schedules."""
 
     def __init__(

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 
-class Soup:
+class WeightAverage:
     """What has been added up so far, and the weights that each training begins with.
 
     Attributes:

@@ -45,7 +45,7 @@ from training.evaluation.similarity import (
     figure_1_rows,
     probe_rows,
 )
-from training.finetune.checkpoints import Place
+from training.finetune.checkpoints import TrainingPosition
 from training.recipe.plan import KIND
 from training.recipe.schema import Recipe
 from training.recipe.yaml_text import parse_recipe
@@ -400,7 +400,7 @@ def test_a_cut_off_training_continues_from_its_checkpoint(
     with reading(project) as session:
         folder = load_settings().data_folder / get_run(session, run_id).folder / "checkpoint"
     folder.mkdir(parents=True)
-    place = {"of": "it", "files": {}, "place": Place(step=20)._asdict()}
+    place = {"of": "it", "files": {}, "place": TrainingPosition(step=20)._asdict()}
     (folder / "place.json").write_text(json.dumps(place), encoding="utf-8")
     assert "was cancelled; it left no result. It can go on from step 20." in told(page())
     test = page(RESULTS)

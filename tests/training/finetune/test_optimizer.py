@@ -8,7 +8,7 @@ import pytest
 from curation.encoders.loading import load_encoder
 from training.finetune.adapters import add_adapter
 from training.finetune.compute.encoding import embed, word_embeddings
-from training.finetune.optimizer import MAX_GRADIENT, Descent, lazy_words
+from training.finetune.optimizer import MAX_GRADIENT, ScheduledOptimizer, lazy_words
 from training.recipe.schema import Recipe
 
 if TYPE_CHECKING:
@@ -40,20 +40,20 @@ def pull(model: "SentenceTransformer", *, strength: float = 1.0) -> None:
     (-strength * sum(first @ other for other in others)).backward()
 
 
-def descent_of(model: "SentenceTransformer", given: Recipe) -> Descent:
-    return Descent(model, given, steps=10, words=lazy_words(model, given))
+def optimizer_of(model: "SentenceTransformer", given: Recipe) -> ScheduledOptimizer:
+    return ScheduledOptimizer(model, given, steps=10, words=lazy_words(model, given))
 
 
 def test_lazily_a_step_moves_its_own_words_alone(model: "SentenceTransformer") -> None:
     given = recipe()
-    descent = descent_of(model, given)
+    optimizer = optimizer_of(model, given)
     pull(model)
     before = words_of(model).detach().clone()
     used = words_of(model).grad
     assert used is not None
     assert used.is_sparse
     rows = set(used.coalesce().indices()[0].tolist())
-    descent.step()
+    optimizer.step()
     moved = (words_of(model).detach() != before).any(dim=1).nonzero()[:, 0].tolist()
     assert set(moved) == rows
     assert 0 < len(rows) < len(before) / 2
@@ -61,10 +61,10 @@ def test_lazily_a_step_moves_its_own_words_alone(model: "SentenceTransformer") -
 
 
 def test_otherwise_words_that_no_step_had_decay(model: "SentenceTransformer") -> None:
-    descent = descent_of(model, recipe(lazy_word_embeddings=False, weight_decay=0.5))
+    optimizer = optimizer_of(model, recipe(lazy_word_embeddings=False, weight_decay=0.5))
     before = words_of(model).detach().clone()
     pull(model)
-    descent.step()
+    optimizer.step()
     assert bool((words_of(model).detach() != before).any(dim=1).sum() > 0.9 * len(before))
 
 
@@ -76,10 +76,10 @@ def test_all_gradients_are_cut_together_whether_sparse_or_not(tiny_encoder: Path
     for lazy in (True, False):
         model = load_encoder(str(tiny_encoder)).eval()
         given = recipe(lazy_word_embeddings=lazy, weight_decay=0.0)
-        descent = descent_of(model, given)
+        optimizer = optimizer_of(model, given)
         for strength in (1e3, 1e-1):
             pull(model, strength=strength)
-            descent.step()
+            optimizer.step()
         after.append({name: value.detach().clone() for name, value in model.named_parameters()})
     name = next(key for key in after[0] if key.endswith("word_embeddings.weight"))
     for key in set(after[0]) - {name}:
@@ -97,7 +97,7 @@ def test_a_gradient_is_never_longer_than_it_may_be(model: "SentenceTransformer")
     import torch
     from torch.optim.optimizer import register_optimizer_step_pre_hook
 
-    descent = descent_of(model, recipe())
+    optimizer = optimizer_of(model, recipe())
     lengths = []
 
     def note(optimizer: object, *_: object) -> None:
@@ -111,7 +111,7 @@ def test_a_gradient_is_never_longer_than_it_may_be(model: "SentenceTransformer")
     handle = register_optimizer_step_pre_hook(note)
     try:
         pull(model, strength=1e4)
-        descent.step()
+        optimizer.step()
     finally:
         handle.remove()
     assert lengths[0] == pytest.approx(MAX_GRADIENT, rel=1e-3)

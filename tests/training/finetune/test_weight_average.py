@@ -7,7 +7,7 @@ import torch
 
 from tests.training.support.recorder import Recorder
 from tests.training.support.trainings import run, weights
-from training.finetune.weight_average import Soup
+from training.finetune.weight_average import WeightAverage
 from training.recipe.schema import Recipe
 
 
@@ -20,7 +20,7 @@ def model_with(value: float) -> torch.nn.Module:
 
 def test_the_mean_is_of_all_trainings_and_each_begins_alike() -> None:
     model = model_with(1.0)
-    soup = Soup(model, 3)  # type: ignore[arg-type]
+    soup = WeightAverage(model, 3)  # type: ignore[arg-type]
     for value in (3.0, 5.0):
         model.weight.data.fill_(value)
         soup.add(model)  # type: ignore[arg-type]
@@ -33,10 +33,10 @@ def test_the_mean_is_of_all_trainings_and_each_begins_alike() -> None:
 
 def test_it_goes_on_from_what_a_checkpoint_holds() -> None:
     model = model_with(1.0)
-    first = Soup(model, 2)  # type: ignore[arg-type]
+    first = WeightAverage(model, 2)  # type: ignore[arg-type]
     model.weight.data.fill_(3.0)
     first.add(model)  # type: ignore[arg-type]
-    again = Soup(model_with(1.0), 2)  # type: ignore[arg-type]
+    again = WeightAverage(model_with(1.0), 2)  # type: ignore[arg-type]
     again.go_on(first.state())
     assert again.added == 1
     model.weight.data.fill_(5.0)
@@ -46,7 +46,7 @@ def test_it_goes_on_from_what_a_checkpoint_holds() -> None:
 
 def test_one_training_stays_as_it_is() -> None:
     model = model_with(2.0)
-    Soup(model, 1).stir(model)  # type: ignore[arg-type]
+    WeightAverage(model, 1).stir(model)  # type: ignore[arg-type]
     assert model.weight.tolist() == [2.0, 2.0]
 
 
