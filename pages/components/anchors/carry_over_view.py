@@ -37,12 +37,14 @@ def draw(anchor: FoundAnchor, reviewer_id: int | None) -> None:
             key="anchor-carry-save",
             disabled=not chosen,
         )
-        if save and reviewer_id is None:
+        if not save:
+            return
+        if reviewer_id is None:
             signin.name_form(
                 "Your name is kept with what you change.", key="carry-name", button="Go on"
             )
-        elif save:
-            _save(anchor, chosen, reviewer_id or 0)
+        else:
+            _save(anchor, chosen, reviewer_id)
 
 
 def _choice(found: Sequence[Carried], *, key: str) -> dict[int, str]:

@@ -77,16 +77,18 @@ def _actions(anchor: FoundAnchor, reviewer_id: int | None) -> None:
             "Do", (_CORRECT, _WRITE, _DESCRIBE), key=key, label_visibility="collapsed"
         )
         retire = st.button("Retire", key="anchor-retire", icon=":material/inventory_2:")
-    if (doing or retire) and reviewer_id is None:
+    if not (doing or retire):
+        return
+    if reviewer_id is None:
         signin.name_form(
             "Your name is kept with what you change.", key="anchor-name", button="Go on"
         )
     elif retire:
         _set_retired(anchor, reviewer_id, retired=True)
     elif doing == _CORRECT:
-        forms_of_change.correct(anchor, reviewer_id or 0)
+        forms_of_change.correct(anchor, reviewer_id)
     elif doing == _WRITE:
-        forms_of_change.write(anchor, reviewer_id or 0)
+        forms_of_change.write(anchor, reviewer_id)
     elif doing == _DESCRIBE:
         said = several.facts_form([anchor.id], genre=anchor.genre, language=anchor.language)
         if said:
