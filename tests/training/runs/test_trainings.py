@@ -414,7 +414,7 @@ def test_only_what_stopped_before_its_end_is_started_again(
     project: Engine, recipe: Recipe, settings: Settings
 ) -> None:
     done = train(project, settings, ask(project, recipe))
-    waiting, cancelled = ask(project, recipe), ask(project, recipe)
+    waiting, cancelled = (ask(project, recipe, seed=seed) for seed in (2, 3))
     with writing(project) as session:
         request_cancel(session, cancelled)
         for key in (done.id, waiting):

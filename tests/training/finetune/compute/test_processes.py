@@ -116,10 +116,11 @@ def curves(engine: Engine, run_id: int) -> list[tuple[str, int, float]]:
 def test_a_training_killed_at_any_time_ends_as_an_undisturbed_one(
     project: Engine, home: Path, long_recipe: Recipe, settings: Settings, forker: Forker
 ) -> None:
-    calm, broken = ask(project, long_recipe), ask(project, long_recipe)
+    calm = ask(project, long_recipe)
     wait_for(forker.start(project.url, home, calm, QUICK), home)
     expected = found(project, calm)
     assert expected.state == RunState.DONE, said(home)
+    broken = ask(project, long_recipe)  # the same, which is refused as long as it is under way
     folder = settings.data_folder / found(project, broken).folder
     drawn, reached = random.Random(3), 0
     for _ in range(3):
@@ -152,7 +153,7 @@ def test_trainings_of_one_machine_take_turns(
     project: Engine, home: Path, recipe: Recipe, long_recipe: Recipe, forker: Forker
 ) -> None:
     endless = long_recipe.with_overrides(["max_steps=none"])
-    runs = [ask(project, endless), ask(project, recipe), ask(project, recipe)]
+    runs = [ask(project, endless), ask(project, recipe), ask(project, recipe, seed=2)]
     first = forker.start(project.url, home, runs[0], QUICK)
     wait_until(lambda: found(project, runs[0]).step > 0, home)
     second, third = (forker.start(project.url, home, key, QUICK) for key in runs[1:])
