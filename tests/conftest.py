@@ -34,23 +34,26 @@ def missing(what: str) -> None:
     pytest.skip(f"needs {what}")
 
 
+STARTER_FIXTURES = {"loaded_home", "starter_engine"}
+"""Loading the starter corpus takes seconds."""
 LONG_FIXTURES = {
     "app_engine",
     "forker",
-    "loaded_home",
     "open_page",
     "serve_chat",
-    "starter_engine",
     "tiny_encoder",
 }
-"""What takes a good part of a second alone: pages, processes, large projects, servers, models."""
+"""What takes a good part of a second alone: pages, processes, servers, models."""
 LONG_MARKS = ("browser", "postgres", "slow")
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
     """What a test needs is told by its fixtures."""
-    if "chromium" in getattr(item, "fixturenames", ()):
+    names = getattr(item, "fixturenames", ())
+    if "chromium" in names:
         item.add_marker(pytest.mark.browser)
+    if STARTER_FIXTURES.intersection(names):
+        item.add_marker(pytest.mark.slow)
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)  # before -m selects

@@ -17,6 +17,8 @@ import pytest
 from tests.support.checkout import ROOT
 from tests.support.page_session import first_page
 
+pytestmark = pytest.mark.slow
+
 PACKAGES = ("app.py", "cli", "curation", "db", "pages", "training")
 OPTIONS = tomllib.loads((ROOT / "cli" / "streamlit.toml").read_text(encoding="utf-8"))
 

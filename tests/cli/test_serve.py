@@ -134,6 +134,7 @@ def test_two_that_start_at_once_get_a_port_each(
     assert {page_status(url) for url in urls} == {200}
 
 
+@pytest.mark.slow
 def test_only_the_address_it_listens_on_and_this_machines_names_are_answered(
     browser_app: list["subprocess.Popen[str]"],
 ) -> None:
