@@ -25,9 +25,9 @@ from sqlalchemy.engine import URL
 from curation.anchors.importing.formats import read_file
 from curation.anchors.importing.insert import About, add_anchors
 from curation.anchors.importing.preview import Fate, FileRow, preview
+from curation.content_uids import split_of
 from curation.corpora.starter_corpus import FOLDER
 from curation.gc_pause import collector_paused
-from curation.identity import split_of
 from db.engine import create_engine, reading, writing
 from db.migrate import upgrade
 from db.models import Source

@@ -99,7 +99,14 @@ def serve(delay: float) -> tuple[subprocess.Popen[bytes], str]:
     """Start the server; gives its process and address once it answers."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
-    command = ["-m", "tests.support.chat_server", "--port", str(port), "--delay", str(delay)]
+    command = [
+        "-m",
+        "tests.support.servers.chat_server",
+        "--port",
+        str(port),
+        "--delay",
+        str(delay),
+    ]
     server = subprocess.Popen([sys.executable, *command])
     while server.poll() is None:
         try:

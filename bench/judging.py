@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from curation.content_uids import anchor_uid, canonical, in_pending_fifth, split_of
 from curation.corpora.starter_corpus import FOLDER
 from curation.encoders.embeddings import encode_distinct, pair_cosines
-from curation.identity import anchor_uid, canonical, in_pending_fifth, split_of
 from curation.taxonomy.built_in import TAXONOMY
 from training.evaluation.held_out import HeldOut
 from training.evaluation.sts import read_sts, spearman

@@ -24,7 +24,7 @@ from sqlalchemy.engine import URL, make_url
 from bench.anchor_import import starter_anchors
 from curation.anchors.importing.formats import read_file
 from curation.anchors.importing.insert import About, Beside, add_anchors
-from curation.anchors.importing.original_texts import guess_columns, read_originals
+from curation.anchors.importing.nli_texts import guess_columns, read_originals
 from curation.anchors.importing.preview import preview
 from curation.taxonomy.project_types import seed_taxonomy
 from db.engine import create_engine, reading, writing

@@ -36,7 +36,7 @@ COMMANDS: dict[str, str | Group] = {
         "See the runs, and cancel or delete one.",
         {
             "list": "cli.runs.listing:list_newest",
-            "show": "cli.runs.one_run:show_run",
+            "show": "cli.runs.show:show_run",
             "cancel": "cli.runs.cancel:cancel",
             "delete": "cli.runs.delete:delete",
         },

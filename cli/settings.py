@@ -10,7 +10,7 @@ from cli.shared.home import open_home
 from cli.shared.run_here import carry_out_run, new_run
 from cli.shared.tables import table_of
 from cli.shared.terminal import MAX_DIGITS, AsJson, show
-from curation.diagnostics import queue_keys
+from curation.diagnostics import queue_order
 from curation.diagnostics.cosines import count_without_cosine
 from curation.project import shared_settings
 from curation.project.facts import (
@@ -80,7 +80,7 @@ def _project(session: Session) -> dict[str, Any]:
             {"name": model.name, "counts": model.counts, "decisions": model.decisions}
             for model in model_verdicts.model_reviewers(session)
         ],
-        "variants_to_reorder": queue_keys.count_to_reorder(session),
+        "variants_to_reorder": queue_order.count_to_reorder(session),
     }
 
 
@@ -149,7 +149,7 @@ def _change(session: Session, machine: Settings, key: str, value: str) -> bool:
 
 
 def _follow(machine: Settings, engine: Engine) -> dict[str, Any]:
-    run = new_run(engine, queue_keys.KIND, {})
+    run = new_run(engine, queue_order.KIND, {})
     return carry_out_run(machine, engine, run.id)
 
 

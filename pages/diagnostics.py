@@ -6,9 +6,9 @@ import streamlit as st
 
 from curation.diagnostics import distributions
 from curation.diagnostics.distributions import Scope
-from curation.diagnostics.found_variants import First, VariantFilter
 from curation.diagnostics.measures import Flag
 from curation.diagnostics.measuring import KIND as MEASURE
+from curation.diagnostics.variants_by_measure import First, VariantFilter
 from pages.components.diagnostics import (
     acceptance_panel,
     diversity_panel,
@@ -21,8 +21,8 @@ from pages.components.diagnostics.scope_of_page import (
     counting,
     found_table,
 )
-from pages.components.shared.charts import save, share_charts
-from pages.components.shared.charts.share_charts import HeatCell
+from pages.components.shared.charts import save, shares
+from pages.components.shared.charts.shares import HeatCell
 from pages.components.shared.runs import background, progress_view
 from pages.components.shared.shell import frame, open_project
 from pages.components.shared.shell.count_cache import CachedCounts
@@ -61,7 +61,7 @@ def _flags(view: PageView) -> None:
         return
     names = {str(int(flag)): flag.label for flag in Flag}
     cells = [HeatCell(labels[row.type_id], str(int(row.flag)), row.number, row.of) for row in found]
-    drawn = partial(share_charts.heat_map, cells, columns=names, of="Measured variants")
+    drawn = partial(shares.heat_map, cells, columns=names, of="Measured variants")
     save.chart(
         drawn,
         name="flags",

@@ -15,7 +15,8 @@ from curation.release.upcoming import ReleaseState, release_state
 from db.errors import HedgerowError
 from db.models import Release, Run, RunState, Split
 from db.runs import UNFINISHED, list_runs
-from pages.components.shared.runs import background, progress_view, push_box
+from pages.components.shared.hub import push_box
+from pages.components.shared.runs import background, progress_view
 from pages.components.shared.shell import error_messages, frame, open_project, signin
 from training.hub.push_run import Subject
 from training.runs.release_export import KIND as EXPORT

@@ -4,17 +4,17 @@ from collections.abc import Callable
 
 import streamlit as st
 
+from curation.review.browser_window.key_actions import ReviewState
 from curation.review.history import actions_since
 from curation.review.queue import Queue
-from curation.review.window.key_actions import ReviewState
 from pages.components.review import queue_choice
 from pages.components.review.desk import desk
 from pages.components.review.toolbar import tools
+from pages.components.shared.formatting import markup
+from pages.components.shared.formatting.clock import midnight
 from pages.components.shared.shell import closed_windows, frame, open_project, signin
 from pages.components.shared.shell.closed_windows import STATE
-from pages.components.shared.texts import markup
-from pages.components.shared.texts.clock import midnight
-from pages.components.shared.variants.selection import SELECTION, picked
+from pages.components.shared.variants.picked_variants import SELECTION, picked
 
 _BLIND_COOKIE, _GUIDE_COOKIE = "hedgerow_blind", "hedgerow_guide"
 

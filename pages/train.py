@@ -5,11 +5,11 @@ import streamlit as st
 from db.models import Run
 from db.runs import UNFINISHED, list_runs
 from pages.components.shared.shell import frame, open_project
-from pages.components.train import live, own_pairs, sections
+from pages.components.train import live, own_pairs, section_choice
 from pages.components.train.results import runs_table, summary_section
-from pages.components.train.sections import SECTION, SECTIONS
+from pages.components.train.section_choice import SECTION, SECTIONS
 from pages.components.train.start import training_form
-from pages.components.train.studies import offer
+from pages.components.train.studies import request_form
 from training.recipe.plan import KIND
 from training.studies.study_run import study_of
 
@@ -24,7 +24,7 @@ def _train(runs: list[Run]) -> None:
     """What is at work or has just ended, and the next training; studies have their own section."""
     alone = [run for run in runs if study_of(run) is None]
     live.draw(alone)
-    busy = offer.mention() or any(run.state in UNFINISHED for run in alone)
+    busy = request_form.mention() or any(run.state in UNFINISHED for run in alone)
     training_form.box(busy=busy)
     own_pairs.box()
 
@@ -41,15 +41,15 @@ section = st.segmented_control(
     bind="query-params",
     label_visibility="collapsed",
 )
-if section != sections.RESULTS:
-    sections.leave_results()
+if section != section_choice.RESULTS:
+    section_choice.leave_results()
 found = _runs()
 match section:
-    case sections.RESULTS:
+    case section_choice.RESULTS:
         summary_section.draw([run for run in found if run.state not in UNFINISHED])
-    case sections.STUDIES:
-        offer.show()
-    case sections.RUNS:
+    case section_choice.STUDIES:
+        request_form.show()
+    case section_choice.RUNS:
         runs_table.show()
     case _:
         _train(found)

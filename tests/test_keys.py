@@ -22,11 +22,11 @@ from db.runs import get_run
 from db.settings import load_settings
 from tests.cli.support.commands import ask, process
 from tests.curation.support.families import decide
-from tests.support.chat_server import ChatServer
 from tests.support.factories import add_anchor, person
 from tests.support.forking import kill
 from tests.support.generating import Serve
 from tests.support.generating import serve_chat as serve_chat
+from tests.support.servers.chat_server import ChatServer
 
 KEY = "sk-secret-5b0e77c1"
 SECONDS = 90
@@ -164,7 +164,7 @@ def test_a_server_that_quotes_the_key_in_its_error_is_not_believed(
     engine: Engine, home: Path, serve_own: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
-        "tests.support.chat_server._error",
+        "tests.support.servers.chat_server._error",
         lambda message, code: {"error": {"message": f"Bearer {KEY}: {message}", "code": code}},
     )
     address, _ = serve_own(faults=1.0, kinds=("server error",))
@@ -183,7 +183,7 @@ def test_a_server_that_answers_with_the_key_is_not_quoted_either(
         return {"choices": [{"message": message, "finish_reason": KEY}], "usage": {}}
 
     monkeypatch.setattr("curation.generation.providers.batch.polling.POLL_SECONDS", 0.01)
-    monkeypatch.setattr("tests.support.chat_server._completion", echo)
+    monkeypatch.setattr("tests.support.servers.chat_server._completion", echo)
     address, _ = serve_own()
     ended_in_vain(request(engine, address, batch=batch))
     assert "Your key is (key)." in stored_texts(engine)

@@ -11,12 +11,12 @@ import Levenshtein
 from sqlalchemy import Engine, insert
 from sqlalchemy.orm import Session
 
+from curation.content_uids import anchor_uid, bucket, split_of, variant_uid
 from curation.corpora.starter_corpus import FOLDER, RANDOM_SALT
 from curation.diagnostics.measures import LEVENSHTEIN_THRESHOLD, MEASURES_VERSION, Flag
 from curation.generation.request import GenerationRequest
-from curation.identity import anchor_uid, bucket, split_of, variant_uid
 from curation.project.opening import open_project
-from curation.review.reviewers import ensure_reviewer
+from curation.review.people.reviewers import ensure_reviewer
 from curation.taxonomy.reject_reasons import REJECT_REASONS
 from db.columns import now
 from db.engine import writing

@@ -25,7 +25,7 @@ from curation.anchors.importing.insert import (
     check_source,
     earlier_import,
 )
-from curation.anchors.importing.original_texts import (
+from curation.anchors.importing.nli_texts import (
     FAULTS,
     Originals,
     guess_columns,
@@ -34,7 +34,7 @@ from curation.anchors.importing.original_texts import (
 from curation.anchors.importing.preview import Fate, FileRow, Preview, preview
 from curation.anchors.importing.sample import LONG, SHORT, lengths
 from curation.plurals import counted
-from curation.taxonomy.original_types import CONTRADICTION, ENTAILMENT
+from curation.taxonomy.nli_types import CONTRADICTION, ENTAILMENT
 from db.engine import reading, writing
 
 STANDARD_INPUT = "standard input"

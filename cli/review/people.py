@@ -7,8 +7,8 @@ import typer
 from cli.shared.home import open_home
 from cli.shared.tables import table_of
 from cli.shared.terminal import AsJson, err, show, text_of
-from curation.review import merging
-from curation.review.reviewers import find_person, people, rename_person
+from curation.review.people import merging
+from curation.review.people.reviewers import find_person, people, rename_person
 from db.engine import reading, writing
 
 Name = Annotated[str, typer.Argument(help="A person's name.")]

@@ -7,7 +7,7 @@ import typer
 from cli.shared.home import open_home
 from cli.shared.terminal import AsJson, show
 from curation.review import actions
-from curation.review.reviewers import find_reviewer
+from curation.review.people.reviewers import find_reviewer
 from db.engine import writing
 from db.models import Variant
 

@@ -6,7 +6,7 @@ from sqlalchemy import Engine
 
 from cli.shared.home import open_home
 from cli.shared.terminal import err, text_of
-from curation.diagnostics import cosines, measuring, queue_keys
+from curation.diagnostics import cosines, measuring, queue_order
 from curation.project.opening import active_encoder_id
 from db.engine import reading, writing
 from db.errors import HedgerowError
@@ -39,7 +39,7 @@ def _start_missing_measures(settings: Settings, engine: Engine) -> int | None:
         encoder_id = active_encoder_id(session)
         missing = measuring.count_without_measures(session)
         missing += cosines.count_without_cosine(session, encoder_id)
-        missing += queue_keys.count_to_reorder(session)
+        missing += queue_order.count_to_reorder(session)
         busy = any(run.state in UNFINISHED for run in list_runs(session, kind=measuring.KIND))
     if not missing or busy:
         return None

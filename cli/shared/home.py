@@ -6,7 +6,7 @@ from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 
 from curation.project.opening import open_project
-from curation.review.reviewers import ensure_reviewer
+from curation.review.people.reviewers import ensure_reviewer
 from db.errors import HedgerowError
 from db.settings import Settings, load_settings
 

@@ -7,8 +7,8 @@ from sqlalchemy import select, update
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
+from curation.content_uids import canonical
 from curation.diagnostics.measuring import measure_variants
-from curation.identity import canonical
 from curation.language.english import is_english
 from curation.review.decisions import chunks
 from db.errors import HedgerowError

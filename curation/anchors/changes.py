@@ -9,11 +9,11 @@ from sqlmodel import col
 
 from curation.anchors.checks import Finding, suspicions
 from curation.anchors.current_revision import checked_wording, current_wording
+from curation.content_uids import anchor_uid, words_of
 from curation.diagnostics.measuring import measure_variants
-from curation.identity import anchor_uid, words_of
 from curation.language.english import is_english
 from curation.review.decisions import StatusChange, chunks, forget_kept, refresh_status
-from curation.review.reviewers import shown_name
+from curation.review.people.reviewers import shown_name
 from curation.taxonomy.project_types import types_in_use
 from db.columns import now
 from db.errors import HedgerowError

@@ -88,7 +88,7 @@ def suspicions(text: str, words: list[str], *, english: bool) -> tuple[Finding, 
     """What speaks against a canonical text; empty for nearly all good anchors.
 
     Args:
-        words: what ``curation.identity.words_of`` gives for it.
+        words: what ``curation.content_uids.words_of`` gives for it.
         english: whether the checks that know English apply.
     """
     found = [Finding(Reason.LONG, _long(text))] if len(text) > LONG else []

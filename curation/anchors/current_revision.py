@@ -9,7 +9,7 @@ import unicodedata
 from sqlalchemy import ColumnElement
 from sqlmodel import col
 
-from curation.identity import canonical
+from curation.content_uids import canonical
 from db.errors import HedgerowError
 from db.models import Anchor, AnchorRevision
 

@@ -10,7 +10,7 @@ from sqlmodel import col
 
 from curation.anchors.current_revision import current_wording
 from curation.project.search import SearchKind, matches
-from curation.review.reviewers import shown_name
+from curation.review.people.reviewers import shown_name
 from db.models import Anchor, AnchorRevision, Reviewer, Source, Split, Status, Variant
 
 

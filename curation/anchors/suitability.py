@@ -12,7 +12,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from curation.identity import words_of
+from curation.content_uids import words_of
 from curation.language.clause_types import is_command, is_question, may_be_no_statement
 from curation.language.english import looks_foreign
 from curation.language.negators import find_negators

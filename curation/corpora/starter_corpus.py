@@ -15,10 +15,17 @@ from sqlalchemy import insert, select
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
+from curation.content_uids import (
+    anchor_uid,
+    bucket,
+    canonical,
+    in_pending_fifth,
+    split_of,
+    variant_uid,
+)
 from curation.diagnostics.measuring import measure_variants
-from curation.identity import anchor_uid, bucket, canonical, in_pending_fifth, split_of, variant_uid
 from curation.review.decisions import CHUNK, bulk_store_decisions
-from curation.review.reviewers import STARTER, ensure_reviewer
+from curation.review.people.reviewers import STARTER, ensure_reviewer
 from curation.taxonomy.built_in import GUIDELINE_VERSION
 from curation.taxonomy.project_types import seed_taxonomy
 from db.columns import now

@@ -9,7 +9,7 @@ from sqlmodel import col
 
 from curation.anchors.current_revision import current_wording
 from curation.diagnostics.measures import Flag
-from curation.diagnostics.queue_keys import queue_keys, store_queue_keys
+from curation.diagnostics.queue_order import queue_keys, store_queue_keys
 from curation.encoders.embeddings import pair_cosines
 from curation.project.opening import (
     THRESHOLD,

@@ -15,7 +15,7 @@ from sqlmodel import col
 
 from curation.diagnostics.measures import Flag
 from curation.project.opening import ACTIVE_ENCODER, THRESHOLD, active_encoder_id, get_setting
-from curation.review.reviewers import whose
+from curation.review.people.reviewers import whose
 from curation.taxonomy.project_types import select_types_version
 from db.columns import whole
 from db.models import (

@@ -128,7 +128,7 @@ def measure(
     """Measure one variant against its anchor.
 
     Args:
-        anchor: the anchor's text, canonical (see `curation.identity.canonical`).
+        anchor: the anchor's text, canonical (see `curation.content_uids.canonical`).
         text: the variant's text, canonical.
         cue: the hedge cue that was asked for, if its type asks for one.
         check: the surface check of its type.

@@ -15,7 +15,7 @@ from sqlmodel import col
 from curation.anchors.current_revision import current_wording
 from curation.diagnostics.cosines import count_without_cosine, store_cosines, stored_cosines
 from curation.diagnostics.measures import MEASURES_VERSION, Flag, measure
-from curation.diagnostics.queue_keys import queue_keys, reorder, request_reorder, store_queue_keys
+from curation.diagnostics.queue_order import queue_keys, reorder, request_reorder, store_queue_keys
 from curation.encoders.loading import check_encoder, fingerprint, load_encoder
 from curation.encoders.registered import encoder_source, is_registered, register_encoder
 from curation.language.english import is_english

@@ -13,11 +13,11 @@ from sqlalchemy import ColumnElement, and_, case, func, insert, or_, select, upd
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
+from curation.generation.missing_variants import WantedAnchor, has_anchors, wanted_anchors
 from curation.generation.prompts import draw_cues
 from curation.generation.providers.chat.answers import AnswerProblem
-from curation.generation.providers.chat.gate import PASSING
+from curation.generation.providers.chat.throttling import PASSING
 from curation.generation.request import GenerationRequest
-from curation.generation.wanted import WantedAnchor, has_anchors, wanted_anchors
 from curation.taxonomy.built_in import Role, VariantType
 from curation.taxonomy.project_types import list_types
 from db.errors import NothingToDo

@@ -16,7 +16,7 @@ from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
-from curation.identity import bucket
+from curation.content_uids import bucket
 from curation.taxonomy.built_in import Role, VariantType
 from curation.taxonomy.cues import SPELLING, cue_list
 from db.errors import HedgerowError

@@ -10,7 +10,6 @@ from curation.diagnostics import measuring
 from curation.generation.calls import close_retired, count_calls, plan_calls, reopen
 from curation.generation.costs.ledger import Ledger, read_ledger
 from curation.generation.duplicates import check_alone, leave_out_made
-from curation.generation.ending import require_success
 from curation.generation.prompts import prompt_versions, seed_prompts
 from curation.generation.providers.batch.polling import BatchWorker
 from curation.generation.providers.chat.addresses import key_for
@@ -24,6 +23,7 @@ from curation.generation.providers.rules.writing_run import (
 )
 from curation.generation.request import KIND as KIND
 from curation.generation.request import GenerationRequest, ModelRequest
+from curation.generation.run_ending import require_success
 from curation.generation.run_report import missing_types
 from curation.generation.worker import Worker
 from curation.taxonomy.built_in import Role

@@ -12,13 +12,13 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
+from curation.content_uids import bucket, variant_uid
 from curation.corpora.starter_corpus import RANDOM_SALT
 from curation.generation.calls import Call
 from curation.generation.judging.question import Judgement
 from curation.generation.providers.chat.answers import AnswerProblem
 from curation.generation.providers.chat.completions import Reply
 from curation.generation.request import Price
-from curation.identity import bucket, variant_uid
 from curation.review.decisions import chunks
 from curation.taxonomy.project_types import types_in_use
 from db.columns import now

@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 
 from curation.generation.calls import Call, count_calls, open_calls
 from curation.generation.costs.ledger import Ledger
-from curation.generation.keeper import STORE_AGAIN_SECONDS, Keeper, recover
 from curation.generation.providers.chat.retries import Asker
 from curation.generation.request import ModelRequest
 from curation.generation.storing import Attempt, Origin, cost_of, store_attempts
+from curation.generation.unstored_answers import STORE_AGAIN_SECONDS, Keeper, recover
 from curation.taxonomy.project_types import types_in_use
 from db.engine import reading, writing
 from db.errors import HedgerowError, RunPaused

@@ -7,7 +7,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from curation.identity import words_of
+from curation.content_uids import words_of
 from curation.language.tagging import word_tags
 from curation.language.tokens import load_lexicon
 
@@ -173,7 +173,7 @@ def may_be_no_statement(text: str, words: Sequence[str]) -> bool:
     """Check how a text begins, before it is analysed; it misses nothing.
 
     Args:
-        words: what ``curation.identity.words_of`` gives.
+        words: what ``curation.content_uids.words_of`` gives.
     """
     if _may_ask_or_command(words):
         return True

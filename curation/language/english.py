@@ -39,7 +39,7 @@ def looks_foreign(text: str, words: Sequence[str]) -> bool:
     words are unknown.
 
     Args:
-        words: what ``curation.identity.words_of`` gives for it.
+        words: what ``curation.content_uids.words_of`` gives for it.
     """
     english = len(_ENGLISH.intersection(words))
     if english and text.isascii() and _ANY_OTHER.isdisjoint(words):

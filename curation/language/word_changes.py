@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from difflib import SequenceMatcher
 from typing import NamedTuple
 
-from curation.identity import canonical
+from curation.content_uids import canonical
 from curation.language.tagging import may_be_common
 
 MAX_WORDS = 400

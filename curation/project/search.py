@@ -14,7 +14,7 @@ from sqlalchemy.orm import Session
 from sqlmodel import col
 
 from curation.anchors.current_revision import current_wording
-from curation.identity import UID_LENGTH, canonical
+from curation.content_uids import UID_LENGTH, canonical
 from curation.review.notes import is_kept
 from db import trigrams
 from db.errors import HedgerowError

@@ -1,7 +1,7 @@
 """Changing what is the same for all who work in the project, and what follows from a change.
 
 A change is stored at once; the variants' flags and places in the queues follow in the background
-(see ``curation.diagnostics.queue_keys``), so that a change never holds up the people who review.
+(see ``curation.diagnostics.queue_order``), so that a change never holds up the people who review.
 """
 
 from collections.abc import Iterable
@@ -13,7 +13,7 @@ from sqlmodel import col
 
 from curation.diagnostics.cosines import count_without_cosine
 from curation.diagnostics.measuring import count_without_measures
-from curation.diagnostics.queue_keys import count_to_reorder, request_reorder
+from curation.diagnostics.queue_order import count_to_reorder, request_reorder
 from curation.encoders.registered import encoder_name
 from curation.project.opening import (
     ACTIVE_ENCODER,

@@ -18,7 +18,7 @@ from sqlalchemy.orm import Session, aliased
 from sqlmodel import col
 
 from curation.anchors.current_revision import current_wording
-from curation.identity import canonical
+from curation.content_uids import canonical
 from curation.release.contents import LAST_DECISION, last_decision
 from curation.release.summary import Tally, release_summary, taxonomy_snapshot
 from curation.review.decisions import counts_still

@@ -16,7 +16,7 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 
-from curation.identity import words_of
+from curation.content_uids import words_of
 from db.errors import HedgerowError
 
 SHORTEST = 5

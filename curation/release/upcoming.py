@@ -23,7 +23,7 @@ from curation.release.contents import (
     touched_since,
 )
 from curation.release.freezing import list_releases
-from curation.review.reviewers import reviewer_names
+from curation.review.people.reviewers import reviewer_names
 from db.models import Anchor, Polarity, Release, ReleaseItem, Status, TypeRow, Variant
 
 COUNTED_ANEW = 20_000

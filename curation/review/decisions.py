@@ -9,7 +9,7 @@ from sqlalchemy import ColumnElement, insert, or_, select, update
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
-from curation.review.reviewers import whose
+from curation.review.people.reviewers import whose
 from curation.review.status import Standing, Vote, standing_of, status_of
 from db.engine import batched, know_new_rows
 from db.models import Decision, Reviewer, ReviewerKind, Status, Variant, Verdict

@@ -9,7 +9,7 @@ from sqlalchemy.orm import Session, aliased
 from sqlmodel import col
 
 from curation.review.decisions import counts_still
-from curation.review.reviewers import is_by, shown_name, whose
+from curation.review.people.reviewers import is_by, shown_name, whose
 from db.models import CueCorrection, Decision, Opinion, Reviewer, Variant, Verdict
 
 

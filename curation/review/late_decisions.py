@@ -7,7 +7,7 @@ from sqlalchemy import bindparam, select
 from sqlalchemy.orm import Session, aliased
 from sqlmodel import col
 
-from curation.review.reviewers import shown_name, whose
+from curation.review.people.reviewers import shown_name, whose
 from db.models import Decision, Reviewer, Status, Variant, Verdict
 
 

@@ -17,7 +17,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
-from curation.review.reviewers import shown_name, whose
+from curation.review.people.reviewers import shown_name, whose
 from db.columns import db_later, db_now
 from db.models import Lease, Reviewer, Variant
 from db.runs import has_ended

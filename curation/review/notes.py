@@ -11,8 +11,8 @@ from sqlalchemy import ColumnElement, func, select
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
-from curation.identity import canonical
-from curation.review.reviewers import is_by, shown_name
+from curation.content_uids import canonical
+from curation.review.people.reviewers import is_by, shown_name
 from curation.review.shown_card import MAX_NOTE
 from db.columns import now
 from db.engine import insert_new

@@ -13,7 +13,7 @@ from sqlalchemy.orm import Session
 from sqlmodel import col
 
 from curation.review.decisions import StatusChange
-from curation.review.reviewers import shown_name
+from curation.review.people.reviewers import shown_name
 from curation.taxonomy.built_in import GUIDELINE_VERSION
 from curation.taxonomy.project_types import all_types
 from curation.taxonomy.reject_reasons import applicable_reason

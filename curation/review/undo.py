@@ -13,7 +13,7 @@ from sqlmodel import col
 from curation.review.decisions import StatusChange, bulk_store_decisions, chunks
 from curation.review.history import stands
 from curation.review.notes import OwnNote, latest_note, retract_note
-from curation.review.reviewers import is_by
+from curation.review.people.reviewers import is_by
 from curation.taxonomy.built_in import GUIDELINE_VERSION
 from curation.variants.cue_corrections import restore_cues
 from curation.variants.writers import PERSON

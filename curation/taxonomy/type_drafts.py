@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from curation.content_uids import canonical
 from curation.diagnostics.surface import check_surface
-from curation.identity import canonical
 from curation.taxonomy.built_in import Polarity, Role, VariantType
 from curation.taxonomy.cues import cue_list, known_cue
 from curation.taxonomy.guideline import made_guideline

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 
 from sqlalchemy.orm import Session
 
-from curation.variants.concern import Concern
 from curation.variants.cue_choice import CueWanted
 from curation.variants.draft_checks import Draft, check_edit, check_own
 from curation.variants.own import AlreadyThere
+from curation.variants.save_questions import Concern
 from db.errors import HedgerowError
 
 CUE = "cue"

@@ -9,8 +9,8 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session, aliased
 from sqlmodel import col
 
+from curation.content_uids import canonical
 from curation.diagnostics.measuring import measure_variants
-from curation.identity import canonical
 from db.errors import HedgerowError
 from db.models import CueCorrection, Decision, Variant, Verdict
 

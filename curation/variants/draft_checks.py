@@ -16,10 +16,10 @@ from curation.project.opening import THRESHOLD, get_setting
 from curation.review.queue import family
 from curation.taxonomy.built_in import VariantType
 from curation.taxonomy.project_types import all_types
-from curation.variants.concern import Concern
 from curation.variants.cue_choice import CueWanted
 from curation.variants.edits import Edit, plan_edit, wording_of
 from curation.variants.own import Own, plan_own
+from curation.variants.save_questions import Concern
 from db.models import Anchor, Status, Variant
 
 TWIN = "twin"

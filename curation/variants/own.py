@@ -7,9 +7,9 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
+from curation.content_uids import bucket, variant_uid
 from curation.corpora.starter_corpus import RANDOM_SALT
 from curation.diagnostics.measuring import measure_variants
-from curation.identity import bucket, variant_uid
 from curation.review.decisions import store_decisions
 from curation.review.shown_card import ShownCard, decision_on
 from curation.taxonomy.built_in import VariantType

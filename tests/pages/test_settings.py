@@ -11,14 +11,14 @@ from streamlit.testing.v1 import AppTest
 from typer.testing import CliRunner
 
 import cli
-from curation.diagnostics import queue_keys
+from curation.diagnostics import queue_order
 from curation.diagnostics.measuring import measure_variants
 from curation.encoders.registered import register_encoder
 from curation.project.opening import ACTIVE_ENCODER, THRESHOLD, get_setting
 from curation.review import actions
 from curation.review.actions import shown
 from curation.review.opinions import model_verdicts
-from curation.review.reviewers import Person, people
+from curation.review.people.reviewers import Person, people
 from db.engine import reading, writing
 from db.migrate import head_revision
 from db.models import Reviewer, ReviewerKind, Run, RunState, Status, Variant
@@ -80,7 +80,7 @@ def test_the_threshold_is_changed_and_the_queues_follow(
     assert setting(judged, THRESHOLD) == 60
     app = app.button(key="change-threshold").click().run()
     assert setting(judged, THRESHOLD) == 5
-    assert kinds(judged, started) == [queue_keys.KIND]
+    assert kinds(judged, started) == [queue_order.KIND]
     assert "Put the queues in order" in texts(app)  # the run is being followed
     assert app.number_input(key="threshold-5").value == 5
 
@@ -89,12 +89,12 @@ def test_a_reorder_that_failed_can_be_asked_for_again(
     judged: Engine, open_page: OpenPage, started: list[int]
 ) -> None:
     with writing(judged) as session:
-        queue_keys.request_reorder(session)
-        create_run(session, kind=queue_keys.KIND, parameters={}).state = RunState.FAILED
+        queue_order.request_reorder(session)
+        create_run(session, kind=queue_order.KIND, parameters={}).state = RunState.FAILED
     app = open_page("settings")
     assert "7 variants have no place in the queues" in texts(app)
     app.button(key="reorder").click().run()
-    assert kinds(judged, started) == [queue_keys.KIND]
+    assert kinds(judged, started) == [queue_order.KIND]
 
 
 def test_another_encoder_is_measured_and_ordered_by(
@@ -111,7 +111,7 @@ def test_another_encoder_is_measured_and_ordered_by(
     app = app.selectbox(key="encoder-all-MiniLM-L6-v2").set_value("run 9: mine").run()
     app = app.button(key="change-encoder").click().run()
     assert setting(judged, ACTIVE_ENCODER) == "run 9: mine"
-    assert kinds(judged, started) == [queue_keys.KIND, "diagnose"]
+    assert kinds(judged, started) == [queue_order.KIND, "diagnose"]
     assert "7 variants have no cosine under it yet." in texts(app)
     assert "bold" not in unsafe_texts(app)
 

@@ -14,7 +14,7 @@ from curation.taxonomy.surface_check import SurfaceCheck
 from curation.variants.own import write_variant
 from db.engine import reading, writing
 from db.models import Variant
-from pages.components.shared.texts.label import plain
+from pages.components.shared.formatting.label import plain
 from pages.components.taxonomy.type_detail import in_words
 from tests.curation.support.own_types import HEDGE, NEGATION
 from tests.pages.conftest import OpenPage, unsafe_texts

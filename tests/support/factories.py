@@ -2,10 +2,10 @@
 
 from sqlalchemy.orm import Session
 
+from curation.content_uids import anchor_uid, split_of, variant_uid
 from curation.generation.prompts import JUDGE, prompt_versions, seed_prompts
-from curation.identity import anchor_uid, split_of, variant_uid
 from curation.review.opinions.stored import NewOpinion, ensure_judge, store_opinions
-from curation.review.reviewers import ensure_reviewer
+from curation.review.people.reviewers import ensure_reviewer
 from curation.taxonomy.project_types import list_types, seed_taxonomy
 from db.models import (
     Anchor,

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import uvicorn
 
-from tests.support.chat_server import ChatServer
+from tests.support.servers.chat_server import ChatServer
 
 Serve = Callable[..., tuple[str, ChatServer]]
 

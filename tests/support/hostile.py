@@ -4,7 +4,7 @@ What runs sets ``window.hacked`` or opens a dialog; what loads asks ``evil.examp
 send them through every way in and out, and look at every page that shows them.
 """
 
-from curation.identity import canonical
+from curation.content_uids import canonical
 
 FOREIGN = "evil.example"
 """The host that no text may make a browser or a program ask for anything."""

@@ -13,7 +13,7 @@ from sqlmodel import col
 
 from curation.release.freezing import get_release
 from curation.release.triples import BATCH, Family, FamilyVariant
-from curation.taxonomy.original_types import CONTRADICTION, ENTAILMENT
+from curation.taxonomy.nli_types import CONTRADICTION, ENTAILMENT
 from curation.taxonomy.project_types import all_types
 from db.models import Polarity, ReleaseItem, Split, TypeRow, Variant
 from training.data.families import as_trained_on, is_usable

@@ -9,7 +9,7 @@ import Levenshtein
 from sqlalchemy.orm import Session
 
 from curation.release import triples
-from curation.taxonomy.original_types import CONTRADICTION, ENTAILMENT
+from curation.taxonomy.nli_types import CONTRADICTION, ENTAILMENT
 from curation.taxonomy.project_types import all_types, known_type, list_types
 from db.models import Split
 from training.data.sampling import count_triples

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from curation.encoders.embeddings import encode_distinct
-from training.evaluation.questions import questions, share_right
+from training.evaluation.semantoneg_questions import questions, share_right
 from training.evaluation.sts import StsPair, spearman
 from training.finetune.losses import Family, Member, Role
 

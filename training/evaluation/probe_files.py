@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from curation.identity import canonical
+from curation.content_uids import canonical
 from curation.review.actions import MAX_TEXT
 from curation.strict_json import JsonError, read_json
 from db.errors import HedgerowError

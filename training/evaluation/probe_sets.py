@@ -14,7 +14,7 @@ from sqlalchemy import delete, func, select
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
-from curation.identity import canonical
+from curation.content_uids import canonical
 from db.errors import HedgerowError
 from db.models import Probe as ProbeRecord
 from db.models import ProbeCosine, ProbeSet

@@ -11,7 +11,7 @@ from sqlalchemy import insert, select
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
-from curation.identity import canonical
+from curation.content_uids import canonical
 from curation.review.actions import MAX_TEXT
 from db.errors import HedgerowError
 from db.models import Probe as ProbeRecord

@@ -28,7 +28,6 @@ from db.execution import RunContext
 from db.models import Encoder, Run, RunState
 from db.runs import create_run, refuse_a_second
 from db.settings import Settings
-from training.encoders.known import clean_name, location_of, require_known_encoder
 from training.evaluation.probe_sets import (
     BUNDLED,
     MAX_SENTENCES,
@@ -38,6 +37,7 @@ from training.evaluation.probe_sets import (
     open_set,
 )
 from training.evaluation.probes import probe_cosines, save_probe_cosines
+from training.models.known import clean_name, location_of, require_known_encoder
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer

@@ -15,8 +15,8 @@ from training.data.sampling import count_triples
 from training.finetune import checkpoints
 from training.finetune.adapters import add_adapter, merge_adapter
 from training.finetune.compute.devices import repeatable
-from training.finetune.compute.encoding import word_embeddings
 from training.finetune.compute.processes import ALONE, Group
+from training.finetune.compute.text_encoding import word_embeddings
 from training.finetune.loop import Course, Outcome, require_finite, train
 from training.finetune.losses import Family
 from training.finetune.saving import MODEL_FOLDER, remove_partial, require_disk_space, save_model

@@ -20,9 +20,9 @@ from training.data.sampling import Batches, InContext
 from training.finetune import checkpoints
 from training.finetune.checkpoints import FOLDERS, TrainingPosition
 from training.finetune.compute.devices import computing
-from training.finetune.compute.encoding import can_pack, embed
 from training.finetune.compute.processes import ALONE, Group, add_gradients, agreed
 from training.finetune.compute.replicas import threads_for
+from training.finetune.compute.text_encoding import can_pack, embed
 from training.finetune.curve_names import LOSS, PACE, RATE
 from training.finetune.losses import Batch, Objective, flatten, objective
 from training.finetune.optimizer import ScheduledOptimizer, lazy_words

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from training.finetune.compute.encoding import word_embeddings
+from training.finetune.compute.text_encoding import word_embeddings
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer

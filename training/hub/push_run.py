@@ -22,9 +22,9 @@ from db.execution import RunContext
 from db.models import Encoder, Run, RunState
 from db.runs import UNFINISHED, create_run, get_run
 from training.benchmarks.contamination import compare
-from training.encoders.known import ModelLocation
 from training.hub.model_card import CARD, card_of, published
 from training.hub.publishing import Repo, checked_repo, push, require_token
+from training.models.known import ModelLocation
 from training.runs.kinds import kind_of
 
 KIND = "push"

@@ -16,8 +16,8 @@ from db.errors import HedgerowError
 from db.models import Anchor, Polarity, Run, Split, Status, TypeRow, Variant
 from db.runs import list_runs, metrics
 from training.data.antonym_pairs import SHARES_FRAMED, TEXTS_OF_A_STANCE
-from training.encoders.size import BUILT_IN_WEIGHT, weight_of
 from training.finetune.curve_names import PACE
+from training.models.size import BUILT_IN_WEIGHT, weight_of
 from training.recipe.schema import Recipe
 from training.runs.figures import SAMPLE, Part
 
@@ -172,7 +172,7 @@ def _totals(session: Session, families: Subquery) -> tuple[int, int, int]:
 def estimate(session: Session, plan: TrainingPlan, recipe: Recipe) -> TimeEstimate:
     """About how long a training takes here, by the pace of the last one like it.
 
-    The pace of another encoder counts by how heavy both are (`training.encoders.size`).
+    The pace of another encoder counts by how heavy both are (`training.models.size`).
     """
     variants = session.execute(select(func.count()).select_from(Variant)).scalar_one()
     measured = 2 * min(variants, SAMPLE * len(Part)) / FORWARD_ONLY

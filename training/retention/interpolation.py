@@ -15,7 +15,7 @@ from curation.encoders.loading import fingerprint, load_encoder
 from db.errors import HedgerowError
 from db.models import Encoder, Run
 from db.settings import Settings
-from training.encoders.known import ModelLocation
+from training.models.known import ModelLocation
 from training.recipe.of_run import values_of
 from training.retention.distillation import interpolate
 

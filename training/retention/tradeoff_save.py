@@ -20,7 +20,6 @@ from db.execution import RunContext
 from db.models import Encoder, Run, RunState
 from db.runs import create_run
 from db.settings import Settings
-from training.encoders.known import MAX_ENCODER_NAME
 from training.finetune.saving import (
     MODEL_FOLDER,
     remove_partial,
@@ -28,6 +27,7 @@ from training.finetune.saving import (
     save_model,
 )
 from training.hub.model_card import card_of, write_card
+from training.models.known import MAX_ENCODER_NAME
 from training.recipe.of_run import recipe_of
 from training.retention.interpolation import ends_of, load
 from training.retention.tradeoff import finished_training, require_no_other

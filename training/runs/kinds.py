@@ -188,7 +188,7 @@ KINDS = (
     RunKind(
         id="reorder",
         title="Put the queues in order",
-        work="curation.diagnostics.queue_keys:work",
+        work="curation.diagnostics.queue_order:work",
         address=lambda run: "settings",
         summary=_reordered,
     ),

@@ -23,7 +23,6 @@ from db.runs import create_run, get_run, under_way
 from db.settings import Settings, load_settings
 from training.benchmarks.contamination import compare
 from training.data.families import require_known_types, training_families
-from training.encoders.known import MAX_ENCODER_NAME
 from training.evaluation.before_after import measure_before_and_after
 from training.evaluation.probe_sets import BUNDLED, ensure_bundled
 from training.finetune import checkpoints
@@ -32,6 +31,7 @@ from training.finetune.compute.processes import ALONE, Group, agreed
 from training.finetune.fitting import LARGEST_SEED, Data, Trained, finetune
 from training.finetune.saving import MODEL_FOLDER
 from training.hub.model_card import card_of, write_card
+from training.models.known import MAX_ENCODER_NAME
 from training.recipe.inputs import input_hashes, located
 from training.recipe.of_run import recipe_of
 from training.recipe.plan import KIND, measuring_steps

@@ -8,7 +8,7 @@ from fractions import Fraction
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from curation.taxonomy.original_types import CONTRADICTION, ENTAILMENT
+from curation.taxonomy.nli_types import CONTRADICTION, ENTAILMENT
 from curation.variants.writers import PERSON, RULES
 from training.data.composition import Composition
 from training.recipe.plan import TrainingPlan

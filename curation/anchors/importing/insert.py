@@ -13,11 +13,11 @@ from sqlalchemy.orm import Session
 from sqlmodel import col
 
 from curation.anchors.attributes import checked_genre, checked_language
-from curation.anchors.importing.original_insert import Imported, add_originals
-from curation.anchors.importing.original_texts import Original, Originals, newest_variant
+from curation.anchors.importing.nli_insert import Imported, add_originals
+from curation.anchors.importing.nli_texts import Original, Originals, newest_variant
 from curation.anchors.importing.preview import Fate, FileRow, Preview, count_wordings
+from curation.content_uids import canonical, split_of
 from curation.gc_pause import collector_paused
-from curation.identity import canonical, split_of
 from db.columns import UtcDateTime, now
 from db.engine import batched, know_new_rows
 from db.errors import HedgerowError

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 from curation.anchors.importing.file_table import FileTable, listed, quoted
-from curation.taxonomy.original_types import CONTRADICTION, ENTAILMENT
+from curation.taxonomy.nli_types import CONTRADICTION, ENTAILMENT
 from db.errors import HedgerowError
 
 _MARKS = {

@@ -20,8 +20,8 @@ from curation.anchors.checks import Finding, Reason, suspicions
 from curation.anchors.current_revision import MAX_ANCHOR
 from curation.anchors.importing.file_table import FileTable, quoted
 from curation.anchors.importing.sample import length_band, stratified_sample
+from curation.content_uids import canonical, canonical_uid, near_key, words_of
 from curation.gc_pause import collector_paused
-from curation.identity import canonical, canonical_uid, near_key, words_of
 from curation.language.english import is_english
 from db.errors import HedgerowError
 from db.models import Anchor, AnchorRevision

@@ -12,9 +12,9 @@ from sqlalchemy import case, func, select
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
+from curation.generation.missing_variants import WantedCalls, count_wanted
 from curation.generation.prompts import prompt_versions
 from curation.generation.request import KIND, GenerationRequest, ModelRequest
-from curation.generation.wanted import WantedCalls, count_wanted
 from db.models import Answer, CallState, ModelCall, Run
 
 TRIAL = 3

@@ -6,7 +6,7 @@ from sqlalchemy.orm import Session
 from curation.generation.prompts import JUDGE, prompt_versions
 from curation.generation.request import ModelRequest
 from curation.review.opinions.stored import judge_name
-from curation.review.reviewers import get_reviewer
+from curation.review.people.reviewers import get_reviewer
 from db.errors import HedgerowError
 from db.models import PromptVersion, Reviewer, Status
 

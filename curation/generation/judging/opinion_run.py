@@ -16,7 +16,6 @@ from sqlmodel import col
 
 from curation.generation.calls import Call, JudgedVariant, count_calls, reopen
 from curation.generation.costs.ledger import read_ledger
-from curation.generation.ending import require_success
 from curation.generation.judging.opinion_calls import close_needless, open_judging, plan_judging
 from curation.generation.judging.opinion_request import KIND, JudgeRequest, judge_of, prompt_of
 from curation.generation.judging.question import (
@@ -30,6 +29,7 @@ from curation.generation.providers.chat.answers import AnswerProblem
 from curation.generation.providers.chat.completions import Reply
 from curation.generation.providers.chat.retries import Asker
 from curation.generation.run import chat_model
+from curation.generation.run_ending import require_success
 from curation.generation.storing import Attempt, Origin, store_attempts
 from curation.generation.worker import HELD, Worker
 from curation.review.decisions import chunks

@@ -10,9 +10,9 @@ from typing import Any, Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
+from curation.content_uids import canonical
 from curation.generation.prompts import put_in
 from curation.generation.providers.chat.answers import read_object, usable
-from curation.identity import canonical
 from curation.taxonomy.built_in import VariantType
 from curation.taxonomy.reject_reasons import REJECT_REASONS
 from db.models import Verdict

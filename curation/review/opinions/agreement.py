@@ -8,7 +8,7 @@ from sqlmodel import col
 
 from curation.review.decisions import counts_still
 from curation.review.history import stands
-from curation.review.reviewers import same_person, whose
+from curation.review.people.reviewers import same_person, whose
 from db.models import (
     Decision,
     Opinion,

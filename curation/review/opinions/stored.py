@@ -16,11 +16,11 @@ from sqlalchemy import func, insert, select
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
-from curation.identity import canonical
+from curation.content_uids import canonical
 from curation.review.decisions import chunks, refresh_status
 from curation.review.history import decided_by
 from curation.review.opinions.priority import refresh_priority
-from curation.review.reviewers import JUDGE, MAX_NAME, ensure_reviewer, get_reviewer
+from curation.review.people.reviewers import JUDGE, MAX_NAME, ensure_reviewer, get_reviewer
 from curation.taxonomy.built_in import GUIDELINE_VERSION
 from db.columns import now
 from db.errors import HedgerowError

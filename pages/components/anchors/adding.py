@@ -15,7 +15,7 @@ from curation.anchors.importing.insert import (
     add_anchors,
     before_import,
 )
-from curation.anchors.importing.original_texts import Originals, read_originals
+from curation.anchors.importing.nli_texts import Originals, read_originals
 from curation.anchors.importing.preview import FileRow, Preview, preview
 from curation.generation.request import Which
 from curation.language.english import is_english

@@ -11,10 +11,10 @@ from curation.plurals import counted
 from db.errors import HedgerowError
 from db.models import Status
 from pages.components.anchors import forms_of_change
+from pages.components.shared.formatting import markup
+from pages.components.shared.formatting.diff import diff
 from pages.components.shared.runs import background
 from pages.components.shared.shell import error_messages, open_project, signin
-from pages.components.shared.texts import markup
-from pages.components.shared.texts.diff import diff
 
 _WAS = {Status.ACCEPTED: "was accepted", Status.CONFLICT: "reviewers disagreed"}
 

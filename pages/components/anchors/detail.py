@@ -12,11 +12,11 @@ from curation.review.queue import Card
 from curation.review.status import status_label
 from db.models import Status
 from pages.components.anchors import carry_over_view, forms_of_change, several
+from pages.components.shared.formatting import markup
+from pages.components.shared.formatting.clock import local
 from pages.components.shared.shell import open_project, signin
-from pages.components.shared.texts import markup
-from pages.components.shared.texts.clock import local
 from pages.components.shared.variants import card as cards
-from pages.components.shared.variants.selection import open_in_review
+from pages.components.shared.variants.picked_variants import open_in_review
 
 _CORRECT, _WRITE = "Correct the wording", "Write a variant"
 _DESCRIBE = "Set genre and language"

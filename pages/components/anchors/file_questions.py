@@ -6,9 +6,9 @@ from curation.anchors.attributes import MAX_GENRE, MAX_LANGUAGE
 from curation.anchors.importing.file_table import FileTable
 from curation.anchors.importing.formats import PASTED
 from curation.anchors.importing.insert import MAX_LICENCE, MAX_SOURCE, About
-from curation.anchors.importing.original_texts import FAULTS, Originals, guess_columns
+from curation.anchors.importing.nli_texts import FAULTS, Originals, guess_columns
 from curation.anchors.importing.preview import Fate, FileRow, Preview
-from curation.taxonomy.original_types import CONTRADICTION, ENTAILMENT
+from curation.taxonomy.nli_types import CONTRADICTION, ENTAILMENT
 
 ORIGINALS = {ENTAILMENT: "Entailments in", CONTRADICTION: "Contradictions in"}
 

@@ -13,10 +13,10 @@ from curation.variants.cue_corrections import MAX_CUE
 from curation.variants.edits import MAX_TEXT
 from curation.variants.own import write_variant
 from db.errors import HedgerowError
+from pages.components.shared.formatting import markup
+from pages.components.shared.formatting.label import plain
 from pages.components.shared.runs import background
 from pages.components.shared.shell import error_messages, open_project
-from pages.components.shared.texts import markup
-from pages.components.shared.texts.label import plain
 from pages.components.shared.variants import draft_warnings
 from pages.components.shared.variants.guideline_view import guide
 

@@ -17,7 +17,7 @@ from training.benchmarks.tasks.excluir import ExcluIR
 from training.benchmarks.tasks.own_families import Hedgerow
 from training.benchmarks.tasks.semantoneg import SemAntoNeg
 from training.benchmarks.tasks.suites import EXPECTS, of_release, written
-from training.evaluation.questions import Forms
+from training.evaluation.semantoneg_questions import Forms
 
 FILE_TYPES = ["json", "jsonl", "tsv", "csv", "tab"]
 

@@ -11,7 +11,7 @@ from pages.components.shared.chat_models import model_choice, provider_key, run_
 from pages.components.shared.shell import open_project
 from training.benchmarks.runs.measured_models import BASELINES, CHAT
 from training.benchmarks.scorers.architecture import KINDS
-from training.encoders.known import encoder_choice
+from training.models.known import encoder_choice
 
 AS_ITS_FILES_SAY = "as its files say"
 

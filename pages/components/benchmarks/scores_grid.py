@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 from markupsafe import Markup
 
-from pages.components.shared.texts import markup
-from pages.components.shared.texts.diff import join
+from pages.components.shared.formatting import markup
+from pages.components.shared.formatting.diff import join
 from training.benchmarks.results.paper_tables import DECIMALS, Line, ScoreCell, cells
 
 LEGEND = (

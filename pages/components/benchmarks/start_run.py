@@ -14,9 +14,9 @@ from db.runs import UNFINISHED, list_runs
 from pages.components.benchmarks import data_choice, general_choice, models_choice
 from pages.components.benchmarks.general_choice import General
 from pages.components.benchmarks.names import SCORES, SECTION
-from pages.components.benchmarks.run_promise import promise
+from pages.components.benchmarks.run_preview import promise
 from pages.components.shared.chat_models import provider_key
-from pages.components.shared.runs import background, caps, progress_view
+from pages.components.shared.runs import background, progress_view, spending_caps
 from pages.components.shared.shell import error_messages, open_project, signin
 from training.benchmarks.catalogue import benchmark
 from training.benchmarks.data.sources import DataChoice
@@ -82,7 +82,7 @@ def _paused(run: Run) -> None:
     with st.container(border=True, key=f"bench-paused-{run.id}"):
         st.text(f"Run {run.id}: {title(run)}")
         st.text(f"{run.message} Every answer is kept; resuming asks for the rest.")
-        budget = caps.boxes(run)
+        budget = spending_caps.boxes(run)
         for model in BenchmarkRequest.model_validate(run.parameters).models:
             if model.architecture == CHAT:
                 provider_key.draw(model.base_url, place=f"-{run.id}")
@@ -105,7 +105,7 @@ def _again(run: Run, budget: Budget | None = None) -> None:
     """Carry a stopped run out again, with other caps perhaps; a chat model's key goes with it."""
     try:
         if budget is not None:
-            caps.apply(run, budget)
+            spending_caps.apply(run, budget)
         request = BenchmarkRequest.model_validate(run.parameters)
         background.start_again(run, _keys(request.models))
     except HedgerowError as error:

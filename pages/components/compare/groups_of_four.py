@@ -7,7 +7,7 @@ import streamlit as st
 from curation.taxonomy.built_in import variant_type
 from curation.taxonomy.cues import HEDGE_CUES
 from pages.components.compare import group_charts
-from pages.components.compare.parts import COSINE, ComparedModel, drawn
+from pages.components.compare.common import COSINE, ComparedModel, drawn
 from pages.components.shared.charts import similarity_bars
 from pages.components.shared.shell import error_messages
 from training.evaluation.probe_groups import BundledGroup, ProbeGroup, bundled_groups, score

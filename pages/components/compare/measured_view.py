@@ -12,8 +12,8 @@ import numpy as np
 import streamlit as st
 
 from pages.components.compare import group_charts
+from pages.components.compare.common import ComparedModel, download, drawn, table
 from pages.components.compare.groups_of_four import show_groups
-from pages.components.compare.parts import ComparedModel, download, drawn, table
 from pages.components.shared.charts import similarity_bars
 from training.evaluation.probe_groups import find_groups
 from training.evaluation.probe_sets import OpenSet

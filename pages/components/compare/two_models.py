@@ -12,8 +12,8 @@ from db.models import Encoder, Run, RunState
 from db.runs import list_runs
 from pages.components.shared.runs import background, progress_view
 from pages.components.shared.shell import error_messages, open_project, signin
-from training.encoders.known import encoder_choice, named_encoder
 from training.evaluation.similarity_run import KIND, request_comparison
+from training.models.known import encoder_choice, named_encoder
 
 LONGEST_LABEL = 32
 """Characters of a model's name in a chart."""

@@ -11,8 +11,8 @@ from curation.diagnostics.acceptance import Dimension, Group, Outcomes, ReasonCo
 from curation.review.queue import status_counts
 from curation.taxonomy.reject_reasons import REJECT_REASONS
 from pages.components.diagnostics.scope_of_page import PageView, counting
-from pages.components.shared.charts import save, share_charts
-from pages.components.shared.charts.share_charts import HeatCell
+from pages.components.shared.charts import save, shares
+from pages.components.shared.charts.shares import HeatCell
 
 DIMENSIONS = {
     "Type": Dimension.TYPE,
@@ -102,7 +102,7 @@ def _name(view: PageView, dimension: Dimension, group: Group) -> str:
 def _chart(view: PageView, named: Mapping[str, Outcomes], dimension: Dimension) -> None:
     decided = [name for name, found in named.items() if found.decided]
     shown = {name: named[name] for name in decided[:GROUPS]}
-    drawn = partial(share_charts.acceptance, shown)
+    drawn = partial(shares.acceptance, shown)
     save.chart(
         drawn,
         name=f"acceptance-{dimension.value}",
@@ -165,7 +165,7 @@ def _reasons(
         for name in rows
         for reason in columns
     ]
-    drawn = partial(share_charts.heat_map, cells, columns=columns, of="Rejected variants")
+    drawn = partial(shares.heat_map, cells, columns=columns, of="Rejected variants")
     save.chart(
         drawn,
         name=f"reasons-{dimension.value}",

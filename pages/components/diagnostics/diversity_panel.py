@@ -13,7 +13,7 @@ from curation.plurals import counted
 from curation.taxonomy.built_in import VariantType
 from curation.taxonomy.cues import listed_cues
 from pages.components.diagnostics.scope_of_page import PageView, counting
-from pages.components.shared.charts import save, share_charts
+from pages.components.shared.charts import save, shares
 from pages.components.shared.charts.palette import palette
 from pages.components.shared.shell import open_project
 
@@ -123,7 +123,7 @@ def _ranking(
     shown = ordered[:TOP]
 
     def drawn(*, dark: bool) -> alt.LayerChart:
-        return share_charts.ranking(
+        return shares.ranking(
             shown,
             of=sum(counts.values()),
             title="variants",

@@ -8,7 +8,7 @@ import streamlit as st
 
 from curation.diagnostics import distributions
 from curation.diagnostics.distributions import PairCount, Scope
-from curation.diagnostics.found_variants import VariantFilter
+from curation.diagnostics.variants_by_measure import VariantFilter
 from curation.plurals import counted
 from pages.components.diagnostics import pairs_chart
 from pages.components.diagnostics.histogram_charts import Axis

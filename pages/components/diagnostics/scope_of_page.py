@@ -5,19 +5,19 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from curation.diagnostics import found_variants
+from curation.diagnostics import variants_by_measure
 from curation.diagnostics.distributions import Scope
-from curation.diagnostics.found_variants import FoundVariants, VariantFilter
 from curation.diagnostics.measuring import KIND as MEASURE
+from curation.diagnostics.variants_by_measure import FoundVariants, VariantFilter
 from curation.plurals import counted
 from curation.review.queue import status_counts
 from db.models import Status
 from pages.components.diagnostics import variant_rows
+from pages.components.shared.formatting import markup
 from pages.components.shared.runs import background
 from pages.components.shared.shell import open_project
 from pages.components.shared.shell.count_cache import CachedCounts
-from pages.components.shared.texts import markup
-from pages.components.shared.variants.selection import open_in_review
+from pages.components.shared.variants.picked_variants import open_in_review
 
 SHOWN = 200
 """Rows of the table; more are slow to scroll and are not read."""
@@ -93,14 +93,14 @@ def found_table(view: PageView, wanted: VariantFilter, *, told: str, key: str) -
     Args:
         told: what was asked for, in words.
     """
-    found = view.counts.get(found_variants.find, wanted, limit=REVIEWED)
+    found = view.counts.get(variants_by_measure.find, wanted, limit=REVIEWED)
     if found is None:
         counting()
         return
     if not found.total:
         st.text(f"No variant: {told}.")
         return
-    rows = open_project.ask(found_variants.rows, found.ids[:SHOWN])
+    rows = open_project.ask(variants_by_measure.rows, found.ids[:SHOWN])
     with st.container(horizontal=True, vertical_alignment="center", key=f"found-{key}"):
         st.text(_found_in_words(found, told))
         if st.button(_review_label(found), key=f"review-{key}", icon=":material/rate_review:"):

@@ -7,7 +7,7 @@ import streamlit as st
 
 from curation.diagnostics import distributions
 from curation.diagnostics.distributions import Count, Scope, by_type
-from curation.diagnostics.queue_keys import KIND as REORDER
+from curation.diagnostics.queue_order import KIND as REORDER
 from curation.project.opening import ACTIVE_ENCODER, THRESHOLD, get_setting
 from curation.project.shared_settings import change_threshold
 from curation.review.actions import retract_action

@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 
 from markupsafe import Markup
 
-from curation.diagnostics.found_variants import FoundVariant
+from curation.diagnostics.variants_by_measure import FoundVariant
 from curation.review.status import status_label
-from pages.components.shared.texts.diff import join
+from pages.components.shared.formatting.diff import join
 from pages.components.shared.variants.card import permalink
 
 _HEADS = ("Card", "Variant", "Anchor", "Type", "Status", "Distance", "Cosine", "Flags", "Cue")

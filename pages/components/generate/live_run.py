@@ -15,7 +15,7 @@ from db.models import Run, RunState
 from db.runs import UNFINISHED, request_cancel
 from pages.components.generate.run_names import title as title
 from pages.components.shared.chat_models import provider_key
-from pages.components.shared.runs import background, caps, progress_view
+from pages.components.shared.runs import background, progress_view, spending_caps
 from pages.components.shared.shell import count_cache, error_messages, open_project
 
 _PROBLEM = "generate_resume_problem"
@@ -114,7 +114,7 @@ def _can_go_on(run: Run) -> bool:
 def _way_on(run: Run) -> None:
     """The budget of a stopped run, and the buttons that resume or cancel it."""
     other = background.active(run.kind)
-    budget = caps.boxes(run)
+    budget = spending_caps.boxes(run)
     if run.parameters["provider"] == "openai":
         provider_key.draw(run.parameters["base_url"], f"-{run.id}")
     with st.container(horizontal=True):
@@ -149,7 +149,7 @@ def _why(run: Run) -> str:
 def _resume(run: Run, budget: Budget) -> None:
     """Go on with a run. What was typed last is read from its boxes."""
     try:
-        caps.apply(run, budget)
+        spending_caps.apply(run, budget)
         if run.kind == KIND:
             open_project.ask(check_alone, run.id)
         count_cache.forget()  # what is left to generate is another count afterwards

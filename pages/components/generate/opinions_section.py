@@ -24,10 +24,10 @@ from pages.components.shared.chat_models import (
     provider_key,
     run_cost,
 )
+from pages.components.shared.formatting.label import plain
 from pages.components.shared.runs import background, progress_view
 from pages.components.shared.shell import error_messages, open_project, signin
 from pages.components.shared.shell.count_cache import CachedCounts
-from pages.components.shared.texts.label import plain
 
 TRIAL = 10
 """Variants of a trial."""

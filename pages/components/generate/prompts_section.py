@@ -22,14 +22,14 @@ from curation.generation.prompts import (
     types_of,
 )
 from curation.generation.run_report import example_anchor, written_with
-from curation.review.reviewers import reviewer_name
+from curation.review.people.reviewers import reviewer_name
 from curation.taxonomy.cues import SPELLING
 from db.errors import HedgerowError
 from db.models import PromptVersion
 from pages.components.shared.chat_models.choice import CALLS
+from pages.components.shared.formatting import clock
 from pages.components.shared.shell import error_messages, open_project, signin
 from pages.components.shared.shell.count_cache import CachedCounts
-from pages.components.shared.texts import clock
 
 _NAMES: dict[PromptName, str] = {**CALLS, JUDGE: "Second opinions"}
 _EXAMPLE, _TOLD = "generate_example", "generate_prompt_told"

@@ -2,8 +2,8 @@
 
 from curation.generation.judging.opinion_request import KIND as JUDGE_KIND
 from db.models import Run
+from pages.components.shared.formatting import clock
 from pages.components.shared.runs import progress_view
-from pages.components.shared.texts import clock
 
 
 def title(run: Run) -> str:

@@ -13,11 +13,11 @@ from curation.generation.run_report import ShownCall, calls_in_full, is_measured
 from db.models import Run, RunState
 from pages.components.generate import live_run
 from pages.components.shared.chat_models.choice import CALLS
+from pages.components.shared.formatting import markup
+from pages.components.shared.formatting.diff import diff, join
 from pages.components.shared.runs import background
 from pages.components.shared.shell import open_project
-from pages.components.shared.texts import markup
-from pages.components.shared.texts.diff import diff, join
-from pages.components.shared.variants.selection import open_in_review
+from pages.components.shared.variants.picked_variants import open_in_review
 
 IN_REVIEW = 5000
 """Variants of a run that are handed to Review at once."""

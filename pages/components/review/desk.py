@@ -7,21 +7,21 @@ import streamlit as st
 from markupsafe import Markup
 
 from curation.review.actions import ShownCard
+from curation.review.browser_window import messages
+from curation.review.browser_window.key_actions import ReviewState
+from curation.review.browser_window.keyboard import NOTHING, Shows
+from curation.review.browser_window.queue_position import Panel
+from curation.review.browser_window.shown_now import CardView
 from curation.review.history import history, replacement_of
 from curation.review.queue import Card, Order
-from curation.review.window import messages
-from curation.review.window.key_actions import ReviewState
-from curation.review.window.keyboard import NOTHING, Shows
-from curation.review.window.queue_position import Panel
-from curation.review.window.shown_now import CardView
 from curation.taxonomy.built_in import VariantType
 from curation.taxonomy.reject_reasons import REJECT_REASONS
 from db.models import Status
 from pages.components.review import keys, queue_choice, toolbar
 from pages.components.review.panels import below_card, card_details, second_opinion
+from pages.components.shared.formatting import markup
 from pages.components.shared.runs import background
 from pages.components.shared.shell import error_messages, open_project
-from pages.components.shared.texts import markup
 from pages.components.shared.variants import card, guideline_view
 
 

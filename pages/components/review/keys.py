@@ -2,15 +2,15 @@
 
 import streamlit as st
 
-from curation.review.window.key_actions import ReviewState
+from curation.review.browser_window.key_actions import ReviewState
+from pages.components.shared.formatting import markup
 from pages.components.shared.shell import error_messages
-from pages.components.shared.texts import markup
 
 _KEY = "keyboard"
 
 _component = st.components.v2.component(
     "hedgerow_review_keys",
-    js=markup.script("shared/shell/typing.js", "review/menus.js", "review/keys.js"),
+    js=markup.script("shared/scripts/typing.js", "review/menus.js", "review/keys.js"),
 )
 
 

@@ -5,16 +5,16 @@ from typing import Any
 import streamlit as st
 from markupsafe import Markup
 
+from curation.review.browser_window.key_actions import ReviewState
+from curation.review.browser_window.queue_position import BLIND_ORDERS
 from curation.review.opinions.stored import has_opinions
 from curation.review.queue import Order, Queue
-from curation.review.window.key_actions import ReviewState
-from curation.review.window.queue_position import BLIND_ORDERS
+from pages.components.shared.formatting import markup
+from pages.components.shared.formatting.label import plain
 from pages.components.shared.links import ALL_TYPES, QUEUES
 from pages.components.shared.shell import open_project
-from pages.components.shared.texts import markup
-from pages.components.shared.texts.label import plain
 from pages.components.shared.variants import card, empty_state
-from pages.components.shared.variants.selection import SELECTION
+from pages.components.shared.variants.picked_variants import SELECTION
 
 _SHORT = {QUEUES[Queue.MODEL_ONLY]: "Model only"}
 """What is too long for the row."""

@@ -5,12 +5,12 @@ from markupsafe import Markup
 
 from curation.plurals import counted
 from curation.project.search import Hit, SearchKind, SearchResult, find, marked
+from curation.review.browser_window.key_actions import ReviewState
 from curation.review.status import status_label
-from curation.review.window.key_actions import ReviewState
+from pages.components.shared.formatting import markup
+from pages.components.shared.formatting.diff import join
 from pages.components.shared.shell import error_messages, open_project
-from pages.components.shared.texts import markup
-from pages.components.shared.texts.diff import join
-from pages.components.shared.variants.selection import open_in_review
+from pages.components.shared.variants.picked_variants import open_in_review
 
 SHOWN = 20
 """Hits listed; each has a button, and more of them make drawing slow."""

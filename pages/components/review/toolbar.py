@@ -5,10 +5,10 @@ from typing import NamedTuple
 
 import streamlit as st
 
-from curation.review.window.key_actions import ReviewState
-from curation.review.window.queue_position import Panel
+from curation.review.browser_window.key_actions import ReviewState
+from curation.review.browser_window.queue_position import Panel
 from pages.components.review.search_box import search
-from pages.components.shared.texts import markup
+from pages.components.shared.formatting import markup
 from pages.components.shared.variants import card
 
 

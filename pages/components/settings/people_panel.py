@@ -4,8 +4,8 @@ from collections.abc import Callable, Sequence
 
 import streamlit as st
 
-from curation.review.people import merge, plan_merge, rename, separate
-from curation.review.reviewers import MAX_NAME, Person, lookalikes, people
+from curation.review.people.by_id import merge, plan_merge, rename, separate
+from curation.review.people.reviewers import MAX_NAME, Person, lookalikes, people
 from db.errors import HedgerowError
 from pages.components.shared.shell import open_project, signin
 

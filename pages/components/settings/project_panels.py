@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from curation.diagnostics import measuring, queue_keys
+from curation.diagnostics import measuring, queue_order
 from curation.diagnostics.cosines import count_without_cosine
 from curation.encoders.registered import known_encoders
 from curation.plurals import counted
@@ -25,7 +25,7 @@ from pages.components.shared.runs import background, progress_view
 from pages.components.shared.shell import open_project
 from pages.components.shared.shell.count_cache import CachedCounts
 
-FOLLOW_A_CHANGE = (queue_keys.KIND, model_verdicts.KIND, measuring.KIND)
+FOLLOW_A_CHANGE = (queue_order.KIND, model_verdicts.KIND, measuring.KIND)
 """Kinds of runs that a change of these settings starts."""
 
 LOOKED_AT = 50
@@ -64,7 +64,7 @@ def _at_work() -> None:
     for run in newest:
         if run.state in (RunState.FAILED, RunState.INTERRUPTED):
             progress_view.stopped(run)
-    if waiting and not any(run.kind == queue_keys.KIND for run in busy):
+    if waiting and not any(run.kind == queue_order.KIND for run in busy):
         with st.container(border=True, key="reorder-waits"):
             st.text(
                 f"{counted(waiting, 'variant')} {_has(waiting)} no place in the queues by the new "
@@ -74,7 +74,7 @@ def _at_work() -> None:
                 "Put the queues in order",
                 key="reorder",
                 on_click=background.ensure,
-                args=(queue_keys.KIND,),
+                args=(queue_order.KIND,),
             )
 
 
@@ -107,7 +107,7 @@ def _threshold() -> None:
 def _change_threshold(value: int) -> None:
     changed = open_project.tell(change_threshold, value)
     if changed:
-        background.ensure(queue_keys.KIND)
+        background.ensure(queue_order.KIND)
 
 
 def _encoder() -> None:
@@ -145,7 +145,7 @@ def _encoder() -> None:
 def _change_encoder(typed: str) -> None:
     changed, missing = open_project.tell(switch_encoder, open_project.settings(), typed)
     if changed:
-        background.ensure(queue_keys.KIND)
+        background.ensure(queue_order.KIND)
         if missing:
             background.measure()
 

@@ -12,9 +12,9 @@ from curation.taxonomy.own_types import restore_type, retire_type, type_versions
 from curation.taxonomy.surface_check import SurfaceCheck
 from db.models import TypeVersion
 from pages.components.shared import links
+from pages.components.shared.formatting import markup
+from pages.components.shared.formatting.clock import local
 from pages.components.shared.shell import count_cache, open_project
-from pages.components.shared.texts import markup
-from pages.components.shared.texts.clock import local
 from pages.components.shared.variants import card
 from pages.components.shared.variants.guideline_view import guide
 

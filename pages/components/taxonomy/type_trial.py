@@ -2,17 +2,17 @@
 
 import streamlit as st
 
+from curation.content_uids import canonical
 from curation.generation.prompts import (
     draw_cues,
     fill,
     newest_template,
     types_of,
 )
-from curation.identity import canonical
 from curation.taxonomy.built_in import VariantType
 from curation.taxonomy.type_drafts import MAX_EXAMPLE, OwnType, sketch, try_out
+from pages.components.shared.formatting import markup
 from pages.components.shared.shell import open_project
-from pages.components.shared.texts import markup
 from pages.components.shared.variants import card
 
 

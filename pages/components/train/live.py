@@ -9,7 +9,7 @@ from db.models import Run, RunState
 from db.runs import UNFINISHED, get_runs
 from pages.components.shared.runs import background, progress_view
 from pages.components.shared.shell import error_messages, open_project
-from pages.components.train import sections
+from pages.components.train import section_choice
 from pages.components.train.results import curves_view
 from training.evaluation.held_out import RANKED
 from training.finetune import checkpoints
@@ -32,7 +32,9 @@ def draw(runs: Sequence[Run]) -> None:
     computing = computing or next((run for run in active if run.state == RunState.RUNNING), None)
     computing = computing or next(iter(active), None)
     if computing is not None:
-        progress_view.follow(computing, title=sections.title(computing), more=curves_view.live)
+        progress_view.follow(
+            computing, title=section_choice.title(computing), more=curves_view.live
+        )
     if others := [run for run in active if run is not computing]:
         with st.container(border=True, key="train-queue"):
             _queue({run.id: bool(run.step) for run in others})
@@ -68,7 +70,7 @@ def _queue(begun: dict[int, bool]) -> None:
             horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"
         ):
             how = f": step {run.step:,} of {run.total:,}" if run.step else ""
-            st.text(f"Run {run.id}: {sections.title(run)}{how}", width="stretch")
+            st.text(f"Run {run.id}: {section_choice.title(run)}{how}", width="stretch")
             progress_view.cancel_button(run)
 
 
@@ -81,7 +83,7 @@ def mention(run: Run) -> None:
         st.button(
             "Show its results" if run.state == RunState.DONE else "Show it",
             key=f"train-show-{run.id}",
-            on_click=sections.show_run,
+            on_click=section_choice.show_run,
             args=(run.id,),
         )
 
@@ -115,7 +117,7 @@ def _reached(run: Run) -> int:
 
 
 def _again(run: Run) -> None:
-    st.session_state[sections.SECTION] = sections.TRAIN
+    st.session_state[section_choice.SECTION] = section_choice.TRAIN
     try:
         background.start_again(run)
     except HedgerowError as error:

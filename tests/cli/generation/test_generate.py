@@ -16,9 +16,9 @@ from db.engine import writing
 from db.models import RunState, Source
 from db.settings import load_settings
 from tests.cli.support.commands import ask, complaint, ended, said, stored_run
-from tests.support.chat_server import texts_for
 from tests.support.factories import add_anchor
 from tests.support.generating import Serve
+from tests.support.servers.chat_server import texts_for
 
 
 @pytest.fixture(autouse=True)
@@ -247,7 +247,7 @@ def test_a_run_that_lacks_what_it_asked_for_says_so_and_exits_with_1(
     address, _ = serve_chat()
     asked = ["generate", "--model", "fake", "--base-url", address]
     with monkeypatch.context() as patched:
-        patched.setattr("tests.support.chat_server.answer_to", without_absolute)
+        patched.setattr("tests.support.servers.chat_server.answer_to", without_absolute)
         code, result = ended(*asked, "--limit", "3")
         assert code == 1 and result["state"] == "done" and result["run"] == 1
         assert result["missing"] == {"absolute": 3} and result["done"] == 6

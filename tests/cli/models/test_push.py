@@ -12,9 +12,9 @@ from db.models import RunState
 from db.run_process import start_process
 from db.settings import HUB_TOKEN, load_settings
 from tests.cli.support.commands import ask, complaint, said, stored_run
-from tests.support.hub_server import OWNER, TOKEN, HubServer
 from tests.support.publishing import add_model
 from tests.support.publishing import hub as hub
+from tests.support.servers.hub_server import OWNER, TOKEN, HubServer
 from tests.test_keys import files_with
 from tests.training.conftest import tiny_encoder as tiny_encoder
 from training.hub.push_run import Subject, request_push

@@ -6,19 +6,19 @@ import pytest
 from sqlalchemy import select
 from sqlmodel import col
 
+from curation.content_uids import variant_uid
 from curation.generation.costs.prices import set_price
 from curation.generation.judging.opinion_request import KIND
 from curation.generation.request import Price
-from curation.identity import variant_uid
 from curation.project.opening import open_project
 from db.engine import reading, writing
 from db.models import ModelCall, Opinion, RunState, Source, Variant
 from db.runs import list_runs
 from db.settings import load_settings
 from tests.cli.support.commands import ask, complaint, said
-from tests.support.chat_server import opinion_on
 from tests.support.factories import TEXTS, add_anchor, add_variant
 from tests.support.generating import Serve
+from tests.support.servers.chat_server import opinion_on
 
 NAME = "judge: fake, prompt 1"
 

@@ -5,7 +5,7 @@ from typer.testing import CliRunner
 
 import cli
 from curation.project.opening import open_project
-from curation.review.reviewers import LABELS, STARTER
+from curation.review.people.reviewers import LABELS, STARTER
 from db.engine import reading
 from db.models import Variant
 from db.settings import load_settings

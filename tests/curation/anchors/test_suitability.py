@@ -16,8 +16,8 @@ from curation.anchors.suitability import (
     anchor_problems,
     find_problems,
 )
+from curation.content_uids import words_of
 from curation.corpora.starter_corpus import FOLDER
-from curation.identity import words_of
 from curation.language.english import looks_foreign
 from curation.language.tokens import ABSOLUTE_NEGATORS, VERBAL_NEGATORS, Analysis
 from training.data import antonym_pairs

@@ -4,8 +4,8 @@ import pytest
 from sqlalchemy import Engine, func, select
 from sqlmodel import col
 
+from curation.content_uids import in_pending_fifth
 from curation.corpora.starter_corpus import Loaded, load_starter_corpus
-from curation.identity import in_pending_fifth
 from curation.review.queue import status_counts
 from db.engine import reading, writing
 from db.models import Anchor, Decision, Diagnostic, Reviewer, ReviewerKind, Split, Status, Variant

@@ -10,9 +10,9 @@ from typing import Any
 import Levenshtein
 import pytest
 
+from curation.content_uids import anchor_uid, canonical
 from curation.corpora.starter_corpus import FOLDER as STARTER
 from curation.diagnostics.measures import LEVENSHTEIN_THRESHOLD
-from curation.identity import anchor_uid, canonical
 from curation.taxonomy.built_in import TAXONOMY
 from curation.taxonomy.cues import HEDGE_CUES
 from curation.taxonomy.reject_reasons import reject_reason

@@ -19,9 +19,9 @@ from db.models import CallState, ModelCall, Run, RunState
 from db.settings import Settings
 from tests.curation.generation.conftest import Serve
 from tests.curation.generation.test_run import again, carry_out, table, unmeasured  # noqa: F401
-from tests.support.chat_server import ChatServer
 from tests.support.databases import both_databases
 from tests.support.factories import add_family
+from tests.support.servers.chat_server import ChatServer
 
 NEW_YEAR = "Thu, 01 Jan 2099 00:00:00 GMT"
 

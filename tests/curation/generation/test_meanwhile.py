@@ -28,9 +28,9 @@ from db.models import AnchorRevision, Answer, CallState, ModelCall, RunState, Ty
 from db.settings import Settings
 from tests.curation.generation.conftest import Serve
 from tests.curation.generation.test_run import carry_out, table, unmeasured  # noqa: F401
-from tests.support.chat_server import ChatServer, texts_for
 from tests.support.databases import both_databases
 from tests.support.factories import person
+from tests.support.servers.chat_server import ChatServer, texts_for
 
 OLD, NEW = "The bridge number 3 is safe.", "The bridge number 3 is quite safe."
 

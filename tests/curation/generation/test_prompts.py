@@ -5,6 +5,7 @@ from collections import Counter
 import pytest
 from sqlalchemy import Engine
 
+from curation.content_uids import anchor_uid
 from curation.generation.prompts import (
     ROLES,
     built_in,
@@ -19,7 +20,6 @@ from curation.generation.prompts import (
     seed_prompts,
     types_of,
 )
-from curation.identity import anchor_uid
 from curation.taxonomy.built_in import TAXONOMY
 from curation.taxonomy.cues import HEDGE_CUES
 from db.engine import writing

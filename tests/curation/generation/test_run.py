@@ -19,8 +19,8 @@ from db.models import Answer, CallState, ModelCall, Run, RunState, Variant
 from db.runs import request_pause
 from db.settings import Settings
 from tests.curation.generation.conftest import Serve
-from tests.support.chat_server import texts_for
 from tests.support.databases import both_databases
+from tests.support.servers.chat_server import texts_for
 
 
 @pytest.fixture(autouse=True)
@@ -126,7 +126,7 @@ def test_a_wrong_key_ends_the_run_and_says_so_without_the_key(
 def test_a_run_of_which_every_call_failed_has_failed(
     anchors: Engine, home: Path, serve_chat: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tests.support.chat_server.answer_to", lambda prompt: {})
+    monkeypatch.setattr("tests.support.servers.chat_server.answer_to", lambda prompt: {})
     address, _ = serve_chat()
     with pytest.raises(HedgerowError, match="All 4 calls failed, mostly"):
         carry_out(anchors, home, base_url=address, attempts=1, selection={"limit": 2})
@@ -197,7 +197,7 @@ def test_a_database_that_is_away_for_a_moment_loses_nothing(
         return store_attempts(*args, **how)
 
     monkeypatch.setattr("curation.generation.worker.store_attempts", store)
-    monkeypatch.setattr("curation.generation.keeper.STORE_AGAIN_SECONDS", (0.01, 0.01))
+    monkeypatch.setattr("curation.generation.unstored_answers.STORE_AGAIN_SECONDS", (0.01, 0.01))
     address, server = serve_chat()
     carry_out(anchors, home, base_url=address)
     assert len(table(anchors)) == 40 * 6 and set(server.asked.values()) == {1}

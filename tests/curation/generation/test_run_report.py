@@ -41,7 +41,7 @@ HALF = {"verbal": "It is not so.", "word": "It is so."}
 def half(anchors: Engine, home: Path, serve_chat: Serve, monkeypatch: pytest.MonkeyPatch) -> int:
     """A run whose answers lack types and ignore the cue; its number."""
     monkeypatch.setattr(
-        "tests.support.chat_server.texts_for",
+        "tests.support.servers.chat_server.texts_for",
         lambda prompt: {key: text for key, text in HALF.items() if f'"{key}"' in prompt},
     )
     address, _ = serve_chat()

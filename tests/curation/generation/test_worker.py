@@ -92,7 +92,7 @@ def full_disk(engine: Engine, pages: int) -> Iterator[None]:
 def test_a_full_disk_ends_the_run_which_goes_on_once_there_is_room(
     anchors: Engine, home: Path, serve_chat: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("curation.generation.keeper.STORE_AGAIN_SECONDS", (0.01, 0.01))
+    monkeypatch.setattr("curation.generation.unstored_answers.STORE_AGAIN_SECONDS", (0.01, 0.01))
     address, server = serve_chat(delay=0.05)
     with full_disk(anchors, pages=12), pytest.raises(HedgerowError, match="The disk is full"):
         carry_out(anchors, home, base_url=address)

@@ -9,7 +9,7 @@ from sqlalchemy import Engine, select
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
-from curation.diagnostics import cosines, measuring, queue_keys
+from curation.diagnostics import cosines, measuring, queue_order
 from curation.diagnostics.cosines import save_cosines
 from curation.diagnostics.measures import Flag
 from curation.diagnostics.measuring import measure_variants
@@ -68,8 +68,8 @@ def measured_anew(session: Session) -> dict[int, tuple[int, float, float]]:
 
 def reorder(engine: Engine) -> dict[str, object]:
     with writing(engine) as session:
-        run_id = create_run(session, kind=queue_keys.KIND, parameters={}).id
-    return execute(engine, load_settings(), run_id, {queue_keys.KIND: queue_keys.work})
+        run_id = create_run(session, kind=queue_order.KIND, parameters={}).id
+    return execute(engine, load_settings(), run_id, {queue_order.KIND: queue_order.work})
 
 
 def test_a_new_threshold_flags_and_orders_every_variant(measured: Engine) -> None:
@@ -77,7 +77,7 @@ def test_a_new_threshold_flags_and_orders_every_variant(measured: Engine) -> Non
         before = kept(session)
         assert count_over_threshold(session, 5) == (0, count_above(session, 5))
         assert change_threshold(session, 5)
-        assert queue_keys.count_to_reorder(session) == 14
+        assert queue_order.count_to_reorder(session) == 14
     assert reorder(measured)["variants"] == 14
     with writing(measured) as session:
         after = kept(session)
@@ -86,7 +86,7 @@ def test_a_new_threshold_flags_and_orders_every_variant(measured: Engine) -> Non
         assert all(after[key][1] == 0 for key in over)
         assert after != before
         assert after == measured_anew(session)
-        assert queue_keys.count_to_reorder(session) == 0
+        assert queue_order.count_to_reorder(session) == 0
 
 
 def count_above(session: Session, value: int) -> int:
@@ -97,7 +97,7 @@ def count_above(session: Session, value: int) -> int:
 def test_the_same_threshold_again_changes_nothing(measured: Engine) -> None:
     with writing(measured) as session:
         assert not change_threshold(session, 60)
-        assert queue_keys.count_to_reorder(session) == 0
+        assert queue_order.count_to_reorder(session) == 0
     assert reorder(measured)["variants"] == 0
 
 
@@ -113,12 +113,12 @@ def test_a_threshold_out_of_range_is_refused(measured: Engine, value: int) -> No
 def test_a_reorder_that_was_cut_off_is_carried_on(
     measured: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(queue_keys, "BLOCK", 4)
+    monkeypatch.setattr(queue_order, "BLOCK", 4)
     with writing(measured) as session:
         change_threshold(session, 5)
-    assert queue_keys.reorder_block(measured) == 4
+    assert queue_order.reorder_block(measured) == 4
     with reading(measured) as session:
-        assert queue_keys.count_to_reorder(session) == 10
+        assert queue_order.count_to_reorder(session) == 10
     assert reorder(measured)["variants"] == 10
     with writing(measured) as session:
         assert kept(session) == measured_anew(session)
@@ -127,10 +127,10 @@ def test_a_reorder_that_was_cut_off_is_carried_on(
 def test_a_change_during_a_reorder_begins_anew(
     measured: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(queue_keys, "BLOCK", 4)
+    monkeypatch.setattr(queue_order, "BLOCK", 4)
     with writing(measured) as session:
         change_threshold(session, 5)
-    queue_keys.reorder_block(measured)
+    queue_order.reorder_block(measured)
     with writing(measured) as session:
         change_threshold(session, 12)
     assert reorder(measured)["variants"] == 14
@@ -200,7 +200,7 @@ def test_what_can_be_no_encoder_is_refused(measured: Engine, typed: str) -> None
         use(measured, typed)
     with reading(measured) as session:
         assert get_setting(session, ACTIVE_ENCODER) == "all-MiniLM-L6-v2"
-        assert queue_keys.count_to_reorder(session) == 0
+        assert queue_order.count_to_reorder(session) == 0
 
 
 @one_database

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from curation.identity import words_of
+from curation.content_uids import words_of
 from curation.release import overlap as module
 from curation.release.overlap import Runs, overlap
 from db.errors import HedgerowError

@@ -13,8 +13,8 @@ from curation.encoders.registered import register_encoder
 from curation.project.opening import active_encoder_id
 from curation.review import actions, bulk
 from curation.review.bulk import FlagSet, MeasureClause, apply_rule, find_matches, parse_rule
+from curation.review.people.reviewers import ensure_reviewer
 from curation.review.queue import status_counts
-from curation.review.reviewers import ensure_reviewer
 from db.columns import now
 from db.engine import reading, writing
 from db.errors import HedgerowError

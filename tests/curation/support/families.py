@@ -7,9 +7,9 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
-from curation.identity import anchor_uid, canonical, split_of, variant_uid
+from curation.content_uids import anchor_uid, canonical, split_of, variant_uid
 from curation.review.decisions import store_decisions
-from curation.review.reviewers import ensure_reviewer
+from curation.review.people.reviewers import ensure_reviewer
 from curation.taxonomy.project_types import seed_taxonomy
 from db.models import (
     Anchor,

@@ -9,8 +9,8 @@ from sqlalchemy.orm import Session
 from sqlmodel import col
 
 from curation.anchors.changes import correct_anchor
+from curation.content_uids import variant_uid
 from curation.diagnostics.measures import Flag
-from curation.identity import variant_uid
 from curation.review import actions
 from curation.review.actions import ShownCard, shown
 from curation.review.history import history

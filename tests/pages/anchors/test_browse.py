@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 
 from curation.anchors.changes import correct_anchor, get_anchor
 from curation.anchors.lookup import one_anchor
-from curation.identity import anchor_uid
+from curation.content_uids import anchor_uid
 from curation.review import actions
 from curation.variants.own import write_variant
 from db.engine import reading, writing

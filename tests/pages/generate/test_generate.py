@@ -23,10 +23,10 @@ from db.settings import load_settings
 from pages.components.shared.runs import background
 from pages.components.shared.shell import open_project
 from tests.pages.conftest import OpenPage, unsafe_texts
-from tests.support.chat_server import texts_for
 from tests.support.factories import add_anchor
 from tests.support.generating import Serve
 from tests.support.hostile import TEXTS
+from tests.support.servers.chat_server import texts_for
 
 
 @pytest.fixture(autouse=True)
@@ -185,8 +185,10 @@ def test_problems_are_counted_with_their_raw_texts_and_retried_alone(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     hostile = TEXTS["image error"]
-    monkeypatch.setattr("tests.support.chat_server.texts_for", lambda prompt: {"verbal": ""})
-    monkeypatch.setattr("tests.support.chat_server.json.dumps", _dumps_with(hostile))
+    monkeypatch.setattr(
+        "tests.support.servers.chat_server.texts_for", lambda prompt: {"verbal": ""}
+    )
+    monkeypatch.setattr("tests.support.servers.chat_server.json.dumps", _dumps_with(hostile))
     address, _ = serve_chat()
     app = named(open_page("generate"), address)
     app.number_input("generate-attempts").set_value(1).run()
@@ -213,7 +215,7 @@ def test_missing_types_and_costs_that_are_estimates_are_shown(
     def without_absolute(prompt: str) -> dict[str, str]:
         return {key: text for key, text in texts_for(prompt).items() if key != "absolute"}
 
-    monkeypatch.setattr("tests.support.chat_server.answer_to", without_absolute)
+    monkeypatch.setattr("tests.support.servers.chat_server.answer_to", without_absolute)
     address, server = serve_chat()
     server.reports = lambda usage: None
     app = named(open_page("generate"), address)

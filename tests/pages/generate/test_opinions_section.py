@@ -13,9 +13,9 @@ from db.models import Opinion, RunState, Variant
 from db.runs import list_runs
 from db.settings import load_settings
 from tests.pages.conftest import OpenPage
-from tests.support.chat_server import opinion_on
 from tests.support.factories import add_anchor, add_family, person
 from tests.support.generating import Serve
+from tests.support.servers.chat_server import opinion_on
 
 
 def told(app: AppTest) -> str:

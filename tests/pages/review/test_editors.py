@@ -8,7 +8,7 @@ from sqlalchemy import Engine, select
 from sqlmodel import col
 from streamlit.testing.v1 import AppTest
 
-from curation.review.window import key_actions
+from curation.review.browser_window import key_actions
 from db.engine import reading, writing
 from db.models import Status, Variant
 from pages.components.shared.variants.draft_warnings import NOT_SAVED

@@ -10,9 +10,9 @@ from sqlmodel import col
 from streamlit.proto.WidgetStates_pb2 import WidgetState
 from streamlit.testing.v1 import AppTest
 
-from curation.review.window import key_actions
-from curation.review.window.key_actions import ReviewState
-from curation.review.window.keyboard import NOTHING, Keyboard, Shows
+from curation.review.browser_window import key_actions
+from curation.review.browser_window.key_actions import ReviewState
+from curation.review.browser_window.keyboard import NOTHING, Keyboard, Shows
 from db.engine import reading, writing
 from db.errors import HedgerowError
 from db.models import Status, Variant

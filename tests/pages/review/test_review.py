@@ -11,13 +11,13 @@ from streamlit.testing.v1 import AppTest
 
 from curation.anchors.changes import correct_anchor
 from curation.review import actions
+from curation.review.browser_window import key_actions
+from curation.review.browser_window.selection import VariantSelection
 from curation.review.notes import add_note
-from curation.review.window import key_actions
-from curation.review.window.selection import VariantSelection
 from curation.taxonomy.own_types import add_type
 from db.engine import reading, writing
 from db.models import Status, Variant
-from pages.components.shared.variants import selection
+from pages.components.shared.variants import picked_variants
 from tests.curation.support.own_types import NEGATION
 from tests.pages.conftest import ROOT, TIMEOUT, OpenPage, unsafe_texts
 from tests.support.factories import add_family, model, person
@@ -68,7 +68,7 @@ def first_card(app: AppTest) -> str:
 
 def test_a_selection_takes_the_place_of_the_queue_until_it_is_left(ids: list[int]) -> None:
     name = "picked"
-    selection._kept()[name] = VariantSelection((ids[2], ids[0]), HOSTILE)
+    picked_variants._kept()[name] = VariantSelection((ids[2], ids[0]), HOSTILE)
     app = opened(selection=name)
     said = [text.value for text in app.text if "left. Selection" in text.value]
     assert said == [f"2 of 2 left. Selection: {HOSTILE}"]
@@ -76,7 +76,7 @@ def test_a_selection_takes_the_place_of_the_queue_until_it_is_left(ids: list[int
     assert HOSTILE not in unsafe_texts(app)
     next(button for button in app.button if button.label == "Leave the selection").click().run()
     assert "Verbal negation" in labels(app, "type")
-    assert selection.SELECTION not in app.query_params
+    assert picked_variants.SELECTION not in app.query_params
 
 
 def test_a_selection_that_is_no_longer_kept_is_said_and_the_queue_is_there(ids: list[int]) -> None:
@@ -241,7 +241,7 @@ def test_the_bar_marks_the_type_of_a_card_from_a_selection(
     with writing(app_engine) as session:
         hedge = session.execute(select(Variant).where(col(Variant.type_id) == "word")).scalars()
         found = [variant.id for variant in hedge]
-    selection._kept()["hedges"] = VariantSelection(tuple(found), "hedges")
+    picked_variants._kept()["hedges"] = VariantSelection(tuple(found), "hedges")
     app = opened(selection="hedges")
     current = re.findall(r'class="hg-current"><div>([^<]*)<', html(app))
     assert current == ["Hedge: single word"]

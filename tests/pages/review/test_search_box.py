@@ -34,8 +34,8 @@ def script(blind: bool) -> None:
     from sqlalchemy import select
     from sqlmodel import col
 
-    from curation.review.reviewers import ensure_reviewer
-    from curation.review.window.key_actions import ReviewState
+    from curation.review.browser_window.key_actions import ReviewState
+    from curation.review.people.reviewers import ensure_reviewer
     from db.engine import reading, writing
     from db.models import Variant
     from pages.components.review.search_box import contents

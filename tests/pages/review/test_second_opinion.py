@@ -9,9 +9,9 @@ from sqlmodel import col
 from streamlit.testing.v1 import AppTest
 
 from curation.anchors.changes import correct_anchor
+from curation.review.browser_window.key_actions import ReviewState
+from curation.review.browser_window.queue_position import Panel
 from curation.review.queue import Order
-from curation.review.window.key_actions import ReviewState
-from curation.review.window.queue_position import Panel
 from db.engine import reading, writing
 from db.models import OpinionLook, Status, Variant, Verdict
 from pages.components.review.panels import second_opinion
@@ -111,7 +111,7 @@ def signed_in(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def judged(signed_in: None, with_source: Engine, monkeypatch: pytest.MonkeyPatch) -> Engine:
     """Two families; a model would edit the second one's verbal variant into a hostile text."""
-    monkeypatch.setattr("curation.review.window.key_actions.MIN_SHOWN_SECONDS", 0.0)
+    monkeypatch.setattr("curation.review.browser_window.key_actions.MIN_SHOWN_SECONDS", 0.0)
     with writing(with_source) as session:
         person(session)
         add_family(session)

@@ -4,11 +4,11 @@ import pytest
 from sqlalchemy import select
 from sqlmodel import col
 
+from curation.review.browser_window import messages
+from curation.review.browser_window.key_actions import ReviewState
+from curation.review.browser_window.selection import VariantSelection
 from curation.review.history import history
 from curation.review.queue import Order, Queue
-from curation.review.window import messages
-from curation.review.window.key_actions import ReviewState
-from curation.review.window.selection import VariantSelection
 from db.engine import reading
 from db.models import Decision, Status
 from pages.components.review.panels import history_lines

@@ -14,7 +14,7 @@ from db.settings import HUB_TOKEN, Settings, load_settings
 from pages.components.shared.runs import background
 from pages.components.shared.shell import open_project
 from tests.pages.conftest import TIMEOUT
-from tests.support.hub_server import TOKEN
+from tests.support.servers.hub_server import TOKEN
 from training.hub.model_card import write_card
 from training.hub.push_run import KIND, Subject, pushes
 

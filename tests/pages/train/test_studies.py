@@ -14,7 +14,7 @@ from db.engine import reading, writing
 from db.models import Run, RunState, Split, TypeVersion
 from db.runs import get_run
 from pages.components.shared.shell import open_project as opened
-from pages.components.train.sections import RUNS, SECTION, STUDIES, TRAIN
+from pages.components.train.section_choice import RUNS, SECTION, STUDIES, TRAIN
 from pages.components.train.studies import difference_charts
 from tests.curation.support.families import add_plain_family
 from tests.pages.conftest import unsafe_texts

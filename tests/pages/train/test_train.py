@@ -25,7 +25,7 @@ from db.settings import load_settings
 from pages.components.shared.charts import similarity_bars
 from pages.components.shared.charts.palette import palette
 from pages.components.shared.runs import progress_view
-from pages.components.train.sections import RESULTS, RUNS, SECTION, TRAIN
+from pages.components.train.section_choice import RESULTS, RUNS, SECTION, TRAIN
 from tests.cli.support.commands import ask, complaint
 from tests.curation.support.families import add_family, add_plain_family
 from tests.support.checkout import APP

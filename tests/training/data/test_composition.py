@@ -5,7 +5,7 @@ from sqlalchemy import Engine
 from sqlmodel import Session
 
 from curation.release.freezing import create_release
-from curation.taxonomy.original_types import CONTRADICTION, ENTAILMENT, ensure_types
+from curation.taxonomy.nli_types import CONTRADICTION, ENTAILMENT, ensure_types
 from db.engine import reading, writing
 from db.models import Split
 from tests.curation.support.families import add_family, add_plain_family, add_variant, decide, model

@@ -9,7 +9,7 @@ from sqlalchemy import Engine
 from sqlmodel import Session
 
 from curation.release.freezing import create_release
-from curation.taxonomy.original_types import ensure_types
+from curation.taxonomy.nli_types import ensure_types
 from curation.taxonomy.project_types import seed_taxonomy
 from db.engine import reading, writing
 from db.errors import HedgerowError

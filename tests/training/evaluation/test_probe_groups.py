@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from curation.content_uids import canonical
 from curation.corpora import starter_corpus
 from curation.diagnostics.pair_analysis import PairAnalysis
 from curation.diagnostics.surface import check_surface
-from curation.identity import canonical
 from curation.language.tokens import analyse
 from curation.taxonomy.built_in import variant_type
 from curation.taxonomy.cues import HEDGE_CUES

@@ -17,12 +17,6 @@ from db.models import Encoder
 from db.settings import Settings, load_settings
 from tests.support.checkpoints import checkpoint
 from tests.support.databases import Copies
-from training.encoders.known import (
-    clean_name,
-    find_encoder,
-    list_encoders,
-    newest_trained,
-)
 from training.evaluation import similarity_run
 from training.evaluation.probe_files import Pasted
 from training.evaluation.probe_groups import find_groups, score
@@ -39,6 +33,12 @@ from training.evaluation.similarity_run import (
     sentence_matrix,
     set_cosines,
     work,
+)
+from training.models.known import (
+    clean_name,
+    find_encoder,
+    list_encoders,
+    newest_trained,
 )
 
 SENTENCES = ["The door is open.", "The door is shut.", "The door is not open."]

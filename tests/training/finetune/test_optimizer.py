@@ -7,7 +7,7 @@ import pytest
 
 from curation.encoders.loading import load_encoder
 from training.finetune.adapters import add_adapter
-from training.finetune.compute.encoding import embed, word_embeddings
+from training.finetune.compute.text_encoding import embed, word_embeddings
 from training.finetune.optimizer import MAX_GRADIENT, ScheduledOptimizer, lazy_words
 from training.recipe.schema import Recipe
 

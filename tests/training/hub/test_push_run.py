@@ -17,10 +17,10 @@ from db.execution import execute
 from db.models import Run, RunState
 from db.runs import get_run, request_cancel
 from db.settings import load_settings
-from tests.support.hub_server import OWNER, READ_TOKEN, TOKEN, HubServer
-from tests.support.hub_server import Repo as Stored
 from tests.support.publishing import add_model
 from tests.support.publishing import hub as hub
+from tests.support.servers.hub_server import OWNER, READ_TOKEN, TOKEN, HubServer
+from tests.support.servers.hub_server import Repo as Stored
 from training.hub import push_run
 from training.hub.publishing import checked_repo
 from training.hub.push_run import Subject, request_one_push, request_push

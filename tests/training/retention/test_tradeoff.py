@@ -28,9 +28,9 @@ from tests.cli.support.commands import ask as run_command
 from tests.cli.support.commands import complaint, said
 from tests.curation.support.families import add_plain_family
 from tests.training.support.trainings import ask, train
-from training.encoders.known import list_encoders, location_of
 from training.evaluation.held_out import STS
 from training.hub.push_run import model_run
+from training.models.known import list_encoders, location_of
 from training.recipe.schema import Recipe
 from training.retention import tradeoff, tradeoff_save
 from training.retention.interpolation import ends_of, load

@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 from sqlmodel import col
 
 from curation.release.freezing import create_release, get_release
-from curation.taxonomy.original_types import CONTRADICTION, ENTAILMENT, ensure_types
+from curation.taxonomy.nli_types import CONTRADICTION, ENTAILMENT, ensure_types
 from db.engine import reading, writing
 from db.models import Split, Variant
 from tests.curation.support.families import add_family

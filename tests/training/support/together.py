@@ -65,7 +65,7 @@ def one_step(encoder: Path, changes: list[str], group: Group = ALONE) -> dict[st
     from curation.encoders.loading import load_encoder
     from training.data.sampling import as_triples
     from training.finetune.adapters import add_adapter
-    from training.finetune.compute.encoding import can_pack, embed
+    from training.finetune.compute.text_encoding import can_pack, embed
     from training.finetune.losses import flatten, objective
     from training.retention.distillation import Distillation
 

@@ -23,8 +23,8 @@ from training.benchmarks.runs.measured_models import CHAT, ModelChoice, clean_mo
 from training.benchmarks.runs.paces import RunPace, pace_of, paces, units
 from training.benchmarks.scorers.architecture import WITHOUT_MODEL, architecture_of
 from training.benchmarks.scorers.embedding_models import BiEncoder
-from training.encoders.known import folder_of
-from training.encoders.size import weight_of
+from training.models.known import folder_of
+from training.models.size import weight_of
 
 LOADING = 10.0
 """Seconds until a model computes."""

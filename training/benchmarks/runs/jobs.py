@@ -27,7 +27,7 @@ from training.benchmarks.scorers.interface import Scorer
 from training.benchmarks.tasks import general
 from training.benchmarks.tasks.general import SUITES
 from training.benchmarks.tasks.general_names import names_of
-from training.encoders.size import weight_of
+from training.models.size import weight_of
 
 NEGATION, GENERAL_ABILITY = "negation", "general"
 """Kinds of results."""

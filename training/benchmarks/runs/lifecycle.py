@@ -31,7 +31,7 @@ from training.benchmarks.runs.measured_models import (
     require_fitting,
     scorer_of,
 )
-from training.benchmarks.scorers.account import Account
+from training.benchmarks.scorers.chat_costs import Account
 from training.benchmarks.scorers.chat_prompts import Chat
 from training.benchmarks.scorers.interface import Scorer
 from training.benchmarks.tasks.general import SUITES

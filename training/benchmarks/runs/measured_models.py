@@ -16,7 +16,6 @@ from curation.generation.run import chat_model
 from curation.validation import Missing
 from db.errors import HedgerowError
 from db.settings import Settings
-from training.benchmarks.scorers.account import Account
 from training.benchmarks.scorers.architecture import (
     ARCHITECTURES,
     WITHOUT_MODEL,
@@ -24,12 +23,13 @@ from training.benchmarks.scorers.architecture import (
     fitting,
     load_scorer,
 )
+from training.benchmarks.scorers.chat_costs import Account
 from training.benchmarks.scorers.chat_prompts import Chat
 from training.benchmarks.scorers.embedding_models import BiEncoder, Cross, Sparse
 from training.benchmarks.scorers.interface import Scorer
 from training.benchmarks.scorers.late_interaction import LateInteraction, TokenMatrix
 from training.benchmarks.scorers.lexical import Random, TfIdf
-from training.encoders.known import MAX_ENCODER_NAME, clean_name, folder_of, location_of
+from training.models.known import MAX_ENCODER_NAME, clean_name, folder_of, location_of
 
 CHAT = Chat.architecture
 

@@ -14,7 +14,7 @@ from db.models import BenchmarkResult, Run
 from training.benchmarks.data.sizes import Size
 from training.benchmarks.runs.measured_models import CHAT
 from training.benchmarks.scorers.embedding_models import Cross
-from training.encoders.size import BUILT_IN_WEIGHT
+from training.models.size import BUILT_IN_WEIGHT
 
 LETTERS_PER_SECOND = 20_000.0
 """Characters that the built-in encoder reads in a second on two CPU cores. Measured on one: 10,700

@@ -15,12 +15,12 @@ import numpy as np
 
 from curation.generation.providers.chat.client import ChatModel
 from curation.generation.providers.chat.completions import CallError, Reply
-from curation.generation.providers.chat.gate import PASSING, Gate
 from curation.generation.providers.chat.retries import FIRST_WAIT, doubling
+from curation.generation.providers.chat.throttling import PASSING, Gate
 from db.errors import HedgerowError, RunPaused
 from training.benchmarks.definition import Asks, Question
-from training.benchmarks.scorers.account import Account
 from training.benchmarks.scorers.chat_answers import read_choice, read_score
+from training.benchmarks.scorers.chat_costs import Account
 from training.benchmarks.scorers.growing_file import Lines
 from training.benchmarks.scorers.interface import Pair, Progress, Scorer
 

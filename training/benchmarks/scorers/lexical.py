@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from curation.identity import words_of
+from curation.content_uids import words_of
 from training.benchmarks.definition import Asks
 from training.benchmarks.scorers.interface import Pair, Progress, Scorer, distinct
 

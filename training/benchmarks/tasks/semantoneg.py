@@ -8,7 +8,7 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
-from curation.identity import words_of
+from curation.content_uids import words_of
 from training.benchmarks.data.file_reading import FileRecord, at_least_one, records, source_or_hub
 from training.benchmarks.definition import (
     Benchmark,

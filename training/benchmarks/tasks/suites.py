@@ -18,7 +18,7 @@ from db.models import Split
 from training.benchmarks.data.file_reading import FileRecord, at_least_one, records
 from training.benchmarks.tasks.semantoneg import Entry, SemAntoNeg
 from training.data.families import training_families
-from training.evaluation.questions import Forms, forms_of
+from training.evaluation.semantoneg_questions import Forms, forms_of
 from training.recipe.schema import Recipe
 
 EXPECTS = "a table or JSON Lines with original, negation, antonym and both"

@@ -6,13 +6,13 @@ from typing import TypeVar
 
 from curation.generation.calls import Call, count_calls, open_calls
 from curation.generation.costs.ledger import Ledger
-from curation.generation.keeper import recover, unstored
 from curation.generation.providers.batch import open_calls as places
 from curation.generation.providers.chat.answers import AnswerProblem
 from curation.generation.providers.chat.completions import CallError, Reply
 from curation.generation.providers.chat.retries import Asker
 from curation.generation.request import ModelRequest, Price
 from curation.generation.storing import Attempt, Origin, cost_of, store_attempts
+from curation.generation.unstored_answers import recover, unstored
 from db.engine import reading, writing
 from db.errors import HedgerowError
 from db.execution import RunContext

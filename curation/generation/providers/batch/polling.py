@@ -23,8 +23,8 @@ from curation.generation.providers.batch.api import ENDED, BatchApi, has_too_man
 from curation.generation.providers.batch.call_lines import read_answer, request_line, write_lines
 from curation.generation.providers.batch.collecting import CHUNK, BatchStore
 from curation.generation.providers.chat.completions import CallError
-from curation.generation.providers.chat.gate import PASSING, Gate
 from curation.generation.providers.chat.retries import Asker
+from curation.generation.providers.chat.throttling import PASSING, Gate
 from curation.generation.request import ModelRequest
 from curation.taxonomy.project_types import types_in_use
 from db.engine import reading

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
-from curation.identity import canonical
+from curation.content_uids import canonical
 from curation.language.tokens import analyse
 from curation.taxonomy.built_in import VariantType
 from curation.taxonomy.cues import find_cue

@@ -16,8 +16,8 @@ from openai import AsyncOpenAI
 from pydantic import BaseModel, SecretStr
 
 from curation.generation.providers.chat.addresses import OWN_ADDRESS
+from curation.generation.providers.chat.answer_limits import KEPT, BadBody, most_bytes
 from curation.generation.providers.chat.answers import AnswerProblem
-from curation.generation.providers.chat.bounds import KEPT, BadBody, most_bytes
 from curation.generation.providers.chat.completions import (
     CallError,
     Reply,

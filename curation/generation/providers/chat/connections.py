@@ -12,7 +12,7 @@ from urllib.request import getproxies
 import httpx2
 from openai import DefaultAsyncHttpxClient
 
-from curation.generation.providers.chat.bounds import bounded
+from curation.generation.providers.chat.answer_limits import bounded
 
 
 class Lanes(httpx2.AsyncBaseTransport):

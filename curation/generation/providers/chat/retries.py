@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from pydantic import BaseModel
 
+from curation.content_uids import bucket
 from curation.generation.calls import Call
 from curation.generation.prompts import fill
 from curation.generation.providers.chat.answers import (
@@ -16,9 +17,8 @@ from curation.generation.providers.chat.answers import (
 )
 from curation.generation.providers.chat.client import ChatModel
 from curation.generation.providers.chat.completions import CallError, Reply
-from curation.generation.providers.chat.gate import LONGEST_WISH, PASSING, Gate
+from curation.generation.providers.chat.throttling import LONGEST_WISH, PASSING, Gate
 from curation.generation.storing import Attempt
-from curation.identity import bucket
 from curation.taxonomy.built_in import VariantType
 from db.models import CallState
 

@@ -7,6 +7,7 @@ a model. Equal input gives equal output; nothing is drawn at random.
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
+from curation.content_uids import canonical
 from curation.generation.providers.rules.absolute import negate_absolutely
 from curation.generation.providers.rules.grammar.clause import Clause, Skipped, SkipReason
 from curation.generation.providers.rules.grammar.main_clause import check_one_claim, read_statement
@@ -17,7 +18,6 @@ from curation.generation.providers.rules.opposite_predicates import (
     negated_antonym,
 )
 from curation.generation.providers.rules.verbal import negate_verb
-from curation.identity import canonical
 from curation.taxonomy.built_in import VariantType
 
 RULES_VERSION = 3

@@ -9,9 +9,9 @@ from sqlalchemy.orm import Session
 from sqlmodel import col
 
 from curation.anchors.current_revision import current_wording
+from curation.generation.missing_variants import WantedAnchor, wanted_anchors
 from curation.generation.providers.rules import RULE_TYPES, write_by_rule
 from curation.generation.request import GenerationRequest
-from curation.generation.wanted import WantedAnchor, wanted_anchors
 from curation.taxonomy.project_types import list_types
 from db.models import Anchor, AnchorRevision
 

@@ -3,13 +3,13 @@
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
+from curation.content_uids import bucket
 from curation.generation.providers.rules.grammar.clause import Clause, Skipped, SkipReason, edited
 from curation.generation.providers.rules.grammar.first_word import lowered_opening
 from curation.generation.providers.rules.grammar.forms import base_of, participle
 from curation.generation.providers.rules.grammar.main_clause import is_one_clause, is_one_statement
 from curation.generation.providers.rules.grammar.word_lists import WORDS
 from curation.generation.providers.rules.verbal import is_main_have, lexical_base
-from curation.identity import bucket
 
 _SALT = "hedgerow/rules-cue/1:"
 _FRAMES: dict[str, dict[str, str]] = WORDS["frames"]

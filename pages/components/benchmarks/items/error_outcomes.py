@@ -9,7 +9,7 @@ import streamlit as st
 from pages.components.benchmarks.items import outcome_charts
 from pages.components.benchmarks.items.outcome_charts import Box, PartBar
 from pages.components.benchmarks.names import BREAKDOWNS, RIGHT_OUTCOME, SAID, outcome
-from pages.components.shared.charts import save, share_charts
+from pages.components.shared.charts import save, shares
 from pages.components.shared.shell import open_project
 from training.benchmarks.definition import Benchmark, Result
 from training.benchmarks.results.single_items import grades
@@ -76,7 +76,7 @@ def show(
 
 
 def _outcomes(benchmark: type[Benchmark[Any]], every: Sequence[ResultSummary]) -> None:
-    shares = [
+    parts = [
         share._replace(outcome=outcome(share.outcome))
         for one in every
         for share in outcome_charts.shares_of(one.label, one.outcomes)
@@ -85,7 +85,7 @@ def _outcomes(benchmark: type[Benchmark[Any]], every: Sequence[ResultSummary]) -
     save.chart(
         partial(
             outcome_charts.outcomes,
-            shares,
+            parts,
             order=[outcome(o) for o in benchmark.outcomes],
             right=outcome(right),
         ),
@@ -164,7 +164,7 @@ def _pairs(side: BenchmarkSide) -> None:
     }
     down, across = (sorted({pair[at] for pair in found}, key=_place(labels)) for at in (0, 1))
     cells = [
-        share_charts.HeatCell(
+        shares.HeatCell(
             labels.get(good, good),
             bad,
             *_of(found.get((good, bad))),
@@ -174,7 +174,7 @@ def _pairs(side: BenchmarkSide) -> None:
     ]
     save.chart(
         partial(
-            share_charts.heat_map,
+            shares.heat_map,
             cells,
             columns={bad: labels.get(bad, bad) for bad in across},
             of="Pairs",

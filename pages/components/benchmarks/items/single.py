@@ -11,8 +11,8 @@ from markupsafe import Markup
 from curation.diagnostics.surface import marks
 from pages.components.benchmarks.names import outcome
 from pages.components.shared import links
-from pages.components.shared.texts import markup
-from pages.components.shared.texts.diff import diff, join
+from pages.components.shared.formatting import markup
+from pages.components.shared.formatting.diff import diff, join
 from pages.components.shared.variants import card
 from training.benchmarks.definition import ItemResult
 from training.benchmarks.results.single_items import ComparedTexts, compared, right_candidates

@@ -5,18 +5,18 @@ from typing import NamedTuple
 import streamlit as st
 
 from curation.review.actions import ShownCard
+from curation.review.browser_window import messages
+from curation.review.browser_window.key_actions import ReviewState
+from curation.review.browser_window.queue_position import Panel
 from curation.review.history import OwnAction, last_actions
 from curation.review.queue import Card
 from curation.review.shown_card import MAX_NOTE
-from curation.review.window import messages
-from curation.review.window.key_actions import ReviewState
-from curation.review.window.queue_position import Panel
 from curation.taxonomy.reject_reasons import reject_reason
 from pages.components.review.panels import editors
+from pages.components.shared.formatting import markup
+from pages.components.shared.formatting.clock import local
+from pages.components.shared.formatting.label import plain
 from pages.components.shared.shell import open_project
-from pages.components.shared.texts import markup
-from pages.components.shared.texts.clock import local
-from pages.components.shared.texts.label import plain
 from pages.components.shared.variants import card
 
 LAST = 10

@@ -2,15 +2,15 @@
 
 import streamlit as st
 
+from curation.review.browser_window.details import details_of
+from curation.review.browser_window.key_actions import ReviewState
+from curation.review.browser_window.shown_now import CardView
 from curation.review.history import PastDecision
 from curation.review.notes import WrittenNote
-from curation.review.window.details import details_of
-from curation.review.window.key_actions import ReviewState
-from curation.review.window.shown_now import CardView
 from pages.components.review.panels import history_lines
+from pages.components.shared.formatting import markup
+from pages.components.shared.formatting.clock import local
 from pages.components.shared.shell import open_project
-from pages.components.shared.texts import markup
-from pages.components.shared.texts.clock import local
 from pages.components.shared.variants import card
 
 

@@ -11,9 +11,9 @@ from typing import NamedTuple
 import streamlit as st
 
 from curation.review.actions import ShownCard
+from curation.review.browser_window.key_actions import ReviewState
 from curation.review.queue import Card
 from curation.review.shown_card import MAX_NOTE
-from curation.review.window.key_actions import ReviewState
 from curation.variants.before_saving import CUE, Look, look_at_edit, look_at_own
 from curation.variants.cue_corrections import MAX_CUE
 from curation.variants.edits import MAX_TEXT

@@ -1,9 +1,9 @@
 """The history of a card, a line an entry, in the browser's time zone."""
 
+from curation.review.browser_window.messages import reason
 from curation.review.history import PastDecision
 from curation.review.notes import WrittenNote
-from curation.review.window.messages import reason
-from pages.components.shared.texts.clock import local
+from pages.components.shared.formatting.clock import local
 
 
 def line(decision: PastDecision) -> str:

@@ -4,16 +4,16 @@ import streamlit as st
 from markupsafe import Markup
 
 from curation.review.actions import ShownCard
+from curation.review.browser_window import messages
+from curation.review.browser_window.key_actions import ReviewState
+from curation.review.browser_window.queue_position import Panel
 from curation.review.opinions.stored import GivenOpinion, look
 from curation.review.queue import Card
-from curation.review.window import messages
-from curation.review.window.key_actions import ReviewState
-from curation.review.window.queue_position import Panel
 from db.errors import HedgerowError
 from db.models import Verdict
+from pages.components.shared.formatting import markup
+from pages.components.shared.formatting.diff import diff, join
 from pages.components.shared.shell import open_project
-from pages.components.shared.texts import markup
-from pages.components.shared.texts.diff import diff, join
 
 _SAYS = {
     Verdict.ACCEPT: "would accept it",

@@ -4,9 +4,9 @@ import streamlit as st
 
 from curation.generation.costs.estimate import RunEstimate, estimate, newest_answer
 from curation.generation.costs.prices import DATED, dollars, quote, set_price
+from curation.generation.missing_variants import WantedCalls, count_wanted
 from curation.generation.prompts import ROLES
 from curation.generation.request import BATCH_SHARE, Budget, GenerationRequest, Price
-from curation.generation.wanted import WantedCalls, count_wanted
 from curation.plurals import counted
 from pages.components.shared.chat_models.choice import CALLS, Choice
 from pages.components.shared.runs import progress_view

@@ -2,8 +2,8 @@
 
 import streamlit as st
 
+from pages.components.shared.formatting import markup
 from pages.components.shared.shell import closed_windows, navigation
-from pages.components.shared.texts import markup
 
 REVIEW = "Review"
 """The title of the page whose card is given back when another page comes."""
@@ -14,7 +14,7 @@ _APP_RAN = "app_ran"
 # again.
 _scripts = st.components.v2.component(
     "hedgerow_page",
-    js=markup.script("shared/shell/typing.js", "shared/shell/editor.js", "shared/shell/page.js"),
+    js=markup.script(*(f"shared/scripts/{name}.js" for name in ("typing", "editor", "page"))),
 )
 
 

@@ -4,10 +4,10 @@ from urllib.parse import unquote
 
 import streamlit as st
 
-from curation.review.reviewers import MAX_NAME, ensure_reviewer, is_person, person_now
+from curation.review.people.reviewers import MAX_NAME, ensure_reviewer, is_person, person_now
 from db.errors import HedgerowError
+from pages.components.shared.formatting import markup
 from pages.components.shared.shell import error_messages, open_project
-from pages.components.shared.texts import markup
 
 _NAME = "reviewer_name"
 _ID = "reviewer_id"

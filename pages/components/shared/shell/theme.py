@@ -9,7 +9,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from pages.components.shared.texts import markup
+from pages.components.shared.formatting import markup
 
 COOKIE = "hedgerow_theme"
 THEMES = {"System": "As the system", "Light": "Light", "Dark": "Dark"}

@@ -10,7 +10,7 @@ from curation.review.queue import Card
 from curation.review.status import status_label
 from curation.taxonomy.built_in import VariantType
 from db.models import Status
-from pages.components.shared.texts.diff import diff, join
+from pages.components.shared.formatting.diff import diff, join
 
 _NOTHING = Markup("")
 

@@ -6,9 +6,9 @@ import streamlit as st
 from markupsafe import Markup
 
 from curation.variants.before_saving import Look
-from pages.components.shared.texts import markup
-from pages.components.shared.texts.diff import join
-from pages.components.shared.texts.label import plain
+from pages.components.shared.formatting import markup
+from pages.components.shared.formatting.diff import join
+from pages.components.shared.formatting.label import plain
 
 NOT_SAVED = "Not saved yet. Save again to keep the text as it is, or go on writing."
 

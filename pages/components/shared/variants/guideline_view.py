@@ -14,7 +14,7 @@ from curation.taxonomy.guideline import (
     GuidelineRule,
     parse_guideline,
 )
-from pages.components.shared.texts.diff import diff, join
+from pages.components.shared.formatting.diff import diff, join
 
 _HEADINGS = {ExampleKind.GOOD: "Good", ExampleKind.BAD: "Bad", ExampleKind.BORDERLINE: "Borderline"}
 

@@ -3,7 +3,7 @@
 import streamlit as st
 
 from db.models import Run
-from pages.components.shared.runs import push_box
+from pages.components.shared.hub import push_box
 from pages.components.shared.shell import open_project
 from training.hub.push_run import Subject, card_to_publish
 

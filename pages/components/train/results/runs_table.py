@@ -8,8 +8,8 @@ import streamlit as st
 
 from curation.release.export.file_formats import csv_bytes
 from pages.components.shared.charts.palette import palette
+from pages.components.shared.formatting import clock
 from pages.components.shared.shell import open_project
-from pages.components.shared.texts import clock
 from training.evaluation.held_out import DRIFT, QUESTIONS, RANKED, STS
 from training.evaluation.similarity import ROLES
 from training.recipe.schema import Recipe

@@ -12,7 +12,7 @@ from db.models import Run, RunState
 from pages.components.shared.charts import save, similarity_bars
 from pages.components.shared.runs import progress_view
 from pages.components.shared.shell import error_messages, open_project
-from pages.components.train import live, sections
+from pages.components.train import live, section_choice
 from pages.components.train.results import (
     curves_view,
     figures_table,
@@ -44,7 +44,7 @@ def draw(runs: Sequence[Run]) -> None:
     if not runs:
         st.text("No training has ended yet; start one under Train.")
         return
-    run = sections.choose_run({run.id: run for run in runs})
+    run = section_choice.choose_run({run.id: run for run in runs})
     if run.state != RunState.DONE:
         live.stopped(run)
         st.header("How far it came", anchor=False)
@@ -239,7 +239,7 @@ def _yaml(values: Mapping[str, Any]) -> str:
 
 def _reuse(text: str) -> None:
     recipe_editor.use(text)
-    st.session_state[sections.SECTION] = sections.TRAIN
+    st.session_state[section_choice.SECTION] = section_choice.TRAIN
 
 
 _DEFAULT = Recipe().model_dump(mode="json")

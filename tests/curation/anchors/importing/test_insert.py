@@ -23,7 +23,7 @@ from curation.anchors.importing.insert import (
 )
 from curation.anchors.importing.preview import Fate, FileRow, Preview, preview
 from curation.anchors.importing.sample import allocate, length_band, lengths, stratified_sample
-from curation.identity import anchor_uid, canonical_uid, near_key, split_of, words_of
+from curation.content_uids import anchor_uid, canonical_uid, near_key, split_of, words_of
 from db.engine import reading, writing
 from db.errors import HedgerowError
 from db.models import Anchor, AnchorRevision, Run, RunState, Source

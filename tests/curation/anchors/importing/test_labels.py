@@ -6,7 +6,7 @@ import pytest
 
 from curation.anchors.importing.file_table import FileTable
 from curation.anchors.importing.formats import read_file
-from curation.anchors.importing.original_texts import guess_columns
+from curation.anchors.importing.nli_texts import guess_columns
 from db.errors import HedgerowError
 
 

@@ -32,9 +32,9 @@ from db.models import (
 from db.runs import get_run
 from db.settings import Settings
 from tests.curation.generation.conftest import Serve
-from tests.support.chat_server import opinion_on
 from tests.support.databases import both_databases
 from tests.support.factories import add_anchor, add_family, person
+from tests.support.servers.chat_server import opinion_on
 
 
 @pytest.fixture
@@ -135,7 +135,7 @@ def test_nobody_is_judged_twice_until_the_anchor_is_corrected(
 def test_a_run_that_brought_no_opinion_has_failed(
     families: Engine, home: Path, serve_chat: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tests.support.chat_server.opinion_on", lambda variant: {})
+    monkeypatch.setattr("tests.support.servers.chat_server.opinion_on", lambda variant: {})
     address, _ = serve_chat()
     run_id = asked(families, base_url=address, selection={"limit": 2})
     with pytest.raises(HedgerowError, match="All 2 calls failed"):

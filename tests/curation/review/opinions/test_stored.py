@@ -22,7 +22,7 @@ from curation.review.opinions.stored import (
     look,
     opinions_of,
 )
-from curation.review.reviewers import ensure_reviewer
+from curation.review.people.reviewers import ensure_reviewer
 from curation.review.status import Standing
 from db.engine import reading, writing
 from db.errors import HedgerowError

@@ -15,7 +15,7 @@ from pages.components.shared.charts.palette import (
     Palette,
     palette,
 )
-from pages.components.shared.texts import markup
+from pages.components.shared.formatting import markup
 from tests.support.checkout import ROOT
 from tests.support.colours import AA_GRAPHICS, AA_TEXT, EYES, contrast, distance, oklab
 

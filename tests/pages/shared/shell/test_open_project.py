@@ -7,7 +7,7 @@ import pytest
 from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 
-from curation.review.reviewers import is_person
+from curation.review.people.reviewers import is_person
 from db.errors import HedgerowError
 from db.models import Reviewer, ReviewerKind
 from pages.components.shared.shell import open_project

@@ -4,7 +4,7 @@ import pytest
 from sqlalchemy import Engine
 from streamlit.testing.v1 import AppTest
 
-from curation.review.reviewers import STARTER, people
+from curation.review.people.reviewers import STARTER, people
 from db.engine import reading, writing
 from tests.pages.conftest import OpenPage
 from tests.support.factories import add_family, person

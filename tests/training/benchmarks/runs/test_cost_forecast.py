@@ -35,7 +35,7 @@ from training.benchmarks.runs.lifecycle import KIND
 from training.benchmarks.runs.measured_models import ModelChoice
 from training.benchmarks.runs.paces import LETTERS_PER_SECOND
 from training.benchmarks.tasks.excluir import ExcluIR, Exclusion
-from training.encoders.size import BUILT_IN_WEIGHT, weight_of
+from training.models.size import BUILT_IN_WEIGHT, weight_of
 
 PRICED = ModelChoice(
     name="some-llm",

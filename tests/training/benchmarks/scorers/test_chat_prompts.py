@@ -19,8 +19,8 @@ from tests.support.generating import Serve
 from tests.training.benchmarks.support.samples import NEVIR, write_lines
 from training.benchmarks.definition import Question
 from training.benchmarks.results.measure import measure
-from training.benchmarks.scorers.account import Account
 from training.benchmarks.scorers.chat_answers import read_choice, read_score
+from training.benchmarks.scorers.chat_costs import Account
 from training.benchmarks.scorers.chat_prompts import Chat
 from training.benchmarks.tasks.nevir import NevIR
 
@@ -126,7 +126,7 @@ def test_a_prompt_that_a_server_always_fails_at_stays_unanswered(serve_chat: Ser
 def test_a_server_that_refuses_every_prompt_ends_it_in_one_sentence(
     serve_chat: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("curation.generation.providers.chat.bounds.ROOM_BYTES", 0)
+    monkeypatch.setattr("curation.generation.providers.chat.answer_limits.ROOM_BYTES", 0)
     address, server = serve_chat()
     server.pours = 200_000
     questions = [Question(f"q{n}", ("a", "b")) for n in range(12)]

@@ -17,7 +17,7 @@ from tests.training.benchmarks.support.samples import (
 )
 from training.benchmarks.tasks.semantoneg import Entry, SemAntoNeg, antonyms
 from training.benchmarks.tasks.suites import entries, read_forms, suite, written
-from training.evaluation.questions import Forms, forms_of, questions
+from training.evaluation.semantoneg_questions import Forms, forms_of, questions
 from training.finetune.losses import Member, Role
 
 FORMS = [Forms(original, removed, antonym, both) for original, removed, antonym, both in SENTENCES]

@@ -14,8 +14,8 @@ from curation.encoders.loading import load_encoder
 from tests.training.support.recorder import Recorder
 from tests.training.support.trainings import run
 from training.finetune import loop
-from training.finetune.compute import encoding, packing
-from training.finetune.compute.encoding import can_pack, embed
+from training.finetune.compute import packing, text_encoding
+from training.finetune.compute.text_encoding import can_pack, embed
 from training.recipe.schema import Recipe
 
 if TYPE_CHECKING:
@@ -149,7 +149,7 @@ def test_a_training_packs_where_the_model_can(
 
     def seen(*given: object, packed: bool, **settings: object) -> torch.Tensor:
         used.append(packed)
-        return encoding.embed(*given, packed=packed, **settings)  # type: ignore[arg-type]
+        return text_encoding.embed(*given, packed=packed, **settings)  # type: ignore[arg-type]
 
     monkeypatch.setattr(loop, "embed", seen)
     run(tmp_path / "a", recipe, progress=Recorder())

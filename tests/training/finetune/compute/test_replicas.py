@@ -16,8 +16,8 @@ from tests.training.support.recorder import Recorder
 from tests.training.support.trainings import run, weights
 from training.finetune.compute import replicas
 from training.finetune.compute.devices import computing
-from training.finetune.compute.encoding import embed
 from training.finetune.compute.replicas import Threads, threads_for
+from training.finetune.compute.text_encoding import embed
 from training.recipe.schema import Recipe
 
 if TYPE_CHECKING:

@@ -24,8 +24,8 @@ from db.models import Answer, CallState, ModelCall, Run, RunState
 from db.runs import request_cancel, request_pause
 from tests.curation.generation.conftest import Serve
 from tests.curation.generation.test_run import again, carry_out, table, unmeasured  # noqa: F401
-from tests.support.chat_server import ChatServer
 from tests.support.databases import both_databases
+from tests.support.servers.chat_server import ChatServer
 
 VARIANTS = 40 * 6
 

@@ -4,12 +4,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from curation.content_uids import canonical
 from curation.diagnostics.surface import check_surface
 from curation.generation.providers.rules import RULE_TYPES, write_by_rule
 from curation.generation.providers.rules.grammar.clause import SkipReason
 from curation.generation.providers.rules.grammar.forms import base_of, participle, past, third
 from curation.generation.providers.rules.hedges import placeable
-from curation.identity import canonical
 from curation.taxonomy.built_in import TAXONOMY, variant_type
 from curation.taxonomy.cues import HEDGE_CUES
 

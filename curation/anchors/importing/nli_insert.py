@@ -1,0 +1,128 @@
+"""Storing the entailments and contradictions of a file of anchors, as variants of these anchors.
+
+Nobody has judged them here: they are pending, unless the import accepts them as their data set
+labels them, in the name of a model reviewer whom a person's verdict outranks.
+"""
+
+import uuid
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+from sqlmodel import col
+
+from curation.anchors.importing.nli_texts import KnownAnchor, Original, known_anchors
+from curation.content_uids import bucket, variant_uid
+from curation.corpora.starter_corpus import RANDOM_SALT
+from curation.diagnostics.measuring import measure_variants
+from curation.review.decisions import bulk_store_decisions
+from curation.review.people.reviewers import LABELS, ensure_reviewer
+from curation.taxonomy.built_in import GUIDELINE_VERSION
+from curation.taxonomy.nli_types import ensure_types
+from db.columns import now
+from db.engine import insert_new, know_new_rows
+from db.models import ReviewerKind, Variant, Verdict
+
+PROVIDER = "imported"
+"""The provider of these variants; their model is the name of the file."""
+
+MEASURED_AT_ONCE = 5_000
+"""Variants whose distances and flags are measured within the import, in a second or two; more are
+left to the next diagnostics run."""
+
+_LONGEST_NAME = 200
+
+
+class Imported(NamedTuple):
+    """What became of originals.
+
+    Attributes:
+        types: type id → variants added.
+        measured: whether distances and flags are there; a diagnostics run is due anyway, for the
+            cosines.
+    """
+
+    types: Mapping[str, int] = {}
+    measured: bool = True
+
+    @property
+    def total(self) -> int:
+        """All variants added."""
+        return sum(self.types.values())
+
+
+def add_originals(
+    session: Session, originals: Sequence[Original], *, run_id: int, file: str, accept: bool = False
+) -> Imported:
+    """Add these texts as variants of their anchors, in the session's transaction.
+
+    One that an anchor has already, of the same type and in the same words, is passed over, as is
+    one whose anchor has meanwhile been retired or corrected.
+
+    Args:
+        originals: of anchors that are stored.
+        run_id: the import's.
+        file: its name; kept with each variant.
+        accept: record that each is what the data set says.
+
+    Raises:
+        HedgerowError: as ``ensure_types``.
+    """
+    ensure_types(session, dict.fromkeys(original.type_id for original in originals))
+    anchors = known_anchors(session, {original.anchor for original in originals}, lock=True)
+    rows = [
+        _row(original, anchors[original.anchor], run_id=run_id, file=file)
+        for original in originals
+        if original.anchor in anchors
+    ]
+    if not rows:
+        return Imported()
+    insert_new(session, Variant, rows)
+    know_new_rows(session, Variant)
+    query = select(col(Variant.id), col(Variant.type_id)).where(col(Variant.run_id) == run_id)
+    added = dict(session.execute(query).all())
+    if accept:
+        _accept(session, list(added), note=f"As labelled in {file}.")
+    measured = len(added) <= MEASURED_AT_ONCE
+    if measured:
+        measure_variants(session, added)
+    return Imported(Counter(added.values()), measured)
+
+
+def _row(original: Original, anchor: KnownAnchor, *, run_id: int, file: str) -> dict[str, Any]:
+    uid = variant_uid(anchor_uid=anchor.uid, type_id=original.type_id, text=original.text)
+    return {
+        "uid": uid,
+        "anchor_id": anchor.id,
+        "anchor_revision": anchor.revision,
+        "type_id": original.type_id,
+        "text": original.text,
+        "run_id": run_id,
+        "provider": PROVIDER,
+        "model": file[:_LONGEST_NAME],
+        "random_key": bucket(uid, salt=RANDOM_SALT),
+        "created_at": now(),
+    }
+
+
+def _accept(session: Session, variant_ids: Sequence[int], *, note: str) -> None:
+    reviewer = ensure_reviewer(session, LABELS, kind=ReviewerKind.MODEL)
+    action, moment = str(uuid.uuid4()), now()
+    bulk_store_decisions(
+        session,
+        [
+            {
+                "variant_id": variant_id,
+                "variant_version": 1,
+                "reviewer_id": reviewer.id,
+                "verdict": Verdict.ACCEPT,
+                "note": note,
+                "action_id": action,
+                "guideline_version": GUIDELINE_VERSION,
+                "decided_at": moment,
+            }
+            for variant_id in variant_ids
+        ],
+    )

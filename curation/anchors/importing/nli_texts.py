@@ -1,0 +1,269 @@
+"""The entailments and contradictions beside the anchors of a file: which there are, what is wrong.
+
+Data sets of natural language inference give a premise with a sentence that follows from it and one
+that contradicts it. Nothing is written here (see ``curation.anchors.importing.nli_insert``).
+"""
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import NamedTuple
+
+from sqlalchemy import func, select
+from sqlalchemy.orm import Session
+from sqlmodel import col
+
+from curation.anchors.checks import Reason, no_sentence
+from curation.anchors.current_revision import current_wording
+from curation.anchors.importing.file_table import FileTable, quoted
+from curation.anchors.importing.preview import Fate, FileRow, Preview
+from curation.content_uids import canonical, variant_uid, words_of
+from curation.language.english import is_english
+from curation.review.decisions import chunks
+from curation.taxonomy.nli_types import CONTRADICTION, ENTAILMENT, check_types
+from curation.variants.edits import MAX_TEXT
+from db.errors import HedgerowError
+from db.models import Anchor, AnchorRevision, Source, Variant
+
+_NAMES = {
+    ENTAILMENT: ("entailment", "entailed", "entailment_hypothesis", "entailed_hypothesis"),
+    CONTRADICTION: (
+        "contradiction",
+        "contradicted",
+        "contradiction_hypothesis",
+        "contradicted_hypothesis",
+    ),
+}
+_BESIDE_ENTAILMENTS = "negative"
+"""Jina AI's name for the contradictions; alone it could mean anything."""
+
+
+LOOKED_UP_AT_ONCE = 5_000
+"""Uids handed to one query, for which PostgreSQL reads a large table as a whole."""
+
+
+class Fault(StrEnum):
+    """Why a text becomes no variant. Empty cells count nowhere."""
+
+    THERE = "there"
+    SAME = "same"
+    NO_SENTENCE = "no_sentence"
+    NOT_TEXT = "not_text"
+    OTHER_SOURCE = "other_source"
+
+
+FAULTS = {
+    Fault.THERE: "there already",
+    Fault.SAME: "the anchor's own words",
+    Fault.NO_SENTENCE: "not a sentence",
+    Fault.NOT_TEXT: f"with control characters or longer than {MAX_TEXT:,} characters",
+    Fault.OTHER_SOURCE: "of anchors that another source has",
+}
+"""What each fault is called in a count."""
+
+
+class Original(NamedTuple):
+    """A text that the file gives for an anchor.
+
+    Attributes:
+        anchor: uid of the anchor's wording in the file.
+        text: canonical.
+    """
+
+    anchor: str
+    type_id: str
+    text: str
+
+
+@dataclass(frozen=True, eq=False)
+class Originals:
+    """What a file brings beside its anchors.
+
+    Attributes:
+        columns: type id → the column that its texts are from.
+        source: the name of the source that they were read for.
+        texts: distinct ones that can be added.
+        known: the uids of wordings that are anchors of this source already.
+        left_out: how many texts have each fault.
+    """
+
+    columns: Mapping[str, str]
+    source: str
+    texts: Sequence[Original]
+    known: Collection[str]
+    left_out: Mapping[Fault, int]
+
+    def of(self, rows: Sequence[FileRow]) -> list[Original]:
+        """Those of the anchors in these rows, and of the anchors that are there already."""
+        wanted = {row.uid for row in rows}.union(self.known)
+        return [original for original in self.texts if original.anchor in wanted]
+
+
+class KnownAnchor(NamedTuple):
+    """An anchor in use, in its current wording, and the name of its source."""
+
+    id: int
+    uid: str
+    revision: int
+    source: str
+
+
+def guess_columns(table: FileTable, sentence: str) -> dict[str, str]:
+    """Type id → the column that by its name holds its texts.
+
+    Args:
+        sentence: the column with the anchors, which is none of them.
+    """
+    names = {
+        column.casefold().strip(): column for column in table.text_columns if column != sentence
+    }
+    found = {
+        type_id: next((names[name] for name in likely if name in names), "")
+        for type_id, likely in _NAMES.items()
+    }
+    if found[ENTAILMENT] and not found[CONTRADICTION]:
+        found[CONTRADICTION] = names.get(_BESIDE_ENTAILMENTS, "")
+    return {type_id: column for type_id, column in found.items() if column}
+
+
+def read_originals(
+    session: Session,
+    table: FileTable,
+    shown: Preview,
+    *,
+    sentence: str,
+    columns: Mapping[str, str],
+    source: str,
+    language: str = "en",
+) -> Originals:
+    """Look at every text beside an anchor that is there or may become one.
+
+    Args:
+        shown: the preview of the same table.
+        sentence: the column with the anchors.
+        columns: type id → column, for the types of ``original_types``.
+        source: the name under which the anchors will be added. An anchor of another source gets
+            nothing: a release would give the texts that source's licence.
+        language: of the sentences.
+
+    Raises:
+        HedgerowError: a column is not there, holds no strings or has two uses; or a type is
+            retired or another thing.
+    """
+    if not columns:
+        return Originals({}, source, (), frozenset(), {})
+    check_types(session, columns)
+    _check_distinct([sentence, *columns.values()])
+    anchors = known_anchors(session, _in_the_database(shown))
+    english = is_english(language)
+    left_out: Counter[Fault] = Counter()
+    found: dict[Original, None] = {}
+    for type_id, column in columns.items():
+        for row, raw in _cells(shown, table.texts(column)):
+            text, fault = _readable(raw, row, english=english)
+            original = Original(row.uid, type_id, text)
+            if row.uid in anchors and anchors[row.uid].source != source:
+                fault = Fault.OTHER_SOURCE
+            if original in found:
+                fault = Fault.THERE
+            if fault is None:
+                found[original] = None
+            else:
+                left_out[fault] += 1
+    mine = {uid: anchor for uid, anchor in anchors.items() if anchor.source == source}
+    there = _stored(session, found, mine)
+    left_out[Fault.THERE] += len(there)
+    texts = [original for original in found if original not in there]
+    counts = {fault: left_out[fault] for fault in Fault if left_out[fault]}
+    return Originals(columns, source, texts, frozenset(mine), counts)
+
+
+def known_anchors(
+    session: Session, uids: Collection[str], *, lock: bool = False
+) -> dict[str, KnownAnchor]:
+    """Uid of a current wording → its anchor, of those in use that have one of these uids.
+
+    Args:
+        lock: let none of them be retired or corrected before this transaction ends.
+    """
+    found: dict[str, KnownAnchor] = {}
+    for some in chunks(uids, LOOKED_UP_AT_ONCE):
+        query = (
+            select(
+                col(AnchorRevision.text_uid),
+                col(Anchor.id),
+                col(Anchor.uid),
+                col(Anchor.revision),
+                col(Source.name),
+            )
+            .join(Anchor, current_wording())
+            .join(Source, col(Source.id) == col(Anchor.source_id))
+            .where(col(AnchorRevision.text_uid).in_(some), col(Anchor.retired_at).is_(None))
+            .order_by(col(Anchor.id))
+        )
+        if lock:
+            query = query.with_for_update(read=True, of=Anchor)
+        found |= {row[0]: KnownAnchor(*row[1:]) for row in session.execute(query)}
+    return found
+
+
+def newest_variant(session: Session) -> int:
+    """The id of the variant that was added last; 0 where there is none."""
+    return session.execute(select(func.max(col(Variant.id)))).scalar() or 0
+
+
+def _check_distinct(columns: Sequence[str]) -> None:
+    for column in columns:
+        if columns.count(column) > 1:
+            raise HedgerowError(
+                f"Expected another column for each kind of text, found {quoted(column)} twice; "
+                "name another."
+            )
+
+
+def _in_the_database(shown: Preview) -> list[str]:
+    """The uids of the rows that are anchors in their current wording."""
+    return [row.uid for row in shown.of(Fate.DUPLICATE) if row.findings[0].reason is Reason.KNOWN]
+
+
+def _cells(shown: Preview, texts: Sequence[str | None]) -> Iterator[tuple[FileRow, str]]:
+    """The rows that are anchors or may become some, each with what its cell holds."""
+    unusable = (Reason.RETIRED, Reason.EARLIER_WORDING)
+    for row, raw in zip(shown.rows, texts, strict=True):
+        out_of_use = row.fate is Fate.DUPLICATE and row.findings[0].reason in unusable
+        if raw and not raw.isspace() and row.uid and not out_of_use:
+            yield row, raw
+
+
+def _readable(raw: str, row: FileRow, *, english: bool) -> tuple[str, Fault | None]:
+    """The canonical text, and why it cannot be a variant of the row's anchor."""
+    try:
+        text = canonical(raw)
+    except HedgerowError:
+        return "", Fault.NOT_TEXT
+    if len(text) > MAX_TEXT:
+        return text, Fault.NOT_TEXT
+    if text == row.text:
+        return text, Fault.SAME
+    if not text or no_sentence(text, words_of(text), english=english):
+        return text, Fault.NO_SENTENCE
+    return text, None
+
+
+def _stored(
+    session: Session, originals: Iterable[Original], anchors: Mapping[str, KnownAnchor]
+) -> set[Original]:
+    """Those that are variants of these anchors already."""
+    uids = {
+        variant_uid(
+            anchor_uid=anchors[found.anchor].uid, type_id=found.type_id, text=found.text
+        ): found
+        for found in originals
+        if found.anchor in anchors
+    }
+    there: set[Original] = set()
+    for some in chunks(uids, LOOKED_UP_AT_ONCE):
+        query = select(col(Variant.uid)).where(col(Variant.uid).in_(some))
+        there |= {uids[uid] for uid in session.execute(query).scalars()}
+    return there

@@ -1,0 +1,198 @@
+"""Which anchors a run asks about, and for which types: read for planning, counted for a page.
+
+The database says for each anchor what it lacks; nothing is loaded that no call will be about.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from heapq import nsmallest
+from typing import Any, NamedTuple
+
+from sqlalchemy import ColumnElement, Select, and_, func, or_, select
+from sqlalchemy.orm import Session
+from sqlmodel import col
+
+from curation.anchors.current_revision import current_wording
+from curation.content_uids import bucket
+from curation.generation.prompts import types_of
+from curation.generation.request import AnchorSelection, Which
+from curation.project.search import SearchKind, matches
+from curation.taxonomy.built_in import Role, VariantType
+from curation.taxonomy.project_types import list_types
+from db.models import Anchor, AnchorRevision, CallState, ModelCall, Status, Variant
+
+_SAMPLE_SALT = "hedgerow/generation-sample/1"
+
+_FILLS = (Status.PENDING, Status.ACCEPTED, Status.CONFLICT)
+"""A rejected variant fills no slot; where only anchors without any are wanted, it does."""
+
+
+class WantedAnchor(NamedTuple):
+    """An anchor, and the types of one role to ask for."""
+
+    anchor_id: int
+    revision: int
+    uid: str
+    type_ids: tuple[str, ...]
+
+
+class WantedCalls(NamedTuple):
+    """What a selection comes to: anchors, and calls by role."""
+
+    anchors: int
+    calls: dict[str, int]
+
+    @property
+    def total(self) -> int:
+        """All calls."""
+        return sum(self.calls.values())
+
+
+class _Lack(NamedTuple):
+    """Types of a role that are asked for together, and where an anchor lacks them."""
+
+    role: Role
+    type_ids: tuple[str, ...]
+    condition: ColumnElement[bool]
+
+
+def wanted_anchors(
+    session: Session,
+    selection: AnchorSelection,
+    roles: Sequence[Role],
+    types: Sequence[VariantType],
+    *,
+    seed: int,
+) -> dict[Role, list[WantedAnchor]]:
+    """By role, the anchors to ask about and the types to ask for, in the order of the anchors.
+
+    A limit counts anchors, each with all its calls.
+    """
+    found: dict[Role, list[WantedAnchor]] = {role: [] for role in roles}
+    lacks = _lacks(selection, roles, types)
+    if not lacks:
+        return found
+    columns = (col(Anchor.id), col(Anchor.revision), col(Anchor.uid))
+    query = _anchors(session, selection, *columns, *(lack.condition for lack in lacks))
+    some = or_(*(lack.condition for lack in lacks))
+    for anchor_id, revision, uid, *flags in session.execute(
+        query.where(some).order_by(col(Anchor.id))
+    ):
+        for role in roles:
+            asked = [
+                lack.type_ids
+                for lack, flag in zip(lacks, flags, strict=True)
+                if flag and lack.role == role
+            ]
+            if asked:
+                found[role].append(WantedAnchor(anchor_id, revision, uid, sum(asked, ())))
+    return found if selection.limit is None else _drawn(found, selection.limit, seed)
+
+
+def _drawn(
+    found: dict[Role, list[WantedAnchor]], limit: int, seed: int
+) -> dict[Role, list[WantedAnchor]]:
+    uids = {anchor.uid for anchors in found.values() for anchor in anchors}
+    salt = f"{_SAMPLE_SALT}:{seed}:"
+    drawn = set(nsmallest(limit, uids, key=lambda uid: bucket(uid, salt=salt)))
+    return {role: [a for a in anchors if a.uid in drawn] for role, anchors in found.items()}
+
+
+def has_anchors(session: Session, selection: AnchorSelection) -> bool:
+    """Whether a selection matches any anchor, whatever that anchor lacks."""
+    return (
+        session.execute(_anchors(session, selection, col(Anchor.id)).limit(1)).first() is not None
+    )
+
+
+def count_wanted(
+    session: Session, selection: AnchorSelection, roles: Sequence[Role], *, seed: int
+) -> WantedCalls:
+    """Count what a run would ask for; about 0.2 s where there are 350,000 variants."""
+    types = list_types(session)
+    groups = _groups(session, selection, roles, types)
+    anchors = sum(groups.values())
+    calls: dict[str, int] = dict.fromkeys(roles, 0)
+    if selection.limit is None or selection.limit >= anchors:
+        for lacking, number in groups.items():
+            for role in lacking:
+                calls[role] += number
+        return WantedCalls(anchors, calls)
+    if len(groups) == 1:  # whichever are drawn, they lack the same
+        (lacking,) = groups
+        each: dict[str, int] = {role: selection.limit if role in lacking else 0 for role in roles}
+        return WantedCalls(selection.limit, each)
+    found = wanted_anchors(session, selection, roles, types, seed=seed)
+    return WantedCalls(selection.limit, {role: len(some) for role, some in found.items()})
+
+
+def _groups(
+    session: Session,
+    selection: AnchorSelection,
+    roles: Sequence[Role],
+    types: Sequence[VariantType],
+) -> Counter[frozenset[Role]]:
+    """How many anchors lack something for which roles; a limit is passed over."""
+    lacks = _lacks(selection, roles, types)
+    groups: Counter[frozenset[Role]] = Counter()
+    if not lacks:
+        return groups
+    named = (lack.condition.label(f"lack_{number}") for number, lack in enumerate(lacks))
+    each = _anchors(session, selection, *named).subquery()
+    for *flags, number in session.execute(select(*each.c, func.count()).group_by(*each.c)):
+        lacking = frozenset(lack.role for lack, flag in zip(lacks, flags, strict=True) if flag)
+        if lacking:
+            groups[lacking] += number
+    return groups
+
+
+def _lacks(
+    selection: AnchorSelection, roles: Sequence[Role], types: Sequence[VariantType]
+) -> list[_Lack]:
+    found = []
+    for role in roles:
+        asked = tuple(entry.id for entry in types_of(role, types) if selection.asks_for(entry.id))
+        if not asked:
+            continue
+        if selection.which is Which.WITHOUT:
+            found.append(_Lack(role, asked, ~_has(asked)))
+            continue
+        failed = [col(Anchor.id).in_(_failed(selection.run, role))] if selection.run else []
+        found += [
+            _Lack(role, (type_id,), and_(~_has((type_id,), _FILLS), *failed)) for type_id in asked
+        ]
+    return found
+
+
+def _has(type_ids: Sequence[str], statuses: Sequence[Status] = ()) -> ColumnElement[bool]:
+    """SQL: the anchor has a variant of one of these types, in one of these statuses or in any."""
+    its = select(col(Variant.id)).where(
+        col(Variant.anchor_id) == col(Anchor.id),
+        col(Variant.type_id).in_(type_ids),
+        col(Variant.retired).is_(False),
+    )
+    if statuses:
+        its = its.where(col(Variant.status).in_(statuses))
+    return its.correlate(Anchor).exists()
+
+
+def _failed(run_id: int, role: Role) -> Select[int]:
+    """SQL: the anchors whose call failed in a run, or whose answer lacked something."""
+    return select(col(ModelCall.anchor_id)).where(
+        col(ModelCall.run_id) == run_id,
+        col(ModelCall.role) == role,
+        (col(ModelCall.state) == CallState.FAILED) | (col(ModelCall.problem) != ""),
+    )
+
+
+def _anchors(session: Session, selection: AnchorSelection, *columns: Any) -> Select[Any]:
+    query = select(*columns).select_from(Anchor).where(col(Anchor.retired_at).is_(None))
+    if selection.anchors:
+        query = query.where(col(Anchor.uid).in_(selection.anchors))
+    if selection.source_id is not None:
+        query = query.where(col(Anchor.source_id) == selection.source_id)
+    if selection.search:
+        query = query.join(AnchorRevision, current_wording()).where(
+            matches(session, selection.search, SearchKind.ANCHORS)
+        )
+    return query

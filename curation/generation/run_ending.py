@@ -1,0 +1,38 @@
+"""How a run ends that has asked for all it could: done, paused, or failed."""
+
+from sqlalchemy import Engine
+
+from curation.generation.calls import count_calls, reopen
+from curation.generation.providers.chat.throttling import PASSING
+from curation.generation.run_report import progress
+from db.engine import reading, writing
+from db.errors import HedgerowError, RunPaused
+from db.models import CallState
+
+
+def require_success(engine: Engine, run_id: int) -> dict[CallState, int]:
+    """The calls of a run by state; refuses to call a run done of which every call was in vain.
+
+    Raises:
+        HedgerowError: calls were made, and none brought anything.
+        RunPaused: the server is the reason; its calls are open again.
+    """
+    with reading(engine) as session:
+        counts = count_calls(session, run_id)
+        problems = progress(session, run_id).problems
+    failed = counts[CallState.FAILED]
+    if counts[CallState.DONE] or not failed or not problems:  # what was left out has no answers
+        return counts
+    most = next(iter(problems))
+    if most in PASSING:
+        with writing(engine) as session:
+            reopened = reopen(session, run_id)
+        if reopened:
+            raise RunPaused(
+                f"Paused: none of {failed:,} calls got an answer, mostly because of the problem "
+                f"'{most.value}'. Nothing is lost; resume when the server answers."
+            )
+    raise HedgerowError(
+        f"All {failed:,} calls failed, mostly because of the problem '{most.value}'. Read the "
+        "model's answers, then change the prompt or the model."
+    )

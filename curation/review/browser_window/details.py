@@ -1,0 +1,70 @@
+"""Details of the card that a window shows: origin, notes, history, the anchor's other variants."""
+
+from typing import NamedTuple
+
+from sqlalchemy.orm import Session
+
+from curation.generation.run_report import written_by
+from curation.review.browser_window.shown_now import Viewer
+from curation.review.history import PastDecision, history
+from curation.review.notes import WrittenNote, notes, removed_notes
+from curation.review.opinions.stored import counting_judges
+from curation.review.queue import Card, family
+from db.models import Variant
+
+
+class Details(NamedTuple):
+    """All that is known of a card.
+
+    Attributes:
+        origin: where the anchor and the variant come from, a line each.
+        removed: notes that were taken back.
+        models: names of the models whose verdicts count, and which have judged the variant.
+        siblings: the other variants of the anchor that are in use.
+        veiled: ids of the siblings whose diagnostics and verdicts are not to be seen.
+    """
+
+    origin: list[str]
+    past: list[PastDecision]
+    written: list[WrittenNote]
+    removed: list[WrittenNote]
+    models: list[str]
+    siblings: list[Card]
+    veiled: frozenset[int]
+
+
+def details_of(session: Session, viewer: Viewer, focus: Card, *, hidden: bool) -> Details:
+    """The details of a card.
+
+    Args:
+        hidden: leave out who wrote the variant, which could sway a blind reader.
+    """
+    key = focus.variant.id
+    siblings = [
+        item for item in family(session, focus.variant.anchor_id) if item.stands_beside(focus)
+    ]
+    return Details(
+        origin=_origin(session, focus, hidden=hidden),
+        past=history(session, key),
+        written=notes(session, key),
+        removed=removed_notes(session, key),
+        models=counting_judges(session, key),
+        siblings=siblings,
+        veiled=viewer.veiled(session, [item.variant for item in siblings]),
+    )
+
+
+def _origin(session: Session, focus: Card, *, hidden: bool) -> list[str]:
+    """Where the anchor and the variant come from; who wrote it could sway a blind reader."""
+    variant = focus.variant
+    if hidden:
+        return [focus.source]
+    parts = [focus.source, variant.provider, variant.model]
+    said = [" · ".join(part for part in dict.fromkeys(parts) if part)]
+    if prompt := written_by(session, variant):
+        said.append(prompt)
+    if variant.parent_id is not None:
+        said.append(f"Made by an edit of {session.get_one(Variant, variant.parent_id).uid}.")
+    if focus.made_for != focus.anchor:
+        said.append(f"Made for an earlier wording of the anchor: {focus.made_for}")
+    return said

@@ -1,0 +1,245 @@
+"""A reviewer's place in the queue, in one window, and what is left there.
+
+No widgets here: the Review page draws it, and ``key_actions`` has what the keys do.
+"""
+
+from collections import Counter, deque
+from collections.abc import Set
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from sqlalchemy import Engine
+from sqlalchemy.orm import Session
+
+from curation.diagnostics.measures import LEVENSHTEIN_THRESHOLD
+from curation.project.opening import THRESHOLD, get_setting
+from curation.review import actions
+from curation.review.actions import ShownCard
+from curation.review.browser_window.cards_on_screen import Screen
+from curation.review.browser_window.keyboard import Keyboard
+from curation.review.browser_window.pace import ReviewPace
+from curation.review.browser_window.selection import VariantSelection
+from curation.review.decisions import StatusChange
+from curation.review.opinions.stored import GivenOpinion
+from curation.review.queue import (
+    Order,
+    Queue,
+    among,
+    awaiting_a_person,
+    count_left,
+    status_counts,
+)
+from curation.taxonomy.built_in import VariantType
+from db.engine import reading
+from db.errors import HedgerowError
+from db.models import Reviewer, Status
+
+BLIND_ORDERS = (Order.OLDEST, Order.RANDOM)
+"""The others would give away what the diagnostics say."""
+
+
+class Panel(StrEnum):
+    """What is open below the card."""
+
+    NONE = ""
+    EDIT = "edit"
+    REASON = "reason"
+    REJECT = "reject"
+    RETYPE = "retype"
+    NOTE = "note"
+    WRITE = "write"
+    LAST = "last"
+    OPINION = "opinion"
+    KEYS = "keys"
+
+
+@dataclass
+class QueuePosition:
+    """Where a reviewer is, between two key presses.
+
+    Attributes:
+        queue: what is gone through.
+        type_id: the type that it is narrowed to; None for all.
+        selection: go through these instead of a queue.
+        blind: hide diagnostics and other people's verdicts until one has decided oneself.
+        guide: show the guideline beside the card.
+        pinned: a variant to show whatever its status: after an undo, or by its permalink.
+        focus_id: the variant that the keys mean; None to take the next of the queue.
+        showings: by variant id, what is on the screen now.
+        drawn: by action id, when its card was first drawn (monotonic seconds).
+        redraw: the page around the card has to be drawn anew, too.
+        has_opinions: models have given second opinions in this project.
+        opinions: those that are open below the card.
+        opinions_on: id of the showing that they were asked for on.
+        suggested: the opinion whose suggestion the editor begins with.
+        screen: what is leased to this window.
+        elsewhere: how many variants of an empty queue are on other screens.
+        recent: ids of the last actions here; what others decide on these cards late is said.
+        heard: ids of the late decisions that were said.
+        keyboard: what the keys do now.
+        choices: by the letter that goes through them, the rows of choices that are drawn: the key
+            of each and its entries.
+    """
+
+    engine: Engine
+    reviewer_id: int
+    types: list[VariantType]
+    type_id: str | None = None
+    queue: Queue = Queue.PENDING
+    selection: VariantSelection | None = None
+    order: Order = Order.OLDEST
+    by_family: bool = False
+    blind: bool = False
+    guide: bool = True
+    panel: Panel = Panel.NONE
+    details: bool = False
+    pinned: int | None = None
+    focus_id: int | None = None
+    skipped: set[int] = field(default_factory=set)
+    showings: dict[int, ShownCard] = field(default_factory=dict)
+    drawn: dict[str, float] = field(default_factory=dict)
+    message: str = ""
+    warn: bool = False
+    counts: dict[str, dict[Status, int]] = field(default_factory=dict)
+    left: dict[Queue, Counter[str]] = field(default_factory=dict)
+    threshold: int = LEVENSHTEIN_THRESHOLD
+    reviewer_name: str = ""
+    pace: ReviewPace = field(default_factory=ReviewPace)
+    edited: int = 0
+    redraw: bool = False
+    has_opinions: bool = False
+    opinions: tuple[GivenOpinion, ...] = ()
+    opinions_on: str = ""
+    suggested: GivenOpinion | None = None
+    screen: Screen = field(init=False)
+    elsewhere: int = 0
+    recent: deque[str] = field(default_factory=lambda: deque(maxlen=20))
+    heard: set[int] = field(default_factory=set)
+    keyboard: Keyboard = field(default_factory=Keyboard)
+    choices: dict[str, tuple[str, list[str]]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Every place is a window of its own."""
+        self.screen = Screen(self.reviewer_id)
+
+    def recount(self) -> None:
+        """Read the counts from the database; between two key presses they are kept in step."""
+        with reading(self.engine) as session:
+            self.counts = status_counts(session)
+            self.left = {queue: Counter(count_left(session, queue)) for queue in Queue}
+            self.threshold = int(get_setting(session, THRESHOLD))
+            self.reviewer_name = session.get_one(Reviewer, self.reviewer_id).name
+
+    def pending(self, type_id: str) -> int:
+        """Pending variants of a type."""
+        return self.left_in(Queue.PENDING, type_id)
+
+    def left_in(self, queue: Queue, type_id: str | None = None) -> int:
+        """Variants in a queue, of one type or of all that are in use."""
+        left = self.left.get(queue, Counter())
+        return sum(left[entry.id] for entry in self.types if type_id in (None, entry.id))
+
+    @property
+    def in_queue(self) -> bool:
+        """Whether what comes next follows the order of a queue."""
+        return self.selection is None
+
+    @property
+    def type_ids(self) -> list[str]:
+        """The types under review."""
+        return [self.type_id] if self.type_id else [entry.id for entry in self.types]
+
+    def count_skipped(self) -> int:
+        """How many of the skipped variants are what is left here."""
+        with reading(self.engine) as session:
+            return len(self._among(session, self.skipped))
+
+    def first_type(self, queue: Queue) -> str | None:
+        """The first type, in the taxonomy's order, with something in this queue."""
+        return next((e.id for e in self.types if self.left_in(queue, e.id)), None)
+
+    def _among(self, session: Session, variant_ids: Set[int]) -> set[int]:
+        """Which of these variants are what is gone through here."""
+        if self.selection is not None:
+            return awaiting_a_person(session, variant_ids & set(self.selection.ids))
+        return among(session, variant_ids, self.queue, type_ids=self.type_ids)
+
+    # -- going somewhere ---------------------------------------------------------------
+
+    def go_to(self, *, queue: Queue, type_id: str | None, order: Order, family: bool) -> None:
+        """Take this queue; where it is another one than before, begin at its head."""
+        wanted = (queue, type_id, order, family)
+        if wanted != (self.queue, self.type_id, self.order, self.by_family):
+            self.queue, self.type_id, self.order, self.by_family = wanted
+            if self.focus_id is not None:  # else nothing was shown yet, and what is said stays
+                self.restart()
+
+    def restart(self) -> None:
+        """Begin at the head of the queue."""
+        self.pinned = self.focus_id = None
+        self.panel = Panel.NONE
+        self.message = ""
+
+    def take(self, selection: VariantSelection | None) -> None:
+        """Go through a selection, or leave it for the queue."""
+        self.selection = selection
+        if selection is not None:
+            self.skipped.difference_update(selection.ids)
+            with reading(self.engine) as session:
+                selection.refresh(session)
+        self.restart()
+
+    def open_link(self, uid: str) -> None:
+        """Show the variant that a permalink names, or say in the message why not."""
+        try:
+            with reading(self.engine) as session:
+                self.pinned = actions.find_variant(session, uid[:64]).id
+        except HedgerowError as error:
+            self.say(f"{error} Here is the queue instead.", warn=True)
+        else:
+            self.panel, self.message = Panel.NONE, ""
+
+    def focus(self, variant_id: int) -> None:
+        """Let the keys mean another card of the family."""
+        self.pinned = None
+        self.focus_id = variant_id
+        self.panel = Panel.NONE
+
+    def pin(self, variant_id: int) -> None:
+        """Show this variant, whatever its status."""
+        self.pinned = self.focus_id = variant_id
+        self.panel, self.message = Panel.NONE, ""
+
+    def _move_to(self, variant_id: int | None) -> None:
+        """Show this card; None to look for the next one when the page is drawn."""
+        self.focus_id, self.pinned = variant_id, None
+        self.panel = Panel.NONE
+
+    def leave(self) -> None:
+        """Give back the card on the screen; coming back begins at the head of the queue."""
+        self.focus_id = None
+        self.screen.clear(self.engine)
+
+    def _count(self, changes: tuple[StatusChange, ...]) -> None:
+        """Keep the counts in step."""
+        for change in changes:
+            self.left[Queue.SECOND_LOOK][change.type_id] += change.second_look
+            self.left[Queue.MODEL_ONLY][change.type_id] += change.model_only
+            if change.before is change.after:
+                continue
+            for queue in (Queue.PENDING, Queue.CONFLICT):
+                entered = (change.after.value == queue) - (change.before == Status(queue.value))
+                self.left[queue][change.type_id] += entered
+            numbers = self.counts.setdefault(change.type_id, dict.fromkeys(Status, 0))
+            if change.before is not None:
+                numbers[change.before] = max(0, numbers.get(change.before, 0) - 1)
+            numbers[change.after] = numbers.get(change.after, 0) + 1
+
+    def say(self, message: str, *, warn: bool = False) -> None:
+        """Have this said below the card."""
+        self.message, self.warn = message, warn
+
+    def _add(self, message: str) -> None:
+        """Say this, too, if it is not said yet."""
+        if message and message not in self.message:
+            self.say(f"{self.message} {message}".strip(), warn=True)

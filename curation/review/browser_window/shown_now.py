@@ -1,0 +1,169 @@
+"""What a window of the review page shows now, and what comes next.
+
+No widgets here: the desk draws what ``Viewer.view`` gives.
+"""
+
+import time
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from sqlalchemy.orm import Session
+
+from curation.review import actions, leases
+from curation.review.actions import ShownCard
+from curation.review.browser_window import messages
+from curation.review.browser_window.queue_position import BLIND_ORDERS, QueuePosition
+from curation.review.history import decided_by, history
+from curation.review.late_decisions import late_decisions
+from curation.review.queue import Card, Order, Queue, among, card, family, next_variant
+from curation.review.settling import contested
+from db.engine import reading, writing
+from db.models import Status, Variant
+
+
+@dataclass(frozen=True)
+class CardView:
+    """The cards to draw and the one that the keys mean; none when the queue is empty.
+
+    Attributes:
+        hidden: ids of the cards whose diagnostics and verdicts are not to be seen.
+    """
+
+    cards: tuple[Card, ...]
+    focus: Card | None
+    hidden: frozenset[int] = frozenset()
+
+
+class Viewer(QueuePosition):
+    """A place, and what is to be seen there."""
+
+    def view(self) -> CardView:
+        """Read what is to be seen now."""
+        variant_id = self.pinned or self.focus_id
+        if variant_id is None or not self.screen.has(variant_id):
+            with writing(self.engine) as session:
+                variant_id = self._put_on_screen(session, variant_id)
+        with reading(self.engine) as session:
+            self._hear(session)
+            if variant_id is None:
+                self.showings = {}
+                self.elsewhere = len(self._among(session, self.screen.others.keys()))
+                return CardView((), None)
+            focus = card(session, variant_id)
+            cards = self._family(session, focus) if self.by_family else (focus,)
+            variants = [c.variant for c in cards]
+            hidden = self.veiled(session, variants)
+            settled = contested(session, variants) - hidden
+            self._compare(session, focus.variant, hidden=variant_id in hidden)
+        self.focus_id = variant_id
+        self._show(variants, hidden, settled)
+        return CardView(cards, focus, hidden)
+
+    def _put_on_screen(self, session: Session, variant_id: int | None) -> int | None:
+        """Lease this variant, or the next one that no other window has; its id."""
+        if variant_id is None:
+            return self._take_next(session)
+        if not self._lease(session, variant_id):
+            self._also_there(variant_id)
+        return variant_id
+
+    def _also_there(self, variant_id: int) -> None:
+        """Say who else has a card on the screen, if anybody has."""
+        if (holder := self.screen.others.get(variant_id)) is not None:
+            self._add(messages.also_there(holder, me=self.reviewer_id))
+
+    def _take_next(self, session: Session) -> int | None:
+        """Lease the first variant that no other window has; None where there is none."""
+        return self.screen.put_next(
+            session,
+            lambda others: self._next(session, self.skipped.union(others)),
+            lambda variant_id: bool(self._among(session, {variant_id})),
+            by_family=self.by_family,
+        )
+
+    def _lease(self, session: Session, variant_id: int) -> bool:
+        by_family = self.by_family
+        ids = leases.families_of(session, [variant_id]) if by_family else {variant_id}
+        return self.screen.put(session, ids)
+
+    def _hear(self, session: Session) -> None:
+        """Say what others decided late on cards that were decided on here."""
+        for decision in late_decisions(session, self.recent):
+            if decision.id not in self.heard:
+                self.heard.add(decision.id)
+                self._add(messages.late(decision, me=self.reviewer_id))
+
+    def _compare(self, session: Session, variant: Variant, *, hidden: bool) -> None:
+        """Say what others decided on the card in focus while it was on the screen."""
+        seen = self.showings.get(variant.id)
+        if seen is not None and seen.version != variant.version:
+            past = history(session, seen.variant_id)
+            self._add(messages.meanwhile(past, seen, me=self.reviewer_id, hidden=hidden))
+
+    def _family(self, session: Session, focus: Card) -> tuple[Card, ...]:
+        """The family's cards; a replaced wording or one out of use only if it is in focus."""
+        return tuple(
+            item
+            for item in family(session, focus.variant.anchor_id)
+            if item.variant.id == focus.variant.id or item.stands_beside(focus)
+        )
+
+    def veiled(self, session: Session, variants: Sequence[Variant]) -> frozenset[int]:
+        """In blind mode, those of these variants that one has not decided on oneself.
+
+        Who goes through the conflicts to settle them sees the verdicts.
+        """
+        if not self.blind:
+            return frozenset()
+        settling = self.in_queue and self.queue is Queue.CONFLICT
+        ids = [v.id for v in variants if not (settling and v.status == Status.CONFLICT)]
+        return frozenset(ids) - decided_by(session, self.reviewer_id, ids)
+
+    def _next(self, session: Session, passed: Collection[int]) -> int | None:
+        if self.selection is not None:
+            return self.selection.next(session, passed)
+        order = self.order if not self.blind or self.order in BLIND_ORDERS else Order.RANDOM
+        variant = next_variant(
+            session, type_ids=self.type_ids, queue=self.queue, order=order, skipped=passed
+        )
+        return None if variant is None else variant.id
+
+    def _show(
+        self, variants: Sequence[Variant], hidden: frozenset[int], settled: frozenset[int]
+    ) -> None:
+        """Keep the showings of unchanged cards, so that redrawing does not renew them."""
+        old = self.showings
+        self.showings = {}
+        for variant in variants:
+            known = old.get(variant.id)
+            blind, settles = variant.id in hidden, variant.id in settled
+            seen = (variant.version, blind, settles)
+            if known is None or (known.version, known.blind, known.settles) != seen:
+                known = actions.shown(variant, at=datetime.now(UTC), blind=blind, settles=settles)
+            self.showings[known.variant_id] = known
+        ids = {showing.action_id for showing in self.showings.values()}
+        self.drawn = {key: at for key, at in self.drawn.items() if key in ids}
+
+    def drawn_now(self) -> None:
+        """Note the moment at which the cards went to the browser."""
+        moment = time.monotonic()
+        for showing in self.showings.values():
+            self.drawn.setdefault(showing.action_id, moment)
+
+    def _following(self, session: Session, shown: ShownCard) -> int | None:
+        """Lease the next card of the family that is in the queue, or the next of the queue."""
+        if not self.by_family:
+            return self._take_next(session)
+        anchor_id = session.get_one(Variant, shown.variant_id).anchor_id
+        members = [c.variant.id for c in family(session, anchor_id)]
+        undecided = among(session, members, self.queue) - self.skipped
+        rest = [number for number in members if number in undecided]
+        ids = list(self.showings)  # as they are on the screen
+        here = ids.index(shown.variant_id) if shown.variant_id in ids else 0
+        onwards = dict.fromkeys([*ids[here + 1 :], *ids[:here], *rest])
+        found = next((number for number in onwards if number in undecided), None)
+        if found is None:
+            return self._take_next(session)
+        self._lease(session, found)
+        return found

@@ -1,0 +1,246 @@
+"""Reviewers: the people and models whose decisions count, and what they are called.
+
+Two spellings of a name that differ in case alone are one name. A person who has been merged into
+another one (see ``merging``) keeps their rows: whoever reads decisions takes them for the other's.
+"""
+
+import unicodedata
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from sqlalchemy import ColumnElement, Select, func, or_, select
+from sqlalchemy.orm import Session, aliased
+from sqlmodel import col
+
+from curation.content_uids import canonical
+from db.engine import insert_new
+from db.errors import HedgerowError
+from db.models import Decision, Reviewer, ReviewerKind
+
+MAX_NAME = 80
+
+STARTER = "starter-llm"
+"""The model that reviewed the starter corpus."""
+LABELS = "data set labels"
+"""The reviewer that a file's own labels count as."""
+JUDGE = "judge: "
+"""What the names of models that give second opinions begin with."""
+
+
+class Person(NamedTuple):
+    """A person who reviews.
+
+    Attributes:
+        decisions: how many decisions they have made, retracted ones and retracts included.
+        merged_into: the name of the person that they have been merged into; '' for none.
+    """
+
+    id: int
+    name: str
+    decisions: int
+    merged_into: str = ""
+
+
+def name_key(name: str) -> str:
+    """What two spellings of one name share."""
+    return unicodedata.normalize("NFC", canonical(name).casefold())
+
+
+def is_reserved(name: str) -> bool:
+    """Whether imports or models review under this name, so that no person can."""
+    key = name_key(name)
+    return key in {name_key(STARTER), name_key(LABELS)} or key.startswith(JUDGE.strip())
+
+
+def get_reviewer(session: Session, name: str) -> Reviewer | None:
+    """The reviewer of this name, if there is one; of a merged one, whom they were merged into."""
+    clean = canonical(name)
+    exact = col(Reviewer.name) == clean
+    query = select(Reviewer).where(or_(exact, col(Reviewer.key) == name_key(clean)))
+    found = session.execute(query.order_by(exact.desc()).limit(1)).scalar()
+    if found is None or found.merged_into_id is None:
+        return found
+    return session.get_one(Reviewer, found.merged_into_id)
+
+
+def is_person(session: Session, name: str) -> bool:
+    """Whether a person of this name has reviewed in this project."""
+    try:
+        found = get_reviewer(session, name)
+    except HedgerowError:  # no text at all
+        return False
+    return found is not None and found.kind is ReviewerKind.PERSON
+
+
+def person_now(session: Session, reviewer_id: int) -> Reviewer:
+    """The reviewer with this id, or the one that they have been merged into."""
+    found = session.get_one(Reviewer, reviewer_id)
+    return session.get_one(Reviewer, found.merged_into_id or reviewer_id)
+
+
+def reviewer_name(session: Session, reviewer_id: int) -> str:
+    """What the reviewer with this id is called."""
+    return session.get_one(Reviewer, reviewer_id).name
+
+
+def reviewer_names(session: Session) -> dict[int | None, str]:
+    """The name of every reviewer by id."""
+    query = select(col(Reviewer.id), col(Reviewer.name))
+    names: dict[int | None, str] = dict(session.execute(query).all())
+    return names
+
+
+def find_person(session: Session, name: str) -> Reviewer:
+    """The person of this very name, merged or not; else of another spelling of it.
+
+    Raises:
+        HedgerowError: there is none, or the name is a model's.
+    """
+    clean = canonical(name)
+    same = select(Reviewer).where(col(Reviewer.name) == clean)
+    found = session.execute(same).scalar() or get_reviewer(session, clean)
+    if found is None or found.kind is not ReviewerKind.PERSON:
+        raise HedgerowError(
+            f"There is no person '{clean}'; 'hedgerow reviewers list' names those there are."
+        )
+    return found
+
+
+def find_reviewer(session: Session, name: str) -> Reviewer:
+    """The reviewer of this name, who must be there.
+
+    Raises:
+        HedgerowError: there is none.
+    """
+    reviewer = get_reviewer(session, canonical(name))
+    if reviewer is None:
+        raise HedgerowError(
+            f"There is no reviewer {name!r}; name one who has decided something with --reviewer or "
+            "HEDGEROW_REVIEWER."
+        )
+    return reviewer
+
+
+def ensure_reviewer(
+    session: Session, name: str, *, kind: ReviewerKind = ReviewerKind.PERSON
+) -> Reviewer:
+    """The reviewer of this name, added if new. The one place where reviewers are made.
+
+    Raises:
+        HedgerowError: the name is empty, too long or reserved, or belongs to a reviewer of the
+            other kind.
+    """
+    clean = _checked(name)
+    reviewer = get_reviewer(session, clean)
+    if reviewer is None:
+        if kind is ReviewerKind.PERSON:
+            _refuse_reserved(clean)
+        insert_new(session, Reviewer, [{"name": clean, "key": name_key(clean), "kind": kind}])
+        reviewer = get_reviewer(session, clean)
+        assert reviewer is not None  # just stored, by this transaction or another
+    if reviewer.kind is kind:
+        return reviewer
+    if kind is ReviewerKind.PERSON:
+        raise HedgerowError(f"'{clean}' is the name of a model reviewer; take another name.")
+    raise HedgerowError(
+        f"The name '{reviewer.name}' is needed for a model, but a person has it; rename them "
+        f"first: hedgerow reviewers rename '{reviewer.name}' NEW."
+    )
+
+
+def rename_person(session: Session, person: Reviewer, name: str) -> None:
+    """Give a person another name, also in what they have done before.
+
+    Raises:
+        HedgerowError: the name is empty, too long, reserved, or another reviewer's.
+    """
+    clean = _checked(name, else_do="write another name")
+    _refuse_reserved(clean)
+    other = get_reviewer(session, clean)
+    if other is not None and other.id not in (person.id, person.merged_into_id):
+        raise HedgerowError(
+            f"'{other.name}' is another reviewer; take another name. To make the two one "
+            "reviewer, choose Merge into in Settings, or use 'hedgerow reviewers merge'."
+        )
+    person.name, person.key = clean, name_key(clean)
+    session.flush()
+
+
+def people(session: Session) -> list[Person]:
+    """All people, in the order in which they came."""
+    target = aliased(Reviewer)
+    decided = (
+        select(func.count())
+        .select_from(Decision)
+        .where(col(Decision.reviewer_id) == col(Reviewer.id))
+        .scalar_subquery()
+    )
+    query = (
+        select(col(Reviewer.id), col(Reviewer.name), decided, func.coalesce(target.name, ""))
+        .outerjoin(target, col(target.id) == col(Reviewer.merged_into_id))
+        .where(col(Reviewer.kind) == ReviewerKind.PERSON)
+        .order_by(col(Reviewer.id))
+    )
+    return [Person(*row) for row in session.execute(query)]
+
+
+def lookalikes(found: Sequence[Person]) -> list[tuple[Person, Person]]:
+    """Those of a project from before names had one key whose names differ in case alone; with each
+    the first of that name."""
+    first: dict[str, Person] = {}
+    pairs = []
+    for one in found:
+        if not one.merged_into:
+            other = first.setdefault(name_key(one.name), one)
+            if other is not one:
+                pairs.append((other, one))
+    return pairs
+
+
+def whose() -> ColumnElement[int]:
+    """SQL, over ``Reviewer``: the id of the person that this one is, or has been merged into."""
+    found: ColumnElement[int] = func.coalesce(col(Reviewer.merged_into_id), col(Reviewer.id))
+    return found
+
+
+def same_person() -> Select[int]:
+    """SQL, over ``Reviewer``: the ids of all that are the same person as this one."""
+    other = aliased(Reviewer)
+    its = func.coalesce(other.merged_into_id, other.id)
+    return select(col(other.id)).where(its == whose()).correlate(Reviewer)
+
+
+def shown_name() -> ColumnElement[str]:
+    """SQL, over ``Reviewer``: the name of the person that this one is, or has been merged into."""
+    target = aliased(Reviewer)
+    query = select(col(target.name)).where(col(target.id) == whose())
+    return query.correlate(Reviewer).scalar_subquery()
+
+
+def is_by(session: Session, column: Any, reviewer_id: int) -> ColumnElement[bool]:
+    """SQL: the column (of reviewers' ids) names this reviewer or one merged into them."""
+    query = select(col(Reviewer.id)).where(col(Reviewer.merged_into_id) == reviewer_id)
+    merged = session.execute(query).scalars().all()
+    # One id is compared by itself: an index then gives the latest rows without sorting all.
+    if merged:
+        return col(column).in_([reviewer_id, *merged])
+    return col(column) == reviewer_id
+
+
+def _checked(
+    name: str, *, else_do: str = "name yourself with --reviewer or HEDGEROW_REVIEWER"
+) -> str:
+    clean = canonical(name)
+    if not clean or len(clean) > MAX_NAME:
+        raise HedgerowError(
+            f"Expected a reviewer's name of 1 to {MAX_NAME} characters, found {len(clean)}; "
+            f"{else_do}."
+        )
+    return clean
+
+
+def _refuse_reserved(name: str) -> None:
+    if is_reserved(name):
+        raise HedgerowError(
+            f"The name '{name}' is reserved for what imports and models decide; take another name."
+        )

@@ -1,0 +1,1 @@
+"""Publishing on the Hugging Face Hub from a page."""

@@ -1,0 +1,91 @@
+"""The sections of the train page, and the way to one of them with a run."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import streamlit as st
+
+from db.models import Run, RunState
+from pages.components.shared.formatting import clock
+from pages.components.shared.runs import progress_view
+
+SECTION = "step"
+"""Key of the choice of a section, and its name in the address."""
+
+TRAIN, RESULTS, STUDIES, RUNS = SECTIONS = ("Train", "Results", "Studies", "Runs")
+
+RUN = "run"
+"""Name of the chosen run in the address."""
+
+_CHOSEN, _WRITTEN = "train_run", "train_run_in_address"
+
+
+def show_run(run_id: int) -> None:
+    """Go to the results of a run; for callbacks."""
+    st.session_state[_CHOSEN], st.session_state[SECTION] = run_id, RESULTS
+
+
+def choose_run(by_id: Mapping[int, Run]) -> Run:
+    """The run whose results are wanted: of the address, of this session, or the newest; rather one
+    that came to its end.
+
+    Args:
+        by_id: at least one, the newest first.
+    """
+    key = f"train-run-{max(by_id)}"  # anew where there are others to choose from
+    wanted = _wanted(by_id)
+    if st.session_state.get(key) != wanted:
+        st.session_state[key] = wanted
+    names = {run_id: named(run) for run_id, run in by_id.items()}
+    chosen: int = st.selectbox(
+        "Results of",
+        list(by_id),
+        format_func=lambda run_id: names[run_id],
+        key=key,
+        on_change=_take,
+        args=(key,),
+    )
+    st.session_state[_CHOSEN] = chosen
+    _into_address(str(chosen))
+    return by_id[chosen]
+
+
+def _take(key: str) -> None:
+    st.session_state[_CHOSEN] = st.session_state[key]
+
+
+def _wanted(by_id: Mapping[int, Run]) -> int:
+    state = st.session_state
+    told = st.query_params.get(RUN, "")
+    if told != state.get(_WRITTEN) and told.isdecimal() and int(told) in by_id:
+        return int(told)  # somebody has followed a link
+    kept = state.get(_CHOSEN)
+    if isinstance(kept, int) and kept in by_id:
+        return kept
+    done = (run_id for run_id, run in by_id.items() if run.state == RunState.DONE)
+    return next(done, next(iter(by_id)))
+
+
+def _into_address(run_id: str) -> None:
+    st.session_state[_WRITTEN] = run_id
+    if st.query_params.get(RUN) != run_id:
+        st.query_params[RUN] = run_id
+
+
+def leave_results() -> None:
+    """Where no run is chosen, none is in the address."""
+    st.session_state.pop(_WRITTEN, None)
+    if RUN in st.query_params:
+        del st.query_params[RUN]
+
+
+def title(run: Run) -> str:
+    """What a run trained, for people to choose by; it holds the name of an encoder."""
+    recipe: Mapping[str, Any] = run.parameters["recipe"]
+    return f"{recipe['base_encoder']} on release {run.parameters['release']}"
+
+
+def named(run: Run) -> str:
+    """A run with its number, what it trained, when, and how it stands."""
+    when = f"{clock.local(run.created_at):%Y-%m-%d %H:%M}"
+    return f"Run {run.id}: {title(run)}, {when}, {progress_view.STATES[run.state]}"

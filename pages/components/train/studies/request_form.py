@@ -1,0 +1,248 @@
+"""Studies: several trainings that differ in one thing, asked for with one click, and compared."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+import streamlit as st
+
+from curation.release.freezing import release_numbers
+from db.errors import HedgerowError
+from db.models import Run, RunState
+from db.runs import UNFINISHED
+from pages.components.shared.formatting import clock
+from pages.components.shared.runs import background, progress_view
+from pages.components.shared.shell import error_messages, open_project, signin
+from pages.components.train import section_choice
+from pages.components.train.start import recipe_editor, release_facts
+from pages.components.train.studies import outcome_view
+from training.data.composition import Composition
+from training.finetune.fitting import LARGEST_SEED
+from training.recipe.schema import Recipe
+from training.recipe.yaml_text import parse_recipe
+from training.runs.trainings import DEFAULT_SEED
+from training.studies.designs import Study
+from training.studies.study_run import (
+    Planned,
+    default_recipe,
+    list_studies,
+    plan_study,
+    request_study,
+    trials,
+)
+
+HEADINGS: Mapping[Study, str] = MappingProxyType(
+    {
+        Study.DATA: "Negation and hedging",
+        Study.TRIPLES: "Number of triples",
+        Study.TYPES: "One type left out",
+        Study.WRITERS: "Rules and language models",
+    }
+)
+"""What the studies are called."""
+
+_QUESTIONS: Mapping[Study, str] = MappingProxyType(
+    {
+        Study.DATA: "What does either half of the data teach? All of it, only negation, only "
+        "hedging, as in the paper's Figure 3.",
+        Study.TRIPLES: "How much data does it take, and what does more of it cost in general "
+        "ability? As in the paper's Figure 2.",
+        Study.TYPES: "What is each variant type good for? All types, then each one left out.",
+        Study.WRITERS: "Are variants by rule as good as those by a language model? As many of "
+        "either, and all of them.",
+    }
+)
+
+PLANNED_SECONDS = 60.0
+"""How long an estimate is kept: in a large project, 20 of them take a second."""
+
+_RELEASE, _SEED, _PROBLEM = "study-release", "study-seed", "study_problem"
+
+
+def show() -> None:
+    """The study under way, those that can be asked for, and what came out of them."""
+    runs = open_project.ask(list_studies)
+    numbers = open_project.ask(release_numbers)
+    active = next((run for run in runs if run.state in UNFINISHED), None)
+    if active is not None:
+        progress_view.follow(active, title=_title(active), more=_trainings)
+    elif numbers:
+        _ask(numbers)
+    else:
+        st.text("A study compares trainings on one release; make a release first.")
+        st.page_link("pages/release.py", label="Make a release", icon=":material/inventory_2:")
+    if problem := st.session_state.pop(_PROBLEM, ""):
+        error_messages.show(problem, key="study")
+    if runs:
+        _results(runs)
+
+
+def mention() -> bool:
+    """Where trainings are started: a line about the study under way; whether there is one."""
+    active = [run for run in open_project.ask(list_studies, limit=5) if run.state in UNFINISHED]
+    for run in active:
+        with st.container(
+            horizontal=True, vertical_alignment="center", border=True, key="train-study"
+        ):
+            st.text(
+                f"Run {run.id}, the {_title(run)}, is under way; other trainings take turns with "
+                "its own.",
+                width="stretch",
+            )
+            st.button("Show it", key="train-show-study", on_click=_show_studies)
+    return bool(active)
+
+
+def _show_studies() -> None:
+    st.session_state[section_choice.SECTION] = section_choice.STUDIES
+
+
+def _title(run: Run) -> str:
+    return f"study “{HEADINGS[Study(run.parameters['study'])]}” on release {_release(run)}"
+
+
+def _release(run: Run) -> int:
+    return int(run.parameters["release"])
+
+
+def _trainings(run: Run) -> None:
+    """How each training of a study under way stands."""
+    found = open_project.ask(trials, run)
+    st.text(
+        "\n".join(
+            f"{trial.label}: {progress_view.STATES[trial.run.state]} (run {trial.run.id})"
+            for trial in found
+        )
+    )
+
+
+def _ask(numbers: list[int]) -> None:
+    """The studies, each with its button, and about how long it takes."""
+    st.text(
+        "A study is a group of full trainings that differ in one thing. They run one after "
+        "another; you can close the browser meanwhile."
+    )
+    number = st.session_state.get(_RELEASE)
+    data = release_facts.composition_of(number if number in numbers else numbers[0])
+    try:
+        base, edited = _base(data)
+    except HedgerowError as error:
+        error_messages.show(
+            f"The recipe of the section Train can't be used yet. {error}", key="base"
+        )
+        return
+    for study in Study:
+        _card(study, data, base)
+    with st.expander("Advanced: release, seed, recipe", icon=":material/tune:"):
+        _advanced(numbers, edited=edited)
+
+
+def _base(data: Composition) -> tuple[Recipe, bool]:
+    """The recipe that the studies go by, and whether it was edited in the section Train."""
+    if text := recipe_editor.text(""):
+        return parse_recipe(text), True
+    return open_project.ask(default_recipe, data), False
+
+
+@st.cache_data(show_spinner=False, ttl=PLANNED_SECONDS, max_entries=20)
+def _planned(study: Study, number: int, recipe: str) -> Planned:
+    base, data = Recipe.model_validate_json(recipe), release_facts.composition_of(number)
+    return open_project.ask(plan_study, study, data=data, base=base)
+
+
+def _card(study: Study, data: Composition, base: Recipe) -> None:
+    planned = _planned(study, data.release or 0, base.model_dump_json())
+    possible = not planned.design.obstacle
+    with st.container(border=True, key=f"study-card-{study}"):
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.header(HEADINGS[study], anchor=False, width="stretch")
+            if possible:
+                with st.popover("How it is done", icon=":material/help:"):
+                    for sentence in planned.design.told:
+                        st.text(sentence)
+            st.button(
+                "Run this study",
+                key=f"study-start-{study}",
+                icon=":material/science:",
+                disabled=not possible,
+                on_click=_start,
+                args=(study, data, base),
+            )
+        told = _promise(planned) if possible else f"Not possible here. {planned.design.obstacle}"
+        st.text(f"{_QUESTIONS[study]}\n{told}")
+
+
+def _promise(planned: Planned) -> str:
+    """How many trainings a study has, which, and about how long they take together."""
+    labels = ", ".join(arm.label for arm in planned.design.arms)
+    return (
+        f"{len(planned.design.arms)} trainings, {progress_view.duration(sum(planned.seconds))} "
+        f"together: {labels}."
+    )
+
+
+def _advanced(numbers: list[int], *, edited: bool) -> None:
+    with st.container(horizontal=True):
+        st.selectbox("Release", numbers, key=_RELEASE, persist_state="session")
+        st.number_input(
+            "Seed",
+            0,
+            LARGEST_SEED,
+            DEFAULT_SEED,
+            key=_SEED,
+            persist_state="session",
+            help="Of all trainings of a study.",
+        )
+    st.text(
+        "By the recipe as it was edited in the section Train, but for what a study varies."
+        if edited
+        else "By the default recipe, but for what a study varies. Where the recipe is edited in "
+        "the section Train, the studies go by that one."
+    )
+
+
+def _start(study: Study, data: Composition, base: Recipe) -> None:
+    """Store a study and start its process; a problem is told on the page."""
+    try:
+        run = open_project.tell(
+            request_study,
+            study,
+            data=data,
+            base=base,
+            requested_by=signin.reviewer_id(),
+            seed=int(st.session_state.get(_SEED, DEFAULT_SEED)),
+        )
+        background.start_process_of(run)
+    except HedgerowError as error:
+        st.session_state[_PROBLEM] = str(error)
+
+
+def _results(runs: list[Run]) -> None:
+    """What came out of a study; the newest, unless another one is chosen."""
+    by_id = {run.id: run for run in runs}
+    st.header("What came out", anchor=False)
+    chosen = st.selectbox(
+        "Study",
+        list(by_id),
+        format_func=lambda key: _named(by_id[key]),
+        key=f"study-chosen-{max(by_id)}",  # anew where there are others to choose from
+    )
+    run = by_id[chosen]
+    if run.state not in (*UNFINISHED, RunState.DONE):
+        busy = any(other.state in UNFINISHED for other in runs)
+        progress_view.stopped(run, again=None if busy else lambda: _again(run))
+    outcome_view.draw(run)
+
+
+def _named(run: Run) -> str:
+    when = f"{clock.local(run.created_at):%Y-%m-%d %H:%M}"
+    heading = HEADINGS[Study(run.parameters["study"])]
+    state = progress_view.STATES[run.state]
+    return f"Run {run.id}: {heading}, release {_release(run)}, {when}, {state}"
+
+
+def _again(run: Run) -> None:
+    """Go on with a study that stopped; its trainings that are done stay."""
+    try:
+        background.start_again(run)
+    except HedgerowError as error:
+        st.session_state[_PROBLEM] = str(error)

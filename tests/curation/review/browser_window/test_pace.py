@@ -1,0 +1,13 @@
+"""How many decisions a reviewer has made today, and how fast."""
+
+from curation.review.browser_window.pace import ReviewPace
+
+
+def test_a_decision_that_was_taken_back_counts_neither_in_the_number_nor_in_the_rate() -> None:
+    pace = ReviewPace()
+    for number in range(5):
+        pace.did(f"action {number}")
+    assert pace.told().startswith("5 decisions today, about ")
+    for number in range(1, 5):
+        pace.undid(f"action {number}")
+    assert pace.told() == "1 decision today"

@@ -1,0 +1,71 @@
+"""The diff: what changed is marked, and nothing a text holds becomes markup."""
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from markupsafe import Markup
+
+from curation.diagnostics.surface import marks
+from pages.components.shared.formatting import markup
+from pages.components.shared.formatting.diff import MAX_WORDS, diff
+from tests.support.hostile import stored
+
+
+def plain(html: str) -> str:
+    """What a reader sees of the markup."""
+    return Markup(re.sub(r"<[^>]*>", "", html)).unescape()
+
+
+def test_dropped_and_added_words_are_marked() -> None:
+    old, new = diff("The bridge is safe.", "The bridge is quite unsafe.")
+    assert "<del>safe</del>" in old
+    assert "<ins>quite unsafe</ins>" in new
+
+
+def test_case_alone_is_no_change() -> None:
+    old, new = diff("The bridge is safe.", "Maybe the bridge is safe.")
+    assert "<del>" not in old
+    assert "<ins>Maybe</ins> the" in new
+
+
+def test_negator_cue_and_affix_are_marked() -> None:
+    anchor = "The bridge is safe."
+    for text, cue, expected in (
+        ("The bridge is not safe.", None, '<mark class="hg-negator" title="negator">not</mark>'),
+        ("The bridge is unsafe.", None, '<mark class="hg-affix" title="negative affix">un</mark>'),
+        (
+            "Maybe the bridge is safe.",
+            "maybe",
+            '<mark class="hg-cue" title="hedge cue">Maybe</mark>',
+        ),
+    ):
+        _, new = diff(anchor, text, marks(anchor=anchor, text=text, cue=cue))
+        assert expected in new
+
+
+@pytest.mark.parametrize("text", stored().values(), ids=stored().keys())
+def test_hostile_texts_stay_text(text: str) -> None:
+    old, new = diff(text, f"not {text}")
+    assert plain(old) == text
+    assert plain(new) == f"not {text}"
+    tags = {tag.split()[0].strip("/") for tag in re.findall(r"<([^>]*)>", old + new)}
+    assert tags <= {"span", "del", "ins", "mark"}
+
+
+@given(st.text(max_size=80), st.text(max_size=80))
+def test_every_text_comes_out_as_it_went_in(anchor: str, text: str) -> None:
+    old, new = diff(anchor, text)
+    assert (plain(old), plain(new)) == (anchor, text)
+
+
+def test_a_very_long_text_is_shown_without_a_diff() -> None:
+    long = "word " * (MAX_WORDS + 1)
+    old, new = diff(long, long + "more")
+    assert "<del>" not in old and "<ins>" not in new
+
+
+def test_a_plain_string_is_never_emitted() -> None:
+    with pytest.raises(TypeError, match="expected Markup"):
+        markup.show("<b>somebody's</b>")  # type: ignore[arg-type]
