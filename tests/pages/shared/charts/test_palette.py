@@ -96,7 +96,7 @@ def test_streamlits_theme_has_the_same_colours(scheme: str) -> None:
 def test_the_style_sheet_has_no_colours_of_its_own() -> None:
     assert re.findall(r"#[0-9a-fA-F]{3,8}\b|\brgba?\(|\bhsla?\(|light-dark\(", STYLE) == []
     defined = re.findall(r"^ *(--[\w-]+):", str(markup.style_sheet()), re.MULTILINE)
-    assert set(re.findall(r"var\((--[\w-]+)\)", STYLE)) <= set(defined)
+    assert set(re.findall(r"var\((--hg-[\w-]+)\)", STYLE)) <= set(defined)
 
 
 def test_no_component_writes_a_colour_down() -> None:
