@@ -81,6 +81,7 @@ def test_a_trial_a_run_a_pause_and_the_first_review(
     page.get_by_text("Results", exact=True).click()
     page.get_by_role("button", name="Review its variants").click()
     expect(page.get_by_role("article", name="Variant")).to_be_visible()
+    expect(page.locator(".st-key-keyboard")).to_be_attached()  # the keys come after the card
     page.wait_for_timeout(500)
     page.keyboard.press("a")
     engine = open_project(Settings(home=home, database_url=""))

@@ -16,6 +16,7 @@ from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import TextArea
 
 from curation.release.freezing import create_release, list_releases
+from db import run_process
 from db.columns import now
 from db.engine import reading, writing
 from db.models import Encoder, Run, RunMetric, RunState, Split, Variant, VariantCosine
@@ -24,7 +25,7 @@ from db.runs import get_run, list_runs
 from db.settings import load_settings
 from pages.components.shared.charts import similarity_bars
 from pages.components.shared.charts.palette import palette
-from pages.components.shared.runs import progress_view
+from pages.components.shared.runs import background, progress_view
 from pages.components.train.section_choice import RESULTS, RUNS, SECTION, TRAIN
 from tests.cli.support.commands import ask, complaint
 from tests.curation.support.families import add_family, add_plain_family
@@ -280,6 +281,7 @@ def upload(test: AppTest, key: str, content: bytes) -> None:
 def test_where_no_process_can_be_started_no_run_is_left_waiting(
     project: Engine, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
+    monkeypatch.setattr(background, "start_process", run_process.start_process)
     monkeypatch.setattr("db.run_process.sys.executable", str(tmp_path / "nowhere" / "python"))
     test = page()
     test.button("train-click").click().run()
