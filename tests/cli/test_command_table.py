@@ -36,6 +36,7 @@ def test_commands_write_no_sql() -> None:
     assert [path for path, text in texts.items() if re.search(r"\bselect\(", text)] == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("names", "others"),
     [

@@ -58,6 +58,7 @@ def test_a_dry_run_says_what_it_takes_and_measures_nothing(sample: str) -> None:
     assert "SemAntoNeg is not on the model hub" in complaint(*random), "no file was named for good"
 
 
+@pytest.mark.slow
 def test_the_file_that_was_named_last_is_measured(sample: str, tmp_path: Path) -> None:
     lines = Path(sample).read_text().splitlines(keepends=True)
     other = tmp_path / "other.jsonl"

@@ -22,6 +22,7 @@ def test_a_set_of_groups_is_ranked_and_needs_no_project(home: Path) -> None:
     assert scores["means"]["weakened"] == pytest.approx(0.755, abs=0.001)
 
 
+@pytest.mark.slow
 def test_every_two_sentences_of_a_stored_set_are_compared() -> None:
     ask("init", "--empty")
     with writing(open_project(load_settings())) as session:

@@ -379,6 +379,7 @@ def test_a_card_from_before_two_corrections_does_not_count_either(engine: Engine
         assert standings(session)["word"] == (Status.PENDING, True)
 
 
+@pytest.mark.slow
 def test_a_decision_that_waits_for_a_correction_is_on_the_old_wording(
     engine: Engine, ada: int
 ) -> None:

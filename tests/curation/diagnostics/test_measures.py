@@ -211,6 +211,7 @@ def test_only_hedges_are_measured_for_that() -> None:
     assert not found.flags & (Flag.FLAT_HEDGE | Flag.REPORTS_OTHERS)
 
 
+@pytest.mark.slow
 def test_the_flags_for_hedges_find_many_and_cry_wolf_seldom() -> None:
     """Against the review of the starter corpus.
 

@@ -165,6 +165,7 @@ def cut_first_half(text: str) -> str | None:
     return " ".join(words[len(words) // 2 :]) if len(words) >= 12 else None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "cut",
     [cut_clause, cut_shortest_clause, cut_last_half, cut_first_half],
@@ -198,6 +199,7 @@ def without_cue(row: Row) -> str:
     return text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("type_id", ["word", "phrase"])
 def test_a_removed_cue_is_caught(type_id: str, families: dict[str, dict[str, Row]]) -> None:
     rows = [family[type_id] for family in families.values()]

@@ -74,6 +74,7 @@ def test_a_disk_that_fills_while_64_calls_are_under_way_loses_no_answer(
     assert not path.exists()
 
 
+@pytest.mark.slow
 def test_a_full_disk_without_any_room_puts_answers_on_another(
     tmp_path: Path, serve_chat: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:

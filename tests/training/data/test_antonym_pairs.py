@@ -50,6 +50,7 @@ def test_the_list_has_two_sides_everywhere_and_no_word_on_both() -> None:
     assert len({frozenset((pair.kind, pair.one, pair.other)) for pair in pairs()}) == len(pairs())
 
 
+@pytest.mark.slow
 def test_a_sentence_of_the_list_has_two_forms_with_a_negator_and_two_without() -> None:
     assert len(sentences()) > 10_000
     assert len(set(sentences())) == len(sentences())
@@ -147,6 +148,7 @@ def test_stances_are_families_beside_the_others() -> None:
     ] * 2
 
 
+@pytest.mark.slow
 def test_inside_a_sentence_the_first_word_is_small_unless_it_is_a_name() -> None:
     inside: dict[str, set[str]] = {}
     for anchor, *variants in drawn(steps=400):

@@ -1,5 +1,7 @@
 """The statements that ship, affirmed, weakened and contradicted."""
 
+import pytest
+
 from curation.language.negators import find_negators
 from curation.language.tokens import analyse
 from training.data.claims import stances
@@ -29,6 +31,7 @@ def test_one_contradiction_has_a_negator_and_the_statement_and_the_other_have_no
         assert not find_negators(analyse(stance.statement)), stance.statement
 
 
+@pytest.mark.slow
 def test_many_sentences_have_a_negator_that_leaves_the_statement_standing() -> None:
     for kind in ("affirmed", "weakened"):
         texts = [text for stance in stances() for text in getattr(stance, kind)]

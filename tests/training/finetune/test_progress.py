@@ -90,6 +90,7 @@ def curves(engine: Engine, run_id: int) -> dict[str, list[int]]:
     return steps
 
 
+@pytest.mark.slow
 def test_a_library_trainer_reports_to_the_run_s_row_and_curves(
     engine: Engine, settings: Settings, tiny_encoder: Path
 ) -> None:

@@ -26,6 +26,7 @@ def test_an_svg_is_well_formed_and_holds_a_hostile_text_as_text() -> None:
     assert "</text><script>alert(1)</script> & [31m ]]> =1+1" in texts
 
 
+@pytest.mark.slow
 def test_an_svg_has_a_white_background_and_the_width_of_a_page() -> None:
     root = ElementTree.fromstring(save.as_svg(chart("short")))
     background = next(root.iter(f"{SVG}rect"))
@@ -35,17 +36,20 @@ def test_an_svg_has_a_white_background_and_the_width_of_a_page() -> None:
     assert sizes == {"12px"}
 
 
+@pytest.mark.slow
 def test_a_width_of_its_own_is_kept() -> None:
     root = ElementTree.fromstring(save.as_svg(chart("short").properties(width=200)))
     assert int(root.get("width", "0")) < 400
 
 
+@pytest.mark.slow
 def test_a_chart_that_cannot_be_converted_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(save, "_on_paper", lambda chart: {"mark": 3})
     with pytest.raises(HedgerowError, match="could not be saved as PNG"):
         save.as_png(chart())
 
 
+@pytest.mark.slow
 def test_a_png_has_three_pixels_for_one() -> None:
     svg = ElementTree.fromstring(save.as_svg(chart("short")))
     png = save.as_png(chart("short"))
@@ -54,6 +58,7 @@ def test_a_png_has_three_pixels_for_one() -> None:
     assert abs(width - save.SCALE * int(svg.get("width", "0"))) <= save.SCALE
 
 
+@pytest.mark.slow
 def test_no_picture_is_fetched_for_a_chart() -> None:
     """An address in the data is text: the converter may open none."""
     rows = alt.Data(values=[{"url": "http://127.0.0.1:9/x.png"}])

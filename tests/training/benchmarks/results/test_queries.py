@@ -189,6 +189,7 @@ def test_averages_and_the_scatter_take_whole_suites_only(engine: Engine) -> None
     assert full == []  # nobody measured it, so no column of it is shown
 
 
+@pytest.mark.slow
 @one_database
 def test_two_models_are_tested_on_the_same_items(engine: Engine, settings: Settings) -> None:
     models = [ModelChoice(architecture=kind) for kind in ("tf-idf", "random")]
@@ -204,6 +205,7 @@ def test_two_models_are_tested_on_the_same_items(engine: Engine, settings: Setti
         paired(settings.data_folder, one, rows["random", "nevir"])
 
 
+@pytest.mark.slow
 @one_database
 def test_a_result_whose_file_is_gone(engine: Engine, settings: Settings) -> None:
     ran(engine, settings, ModelChoice(architecture="random"), benchmarks=(nevir(settings),))

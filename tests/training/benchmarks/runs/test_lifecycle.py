@@ -145,6 +145,7 @@ def test_a_cancelled_run_keeps_what_it_has(
     assert carried_out(engine, settings, run)["measured"] == 4
 
 
+@pytest.mark.slow
 def test_a_model_that_runs_out_of_memory_leaves_the_others_alone(
     engine: Engine, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:

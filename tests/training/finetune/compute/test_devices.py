@@ -71,6 +71,7 @@ def test_without_a_name_the_lock_is_everybodys_who_sees_the_same_gpus(
     assert names == {"hedgerow-training.lock", "hedgerow-training-0----1.lock"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("lock", ["/proc/hedgerow.lock", "/proc/nowhere/lock", "/dev/null/x"])
 def test_a_lock_that_cannot_be_written_is_told_in_a_sentence(lock: str) -> None:
     with (
