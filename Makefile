@@ -1,7 +1,7 @@
 # make setup   create .venv and install the locked versions
 # make run     set up, load the starter corpus into the working directory, open the app
 # make test    set up with the test tools, run every test
-# make quick   the same, but every rule once in under a minute: no browser, no PostgreSQL, no training
+# make quick   the same, but every rule once in about a minute: no browser, no PostgreSQL, no training
 # make check   set up with the test tools, run linters and type checks
 # make images  take the pictures of the README and the guides anew (trains for some minutes)
 # make lock    write the versions that .venv has now to constraints.txt (after upgrading some)

@@ -189,7 +189,7 @@ def _deciders(counts: Mapping[str, int]) -> str:
     return "; ".join(f"{counts[kind]:,} {by}" for kind, by in kinds.items() if counts.get(kind))
 
 
-@error_messages.fragment  # choosing a format does not count everything above anew
+@error_messages.fragment  # choosing a format does not count again what is above
 def _download(release: Release) -> None:
     """Prepare and download one format of the release; what was prepared before is there at once."""
     st.header(f"Download release {release.number}", anchor=False)

@@ -76,7 +76,7 @@ def count_over_threshold(session: Session, value: int) -> OverThreshold:
 
 
 def change_threshold(session: Session, value: int) -> bool:
-    """Set the Levenshtein threshold, in characters; all variants are flagged and ordered anew.
+    """Set the Levenshtein threshold, in characters; all variants are flagged and ordered again.
 
     A run of the kind ``reorder`` does the latter: start one once this is committed.
 

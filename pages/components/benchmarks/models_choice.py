@@ -71,7 +71,7 @@ def _with_architectures(names: Sequence[str]) -> list[dict[str, Any]]:
     if not names:
         return []
     with st.expander("Architectures", icon=":material/account_tree:"):
-        st.text("Only for a plain transformer that shall be used as SPLADE, or to be sure.")
+        st.text("Needed only to use a plain transformer as SPLADE, or if you want to be sure.")
         return [_with_architecture(name) for name in names]
 
 

@@ -27,7 +27,7 @@ from pages.components.shared.variants import card, guideline_view
 
 @error_messages.fragment
 def desk(state: ReviewState) -> None:
-    """Draw what is to be decided now; a key draws nothing but this anew."""
+    """Draw what is to be decided now; a key redraws nothing else."""
     if state.redraw:
         state.redraw = False
         st.rerun()

@@ -1,4 +1,4 @@
-"""The tools above the card: what is open beside or below it. A decision does not draw them anew."""
+"""The tools above the card open what is next to or below it. A decision does not redraw them."""
 
 from collections.abc import Callable
 from typing import NamedTuple

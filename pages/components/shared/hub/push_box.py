@@ -13,7 +13,7 @@ from training.hub.publishing import LONGEST_REPO
 from training.hub.push_run import Subject, pushes, request_one_push
 
 
-@error_messages.fragment  # naming a repository does not draw everything above anew
+@error_messages.fragment  # naming a repository does not redraw what is above
 def show(subject: Subject, *, what: str) -> None:
     """The push that is under way, or else the last one's result and the way to a next one.
 

@@ -21,7 +21,7 @@ _component = st.components.v2.component("hedgerow_theme", js=markup.script("shar
 
 
 def draw() -> None:
-    """Let the theme be chosen; the page is loaded anew in it."""
+    """Offer the choice of a theme; the page reloads in it."""
     now = st.context.cookies.get(COOKIE, "")
     now = now if now in THEMES else "System"
     st.header("Appearance", anchor=False)
