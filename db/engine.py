@@ -34,22 +34,27 @@ ROWS_AT_ONCE = 5_000
 _Row = TypeVar("_Row")
 
 
-def create_engine(url: URL) -> Engine:
-    """An engine for ``url`` (SQLite or PostgreSQL) with the project's connection settings."""
+def create_engine(url: URL, *, create: bool = True) -> Engine:
+    """An engine for ``url`` (SQLite or PostgreSQL) with the project's connection settings.
+
+    Args:
+        create: let SQLite make the file; otherwise a missing one is an error on first use.
+    """
     if url.get_backend_name() == "postgresql":
         return _create_engine(url, pool_pre_ping=True)
     engine = _create_engine(url, connect_args={"timeout": BUSY_TIMEOUT_MS / 1000})
     event.listen(engine, "connect", _prepare_sqlite)
     event.listen(engine, "begin", _begin_sqlite)
     if url.database:
-        _watch_file(engine, Path(url.database))
+        _watch_file(engine, Path(url.database), create=create)
     return engine
 
 
-def _watch_file(engine: Engine, path: Path) -> None:
+def _watch_file(engine: Engine, path: Path, *, create: bool) -> None:
     """Notice that the database's file was taken away or replaced while it was open.
 
-    SQLite would go on in the file that is no longer there, and what it is told would be lost.
+    SQLite would go on in the file that is no longer there, and what it is told would be lost; or
+    it would make an empty one, which then stands in the way of putting the real one back.
     """
     seen: list[tuple[int, int]] = []
 
@@ -61,7 +66,7 @@ def _watch_file(engine: Engine, path: Path) -> None:
         return found.st_dev, found.st_ino
 
     def refuse_a_new_file(*_: object) -> None:
-        if seen and identity() is None:
+        if (seen or not create) and identity() is None:
             where = shown_address(engine.url)
             raise HedgerowError(
                 f"The database {where} is no longer there; put it back, or start Hedgerow anew."

@@ -63,7 +63,7 @@ def _wait(
     code = process.wait()
     if code == 0:
         return
-    engine = create_engine(settings.url)
+    engine = create_engine(settings.url, create=False)
     try:
         with writing(engine) as session:
             session.execute(

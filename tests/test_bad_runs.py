@@ -67,6 +67,25 @@ def test_a_run_whose_process_dies_at_once_has_failed(
     )
 
 
+def test_a_process_that_finds_no_database_makes_no_empty_one(
+    project_engine: Engine, home: Path
+) -> None:
+    """An empty file would stand in the way of putting the real one back."""
+    project_engine.dispose()
+    run = new_run(project_engine, "diagnose")
+    (home / "hedgerow.db").rename(home / "away.db")
+    start_process(load_settings(), run)
+    for _ in range(200):
+        waiting = [thread for thread in threading.enumerate() if "_wait" in thread.name]
+        if not waiting:
+            break
+        time.sleep(0.05)
+    assert not waiting
+    assert not (home / "hedgerow.db").exists()
+    (home / "away.db").rename(home / "hedgerow.db")
+    assert state(project_engine, run)[0] == RunState.QUEUED
+
+
 def test_a_run_whose_folder_is_deleted_meanwhile_says_so(
     project_engine: Engine, home: Path
 ) -> None:

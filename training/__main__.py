@@ -43,11 +43,11 @@ def take_part_in(run_id: int) -> None:
         settings = load_settings()
         if group.leads:
             work = partial(trainings.work, group=group)
-            result = execute(open_project(settings), settings, run_id, {KIND: work})
+            result = execute(open_project(settings, create=False), settings, run_id, {KIND: work})
             sys.stdout.write(f"The model is in {settings.data_folder / result['model']}.\n")
         else:
             agreed(run_id, group)
-            trainings.help_with(open_project(settings), settings, run_id, group)
+            trainings.help_with(open_project(settings, create=False), settings, run_id, group)
 
 
 if __name__ == "__main__":

@@ -61,16 +61,16 @@ def open_project(settings: Settings, *, create: bool = True) -> Engine:
     """Open the project's database: made if it is not there, upgraded if it is older.
 
     Args:
-        create: also where the database is there, but empty.
+        create: make it if it is missing or empty.
 
     Raises:
-        HedgerowError: the database cannot be made, read or upgraded, or is empty and shall not be
-            filled; nothing was changed then.
+        HedgerowError: the database cannot be made, read or upgraded, or is missing or empty
+            without ``create``; nothing was changed then.
     """
     with _opening:
         if settings.url.get_backend_name() == "sqlite" and settings.url.database:
             make_folder(Path(settings.url.database).parent)
-        engine = create_engine(settings.url)
+        engine = create_engine(settings.url, create=create)
         with one_at_a_time(engine):
             if not create:
                 require_tables(engine)
