@@ -78,12 +78,11 @@ def upgrade(engine: Engine) -> Path | None:
             f"up to {head_revision()}); update Hedgerow."
         )
     backup = _back_up(engine) if found is not None else None
-    run_migrations(engine)
+    _run_migrations(engine)
     return backup
 
 
-def run_migrations(engine: Engine, revision: str = "head") -> None:
-    """Bring an older or empty database to a schema, in one transaction."""
+def _run_migrations(engine: Engine) -> None:
     # A database that is up to date, which nearly all are, opens without Alembic's imports.
     from alembic import command
     from alembic.config import Config
@@ -92,7 +91,7 @@ def run_migrations(engine: Engine, revision: str = "head") -> None:
     config.set_main_option("script_location", str(SCRIPTS))
     with explained(engine), engine.execution_options(writes=True).begin() as connection:
         config.attributes["connection"] = connection
-        command.upgrade(config, revision)
+        command.upgrade(config, "head")
 
 
 def _where(engine: Engine) -> str:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
 
 # Measured with MiniLM on two CPU cores: 16, 32, 64 and 128 are within 8% of each other.
-DEFAULT_BATCH_SIZE = 64
+BATCH_SIZE = 64
 
 # Of one batch on a CPU: of texts of 135 tokens, 16 at once took a tenth less time than 32 or 64.
 TOKENS = 2048
@@ -33,7 +33,6 @@ def encode_distinct(
     model: SentenceTransformer,
     texts: Sequence[str],
     *,
-    batch_size: int = DEFAULT_BATCH_SIZE,
     on_progress: ProgressCallback | None = None,
 ) -> np.ndarray:
     """Embeddings of `texts`, shape (len(texts), dimension), float32, each row of length 1.
@@ -46,7 +45,7 @@ def encode_distinct(
         HedgerowError: the encoder gives numbers that are not finite.
     """
     distinct, (index,) = _distinct(texts)
-    embeddings = _encode(model, distinct, batch_size=batch_size, on_progress=on_progress)
+    embeddings = _encode(model, distinct, on_progress=on_progress)
     return embeddings[index]
 
 
@@ -54,7 +53,6 @@ def pair_cosines(
     model: SentenceTransformer,
     pairs: Sequence[tuple[str, str]],
     *,
-    batch_size: int = DEFAULT_BATCH_SIZE,
     on_progress: ProgressCallback | None = None,
 ) -> np.ndarray:
     """Cosine similarity of each pair, shape (len(pairs),), float32 in [-1, 1].
@@ -63,7 +61,7 @@ def pair_cosines(
     be raised).
     """
     distinct, (left, right) = _distinct([a for a, _ in pairs], [b for _, b in pairs])
-    embeddings = _encode(model, distinct, batch_size=batch_size, on_progress=on_progress)
+    embeddings = _encode(model, distinct, on_progress=on_progress)
     cosines = np.empty(len(pairs), dtype=np.float32)
     for start in range(0, len(pairs), COSINE_CHUNK):
         rows = slice(start, start + COSINE_CHUNK)
@@ -85,7 +83,6 @@ def _encode(
     model: SentenceTransformer,
     texts: list[str],
     *,
-    batch_size: int,
     on_progress: ProgressCallback | None,
 ) -> np.ndarray:
     """Embeddings of distinct texts in their order, in batches from the longest to the shortest.
@@ -98,7 +95,7 @@ def _encode(
     lengths = token_counts(model, texts)
     order = np.argsort(-lengths, kind="stable")
     most = TOKENS if model.device.type == "cpu" else None
-    batches = list(_batches(order, lengths, texts=batch_size, tokens=most))
+    batches = list(_batches(order, lengths, texts=BATCH_SIZE, tokens=most))
     encoded = 0
 
     def encode(encoder: SentenceTransformer, batch: np.ndarray) -> None:

@@ -58,13 +58,11 @@ class Created(NamedTuple):
     created: bool
 
 
-def create_release(
-    session: Session, *, name: str = "", author_id: int | None = None, note: str = ""
-) -> Created:
+def create_release(session: Session, *, name: str = "", author_id: int | None = None) -> Created:
     """Freeze every accepted variant of an anchor in use, as the newest release.
 
     Where the newest release already holds the very same rows, provenance and taxonomy included,
-    that one is given back unchanged, and the name and the note are not stored. Equal texts with
+    that one is given back unchanged, and the name is not stored. Equal texts with
     another provenance (say, since then decided by people) make a new release with the same hash.
 
     Args:
@@ -85,7 +83,7 @@ def create_release(
     _lock(connection)
     newest = session.execute(_newest()).scalar()
     number = newest.number + 1 if newest else 1
-    head = {"number": number, "name": clean, "note": note, "author_id": author_id}
+    head = {"number": number, "name": clean, "author_id": author_id}
     # A savepoint: what is written is taken back where it turns out to be the newest release again.
     with connection.begin_nested() as attempt:
         release_id = _write(connection, head)

@@ -104,9 +104,7 @@ def _check_not_replaced(session: Session, card: ShownCard, variant: Variant) -> 
         )
 
 
-def reject_family(
-    session: Session, card: ShownCard, *, reviewer_id: int, note: str = ""
-) -> ActionOutcome:
+def reject_family(session: Session, card: ShownCard, *, reviewer_id: int) -> ActionOutcome:
     """Reject every variant of the card's anchor because the anchor itself is unsuitable.
 
     Wordings that an edit has replaced stay as they are. One action, undone together; the card's own
@@ -130,7 +128,6 @@ def reject_family(
             reviewer_id=reviewer_id,
             verdict=Verdict.REJECT,
             reason="anchor_unsuitable",
-            note=note,
             other=member,
         )
         for member in family

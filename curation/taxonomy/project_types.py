@@ -24,9 +24,9 @@ def needs_seeding(session: Session) -> bool:
     return any(stored.get(entry.id, 0) < TAXONOMY_VERSION for entry in TAXONOMY)
 
 
-def seed_taxonomy(session: Session, types: Sequence[VariantType] = TAXONOMY) -> None:
+def seed_taxonomy(session: Session) -> None:
     """Store the built-in types; a newer wording of a stored one becomes a further version."""
-    for entry in types:
+    for entry in TAXONOMY:
         row = session.get(TypeRow, entry.id, with_for_update=True)
         if row is None:
             row = TypeRow(

@@ -21,7 +21,6 @@ class Release(SQLModel, table=True):
     content_hash: str = Field(max_length=64)
     taxonomy: dict[str, Any] = Field(default_factory=dict, sa_type=JsonColumn)
     summary: dict[str, Any] = Field(default_factory=dict, sa_type=JsonColumn)
-    note: str = Field(default="", sa_type=Text)
     author_id: int | None = Field(default=None, foreign_key="reviewer.id")
     created_at: datetime = time_stamp()
 

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from alembic import command
 from alembic.autogenerate import compare_metadata
+from alembic.config import Config
 from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import Engine, inspect, text
@@ -20,7 +21,7 @@ from curation.taxonomy.project_types import seed_taxonomy
 from db import migrate
 from db.engine import create_engine, reading, writing
 from db.errors import HedgerowError
-from db.models import Decision, Variant
+from db.models import Decision, Release, Variant
 from tests.support.databases import both_databases
 from tests.support.factories import add_anchor, add_variant, person
 
@@ -125,9 +126,19 @@ OLD_NOTE = (
 )
 
 
-def test_what_was_decided_under_the_first_schema_still_counts(url: URL) -> None:
+def older_database(url: URL, revision: str) -> Engine:
+    """A database without rows, as an older program left it."""
     engine = create_engine(url)
-    migrate.run_migrations(engine, "0001")
+    config = Config()
+    config.set_main_option("script_location", str(migrate.SCRIPTS))
+    with engine.execution_options(writes=True).begin() as connection:
+        config.attributes["connection"] = connection
+        command.upgrade(config, revision)
+    return engine
+
+
+def test_what_was_decided_under_the_first_schema_still_counts(url: URL) -> None:
+    engine = older_database(url, "0001")
     with engine.execution_options(writes=True).begin() as connection:
         for statement in OLD_ROWS:
             connection.execute(text(statement), {"now": "2026-01-02 03:04:05+00:00"})
@@ -149,8 +160,7 @@ def test_what_was_decided_under_the_first_schema_still_counts(url: URL) -> None:
 
 
 def test_what_only_models_accepted_is_found_in_an_older_database(url: URL) -> None:
-    engine = create_engine(url)
-    migrate.run_migrations(engine, "0006")
+    engine = older_database(url, "0006")
     variant = (
         "INSERT INTO variant (id, uid, anchor_id, anchor_revision, type_id, text, provider, model,"
         " created_at, version, since_version, status, second_look, retired, hardness, suspicion,"
@@ -204,8 +214,7 @@ def test_what_only_models_accepted_is_found_in_an_older_database(url: URL) -> No
 
 
 def test_texts_from_before_the_search_are_found(url: URL) -> None:
-    engine = create_engine(url)
-    migrate.run_migrations(engine, "0002")
+    engine = older_database(url, "0002")
     with engine.execution_options(writes=True).begin() as connection:
         for statement in (*OLD_ROWS, OLD_NOTE):
             connection.execute(text(statement), {"now": "2026-01-02 03:04:05+00:00"})
@@ -224,8 +233,7 @@ def test_texts_from_before_the_search_are_found(url: URL) -> None:
 
 
 def test_of_two_spellings_of_a_name_the_first_gets_the_key(url: URL) -> None:
-    engine = create_engine(url)
-    migrate.run_migrations(engine, "0009")
+    engine = older_database(url, "0009")
     add = "INSERT INTO reviewer (id, name, kind, counts, created_at) VALUES ({}, true, :now)"
     with engine.execution_options(writes=True).begin() as connection:
         for row in ("1, 'ÄDA', 'person'", "2, 'äda', 'person'", "3, 'Bo', 'person'"):
@@ -264,3 +272,18 @@ def test_decisions_are_append_only(engine: Engine, statement: str) -> None:
         Session(engine.execution_options(writes=True)) as session,
     ):
         session.execute(text(statement))
+
+
+def test_a_release_of_an_older_database_is_still_there(url: URL) -> None:
+    engine = older_database(url, "0011")
+    release = (
+        "INSERT INTO release (id, number, name, content_hash, taxonomy, summary, note, created_at)"
+        " VALUES (1, 1, 'First', 'abc', '{}', '{}', '', :now)"
+    )
+    with engine.execution_options(writes=True).begin() as connection:
+        connection.execute(text(release), {"now": "2026-01-02 03:04:05+00:00"})
+    migrate.upgrade(engine)
+    with reading(engine) as session:
+        kept = session.get_one(Release, 1)
+        assert (kept.number, kept.name, kept.content_hash) == (1, "First", "abc")
+    engine.dispose()

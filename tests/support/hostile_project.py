@@ -70,7 +70,7 @@ def fill(session: Session) -> None:
     measure_variants(session, session.execute(select(col(Variant.id))).scalars().all())
     huge = _variant(session, anchors[-1], "verbal", HUGE)
     measure_variants(session, [huge.id])
-    create_release(session, name=texts[0][:200], note=texts[1], author_id=person(session))
+    create_release(session, name=texts[0][:200], author_id=person(session))
     _runs(session, texts)
     _generation(session, anchors, texts)
     _training(session, texts)

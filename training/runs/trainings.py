@@ -5,7 +5,6 @@ from __future__ import annotations
 import shutil
 import time
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from sqlalchemy import Engine, delete, select, update
@@ -49,7 +48,6 @@ def request_training(
     recipe: Recipe,
     seed: int,
     requested_by: int | None,
-    home: Path | None = None,
     group: str = "",
 ) -> Run:
     """Store a run that trains on a release: without a number on the newest, made if there is none.
@@ -59,8 +57,6 @@ def request_training(
     Args:
         group: of the study that the training is part of; such a training may repeat one that is
             under way, since the study compares it with others of its own.
-        home: where the recipe's files lie, unless it names full paths; otherwise the working
-            directory of the settings.
 
     Raises:
         HedgerowError: no such release, nothing to make one of, too little in its train split
@@ -76,7 +72,7 @@ def request_training(
         release = get_release(session, release_number)
     require_known_types(session, recipe)
     check_encoder(recipe.base_encoder, must_exist=True)
-    files = input_hashes(recipe, home=home or load_settings().home)
+    files = input_hashes(recipe, home=load_settings().home)
     require_enough(session, release.number, recipe, seed=seed)
     run = create_run(
         session,

@@ -17,6 +17,8 @@ TEXTS = [
     "No.",
     "Global warming is real.",
 ]
+FURTHER = [f"Bridge number {number} is safe." for number in range(70)]
+"""With these there are more texts than a batch holds."""
 
 
 @pytest.fixture(scope="module")
@@ -59,28 +61,28 @@ def test_embeddings_are_unit_length_and_equal_the_models_own(minilm):
     np.testing.assert_allclose(embeddings, expected, atol=1e-5)
 
 
-@pytest.mark.parametrize("batch_size", [1, 2, 64])
-def test_a_texts_embedding_does_not_depend_on_its_company(minilm, batch_size):
+def test_a_texts_embedding_does_not_depend_on_its_company(minilm):
     alone = np.vstack([encode_distinct(minilm, [text]) for text in TEXTS])
-    backwards = encode_distinct(minilm, TEXTS[::-1], batch_size=batch_size)[::-1]
-    np.testing.assert_allclose(backwards, alone, atol=1e-5)
+    for company in ([], FURTHER):
+        backwards = encode_distinct(minilm, [*company, *TEXTS[::-1]])[: -len(TEXTS) - 1 : -1]
+        np.testing.assert_allclose(backwards, alone, atol=1e-5)
 
 
 def test_each_distinct_text_is_encoded_once_and_longest_first(counting):
-    pairs = [(TEXTS[0], text) for text in TEXTS] * 3
-    pair_cosines(counting, pairs, batch_size=2)
+    texts = TEXTS + FURTHER
+    pair_cosines(counting, [(TEXTS[0], text) for text in texts] * 3)
     encoded = [text for batch in counting.batches for text in batch]
-    assert sorted(encoded) == sorted(set(TEXTS))
-    assert [len(batch) for batch in counting.batches] == [2, 2]
-    assert encoded[0] == max(TEXTS, key=len) and encoded[-1] == min(TEXTS, key=len)
+    assert sorted(encoded) == sorted(set(texts))
+    assert [len(batch) for batch in counting.batches] == [64, 10]
+    assert encoded[0] == max(texts, key=len) and encoded[-1] == min(texts, key=len)
 
 
 def test_progress_counts_distinct_texts(minilm):
     seen: list[tuple[int, int]] = []
     encode_distinct(
-        minilm, TEXTS, batch_size=2, on_progress=lambda done, total: seen.append((done, total))
+        minilm, TEXTS + FURTHER, on_progress=lambda done, total: seen.append((done, total))
     )
-    assert seen == [(0, 4), (2, 4), (4, 4)]
+    assert seen == [(0, 74), (64, 74), (74, 74)]
 
 
 def test_a_raising_progress_callback_stops_the_encoding(counting):
@@ -89,7 +91,7 @@ def test_a_raising_progress_callback_stops_the_encoding(counting):
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        encode_distinct(counting, TEXTS, batch_size=1, on_progress=stop)
+        encode_distinct(counting, TEXTS + FURTHER, on_progress=stop)
     assert len(counting.batches) == 1
 
 

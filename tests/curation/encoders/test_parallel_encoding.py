@@ -20,7 +20,7 @@ from tests.training.conftest import tiny_encoder as tiny_encoder
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
 
-TEXTS = [f"{'very ' * (number % 5)}good {number}" for number in range(60)]
+TEXTS = [f"{'very ' * (number % 5)}good {number}" for number in range(200)]
 BATCHES = range(20)
 
 
@@ -43,10 +43,10 @@ def three_cores() -> Iterator[None]:
 def test_embeddings_are_those_of_one_thread(
     model: SentenceTransformer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    found = encode_distinct(model, TEXTS, batch_size=3)
+    found = encode_distinct(model, TEXTS)
     monkeypatch.setattr(parallel_encoding, "MOST", 1)
     assert threads_of(model) == 1
-    np.testing.assert_allclose(found, encode_distinct(model, TEXTS, batch_size=3), atol=1e-6)
+    np.testing.assert_allclose(found, encode_distinct(model, TEXTS), atol=1e-6)
 
 
 def test_each_batch_is_done_once_by_a_model_that_nobody_else_has(

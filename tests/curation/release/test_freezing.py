@@ -294,7 +294,7 @@ def build(session: Session, order: Sequence[str], *, who: str, reverse: bool) ->
         variants = list(FAMILIES[text].items())
         chosen = dict(reversed(variants) if reverse else variants)
         add_family(session, text, chosen, by=person(session, who), cue="maybe")
-    return create_release(session, name=who, note=who).release.content_hash
+    return create_release(session, name=who).release.content_hash
 
 
 @pytest.mark.slow

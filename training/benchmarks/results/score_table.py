@@ -69,15 +69,12 @@ def columns(rows: Sequence[Scored], *, tasks: bool = False) -> list[ScoreColumn]
     ]
 
 
-def lines(
-    rows: Sequence[Scored], *, trained_from: Mapping[ModelKey, ModelKey], reference: bool = True
-) -> list[Line]:
+def lines(rows: Sequence[Scored], *, trained_from: Mapping[ModelKey, ModelKey]) -> list[Line]:
     """A line a model, the newest measured first, then the papers' own.
 
     Args:
         rows: as `newest` gives them.
         trained_from: as `bases` gives it: with what a line's differences are to.
-        reference: whether published lines that have one of the columns are among them.
     """
     averages = _averages(rows)
     titles = {row.model_key: row.title for row in rows}
@@ -93,7 +90,7 @@ def lines(
                 base=titles.get(trained_from.get(key, key), "") if key in trained_from else "",
             )
         )
-    return made + (_reference(columns(rows)) if reference else [])
+    return made + _reference(columns(rows))
 
 
 def unlike_published(lines: Sequence[Line], columns: Sequence[ScoreColumn]) -> list[str]:

@@ -12,12 +12,12 @@ from curation.generation.providers.rules import RULES_VERSION, writing_run
 from curation.generation.providers.rules import forecast as forecasting
 from curation.generation.providers.rules.forecast import forecast
 from curation.generation.run import checked_request
-from curation.taxonomy.built_in import TAXONOMY, variant_type
-from curation.taxonomy.project_types import seed_taxonomy
+from curation.taxonomy.own_types import add_type
 from db.engine import reading, writing
 from db.errors import HedgerowError
 from db.models import Answer, CallState, ModelCall, PromptVersion, Run, RunState, Variant
 from tests.curation.generation import test_run
+from tests.curation.support.own_types import NEGATION
 from tests.support.factories import add_anchor
 
 unmeasured = test_run.unmeasured
@@ -103,24 +103,23 @@ def test_a_second_run_adds_nothing(anchors: Engine, home: Path) -> None:
 def test_a_type_without_rules_is_refused_or_passed_over_with_a_sentence(
     anchors: Engine, home: Path
 ) -> None:
-    own = variant_type("verbal").model_copy(update={"id": "litotes", "label": "Litotes"})
     with writing(anchors) as session:
-        seed_taxonomy(session, [*TAXONOMY, own])
-    only = {"types": ("litotes",)}
-    with pytest.raises(HedgerowError, match="no rules for litotes: ask a model"):
+        own = add_type(session, NEGATION).id
+    only = {"types": (own,)}
+    with pytest.raises(HedgerowError, match=f"no rules for {own}: ask a model"):
         test_run.carry_out(anchors, home, **RULES, selection=only)
     with reading(anchors) as session:
         told = forecast(session, checked_request({**RULES, "roles": ("negation",)}))
         assert told.variants == dict.fromkeys(("verbal", "absolute", "affixal", "lexical"), 40) | {
-            "litotes": 0
+            own: 0
         }
         assert told.exact and told.sentences()[1] == (
-            "There are no rules for litotes: ask a model for that."
+            f"There are no rules for {own}: ask a model for that."
         )
     test_run.carry_out(anchors, home, **RULES, roles=("negation",))
     with reading(anchors) as session:
         errors = set(session.execute(select(col(Answer.error))).scalars())
-    assert errors == {"no rule fits: litotes: there are no rules for this type"}
+    assert errors == {f"no rule fits: {own}: there are no rules for this type"}
 
 
 def test_a_forecast_of_many_anchors_is_scaled_from_some(
