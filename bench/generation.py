@@ -60,7 +60,7 @@ def carry_out(home: Path, run_id: int) -> None:
     """Carry out a run in this process, and print what it took as JSON."""
     settings = Settings(home=home, database_url="")
     engine = open_project(settings)
-    measuring.work = lambda context: {}  # type: ignore[assignment]
+    measuring.work = lambda context: {}
     idle = peak_memory()
     begun, cpu = time.perf_counter(), time.process_time()
     execute(engine, settings, run_id, {generation.KIND: generation.work})

@@ -151,7 +151,7 @@ def clock(times: Times) -> Any:
     """The progress of our training, of which only the time of the steps is kept."""
     from training.finetune.progress import Progress
 
-    class Clock(Progress):  # type: ignore[misc]
+    class Clock(Progress):
         def update(self, step: int, total: int, message: str) -> None:
             if total and step == 0:
                 times.begun = time.perf_counter()

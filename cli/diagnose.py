@@ -6,15 +6,15 @@ import typer
 
 from cli.shared.home import open_home
 from cli.shared.run_facts import sentences
-from cli.shared.run_here import carry_out_run, new_run
+from cli.shared.run_here import carry_out_run
 from cli.shared.terminal import AsJson, show
 from curation.diagnostics.measuring import KIND
 from curation.encoders.loading import DEFAULT_ENCODER
 from curation.encoders.registered import encoder_name
-from db.engine import reading
+from db.engine import reading, writing
 from db.errors import HedgerowError
 from db.models import RunState
-from db.runs import list_runs
+from db.runs import ensure_run
 
 
 def diagnose(
@@ -27,13 +27,13 @@ def diagnose(
     settings, engine = open_home()
     with reading(engine) as session:
         name = encoder_name(session, settings, encoder) if encoder else ""
-        at_work = [r for r in list_runs(session, kind=KIND) if r.state == RunState.RUNNING]
     parameters = {"encoder": name} if name else {}
-    if other := next((run for run in at_work if run.parameters == parameters), None):
+    with writing(engine) as session:
+        run = ensure_run(session, kind=KIND, parameters=parameters).run  # one may wait already
+    if run.state == RunState.RUNNING:
         raise HedgerowError(
-            f"Run {other.id} is measuring at present (process {other.pid} on {other.host}); wait "
-            "for it, or cancel it in the app."
+            f"Run {run.id} is measuring at present (process {run.pid} on {run.host}); wait for it, "
+            f"or cancel it with 'hedgerow runs cancel {run.id}'."
         )
-    run = new_run(engine, KIND, parameters)
     result = carry_out_run(settings, engine, run.id)
     show(result, as_json, *sentences(KIND, result))

@@ -7,7 +7,7 @@ from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 
 from cli.shared.home import open_home
-from cli.shared.run_here import carry_out_run, new_run
+from cli.shared.run_here import carry_out_run
 from cli.shared.tables import table_of
 from cli.shared.terminal import MAX_DIGITS, AsJson, show
 from curation.diagnostics import queue_order
@@ -24,7 +24,7 @@ from curation.project.opening import ACTIVE_ENCODER, THRESHOLD, active_encoder_i
 from curation.review.opinions import model_verdicts
 from db.engine import reading, writing
 from db.errors import HedgerowError
-from db.runs import package_versions
+from db.runs import create_run, package_versions
 from db.settings import Settings, setting_facts
 
 COUNTS = "counts."
@@ -149,7 +149,8 @@ def _change(session: Session, machine: Settings, key: str, value: str) -> bool:
 
 
 def _follow(machine: Settings, engine: Engine) -> dict[str, Any]:
-    run = new_run(engine, queue_order.KIND, {})
+    with writing(engine) as session:
+        run = create_run(session, kind=queue_order.KIND, parameters={})
     return carry_out_run(machine, engine, run.id)
 
 

@@ -13,7 +13,7 @@ import sys
 from collections.abc import Iterable
 from datetime import timedelta
 from importlib import metadata
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import ColumnElement, Engine, case, func, literal, select, update
 from sqlalchemy.orm import Session
@@ -71,6 +71,28 @@ def create_run(
     run.folder = f"runs/{run.id:05d}-{kind}"
     session.flush()
     return run
+
+
+class EnsuredRun(NamedTuple):
+    """A run that does what is asked for, and whether it was stored just now."""
+
+    run: Run
+    is_new: bool
+
+
+def ensure_run(
+    session: Session, *, kind: str, parameters: dict[str, Any], requested_by: int | None = None
+) -> EnsuredRun:
+    """The run of a kind that is under way with these parameters, or a new one.
+
+    Use it for work that catches up with the data, such as measuring: a run under way does what
+    came after it was asked for, too. One with other parameters, such as another encoder, does not.
+    """
+    for run in under_way(session, kind):
+        if run.parameters == parameters:
+            return EnsuredRun(run, is_new=False)
+    run = create_run(session, kind=kind, parameters=parameters, requested_by=requested_by)
+    return EnsuredRun(run, is_new=True)
 
 
 def parts_of(run: Run) -> str:

@@ -232,7 +232,9 @@ def _surplus(version: tuple[Any, ...]) -> CountsByType:
 frame.begin(
     "Overview", "How far your sentences have come on the way to a model, and what to do next."
 )
-last_runs, current, todo = open_project.ask(progress, looked_at=LOOKED_AT, known=_surplus)
+last_runs, current, todo = open_project.ask(
+    progress, looked_at=LOOKED_AT, step_of=lambda kind: kind_of(kind).step, known=_surplus
+)
 for run in reversed(last_runs):
     if run.state in UNFINISHED:
         progress_view.follow(run)

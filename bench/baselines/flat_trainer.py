@@ -76,7 +76,7 @@ def timed(trainer: Any) -> tuple[float, int]:
 
     times: list[float] = []
 
-    class Watch(TrainerCallback):  # type: ignore[misc]
+    class Watch(TrainerCallback):
         def on_train_begin(self, *_: object, **__: object) -> None:
             times.append(time.perf_counter())
 

@@ -11,7 +11,7 @@ from curation.project.opening import active_encoder_id
 from db.engine import reading, writing
 from db.errors import HedgerowError
 from db.run_process import start_process
-from db.runs import UNFINISHED, create_run, list_runs, request_cancel
+from db.runs import ensure_run, request_cancel
 from db.settings import Settings
 
 
@@ -40,11 +40,12 @@ def _start_missing_measures(settings: Settings, engine: Engine) -> int | None:
         missing = measuring.count_without_measures(session)
         missing += cosines.count_without_cosine(session, encoder_id)
         missing += queue_order.count_to_reorder(session)
-        busy = any(run.state in UNFINISHED for run in list_runs(session, kind=measuring.KIND))
-    if not missing or busy:
+    if not missing:
         return None
     with writing(engine) as session:
-        run = create_run(session, kind=measuring.KIND, parameters={})
+        run, is_new = ensure_run(session, kind=measuring.KIND, parameters={})
+    if not is_new:
+        return None
     try:
         start_process(settings, run)
     except HedgerowError as error:  # people can review all the same

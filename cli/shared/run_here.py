@@ -9,21 +9,15 @@ from sqlalchemy import Engine
 
 from cli.shared.run_facts import figures_so_far, incomplete, located
 from cli.shared.terminal import Report, err, progress_bar
-from db.engine import reading, writing
+from db.engine import reading
 from db.errors import HedgerowError, RunEnded, RunIncomplete
 from db.execution import execute
-from db.models import Run, RunState
-from db.runs import create_run, get_run
+from db.models import RunState
+from db.runs import get_run
 from db.settings import Settings
 from training.runs.kinds import WORK
 
 FOLLOW_SECONDS = 0.5
-
-
-def new_run(engine: Engine, kind: str, parameters: dict[str, Any]) -> Run:
-    """Store a queued run of a kind."""
-    with writing(engine) as session:
-        return create_run(session, kind=kind, parameters=parameters)
 
 
 def carry_out_run(settings: Settings, engine: Engine, run_id: int) -> dict[str, Any]:

@@ -8,8 +8,6 @@ from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
-from curation.diagnostics.measuring import KIND as MEASURE
-from curation.generation.request import KIND as GENERATE
 from curation.project.funnel import Funnel
 from curation.release.contents import changes_since, contents_of
 from db.models import (
@@ -62,20 +60,22 @@ def _without_variants(session: Session) -> int:
     return session.execute(query).scalar_one()
 
 
-def next_steps(session: Session, state: Funnel, *, busy: Collection[str] = ()) -> list[NextStep]:
+def next_steps(
+    session: Session, state: Funnel, *, busy: Collection[StepKind] = ()
+) -> list[NextStep]:
     """What to do next, in the order of the data's way.
 
     Args:
         state: what ``funnel`` gave in the same session.
-        busy: kinds of runs under way; what they are doing is not proposed again.
+        busy: steps that a run is at; they are not proposed again.
     """
     total, newest = state.total, state.newest
     if not total.anchors and not total.variants:
         return [NextStep(StepKind.LOAD)]
     steps = []
-    if GENERATE not in busy and (bare := _without_variants(session)):
+    if StepKind.WRITE not in busy and (bare := _without_variants(session)):
         steps.append(NextStep(StepKind.WRITE, bare))
-    if total.diagnosed < total.variants and MEASURE not in busy:
+    if total.diagnosed < total.variants and StepKind.MEASURE not in busy:
         steps.append(NextStep(StepKind.MEASURE, total.variants - total.diagnosed))
     if total.conflict:
         steps.append(NextStep(StepKind.SETTLE, total.conflict))
@@ -91,6 +91,6 @@ def next_steps(session: Session, state: Funnel, *, busy: Collection[str] = ()) -
     if (added or gone) and total.accepted:
         steps.append(NextStep(StepKind.RELEASE, added, gone=gone, release=newest.number))
     to_learn = contents_of(newest).triples_by_split.get(Split.TRAIN, 0)
-    if to_learn and state.trained_release != newest.number and "train" not in busy:
+    if to_learn and state.trained_release != newest.number and StepKind.TRAIN not in busy:
         steps.append(NextStep(StepKind.TRAIN, to_learn, release=newest.number))
     return [*steps, NextStep(StepKind.EXPORT, newest.summary["variants"], release=newest.number)]

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 from sqlalchemy.orm import Session
 
 from curation.project.funnel import Funnel, funnel, surplus_version
-from curation.project.next_steps import NextStep, next_steps
+from curation.project.next_steps import NextStep, StepKind, next_steps
 from curation.release.contents import CountsByType
 from db.models import Run
 from db.runs import UNFINISHED, list_runs
@@ -21,15 +21,21 @@ class Progress(NamedTuple):
 
 
 def progress(
-    session: Session, *, looked_at: int, known: Callable[[tuple[Any, ...]], CountsByType]
+    session: Session,
+    *,
+    looked_at: int,
+    step_of: Callable[[str], StepKind | None],
+    known: Callable[[tuple[Any, ...]], CountsByType],
 ) -> Progress:
     """The last runs, the funnel, and what to do next.
 
     Args:
         looked_at: the number of runs.
+        step_of: gives the step that a kind of run takes, if it takes one.
         known: gives the ``surplus`` of a ``surplus_version``, which may have been kept.
     """
     runs = list_runs(session, limit=looked_at)
     current = funnel(session, known=known(surplus_version(session)))
-    busy = {run.kind for run in runs if run.state in UNFINISHED}
+    under_way = [run for run in runs if run.state in UNFINISHED]
+    busy = {step for run in under_way if (step := step_of(run.kind))}
     return Progress(runs, current, next_steps(session, current, busy=busy))

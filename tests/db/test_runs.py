@@ -23,6 +23,7 @@ from db.run_folders import last_log_lines, log_file
 from db.runs import (
     claim,
     create_run,
+    ensure_run,
     get_run,
     get_runs,
     list_runs,
@@ -228,3 +229,14 @@ def test_a_kind_that_works_alone_waits_for_the_one_under_way(engine: Engine) -> 
         request_cancel(session, first)
         refuse_a_second(session, "count")
         assert [run.id for run in get_runs(session, [other, first])] == [other, first]
+
+
+def test_work_that_catches_up_is_not_asked_for_twice(engine: Engine) -> None:
+    with writing(engine) as session:
+        first = ensure_run(session, kind="measure", parameters={})
+        again = ensure_run(session, kind="measure", parameters={})
+        other = ensure_run(session, kind="measure", parameters={"encoder": "another"})
+        assert (first.is_new, again.is_new, other.is_new) == (True, False, True)
+        assert again.run.id == first.run.id != other.run.id
+        request_cancel(session, first.run.id)
+        assert ensure_run(session, kind="measure", parameters={}).is_new

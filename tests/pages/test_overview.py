@@ -12,11 +12,12 @@ from curation.release.freezing import create_release
 from curation.review.actions import accept, reject, shown
 from db.columns import now
 from db.engine import reading, writing
-from db.models import Encoder, Run, RunState, TypeRow, TypeVersion, Variant
+from db.models import Encoder, Run, RunState, Split, TypeRow, TypeVersion, Variant
 from db.runs import create_run, get_run
 from pages.components.overview.funnel_chart import CELL, STAGES, funnel_chart
+from tests.curation.support.families import add_plain_family
 from tests.pages.conftest import OpenPage, unsafe_texts
-from tests.support.factories import add_family, person
+from tests.support.factories import add_anchor, add_family, person
 
 HOSTILE = "<img src=x onerror=alert(1)> **bold** $x$ =1+1"
 
@@ -118,6 +119,22 @@ def test_the_table_agrees_with_the_funnel(with_source: Engine, open_page: OpenPa
     assert table.loc["All types", "Triples"] == 12
     assert "newest on release 1" in "".join(caption.value for caption in app.caption)
     assert links(app) == ["Review", "Download"]
+
+
+def test_what_a_run_is_at_is_not_proposed(with_source: Engine, open_page: OpenPage) -> None:
+    with writing(with_source) as session:
+        add_plain_family(session, 1, split=Split.TRAIN)
+        add_anchor(session, "Nothing is written for it.")
+        create_release(session)
+    app = open_page("overview")
+    assert {"Generate", "Train"} <= set(links(app))
+    assert "measure" in [button.key for button in app.button]
+    with writing(with_source) as session:
+        for kind in ("generate", "train", "diagnose"):
+            running(session, kind)
+    app = open_page("overview")
+    assert not {"Generate", "Train"} & set(links(app))
+    assert "measure" not in [button.key for button in app.button]
 
 
 def test_after_changes_a_new_release_is_proposed(with_source: Engine, open_page: OpenPage) -> None:

@@ -14,6 +14,7 @@ from urllib.parse import urlencode
 
 from curation.generation.costs.prices import spent_by
 from curation.plurals import counted
+from curation.project.next_steps import StepKind
 from db.errors import HedgerowError
 from db.execution import Result, RunContext, Work
 from db.models import Run, RunState
@@ -34,6 +35,8 @@ class RunKind:
         work: ``module:function`` of the work; '' for what is done at once and only kept as a run.
         address: where a run is shown, relative to the app's address.
         summary: a sentence on what a finished run has brought, by its result.
+        step: what it does of the steps that Overview proposes, if it does one of them; while a run
+            is under way, Overview does not propose the step.
         command: the command that shows what it has brought, where one does; it may name values of
             the result in braces.
     """
@@ -43,6 +46,7 @@ class RunKind:
     address: Callable[[Run], str]
     work: str = ""
     summary: Callable[[Result], str] = _nothing
+    step: StepKind | None = None
     command: str = ""
 
     def carry_out(self, context: RunContext) -> Result:
@@ -170,6 +174,7 @@ KINDS = (
         work="curation.generation.run:work",
         address=_generation,
         summary=calls_made,
+        step=StepKind.WRITE,
     ),
     RunKind(
         id="judge",
@@ -184,6 +189,7 @@ KINDS = (
         work="curation.diagnostics.measuring:work",
         address=lambda run: "diagnostics",
         summary=_measures,
+        step=StepKind.MEASURE,
     ),
     RunKind(
         id="reorder",
@@ -212,6 +218,7 @@ KINDS = (
         work="training.runs.trainings:work",
         address=_training,
         summary=_trained,
+        step=StepKind.TRAIN,
     ),
     RunKind(
         id="study",

@@ -54,6 +54,15 @@ def test_diagnose_measures_what_is_not_measured_yet() -> None:
     assert (done["variants"], done["unmeasured"]) == (2, 0)
 
 
+@pytest.mark.slow
+def test_diagnose_carries_out_a_run_that_waits_for_its_process() -> None:
+    add_small_project()
+    with writing(open_project(load_settings())) as session:
+        create_run(session, kind="diagnose", parameters={})
+    assert ask("diagnose")["run"] == 1
+    assert [run["state"] for run in ask("runs", "list")["runs"]] == ["done"]
+
+
 def test_an_encoder_that_is_not_there_or_is_none_leaves_no_run(home: Path) -> None:
     add_small_project()
     assert "no-model" in complaint("diagnose", "--encoder", str(home / "no-model"))

@@ -27,8 +27,10 @@ def ask(state: ReviewState, shown: ShownCard) -> None:
 
     A blind reviewer decides first. A key that comes late, for a card that is gone, does nothing.
     """
-    current = state.showings.get(state.focus_id or 0)
-    if state.typing or current is None or current.action_id != shown.action_id:
+    if state.typing or state.focus_id is None:
+        return
+    current = state.showings.get(state.focus_id)
+    if current is None or current.action_id != shown.action_id:
         return
     if state.panel is Panel.OPINION:
         state.toggle(Panel.OPINION)

@@ -10,7 +10,7 @@ from curation.diagnostics.measuring import KIND as MEASURE
 from db.errors import HedgerowError
 from db.models import Run
 from db.run_process import start_process
-from db.runs import create_run, request_cancel, requeue, under_way
+from db.runs import create_run, ensure_run, request_cancel, requeue, under_way
 from pages.components.shared.shell import open_project, signin
 
 QUIET_SECONDS = 120.0
@@ -51,12 +51,12 @@ def active(kind: str) -> Run | None:
 
 
 def ensure(kind: str) -> None:
-    """Have what there is to do for a kind of run done: start one, unless one is at work.
-
-    One with parameters of its own, such as another encoder, does not do it.
-    """
-    if all(run.parameters for run in open_project.ask(under_way, kind)):
-        start(kind, {})
+    """Have what there is to do for a kind of run done: start one, unless one is at work."""
+    ensured = open_project.tell(
+        ensure_run, kind=kind, parameters={}, requested_by=signin.reviewer_id()
+    )
+    if ensured.is_new:
+        start_process_of(ensured.run)
 
 
 def measure() -> None:
