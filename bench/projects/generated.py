@@ -7,8 +7,9 @@ from sqlalchemy.orm import Session
 from sqlmodel import col
 
 from bench.projects.synthetic import RUNS
-from curation.generation.prompts import ROLES, draw_cues, prompt_versions, seed_prompts, types_of
+from curation.generation.prompts import draw_cues, prompt_versions, seed_prompts, types_of
 from curation.taxonomy.project_types import list_types
+from curation.taxonomy.roles import ROLES
 from db.columns import now
 from db.models import Anchor, Answer, CallState, ModelCall, Variant
 

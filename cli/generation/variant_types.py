@@ -11,9 +11,10 @@ from cli.shared.terminal import AsJson, show
 from curation.plurals import counted
 from curation.review.queue import status_counts
 from curation.strict_json import JsonError, read_json
-from curation.taxonomy.built_in import Role, VariantType
+from curation.taxonomy.built_in import VariantType
 from curation.taxonomy.own_types import add_type, change_type, find_type, restore_type, retire_type
 from curation.taxonomy.project_types import list_types
+from curation.taxonomy.roles import Role
 from curation.taxonomy.surface_check import SurfaceCheck
 from curation.taxonomy.type_drafts import OwnType, as_written, read_check
 from db.engine import reading, writing

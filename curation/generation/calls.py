@@ -18,8 +18,9 @@ from curation.generation.prompts import draw_cues
 from curation.generation.providers.chat.answers import AnswerProblem
 from curation.generation.providers.chat.throttling import PASSING
 from curation.generation.request import GenerationRequest
-from curation.taxonomy.built_in import Role, VariantType
+from curation.taxonomy.built_in import VariantType
 from curation.taxonomy.project_types import list_types
+from curation.taxonomy.roles import Role
 from db.errors import NothingToDo
 from db.models import (
     Anchor,

@@ -17,8 +17,9 @@ from curation.content_uids import bucket
 from curation.generation.prompts import types_of
 from curation.generation.request import AnchorSelection, Which
 from curation.project.search import SearchKind, matches
-from curation.taxonomy.built_in import Role, VariantType
+from curation.taxonomy.built_in import VariantType
 from curation.taxonomy.project_types import list_types
+from curation.taxonomy.roles import Role
 from db.models import Anchor, AnchorRevision, CallState, ModelCall, Status, Variant
 
 _SAMPLE_SALT = "hedgerow/generation-sample/1"

@@ -17,13 +17,11 @@ from sqlalchemy.orm import Session
 from sqlmodel import col
 
 from curation.content_uids import bucket
-from curation.taxonomy.built_in import Role, VariantType
+from curation.taxonomy.built_in import VariantType
 from curation.taxonomy.cues import SPELLING, cue_list
+from curation.taxonomy.roles import ROLES, Role
 from db.errors import HedgerowError
 from db.models import PromptVersion
-
-ROLES: tuple[Role, ...] = ("negation", "hedge", "paraphrase")
-"""The calls that can be made for an anchor, each for the types of one role."""
 
 PromptName = Role | Literal["judge"]
 

@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
-from curation.taxonomy.built_in import Role
+from curation.taxonomy.roles import Role
 from curation.validation import Missing
 
 Provider = Literal["openai", "rules"]

@@ -26,8 +26,8 @@ from curation.generation.request import GenerationRequest, ModelRequest
 from curation.generation.run_ending import require_success
 from curation.generation.run_report import missing_types
 from curation.generation.worker import Worker
-from curation.taxonomy.built_in import Role
 from curation.taxonomy.project_types import list_types
+from curation.taxonomy.roles import Role
 from curation.validation import FieldPath, checked, in_words
 from db.engine import reading, writing
 from db.errors import RunPaused

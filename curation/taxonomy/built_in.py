@@ -10,10 +10,10 @@ own: hence everything here is declarative and serialises to JSON. What a check *
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from curation.taxonomy.roles import ROLES, Polarity, Role
 from curation.taxonomy.surface_check import ConditionalWords
 from curation.taxonomy.surface_check import Scope as Scope
 from curation.taxonomy.surface_check import SurfaceCheck as SurfaceCheck
@@ -26,15 +26,6 @@ TAXONOMY_VERSION = 3
 GUIDELINE_VERSION = 3
 """Raised with every change to a guideline or a reject reason; stored with each decision."""
 
-Polarity = Literal["negative", "positive"]
-Role = Literal["negation", "hedge", "paraphrase"]
-ROLE_NAMES: dict[Role, str] = {
-    "negation": "negations",
-    "hedge": "hedges",
-    "paraphrase": "paraphrases",
-}
-"""What the types of a role are called in a sentence."""
-
 _GUIDELINES = Path(__file__).with_name("guidelines")
 
 
@@ -46,7 +37,6 @@ class VariantType(BaseModel):
     id: str = Field(pattern=r"^[a-z][a-z0-9_]*$")
     order: int
     label: str
-    polarity: Polarity
     role: Role
     definition: str
     example_anchor: str
@@ -62,6 +52,11 @@ class VariantType(BaseModel):
         default=False, description="Comes with imported anchors; asked of no model and no rule."
     )
     retired: bool = Field(default=False, description="Out of use, with its variants.")
+
+    @property
+    def polarity(self) -> Polarity:
+        """What its variants are in a triple."""
+        return ROLES[self.role].polarity
 
     @property
     def needs_cue(self) -> bool:
@@ -90,7 +85,6 @@ TAXONOMY: tuple[VariantType, ...] = (
         id="verbal",
         order=1,
         label="Verbal negation",
-        polarity="negative",
         role="negation",
         definition=(
             "The negation is grammatically associated with the verb, the head of the clause:"
@@ -114,7 +108,6 @@ TAXONOMY: tuple[VariantType, ...] = (
         id="absolute",
         order=2,
         label="Absolute negator",
-        polarity="negative",
         role="negation",
         definition=(
             "An absolute negator: 'no' (including the compounds 'nobody', 'nothing', etc., and the"
@@ -143,7 +136,6 @@ TAXONOMY: tuple[VariantType, ...] = (
         id="affixal",
         order=3,
         label="Affixal negation",
-        polarity="negative",
         role="negation",
         definition=(
             "A negative affix carries the negation: 'un-', 'in-' ('im-', 'il-', 'ir-'), 'non-',"
@@ -162,7 +154,6 @@ TAXONOMY: tuple[VariantType, ...] = (
         id="lexical",
         order=4,
         label="Lexical negation",
-        polarity="negative",
         role="negation",
         definition=(
             "The main predicate of the sentence gives way to its antonym or to a word carrying"
@@ -183,7 +174,6 @@ TAXONOMY: tuple[VariantType, ...] = (
         id="word",
         order=5,
         label="Hedge: single word",
-        polarity="positive",
         role="hedge",
         definition=(
             "A single-word cue weakens the writer's commitment to the claim; the claim itself"
@@ -199,7 +189,6 @@ TAXONOMY: tuple[VariantType, ...] = (
         id="phrase",
         order=6,
         label="Hedge: phrase",
-        polarity="positive",
         role="hedge",
         definition=(
             "A multi-word cue weakens the writer's commitment to the claim; the claim itself stays"
@@ -218,7 +207,6 @@ TAXONOMY: tuple[VariantType, ...] = (
         id="negated_antonym",
         order=7,
         label="Negated antonym",
-        polarity="positive",
         role="paraphrase",
         definition=(
             "A paraphrase by two reversals: the predicate gives way to its antonym, and the antonym"

@@ -89,7 +89,6 @@ def as_type(row: TypeRow, wording: TypeVersion) -> VariantType:
         id=row.id,
         order=row.ordinal,
         label=wording.label,
-        polarity=row.polarity.value,
         role=row.group,  # type: ignore[arg-type]  # checked by pydantic
         definition=wording.definition,
         example_anchor=wording.example_anchor,

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from curation.taxonomy.built_in import ROLE_NAMES, Role, VariantType
+from curation.taxonomy.built_in import VariantType
+from curation.taxonomy.roles import ROLES, Role
 from db.errors import HedgerowError
 
 
@@ -20,7 +21,7 @@ class RejectReason(BaseModel):
     label: str
     explanation: str
     digit: str = Field(pattern=r"^[0-9]$")
-    roles: tuple[Role, ...] = ("negation", "hedge", "paraphrase")
+    roles: tuple[Role, ...] = tuple(ROLES)
 
     def applies_to(self, entry: VariantType) -> bool:
         """Whether it can be said of a variant of this type."""
@@ -118,9 +119,9 @@ def applicable_reason(reason_id: str, entry: VariantType) -> RejectReason:
     """
     reason = reject_reason(reason_id)
     if not reason.applies_to(entry):
-        meant = " and ".join(ROLE_NAMES[role] for role in reason.roles)
+        meant = " and ".join(ROLES[role].name.lower() for role in reason.roles)
         raise HedgerowError(
             f"The reason '{reason.label}' is for {meant}, and '{entry.label}' is one of the"
-            f" {ROLE_NAMES[entry.role]}; choose another reason."
+            f" {ROLES[entry.role].name.lower()}; choose another reason."
         )
     return reason

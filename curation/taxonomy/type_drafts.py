@@ -12,9 +12,10 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from curation.content_uids import canonical
 from curation.diagnostics.surface import check_surface
-from curation.taxonomy.built_in import Polarity, Role, VariantType
+from curation.taxonomy.built_in import VariantType
 from curation.taxonomy.cues import cue_list, known_cue
 from curation.taxonomy.guideline import made_guideline
+from curation.taxonomy.roles import Role
 from curation.taxonomy.surface_check import SurfaceCheck
 from db.errors import HedgerowError
 
@@ -24,14 +25,6 @@ MAX_PROMPT_LINE, MAX_GUIDELINE = 600, 20_000
 
 MAX_ENTRIES, MAX_ENTRY = 300, 60
 """Entries of a list of words or affixes, and characters of one."""
-
-POLARITIES: dict[Role, Polarity] = {
-    "negation": "negative",
-    "hedge": "positive",
-    "paraphrase": "positive",
-}
-"""What the role of a type makes of its variants: a triple takes its positive from the hedges and
-paraphrases, its negative from the negations (Equation 1)."""
 
 _LONGEST_ID = 36
 _TAKEN_NAMES = frozenset({"all", "types", "type"})
@@ -231,7 +224,6 @@ def _as_type(clean: OwnType, type_id: str) -> VariantType:
         id=type_id,
         order=0,
         label=clean.label,
-        polarity=POLARITIES[clean.role],
         role=clean.role,
         definition=clean.definition,
         example_anchor=clean.example_anchor,

@@ -15,6 +15,7 @@ from curation.generation.prompts import put_in
 from curation.generation.providers.chat.answers import read_object, usable
 from curation.taxonomy.built_in import VariantType
 from curation.taxonomy.reject_reasons import REJECT_REASONS
+from curation.taxonomy.roles import ROLES
 from db.models import Verdict
 
 MAX_COMMENT = 1000
@@ -23,11 +24,6 @@ MAX_COMMENT = 1000
 NO_REASON = "none"
 OTHER = "other"
 
-_PROMISES = {
-    "negation": "It must contradict the text.",
-    "hedge": "It must make the claim of the text, held less firmly.",
-    "paraphrase": "It must say the same as the text.",
-}
 _VERDICTS = {
     "accept": Verdict.ACCEPT,
     "accepted": Verdict.ACCEPT,
@@ -90,9 +86,14 @@ def question(
 def _described(entry: VariantType, cue: str | None) -> str:
     asked = f" The hedge cue that was asked for: {cue}." if cue else ""
     return (
-        f"{entry.label}. {_PROMISES[entry.role]} {entry.definition} For example: "
+        f"{entry.label}. It is right if it {_does(entry)}. {entry.definition} For example: "
         f"{entry.example_anchor} → {entry.example}{asked}"
     )
+
+
+def _does(entry: VariantType) -> str:
+    """What its variants do; the prompt calls the anchor the text."""
+    return ROLES[entry.role].does.replace("anchor", "text")
 
 
 def judgement_model() -> type[BaseModel]:

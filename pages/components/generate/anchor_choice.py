@@ -3,14 +3,14 @@
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from curation.generation.prompts import ROLES, types_of
+from curation.generation.prompts import types_of
 from curation.generation.request import KIND, AnchorSelection, Which
 from curation.generation.run_report import source_ids
-from curation.taxonomy.built_in import Role
+from curation.taxonomy.roles import ROLES, Role
 from db.runs import UNFINISHED, list_runs
 from pages.components.generate import run_names, type_choice
 from pages.components.shared import links
-from pages.components.shared.chat_models.choice import CALLS, Choice
+from pages.components.shared.chat_models.choice import Choice
 from pages.components.shared.shell import open_project
 
 RUN = "generate-run"
@@ -102,7 +102,7 @@ def _roles(place: DeltaGenerator) -> tuple[Role, ...]:
         "One call an anchor for",
         named,
         selection_mode="multi",
-        format_func=lambda role: f"{CALLS[role]} ({len(asked[role])})",
+        format_func=lambda role: f"{ROLES[role].name} ({len(asked[role])})",
         key=links.GENERATE_ROLES,
         help="In brackets: for so many types, all in one answer.",
         persist_state="session",

@@ -10,7 +10,6 @@ from curation.generation.prompts import (
     MAX_TEMPLATE,
     PLACES,
     PROMPTS,
-    ROLES,
     PromptName,
     checked_template,
     draw_cues,
@@ -24,14 +23,17 @@ from curation.generation.prompts import (
 from curation.generation.run_report import example_anchor, written_with
 from curation.review.people.reviewers import reviewer_name
 from curation.taxonomy.cues import SPELLING
+from curation.taxonomy.roles import ROLES
 from db.errors import HedgerowError
 from db.models import PromptVersion
-from pages.components.shared.chat_models.choice import CALLS
 from pages.components.shared.formatting import clock
 from pages.components.shared.shell import error_messages, open_project, signin
 from pages.components.shared.shell.count_cache import CachedCounts
 
-_NAMES: dict[PromptName, str] = {**CALLS, JUDGE: "Second opinions"}
+_NAMES: dict[PromptName, str] = {
+    **{role: facts.name for role, facts in ROLES.items()},
+    JUDGE: "Second opinions",
+}
 _EXAMPLE, _TOLD = "generate_example", "generate_prompt_told"
 
 
@@ -43,18 +45,15 @@ def ensure() -> None:
 
 def draw(counts: CachedCounts) -> None:
     """Choose a version; read it, see it filled in, edit a copy."""
-    role = (
-        st.segmented_control(
-            "Prompt for",
-            list(PROMPTS),
-            default=ROLES[0],
-            format_func=lambda role: _NAMES[role],
-            key="generate-prompt-of",
-            required=True,
-            persist_state="session",
-        )
-        or ROLES[0]
-    )
+    role = st.segmented_control(
+        "Prompt for",
+        list(PROMPTS),
+        default=next(iter(ROLES)),
+        format_func=lambda role: _NAMES[role],
+        key="generate-prompt-of",
+        required=True,
+        persist_state="session",
+    ) or next(iter(ROLES))
     versions = {row.version: row for row in open_project.ask(prompt_versions, role)}
     version = st.selectbox(
         "Version",

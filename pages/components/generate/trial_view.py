@@ -8,11 +8,10 @@ from markupsafe import Markup
 
 from curation.generation.choices import is_trial
 from curation.generation.costs.estimate import TRIAL
-from curation.generation.prompts import ROLES
 from curation.generation.run_report import ShownCall, calls_in_full, is_measured, variant_ids
+from curation.taxonomy.roles import ROLES, role_name
 from db.models import Run, RunState
 from pages.components.generate import live_run
-from pages.components.shared.chat_models.choice import CALLS
 from pages.components.shared.formatting import markup
 from pages.components.shared.formatting.diff import diff, join
 from pages.components.shared.runs import background
@@ -73,11 +72,6 @@ def _raw(shown: Sequence[ShownCall]) -> None:
     for call in shown:
         st.text(f"{role_name(call.role)}: {call.anchor}")
         st.code(call.raw or "No answer.", language=None, wrap_lines=True)
-
-
-def role_name(role: str) -> str:
-    """What a call is for, for people."""
-    return next((name for key, name in CALLS.items() if key == role), role)
 
 
 def review_button(run: Run) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Collection
 import streamlit as st
 
 from curation.generation.prompts import types_of
-from curation.taxonomy.built_in import Role
+from curation.taxonomy.roles import Role
 from pages.components.shared import links
 from pages.components.shared.shell import open_project
 

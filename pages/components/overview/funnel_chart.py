@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from curation.project.funnel import Funnel
+from curation.taxonomy.roles import ROLES, role_name
 from pages.components.shared.charts.palette import palette
 
 STAGES = {
@@ -18,7 +19,6 @@ STAGES = {
 }
 """Column of the funnel → its name, and what it counts."""
 
-ROLES = {"negation": "Negations", "hedge": "Hedges", "paraphrase": "Paraphrases"}
 
 CELL = 0.82
 """The part of a column that the longest bar fills."""
@@ -83,7 +83,7 @@ def _bars(state: Funnel, cells: dict[str, Any], *, dark: bool) -> dict[str, Any]
         "type": "nominal",
         "title": None,
         "scale": {
-            "domain": [ROLES[role] for role in roles],
+            "domain": [ROLES[role].name for role in roles],
             "range": [colours.roles[role] for role in roles],
         },
         "legend": {"orient": "bottom", "labelColor": colours.ink},
@@ -169,7 +169,7 @@ def _cells(state: Funnel) -> Iterator[dict[str, object]]:
             scale = most_triples if name == "triples" else longest
             yield {
                 "type": row.label,
-                "role": ROLES.get(row.role, row.role),
+                "role": role_name(row.role),
                 "stage": stage,
                 "meaning": meaning,
                 "number": number,

@@ -8,7 +8,7 @@ import streamlit as st
 
 from curation.generation.request import Which
 from curation.review.queue import Queue
-from curation.taxonomy.built_in import Role
+from curation.taxonomy.roles import Role
 
 GENERATE_WHICH, GENERATE_SOURCE = "generate-which", "generate-source"
 GENERATE_ROLES, GENERATE_TYPES = "generate-roles", "generate-types"

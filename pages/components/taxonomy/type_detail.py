@@ -9,6 +9,7 @@ from curation.generation.request import Which
 from curation.taxonomy.built_in import VariantType
 from curation.taxonomy.cues import cue_list, known_cue
 from curation.taxonomy.own_types import restore_type, retire_type, type_versions
+from curation.taxonomy.roles import ROLES
 from curation.taxonomy.surface_check import SurfaceCheck
 from db.models import TypeVersion
 from pages.components.shared import links
@@ -20,12 +21,6 @@ from pages.components.shared.variants.guideline_view import guide
 
 CHANGE, TOLD = "own-type-change", "own-type-told"
 """Session: the id of the type whose form is open; what was just done."""
-
-ROLES = {
-    "negation": "negation, contradicts the anchor",
-    "hedge": "hedge, the anchor's claim held less firmly",
-    "paraphrase": "paraphrase, says the same as the anchor",
-}
 
 
 def draw(entry: VariantType, variants: int) -> None:
@@ -48,7 +43,7 @@ def draw(entry: VariantType, variants: int) -> None:
 
 
 def _facts(entry: VariantType) -> None:
-    st.text(f"{entry.id} · {ROLES[entry.role]} · version {entry.version}")
+    st.text(f"{entry.id} · {entry.role}, {ROLES[entry.role].does} · version {entry.version}")
     st.text(entry.definition)
     cue = known_cue(entry.example, cue_list(entry)) if entry.needs_cue else None
     markup.show(card.pair(entry.example_anchor, entry.example, cue=cue))

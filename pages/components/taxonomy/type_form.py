@@ -6,7 +6,7 @@ from typing import NamedTuple
 import streamlit as st
 
 from curation.diagnostics.surface import CLASS_LABELS
-from curation.taxonomy.built_in import Role
+from curation.taxonomy.roles import ROLES, Role
 from curation.taxonomy.surface_check import SurfaceCheck
 from curation.taxonomy.type_drafts import (
     MAX_DEFINITION,
@@ -17,13 +17,6 @@ from curation.taxonomy.type_drafts import (
     OwnType,
     read_check,
 )
-
-ROLES: dict[Role, str] = {
-    "negation": "Negation: contradicts the anchor",
-    "hedge": "Hedge: the anchor's claim, held less firmly",
-    "paraphrase": "Paraphrase: says the same",
-}
-"""What a type can do; its variants are the negative of a triple, or a positive."""
 
 _CONTENT = {
     "free": "May stay or change",
@@ -69,7 +62,7 @@ def fields(form: Form) -> OwnType:
         role = st.selectbox(
             "What it does",
             list(ROLES),
-            format_func=lambda key: ROLES[key],
+            format_func=lambda key: f"{key.capitalize()}: {ROLES[key].does}",
             key=form.of("role"),
             index=list(ROLES).index(known.role) if known else 0,
             disabled=known is not None,

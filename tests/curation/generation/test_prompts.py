@@ -7,7 +7,6 @@ from sqlalchemy import Engine
 
 from curation.content_uids import anchor_uid
 from curation.generation.prompts import (
-    ROLES,
     built_in,
     draw_cues,
     fill,
@@ -22,6 +21,7 @@ from curation.generation.prompts import (
 )
 from curation.taxonomy.built_in import TAXONOMY
 from curation.taxonomy.cues import HEDGE_CUES
+from curation.taxonomy.roles import ROLES
 from db.engine import writing
 from db.errors import HedgerowError
 

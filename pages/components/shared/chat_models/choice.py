@@ -2,18 +2,10 @@
 
 from typing import NamedTuple
 
-from curation.generation.prompts import PromptName
 from curation.generation.request import AnchorSelection
-from curation.taxonomy.built_in import Role
+from curation.taxonomy.roles import Role
 
 MAX_SEED = 2**31 - 1
-
-CALLS: dict[PromptName, str] = {
-    "negation": "Negations",
-    "hedge": "Hedges",
-    "paraphrase": "Paraphrases",
-}
-"""The calls as the pages name them."""
 
 
 class Choice(NamedTuple):

@@ -9,10 +9,10 @@ from curation.generation.prompts import prompt_ids
 from curation.generation.providers.chat.addresses import OWN_ADDRESS
 from curation.generation.request import KIND, MAX_CONCURRENCY
 from curation.generation.run_report import last_asked, models_used
-from curation.taxonomy.built_in import Role
+from curation.taxonomy.roles import ROLES, Role
 from db.settings import without_login
 from pages.components.shared.chat_models import provider_key
-from pages.components.shared.chat_models.choice import CALLS, MAX_SEED
+from pages.components.shared.chat_models.choice import MAX_SEED
 from pages.components.shared.shell import open_project
 
 MODEL, ADDRESS = "generate-model", "generate-address"
@@ -89,7 +89,7 @@ def _prompts(roles: tuple[Role, ...]) -> dict[Role, int]:
         if not versions:
             continue
         version = place.selectbox(
-            f"Prompt for {CALLS[role].lower()}",
+            f"Prompt for {ROLES[role].name.lower()}",
             [NEWEST, *versions],
             format_func=lambda v: "The newest version" if v == NEWEST else f"Version {v}",
             key=f"generate-prompt-{role}",

@@ -5,10 +5,10 @@ import streamlit as st
 from curation.generation.costs.estimate import RunEstimate, estimate, newest_answer
 from curation.generation.costs.prices import DATED, dollars, quote, set_price
 from curation.generation.missing_variants import WantedCalls, count_wanted
-from curation.generation.prompts import ROLES
 from curation.generation.request import BATCH_SHARE, Budget, GenerationRequest, Price
 from curation.plurals import counted
-from pages.components.shared.chat_models.choice import CALLS, Choice
+from curation.taxonomy.roles import ROLES
+from pages.components.shared.chat_models.choice import Choice
 from pages.components.shared.runs import progress_view
 from pages.components.shared.shell import open_project
 from pages.components.shared.shell.count_cache import CachedCounts
@@ -109,7 +109,7 @@ def what_is_asked(wanted: WantedCalls) -> str:
     if not wanted.total:
         return "Nothing to generate: every anchor of this choice has what these calls would bring."
     found = [(role, wanted.calls.get(role, 0)) for role in ROLES]
-    calls = [f"{number:,} for {CALLS[role].lower()}" for role, number in found if number]
+    calls = [f"{number:,} for {ROLES[role].name.lower()}" for role, number in found if number]
     anchors, number = counted(wanted.anchors, "anchor"), counted(wanted.total, "call")
     return f"{anchors}, {number}: {', '.join(calls)}."
 

@@ -9,17 +9,11 @@ from curation.diagnostics.surface import check_surface, marks
 from curation.review.queue import Card
 from curation.review.status import status_label
 from curation.taxonomy.built_in import VariantType
+from curation.taxonomy.roles import ROLES
 from db.models import Status
 from pages.components.shared.formatting.diff import diff, join
 
 _NOTHING = Markup("")
-
-PROMISES = {
-    "negation": "shall contradict the anchor",
-    "hedge": "shall make the anchor's claim, held less firmly",
-    "paraphrase": "shall say the same as the anchor",
-}
-"""What a type promises, by its role."""
 
 SCROLLS = 300
 """Characters from which on a sentence may be higher than its place, in a narrow window."""
@@ -69,7 +63,7 @@ def _head(shown: Card, entry: VariantType, *, hidden: bool) -> Markup:
         '<button type="button" class="hg-copy" data-link="{}" title="Copy the permalink (P)">'
         "Copy link</button>"
     ).format(permalink(shown.variant.uid))
-    parts: list[str | Markup] = [PROMISES[entry.role], shown.genre, link, copy]
+    parts: list[str | Markup] = [f"right if it {ROLES[entry.role].does}", shown.genre, link, copy]
     if shown.variant.status != Status.PENDING and not hidden:
         parts.insert(1, f"status: {status_label(shown.variant.status)}")
     return Markup('<div class="hg-head"><span class="hg-type">{}</span>{}</div>').format(

@@ -6,10 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from curation.generation.prompts import ROLES, types_of
+from curation.generation.prompts import types_of
 from curation.generation.providers.chat.answers import AnswerProblem, answer_model, parse_answer
 from curation.generation.providers.chat.client import response_format
 from curation.taxonomy.built_in import TAXONOMY
+from curation.taxonomy.roles import ROLES
 
 NEGATIONS = types_of("negation", TAXONOMY)
 HEDGES = types_of("hedge", TAXONOMY)

@@ -1,0 +1,37 @@
+"""Roles of variant types: how far a variant still makes the claim of its anchor."""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
+
+Role = Literal["negation", "hedge", "paraphrase"]
+Polarity = Literal["negative", "positive"]
+
+
+class RoleFacts(NamedTuple):
+    """What is said of a role, and what its variants are in a triple.
+
+    Attributes:
+        name: what its types are called together.
+        does: what a variant does with its anchor: "contradicts the anchor".
+        polarity: a triple takes its positive from the positive roles, its negative from the
+            negative one (Equation 1).
+    """
+
+    name: str
+    does: str
+    polarity: Polarity
+
+
+ROLES: dict[Role, RoleFacts] = {
+    "negation": RoleFacts("Negations", "contradicts the anchor", "negative"),
+    "hedge": RoleFacts("Hedges", "makes the anchor's claim less firmly", "positive"),
+    "paraphrase": RoleFacts("Paraphrases", "says the same as the anchor", "positive"),
+}
+"""Every role, in the order in which it is shown."""
+
+
+def role_name(role: str) -> str:
+    """What the types of a role are called together; a role that no type has any more as it is."""
+    facts = {str(key): facts for key, facts in ROLES.items()}.get(role)
+    return facts.name if facts else role
