@@ -1,0 +1,146 @@
+"""The recipe on the train page: fields, text and files are one recipe."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Engine
+from streamlit.testing.v1 import AppTest
+from streamlit.testing.v1.element_tree import TextArea
+
+from db.engine import reading
+from db.runs import list_runs
+from db.settings import load_settings
+from pages.components.train.section_choice import RESULTS, SECTION, TRAIN
+from tests.pages.train.support.states import (
+    page,
+    told,
+)
+from training.recipe.plan import KIND
+from training.recipe.schema import Recipe
+from training.recipe.yaml_text import parse_recipe
+
+
+def box(test: AppTest) -> TextArea:
+    """The recipe's text."""
+    return next(area for area in test.text_area if area.label == "Recipe (YAML)")
+
+
+def field(test: AppTest, name: str) -> Any:
+    """The widget that shows a key of the recipe now."""
+    widgets = [*test.number_input, *test.selectbox, *test.text_input]
+    key = f"train-field-{name}"
+    return next(w for w in widgets if re.fullmatch(rf"{key}(-\d+)?", w.key or ""))
+
+
+def upload(test: AppTest, key: str, content: bytes) -> None:
+    test.file_uploader(key).set_value(("some.txt", content, "text/plain")).run()
+
+
+def test_a_wrong_recipe_is_told_in_one_sentence_and_not_lost(
+    project: Engine, started: list[int]
+) -> None:
+    test = page()
+    box(test).set_value("epoch: 3").run()
+    assert "The recipe has no key 'epoch'" in told(test)
+    assert "fields above rest" in told(test)
+    assert field(test, "epochs").disabled
+    test.button("train-click").click().run()
+    # Beside the button, above the box, and in the error box.
+    assert told(test).count("no key 'epoch'") == 3
+    assert box(test).value == "epoch: 3"
+    assert started == []
+    box(test).set_value("epochs: 3\nbatch_size: 4").run()
+    test.button("train-click").click().run()
+    with reading(project) as session:
+        (run,) = list_runs(session, kind=KIND)
+    assert run.parameters["recipe"] == Recipe(epochs=3, batch_size=4).model_dump(mode="json")
+
+
+def test_fields_and_yaml_are_one_recipe(project: Engine) -> None:
+    test = page()
+    box(test).set_value("epochs: 3\nbatch_size: 4\nlora_rank: 8").run()
+    assert field(test, "epochs").value == 3.0
+    assert field(test, "lora_rank").value == 8
+    field(test, "epochs").set_value(5.0).run()
+    field(test, "data").set_value("negation").run()
+    field(test, "lora_rank").set_value(None).run()
+    field(test, "early_stopping").set_value("families").run()
+    wanted = Recipe(epochs=5, batch_size=4, data="negation", early_stopping="families")
+    assert parse_recipe(box(test).value) == wanted
+    assert not test.exception
+
+
+def test_what_a_browser_still_showed_is_nobodys_change(project: Engine, started: list[int]) -> None:
+    """The button is clicked before the browser knows that the text has changed the fields."""
+    test = page()
+    before = field(test, "epochs").key, field(test, "epochs").value
+    box(test).set_value("epochs: 6\nbatch_size: 4").run()
+    test.session_state[before[0]] = before[1]
+    test.button("train-click").click().run()
+    with reading(project) as session:
+        (run,) = list_runs(session, kind=KIND)
+    assert run.parameters["recipe"] == Recipe(epochs=6, batch_size=4).model_dump(mode="json")
+
+
+def test_a_field_is_set_back_at_once_to_what_it_was_before_the_text_was_edited(
+    project: Engine,
+) -> None:
+    test = page()
+    before = field(test, "epochs").value
+    box(test).set_value("epochs: 6\nbatch_size: 4").run()
+    field(test, "epochs").set_value(before).run()
+    assert parse_recipe(box(test).value) == Recipe(epochs=before, batch_size=4)
+
+
+def test_a_field_that_the_recipe_refuses_changes_nothing(project: Engine) -> None:
+    test = page()
+    box(test).set_value("batch_size: 4\nmax_triples: 6").run()
+    field(test, "batch_size").set_value(9).run()
+    assert "max_triples (6) must be at least batch_size (9)" in told(test)
+    assert field(test, "batch_size").value == 4
+    assert parse_recipe(box(test).value) == Recipe(batch_size=4, max_triples=6)
+
+
+def test_what_was_edited_outlives_a_look_at_another_section(project: Engine) -> None:
+    test = page()
+    field(test, "epochs").set_value(6.5).run()
+    test.segmented_control(SECTION).set_value(RESULTS).run()
+    assert "No training has ended yet" in told(test)
+    test.segmented_control(SECTION).set_value(TRAIN).run()
+    assert field(test, "epochs").value == 6.5
+    next(button for button in test.button if button.label == "Back to the defaults").click().run()
+    assert field(test, "epochs").value == Recipe().epochs
+
+
+def test_every_key_of_the_recipe_is_explained(project: Engine) -> None:
+    (table,) = [frame.value for frame in page().dataframe if "Meaning" in frame.value]
+    assert table["Key"].tolist() == list(Recipe.model_fields)
+    assert all(table["Meaning"])
+
+
+def test_what_the_recipe_leaves_out_is_counted(project: Engine, started: list[int]) -> None:
+    test = page()
+    assert "(18 triples)" in told(test)
+    box(test).set_value("batch_size: 4\nwithout_types: [verbal]").run()
+    assert "(9 triples left of 18 triples)" in told(test)
+    box(test).set_value("batch_size: 4\nproviders: [nobody]").run()
+    assert "found 'nobody'; there are 'openai'" in told(test)
+    test.button("train-click").click().run()
+    assert started == []
+
+
+def test_a_file_is_kept_by_its_content_and_named_in_the_recipe(project: Engine) -> None:
+    test = page()
+    upload(test, "train-file-sts_file", b"4\tA dog.\tA hound.\n1\tA dog.\tRain.\n3\tA\tB\n")
+    assert "STS file: 3 sentence pairs" in told(test)
+    path = parse_recipe(box(test).value).sts_file
+    assert path is not None and Path(path).parent.parent == load_settings().data_folder
+    test.button("train-file-drop-sts_file").click().run()
+    assert parse_recipe(box(test).value).sts_file is None
+    upload(test, "train-file-sts_file", b"nonsense")
+    assert "some.txt: Expected" in told(test)
+    assert str(load_settings().data_folder) not in told(test)
+    assert parse_recipe(box(test).value).sts_file is None

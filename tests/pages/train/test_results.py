@@ -1,0 +1,121 @@
+"""What the train page shows of a training that has ended."""
+
+from __future__ import annotations
+
+import pytest
+import yaml
+from sqlalchemy import Engine
+from streamlit.testing.v1 import AppTest
+
+from db.engine import reading, writing
+from db.models import RunState
+from db.runs import get_run
+from db.settings import load_settings
+from pages.components.train.section_choice import RESULTS, RUNS, SECTION
+from tests.pages.train.support.states import (
+    HOSTILE,
+    finished_run,
+    page,
+    store_looks,
+    stored_run,
+    told,
+)
+from tests.support.checkout import APP
+from tests.support.old_recipes import OLD_RECIPES
+from training.evaluation.probes import (
+    own_probes,
+)
+
+
+def test_a_finished_training_shows_figures_and_model(project: Engine) -> None:
+    run_id = finished_run(project)
+    store_looks(project, run_id)
+    test = page()
+    assert "it ranks 92.5% right; its base encoder 50.0%" in told(test)
+    test.button(f"train-show-{run_id}").click().run()
+    text = told(test)
+    assert [element.value for element in test.header] == [
+        "On the held-out part",
+        "Figure 1",
+        "Anchor and variant, by type",
+        "The trade-off",
+        "While it trained",
+        "The model",
+        "The recipe",
+    ]
+    assert test.query_params["run"] == str(run_id)
+    ranked, drift = test.table[0].value.to_dict("records")
+    assert (ranked["Before"], ranked["After"], ranked["Of"]) == ("50.0%", "92.5%", "1,234 triples")
+    assert (drift["After"], drift["Of"]) == ("0.020", "200 sentences")
+    assert len(test.get("vega_lite_chart")) == 3 + 5
+    model = load_settings().data_folder / f"runs/{run_id:05d}-train" / "model"
+    assert f"SentenceTransformer({str(model)!r})" in test.code[0].value
+    assert f"The model is not at {model} any more." in text
+    assert "Trained in 3 steps, of which step 2 was the best and is kept" in text
+    assert "on 18 triples of release 1 with seed 1" in text
+    assert any("A random 27 of this part's 9,000" in note.value for note in test.caption)
+    assert test.dataframe[0].value["Change"].tolist() == [-0.1] * 3
+    (link,) = test.get("page_link")
+    assert "Compare the two" in link.proto.label
+    assert link.proto.query_string.startswith("a=")
+
+
+@pytest.mark.parametrize("version", list(OLD_RECIPES))
+def test_a_training_by_an_older_version_still_opens(project: Engine, version: int) -> None:
+    run_id = finished_run(project)
+    with writing(project) as session:
+        run = get_run(session, run_id)
+        run.result = {k: v for k, v in run.result.items() if k not in ("held_out", "kept_step")}
+        run.parameters = {**run.parameters, "recipe": OLD_RECIPES[version]}
+    test = page(RESULTS)
+    assert "measured nothing on held-out anchors" in told(test)
+    rows = {1: "32 triples", 7: "4 families"}[version]
+    assert f"Trained in 3 steps, with {rows} each" in told(test)
+    assert yaml.safe_load(test.code[-2].value) == OLD_RECIPES[version]
+    assert not [button for button in test.button if button.label.startswith("Use this")]
+    assert f"The recipe of run {run_id} has version {version}, expected" in told(test)
+    assert f"version: {version}" in page(RUNS).dataframe[0].value["Recipe"][0]
+
+
+def test_hostile_texts_of_a_finished_training_reach_no_markdown(project: Engine) -> None:
+    finished_run(project)
+    assert HOSTILE in told(page())
+    for test in (page(), page(RESULTS)):
+        rendered = [*test.markdown, *test.caption, *test.title, *test.header]
+        assert not [element for element in rendered if "onerror" in element.value]
+        assert not [expander for expander in test.expander if "onerror" in expander.label]
+
+
+def test_a_link_leads_to_the_results_of_its_run(project: Engine) -> None:
+    old = stored_run(project, state=RunState.FAILED, message="The first.")
+    stored_run(project, state=RunState.FAILED, message="The second.")
+    test = AppTest.from_file(str(APP), default_timeout=60)
+    test.run()
+    test.query_params["run"] = str(old)
+    test.session_state[SECTION] = RESULTS
+    test.switch_page("pages/train.py").run()
+    assert "The first." in told(test)
+    (choice,) = [box for box in test.selectbox if box.label == "Results of"]
+    choice.set_value(old + 1).run()
+    assert "The second." in told(test)
+    assert test.query_params["run"] == str(old + 1)
+
+
+def test_own_probes_are_stored_at_once_and_a_problem_loses_nothing(project: Engine) -> None:
+    test = page()
+    test.text_input("train-probe-anchor").set_value("It rains.")
+    test.text_input("train-probe-text").set_value(" ")
+    add = next(button for button in test.button if button.label == "Add")
+    add.click().run()
+    assert "second sentence of the pair is empty" in told(test)
+    assert test.text_input("train-probe-anchor").value == "It rains."
+    test.text_input("train-probe-text").set_value(HOSTILE)
+    next(button for button in test.button if button.label == "Add").click().run()
+    assert HOSTILE in told(test)
+    assert test.text_input("train-probe-anchor").value == ""
+    with reading(project) as session:
+        (stored,) = own_probes(session)
+    test.button(f"train-probe-{stored.id}").click().run()
+    assert HOSTILE not in told(test)
+    with reading(project) as session:
+        assert own_probes(session) == []

@@ -1,0 +1,131 @@
+"""Starting a training from the page: what it needs, and what is refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from sqlalchemy import Engine
+
+from curation.release.freezing import create_release, list_releases
+from db import run_process
+from db.engine import reading, writing
+from db.models import RunState, Split
+from db.runs import get_run, list_runs
+from pages.components.shared.runs import background
+from tests.cli.support.commands import ask, complaint
+from tests.curation.support.families import add_family, add_plain_family
+from tests.pages.train.support.states import (
+    page,
+    stored_run,
+    told,
+)
+from tests.support.checkpoints import checkpoint
+from training.recipe.plan import KIND
+from training.recipe.schema import Recipe
+
+
+def test_without_anything_accepted_the_page_says_what_to_do(app_engine: Engine) -> None:
+    test = page()
+    assert "Nothing is accepted yet" in told(test)
+    assert not [button for button in test.button if button.label == "Finetune"]
+
+
+def test_with_one_side_alone_the_page_says_what_is_missing(app_engine: Engine) -> None:
+    with writing(app_engine) as session:
+        add_family(session, "It rains.", {"verbal": ["It does not rain."]}, split=Split.TRAIN)
+    assert "both a negation and a hedge" in told(page())
+
+
+def test_one_click_makes_a_release_and_starts_the_default_training(
+    project: Engine, started: list[int]
+) -> None:
+    test = page()
+    assert "a first release, made from the 27 accepted variants" in told(test)
+    test.button("train-click").click().run()
+    assert not test.exception
+    with reading(project) as session:
+        (run,) = list_runs(session, kind=KIND)
+        assert run.parameters["recipe"] == Recipe().model_dump(mode="json")
+        assert len(list_releases(session)) == 1
+    assert started == [run.id]
+    assert "Waiting for its process" in told(test)
+
+
+def test_a_base_that_is_no_encoder_is_told_and_stores_no_run(
+    project: Engine, started: list[int], tmp_path: Path
+) -> None:
+    base = checkpoint("BertForSequenceClassification", tmp_path / "base")
+    test = page()
+    test.text_area("train-yaml").set_value(f"base_encoder: {base}\nbatch_size: 4").run()
+    test.button("train-click").click().run()
+    assert "found BertForSequenceClassification: a cross-encoder" in told(test)
+    assert started == []
+    with reading(project) as session:
+        assert list_runs(session, kind=KIND) == []
+
+
+def test_where_no_process_can_be_started_no_run_is_left_waiting(
+    project: Engine, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(background, "start_process", run_process.start_process)
+    monkeypatch.setattr("db.run_process.sys.executable", str(tmp_path / "nowhere" / "python"))
+    test = page()
+    test.button("train-click").click().run()
+    assert "cannot be started" in told(test)
+    with reading(project) as session:
+        assert [run.state for run in list_runs(session)] == [RunState.CANCELLED]
+
+
+def test_another_training_waits_for_its_turn_and_the_same_is_refused(
+    project: Engine, started: list[int]
+) -> None:
+    first = stored_run(project, state=RunState.RUNNING, recipe=Recipe())
+    test = page()
+    assert "It waits until the training under way has ended." in told(test)
+    test.number_input("train-seed-box").set_value(1)
+    test.button("train-click").click().run()
+    assert f"Run {first} is training just that already" in told(test)
+    test.number_input("train-seed-box").set_value(2)
+    test.button("train-click").click().run()
+    assert len(started) == 1
+    assert "the others follow in the order they were asked for" in told(test)
+    test.button(f"cancel-{started[0]}").click().run()
+    assert not test.exception
+    with reading(project) as session:
+        assert get_run(session, started[0]).state == RunState.CANCELLED
+        assert not get_run(session, first).cancel_requested
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "sentence"),
+    [
+        ("batch_size", 64, "Expected at least as many anchors with both sides as a batch has"),
+        ("without_types", ("verbal", "lexical"), "a recipe that leaves anchors"),
+        ("providers", ("nobody",), "found 'nobody'"),
+    ],
+)
+def test_the_page_and_the_command_refuse_a_recipe_in_the_same_words(
+    project: Engine, started: list[int], tmp_path: Path, key: str, value: object, sentence: str
+) -> None:
+    ask("release", "create")
+    recipe = Recipe(batch_size=4).model_copy(update={key: value}).to_yaml()
+    (tmp_path / "recipe.yaml").write_text(recipe)
+    refusal = complaint("train", "--recipe", str(tmp_path / "recipe.yaml"), "--queue")
+    assert sentence in refusal
+    test = page()
+    test.text_area("train-yaml").set_value(recipe).run()
+    assert f"The recipe below can't be used yet. {refusal}" in told(test)
+    test.button("train-click").click().run()
+    assert refusal in told(test).splitlines()
+    assert started == []
+
+
+def test_more_accepted_since_the_release_is_pointed_out(project: Engine) -> None:
+    with writing(project) as session:
+        create_release(session)
+    assert not page().get("page_link")
+    with writing(project) as session:
+        add_plain_family(session, 50, split=Split.TRAIN)
+    (link,) = page().get("page_link")
+    assert "30 variants are accepted now, 27 are in release 1" in link.proto.label
