@@ -6,7 +6,7 @@ from curation.content_uids import anchor_uid, split_of, variant_uid
 from curation.generation.prompts import JUDGE, prompt_versions, seed_prompts
 from curation.review.opinions.stored import NewOpinion, ensure_judge, store_opinions
 from curation.review.people.reviewers import ensure_reviewer
-from curation.taxonomy.project_types import list_types, seed_taxonomy
+from curation.taxonomy.project_types import seed_taxonomy
 from db.models import (
     Anchor,
     AnchorRevision,
@@ -15,6 +15,7 @@ from db.models import (
     Run,
     Source,
     Split,
+    TypeRow,
     Variant,
     Verdict,
 )
@@ -34,7 +35,7 @@ CUES = {"word": "probably", "phrase": "not entirely sure"}
 
 def add_anchor(session: Session, text: str = ANCHOR) -> Anchor:
     """An anchor of the first source, 'test' if there is none; the taxonomy is seeded on the way."""
-    if not list_types(session):
+    if session.get(TypeRow, "verbal") is None:
         seed_taxonomy(session)
     if session.get(Source, 1) is None:
         session.add(Source(name="test", licence="CC BY 4.0"))
@@ -52,14 +53,15 @@ def add_variant(
     session: Session, anchor: Anchor, type_id: str = "verbal", text: str | None = None
 ) -> Variant:
     """A pending variant of the anchor."""
-    text = TEXTS[type_id] if text is None else text
-    uid = variant_uid(anchor_uid=anchor.uid, type_id=type_id, text=text)
-    variant = Variant(
-        uid=uid, anchor_id=anchor.id, type_id=type_id, text=text, cue=CUES.get(type_id)
-    )
+    variant = _variant(anchor, type_id, TEXTS[type_id] if text is None else text)
     session.add(variant)
     session.flush()
     return variant
+
+
+def _variant(anchor: Anchor, type_id: str, text: str) -> Variant:
+    uid = variant_uid(anchor_uid=anchor.uid, type_id=type_id, text=text)
+    return Variant(uid=uid, anchor_id=anchor.id, type_id=type_id, text=text, cue=CUES.get(type_id))
 
 
 def add_family(
@@ -67,10 +69,13 @@ def add_family(
 ) -> dict[str, Variant]:
     """An anchor with one variant of every type, about a subject of its own if one is given."""
     anchor = add_anchor(session, text)
-    return {
-        type_id: add_variant(session, anchor, type_id, wording.replace("bridge", subject))
+    family = {
+        type_id: _variant(anchor, type_id, wording.replace("bridge", subject))
         for type_id, wording in TEXTS.items()
     }
+    session.add_all(family.values())
+    session.flush()
+    return family
 
 
 def person(session: Session, name: str = "Ada") -> int:
