@@ -72,21 +72,25 @@ def add_variant(
     parent: Variant | None = None,
     author: Reviewer | None = None,
 ) -> Variant:
-    variant = Variant(
+    variant = _variant(anchor, type_id, text, cue)
+    variant.anchor_revision = revision
+    variant.parent_id = parent.id if parent else None
+    variant.author_id = author.id if author else None
+    session.add(variant)
+    session.flush()
+    return variant
+
+
+def _variant(anchor: Anchor, type_id: str, text: str, cue: str | None) -> Variant:
+    return Variant(
         uid=variant_uid(anchor_uid=anchor.uid, type_id=type_id, text=text),
         anchor_id=anchor.id,
-        anchor_revision=revision,
         type_id=type_id,
         text=canonical(text),
         cue=cue,
         provider="openai",
         model="gpt-x",
-        parent_id=parent.id if parent else None,
-        author_id=author.id if author else None,
     )
-    session.add(variant)
-    session.flush()
-    return variant
 
 
 def decide(
@@ -99,17 +103,21 @@ def decide(
     child: Variant | None = None,
     adjudicates: bool = False,
 ) -> None:
-    decision = Decision(
+    decision = _decision(variant, reviewer, verdict)
+    decision.reason = reason
+    decision.adjudicates = adjudicates
+    decision.child_id = child.id if child else None
+    store_decisions(session, [decision])
+
+
+def _decision(variant: Variant, reviewer: Reviewer, verdict: Verdict) -> Decision:
+    return Decision(
         variant_id=variant.id,
         variant_version=variant.version,
         reviewer_id=reviewer.id,
         verdict=verdict,
-        reason=reason,
         action_id=str(uuid.uuid4()),
-        adjudicates=adjudicates,
-        child_id=child.id if child else None,
     )
-    store_decisions(session, [decision])
 
 
 def add_family(
@@ -123,10 +131,15 @@ def add_family(
 ) -> Anchor:
     """An anchor with accepted variants; by a model reviewer unless ``by`` names another."""
     anchor = add_anchor(session, text, split=split)
-    for type_id, texts in variants.items():
-        for variant_text in texts:
-            variant = add_variant(session, anchor, type_id, variant_text, cue=cue)
-            decide(session, variant, by or model(session))
+    family = [
+        _variant(anchor, type_id, variant_text, cue)
+        for type_id, texts in variants.items()
+        for variant_text in texts
+    ]
+    session.add_all(family)
+    session.flush()
+    reviewer = by or model(session)
+    store_decisions(session, [_decision(one, reviewer, Verdict.ACCEPT) for one in family])
     return anchor
 
 
