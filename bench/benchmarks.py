@@ -21,7 +21,8 @@ from typing import Any
 
 import numpy as np
 
-from curation.encoders.loading import DEFAULT_ENCODER, load_encoder
+from curation.encoders.loading import load_encoder
+from curation.encoders.model_folders import DEFAULT_ENCODER
 from training.benchmarks.definition import Benchmark
 from training.benchmarks.results.measure import measure
 from training.benchmarks.scorers.embedding_models import BiEncoder

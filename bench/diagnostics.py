@@ -23,7 +23,8 @@ from sqlmodel import col
 
 from curation.corpora.starter_corpus import load_starter_corpus
 from curation.diagnostics.cosines import store_cosines, variant_texts
-from curation.encoders.loading import DEFAULT_ENCODER, load_encoder
+from curation.encoders.loading import load_encoder
+from curation.encoders.model_folders import DEFAULT_ENCODER
 from curation.encoders.registered import register_encoder
 from curation.project.opening import open_project
 from curation.review.decisions import chunks

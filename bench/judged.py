@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bench.judging import PENDING, on_families, on_sts, starter_families
-from curation.encoders.loading import DEFAULT_ENCODER, load_encoder
+from curation.encoders.loading import load_encoder
+from curation.encoders.model_folders import DEFAULT_ENCODER
 from training.evaluation.probe_groups import bundled_probes, find_groups, score
 from training.evaluation.similarity import AFFIRMED, FIGURE_1, WEAKENED, probe_similarities
 

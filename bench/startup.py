@@ -22,7 +22,7 @@ from sqlmodel import col
 
 from bench.browsing import chromium, free_port, serving
 from curation.corpora.starter_corpus import load_starter_corpus
-from curation.encoders.loading import DEFAULT_ENCODER
+from curation.encoders.model_folders import DEFAULT_ENCODER
 from curation.encoders.registered import register_encoder
 from curation.project.opening import open_project
 from db.engine import writing

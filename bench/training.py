@@ -37,7 +37,8 @@ from typing import Any, NamedTuple
 from bench.baselines.flat_trainer import make_trainer, timed
 from bench.gpu import finish_gpu, let_gpu_be_fast, on_gpu, watched_gpu
 from curation.corpora.starter_corpus import load_starter_corpus
-from curation.encoders.loading import DEFAULT_ENCODER, load_encoder
+from curation.encoders.loading import load_encoder
+from curation.encoders.model_folders import DEFAULT_ENCODER
 from curation.project.opening import open_project
 from curation.release.freezing import create_release
 from db.engine import writing

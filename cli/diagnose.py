@@ -9,7 +9,7 @@ from cli.shared.run_facts import sentences
 from cli.shared.run_here import carry_out_run
 from cli.shared.terminal import AsJson, show
 from curation.diagnostics.measuring import KIND
-from curation.encoders.loading import DEFAULT_ENCODER
+from curation.encoders.model_folders import DEFAULT_ENCODER
 from curation.encoders.registered import encoder_name
 from db.engine import reading, writing
 from db.errors import HedgerowError

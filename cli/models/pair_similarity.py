@@ -10,7 +10,8 @@ import typer
 from cli.shared.home import open_home
 from cli.shared.tables import table_of
 from cli.shared.terminal import AsJson, show
-from curation.encoders.loading import DEFAULT_ENCODER, load_encoder, resolve_encoder
+from curation.encoders.loading import load_encoder
+from curation.encoders.model_folders import DEFAULT_ENCODER, resolve_encoder
 from db.engine import reading
 from db.errors import HedgerowError
 from training.evaluation.probe_files import read_probes

@@ -7,7 +7,8 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
-from curation.encoders.loading import DEFAULT_ENCODER, check_encoder, resolve_encoder
+from curation.encoders.loading import check_encoder
+from curation.encoders.model_folders import DEFAULT_ENCODER, resolve_encoder
 from curation.project.opening import ACTIVE_ENCODER, get_setting
 from db.columns import now
 from db.engine import insert_new

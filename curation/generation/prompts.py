@@ -4,7 +4,7 @@ A template holds ``{text}`` (the anchor) and ``{types}`` (the numbered list of w
 one prompt line of the taxonomy each); everything else is sent as it stands. One call asks for all
 types of one role: the negations, the hedges, the paraphrase (section 3.1.2 of the paper for the
 first two). The prompt of a second opinion (``judge``) has places of its own (``PLACES``); what
-fills them is in ``judgement``.
+fills them is in ``judging.question``.
 """
 
 import re

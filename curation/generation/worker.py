@@ -1,7 +1,8 @@
 """Carrying out a generation run: many calls at once, each answer stored when it arrives.
 
-As many tasks as calls may be under way, each making one call after the other; one writer (see
-``keeper``). Answers that arrive while a transaction is being written go into the next one together.
+As many tasks as calls may be under way make one call after the other. One writer stores what they
+bring (``unstored_answers``): answers that arrive while a transaction is being written go into the
+next one together.
 """
 
 import asyncio

@@ -9,7 +9,7 @@ from sqlalchemy.orm import Session
 from sqlmodel import col
 
 from curation.diagnostics.measures import LEVENSHTEIN_THRESHOLD
-from curation.encoders.loading import DEFAULT_ENCODER
+from curation.encoders.model_folders import DEFAULT_ENCODER
 from curation.taxonomy.project_types import needs_seeding, seed_taxonomy
 from db.engine import create_engine, one_at_a_time, reading, writing
 from db.migrate import require_tables, upgrade

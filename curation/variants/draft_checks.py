@@ -78,11 +78,11 @@ def check_edit(
 def check_own(
     session: Session, anchor_id: int, *, type_id: str, text: str, cue: str | None = None
 ) -> Draft:
-    """What ``writing.write_variant`` would store, checked; nothing is stored.
+    """What ``own.write_variant`` would store, checked; nothing is stored.
 
     Raises:
-        CueWanted: as ``writing.write_variant``; with what can be said before the cue is known.
-        HedgerowError: as ``writing.write_variant``.
+        CueWanted: as ``own.write_variant``; with what can be said before the cue is known.
+        HedgerowError: as ``own.write_variant``.
     """
     anchor = session.get_one(Anchor, anchor_id)
     try:

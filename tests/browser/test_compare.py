@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 
-from curation.encoders.loading import DEFAULT_ENCODER
+from curation.encoders.model_folders import DEFAULT_ENCODER
 from curation.project.opening import open_project
 from db.engine import writing
 from db.models import Encoder, RunState

@@ -6,7 +6,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from curation.encoders.loading import DEFAULT_ENCODER, resolve_encoder
+from curation.encoders.model_folders import DEFAULT_ENCODER, resolve_encoder
 
 WORDS = 30522
 """Of MiniLM's vocabulary, whose tokenizer they have."""

@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import Engine
 from sqlmodel import Session
 
-from curation.encoders.loading import DEFAULT_ENCODER, resolve_encoder
+from curation.encoders.model_folders import DEFAULT_ENCODER, resolve_encoder
 from db.models import Split
 from db.settings import Settings, load_settings
 from tests.curation.support.families import add_anchor, add_plain_family, add_variant

@@ -151,7 +151,7 @@ class Benchmark(ABC, Generic[Item]):
     outcomes: ClassVar[tuple[str, ...]]
     expects: ClassVar[str]
     hub: ClassVar[str] = ""
-    """Where the data lie on the model hub, as ``reading.HUB`` + owner/name/file; '' if nowhere."""
+    """Where the data are on the Hub, as ``file_reading.HUB`` + owner/name/file; '' if nowhere."""
     published_items: ClassVar[int] = 0
     """How many items the data have that papers report on; 0 where there are several sets."""
 

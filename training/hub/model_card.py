@@ -14,7 +14,7 @@ from typing import Any
 import yaml
 from sqlalchemy.orm import Session
 
-from curation.encoders.loading import DEFAULT_ENCODER, HUB_ORGANISATION, resolve_encoder
+from curation.encoders.model_folders import DEFAULT_ENCODER, HUB_ORGANISATION, resolve_encoder
 from curation.markdown import escape, markdown_table, one_line
 from curation.release.export.contributors import (
     WRITERS,

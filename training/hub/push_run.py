@@ -13,7 +13,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
-from curation.encoders.loading import HUB_FILES
+from curation.encoders.model_folders import HUB_FILES
 from curation.release.export.release_folder import export_release
 from curation.release.freezing import get_release
 from db.engine import reading

@@ -13,13 +13,8 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
-from curation.encoders.loading import (
-    DEFAULT_ENCODER,
-    check_encoder,
-    fingerprint,
-    local_folder,
-    resolve_encoder,
-)
+from curation.encoders.loading import check_encoder, fingerprint
+from curation.encoders.model_folders import DEFAULT_ENCODER, local_folder, resolve_encoder
 from db.errors import HedgerowError
 from db.models import Encoder
 from db.settings import Settings

@@ -11,7 +11,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from curation.encoders.loading import DEFAULT_ENCODER
+from curation.encoders.model_folders import DEFAULT_ENCODER
 from db.errors import HedgerowError
 from db.named_files import expanded, resolved
 from training.evaluation.sts import read_sts

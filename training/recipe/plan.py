@@ -9,7 +9,7 @@ from sqlalchemy import Label, Select, Subquery, and_, case, func, select
 from sqlalchemy.orm import Mapped, Session
 from sqlmodel import col
 
-from curation.encoders.loading import local_folder
+from curation.encoders.model_folders import local_folder
 from curation.release.freezing import get_release, list_releases
 from db.columns import Columns
 from db.errors import HedgerowError

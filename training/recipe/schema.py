@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import difflib
 import hashlib
 import json
 import math
-import reprlib
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
@@ -22,9 +20,10 @@ from pydantic import (
     model_validator,
 )
 
-from curation.encoders.loading import DEFAULT_ENCODER
+from curation.encoders.model_folders import DEFAULT_ENCODER
 from curation.variants.writers import RULES
 from db.errors import HedgerowError
+from training.recipe.refusals import refuse_other_version, refuse_unknown, sentence, shown
 from training.retention.topics import OF_A_MATTER
 
 RECIPE_VERSION = 8
@@ -270,12 +269,12 @@ class Recipe(BaseModel):
     @classmethod
     def _one_sentence(cls, data: Any, handler: ModelWrapValidatorHandler[Recipe]) -> Recipe:
         if isinstance(data, Mapping):
-            _refuse_other_version(data)
-            _refuse_unknown(data)
+            refuse_other_version(data, expected=RECIPE_VERSION)
+            refuse_unknown(data, known=cls.model_fields)
         try:
             return handler(data)
         except ValidationError as error:
-            raise HedgerowError(_sentence(error)) from error
+            raise HedgerowError(sentence(error)) from error
 
     @property
     def hash(self) -> str:
@@ -341,7 +340,7 @@ class Recipe(BaseModel):
             key, equals, value = (part.strip() for part in assignment.partition("="))
             if not key or not equals:
                 raise HedgerowError(
-                    f"Expected key=value, such as epochs=1, found {_shown(assignment)}."
+                    f"Expected key=value, such as epochs=1, found {shown(assignment)}."
                 )
             changes[key] = None if value.lower() in {"none", "null"} else value
         return Recipe.model_validate({**self.model_dump(), **changes})
@@ -350,45 +349,3 @@ class Recipe(BaseModel):
 def rows_of(loss: str) -> str:
     """What a batch consists of with this loss."""
     return "triples" if loss == "triples" else "families"
-
-
-def _refuse_other_version(values: Mapping[str, Any]) -> None:
-    version = values.get("version", RECIPE_VERSION)
-    if str(version) == str(RECIPE_VERSION):
-        return
-    why = "a newer version needs a newer Hedgerow."
-    if str(version).isdecimal() and int(version) < RECIPE_VERSION:
-        why = (
-            "an older Hedgerow wrote it, so start from the default recipe and set its values there."
-        )
-    raise HedgerowError(
-        f"The recipe has version {_shown(version)}, expected {RECIPE_VERSION}; {why}"
-    )
-
-
-def _refuse_unknown(values: Mapping[str, Any]) -> None:
-    known = list(Recipe.model_fields)
-    for key in values:
-        if key not in known:
-            nearest = difflib.get_close_matches(key, known, n=1, cutoff=0.0)[0]
-            raise HedgerowError(
-                f"The recipe has no key {_shown(key)}; the nearest one is {nearest!r}."
-            )
-
-
-def _sentence(error: ValidationError) -> str:
-    """All that is wrong with a recipe, in one sentence."""
-    parts = []
-    for detail in error.errors(include_url=False):
-        problem = detail["msg"].removeprefix("Value error, ")
-        if detail["loc"]:
-            problem = problem.removeprefix("Input ").removeprefix("String ")
-            parts.append(f"{detail['loc'][0]} {problem}, found {_shown(detail['input'])}")
-        else:
-            parts.append(problem)
-    return f"The recipe is wrong: {'; '.join(parts)}."
-
-
-def _shown(value: object) -> str:
-    """A value as it may stand in a message: quoted, and never long."""
-    return reprlib.repr(value)

@@ -5,7 +5,6 @@ same of both give the same card. Names, notes
 and definitions are hostile: they reach YAML through ``safe_dump`` and Markdown through ``escape``.
 """
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -21,6 +20,7 @@ from curation.release.export.contributors import (
     weak_spots_of,
     writers_table,
 )
+from curation.release.export.data_card_header import filled_tables, header
 from curation.release.export.data_card_text import (
     CITATION,
     JSONL_USE,
@@ -28,25 +28,15 @@ from curation.release.export.data_card_text import (
     PAIRS_USE,
     PLACE,
     WEAK_SPOTS,
-    WHOLE,
     hf_use,
     whole_use,
 )
 from curation.release.export.overlap_section import overlap_section
-from curation.release.export.table_rows import TABLES, ExportFormat, Rows, Table, parquet_path
+from curation.release.export.table_rows import TABLES, ExportFormat, Rows, Table
 from curation.release.overlap_results import OverlapWithTest
 from curation.release.summary import OUTCOMES
 from curation.taxonomy.project_types import IMPORTED, OWN
 from db.models import Release, Split
-
-_HUB_LICENCES = frozenset(
-    "apache-2.0 bsd-3-clause cc0-1.0 cc-by-2.0 cc-by-2.5 cc-by-3.0 cc-by-4.0 cc-by-sa-3.0"
-    " cc-by-sa-4.0 cc-by-nc-2.0 cc-by-nc-3.0 cc-by-nc-4.0 cc-by-nd-4.0 cc-by-nc-nd-3.0"
-    " cc-by-nc-nd-4.0 cc-by-nc-sa-2.0 cc-by-nc-sa-3.0 cc-by-nc-sa-4.0 mit odbl odc-by pddl".split()
-)
-"""Licence ids of the Hugging Face Hub that corpora have; any other is 'other' with its name."""
-
-_SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (10**6, "100K<n<1M"))
 
 
 def card(
@@ -67,8 +57,8 @@ def card(
         place: what ``load_dataset`` opens; a name on the Hub where it is published under one.
     """
     title = one_line(release.name) or f"Hedgerow release {release.number}"
-    header = yaml.safe_dump(
-        _header(release, title=title, format=format, rows=rows, writers=writers),
+    head = yaml.safe_dump(
+        header(release, title=title, format=format, rows=rows, writers=writers),
         sort_keys=False,
         allow_unicode=True,
         width=10**6,
@@ -84,71 +74,7 @@ def card(
         f"## Known weak spots\n\n{_weak_spots(release.summary, writers)}",
         f"## Citation\n\n{_citation(release)}",
     ]
-    return f"---\n{header}---\n\n" + "\n\n".join(sections) + "\n"
-
-
-def _header(
-    release: Release,
-    *,
-    title: str,
-    format: ExportFormat,
-    rows: Rows,
-    writers: Sequence[Writer],
-) -> dict[str, Any]:
-    summary = release.summary
-    total = max((sum(splits.values()) for splits in rows.values()), default=0)
-    deciders = {"person": "expert-generated", "model": "machine-generated"}
-    header: dict[str, Any] = {
-        "pretty_name": title,
-        "language": [one_line(tag) for tag in sorted(summary["languages"])],
-        **_licence_header(summary),
-        "task_categories": ["sentence-similarity", "feature-extraction"],
-        "size_categories": [next((name for size, name in _SIZES if total < size), "1M<n<10M")],
-        "language_creators": sorted({writer.creator for writer in writers}),
-        "annotations_creators": sorted(deciders[k] for k in summary["decided_by"] if k in deciders),
-        "tags": ["negation", "hedging", "contrastive-learning", "sentence-transformers"],
-    }
-    filled = _filled(rows)
-    if filled:  # an empty list would hide what there is
-        header["configs"] = [
-            {
-                "config_name": table,
-                **({"default": True} if number == 0 else {}),
-                "data_files": _data_files(format, table, splits),
-                # Otherwise an empty cell, or a text such as "None", would be read as missing.
-                **({"keep_default_na": False} if table == "pairs" else {}),
-            }
-            for number, (table, splits) in enumerate(filled.items())
-        ]
-    return header
-
-
-def _data_files(format: ExportFormat, table: Table, splits: Iterable[str]) -> list[dict[str, str]]:
-    """Where ``load_dataset`` finds the rows; a file with all splits is the split `WHOLE`."""
-    if format == "hf":
-        return [{"split": split, "path": parquet_path(table, split)} for split in splits]
-    return [{"split": WHOLE, "path": f"{table}.{'csv' if table == 'pairs' else 'jsonl'}"}]
-
-
-def _filled(rows: Rows) -> dict[Table, dict[str, int]]:
-    """Without the splits and tables that are empty, splits in their usual order."""
-    filled = {
-        table: {split.value: splits[split] for split in Split if splits.get(split)}
-        for table, splits in rows.items()
-    }
-    return {table: splits for table, splits in filled.items() if splits}
-
-
-def _licence_header(summary: Mapping[str, Any]) -> dict[str, str]:
-    licences = sorted({one_line(source["licence"]) for source in summary["sources"]})
-    if licences == [""]:
-        return {"license": "unknown"}
-    if len(licences) > 1:
-        return {"license": "other", "license_name": "several, see the card"}
-    hub_id = re.sub(r"[^a-z0-9.]+", "-", licences[0].lower()).strip("-")
-    if hub_id in _HUB_LICENCES:
-        return {"license": hub_id}
-    return {"license": "other", "license_name": licences[0]}
+    return f"---\n{head}---\n\n" + "\n\n".join(sections) + "\n"
 
 
 def _identity(release: Release) -> str:
@@ -160,7 +86,7 @@ def _identity(release: Release) -> str:
 
 def _contents(release: Release, *, format: ExportFormat, rows: Rows, place: str) -> str:
     summary = release.summary
-    filled = _filled(rows)
+    filled = filled_tables(rows)
     parts = [
         f"{summary['anchors']:,} anchors with {summary['variants']:,} accepted variants, which "
         f"give {summary['triples']:,} triples: every accepted positive of an anchor with every "

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import streamlit as st
 
-from curation.encoders.loading import DEFAULT_ENCODER
+from curation.encoders.model_folders import DEFAULT_ENCODER
 from curation.generation.request import Budget, Price
 from pages.components.shared.chat_models import model_choice, provider_key, run_cost
 from pages.components.shared.shell import open_project

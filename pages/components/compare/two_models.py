@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import streamlit as st
 
-from curation.encoders.loading import DEFAULT_ENCODER
+from curation.encoders.model_folders import DEFAULT_ENCODER
 from db.errors import HedgerowError
 from db.models import Encoder, Run, RunState
 from db.runs import list_runs

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from curation.encoders.loading import DEFAULT_ENCODER
+from curation.encoders.model_folders import DEFAULT_ENCODER
 from tests.cli.support.commands import ask, complaint, said
 from tests.training.benchmarks.support.samples import (
     NEVIR,

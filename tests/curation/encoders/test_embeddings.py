@@ -7,7 +7,8 @@ import pytest
 
 from curation.encoders import embeddings as embeddings_module
 from curation.encoders.embeddings import encode_distinct, pair_cosines
-from curation.encoders.loading import DEFAULT_ENCODER, load_encoder
+from curation.encoders.loading import load_encoder
+from curation.encoders.model_folders import DEFAULT_ENCODER
 from db.errors import HedgerowError
 
 TEXTS = [

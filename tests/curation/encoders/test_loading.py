@@ -1,4 +1,4 @@
-"""Encoders: where they come from, what is refused, and what identifies one."""
+"""Encoders: what is loaded, what is refused, and what identifies one."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from curation.encoders import loading
+from curation.encoders import loading, model_folders
 from curation.encoders.embeddings import encode_distinct
-from curation.encoders.loading import DEFAULT_ENCODER, fingerprint, load_encoder, resolve_encoder
+from curation.encoders.loading import fingerprint, load_encoder
+from curation.encoders.model_folders import DEFAULT_ENCODER, resolve_encoder
 from db.errors import HedgerowError
 
 
@@ -51,7 +52,7 @@ def test_weights_other_than_the_known_ones_are_refused_as_the_default(model_copy
     with (model_copy / "model.safetensors").open("r+b") as file:
         file.seek(-1, os.SEEK_END)
         file.write(b"\x01")
-    monkeypatch.setattr(loading, "_default_folder", lambda: model_copy)
+    monkeypatch.setattr(model_folders, "_default_folder", lambda: model_copy)
     with pytest.raises(HedgerowError, match="SHA-256.*reinstall"):
         load_encoder(DEFAULT_ENCODER)
 
@@ -106,23 +107,6 @@ def test_a_missing_encoder_is_told_in_one_sentence(name, sentence):
     with pytest.raises(HedgerowError, match=sentence) as caught:
         load_encoder(name)
     assert "\n" not in str(caught.value)
-
-
-def test_a_file_is_not_a_model(tmp_path):
-    file = tmp_path / "model.safetensors"
-    file.write_bytes(b"")
-    with pytest.raises(HedgerowError, match="name its folder"):
-        resolve_encoder(str(file))
-
-
-def test_names_resolve_to_package_folder_or_hub(tmp_path, monkeypatch):
-    (tmp_path / DEFAULT_ENCODER).mkdir()
-    monkeypatch.chdir(tmp_path)
-    default = resolve_encoder(DEFAULT_ENCODER)
-    assert isinstance(default, Path) and loading.DEFAULT_PACKAGE in default.parts
-    assert resolve_encoder(str(tmp_path)) == tmp_path
-    assert resolve_encoder("all-mpnet-base-v2") == "sentence-transformers/all-mpnet-base-v2"
-    assert resolve_encoder("owner/model") == "owner/model"
 
 
 def test_importing_the_modules_leaves_torch_alone():

@@ -13,7 +13,7 @@ from curation.diagnostics import cosines, measuring, queue_order
 from curation.diagnostics.cosines import save_cosines
 from curation.diagnostics.measures import Flag
 from curation.diagnostics.measuring import measure_variants
-from curation.encoders.loading import DEFAULT_ENCODER
+from curation.encoders.model_folders import DEFAULT_ENCODER
 from curation.encoders.registered import encoder_source, known_encoders, register_encoder
 from curation.project.opening import ACTIVE_ENCODER, THRESHOLD, active_encoder_id, get_setting
 from curation.project.shared_settings import change_encoder, change_threshold, count_over_threshold

@@ -8,7 +8,7 @@ from sqlalchemy.orm import Session
 from sqlmodel import col
 
 from curation.diagnostics.measures import Flag
-from curation.encoders.loading import DEFAULT_ENCODER
+from curation.encoders.model_folders import DEFAULT_ENCODER
 from curation.encoders.registered import register_encoder
 from curation.project.opening import active_encoder_id
 from curation.review import actions, bulk

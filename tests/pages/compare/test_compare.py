@@ -8,7 +8,7 @@ from sqlalchemy import Engine, update
 from sqlmodel import col
 from streamlit.testing.v1 import AppTest
 
-from curation.encoders.loading import DEFAULT_ENCODER
+from curation.encoders.model_folders import DEFAULT_ENCODER
 from db.engine import reading, writing
 from db.models import Encoder, Run, RunState
 from db.run_folders import run_folder

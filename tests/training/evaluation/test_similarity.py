@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from curation.encoders.loading import DEFAULT_ENCODER, load_encoder
+from curation.encoders.loading import load_encoder
+from curation.encoders.model_folders import DEFAULT_ENCODER
 from training.evaluation.similarity import (
     FIGURE_1,
     ProbePair,

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from sqlalchemy import Engine
 
-from curation.encoders.loading import DEFAULT_ENCODER, fingerprint
+from curation.encoders.loading import fingerprint
+from curation.encoders.model_folders import DEFAULT_ENCODER
 from db.engine import create_engine, reading, writing
 from db.errors import HedgerowError
 from db.execution import execute

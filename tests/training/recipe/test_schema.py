@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from curation.encoders.loading import DEFAULT_ENCODER
+from curation.encoders.model_folders import DEFAULT_ENCODER
 from db.errors import HedgerowError
 from training.recipe.schema import RECIPE_VERSION, Recipe
 from training.recipe.yaml_text import parse_recipe

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from curation.encoders.loading import encoder_folder
+from curation.encoders.model_folders import encoder_folder
 from db.execution import RunContext
 from db.models import BenchmarkResult
 from training.benchmarks.data.sizes import size_of

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, Self
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 from sqlalchemy.orm import Session
 
-from curation.encoders.loading import encoder_folder
+from curation.encoders.model_folders import encoder_folder
 from curation.generation.request import Budget, ModelRequest, Price
 from curation.generation.run import chat_model
 from curation.validation import Missing

@@ -17,7 +17,8 @@ from curation.encoders.checkpoint_kind import (
     require_encoder,
     saved_as,
 )
-from curation.encoders.loading import encoder_folder, load_encoder, load_model
+from curation.encoders.loading import load_encoder, load_model
+from curation.encoders.model_folders import encoder_folder
 from db.errors import HedgerowError
 from training.benchmarks.scorers.embedding_models import (
     BiEncoder,

@@ -24,7 +24,7 @@ class Scorer(ABC):
     """Scores pairs of texts: a higher score means nearer, or more relevant.
 
     Attributes:
-        architecture: as in ``loading.ARCHITECTURES``.
+        architecture: as in ``architecture.ARCHITECTURES``.
         compares_any: whether its scores say how alike any two texts are, so that the documents of
             a NevIR pair can be compared with each other.
     """

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from curation.language.tagging import TaggedWord
 
 FINITE = "BHMOF"
-"""Letters of finite verbs; see ``reading.py``."""
+"""Letters of finite verbs; see ``main_clause.py``."""
 
 
 class SkipReason(StrEnum):

@@ -1,0 +1,53 @@
+"""What is wrong with a recipe, in one sentence."""
+
+from __future__ import annotations
+
+import difflib
+import reprlib
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from pydantic import ValidationError
+
+from db.errors import HedgerowError
+
+
+def refuse_other_version(values: Mapping[str, Any], *, expected: int) -> None:
+    """Refuse the values of a recipe that another version of Hedgerow wrote."""
+    version = values.get("version", expected)
+    if str(version) == str(expected):
+        return
+    why = "a newer version needs a newer Hedgerow."
+    if str(version).isdecimal() and int(version) < expected:
+        why = (
+            "an older Hedgerow wrote it, so start from the default recipe and set its values there."
+        )
+    raise HedgerowError(f"The recipe has version {shown(version)}, expected {expected}; {why}")
+
+
+def refuse_unknown(values: Mapping[str, Any], *, known: Collection[str]) -> None:
+    """Refuse a key that a recipe hasn't; the message names the nearest one."""
+    for key in values:
+        if key not in known:
+            nearest = difflib.get_close_matches(key, known, n=1, cutoff=0.0)[0]
+            raise HedgerowError(
+                f"The recipe has no key {shown(key)}; the nearest one is {nearest!r}."
+            )
+
+
+def sentence(error: ValidationError) -> str:
+    """All that is wrong with a recipe, in one sentence."""
+    parts = []
+    for detail in error.errors(include_url=False):
+        problem = detail["msg"].removeprefix("Value error, ")
+        if detail["loc"]:
+            problem = problem.removeprefix("Input ").removeprefix("String ")
+            parts.append(f"{detail['loc'][0]} {problem}, found {shown(detail['input'])}")
+        else:
+            parts.append(problem)
+    return f"The recipe is wrong: {'; '.join(parts)}."
+
+
+def shown(value: object) -> str:
+    """A value as it may stand in a message: quoted, and never long."""
+    return reprlib.repr(value)
