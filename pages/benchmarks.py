@@ -1,7 +1,5 @@
 """Benchmarks: does a model understand negation, what did it cost, and where does it err."""
 
-import streamlit as st
-
 from pages.components.benchmarks import names, overlap_panel, scores_section, start_run
 from pages.components.benchmarks.items import entry
 from pages.components.benchmarks.names import SECTION, SECTIONS
@@ -10,15 +8,7 @@ from pages.components.shared.shell import frame
 frame.begin(
     "Benchmarks", "See how well a model handles negation, what else it lost, and where it errs."
 )
-section = st.segmented_control(
-    "Section",
-    SECTIONS,
-    key=SECTION,
-    default=SECTIONS[0],
-    required=True,
-    bind="query-params",
-    label_visibility="collapsed",
-)
+section = frame.section(SECTIONS, key=SECTION)
 match section:
     case names.SCORES:
         scores_section.draw()

@@ -114,17 +114,9 @@ measuring = background.active(MEASURE)
 if measuring is not None:
     st.text("Variants are being measured: figures may change until that is done (see below).")
 scope = _scope()
-st.session_state.setdefault("show", "Distances")
-section = st.segmented_control(
-    "Section",
-    list(SECTIONS),
-    key="show",
-    required=True,
-    bind="query-params",
-    label_visibility="collapsed",
-)
+section = frame.section(list(SECTIONS), key="show")
 current = PageView(counts, scope, {entry.id: entry.label for entry in open_project.types()})
-SECTIONS[section or "Distances"](current)
+SECTIONS[section](current)
 if measuring is not None:
     progress_view.follow(measuring)
 counts.follow()

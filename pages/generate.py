@@ -1,7 +1,5 @@
 """Generate: variants by a language model, their cost known beforehand, nothing lost."""
 
-import streamlit as st
-
 from curation.generation.request import KIND
 from db.models import Run, RunState
 from db.runs import STOPPED, UNFINISHED, list_runs
@@ -53,15 +51,7 @@ frame.begin(
     "Have a language model, or rules, write variants of your anchors; what it costs is said first.",
 )
 prompts_section.ensure()
-section = st.segmented_control(
-    "Section",
-    SECTIONS,
-    key=GENERATE_SECTION,
-    default=SET_UP,
-    required=True,
-    bind="query-params",
-    label_visibility="collapsed",
-)
+section = frame.section(SECTIONS, key=GENERATE_SECTION)
 found, counts = _runs(), CachedCounts()
 match section:
     case "Prompts":

@@ -150,7 +150,6 @@ def _follow() -> None:
         st.session_state[PICKED] = chosen
     if part := st.session_state.pop(_NEXT_PART, None):
         st.session_state[PART] = part
-    st.session_state.setdefault(PART, TYPES)
 
 
 frame.begin(
@@ -158,14 +157,7 @@ frame.begin(
     "The types of variants that are asked for, reviewed and trained on; add your own.",
 )
 _follow()
-part = st.segmented_control(
-    "Section",
-    (TYPES, ADD),
-    key=PART,
-    required=True,
-    bind="query-params",
-    label_visibility="collapsed",
-)
+part = frame.section((TYPES, ADD), key=PART)
 if told := st.session_state.pop(TOLD, ""):
     st.text(told)
 if part == ADD:

@@ -1,7 +1,5 @@
 """Train: finetune an encoder with one click, follow it, and see what it changed."""
 
-import streamlit as st
-
 from db.models import Run
 from db.runs import UNFINISHED, list_runs
 from pages.components.shared.shell import frame, open_project
@@ -32,15 +30,7 @@ def _train(runs: list[Run]) -> None:
 frame.begin(
     "Train", "Finetune a text encoder on what was accepted, and see what it makes of a “not”."
 )
-section = st.segmented_control(
-    "Section",
-    SECTIONS,
-    key=SECTION,
-    default=SECTIONS[0],
-    required=True,
-    bind="query-params",
-    label_visibility="collapsed",
-)
+section = frame.section(SECTIONS, key=SECTION)
 if section != section_choice.RESULTS:
     section_choice.leave_results()
 found = _runs()

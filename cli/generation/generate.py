@@ -27,7 +27,8 @@ from curation.generation.request import (
 from curation.generation.run import checked_request, request_generation
 from curation.generation.run_report import source_ids
 from curation.plurals import counted
-from curation.taxonomy.project_types import known_type, list_types
+from curation.taxonomy.built_in import known_type
+from curation.taxonomy.project_types import list_types
 from curation.taxonomy.roles import Role
 from db.engine import reading, writing
 from db.errors import HedgerowError

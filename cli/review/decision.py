@@ -36,6 +36,9 @@ Reason = Annotated[
     str, typer.Option("--reason", metavar="REASON", help=f"Why it is rejected: one of {_REASONS}.")
 ]
 
+Action = Callable[[Session, actions.ShownCard, int], actions.ActionOutcome]
+"""A decision; it is given the session, the card and the reviewer's id."""
+
 NO_REASON = "Rejected on the command line without a reason."
 
 
@@ -52,8 +55,25 @@ def reason_and_note(reason: str, note: str) -> tuple[str, str]:
     return reason, note
 
 
+def accepting(note: str) -> Action:
+    """The action of accepting a variant as it is."""
+    return lambda session, card, who: actions.accept(session, card, reviewer_id=who, note=note)
+
+
+def rejecting(reason: str, note: str) -> Action:
+    """The action of rejecting a variant.
+
+    Raises:
+        HedgerowError: as in `reason_and_note`.
+    """
+    reason, note = reason_and_note(reason, note)
+    return lambda session, card, who: actions.reject(
+        session, card, reviewer_id=who, reason=reason, note=note
+    )
+
+
 def decide(
-    action: Callable[[Session, actions.ShownCard, int], actions.ActionOutcome],
+    action: Action,
     uid: str,
     reviewer: str,
     as_json: bool,
@@ -64,7 +84,7 @@ def decide(
     """Decide on the variant with this uid, and say where it stands now.
 
     Args:
-        action: the decision; given the session, the card and the reviewer's id.
+        action: the decision.
         with_flags: say, too, what the checks flag in the text that is stored.
         settles: the decision settles a conflict.
     """

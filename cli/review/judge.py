@@ -19,7 +19,8 @@ from curation.generation.prompts import JUDGE, seed_prompts
 from curation.generation.providers.chat.addresses import require_key
 from curation.generation.request import MAX_CONCURRENCY
 from curation.plurals import counted
-from curation.taxonomy.project_types import known_type, list_types
+from curation.taxonomy.built_in import known_type
+from curation.taxonomy.project_types import list_types
 from curation.validation import checked
 from db.engine import writing
 from db.models import Status

@@ -1,8 +1,7 @@
 """Rejecting a variant."""
 
-from cli.review.decision import Note, Reason, ReviewerName, Uid, decide, reason_and_note
+from cli.review.decision import Note, Reason, ReviewerName, Uid, decide, rejecting
 from cli.shared.terminal import AsJson
-from curation.review import actions
 
 
 def reject(
@@ -13,12 +12,4 @@ def reject(
     as_json: AsJson = False,
 ) -> None:
     """Reject a variant."""
-    reason, note = reason_and_note(reason, note)
-    decide(
-        lambda session, card, who: actions.reject(
-            session, card, reviewer_id=who, reason=reason, note=note
-        ),
-        uid,
-        reviewer,
-        as_json,
-    )
+    decide(rejecting(reason, note), uid, reviewer, as_json)

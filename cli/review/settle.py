@@ -10,11 +10,11 @@ from cli.review.decision import (
     Reason,
     ReviewerName,
     Uid,
+    accepting,
     decide,
-    reason_and_note,
+    rejecting,
 )
 from cli.shared.terminal import AsJson
-from curation.review import actions
 
 
 class SettledAs(StrEnum):
@@ -33,24 +33,7 @@ def settle(
     as_json: AsJson = False,
 ) -> None:
     """Settle a conflict: your verdict counts instead of those that contradict each other."""
-    if verdict is SettledAs.ACCEPT:
-        if reason:
-            raise typer.BadParameter("--reason goes with 'reject'; give --note instead")
-        decide(
-            lambda session, card, who: actions.accept(session, card, reviewer_id=who, note=note),
-            uid,
-            reviewer,
-            as_json,
-            settles=True,
-        )
-        return
-    reason, note = reason_and_note(reason, note)
-    decide(
-        lambda session, card, who: actions.reject(
-            session, card, reviewer_id=who, reason=reason, note=note
-        ),
-        uid,
-        reviewer,
-        as_json,
-        settles=True,
-    )
+    if verdict is SettledAs.ACCEPT and reason:
+        raise typer.BadParameter("--reason goes with 'reject'; give --note instead")
+    action = accepting(note) if verdict is SettledAs.ACCEPT else rejecting(reason, note)
+    decide(action, uid, reviewer, as_json, settles=True)

@@ -20,8 +20,8 @@ from sqlmodel import col
 from curation.diagnostics.measures import Flag
 from curation.project.opening import active_encoder_id
 from curation.review.decisions import bulk_store_decisions
-from curation.taxonomy.built_in import GUIDELINE_VERSION
-from curation.taxonomy.project_types import all_types, known_type, list_types
+from curation.taxonomy.built_in import GUIDELINE_VERSION, known_type
+from curation.taxonomy.project_types import all_types, list_types
 from curation.taxonomy.reject_reasons import applicable_reason, reject_reason
 from db.columns import Columns, now
 from db.errors import HedgerowError

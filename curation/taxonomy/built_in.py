@@ -9,6 +9,7 @@ own: hence everything here is declarative and serialises to JSON. What a check *
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -229,18 +230,19 @@ TAXONOMY: tuple[VariantType, ...] = (
 )
 
 
-_TYPES = {variant_type.id: variant_type for variant_type in TAXONOMY}
-
-
 def variant_type(type_id: str) -> VariantType:
-    """Return the built-in type with this id.
+    """The built-in type with this id; raises as ``known_type`` does."""
+    return known_type(TAXONOMY, type_id)
+
+
+def known_type(types: Sequence[VariantType], type_id: str) -> VariantType:
+    """The type with this id.
 
     Raises:
-        HedgerowError: if there is none.
+        HedgerowError: there is none.
     """
-    try:
-        return _TYPES[type_id]
-    except KeyError:
-        raise HedgerowError(
-            f"Expected a variant type ({', '.join(_TYPES)}), but found {type_id!r}."
-        ) from None
+    for entry in types:
+        if entry.id == type_id:
+            return entry
+    names = ", ".join(entry.id for entry in types)
+    raise HedgerowError(f"Expected a variant type ({names}), but found '{type_id}'.")

@@ -11,8 +11,8 @@ from sqlalchemy.orm import Session
 from sqlmodel import col
 
 from curation.review.decisions import forget_kept
-from curation.taxonomy.built_in import VariantType
-from curation.taxonomy.project_types import OWN, all_types, known_type, wording
+from curation.taxonomy.built_in import VariantType, known_type
+from curation.taxonomy.project_types import OWN, all_types, wording
 from curation.taxonomy.type_drafts import OwnType, as_written, draft
 from db.columns import now
 from db.errors import HedgerowError

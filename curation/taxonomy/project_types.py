@@ -1,6 +1,5 @@
 """The project's variant types: the built-in taxonomy and a user's own, as the database has them."""
 
-from collections.abc import Sequence
 from datetime import datetime
 
 from sqlalchemy import Select, func, select
@@ -8,7 +7,6 @@ from sqlalchemy.orm import Session
 from sqlmodel import col
 
 from curation.taxonomy.built_in import TAXONOMY, TAXONOMY_VERSION, SurfaceCheck, VariantType
-from db.errors import HedgerowError
 from db.models import Polarity, TypeRow, TypeVersion
 
 OWN = "own"
@@ -122,16 +120,3 @@ def select_types_version() -> Select[int, int, int, datetime | None]:
         func.count(col(TypeRow.retired_at)),
         func.max(col(TypeRow.retired_at)),
     )
-
-
-def known_type(types: Sequence[VariantType], type_id: str) -> VariantType:
-    """The type with this id.
-
-    Raises:
-        HedgerowError: there is none.
-    """
-    for entry in types:
-        if entry.id == type_id:
-            return entry
-    names = ", ".join(entry.id for entry in types)
-    raise HedgerowError(f"Expected a variant type ({names}), but found '{type_id}'.")

@@ -10,9 +10,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from curation.language.tokens import ABSOLUTE_NEGATORS, VERBAL_NEGATORS, Token, align, analyse
-from curation.taxonomy.built_in import VariantType
+from curation.taxonomy.built_in import VariantType, known_type
 from curation.taxonomy.cues import HEDGE_CUES, find_cue, new_cues
-from curation.taxonomy.project_types import known_type
 from curation.variants.cue_corrections import checked_cue
 from curation.variants.save_questions import Concern
 from db.errors import HedgerowError

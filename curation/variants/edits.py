@@ -20,8 +20,8 @@ from curation.review.shown_card import (
     overtaken,
     shown_variant,
 )
-from curation.taxonomy.built_in import VariantType
-from curation.taxonomy.project_types import all_types, known_type, list_types
+from curation.taxonomy.built_in import VariantType, known_type
+from curation.taxonomy.project_types import all_types, list_types
 from curation.variants.cue_choice import CueWanted, Hedge, choose_cue, filed_by_cue, number_of_words
 from curation.variants.cue_corrections import checked_cue, correct_cue
 from db.errors import HedgerowError

@@ -12,8 +12,8 @@ from curation.corpora.starter_corpus import RANDOM_SALT
 from curation.diagnostics.measuring import measure_variants
 from curation.review.decisions import store_decisions
 from curation.review.shown_card import ShownCard, decision_on
-from curation.taxonomy.built_in import VariantType
-from curation.taxonomy.project_types import known_type, list_types
+from curation.taxonomy.built_in import VariantType, known_type
+from curation.taxonomy.project_types import list_types
 from curation.variants.cue_choice import choose_cue, filed_by_cue
 from curation.variants.cue_corrections import checked_cue
 from curation.variants.edits import check_differs, checked_text, find_text, wording_of

@@ -9,8 +9,9 @@ import Levenshtein
 from sqlalchemy.orm import Session
 
 from curation.release import triples
+from curation.taxonomy.built_in import known_type
 from curation.taxonomy.nli_types import CONTRADICTION, ENTAILMENT
-from curation.taxonomy.project_types import all_types, known_type, list_types
+from curation.taxonomy.project_types import all_types, list_types
 from db.models import Split
 from training.data.sampling import count_triples
 from training.finetune.losses import Family, Member, Role

@@ -90,8 +90,7 @@ def _public(kind: type[Benchmark[Any]]) -> list[DataChoice]:
         _uploader(kind)
         if kind is SemAntoNeg:
             _suite()
-    if problem := st.session_state.pop(f"{_PROBLEM}-{kind.id}", ""):
-        error_messages.show(problem, key=f"bench-{kind.id}")
+    error_messages.show_kept(f"{_PROBLEM}-{kind.id}")
     return choice
 
 
@@ -147,12 +146,10 @@ def _suite() -> None:
 
 
 def _keep_suite(number: int) -> None:
-    try:
+    with error_messages.kept_for(f"{_PROBLEM}-{SemAntoNeg.id}"):
         made = written(open_project.ask(of_release, number))
         files = {f"release-{number}-suite.jsonl": made}
         keep_data(open_project.settings().data_folder, SemAntoNeg.id, files)
-    except HedgerowError as error:
-        st.session_state[f"{_PROBLEM}-{SemAntoNeg.id}"] = str(error)
 
 
 def _expected(kind: type[Benchmark[Any]]) -> str:
@@ -166,9 +163,7 @@ def _keep(name: str, key: str, both: bool) -> None:
     files = uploaded if isinstance(uploaded, list) else [uploaded] if uploaded else []
     if not files or (both and len(files) < 2):
         return
-    try:
+    with error_messages.kept_for(f"{_PROBLEM}-{name}"):
         content = {file.name: file.getvalue() for file in files}
         keep_data(open_project.settings().data_folder, name, content)
-    except HedgerowError as error:
-        st.session_state[f"{_PROBLEM}-{name}"] = str(error)
     st.session_state[_ADDED] = st.session_state.get(_ADDED, 0) + 1  # an empty box again

@@ -103,13 +103,11 @@ def _to_scores() -> None:
 
 def _again(run: Run, budget: Budget | None = None) -> None:
     """Carry a stopped run out again, with other caps perhaps; a chat model's key goes with it."""
-    try:
+    with error_messages.kept_for(_PROBLEM):
         if budget is not None:
             spending_caps.apply(run, budget)
         request = BenchmarkRequest.model_validate(run.parameters)
         background.start_again(run, _keys(request.models))
-    except HedgerowError as error:
-        st.session_state[_PROBLEM] = str(error)
 
 
 def _keys(models: Sequence[ModelChoice]) -> dict[str, str]:
@@ -143,8 +141,7 @@ def _box(*, busy: bool) -> None:
                 args=(models, data, general, budget),
             )
             st.text(_promise(models, data, general, budget, busy=busy), width="stretch")
-        if problem := st.session_state.pop(_PROBLEM, ""):
-            error_messages.show(problem, key="bench-start")
+        error_messages.show_kept(_PROBLEM)
 
 
 def _promise(
@@ -172,7 +169,7 @@ def _start(
     models: list[dict[str, Any]], data: list[DataChoice], general: General, budget: Budget
 ) -> None:
     """Store the run and start its process; a problem is told beside the button."""
-    try:
+    with error_messages.kept_for(_PROBLEM):
         chosen = tuple(checked(ModelChoice, values) for values in models)
         request = BenchmarkRequest(
             models=chosen,
@@ -189,5 +186,3 @@ def _start(
             requested_by=signin.reviewer_id(),
         )
         background.start_process_of(run, _keys(chosen))
-    except HedgerowError as error:
-        st.session_state[_PROBLEM] = str(error)

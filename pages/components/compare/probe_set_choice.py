@@ -24,7 +24,7 @@ SETS, SENTENCES = "Probe set", "Sentences"
 MAX_FILE = 5
 """Megabytes of a file of probes."""
 
-_VIEW, _SET, _PROBLEM = "view", "set", "compare_set_problem"
+_VIEW, _SET = "view", "set"
 _NEW, _MORE, _SAVE = "compare-new", "compare-more", "compare-save"
 
 _FORMAT = (
@@ -59,7 +59,7 @@ def chosen() -> str:
         st.text_input("Name", key=f"{_NEW}-name", max_chars=MAX_NAME)
         _brought(_NEW)
         st.button("Make the set", key=f"{_NEW}-make", type="primary", on_click=_make)
-        _problem(_NEW)
+        error_messages.show_kept(_NEW)
     return name or names[0]
 
 
@@ -116,7 +116,7 @@ def save(sentences: Sequence[str]) -> None:
         st.button(
             "Save", key=f"{_SAVE}-make", type="primary", on_click=_save, args=(list(sentences),)
         )
-        _problem(_SAVE)
+        error_messages.show_kept(_SAVE)
 
 
 def _save(sentences: list[str]) -> None:
@@ -136,22 +136,15 @@ def _changed(change: Callable[[], str], place: str) -> bool:
     try:
         name = change()
     except HedgerowError as error:
-        st.session_state[_PROBLEM] = (place, str(error))
+        error_messages.keep(place, str(error))
         return False
     st.session_state[_SET] = name
     return True
 
 
-def _problem(place: str) -> None:
-    where, sentence = st.session_state.get(_PROBLEM, ("", ""))
-    if where == place:
-        del st.session_state[_PROBLEM]
-        error_messages.show(sentence, key=place)
-
-
 def edit(opened: OpenSet) -> None:
     """What is in the set; and for one that people made, ways to change it."""
-    waiting = st.session_state.get(_PROBLEM, ("", ""))[0] == _MORE
+    waiting = error_messages.has_kept(_MORE)
     with st.expander("The sentences of this set", icon=":material/list:", expanded=waiting):
         if opened.bundled:
             st.dataframe(_listed(opened), hide_index=True, height=300)
@@ -185,7 +178,7 @@ def edit(opened: OpenSet) -> None:
                 st.button(
                     "Delete the set", key="compare-delete", on_click=_delete, args=(opened.name,)
                 )
-        _problem(_MORE)
+        error_messages.show_kept(_MORE)
 
 
 def _listed(opened: OpenSet) -> list[dict[str, str]]:

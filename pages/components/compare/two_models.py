@@ -133,12 +133,11 @@ def measure(
                     "and is kept.",
                     width="stretch",
                 )
-            if problem := st.session_state.pop(_PROBLEM, ""):
-                error_messages.show(problem, key="measure")
+            error_messages.show_kept(_PROBLEM)
 
 
 def _start(names: list[str], set_name: str, sentences: list[str]) -> None:
-    try:
+    with error_messages.kept_for(_PROBLEM):
         run = open_project.tell(
             request_comparison,
             models=names,
@@ -147,8 +146,6 @@ def _start(names: list[str], set_name: str, sentences: list[str]) -> None:
             requested_by=signin.reviewer_id(),
         )
         background.start_process_of(run)
-    except HedgerowError as error:
-        st.session_state[_PROBLEM] = str(error)
 
 
 def _stopped(names: list[str], set_name: str, sentences: Sequence[str]) -> None:

@@ -10,7 +10,6 @@ from curation.generation.duplicates import check_alone
 from curation.generation.providers.chat.answers import AnswerProblem
 from curation.generation.request import KIND, Budget
 from curation.generation.run_report import AttemptCounts, Spent, Trouble, last_troubles, progress
-from db.errors import HedgerowError
 from db.models import Run, RunState
 from db.runs import UNFINISHED, request_cancel
 from pages.components.generate.run_names import title as title
@@ -131,8 +130,7 @@ def _way_on(run: Run) -> None:
             st.button("Cancel", key=f"generate-cancel-{run.id}", on_click=_cancel, args=(run.id,))
     if other is not None:
         st.text(f"Run {other.id} is at work; this one can go on when it has ended.")
-    if problem := st.session_state.pop(_PROBLEM, ""):
-        error_messages.show(problem, key="generate-resume")
+    error_messages.show_kept(_PROBLEM)
 
 
 def _why(run: Run) -> str:
@@ -148,14 +146,12 @@ def _why(run: Run) -> str:
 
 def _resume(run: Run, budget: Budget) -> None:
     """Go on with a run. What was typed last is read from its boxes."""
-    try:
+    with error_messages.kept_for(_PROBLEM):
         spending_caps.apply(run, budget)
         if run.kind == KIND:
             open_project.ask(check_alone, run.id)
         count_cache.forget()  # what is left to generate is another count afterwards
         background.start_again(run, provider_key.environment(run.parameters["base_url"]))
-    except HedgerowError as error:
-        st.session_state[_PROBLEM] = str(error)
 
 
 def _cancel(run_id: int) -> None:

@@ -213,8 +213,7 @@ def _cost(values: dict[str, Any], counts: CachedCounts) -> None:
     if lacks_key:
         st.text("OpenAI answers nobody without a key: type one in, or name another address.")
     _buttons(request, disabled=lacks_key or not found.total_calls, known=found.cost is not None)
-    if problem := st.session_state.pop(_PROBLEM, ""):
-        error_messages.show(problem, key="opinion")
+    error_messages.show_kept(_PROBLEM)
 
 
 def _bare(request: JudgeRequest) -> JudgeRequest:
@@ -263,13 +262,11 @@ def _buttons(request: JudgeRequest, *, disabled: bool, known: bool) -> None:
 
 def _start(request: JudgeRequest) -> None:
     """Store a run with its calls and start its process; a problem is told beside the buttons."""
-    try:
+    with error_messages.kept_for(_PROBLEM):
         run = open_project.tell(
             request_opinions, request, requested_by=signin.reviewer_id(), alone=True
         )
         background.start_process_of(run, provider_key.environment(request.base_url))
-    except HedgerowError as error:
-        st.session_state[_PROBLEM] = str(error)
 
 
 def _agreement(counts: CachedCounts) -> None:

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from db.errors import HedgerowError
 from db.models import Run, RunState
 from db.runs import UNFINISHED, get_runs
 from pages.components.shared.runs import background, progress_view
@@ -118,13 +117,10 @@ def _reached(run: Run) -> int:
 
 def _again(run: Run) -> None:
     st.session_state[section_choice.SECTION] = section_choice.TRAIN
-    try:
+    with error_messages.kept_for(_PROBLEM):
         background.start_again(run)
-    except HedgerowError as error:
-        st.session_state[_PROBLEM] = str(error)
 
 
 def show_problem() -> None:
     """Why a run could not be started again, once."""
-    if problem := st.session_state.pop(_PROBLEM, ""):
-        error_messages.show(problem, key="train-again")
+    error_messages.show_kept(_PROBLEM)

@@ -3,7 +3,6 @@
 import streamlit as st
 
 from curation.review.actions import MAX_TEXT
-from db.errors import HedgerowError
 from pages.components.shared.shell import error_messages, open_project, signin
 from training.evaluation.probe_sets import StoredProbe
 from training.evaluation.probes import add_own_probe, own_probes, remove_own_probe
@@ -19,11 +18,10 @@ def box() -> None:
     """Own pairs: add, list, remove; each stored at once."""
     stored = open_project.ask(own_probes)
     count = f" ({len(stored)})" if stored else ""
-    problem = st.session_state.pop(_PROBLEM, "")
     with st.expander(
         f"Your own sentence pairs{count}",
         icon=":material/compare_arrows:",
-        expanded=bool(problem),
+        expanded=error_messages.has_kept(_PROBLEM),
         key="train-probes",
     ):
         st.caption("Every training measures their similarity before and after, beside Figure 1.")
@@ -34,8 +32,7 @@ def box() -> None:
             first.text_input("First sentence", key=_ANCHOR, max_chars=MAX_TEXT)
             second.text_input("Second sentence", key=_TEXT, max_chars=MAX_TEXT)
             add.form_submit_button("Add", on_click=_add, width="stretch")
-        if problem:
-            error_messages.show(problem, key="train-probe")
+        error_messages.show_kept(_PROBLEM)
 
 
 def _pair(pair: StoredProbe) -> None:
@@ -53,16 +50,13 @@ def _pair(pair: StoredProbe) -> None:
 
 
 def _add() -> None:
-    try:
+    with error_messages.kept_for(_PROBLEM):
         open_project.tell(
             add_own_probe,
             anchor=st.session_state[_ANCHOR],
             text=st.session_state[_TEXT],
             author_id=signin.reviewer_id(),
         )
-    except HedgerowError as error:
-        st.session_state[_PROBLEM] = str(error)
-    else:
         st.session_state[_ANCHOR] = st.session_state[_TEXT] = ""
 
 

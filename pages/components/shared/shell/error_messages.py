@@ -49,6 +49,39 @@ def show(sentence: str, *, key: str = "told") -> None:
         st.text(sentence)
 
 
+@contextmanager
+def kept_for(place: str) -> Iterator[None]:
+    """Keep the sentence of a ``HedgerowError`` inside for ``show_kept``; for callbacks.
+
+    Args:
+        place: names the part of a page that shows it, unlike any other of the app.
+    """
+    try:
+        yield
+    except HedgerowError as error:
+        keep(place, str(error))
+
+
+def keep(place: str, sentence: str) -> None:
+    """Have ``show_kept`` show a sentence the next time that this part of a page is drawn."""
+    st.session_state[_kept(place)] = sentence
+
+
+def show_kept(place: str) -> None:
+    """Show, once, what was kept for this part of a page."""
+    if sentence := st.session_state.pop(_kept(place), ""):
+        show(sentence, key=place)
+
+
+def has_kept(place: str) -> bool:
+    """Whether ``show_kept`` has something to show."""
+    return _kept(place) in st.session_state
+
+
+def _kept(place: str) -> str:
+    return f"problem-{place}"
+
+
 @overload
 def fragment(draw: Draw) -> Draw: ...
 @overload

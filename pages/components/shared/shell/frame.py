@@ -1,5 +1,7 @@
 """How every page begins."""
 
+from collections.abc import Sequence
+
 import streamlit as st
 
 from pages.components.shared.formatting import markup
@@ -43,3 +45,21 @@ def begin(title: str, purpose: str, *, compact: bool = False) -> None:
         st.caption(purpose)
     markup.style()
     _scripts(key="page-scripts", on_returned_change=lambda: None)
+
+
+def section(names: Sequence[str], *, key: str) -> str:
+    """The choice of a section, for a page that has several; the first unless the address names one.
+
+    Args:
+        key: of the choice in the session and in the address.
+    """
+    chosen: str | None = st.segmented_control(
+        "Section",
+        names,
+        key=key,
+        default=names[0],
+        required=True,
+        bind="query-params",
+        label_visibility="collapsed",
+    )
+    return chosen or names[0]

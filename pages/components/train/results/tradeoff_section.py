@@ -49,8 +49,7 @@ def show(run: Run) -> None:
     _under_way(saving, f"saving a model out of run {key}")
     if not _under_way(measuring, f"measuring the trade-off of run {key}"):
         _offer(run, curve)
-    if problem := st.session_state.pop(_PROBLEM, ""):
-        error_messages.show(problem, key="tradeoff")
+    error_messages.show_kept(_PROBLEM)
 
 
 def _under_way(run: Run | None, title: str) -> bool:
@@ -64,10 +63,8 @@ def _under_way(run: Run | None, title: str) -> bool:
 
 
 def _again(run: Run) -> None:
-    try:
+    with error_messages.kept_for(_PROBLEM):
         background.start_again(run)
-    except HedgerowError as error:
-        st.session_state[_PROBLEM] = str(error)
 
 
 def _offer(run: Run, curve: Curve | None) -> None:
@@ -140,7 +137,7 @@ def _start(training: int) -> None:
         )
         background.start_process_of(run)
     except HedgerowError as error:
-        st.session_state[_PROBLEM] = f"{given.name}: {error}" if given else str(error)
+        error_messages.keep(_PROBLEM, f"{given.name}: {error}" if given else str(error))
 
 
 @error_messages.fragment
@@ -239,7 +236,7 @@ def _save(run: Run, curve: Curve, share: float, saved: Sequence[Saved]) -> None:
 
 
 def _start_saving(training: int, share: float) -> None:
-    try:
+    with error_messages.kept_for(_PROBLEM):
         run = open_project.tell(
             request_save,
             open_project.settings(),
@@ -248,8 +245,6 @@ def _start_saving(training: int, share: float) -> None:
             requested_by=signin.reviewer_id(),
         )
         background.start_process_of(run)
-    except HedgerowError as error:
-        st.session_state[_PROBLEM] = str(error)
 
 
 def _place(run: Run, model: Saved) -> None:

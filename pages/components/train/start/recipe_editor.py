@@ -83,11 +83,9 @@ def _shown() -> dict[str, _Shown]:
 
 def change(current: str, changes: Mapping[str, Any]) -> None:
     """Write other values into a recipe's text; those that are refused change nothing."""
-    try:
+    with error_messages.kept_for(_PROBLEM):
         recipe = parse_recipe(current)
         use(Recipe(**{**recipe.model_dump(), **changes}).to_yaml())
-    except HedgerowError as error:
-        st.session_state[_PROBLEM] = str(error)
 
 
 def draw(default: str, files: Callable[[Recipe, str, bool], None]) -> None:
@@ -101,8 +99,7 @@ def draw(default: str, files: Callable[[Recipe, str, bool], None]) -> None:
     recipe, wrong = _parsed(shown)
     _fields(recipe, disabled=bool(wrong))
     files(recipe, shown, not wrong)
-    if problem := st.session_state.pop(_PROBLEM, ""):
-        error_messages.show(problem, key="train-recipe")
+    error_messages.show_kept(_PROBLEM)
     if wrong:
         st.text(f"The fields above rest until the text below is a recipe again. {wrong}")
     st.text_area(
@@ -210,12 +207,12 @@ def _upload() -> None:
     if file is None:
         return
     if file.size > LARGEST:
-        st.session_state[_PROBLEM] = f"{file.name} is too large for a recipe."
+        error_messages.keep(_PROBLEM, f"{file.name} is too large for a recipe.")
         return
     try:
         use(file.getvalue().decode("utf-8-sig"))
     except UnicodeDecodeError:
-        st.session_state[_PROBLEM] = f"Expected UTF-8 text in {file.name}; save it as UTF-8."
+        error_messages.keep(_PROBLEM, f"Expected UTF-8 text in {file.name}; save it as UTF-8.")
 
 
 def _meanings(recipe: Recipe) -> None:

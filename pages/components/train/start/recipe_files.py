@@ -43,8 +43,7 @@ def draw(recipe: Recipe, current: str, usable: bool) -> None:
         for kind in KINDS:
             with st.container():
                 _one(kind, recipe, current, usable)
-    if problem := st.session_state.pop(_PROBLEM, ""):
-        error_messages.show(problem, key="train-file")
+    error_messages.show_kept(_PROBLEM)
 
 
 def _one(kind: FileField, recipe: Recipe, current: str, usable: bool) -> None:
@@ -99,6 +98,6 @@ def _store(kind: FileField, key: str, current: str) -> None:
             open_project.settings().data_folder, file.getvalue(), read=READERS[kind.field]
         )
     except HedgerowError as error:
-        st.session_state[_PROBLEM] = f"{file.name}: {error}"
+        error_messages.keep(_PROBLEM, f"{file.name}: {error}")
         return
     recipe_editor.change(current, {kind.field: str(path)})

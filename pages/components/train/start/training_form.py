@@ -59,8 +59,7 @@ def box(*, busy: bool) -> None:
             st.text(_promise(wanted, recipe_editor.text(default), busy=busy), width="stretch")
         _newer(wanted, numbers)
         overlap_lines.draw(wanted.release)
-        if problem := st.session_state.pop(_PROBLEM, ""):
-            error_messages.show(problem, key="train-start")
+        error_messages.show_kept(_PROBLEM)
         with st.expander(
             "Advanced: release, seed, recipe", icon=":material/tune:", key="train-advanced"
         ):
@@ -172,7 +171,7 @@ def _start(wanted: TrainingPlan, default: str, release_key: str) -> None:
     """
     state = st.session_state
     recipe_editor.take_up()
-    try:
+    with error_messages.kept_for(_PROBLEM):
         recipe = parse_recipe(recipe_editor.text(default))
         chosen = state.get(release_key, wanted.release)
         run = open_project.tell(
@@ -183,5 +182,3 @@ def _start(wanted: TrainingPlan, default: str, release_key: str) -> None:
             requested_by=signin.reviewer_id(),
         )
         background.start_process_of(run)
-    except HedgerowError as error:
-        state[_PROBLEM] = str(error)

@@ -70,8 +70,7 @@ def show() -> None:
     else:
         st.text("A study compares trainings on one release; make a release first.")
         st.page_link("pages/release.py", label="Make a release", icon=":material/inventory_2:")
-    if problem := st.session_state.pop(_PROBLEM, ""):
-        error_messages.show(problem, key="study")
+    error_messages.show_kept(_PROBLEM)
     if runs:
         _results(runs)
 
@@ -202,7 +201,7 @@ def _advanced(numbers: list[int], *, edited: bool) -> None:
 
 def _start(study: Study, data: Composition, base: Recipe) -> None:
     """Store a study and start its process; a problem is told on the page."""
-    try:
+    with error_messages.kept_for(_PROBLEM):
         run = open_project.tell(
             request_study,
             study,
@@ -212,8 +211,6 @@ def _start(study: Study, data: Composition, base: Recipe) -> None:
             seed=int(st.session_state.get(_SEED, DEFAULT_SEED)),
         )
         background.start_process_of(run)
-    except HedgerowError as error:
-        st.session_state[_PROBLEM] = str(error)
 
 
 def _results(runs: list[Run]) -> None:
@@ -242,7 +239,5 @@ def _named(run: Run) -> str:
 
 def _again(run: Run) -> None:
     """Go on with a study that stopped; its trainings that are done stay."""
-    try:
+    with error_messages.kept_for(_PROBLEM):
         background.start_again(run)
-    except HedgerowError as error:
-        st.session_state[_PROBLEM] = str(error)
