@@ -12,6 +12,7 @@ import socket
 import sys
 from collections.abc import Iterable
 from datetime import timedelta
+from functools import cache
 from importlib import metadata
 from typing import Any, NamedTuple
 
@@ -102,6 +103,11 @@ def parts_of(run: Run) -> str:
 
 def package_versions() -> dict[str, str]:
     """The versions that results depend on, by name."""
+    return dict(_package_versions())
+
+
+@cache  # each is looked up in a file of its package
+def _package_versions() -> dict[str, str]:
     found = {"python": sys.version.split()[0]}
     for name in _RECORDED_PACKAGES:
         try:

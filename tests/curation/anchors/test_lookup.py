@@ -21,7 +21,7 @@ from curation.anchors.lookup import (
 from curation.review.actions import edit, shown
 from db.engine import reading, writing
 from db.models import Anchor, Source, Split
-from tests.support.databases import both_databases
+from tests.support.databases import both_databases, one_database
 from tests.support.factories import add_anchor, add_family, person
 
 pytestmark = both_databases
@@ -65,6 +65,7 @@ def test_pages_and_total_agree(session: Session) -> None:
     assert find_anchors(session, AnchorFilter(text=uids[0])).total == 1
 
 
+@one_database
 def test_a_page_beyond_the_last_is_the_last(session: Session) -> None:
     last = page_of_anchors(session, AnchorFilter(), number=3, size=2)
     assert (last.number, len(last.found.anchors), last.found.total) == (3, 1, 5)
@@ -77,6 +78,7 @@ def test_filters_offer_what_anchors_have(session: Session) -> None:
     assert filter_choices(session) == (known_sources(session), known_genres(session))
 
 
+@one_database
 def test_a_project_whose_anchors_are_all_retired_has_none(engine: Engine) -> None:
     with writing(engine) as session:
         assert not has_anchors(session)

@@ -121,6 +121,7 @@ def test_a_reason_counts_while_its_verdict_stands(engine: Engine) -> None:
         ]
 
 
+@one_database
 def test_undoing_a_change_of_mind_brings_the_first_reason_back(engine: Engine) -> None:
     with writing(engine) as session:
         family = add_family(session)

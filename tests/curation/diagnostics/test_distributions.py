@@ -157,6 +157,7 @@ CHANGES: dict[str, Callable[[Session, Variant], object]] = {
 }
 
 
+@one_database
 @pytest.mark.parametrize("change", CHANGES)
 def test_the_version_changes_with_the_data(engine: Engine, change: str) -> None:
     with writing(engine) as session:

@@ -16,7 +16,7 @@ from db.execution import execute
 from db.models import Diagnostic, Encoder, Variant, VariantCosine
 from db.runs import create_run
 from db.settings import load_settings
-from tests.support.databases import both_databases
+from tests.support.databases import both_databases, one_database
 from tests.support.factories import add_anchor, add_family, add_variant, person
 
 pytestmark = both_databases
@@ -48,6 +48,7 @@ def run(engine: Engine, **parameters: object) -> dict[str, object]:
     return execute(engine, load_settings(), run_id, {"diagnose": measuring.work})
 
 
+@one_database
 def test_what_an_older_version_measured_is_measured_again(
     engine: Engine, encoders: FakeEncoders
 ) -> None:
@@ -92,6 +93,7 @@ def test_cosines_are_kept_per_encoder(engine: Engine, encoders: FakeEncoders) ->
         assert active_encoder_id(session) == 1
 
 
+@one_database
 def test_an_edited_variant_is_pending_until_the_next_run(
     engine: Engine, encoders: FakeEncoders
 ) -> None:

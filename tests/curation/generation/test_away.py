@@ -19,7 +19,6 @@ from db.models import CallState, ModelCall, Run, RunState
 from db.settings import Settings
 from tests.curation.generation.conftest import Serve
 from tests.curation.generation.test_run import again, carry_out, table, unmeasured  # noqa: F401
-from tests.support.databases import both_databases
 from tests.support.factories import add_family
 from tests.support.servers.chat_server import ChatServer
 
@@ -130,7 +129,6 @@ def test_a_call_that_a_server_always_fails_at_while_it_answers_others_fails_alon
     assert (result["done"], result["failed"]) == (39, 1) and state(anchors) is RunState.DONE
 
 
-@both_databases
 def test_a_run_that_died_of_its_server_asks_again(
     anchors: Engine, home: Path, serve_chat: Serve
 ) -> None:

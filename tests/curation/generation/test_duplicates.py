@@ -16,7 +16,7 @@ from db.models import CallState, ModelCall, RunState, Variant
 from db.runs import get_run, list_runs, request_cancel
 from tests.curation.generation.test_run import again
 from tests.curation.generation.test_run import unmeasured as unmeasured
-from tests.support.databases import both_databases
+from tests.support.databases import both_databases, one_database
 from tests.support.generating import Serve
 
 pytestmark = both_databases
@@ -67,6 +67,7 @@ def test_a_resumed_run_leaves_out_what_another_has_made_meanwhile(
         assert len(session.execute(select(Variant)).all()) == 40 * 6
 
 
+@one_database
 def test_what_was_tried_in_vain_and_made_by_another_run_is_closed(
     anchors: Engine, home: Path, serve_chat: Serve
 ) -> None:
@@ -87,6 +88,7 @@ def test_what_was_tried_in_vain_and_made_by_another_run_is_closed(
         assert set(session.execute(mine).scalars()) == {AnswerProblem.MADE}
 
 
+@one_database
 def test_an_answer_for_other_types_leaves_a_call_to_be_made(
     anchors: Engine, home: Path, serve_chat: Serve
 ) -> None:

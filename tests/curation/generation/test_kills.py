@@ -182,6 +182,7 @@ def test_ten_kills_and_a_failing_server_leave_the_table_of_an_undisturbed_run(
     } <= found
 
 
+@one_database
 @pytest.mark.slow
 def test_a_batch_survives_a_kill_in_every_phase(
     engine: Engine,

@@ -152,6 +152,7 @@ def test_nobody_asks_while_nothing_can_be_stored(
     assert len(table(anchors)) == 40 * 6 and set(server.asked.values()) == {1}
 
 
+@one_database
 def test_answers_that_nowhere_is_room_for_are_said_to_be_lost(
     anchors: Engine, home: Path, serve_chat: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -183,6 +184,7 @@ def test_how_a_run_ended_is_said_though_it_cannot_be_stored(
         carry_out(anchors, home, base_url=address)
 
 
+@one_database
 def test_a_first_call_before_a_batch_is_put_aside_too(
     anchors: Engine, home: Path, serve_chat: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -199,6 +201,7 @@ def test_a_first_call_before_a_batch_is_put_aside_too(
     assert set(server.asked.values()) == {1}
 
 
+@one_database
 def test_opinions_that_were_put_aside_are_stored_as_opinions(
     engine: Engine, home: Path, serve_chat: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -222,6 +225,7 @@ def test_opinions_that_were_put_aside_are_stored_as_opinions(
         assert session.execute(select(func.count(col(Opinion.decision_id)))).scalar_one() == 7
 
 
+@one_database
 def test_a_file_that_nobody_here_put_aside_is_not_read(
     anchors: Engine, home: Path, serve_chat: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -53,6 +53,7 @@ def test_calls_under_way_are_paid_for_before_the_next_begins(
     assert begun == len(costs) or ledger.money > cap - ledger.largest - 1e-9
 
 
+@one_database
 def test_a_cap_in_money_holds_while_many_calls_are_under_way(
     anchors: Engine, home: Path, serve_chat: Serve
 ) -> None:

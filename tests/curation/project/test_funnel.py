@@ -20,7 +20,7 @@ from curation.taxonomy.project_types import seed_taxonomy
 from db.engine import reading, writing
 from db.models import Anchor, Encoder, Run, Split, Variant
 from tests.curation.support.deciding import MOMENT, Released, accept, card, edit, reject
-from tests.support.databases import both_databases
+from tests.support.databases import both_databases, one_database
 from tests.support.factories import TEXTS, add_anchor, add_family, add_variant, person
 
 pytestmark = both_databases
@@ -42,6 +42,7 @@ def kinds(session: Session, **more: set[str]) -> list[StepKind]:
     return [step.kind for step in next_steps(session, funnel(session), **more)]
 
 
+@one_database
 def test_an_empty_database_asks_for_the_starter_corpus(engine: Engine) -> None:
     with writing(engine) as session:
         seed_taxonomy(session)
@@ -65,6 +66,7 @@ def test_every_stage_is_counted_per_type(engine: Engine) -> None:
         assert (total.anchors, total.variants, total.decided) == (4, 21, 2)
 
 
+@one_database
 def test_two_persons_who_disagree_make_a_conflict_that_is_not_pending(engine: Engine) -> None:
     with writing(engine) as session:
         variant = add_family(session)["word"]
@@ -85,6 +87,7 @@ def test_an_edited_variant_counts_once_and_a_retyped_one_where_it_went(engine: E
         assert (row_of(session, "lexical").variants, row_of(session, "lexical").accepted) == (2, 1)
 
 
+@one_database
 def test_retired_variants_and_anchors_are_left_out(engine: Engine) -> None:
     with writing(engine) as session:
         family = add_family(session)
@@ -116,6 +119,7 @@ def test_measured_means_flags_and_the_active_encoders_cosine(engine: Engine) -> 
         assert funnel(session).total.diagnosed == 7
 
 
+@one_database
 def test_a_variant_without_measures_shows_beside_measured_ones(engine: Engine) -> None:
     with writing(engine) as session:
         measure(session, list(add_family(session).values()))
@@ -158,6 +162,7 @@ def test_anchors_are_counted_once_per_type_whatever_became_of_their_variants(
         assert surplus_version(session) != before
 
 
+@one_database
 def test_the_steps_follow_the_way_of_the_data(engine: Engine) -> None:
     with writing(engine) as session:
         ada, families = person(session), [add_family(session, f"Way {n}.") for n in range(2)]

@@ -12,7 +12,7 @@ from curation.review import actions
 from db.engine import writing
 from db.models import Release, Variant
 from tests.curation.support.deciding import Released, accept, edit, reject
-from tests.support.databases import both_databases
+from tests.support.databases import both_databases, one_database
 from tests.support.factories import TEXTS, person
 
 pytestmark = both_databases
@@ -41,6 +41,7 @@ def test_changes_are_what_became_accepted_and_what_no_longer_is(released: Releas
         assert gone == {"word": 1, "lexical": 1}
 
 
+@one_database
 def test_what_is_taken_back_is_no_change(released: Released) -> None:
     engine, families, release = released
     with writing(engine) as session:
@@ -100,6 +101,7 @@ def test_a_corrected_anchor_takes_its_variants_out_until_they_are_accepted_again
         assert changes_since(session, newer) == ({}, {})
 
 
+@one_database
 def test_a_corrected_cue_is_a_change(released: Released) -> None:
     engine, families, release = released
     with writing(engine) as session:

@@ -24,7 +24,6 @@ SHAPES = st.lists(
 )
 
 
-@both_databases
 @pytest.mark.slow
 @settings(
     max_examples=20,

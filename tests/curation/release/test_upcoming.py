@@ -12,7 +12,7 @@ from curation.review import actions
 from db.engine import writing
 from db.models import Anchor, AnchorRevision
 from tests.curation.support.deciding import MOMENT, Released, accept, card, edit, reject
-from tests.support.databases import both_databases
+from tests.support.databases import both_databases, one_database
 from tests.support.factories import add_family, person
 
 pytestmark = both_databases
@@ -86,6 +86,7 @@ def test_what_is_carried_on_from_a_large_release_is_what_counting_anew_gives(
         assert contents_now(session).anchors == release.summary["anchors"] - 3
 
 
+@one_database
 def test_a_restored_anchor_is_part_of_what_would_be_frozen(
     released: Released, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -98,6 +99,7 @@ def test_a_restored_anchor_is_part_of_what_would_be_frozen(
         assert contents_now(session) == contents_of(release)
 
 
+@one_database
 def test_nothing_accepted_would_freeze_nothing(engine: Engine) -> None:
     with writing(engine) as session:
         add_family(session)

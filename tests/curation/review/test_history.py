@@ -13,7 +13,7 @@ from curation.review.history import actions_since, decided_by, history, last_act
 from db.columns import now
 from db.engine import reading, writing
 from db.models import Decision, Variant, Verdict
-from tests.support.databases import both_databases
+from tests.support.databases import both_databases, one_database
 from tests.support.factories import add_family, person
 
 pytestmark = both_databases
@@ -75,6 +75,7 @@ def test_ones_latest_actions_come_first_and_whole(engine: Engine, ids: dict[str,
         assert [a.type_id for a in last_actions(session, ada, limit=9)] == ["verbal"]
 
 
+@one_database
 def test_the_actions_of_a_day_are_those_since_its_beginning(
     engine: Engine, ids: dict[str, int]
 ) -> None:

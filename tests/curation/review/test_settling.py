@@ -14,7 +14,7 @@ from curation.review.settling import contested, shown_to_settle
 from db.engine import reading, writing
 from db.errors import HedgerowError
 from db.models import Status, Variant
-from tests.support.databases import both_databases
+from tests.support.databases import both_databases, one_database
 from tests.support.factories import add_family, model, person
 
 pytestmark = both_databases
@@ -71,6 +71,7 @@ def test_undo_takes_a_settlement_back_to_the_conflict(engine: Engine, conflict: 
     assert status(engine, conflict) == Status.CONFLICT
 
 
+@one_database
 def test_only_a_settlement_changes_a_settled_variant(engine: Engine, conflict: int) -> None:
     with writing(engine) as session:
         ada = person(session)
@@ -85,6 +86,7 @@ def test_only_a_settlement_changes_a_settled_variant(engine: Engine, conflict: i
     assert status(engine, conflict) == Status.REJECTED
 
 
+@one_database
 def test_an_edit_settles_with_its_own_wording(engine: Engine, conflict: int) -> None:
     with writing(engine) as session:
         card = settling(session, conflict)
@@ -130,6 +132,7 @@ def test_a_correction_of_the_anchor_ends_a_settlement(engine: Engine, conflict: 
     assert status(engine, conflict) == Status.REJECTED
 
 
+@one_database
 def test_what_nobody_disagrees_about_cannot_be_settled(engine: Engine) -> None:
     with writing(engine) as session:
         family = add_family(session)
@@ -140,6 +143,7 @@ def test_what_nobody_disagrees_about_cannot_be_settled(engine: Engine) -> None:
                 shown_to_settle(session, variant.uid)
 
 
+@one_database
 def test_a_selection_shows_a_variant_in_conflict(engine: Engine, conflict: int) -> None:
     with writing(engine) as session:
         assert awaiting_a_person(session, [conflict]) == {conflict}
@@ -147,6 +151,7 @@ def test_a_selection_shows_a_variant_in_conflict(engine: Engine, conflict: int) 
         assert awaiting_a_person(session, [conflict]) == set()
 
 
+@one_database
 def test_an_undo_says_that_it_took_a_settlement_back(engine: Engine, conflict: int) -> None:
     with writing(engine) as session:
         ada = person(session)

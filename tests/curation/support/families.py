@@ -103,14 +103,16 @@ def decide(
     child: Variant | None = None,
     adjudicates: bool = False,
 ) -> None:
-    decision = _decision(variant, reviewer, verdict)
+    decision = decision_of(variant, reviewer, verdict)
     decision.reason = reason
     decision.adjudicates = adjudicates
     decision.child_id = child.id if child else None
     store_decisions(session, [decision])
 
 
-def _decision(variant: Variant, reviewer: Reviewer, verdict: Verdict) -> Decision:
+def decision_of(
+    variant: Variant, reviewer: Reviewer, verdict: Verdict = Verdict.ACCEPT
+) -> Decision:
     return Decision(
         variant_id=variant.id,
         variant_version=variant.version,
@@ -139,7 +141,7 @@ def add_family(
     session.add_all(family)
     session.flush()
     reviewer = by or model(session)
-    store_decisions(session, [_decision(one, reviewer, Verdict.ACCEPT) for one in family])
+    store_decisions(session, [decision_of(one, reviewer) for one in family])
     return anchor
 
 

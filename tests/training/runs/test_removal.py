@@ -14,7 +14,7 @@ from db.errors import HedgerowError
 from db.models import Encoder, Run, RunMetric, RunState, Variant
 from db.runs import claim, create_run
 from db.settings import Settings, load_settings
-from tests.support.databases import both_databases
+from tests.support.databases import both_databases, one_database
 from tests.support.factories import add_anchor, add_variant
 from tests.support.publishing import add_model
 from training.runs.removal import delete_run
@@ -69,6 +69,7 @@ def test_a_training_goes_with_its_figures_its_encoder_and_its_folder(
         delete_run(engine, settings, training)
 
 
+@one_database
 def test_a_run_under_way_stays(engine: Engine, settings: Settings) -> None:
     with writing(engine) as session:
         number = create_run(session, kind="diagnose", parameters={}).id
@@ -76,6 +77,7 @@ def test_a_run_under_way_stays(engine: Engine, settings: Settings) -> None:
     refuse(engine, settings, number, f"'hedgerow runs cancel {number}' first")
 
 
+@one_database
 def test_the_run_of_the_active_encoder_stays(
     training: int, engine: Engine, settings: Settings
 ) -> None:
@@ -103,6 +105,7 @@ def test_a_run_that_others_rest_on_stays(training: int, engine: Engine, settings
     refuse(engine, settings, training, f"Run {waiting} .* waits to use the model")
 
 
+@one_database
 def test_a_run_that_wrote_variants_stays(engine: Engine, settings: Settings) -> None:
     with writing(engine) as session:
         run = create_run(session, kind="generate", parameters={})
@@ -123,6 +126,7 @@ def test_a_study_goes_with_its_trainings(engine: Engine, settings: Settings) -> 
         assert session.execute(select(Run)).all() == []
 
 
+@one_database
 def test_a_run_whose_process_died_can_be_deleted(engine: Engine, settings: Settings) -> None:
     with writing(engine) as session:
         run = create_run(session, kind="diagnose", parameters={})
@@ -130,6 +134,7 @@ def test_a_run_whose_process_died_can_be_deleted(engine: Engine, settings: Setti
     assert delete_run(engine, settings, run.id)
 
 
+@one_database
 def test_an_import_without_a_folder_is_deleted_alone(engine: Engine, settings: Settings) -> None:
     mine = settings.data_folder / "models"
     mine.mkdir(parents=True)

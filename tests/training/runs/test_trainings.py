@@ -228,7 +228,6 @@ def test_what_is_known_of_the_encoder_before_is_not_measured_again(
     assert encoded == [32 + probes, 32 + probes, 32 + probes]  # after, before, after
 
 
-@both_databases
 def test_equal_trainings_share_one_encoder(
     project: Engine, recipe: Recipe, settings: Settings
 ) -> None:

@@ -159,6 +159,7 @@ def test_a_second_import_adds_nothing_and_counts_what_is_there(seeded: Engine) -
         assert len(stored(session)) == 5
 
 
+@one_database
 def test_anchors_that_are_there_get_what_they_lack(seeded: Engine) -> None:
     load(seeded, "premise\nA dog runs on the beach.\nA man plays the guitar.\n")
     with writing(seeded) as session:
@@ -181,6 +182,7 @@ def test_anchors_that_are_there_get_what_they_lack(seeded: Engine) -> None:
     assert read(seeded).texts == read(seeded, corrected).texts == []
 
 
+@one_database
 def test_anchors_of_another_source_get_nothing(seeded: Engine) -> None:
     load(seeded, "premise\nA dog runs on the beach.\n", source="other")
     found = read(seeded)
@@ -189,6 +191,7 @@ def test_anchors_of_another_source_get_nothing(seeded: Engine) -> None:
     assert len(read(seeded, source="other").texts) == 3
 
 
+@one_database
 def test_accepted_ones_are_decided_by_a_model_that_can_be_switched_off(seeded: Engine) -> None:
     load(seeded, accept=True)
     with writing(seeded) as session:
@@ -209,6 +212,7 @@ def test_accepted_ones_are_decided_by_a_model_that_can_be_switched_off(seeded: E
         assert {status for *_, status in stored(session)} == {Status.PENDING}
 
 
+@one_database
 def test_a_sample_takes_the_texts_of_its_anchors_alone(seeded: Engine) -> None:
     added = load(seeded, sample=1)
     with reading(seeded) as session:

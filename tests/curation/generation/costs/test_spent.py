@@ -16,7 +16,7 @@ from db.errors import HedgerowError
 from db.models import Answer, Variant
 from tests.curation.generation.conftest import Serve
 from tests.curation.generation.test_run import carry_out, unmeasured  # noqa: F401
-from tests.support.databases import both_databases
+from tests.support.databases import both_databases, one_database
 from tests.support.factories import person
 
 pytestmark = both_databases
@@ -24,6 +24,7 @@ pytestmark = both_databases
 PRICE = {"prompt": 1000.0, "completion": 2000.0}
 
 
+@one_database
 def test_an_estimate_rests_on_a_trial_and_comes_true(
     anchors: Engine, home: Path, serve_chat: Serve
 ) -> None:
@@ -65,6 +66,7 @@ def test_costs_add_up_and_are_told_by_type_and_accepted_variant(
     assert rows["word"].per_accepted is None
 
 
+@one_database
 def test_a_dated_model_costs_what_its_family_does_unless_the_project_knows_better(
     engine: Engine,
 ) -> None:

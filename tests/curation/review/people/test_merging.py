@@ -19,7 +19,7 @@ from curation.review.people.reviewers import ensure_reviewer, find_person, peopl
 from db.engine import reading, writing
 from db.errors import HedgerowError
 from db.models import Decision, ReleaseItem, Reviewer, Status, Variant
-from tests.support.databases import Fill, both_databases
+from tests.support.databases import Fill, both_databases, one_database
 from tests.support.factories import add_family, model, person
 
 pytestmark = both_databases
@@ -83,6 +83,7 @@ def test_the_later_of_two_verdicts_counts_after_a_merge(
         assert ensure_reviewer(session, "ADA L.").name == "Ada"
 
 
+@one_database
 def test_what_a_merged_person_did_is_the_others(engine: Engine, family: dict[str, int]) -> None:
     with writing(engine) as session:
         other, ada = _pair(session)
@@ -98,6 +99,7 @@ def test_what_a_merged_person_did_is_the_others(engine: Engine, family: dict[str
         }
 
 
+@one_database
 def test_other_windows_say_who_the_merged_person_is_now(
     engine: Engine, family: dict[str, int]
 ) -> None:
@@ -115,6 +117,7 @@ def test_other_windows_say_who_the_merged_person_is_now(
         assert [one.reviewer for one in late_decisions(session, list(own))][-1] == "Ada"
 
 
+@one_database
 def test_of_two_rejections_the_later_ones_reason_counts(
     engine: Engine, family: dict[str, int]
 ) -> None:
@@ -148,6 +151,7 @@ def test_undo_goes_on_with_what_the_merged_person_did(
         assert _statuses(session, family)["verbal"] is Status.PENDING
 
 
+@one_database
 def test_a_release_counts_a_merged_person_once(engine: Engine, family: dict[str, int]) -> None:
     with writing(engine) as session:
         merge(session, find_person(session, "Bo"), find_person(session, "Ada"))
@@ -171,6 +175,7 @@ def test_separating_restores_what_was_there(engine: Engine, family: dict[str, in
             separate(session, find_person(session, "ada l."))
 
 
+@one_database
 def test_those_merged_before_follow(engine: Engine, family: dict[str, int]) -> None:
     """There are no chains: who reads decisions looks one step far."""
     with writing(engine) as session:
@@ -183,6 +188,7 @@ def test_those_merged_before_follow(engine: Engine, family: dict[str, int]) -> N
             merge(session, find_person(session, "ada l."), find_person(session, "Ada"))
 
 
+@one_database
 def test_a_model_or_oneself_is_not_merged(engine: Engine, family: dict[str, int]) -> None:
     with writing(engine) as session:
         ada = find_person(session, "Ada")

@@ -75,7 +75,6 @@ def test_reserved_names_are_refused(engine: Engine, name: str) -> None:
 
 
 @pytest.mark.slow
-@both_databases
 def test_an_import_names_the_way_out_where_a_person_has_its_name(engine: Engine) -> None:
     """In a project from before names were reserved."""
     with writing(engine) as session:
