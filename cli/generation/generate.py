@@ -12,6 +12,7 @@ from cli.shared.options import as_option
 from cli.shared.run_facts import sentences
 from cli.shared.run_here import carry_out_run
 from cli.shared.terminal import LARGEST_NUMBER, MAX_DIGITS, AsJson, DryRun, show
+from curation.anchors.lookup import source_ids
 from curation.generation.costs.estimate import RunEstimate, estimate
 from curation.generation.costs.prices import price_of, price_under
 from curation.generation.prompts import seed_prompts
@@ -25,7 +26,6 @@ from curation.generation.request import (
     Which,
 )
 from curation.generation.run import checked_request, request_generation
-from curation.generation.run_report import source_ids
 from curation.plurals import counted
 from curation.taxonomy.built_in import known_type
 from curation.taxonomy.project_types import list_types

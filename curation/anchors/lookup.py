@@ -180,7 +180,13 @@ def anchor_history(session: Session, anchor_id: int) -> list[Wording]:
 
 def known_sources(session: Session) -> list[str]:
     """The names of all sources, in the order of the alphabet."""
-    return list(session.execute(select(col(Source.name)).order_by(col(Source.name))).scalars())
+    return list(source_ids(session))
+
+
+def source_ids(session: Session) -> dict[str, int]:
+    """The number of each source of anchors by its name, in alphabetical order."""
+    query = select(col(Source.name), col(Source.id)).order_by(col(Source.name))
+    return dict(session.execute(query).all())
 
 
 def known_genres(session: Session) -> list[str]:

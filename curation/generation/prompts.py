@@ -20,8 +20,9 @@ from curation.content_uids import bucket
 from curation.taxonomy.built_in import VariantType
 from curation.taxonomy.cues import SPELLING, cue_list
 from curation.taxonomy.roles import ROLES, Role
+from db.columns import not_null
 from db.errors import HedgerowError
-from db.models import PromptVersion
+from db.models import Anchor, AnchorRevision, PromptVersion, Variant
 
 PromptName = Role | Literal["judge"]
 
@@ -226,3 +227,38 @@ def checked_template(template: str, role: PromptName = "negation") -> str:
             "nothing would fill; take it out."
         )
     return clean
+
+
+def written_with(session: Session) -> dict[int, int]:
+    """How many variants were written with each prompt version, by its number."""
+    prompt = col(Variant.prompt_version_id)
+    used = select(not_null(prompt), func.count()).where(prompt.is_not(None))
+    return dict(session.execute(used.group_by(prompt)).all())
+
+
+class PromptExample(NamedTuple):
+    """An anchor that a prompt can be shown filled in for."""
+
+    uid: str
+    text: str
+
+
+def example_anchor(session: Session, number: int) -> PromptExample | None:
+    """The anchor in use with this number, counted around; None where there is none."""
+    used = (col(Anchor.retired_at).is_(None),)
+    total = session.execute(select(func.count()).select_from(Anchor).where(*used)).scalar_one()
+    if not total:
+        return None
+    query = (
+        select(col(Anchor.uid), col(AnchorRevision.text))
+        .join(
+            AnchorRevision,
+            (col(AnchorRevision.anchor_id) == Anchor.id)
+            & (col(AnchorRevision.revision) == Anchor.revision),
+        )
+        .where(*used)
+        .order_by(col(Anchor.id))
+        .offset(number % total)
+        .limit(1)
+    )
+    return PromptExample(*session.execute(query).one())

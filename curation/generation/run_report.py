@@ -11,9 +11,8 @@ from sqlmodel import col
 from curation.generation.calls import cue_use
 from curation.generation.providers.chat.answers import AnswerProblem
 from curation.taxonomy.cues import SPELLING
-from db.columns import not_null, now
+from db.columns import now
 from db.models import (
-    Anchor,
     AnchorRevision,
     Answer,
     CallState,
@@ -21,7 +20,6 @@ from db.models import (
     ModelCall,
     PromptVersion,
     Run,
-    Source,
     Variant,
 )
 
@@ -250,47 +248,12 @@ def cue_rows(session: Session, run_id: int | None) -> list[CueRow]:
     ]
 
 
-class PromptExample(NamedTuple):
-    """An anchor that a prompt can be shown filled in for."""
-
-    uid: str
-    text: str
-
-
-def example_anchor(session: Session, number: int) -> PromptExample | None:
-    """The anchor in use with this number, counted around; None where there is none."""
-    used = (col(Anchor.retired_at).is_(None),)
-    total = session.execute(select(func.count()).select_from(Anchor).where(*used)).scalar_one()
-    if not total:
-        return None
-    query = (
-        select(col(Anchor.uid), col(AnchorRevision.text))
-        .join(
-            AnchorRevision,
-            (col(AnchorRevision.anchor_id) == Anchor.id)
-            & (col(AnchorRevision.revision) == Anchor.revision),
-        )
-        .where(*used)
-        .order_by(col(Anchor.id))
-        .offset(number % total)
-        .limit(1)
-    )
-    return PromptExample(*session.execute(query).one())
-
-
 def written_by(session: Session, variant: Variant) -> str:
     """Which run and which version of which prompt wrote a variant; '' where no prompt did."""
     if variant.prompt_version_id is None:
         return ""
     prompt = session.get_one(PromptVersion, variant.prompt_version_id)
     return f"Run {variant.run_id}, version {prompt.version} of the prompt for {prompt.name}."
-
-
-def written_with(session: Session) -> dict[int, int]:
-    """How many variants were written with each prompt version, by its number."""
-    prompt = col(Variant.prompt_version_id)
-    used = select(not_null(prompt), func.count()).where(prompt.is_not(None))
-    return dict(session.execute(used.group_by(prompt)).all())
 
 
 def last_asked(session: Session, kind: str) -> tuple[str, str]:
@@ -312,12 +275,6 @@ def models_used(session: Session, kind: str, *, limit: int = LOOKED_AT) -> list[
     )
     names = [parameters.get("model", "") for (parameters,) in session.execute(query)]
     return [name for name in dict.fromkeys(names) if name]
-
-
-def source_ids(session: Session) -> dict[str, int]:
-    """The number of each source of anchors by its name, in alphabetical order."""
-    query = select(col(Source.name), col(Source.id)).order_by(col(Source.name))
-    return dict(session.execute(query).all())
 
 
 def variant_ids(session: Session, run_id: int, *, limit: int) -> list[int]:

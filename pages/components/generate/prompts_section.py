@@ -13,14 +13,15 @@ from curation.generation.prompts import (
     PromptName,
     checked_template,
     draw_cues,
+    example_anchor,
     fill,
     needs_prompts,
     prompt_versions,
     save_draft,
     seed_prompts,
     types_of,
+    written_with,
 )
-from curation.generation.run_report import example_anchor, written_with
 from curation.review.people.reviewers import reviewer_name
 from curation.taxonomy.cues import SPELLING
 from curation.taxonomy.roles import ROLES

@@ -6,7 +6,9 @@ import pytest
 from sqlalchemy import Engine, select, update
 from sqlmodel import col
 
+from curation.anchors.lookup import source_ids
 from curation.generation.choices import change_budget, is_trial, trial_of
+from curation.generation.prompts import example_anchor
 from curation.generation.providers.chat.answers import AnswerProblem
 from curation.generation.request import KIND, Budget, Price
 from curation.generation.run import checked_request
@@ -14,11 +16,9 @@ from curation.generation.run_report import (
     PACE,
     calls_in_full,
     cue_rows,
-    example_anchor,
     last_troubles,
     models_used,
     progress,
-    source_ids,
     variant_ids,
     written_by,
 )

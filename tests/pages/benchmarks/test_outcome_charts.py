@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from pages.components.benchmarks.items import outcome_charts as charts
+from pages.components.benchmarks.items import token_chart
 from pages.components.benchmarks.items.outcome_charts import Box, PartBar, shares_of
 from pages.components.benchmarks.scatter_chart import Dot, scatter
 from pages.components.shared.charts.palette import palette
@@ -70,7 +71,7 @@ def test_a_line_leads_from_a_base_model_to_what_was_trained_from_it() -> None:
 def test_every_token_has_its_place_and_what_it_finds_is_framed() -> None:
     similarity = np.array([[0.1, 0.9, 0.2], [0.5, 0.3, 0.8]])
     matrix = TokenMatrix(("not", "not"), ("a", "b", "a"), similarity, similarity.argmax(axis=1))
-    _, rows = drawn(charts.tokens(matrix, dark=False))
+    _, rows = drawn(token_chart.draw(matrix, dark=False))
     assert len({(row["query"], row["document"]) for row in rows}) == 6
     best = [(row["first"], row["second"], row["value"]) for row in rows if row["best"]]
     assert best == [("not", "b", 0.9), ("not", "a", 0.8)]

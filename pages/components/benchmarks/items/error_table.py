@@ -8,7 +8,7 @@ import streamlit as st
 from curation.plurals import counted
 from curation.release.export.file_formats import csv_bytes
 from db.errors import HedgerowError
-from pages.components.benchmarks.items import outcome_charts, single
+from pages.components.benchmarks.items import single, token_chart
 from pages.components.benchmarks.items.error_outcomes import BenchmarkSide
 from pages.components.benchmarks.items.single import LABELS
 from pages.components.benchmarks.names import BREAKDOWNS, outcome
@@ -219,12 +219,12 @@ def _tokens(letter: str, side: BenchmarkSide, row: ItemResult) -> None:
         return
     dark = st.context.theme.type == "dark"
     plot.chart(
-        outcome_charts.tokens(matrix, dark=dark),
+        token_chart.draw(matrix, dark=dark),
         key=f"bench-token-map-{letter}",
         alt="How alike the tokens of the two texts are",
     )
     save.buttons(
-        lambda: outcome_charts.tokens(matrix, dark=False),
+        lambda: token_chart.draw(matrix, dark=False),
         name="tokens",
         key=f"save-tokens-{letter}",
     )
