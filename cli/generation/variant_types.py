@@ -78,7 +78,8 @@ def _state(entry: VariantType) -> str:
 
 def _as_json(entry: VariantType) -> dict[str, Any]:
     check = entry.surface_check.model_dump(mode="json", exclude_defaults=True)
-    return entry.model_dump(mode="json") | {"surface_check": check}
+    facts = entry.model_dump(mode="json")
+    return facts | {"polarity": entry.polarity, "surface_check": check}
 
 
 def add(
