@@ -1,7 +1,9 @@
 """Checkpoints: a training that was cut off goes on from one, with the result of an unbroken one.
 
-There is one at a time. A newer one is written beside it and then takes its place, so that a whole
-one is there at any moment; the hashes in it tell a damaged one.
+The trainer writes each into a folder of its own, named after its step. The list of its files'
+hashes comes last: a folder without it, or with a file that has another hash, counts for nothing.
+The one before is removed after that, so a whole one is there at any moment. The weights of the best
+state so far are in a file next to them, which a checkpoint names by its step.
 """
 
 from __future__ import annotations
@@ -10,61 +12,50 @@ import hashlib
 import json
 import logging
 import shutil
-from collections.abc import Set
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from safetensors import SafetensorError
 
 from db.errors import HedgerowError
-from training.finetune.weight_average import WeightAverage
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
 
-    from training.finetune.optimizer import ScheduledOptimizer
+_PREFIX = "checkpoint-"
+"""Of the name that transformers gives a checkpoint; the step follows."""
 
-FOLDER = "checkpoint"
-_PARTIAL = "checkpoint.partial"
-_OLD = "checkpoint.old"
-FOLDERS = (FOLDER, _OLD)
-"""Where one may lie; the older one where the process died between two renames."""
-
-_PLACE, _WEIGHTS, _STATE = "place.json", "model.safetensors", "state.pt"
+_PLACE = "place.json"
 
 logger = logging.getLogger(__name__)
 
 
-class TrainingPosition(NamedTuple):
-    """Where a training was.
+@dataclass
+class TrainingPosition:
+    """Where a training was, beyond what the trainer's own state has.
 
     Attributes:
-        step: steps done.
         best: the best value of the watched figure so far, and the step it had it at.
-        misses: looks since then at which it was not better.
+        misses: evaluations since then at which it was not better.
         losses: of the steps since the last point of its curve.
-        texts: encoded in those steps.
-        seconds: that they took.
     """
 
-    step: int = 0
     best: tuple[float, int] | None = None
     misses: int = 0
-    losses: tuple[float, ...] = ()
-    texts: int = 0
-    seconds: float = 0.0
+    losses: list[float] = field(default_factory=list)
 
 
-def save(
-    folder: Path,
-    *,
-    place: TrainingPosition,
-    of: str,
-    model: SentenceTransformer,
-    optimizer: ScheduledOptimizer,
-    average: WeightAverage,
-) -> None:
-    """Write a checkpoint beside the one before, then put it in its place by a rename.
+def folder_of(folder: Path, step: int) -> Path:
+    """The folder of the checkpoint after this step."""
+    return folder / f"{_PREFIX}{step}"
+
+
+@contextmanager
+def whole(folder: Path, step: int, *, position: TrainingPosition, of: str) -> Iterator[None]:
+    """Within it, the checkpoint after this step is written; then it replaces the one before.
 
     Args:
         of: what the training is determined by (a hash); another training does not go on from it.
@@ -72,38 +63,44 @@ def save(
     Raises:
         HedgerowError: it cannot be written; the one before is left.
     """
-    import torch
+    path = folder_of(folder, step)
+    with _removed_unless_written(path):
+        shutil.rmtree(path, ignore_errors=True)
+        yield
+        files = [file for file in path.iterdir() if file.is_file()]
+        if position.best:
+            files.append(folder / _best(position.best[1]))
+        hashes = {str(file.relative_to(folder)): _sha256(file) for file in files}
+        stored = {"of": of, "files": hashes, "place": asdict(position)}
+        partial = path / f"{_PLACE}.partial"
+        partial.write_text(json.dumps(stored))
+        partial.rename(path / _PLACE)
+    remove(folder, but=step)
 
-    partial, old = folder / _PARTIAL, folder / _OLD
+
+@contextmanager
+def _removed_unless_written(path: Path) -> Iterator[None]:
+    """PyTorch and safetensors have errors of their own for a full disk."""
     try:
-        shutil.rmtree(partial, ignore_errors=True)
-        partial.mkdir(parents=True)
-        _save_weights(model, partial / _WEIGHTS)
-        state = {"descent": optimizer.state(), "soup": average.state()}
-        torch.save(state, partial / _STATE)
-        files = {name: _sha256(partial / name) for name in (_WEIGHTS, _STATE)}
-        if place.best:
-            files[_best(place.best[1])] = _sha256(folder / _best(place.best[1]))
-        stored = {"of": of, "files": files, "place": place._asdict()}
-        (partial / _PLACE).write_text(json.dumps(stored))
-        shutil.rmtree(old, ignore_errors=True)
-        if (folder / FOLDER).exists():
-            (folder / FOLDER).rename(old)
-        partial.rename(folder / FOLDER)
-        shutil.rmtree(old, ignore_errors=True)
+        yield
     except (OSError, RuntimeError, SafetensorError) as error:
-        shutil.rmtree(partial, ignore_errors=True)
-        raise _no_room(folder, error) from error
-    _forget_best(folder, but={place.best[1]} if place.best else set())
+        _delete(path)
+        reason = str(error).strip().partition("\n")[0]
+        raise HedgerowError(
+            f"Could not save a checkpoint in {str(path.parent)!r} ({reason}); free some disk "
+            "space and resume the run."
+        ) from error
 
 
-def _save_weights(model: SentenceTransformer, path: Path) -> None:
+def save_weights(model: SentenceTransformer, path: Path) -> None:
+    """Write all weights to this file."""
     from safetensors.torch import save_model
 
     save_model(model, str(path))  # unlike save_file, it takes weights that two modules share
 
 
-def _load_weights(model: SentenceTransformer, path: Path) -> None:
+def load_weights(model: SentenceTransformer, path: Path) -> None:
+    """Give the model the weights in this file."""
     from safetensors.torch import load_model
 
     load_model(model, path)
@@ -114,84 +111,64 @@ def _sha256(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _no_room(folder: Path, error: Exception) -> HedgerowError:
-    """The error of a write that failed: PyTorch and safetensors have their own, of a full disk."""
-    reason = str(error).strip().partition("\n")[0]
-    return HedgerowError(
-        f"Could not save a checkpoint in {str(folder)!r} ({reason}); free some disk space and "
-        "resume the run."
-    )
-
-
-def newest(folder: Path, *, of: str) -> str | None:
-    """The name of the newest whole checkpoint of this very training, if there is one.
+def newest(folder: Path, *, of: str) -> int:
+    """The step of the newest whole checkpoint of this very training; 0 without one.
 
     A damaged one, or one of another training, is named in the log and passed over.
     """
-    for name in FOLDERS:
-        if not (folder / name).exists():
-            continue
+    for step in _steps(folder):
+        name = folder_of(folder, step).name
         try:
-            stored = json.loads((folder / name / _PLACE).read_text(encoding="utf-8"))
+            stored = _stored(folder, step)
             if stored["of"] != of:
                 logger.warning("the checkpoint in %r is of another training", name)
                 continue
-            _place(stored)
-            damaged = [
-                file
-                for file, expected in stored["files"].items()
-                if _sha256(_where(folder, name, file)) != expected
-            ]
+            position_at(folder, step)
+            hashes = stored["files"].items()
+            damaged = [file for file, expected in hashes if _sha256(folder / file) != expected]
         except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
             logger.warning("the checkpoint in %r cannot be read: %s", name, error)
             continue
         if not damaged:
-            return name
+            return step
         logger.warning("the checkpoint in %r is damaged: %s", name, ", ".join(damaged))
-    return None
+    return 0
 
 
-def _where(folder: Path, name: str, file: str) -> Path:
-    return folder / name / file if file in (_WEIGHTS, _STATE) else folder / file
+def step_reached(folder: Path) -> int:
+    """The step of the newest checkpoint in the folder; 0 without one."""
+    return next(_steps(folder), 0)
 
 
-def _place(stored: dict[str, dict[str, object]]) -> TrainingPosition:
-    place = TrainingPosition(**stored["place"])  # type: ignore[arg-type]  # mypy knows no types of JSON
-    best = (float(place.best[0]), int(place.best[1])) if place.best else None
-    return place._replace(best=best, losses=tuple(place.losses))
+def _steps(folder: Path) -> Iterator[int]:
+    """Those with a checkpoint that was written to its end, the newest first."""
+    steps = (path.parent.name.removeprefix(_PREFIX) for path in folder.glob(f"*/{_PLACE}"))
+    return iter(sorted((int(step) for step in steps if step.isdecimal()), reverse=True))
 
 
-def load(
-    checkpoint: Path,
-    *,
-    model: SentenceTransformer,
-    optimizer: ScheduledOptimizer,
-    average: WeightAverage,
-) -> TrainingPosition:
-    """Bring a training back to where it was.
+def position_at(folder: Path, step: int) -> TrainingPosition:
+    """Where the training was after this step, which has a checkpoint.
 
     Raises:
         HedgerowError: the checkpoint is not there for this process.
     """
-    import torch
-
     try:
-        stored = json.loads((checkpoint / _PLACE).read_text(encoding="utf-8"))
-        _load_weights(model, checkpoint / _WEIGHTS)
-        state = torch.load(checkpoint / _STATE, map_location="cpu", weights_only=True)
+        return TrainingPosition(**_stored(folder, step)["place"])
     except OSError as error:
         raise HedgerowError(
-            f"Could not read the checkpoint {str(checkpoint)!r} ({error.strerror}); all processes "
-            "of a training need the same data folder."
+            f"Could not read the checkpoint {str(folder_of(folder, step))!r} ({error.strerror}); "
+            "all processes of a training need the same data folder."
         ) from error
-    optimizer.go_on(state["descent"])
-    average.go_on(state["soup"])
-    return _place(stored)
 
 
-def save_best(
-    folder: Path, model: SentenceTransformer, *, step: int, checkpoint: TrainingPosition | None
-) -> None:
+def _stored(folder: Path, step: int) -> dict[str, Any]:
+    stored: dict[str, Any] = json.loads(
+        (folder_of(folder, step) / _PLACE).read_text(encoding="utf-8")
+    )
+    return stored
+
+
+def save_best(folder: Path, model: SentenceTransformer, *, step: int) -> None:
     """Set the weights of this step aside; of those before, what the checkpoint rests on stays.
 
     Raises:
@@ -199,45 +176,47 @@ def save_best(
     """
     path = folder / _best(step)
     partial = path.with_suffix(".partial")
-    try:
-        _save_weights(model, partial)
+    with _removed_unless_written(partial):
+        save_weights(model, partial)
         partial.rename(path)
-    except (OSError, RuntimeError, SafetensorError) as error:
-        partial.unlink(missing_ok=True)
-        raise _no_room(folder, error) from error
-    older = {checkpoint.best[1]} if checkpoint and checkpoint.best else set()
-    _forget_best(folder, but={step} | older)
+    kept = {path.name} | _needed(folder, step_reached(folder))
+    for older in folder.glob("best-*"):
+        if older.name not in kept:
+            _delete(older)
 
 
 def load_best(folder: Path, model: SentenceTransformer, *, step: int) -> None:
     """Give the model the weights of this step, which were set aside."""
-    _load_weights(model, folder / _best(step))
+    load_weights(model, folder / _best(step))
 
 
 def _best(step: int) -> str:
     return f"best-{step}.safetensors"
 
 
-def _forget_best(folder: Path, *, but: Set[int]) -> None:
-    kept = {_best(step) for step in but}
-    for path in folder.glob("best-*"):
+def remove(folder: Path, *, but: int = 0) -> None:
+    """Leave no checkpoint in the folder, and nothing that one rests on.
+
+    Args:
+        but: the step of a checkpoint that stays; 0: none does.
+    """
+    kept = _needed(folder, but)
+    # Earlier versions gave their checkpoints other names.
+    for path in (*folder.glob("checkpoint*"), *folder.glob("best-*")):
         if path.name not in kept:
-            path.unlink(missing_ok=True)
+            _delete(path)
 
 
-def step_reached(folder: Path) -> int:
-    """The step of the newest checkpoint in the folder, whole or not; 0 without one."""
-    for name in FOLDERS:
-        try:
-            stored = json.loads((folder / name / _PLACE).read_text(encoding="utf-8"))
-            return _place(stored).step
-        except (OSError, ValueError, LookupError, TypeError):
-            continue
-    return 0
+def _needed(folder: Path, step: int) -> set[str]:
+    """The names of what the checkpoint after this step consists of; none at step 0."""
+    if not step:
+        return set()
+    best = position_at(folder, step).best
+    return {folder_of(folder, step).name} | ({_best(best[1])} if best else set())
 
 
-def remove(folder: Path) -> None:
-    """Leave no checkpoint in the folder, and nothing that one rests on."""
-    for name in (*FOLDERS, _PARTIAL):
-        shutil.rmtree(folder / name, ignore_errors=True)
-    _forget_best(folder, but=set())
+def _delete(path: Path) -> None:
+    if path.is_dir():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        path.unlink(missing_ok=True)

@@ -14,10 +14,10 @@ from db.errors import HedgerowError
 from training.data.sampling import count_triples
 from training.finetune import checkpoints
 from training.finetune.adapters import add_adapter, merge_adapter
-from training.finetune.compute.devices import repeatable
+from training.finetune.compute.devices import free_memory, repeatable
 from training.finetune.compute.processes import ALONE, Group
 from training.finetune.compute.text_encoding import word_embeddings
-from training.finetune.loop import Course, Outcome, require_finite, train
+from training.finetune.course import Course, Outcome, require_finite
 from training.finetune.losses import Family
 from training.finetune.saving import MODEL_FOLDER, remove_partial, require_disk_space, save_model
 from training.finetune.setup import (
@@ -184,6 +184,8 @@ def _train(
     progress: Progress,
     group: Group,
 ) -> Outcome:
+    from training.finetune.trainer import FamilyTrainer
+
     own_limit = model.max_seq_length
     if recipe.max_seq_length is not None:
         model.max_seq_length = min(recipe.max_seq_length, own_limit or recipe.max_seq_length)
@@ -191,7 +193,7 @@ def _train(
         add_adapter(model, rank=recipe.lora_rank, seed=seed)
     if recipe.freeze_word_embeddings and (words := word_embeddings(model)) is not None:
         words.requires_grad_(False)
-    outcome = train(
+    outcome = FamilyTrainer(
         model,
         course,
         recipe=recipe,
@@ -199,7 +201,8 @@ def _train(
         identity=identity,
         progress=progress,
         group=group,
-    )
+    ).finish()
+    free_memory()  # that of the trainer, whose parts refer to each other
     if recipe.lora_rank is not None:
         merge_adapter(model)
     require_finite(model, step=outcome.steps, recipe=recipe)

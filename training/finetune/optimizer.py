@@ -1,13 +1,17 @@
 """What a step's gradients do to the weights: AdamW with a linear schedule, lazy for words.
 
-A step has some hundred of the thirty thousand words a vocabulary has, but a dense optimizer goes
+A step has some hundred of the thirty thousand words in a vocabulary, but a dense optimizer goes
 over all of them: their gradients, moments and values were a fifth of MiniLM's step on a CPU.
+
+This module loads PyTorch: import it inside the functions that train.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
+
+import torch  # noqa: TID253  (the base class)
 
 from training.finetune.compute.text_encoding import word_embeddings
 
@@ -19,13 +23,13 @@ if TYPE_CHECKING:
     from training.recipe.schema import Recipe
 
 MAX_GRADIENT = 1.0
-"""Length that a step's gradient is cut to, as in the trainer of transformers."""
+"""Length that a step's gradient is clipped to, the default of transformers."""
 
 
 def lazy_words(model: SentenceTransformer, recipe: Recipe) -> Parameter | None:
     """The table of word embeddings, set to have gradients of the looked up rows alone.
 
-    To be called before there are replicas of the model. None where the recipe doesn't ask for it,
+    Call it before there are replicas of the model. None where the recipe doesn't ask for it,
     the table is not trained, or there is none; Apple's GPUs have no such gradients.
     """
     words = word_embeddings(model)
@@ -37,95 +41,90 @@ def lazy_words(model: SentenceTransformer, recipe: Recipe) -> Parameter | None:
     return words.weight
 
 
-class ScheduledOptimizer:
-    """The optimizers of one training, and their schedules."""
+class LazyAdamW(torch.optim.AdamW):
+    """AdamW. In the table of words, a step moves only the rows that it looked up."""
 
     def __init__(
-        self,
-        model: SentenceTransformer,
-        recipe: Recipe,
-        *,
-        steps: int,
-        words: Parameter | None = None,
+        self, model: SentenceTransformer, recipe: Recipe, *, words: Parameter | None = None
     ) -> None:
         """Take the weights that are trained; biases and normalisations do not decay, as usual.
 
         Args:
-            steps: of the training, by whose end the rate is 0.
             words: the weights that `lazy_words` found in this model.
         """
-        import torch
-        from transformers import get_linear_schedule_with_warmup
-
-        self._weights = [weight for weight in model.parameters() if weight.requires_grad]
-        self._words = words
-        dense = [weight for weight in self._weights if weight is not words]
+        dense = [p for p in model.parameters() if p.requires_grad and p is not words]
         groups = [
             {"params": [p for p in dense if p.ndim > 1], "weight_decay": recipe.weight_decay},
             {"params": [p for p in dense if p.ndim <= 1], "weight_decay": 0.0},
         ]
+        rate = recipe.learning_rate
         # Fused, since it would take a third of a step of MiniLM on a CPU otherwise.
-        self._optimizers: list[torch.optim.Optimizer] = [
-            torch.optim.AdamW(
-                [group for group in groups if group["params"]], lr=recipe.learning_rate, fused=True
-            )
-        ]
-        if words is not None:
-            self._optimizers.append(torch.optim.SparseAdam([words], lr=recipe.learning_rate))
-        warmup = round(recipe.warmup_ratio * steps)
-        self._schedules = [
-            get_linear_schedule_with_warmup(optimizer, warmup, steps)
-            for optimizer in self._optimizers
-        ]
+        super().__init__([group for group in groups if group["params"]], lr=rate, fused=True)
+        # One for the table of words, or none where all weights are dense.
+        self._sparse = [] if words is None else [torch.optim.SparseAdam([words], lr=rate)]
 
-    @property
-    def rate(self) -> float:
-        """The learning rate of the next step."""
-        rate: float = self._optimizers[0].param_groups[0]["lr"]
-        return rate
-
-    def step(self) -> None:
-        """Cut the gradients, move the weights by them, and leave none."""
-        if self._words is not None and self._words.grad is not None:
-            self._words.grad = _of_rows(self._words)
-        _cut(self._weights)
-        for optimizer, schedule in zip(self._optimizers, self._schedules, strict=True):
+    def step(self, closure: Any = None) -> None:
+        """Move the weights by their gradients."""
+        super().step()
+        for optimizer in self._sparse:
+            (group,) = optimizer.param_groups
+            group["lr"] = self.param_groups[0]["lr"]
+            (words,) = group["params"]
+            if words.grad is not None and not words.grad.is_sparse:
+                words.grad = words.grad.to_sparse(1)  # several processes have added theirs
             optimizer.step()
-            optimizer.zero_grad(set_to_none=True)
-            schedule.step()
 
-    def state(self) -> dict[str, Any]:
-        """What a checkpoint has to hold of it."""
-        return {
-            "optimizers": [optimizer.state_dict() for optimizer in self._optimizers],
-            "schedules": [schedule.state_dict() for schedule in self._schedules],
-        }
+    def zero_grad(self, set_to_none: bool = True) -> None:
+        """Leave no gradients."""
+        super().zero_grad(set_to_none)
+        for optimizer in self._sparse:
+            optimizer.zero_grad(set_to_none)
 
-    def go_on(self, state: dict[str, Any]) -> None:
-        """From what a checkpoint held."""
-        for optimizer, held in zip(self._optimizers, state["optimizers"], strict=True):
+    def forget(self) -> None:
+        """Begin again, as if no step had been taken."""
+        self.state.clear()
+        for optimizer in self._sparse:
+            optimizer.state.clear()
+
+    def state_dict(self) -> dict[str, Any]:
+        """What a checkpoint holds of it."""
+        return super().state_dict() | {"sparse": [held.state_dict() for held in self._sparse]}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Go on from what a checkpoint held."""
+        super().load_state_dict(state_dict)
+        for optimizer, held in zip(self._sparse, state_dict["sparse"], strict=True):
             optimizer.load_state_dict(held)
-        for schedule, held in zip(self._schedules, state["schedules"], strict=True):
-            schedule.load_state_dict(held)
 
 
-def _of_rows(words: Parameter) -> Tensor:
-    """The gradient with each row once; it comes dense where several processes have added theirs."""
-    gradient = words.grad
-    assert gradient is not None
-    return gradient.coalesce() if gradient.is_sparse else gradient.to_sparse(1)
+def linear_schedule(
+    optimizer: torch.optim.Optimizer, recipe: Recipe, *, steps: int
+) -> torch.optim.lr_scheduler.LambdaLR:
+    """In every training of so many steps, the rate rises for the warm-up and then falls to 0."""
+    warmup = round(recipe.warmup_ratio * steps)
+
+    def share(step: int) -> float:
+        done = step % steps
+        return done / warmup if done < warmup else (steps - done) / max(1, steps - warmup)
+
+    return torch.optim.lr_scheduler.LambdaLR(optimizer, share)
 
 
-def _cut(weights: Iterable[Parameter]) -> None:
-    """Shorten all gradients together to the greatest length; what is sparse is coalesced."""
-    import torch
+def clip(weights: Iterable[Parameter]) -> Tensor:
+    """Shorten all gradients together to the greatest length; what is sparse is coalesced.
 
-    gradients = [
-        weight.grad.values() if weight.grad.is_sparse else weight.grad
-        for weight in weights
-        if weight.grad is not None
-    ]
+    Returns:
+        Their length before, a scalar.
+    """
+    gradients = []
+    for weight in weights:
+        if weight.grad is not None and weight.grad.is_sparse:
+            weight.grad = weight.grad.coalesce()
+            gradients.append(weight.grad.values())
+        elif weight.grad is not None:
+            gradients.append(weight.grad)
     length = torch.nn.utils.get_total_norm(gradients)
     share = (MAX_GRADIENT / (length + 1e-6)).clamp(max=1.0)
     for gradient in gradients:
         gradient.mul_(share.to(gradient.device))
+    return length

@@ -36,7 +36,7 @@ logger = logging.getLogger(__name__)
 class Progress(TrainerCallback):
     """Reports a training's progress and stops it on request; this one reports to nobody.
 
-    `training.finetune.loop` calls its hooks, and so does any trainer of transformers or
+    `training.finetune.trainer` calls its hooks, and so does any trainer of transformers or
     sentence-transformers that it is given to (``callbacks=[progress]``). The hooks only read the
     trainer's state and control, never its arguments. Once somebody asks to stop, such a trainer
     ends after the step, and its ``train()`` raises RunCancelled.

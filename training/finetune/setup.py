@@ -19,7 +19,7 @@ from training.data.sampling import Batches, FamilyBatches, InContext, TripleBatc
 from training.evaluation.held_out import HeldOut
 from training.evaluation.sts import read_sts
 from training.finetune.compute.devices import uses_bf16
-from training.finetune.loop import Course
+from training.finetune.course import Course
 from training.finetune.losses import Family
 from training.recipe.inputs import content_hashes
 from training.recipe.schema import Recipe

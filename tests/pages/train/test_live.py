@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 
 import pytest
 from sqlalchemy import Engine, update
@@ -72,9 +73,9 @@ def test_a_cut_off_training_continues_from_its_checkpoint(
     run_id = stored_run(project, state=RunState.CANCELLED)
     store_looks(project, run_id)
     with reading(project) as session:
-        folder = load_settings().data_folder / get_run(session, run_id).folder / "checkpoint"
+        folder = load_settings().data_folder / get_run(session, run_id).folder / "checkpoint-20"
     folder.mkdir(parents=True)
-    place = {"of": "it", "files": {}, "place": TrainingPosition(step=20)._asdict()}
+    place = {"of": "it", "files": {}, "place": asdict(TrainingPosition())}
     (folder / "place.json").write_text(json.dumps(place), encoding="utf-8")
     assert "was cancelled; it left no result. It can go on from step 20." in told(page())
     test = page(RESULTS)

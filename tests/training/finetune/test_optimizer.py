@@ -1,5 +1,6 @@
 """What a step's gradients do to the weights."""
 
+from copy import deepcopy
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -8,7 +9,13 @@ import pytest
 from curation.encoders.loading import load_encoder
 from training.finetune.adapters import add_adapter
 from training.finetune.compute.text_encoding import embed, word_embeddings
-from training.finetune.optimizer import MAX_GRADIENT, ScheduledOptimizer, lazy_words
+from training.finetune.optimizer import (
+    MAX_GRADIENT,
+    LazyAdamW,
+    clip,
+    lazy_words,
+    linear_schedule,
+)
 from training.recipe.schema import Recipe
 
 if TYPE_CHECKING:
@@ -40,8 +47,16 @@ def pull(model: "SentenceTransformer", *, strength: float = 1.0) -> None:
     (-strength * sum(first @ other for other in others)).backward()
 
 
-def optimizer_of(model: "SentenceTransformer", given: Recipe) -> ScheduledOptimizer:
-    return ScheduledOptimizer(model, given, steps=10, words=lazy_words(model, given))
+def optimizer_of(model: "SentenceTransformer", given: Recipe) -> LazyAdamW:
+    return LazyAdamW(model, given, words=lazy_words(model, given))
+
+
+def take_step(model: "SentenceTransformer", optimizer: LazyAdamW, *, strength: float = 1.0) -> None:
+    """A step as the trainer takes it."""
+    pull(model, strength=strength)
+    clip(model.parameters())
+    optimizer.step()
+    optimizer.zero_grad()
 
 
 def test_lazily_a_step_moves_its_own_words_alone(model: "SentenceTransformer") -> None:
@@ -54,6 +69,7 @@ def test_lazily_a_step_moves_its_own_words_alone(model: "SentenceTransformer") -
     assert used.is_sparse
     rows = set(used.coalesce().indices()[0].tolist())
     optimizer.step()
+    optimizer.zero_grad()
     moved = (words_of(model).detach() != before).any(dim=1).nonzero()[:, 0].tolist()
     assert set(moved) == rows
     assert 0 < len(rows) < len(before) / 2
@@ -63,8 +79,7 @@ def test_lazily_a_step_moves_its_own_words_alone(model: "SentenceTransformer") -
 def test_otherwise_words_that_no_step_had_decay(model: "SentenceTransformer") -> None:
     optimizer = optimizer_of(model, recipe(lazy_word_embeddings=False, weight_decay=0.5))
     before = words_of(model).detach().clone()
-    pull(model)
-    optimizer.step()
+    take_step(model, optimizer)
     assert bool((words_of(model).detach() != before).any(dim=1).sum() > 0.9 * len(before))
 
 
@@ -78,8 +93,7 @@ def test_all_gradients_are_cut_together_whether_sparse_or_not(tiny_encoder: Path
         given = recipe(lazy_word_embeddings=lazy, weight_decay=0.0)
         optimizer = optimizer_of(model, given)
         for strength in (1e3, 1e-1):
-            pull(model, strength=strength)
-            optimizer.step()
+            take_step(model, optimizer, strength=strength)
         after.append({name: value.detach().clone() for name, value in model.named_parameters()})
     name = next(key for key in after[0] if key.endswith("word_embeddings.weight"))
     for key in set(after[0]) - {name}:
@@ -95,26 +109,65 @@ def word_rows(encoder: Path) -> list[int]:
 
 def test_a_gradient_is_never_longer_than_it_may_be(model: "SentenceTransformer") -> None:
     import torch
-    from torch.optim.optimizer import register_optimizer_step_pre_hook
 
-    optimizer = optimizer_of(model, recipe())
-    lengths = []
+    optimizer_of(model, recipe())  # its gradients of words are sparse
+    pull(model, strength=1e4)
+    before = clip(model.parameters())
+    gradients = [
+        weight.grad.coalesce().values() if weight.grad.is_sparse else weight.grad
+        for weight in model.parameters()
+        if weight.grad is not None
+    ]
+    after = torch.nn.utils.get_total_norm(gradients)
+    assert float(after) == pytest.approx(MAX_GRADIENT, rel=1e-3) and before > 10
 
-    def note(optimizer: object, *_: object) -> None:
-        gradients = [
-            weight.grad.coalesce().values() if weight.grad.is_sparse else weight.grad
-            for weight in model.parameters()
-            if weight.grad is not None
-        ]
-        lengths.append(float(torch.nn.utils.get_total_norm(gradients)))
 
-    handle = register_optimizer_step_pre_hook(note)
-    try:
-        pull(model, strength=1e4)
+def test_words_move_alike_where_processes_have_added_their_gradients(tiny_encoder: Path) -> None:
+    """Those come as dense ones."""
+    import torch
+
+    after = []
+    for added in (False, True):
+        model = load_encoder(str(tiny_encoder)).eval()
+        optimizer = optimizer_of(model, recipe())
+        pull(model)
+        if added:
+            words = words_of(model)
+            assert words.grad is not None
+            words.grad = words.grad.to_dense()
         optimizer.step()
-    finally:
-        handle.remove()
-    assert lengths[0] == pytest.approx(MAX_GRADIENT, rel=1e-3)
+        after.append(words_of(model).detach().clone())
+    torch.testing.assert_close(after[0], after[1], rtol=0, atol=1e-7)
+
+
+@pytest.mark.parametrize("lazy", [True, False])
+def test_what_a_checkpoint_holds_goes_on_alike(tiny_encoder: Path, lazy: bool) -> None:
+    import torch
+
+    given = recipe(lazy_word_embeddings=lazy)
+    one, other = (load_encoder(str(tiny_encoder)).eval() for _ in range(2))
+    first, again = (optimizer_of(model, given) for model in (one, other))
+    take_step(one, first)
+    other.load_state_dict(one.state_dict())
+    again.load_state_dict(deepcopy(first.state_dict()))  # as from a file
+    for model, optimizer in ((one, first), (other, again)):
+        take_step(model, optimizer, strength=0.1)
+    assert all(torch.equal(a, b) for a, b in zip(one.parameters(), other.parameters(), strict=True))
+
+
+def test_the_rate_of_words_is_that_of_the_other_weights(model: "SentenceTransformer") -> None:
+    given = recipe(warmup_ratio=0.5)
+    optimizer = optimizer_of(model, given)
+    schedule = linear_schedule(optimizer, given, steps=4)
+    before, rates = words_of(model).detach().clone(), []
+    for _ in range(8):  # two trainings
+        rates += schedule.get_last_lr()[:1]
+        take_step(model, optimizer)
+        schedule.step()
+        if len(rates) == 1:
+            assert words_of(model).equal(before)  # at the rate 0
+    assert rates == pytest.approx([0, 5e-4, 1e-3, 5e-4] * 2)
+    assert not words_of(model).equal(before)
 
 
 def test_words_that_are_not_trained_have_no_lazy_gradients(tiny_encoder: Path) -> None:

@@ -6,6 +6,7 @@ text is compared with every other, and the gradients add up to those of one proc
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -47,9 +48,21 @@ def joined() -> Iterator[Group]:
     Raises:
         HedgerowError: there are fewer GPUs than processes here, or the others cannot be reached.
     """
-    if int(os.environ.get("WORLD_SIZE", "1")) == 1:
+    size = int(os.environ.get("WORLD_SIZE", "1"))
+    if size > 1:
+        _meet_the_others()
+    for name in ("WORLD_SIZE", "LOCAL_RANK"):
+        os.environ.pop(name, None)  # the library's trainer would share out the steps, too
+    if size == 1:
         yield ALONE
         return
+    from torch import distributed
+
+    yield Group(distributed.get_rank(), distributed.get_world_size())
+    distributed.destroy_process_group()  # not after an error: it would wait for the others
+
+
+def _meet_the_others() -> None:
     import torch
     from torch import distributed
 
@@ -58,8 +71,8 @@ def joined() -> Iterator[Group]:
         _take_gpu(int(os.environ.get("LOCAL_RANK", "0")))
     with _told():
         distributed.init_process_group("nccl" if on_gpus else "gloo", timeout=PATIENCE)
-    yield Group(distributed.get_rank(), distributed.get_world_size())
-    distributed.destroy_process_group()  # not after an error: it would wait for the others
+    # It takes processes that the trainer doesn't know of for a mistake.
+    logging.getLogger("transformers.training_args").setLevel(logging.ERROR)
 
 
 def _take_gpu(number: int) -> None:

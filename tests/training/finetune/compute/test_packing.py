@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from curation.encoders.loading import load_encoder
 from tests.training.support.recorder import Recorder
 from tests.training.support.trainings import run
-from training.finetune import loop
+from training.finetune import trainer
 from training.finetune.compute import packing, text_encoding
 from training.finetune.compute.text_encoding import can_pack, embed
 from training.recipe.schema import Recipe
@@ -151,9 +151,9 @@ def test_a_training_packs_where_the_model_can(
         used.append(packed)
         return text_encoding.embed(*given, packed=packed, **settings)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(loop, "embed", seen)
+    monkeypatch.setattr(trainer, "embed", seen)
     run(tmp_path / "a", recipe, progress=Recorder())
     assert set(used) == {True}
-    monkeypatch.setattr(loop, "can_pack", lambda model: False)
+    monkeypatch.setattr(trainer, "can_pack", lambda model: False)
     run(tmp_path / "b", recipe, progress=Recorder())
     assert set(used) == {True, False}

@@ -1,19 +1,22 @@
-"""The loop: learning rate, curves, early stopping; and going on after it was cut off."""
+"""The trainer: learning rate, curves, early stopping; and going on after it was cut off."""
 
 from __future__ import annotations
 
+import gc
 import json
 import logging
 import shutil
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from db.errors import RunCancelled
 from tests.training.support.recorder import Recorder
 from tests.training.support.trainings import FAMILIES, HELD_OUT, run, weights
-from training.finetune import checkpoints, loop
+from training.finetune import checkpoints, trainer
+from training.finetune.course import Outcome
 from training.finetune.fitting import Data, Trained, finetune
 from training.recipe.schema import Recipe
 
@@ -82,7 +85,7 @@ def test_a_long_training_has_a_point_of_its_curves_every_few_steps(
 ) -> None:
     every, few = Recorder(), Recorder()
     run(tmp_path / "a", recipe, progress=every)
-    monkeypatch.setattr(loop, "LOGS_PER_RUN", 2)
+    monkeypatch.setattr(trainer, "LOGS_PER_RUN", 2)
     run(tmp_path / "b", recipe, progress=few)
     assert list(few.metrics["loss"]) == [3, 6]
     losses = list(every.metrics["loss"].values())
@@ -105,7 +108,7 @@ def test_a_training_that_was_cut_off_ends_as_an_unbroken_one(
     tmp_path: Path, recipe: Recipe, changes: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Dropout is on; the points of the curves do not fall together with the checkpoints."""
-    monkeypatch.setattr(loop, "LOGS_PER_RUN", 2)
+    monkeypatch.setattr(trainer, "LOGS_PER_RUN", 2)
     recipe = recipe.with_overrides(changes)
     unbroken, broken = Recorder(), Recorder()
     expected = run(tmp_path / "unbroken", recipe, held_out=HELD_OUT, progress=unbroken)
@@ -135,6 +138,14 @@ def test_a_kept_checkpoint_gives_the_same_model_without_another_step(
     assert seen.updates == [(0, 5), (5, 5)]
 
 
+def test_a_training_leaves_its_optimizer_s_memory_free(tmp_path: Path, recipe: Recipe) -> None:
+    """It takes twice that of the weights, and the encoders that are measured next need it."""
+    import torch
+
+    run(tmp_path / "run", recipe)
+    assert not [found for found in gc.get_objects() if isinstance(found, torch.optim.Optimizer)]
+
+
 def scores(monkeypatch: pytest.MonkeyPatch, *values: float) -> None:
     """Have the looks find these shares of ranked triples."""
     left = iter(values)
@@ -160,14 +171,38 @@ def test_early_stopping_keeps_the_best_state(
     monkeypatch.setattr(checkpoints, "save_best", noting)
     scores(monkeypatch, 0.2, 0.6, 0.6, 0.5, 0.6)
     found = trained(tmp_path / "run", recipe)
-    assert found.outcome == loop.Outcome(steps=8, kept=4)
+    assert found.outcome == Outcome(steps=8, kept=4)
     assert list(states) == [2, 4]
 
     kept = recipe.with_overrides(["early_stopping=none"])
     scores(monkeypatch, *[0.1] * 30)
-    # The same steps of the same schedule, stopped after the fourth.
-    monkeypatch.setattr(loop._Training, "_ended", lambda self: self.place.step == 4)
-    assert weights(found.folder) == weights(trained(tmp_path / "four", kept).folder)
+    four = trained(tmp_path / "four", kept, progress=StopsAfterFour())
+    assert weights(found.folder) == weights(four.folder)
+
+
+def test_the_best_state_takes_the_disk_space_of_its_weights_alone(
+    tmp_path: Path, recipe: Recipe, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recipe = recipe.with_overrides(
+        ["max_steps=4", "checkpoint_every=none", "measure_every=0.5", "early_stopping=ranked"]
+    )
+    folder, found = tmp_path / "run", []
+    scores(monkeypatch, 0.2, 0.3, 0.2, 0.2, 0.2)
+
+    def note(step: int) -> None:
+        if folder.exists():
+            found.append({path.name for path in folder.iterdir()})
+
+    trained(folder, recipe, progress=Recorder(on_update=note))
+    assert found[-3:] == [{f"best-{step}.safetensors"} for step in (1, 2, 2)]
+
+
+class StopsAfterFour(Recorder):
+    """Ends a training after its fourth step, in the middle of its schedule."""
+
+    def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+        super().on_step_end(args, state, control)
+        control.should_training_stop = state.global_step == 4
 
 
 def test_early_stopping_goes_on_where_it_was_cut_off(
@@ -186,7 +221,7 @@ def test_early_stopping_goes_on_where_it_was_cut_off(
     }
     scores(monkeypatch, 0.3, 0.3, 0.4)
     found = trained(folder, recipe)
-    assert found.outcome == loop.Outcome(steps=4, kept=1)
+    assert found.outcome == Outcome(steps=4, kept=1)
     assert [child.name for child in folder.iterdir()] == ["model"]
 
 
@@ -206,7 +241,7 @@ def test_a_training_that_stopped_early_does_not_go_on_when_it_is_resumed(
     scores(monkeypatch, 0.9, 0.9, 0.9)
     seen = Recorder()
     again = finetune(data, folder=folder, progress=seen, **how)  # type: ignore[arg-type]
-    assert first.outcome == again.outcome == loop.Outcome(steps=8, kept=4)
+    assert first.outcome == again.outcome == Outcome(steps=8, kept=4)
     assert weights(again.folder) == before
     assert seen.updates == [(0, 20), (8, 20)]
 
@@ -224,8 +259,35 @@ def test_a_training_whose_folder_was_moved_keeps_its_best_state(
     (tmp_path / "before").rename(tmp_path / "after")
     scores(monkeypatch, 0.5, 0.5)
     found = trained(tmp_path / "after", recipe)
-    assert found.outcome == expected.outcome == loop.Outcome(steps=4, kept=2)
+    assert found.outcome == expected.outcome == Outcome(steps=4, kept=2)
     assert weights(found.folder) == weights(expected.folder)
+
+
+def test_the_library_calls_the_private_methods_that_ours_replaces(
+    tmp_path: Path, recipe: Recipe, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Those of transformers 5.23 and sentence-transformers 6.2; and it leaves the model alone."""
+    called: dict[str, list[Any]] = {}
+
+    def noting(name: str) -> None:
+        real = getattr(trainer.FamilyTrainer, name)
+
+        def noted(self: Any, *given: Any) -> Any:
+            called.setdefault(name, []).append(given[0])
+            return real(self, *given)
+
+        monkeypatch.setattr(trainer.FamilyTrainer, name, noted)
+
+    for name in ("_save_checkpoint", "_load_from_checkpoint", "_clip_grad_norm"):
+        noting(name)
+    folder = tmp_path / "run"
+    cut_off(folder, recipe, after=3, metrics={})
+    run(folder, recipe, held_out=HELD_OUT)
+    assert called["_load_from_checkpoint"] == [str(folder / "checkpoint-2")]
+    assert len(called["_save_checkpoint"]) == 3  # after steps 2, 4 and 6
+    assert len(called["_clip_grad_norm"]) == 3 + 4  # steps 1 to 3 and 3 to 6
+    for name in ("_save_checkpoint", "_clip_grad_norm"):
+        assert all(isinstance(model, trainer.StepLoss) for model in called[name])
 
 
 @pytest.mark.parametrize("damage", ["cut", "bits", "weights gone", "place", "other", "best"])
@@ -233,34 +295,37 @@ def test_a_checkpoint_that_is_no_use_is_passed_over(
     tmp_path: Path, recipe: Recipe, damage: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     recipe = recipe.with_overrides(
-        ["max_steps=4", "measure_every=1", "early_stopping=ranked", "patience=9"]
+        ["max_steps=6", "measure_every=1", "early_stopping=ranked", "patience=9"]
     )
-    folder = tmp_path / "run"
-    seed_folder = tmp_path / "seed"
-    cut_off(seed_folder, recipe, after=3, metrics={})
-    shutil.copytree(seed_folder, folder)
-    broken = folder / checkpoints.FOLDER
-    spoil(folder, broken, damage)
-    if damage != "best":  # an older one lies beside it, as after a death between two renames
-        shutil.copytree(seed_folder / checkpoints.FOLDER, folder / "checkpoint.old")
-    seen = Recorder()
+    folder, earlier = tmp_path / "run", tmp_path / "earlier"
+    cut_off(folder, recipe, after=3, metrics={})
+    shutil.copytree(folder, earlier)
+    cut_off(folder, recipe, after=5, metrics={})
+    spoil(folder, damage)
+    if damage != "best":  # the process died before it removed the one before
+        shutil.copytree(earlier, folder, dirs_exist_ok=True)
+    left: list[set[str]] = []
+    seen = Recorder(
+        on_update=lambda step: left.append({path.name for path in folder.glob("checkpoint-*")})
+    )
     with caplog.at_level(logging.INFO):
         found = finetune(
             Data(FAMILIES, HELD_OUT), recipe=recipe, seed=1, folder=folder, progress=seen
         )
-    assert seen.updates[1] == ((0, 4) if damage == "best" else (2, 4))
-    assert (
-        f"the checkpoint in 'checkpoint' {'is' if damage in SAYS_IS else 'cannot'}" in caplog.text
-    )
-    assert found.outcome.steps == 4
+    assert seen.updates[1] == ((0, 6) if damage == "best" else (2, 6))
+    assert left[1] == (set() if damage == "best" else {"checkpoint-2"})
+    verb = "is" if damage in SAYS_IS else "cannot"
+    assert f"the checkpoint in 'checkpoint-4' {verb}" in caplog.text
+    assert found.outcome.steps == 6
     assert [child.name for child in folder.iterdir()] == ["model"]
 
 
 SAYS_IS = ("cut", "bits", "other", "best")
 
 
-def spoil(folder: Path, broken: Path, damage: str) -> None:
-    state, place = broken / "state.pt", broken / "place.json"
+def spoil(folder: Path, damage: str) -> None:
+    newest = folder / "checkpoint-4"
+    state, place = newest / "optimizer.pt", newest / "place.json"
     content = bytearray(state.read_bytes())
     if damage == "cut":
         state.write_bytes(content[: len(content) // 2])
@@ -268,13 +333,14 @@ def spoil(folder: Path, broken: Path, damage: str) -> None:
         content[len(content) // 2] ^= 1
         state.write_bytes(content)
     elif damage == "weights gone":
-        (broken / "model.safetensors").unlink()
+        (newest / "model.safetensors").unlink()
     elif damage == "place":
         place.write_text("[]")
     elif damage == "other":
         place.write_text(json.dumps(json.loads(place.read_text()) | {"of": "another"}))
     else:
-        (folder / "best-2.safetensors").write_bytes(b"half")
+        for best in folder.glob("best-*"):
+            best.write_bytes(b"half")
 
 
 @pytest.mark.parametrize("change", ["seed", "recipe", "families", "held out"])

@@ -1,0 +1,51 @@
+"""Makes a step's batch: families with roles, and the texts that distillation adds to them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from db.errors import HedgerowError
+from training.finetune.course import Course
+from training.finetune.losses import Family, flatten
+from training.recipe.schema import Recipe
+
+
+class FamilyCollator:
+    """A data collator: item k of the data set is the number of step k.
+
+    The batch follows from the seed and the step alone, so a resumed training sees the same ones.
+    """
+
+    def __init__(self, course: Course, recipe: Recipe) -> None:
+        self._course, self._recipe = course, recipe
+
+    def __call__(self, items: Sequence[int]) -> dict[str, Any]:
+        """The batch of the one step in `items`.
+
+        Returns:
+            The fields of `losses.Batch` by name; `step`, its number, from 1 on; and `more`,
+            texts whose embeddings distillation compares with the base encoder's.
+
+        Raises:
+            HedgerowError: no batch without a common text can be made.
+        """
+        (step,) = items
+        distillation = self._course.distillation
+        more = distillation.draw(step) if distillation else []
+        return {"step": step, "more": more, **flatten(self._families(step))._asdict()}
+
+    def _families(self, step: int) -> list[Family]:
+        course, recipe = self._course, self._recipe
+        rows = course.batches.of(step)
+        if not rows:
+            raise HedgerowError(
+                f"No batch of {recipe.batch_size} {recipe.rows} without a common text could be "
+                "made; lower batch_size."
+            )
+        opposites = course.opposites
+        if opposites and recipe.framed_anchors:
+            rows = opposites.framed(rows, step)
+        if course.in_context:
+            rows = course.in_context(rows, step)
+        return [*rows, *opposites.of(step)] if opposites else rows

@@ -1,0 +1,74 @@
+"""What a training goes through, how it ended, and the error of one that diverged."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import TYPE_CHECKING, NamedTuple
+
+from db.errors import HedgerowError
+from training.data.antonym_pairs import Opposites
+from training.data.sampling import Batches, InContext
+from training.recipe.schema import Recipe
+from training.retention.distillation import Distillation
+
+if TYPE_CHECKING:
+    from sentence_transformers import SentenceTransformer
+
+Evaluate = Callable[[], Mapping[str, float]]
+"""Gives the figures of the held-out part; the model is in evaluation mode."""
+
+
+class Course(NamedTuple):
+    """What a training goes through.
+
+    Attributes:
+        batches: the rows of each step.
+        steps: of each training; the recipe says of how many the weights are averaged.
+        seed: of the dropout.
+        bf16: whether to compute in bfloat16; the weights stay in float32.
+        distillation: None without.
+        in_context: sets rows into passages; None: leaves them as they are.
+        opposites: makes further families for each step; None: none.
+        steps_per_epoch: whole batches of the rows there are.
+        evaluate: measures the held-out part; None: nothing is measured.
+        evaluate_every: steps between two evaluations; there is one at the end, too.
+        before: the figures of the base encoder.
+    """
+
+    batches: Batches
+    steps: int
+    seed: int = 0
+    bf16: bool = False
+    distillation: Distillation | None = None
+    in_context: InContext | None = None
+    opposites: Opposites | None = None
+    steps_per_epoch: int = 1
+    evaluate: Evaluate | None = None
+    evaluate_every: int = 0
+    before: Mapping[str, float] = MappingProxyType({})
+
+
+class Outcome(NamedTuple):
+    """How a training went: the steps done, and the step whose state was kept."""
+
+    steps: int
+    kept: int
+
+
+def require_finite(model: SentenceTransformer, *, step: int, recipe: Recipe) -> None:
+    """Fail where the last steps have left a weight that is not a finite number.
+
+    Raises:
+        HedgerowError: there is such a weight.
+    """
+    if not all(bool(weights.isfinite().all()) for weights in model.parameters()):
+        raise diverged(step, recipe)
+
+
+def diverged(step: int, recipe: Recipe) -> HedgerowError:
+    """The error of a training whose loss or weights are not finite any more."""
+    return HedgerowError(
+        f"The training diverged after step {step} (a loss or weight is not a finite number); "
+        f"lower learning_rate, now {recipe.learning_rate:g}, in the recipe."
+    )

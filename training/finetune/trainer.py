@@ -1,0 +1,333 @@
+"""sentence-transformers' trainer, for the losses over families.
+
+It takes the steps, writes checkpoints and calls the callbacks. Where a step is computed, on threads
+and processes, is up to `training.finetune.compute`: to the trainer, each process is alone.
+
+This module loads PyTorch: import it inside the functions that train.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+import random
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import torch  # noqa: TID253  (the base classes)
+from sentence_transformers import (  # noqa: TID253
+    SentenceTransformerTrainer,
+    SentenceTransformerTrainingArguments,
+)
+from torch.utils.data import DataLoader  # noqa: TID253
+from transformers import PrinterCallback, TrainerCallback  # noqa: TID253
+
+from training.finetune import checkpoints
+from training.finetune.checkpoints import TrainingPosition
+from training.finetune.collator import FamilyCollator
+from training.finetune.compute.devices import computing
+from training.finetune.compute.processes import ALONE, Group, add_gradients, agreed
+from training.finetune.compute.replicas import Threads, threads_for
+from training.finetune.compute.text_encoding import can_pack, embed
+from training.finetune.course import Course, Outcome, diverged
+from training.finetune.curve_names import LOSS, PACE
+from training.finetune.losses import Batch, objective
+from training.finetune.optimizer import (  # noqa: TID253
+    LazyAdamW,
+    clip,
+    lazy_words,
+    linear_schedule,
+)
+from training.finetune.weight_average import WeightAverage
+from training.recipe.schema import Recipe
+
+if TYPE_CHECKING:
+    from sentence_transformers import SentenceTransformer
+    from torch import Tensor
+    from transformers import TrainerControl, TrainerState
+
+    from training.finetune.progress import Progress
+
+LOGS_PER_RUN = 100
+"""Points of the curves of the steps."""
+
+_WEIGHTS, _AVERAGE = "model.safetensors", "average.pt"
+
+logger = logging.getLogger(__name__)
+
+
+class StepLoss(torch.nn.Module):
+    """The loss of a step, over embeddings that all threads and processes compute together."""
+
+    def __init__(
+        self,
+        model: SentenceTransformer,
+        course: Course,
+        recipe: Recipe,
+        check: Callable[[], None],
+        group: Group,
+    ) -> None:
+        super().__init__()
+        self.model, self.course, self.check, self.group = model, course, check, group
+        self.objective = objective(recipe, model)
+        self.packed = can_pack(model)  # before there are replicas of it
+        self.threads: Threads | None = threads_for(model, recipe)
+
+    def close(self) -> None:
+        """End the threads."""
+        if self.threads:
+            self.threads.close()
+
+    def forward(self, inputs: dict[str, Any]) -> Tensor:
+        """The loss of a batch that `FamilyCollator` made, a scalar."""
+        batch = Batch(*(inputs[name] for name in Batch._fields))
+        more, distillation = inputs["more"], self.course.distillation
+        texts = list(dict.fromkeys([*batch.texts, *more]))
+        # By the step, so that a training that goes on draws the same dropout as an unbroken one.
+        chance = random.Random(f"{self.course.seed}:dropout:{inputs['step']}:{self.group.rank}")
+        torch.manual_seed(chance.getrandbits(63))
+        with computing(self.model, bf16=self.course.bf16):
+            embeddings = embed(
+                self.model,
+                texts,
+                packed=self.packed,
+                group=self.group,
+                threads=self.threads,
+                check=self.check,
+            )
+        loss = self.objective(embeddings[: len(batch.texts)], _on(batch, embeddings))
+        if distillation and more:
+            place = {text: number for number, text in enumerate(texts)}
+            loss = loss + distillation.loss(embeddings[[place[text] for text in more]], more)
+        self.check()
+        # It has no gradient where another process has all the texts.
+        return loss if loss.requires_grad else loss.requires_grad_()
+
+
+def _on(batch: Batch, like: Tensor) -> Batch:
+    rows = (column.to(like.device) for column in (batch.text, batch.family, batch.role))
+    return Batch(batch.texts, *rows)
+
+
+class FamilyTrainer(SentenceTransformerTrainer):
+    """Trains a model in place; at the end it is in the state that is kept.
+
+    A training that was cut off goes on from the newest checkpoint in its folder, with the result
+    of an unbroken one.
+    """
+
+    control: TrainerControl
+
+    def __init__(
+        self,
+        model: SentenceTransformer,
+        course: Course,
+        *,
+        recipe: Recipe,
+        folder: Path,
+        identity: str,
+        progress: Progress,
+        group: Group = ALONE,
+    ) -> None:
+        """Take what the training is determined by.
+
+        Args:
+            folder: of its checkpoints; the newest is left there at the end, so that the same model
+                can be had again at once.
+            identity: a hash of all that determines the training.
+        """
+        self.course, self.recipe, self.progress, self.group = course, recipe, progress, group
+        self.folder, self.identity = folder, identity
+        self.average = WeightAverage(model, recipe.trainings)
+        self.position, self.texts, self.since = TrainingPosition(), 0, 0.0
+        self.lazy = LazyAdamW(model, recipe, words=lazy_words(model, recipe))
+        super().__init__(
+            model=model,
+            args=_arguments(folder, course, recipe),
+            loss=StepLoss(model, course, recipe, progress.check, group),
+            data_collator=FamilyCollator(course, recipe),
+            callbacks=[_Schedule(self), progress],
+            optimizers=(self.lazy, linear_schedule(self.lazy, recipe, steps=course.steps)),
+        )
+        self.remove_callback(PrinterCallback)
+        # Of a model within another one, accelerate makes no copies for further processes or GPUs.
+        self.model_wrapped = self.loss
+
+    def finish(self) -> Outcome:
+        """Train to the end, from the newest checkpoint if there is one.
+
+        Raises:
+            HedgerowError: a loss or weight that is not finite, or no room for a checkpoint.
+            RunCancelled: out of ``progress.check``.
+        """
+        step = checkpoints.newest(self.folder, of=self.identity) if self.group.leads else 0
+        if self.group.leads:
+            checkpoints.remove(self.folder, but=step)
+        try:
+            self._go_on(agreed(step, self.group))
+        finally:
+            self.loss.close()
+        return self._keep()
+
+    def _go_on(self, step: int) -> None:
+        self.since = time.monotonic()
+        if not step:
+            if before := self.course.before:
+                self.progress.on_evaluate(self.args, self.state, self.control, metrics=before)
+            self.train()
+            return
+        logger.info("going on after step %s", step)
+        checkpoint = str(checkpoints.folder_of(self.folder, step))
+        self.position = checkpoints.position_at(self.folder, step)
+        if not self.stops_early:
+            self.train(resume_from_checkpoint=checkpoint)
+            return
+        # The trainer would take another step before it hears of the wish to stop.
+        self._load_from_checkpoint(checkpoint)
+        self.state.global_step, self.state.max_steps = step, self.args.max_steps
+        self.progress.on_train_begin(self.args, self.state, self.control)
+
+    def _keep(self) -> Outcome:
+        self.average.stir(self.model)
+        step, best = self.state.global_step, self.position.best
+        if best is None or best[1] == step or not self.group.leads:
+            return Outcome(step, step)
+        checkpoints.load_best(self.folder, self.model, step=best[1])
+        return Outcome(step, best[1])
+
+    @property
+    def stops_early(self) -> bool:
+        """Whether the watched figure has not become better for as long as the recipe allows."""
+        return bool(self.recipe.early_stopping) and self.position.misses >= self.recipe.patience
+
+    def add_model_card_callback(self, default_args_dict: dict[str, Any]) -> None:
+        """No card, for which the library would look at the texts and at the Hub."""
+
+    def get_train_dataloader(self) -> DataLoader[int]:
+        """The steps in order: each process takes all of them."""
+        steps = range(1, self.args.max_steps + 1)
+        return DataLoader(steps, batch_size=1, collate_fn=self.data_collator)
+
+    def compute_loss(self, model: StepLoss, inputs: dict[str, Any], **_: Any) -> Tensor:
+        """The loss of a step."""
+        return model(inputs)
+
+    def training_step(self, model: StepLoss, inputs: dict[str, Any], *given: Any) -> Tensor:
+        """Leave the gradients of a step, those of all processes added up; its loss."""
+        step = inputs["step"]
+        if (step - 1) // self.course.steps > self.average.added:  # the next training begins
+            self.average.add(self.model)
+            self.lazy.forget()
+        loss = super().training_step(model, inputs, *given).to(self.args.device)
+        self.progress.check()
+        add_gradients(self.model.parameters(), self.group)
+        if not math.isfinite(loss):
+            raise diverged(step, self.recipe)
+        self.position.losses.append(loss.item())
+        self.texts += len({*inputs["texts"], *inputs["more"]})
+        return loss
+
+    def _clip_grad_norm(self, model: StepLoss) -> Tensor:
+        return clip(self.model.parameters())  # the library's takes no sparse ones
+
+    def log(self, logs: dict[str, float], *given: Any) -> None:
+        """Add the pace. The mean loss is of all steps since the last point, also when resumed."""
+        if LOSS in logs:
+            now, losses = time.monotonic(), self.position.losses
+            logs |= {LOSS: sum(losses) / len(losses), PACE: self.texts / (now - self.since)}
+            self.position.losses, self.texts, self.since = [], 0, now
+        super().log(logs, *given)
+
+    def evaluate(self, *_: Any, **__: Any) -> dict[str, float]:
+        """Measure the held-out part; set the best state so far aside where it is to be kept."""
+        begun, measure = time.monotonic(), self.course.evaluate
+        self.model.eval()
+        figures = dict(measure()) if measure and self.group.leads else {}
+        self.control = self.callback_handler.on_evaluate(
+            self.args, self.state, self.control, figures
+        )
+        if self.recipe.early_stopping:
+            if self.group.leads:
+                self._compare(figures[self.recipe.early_stopping])
+            self.control.should_training_stop |= bool(agreed(int(self.stops_early), self.group))
+        self.since += time.monotonic() - begun  # the pace is that of the steps
+        return figures
+
+    def _compare(self, value: float) -> None:
+        step, best = self.state.global_step, self.position.best
+        if best is None or value > best[0]:
+            checkpoints.save_best(self.folder, self.model, step=step)
+            self.position.best, self.position.misses = (value, step), 0
+        else:
+            self.position.misses += 1
+
+    def save_model(self, output_dir: str | None = None, _internal_call: bool = False) -> None:
+        """Write what the trainer's own files of a checkpoint don't hold."""
+        path = Path(output_dir or self.args.output_dir)
+        path.mkdir(parents=True, exist_ok=True)
+        checkpoints.save_weights(self.model, path / _WEIGHTS)
+        torch.save(self.average.state(), path / _AVERAGE)
+
+    def _save_checkpoint(self, model: StepLoss, trial: Any) -> None:
+        """The trainer's own would count when it is half written, too."""
+        begun, step = time.monotonic(), self.state.global_step
+        with checkpoints.whole(self.folder, step, position=self.position, of=self.identity):
+            super()._save_checkpoint(model, trial)
+        self.since += time.monotonic() - begun
+
+    def _load_from_checkpoint(self, checkpoint_path: str, *_: Any) -> None:
+        """The trainer's own would load a whole encoder, and can't do so with an adapter."""
+        path = Path(checkpoint_path)
+        checkpoints.load_weights(self.model, path / _WEIGHTS)
+        self.average.go_on(torch.load(path / _AVERAGE, map_location="cpu", weights_only=True))
+
+
+class _Schedule(TrainerCallback):
+    """Says after each step what is due."""
+
+    def __init__(self, trainer: FamilyTrainer) -> None:
+        self.trainer = trainer
+
+    def on_step_end(
+        self, args: Any, state: TrainerState, control: TrainerControl, **_: Any
+    ) -> None:
+        course, step, steps = self.trainer.course, state.global_step, state.max_steps
+
+        def due(every: int | None) -> bool:
+            return bool(every) and step % (every or 1) == 0
+
+        state.epoch = step / course.steps_per_epoch
+        control.should_log = step == steps or due(max(1, steps // LOGS_PER_RUN))
+        control.should_evaluate = course.evaluate is not None and (
+            step == steps or due(course.evaluate_every)
+        )
+        # At the end, too, where there is one already: what comes after may be cut off.
+        every = self.trainer.recipe.checkpoint_every if self.trainer.group.leads else None
+        control.should_save = due(every) or (
+            bool(every) and step == steps and checkpoints.step_reached(self.trainer.folder) > 0
+        )
+
+
+class _Arguments(SentenceTransformerTrainingArguments):
+    """The model stays on the device that it is on; nothing of the trainer's own needs a GPU."""
+
+    place_model_on_device = False
+
+
+def _arguments(folder: Path, course: Course, recipe: Recipe) -> _Arguments:
+    return _Arguments(
+        output_dir=str(folder),
+        max_steps=course.steps * recipe.trainings,
+        seed=course.seed,
+        # `_Schedule` says when.
+        logging_strategy="no",
+        eval_strategy="no",
+        save_strategy="no",
+        logging_nan_inf_filter=False,
+        dataloader_pin_memory=False,
+        use_cpu=True,
+        disable_tqdm=True,
+        report_to="none",
+    )
