@@ -117,7 +117,7 @@ def guard_callbacks() -> None:
     Streamlit draws no page at all after a callback that failed, and has no hook for it that works
     for ``streamlit run``.
     """
-    WStates.call_callback = _guarded_callback  # type: ignore[method-assign, assignment]
+    WStates.call_callback = _guarded_callback  # type: ignore[method-assign, assignment]  # for all sessions
 
 
 def _guarded_callback(states: WStates, widget_id: str) -> None:

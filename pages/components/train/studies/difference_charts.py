@@ -6,7 +6,7 @@ What a training is called reaches Vega as data, never as an expression.
 import textwrap
 from collections.abc import Sequence
 from itertools import cycle
-from typing import Any
+from typing import Any, Literal
 
 import altair as alt
 
@@ -109,10 +109,13 @@ def differences(
 
 def _numbers(base: alt.Chart, ink: str) -> list[alt.Chart]:
     """The numbers at the ends of the bars, on the side that the bar points to."""
-    sides = (("datum.difference >= 0", "left", 5), ("datum.difference < 0", "right", -5))
+    sides: tuple[tuple[str, Literal["left", "right"], int], ...] = (
+        ("datum.difference >= 0", "left", 5),
+        ("datum.difference < 0", "right", -5),
+    )
     return [
         base.transform_filter(side)
-        .mark_text(align=align, baseline="middle", dx=dx, color=ink)  # type: ignore[arg-type]
+        .mark_text(align=align, baseline="middle", dx=dx, color=ink)
         .encode(text=alt.Text("difference:Q", format="+.1f"))
         for side, align, dx in sides
     ]
