@@ -13,6 +13,7 @@ import math
 import random
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -111,6 +112,22 @@ def _on(batch: Batch, like: Tensor) -> Batch:
     return Batch(batch.texts, *rows)
 
 
+@dataclass
+class _Arguments(SentenceTransformerTrainingArguments):
+    """The model stays on the device that it is on, and `_Schedule` says what is due.
+
+    The library's default would choose the first GPU for this process and move the model there.
+    """
+
+    place_model_on_device = False
+    use_cpu: bool = True
+    dataloader_pin_memory: bool = False
+    logging_strategy: str = "no"
+    save_strategy: str = "no"
+    report_to: str = "none"
+    disable_tqdm: bool = True
+
+
 class FamilyTrainer(SentenceTransformerTrainer):
     """Trains a model in place; at the end it is in the state that is kept.
 
@@ -118,6 +135,7 @@ class FamilyTrainer(SentenceTransformerTrainer):
     of an unbroken one.
     """
 
+    training_args_class = _Arguments
     control: TrainerControl
 
     def __init__(
@@ -145,14 +163,16 @@ class FamilyTrainer(SentenceTransformerTrainer):
         self.lazy = LazyAdamW(model, recipe, words=lazy_words(model, recipe))
         super().__init__(
             model=model,
-            args=_arguments(folder, course, recipe),
+            args=_Arguments(
+                output_dir=str(folder), max_steps=course.steps * recipe.trainings, seed=course.seed
+            ),
             loss=StepLoss(model, course, recipe, progress.check, group),
             data_collator=FamilyCollator(course, recipe),
             callbacks=[_Schedule(self), progress],
             optimizers=(self.lazy, linear_schedule(self.lazy, recipe, steps=course.steps)),
         )
         self.remove_callback(PrinterCallback)
-        # Of a model within another one, accelerate makes no copies for further processes or GPUs.
+        # Accelerate neither moves nor copies a model that is within another one.
         self.model_wrapped = self.loss
 
     def finish(self) -> Outcome:
@@ -308,26 +328,3 @@ class _Schedule(TrainerCallback):
         control.should_save = due(every) or (
             bool(every) and step == steps and checkpoints.step_reached(self.trainer.folder) > 0
         )
-
-
-class _Arguments(SentenceTransformerTrainingArguments):
-    """The model stays on the device that it is on; nothing of the trainer's own needs a GPU."""
-
-    place_model_on_device = False
-
-
-def _arguments(folder: Path, course: Course, recipe: Recipe) -> _Arguments:
-    return _Arguments(
-        output_dir=str(folder),
-        max_steps=course.steps * recipe.trainings,
-        seed=course.seed,
-        # `_Schedule` says when.
-        logging_strategy="no",
-        eval_strategy="no",
-        save_strategy="no",
-        logging_nan_inf_filter=False,
-        dataloader_pin_memory=False,
-        use_cpu=True,
-        disable_tqdm=True,
-        report_to="none",
-    )

@@ -290,6 +290,21 @@ def test_the_library_calls_the_private_methods_that_ours_replaces(
         assert all(isinstance(model, trainer.StepLoss) for model in called[name])
 
 
+def test_the_library_leaves_the_choice_of_a_gpu_to_us(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`torchrun` gives each process a GPU of its own. The library makes arguments itself, too."""
+    import torch
+
+    chosen: list[Any] = []
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
+    monkeypatch.setattr(torch.cuda, "set_device", chosen.append)
+    args = trainer.FamilyTrainer.training_args_class(output_dir=str(tmp_path))
+    assert (args.device.type, args.n_gpu, args.world_size) == ("cpu", 0, 1)
+    assert chosen == []
+
+
 @pytest.mark.parametrize("damage", ["cut", "bits", "weights gone", "place", "other", "best"])
 def test_a_checkpoint_that_is_no_use_is_passed_over(
     tmp_path: Path, recipe: Recipe, damage: str, caplog: pytest.LogCaptureFixture
