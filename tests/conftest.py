@@ -106,10 +106,11 @@ def _put_in_order(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: (place[item.path], item.path))
 
 
-@pytest.fixture(scope="session", autouse=True)
+@pytest.fixture(scope="module", autouse=True)
 def _little_to_search_for_garbage() -> None:
     """A process of tests has millions of objects, and going over them took a tenth of its time."""
-    gc.freeze()
+    gc.collect()
+    gc.freeze()  # with the libraries that the tests before have imported
     gc.set_threshold(50_000, 20, 100)
 
 

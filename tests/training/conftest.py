@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import shutil
 from pathlib import Path
 
@@ -45,6 +46,7 @@ def tiny_encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     transformer = Transformer(str(folder / "bert"), max_seq_length=48)
     model = SentenceTransformer(modules=[transformer, Pooling(32)], device="cpu")
     model.save_pretrained(str(folder / "encoder"), create_model_card=False)
+    gc.freeze()  # the libraries above are a million objects to search for garbage
     return folder / "encoder"
 
 
