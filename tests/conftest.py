@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 from sqlalchemy import Engine
 from sqlalchemy.dialects.postgresql.psycopg import PGDialect_psycopg
 from sqlalchemy.dialects.sqlite.pysqlite import SQLiteDialect_pysqlite
@@ -28,6 +28,9 @@ os.environ["HF_HUB_OFFLINE"] = "1"
 # Tests run beside each other: threads of several processes that wait for each other would spin.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
+# How long an example takes is a matter of what else the machine does.
+settings.register_profile("shared", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("shared")
 settings.register_profile("quick", max_examples=10)
 
 
