@@ -8,7 +8,16 @@ from sqlalchemy.orm import Session
 
 from cli.generation.prompt_versions import find_version
 from cli.shared.home import asked_by, open_home
-from cli.shared.options import as_option
+from cli.shared.options import (
+    BaseUrl,
+    CallCap,
+    Concurrency,
+    MaxTokens,
+    ModelName,
+    MoneyCap,
+    Timeout,
+    as_option,
+)
 from cli.shared.run_facts import sentences
 from cli.shared.run_here import carry_out_run
 from cli.shared.terminal import LARGEST_NUMBER, MAX_DIGITS, AsJson, DryRun, show
@@ -20,7 +29,6 @@ from curation.generation.providers.chat.addresses import require_key
 from curation.generation.providers.rules.forecast import Forecast, forecast
 from curation.generation.request import (
     KIND,
-    MAX_CONCURRENCY,
     GenerationRequest,
     Provider,
     Which,
@@ -42,10 +50,8 @@ def generate(
     provider: Annotated[
         Provider, typer.Option(help="A server that speaks OpenAI's protocol, or rules.")
     ] = "openai",
-    model: Annotated[str, typer.Option(help="As the server calls it.")] = "",
-    base_url: Annotated[
-        str, typer.Option(help="The server's address (otherwise HEDGEROW_OPENAI_BASE_URL).")
-    ] = "",
+    model: ModelName = "",
+    base_url: BaseUrl = "",
     which: Annotated[
         Which,
         typer.Option(help="Anchors without variants, types without a usable one, or what failed."),
@@ -83,18 +89,12 @@ def generate(
     temperature: Annotated[
         float, typer.Option(min=0, max=2, help="How much the model's answers vary.")
     ] = 1.0,
-    max_tokens: Annotated[
-        int, typer.Option(min=16, max=32_000, help="Maximum tokens of one answer.")
-    ] = 1000,
-    timeout: Annotated[float, typer.Option(min=1, max=3600, help="Seconds for one answer.")] = 120,
-    concurrency: Annotated[
-        int, typer.Option(min=1, max=MAX_CONCURRENCY, help="Calls at once.")
-    ] = 16,
+    max_tokens: MaxTokens = 1000,
+    timeout: Timeout = 120,
+    concurrency: Concurrency = 16,
     attempts: Annotated[int, typer.Option(min=1, max=20, help="Maximum attempts at one call.")] = 5,
-    budget: Annotated[
-        float | None, typer.Option(metavar="USD", help="Pause when so much is spent.")
-    ] = None,
-    max_calls: Annotated[int | None, typer.Option(min=1, help="Pause after so many calls.")] = None,
+    budget: MoneyCap = None,
+    max_calls: CallCap = None,
     structured: Annotated[
         bool, typer.Option(help="Ask for JSON of a fixed form, or for a numbered list.")
     ] = True,

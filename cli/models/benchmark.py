@@ -13,7 +13,7 @@ from sqlalchemy.orm import Session
 
 from cli.models.score_rows import facts, table
 from cli.shared.home import asked_by, open_home
-from cli.shared.options import as_cap, as_option
+from cli.shared.options import CallCap, as_cap, as_option
 from cli.shared.run_here import carry_out_run
 from cli.shared.tables import table_of
 from cli.shared.terminal import LARGEST_NUMBER, AsJson, DryRun, show
@@ -98,7 +98,7 @@ def run_benchmark(
         float | None,
         typer.Option(metavar="USD", help="Pause when a chat model has cost so much."),
     ] = None,
-    max_calls: Annotated[int | None, typer.Option(min=1, help="Pause after so many calls.")] = None,
+    max_calls: CallCap = None,
     dry_run: DryRun = False,
     as_json: AsJson = False,
 ) -> None:

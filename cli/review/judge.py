@@ -7,7 +7,16 @@ from sqlalchemy.orm import Session
 
 from cli.generation.prompt_versions import find_version
 from cli.shared.home import asked_by, open_home
-from cli.shared.options import as_option
+from cli.shared.options import (
+    BaseUrl,
+    CallCap,
+    Concurrency,
+    MaxTokens,
+    ModelName,
+    MoneyCap,
+    Timeout,
+    as_option,
+)
 from cli.shared.run_here import carry_out_run
 from cli.shared.terminal import LARGEST_NUMBER, AsJson, DryRun, show
 from curation.generation.costs.estimate import RunEstimate
@@ -17,7 +26,6 @@ from curation.generation.judging.opinion_request import JudgeRequest
 from curation.generation.judging.opinion_run import broken_off, request_opinions
 from curation.generation.prompts import JUDGE, seed_prompts
 from curation.generation.providers.chat.addresses import require_key
-from curation.generation.request import MAX_CONCURRENCY
 from curation.plurals import counted
 from curation.taxonomy.built_in import known_type
 from curation.taxonomy.project_types import list_types
@@ -29,10 +37,8 @@ ANY = "any"
 
 
 def judge(
-    model: Annotated[str, typer.Option(help="As the server calls it.")],
-    base_url: Annotated[
-        str, typer.Option(help="The server's address (otherwise HEDGEROW_OPENAI_BASE_URL).")
-    ] = "",
+    model: ModelName,
+    base_url: BaseUrl = "",
     types: Annotated[
         str, typer.Option(help="Variant types, such as 'verbal,word'; otherwise all.")
     ] = "",
@@ -52,17 +58,11 @@ def judge(
             help="Version of the prompt; otherwise the newest.",
         ),
     ] = None,
-    concurrency: Annotated[
-        int, typer.Option(min=1, max=MAX_CONCURRENCY, help="Calls at once.")
-    ] = 16,
-    max_tokens: Annotated[
-        int, typer.Option(min=16, max=32_000, help="Maximum tokens of one answer.")
-    ] = 500,
-    timeout: Annotated[float, typer.Option(min=1, max=3600, help="Seconds for one answer.")] = 120,
-    budget: Annotated[
-        float | None, typer.Option(metavar="USD", help="Pause when so much is spent.")
-    ] = None,
-    max_calls: Annotated[int | None, typer.Option(min=1, help="Pause after so many calls.")] = None,
+    concurrency: Concurrency = 16,
+    max_tokens: MaxTokens = 500,
+    timeout: Timeout = 120,
+    budget: MoneyCap = None,
+    max_calls: CallCap = None,
     dry_run: DryRun = False,
     as_json: AsJson = False,
 ) -> None:

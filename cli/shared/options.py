@@ -1,6 +1,27 @@
-"""What the options of the commands are called that fill a request."""
+"""The options that fill a request to a model, and what they are called in messages."""
 
+from typing import Annotated
+
+import typer
+
+from curation.generation.request import MAX_CONCURRENCY
 from curation.validation import FieldPath, field_of, in_words
+
+ModelName = Annotated[str, typer.Option(help="As the server calls it.")]
+
+BaseUrl = Annotated[
+    str, typer.Option(help="The server's address (otherwise HEDGEROW_OPENAI_BASE_URL).")
+]
+
+Concurrency = Annotated[int, typer.Option(min=1, max=MAX_CONCURRENCY, help="Calls at once.")]
+
+MaxTokens = Annotated[int, typer.Option(min=16, max=32_000, help="Maximum tokens of one answer.")]
+
+Timeout = Annotated[float, typer.Option(min=1, max=3600, help="Seconds for one answer.")]
+
+MoneyCap = Annotated[float | None, typer.Option(metavar="USD", help="Pause when so much is spent.")]
+
+CallCap = Annotated[int | None, typer.Option(min=1, help="Pause after so many calls.")]
 
 _OTHERWISE_CALLED = {
     "budget.money": "--budget",

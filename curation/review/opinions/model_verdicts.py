@@ -8,12 +8,13 @@ review; within the transaction only what was decided meanwhile is looked at agai
 from collections import Counter
 from typing import Any, NamedTuple
 
-from sqlalchemy import bindparam, func, select, update
+from sqlalchemy import bindparam, select, update
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
 from curation.diagnostics.cosines import Report
 from curation.review.decisions import chunks, compute_standing, forget_kept
+from curation.review.people.reviewers import decision_count
 from curation.review.status import Standing
 from db.engine import reading, writing
 from db.errors import HedgerowError
@@ -61,14 +62,8 @@ class SwitchPlan(NamedTuple):
 
 def model_reviewers(session: Session) -> list[ModelReviewer]:
     """The models that review, in the order in which they came."""
-    decided = (
-        select(func.count())
-        .select_from(Decision)
-        .where(col(Decision.reviewer_id) == col(Reviewer.id))
-        .scalar_subquery()
-    )
     query = (
-        select(col(Reviewer.id), col(Reviewer.name), col(Reviewer.counts), decided)
+        select(col(Reviewer.id), col(Reviewer.name), col(Reviewer.counts), decision_count())
         .where(col(Reviewer.kind) == ReviewerKind.MODEL)
         .order_by(col(Reviewer.id))
     )

@@ -8,7 +8,7 @@ import unicodedata
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, Select, func, or_, select
+from sqlalchemy import ColumnElement, ScalarSelect, Select, func, or_, select
 from sqlalchemy.orm import Session, aliased
 from sqlmodel import col
 
@@ -169,19 +169,24 @@ def rename_person(session: Session, person: Reviewer, name: str) -> None:
 def people(session: Session) -> list[Person]:
     """All people, in the order in which they came."""
     target = aliased(Reviewer)
-    decided = (
-        select(func.count())
-        .select_from(Decision)
-        .where(col(Decision.reviewer_id) == col(Reviewer.id))
-        .scalar_subquery()
-    )
+    merged_into = func.coalesce(target.name, "")
     query = (
-        select(col(Reviewer.id), col(Reviewer.name), decided, func.coalesce(target.name, ""))
+        select(col(Reviewer.id), col(Reviewer.name), decision_count(), merged_into)
         .outerjoin(target, col(target.id) == col(Reviewer.merged_into_id))
         .where(col(Reviewer.kind) == ReviewerKind.PERSON)
         .order_by(col(Reviewer.id))
     )
     return [Person(*row) for row in session.execute(query)]
+
+
+def decision_count() -> ScalarSelect[int]:
+    """SQL: how many decisions a reviewer has made."""
+    return (
+        select(func.count())
+        .select_from(Decision)
+        .where(col(Decision.reviewer_id) == col(Reviewer.id))
+        .scalar_subquery()
+    )
 
 
 def lookalikes(found: Sequence[Person]) -> list[tuple[Person, Person]]:
