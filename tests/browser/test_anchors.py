@@ -1,7 +1,6 @@
 """Adding anchors in Chromium: a file is looked at, then added once; a renamed image is refused."""
 
 import sqlite3
-from collections.abc import Callable
 from pathlib import Path
 
 from playwright.sync_api import Page, expect
@@ -11,6 +10,7 @@ from sqlalchemy.engine import URL
 from db.engine import create_engine, writing
 from db.migrate import upgrade
 from db.models import Anchor
+from tests.browser.conftest import Share
 from tests.browser.support.reviewing import rows, settle, visit
 from tests.support.factories import add_anchor, add_family
 
@@ -20,7 +20,7 @@ PNG = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR"
 
 
 def test_a_file_is_looked_at_and_added_once(
-    home: Path, share: Callable[[Path], str], page: Page, tmp_path: Path
+    home: Path, share: Share, page: Page, tmp_path: Path
 ) -> None:
     engine = create_engine(URL.create("sqlite", database=str(home / "hedgerow.db")))
     upgrade(engine)
@@ -52,17 +52,20 @@ def test_a_file_is_looked_at_and_added_once(
 
 
 def test_a_word_without_an_end_does_not_widen_a_page(
-    project: Engine, home: Path, share: Callable[[Path], str], page: Page
+    project: Engine, home: Path, share: Share, page: Page
 ) -> None:
     with writing(project) as session:
         family = add_family(session, f"The {'donaudampf' * 30} is safe.")
         uid = session.get_one(Anchor, family["verbal"].anchor_id).uid
         card = family["verbal"].uid
-    for width in (800, 1440):
-        page.set_viewport_size({"width": width, "height": 900})
-        for place in (f"/anchors?anchor={uid}", f"/review?variant={card}"):
-            visit(page, share(home), place)
+    address = share(home)
+    for place in (f"/anchors?anchor={uid}", f"/review?variant={card}"):
+        visit(page, address, place)
+        for width in (1440, 800):
+            page.set_viewport_size({"width": width, "height": 900})
             expect(page.locator(".hg-text").filter(has_text="donaudampf").first).to_be_visible()
+            expect(page.get_by_test_id("stApp")).to_have_css("width", f"{width}px")
+            settle(page)
             assert page.evaluate("document.documentElement.scrollWidth") <= width
             wider = "e => e.scrollWidth > e.clientWidth + 1"
             main = page.get_by_test_id("stMain")
@@ -79,7 +82,7 @@ def tick(page: Page, row: int) -> None:
 
 
 def test_a_tick_stays_with_its_anchor_and_what_is_ticked_is_retired(
-    project: Engine, home: Path, share: Callable[[Path], str], page: Page
+    project: Engine, home: Path, share: Share, page: Page
 ) -> None:
     with writing(project) as session:
         for what in ("kettle", "ladder", "lamp"):
@@ -87,6 +90,8 @@ def test_a_tick_stays_with_its_anchor_and_what_is_ticked_is_retired(
     visit(page, share(home), "/anchors?show=Without+variants")
     expect(page.get_by_text("3 anchors.", exact=True)).to_be_visible()
     settle(page)
+    page.keyboard.press("/")
+    expect(page.get_by_placeholder("Part of a sentence, or a uid")).to_be_focused()
     tick(page, 0)
     page.get_by_text("Write a variant", exact=True).click()
     page.get_by_label("A variant of your own").fill("The kettle isn't new.")

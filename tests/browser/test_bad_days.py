@@ -1,99 +1,51 @@
 """Bad days in a real browser: killed and restarted servers, two windows, a database gone."""
 
-import os
-import re
 import signal
-import socket
-import sqlite3
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Page, expect
 from sqlalchemy import Engine
-from sqlalchemy.engine import URL
+from sqlmodel import Session
 
 from curation.review import actions
-from db.engine import create_engine, writing
-from db.migrate import upgrade
+from db.engine import writing
+from tests.browser.conftest import Share
+from tests.browser.support.app import App, leave_nothing_to_measure
+from tests.browser.support.chromium import Chromium
+from tests.browser.support.reviewing import card, rows, shown, visit
+from tests.support.databases import Copies, Fill, opened
 from tests.support.factories import add_family, person
 
-Rows = list[tuple[object, ...]]
-DELAYS_MS = (0, 40, 80, 140)
+DELAYS_MS = (0, 50, 130)
 """After a key press, until the server is killed: before, while and after the decision is stored."""
 
 
 @pytest.fixture
-def engine(home: Path) -> Iterator[Engine]:
+def engine(copies: Copies, home: Path, fill: Fill) -> Iterator[Engine]:
     """Twenty families, and two people."""
-    engine = create_engine(URL.create("sqlite", database=str(home / "hedgerow.db")))
-    upgrade(engine)
-    with writing(engine) as session:
+
+    def made(session: Session) -> None:
         for number in range(20):
             add_family(session, f"The bridge number {number} is safe.")
         person(session, "Ada")
         person(session, "Bert")
-    yield engine
-    engine.dispose()
+        leave_nothing_to_measure(session)
 
-
-class Server:
-    """``hedgerow app`` on one port, killed and started again."""
-
-    def __init__(self, home: Path) -> None:
-        self.home = home
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            self.port = probe.getsockname()[1]
-        self.address = f"http://127.0.0.1:{self.port}"
-        self.process: subprocess.Popen[str] | None = None
-
-    def start(self) -> None:
-        self.process = subprocess.Popen(
-            [str(Path(sys.executable).with_name("hedgerow")), "app", "--port", str(self.port)],
-            cwd=self.home,
-            env=os.environ | {"HEDGEROW_HOME": str(self.home)},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            start_new_session=True,
-        )
-        assert self.process.stdout is not None
-        if not any(re.search(r"http://127\.0\.0\.1", line) for line in self.process.stdout):
-            pytest.fail("the app ended while it was starting")
-
-    def kill(self) -> None:
-        if self.process is not None:
-            os.killpg(self.process.pid, signal.SIGKILL)
-            self.process.wait(timeout=20)
-            assert self.process.stdout is not None
-            self.process.stdout.close()
-            self.process = None
+    with opened(copies.project(home / "hedgerow.db")) as engine:
+        fill(engine, made)
+        yield engine
 
 
 @pytest.fixture
-def server(home: Path, engine: Engine) -> Iterator[Server]:
-    server = Server(home)
-    server.start()
-    yield server
-    server.kill()
-
-
-def visit(page: Page, address: str, path: str = "/review", *, name: str = "Ada") -> None:
-    """Open a page in a browser in which somebody has signed in before."""
-    page.context.add_cookies([{"name": "hedgerow_reviewer", "value": name, "url": address}])
-    page.goto(address + path)
-
-
-def card(page: Page) -> Locator:
-    return page.locator("article.hg-card").first
-
-
-def shown(page: Page) -> str:
-    return card(page).get_attribute("data-variant") or ""
+def server(home: Path, engine: Engine) -> Iterator[App]:
+    """An app that can be killed."""
+    app = App(home)
+    app.start()
+    yield app
+    app.end()
 
 
 def wait_for_card(page: Page) -> str:
@@ -114,14 +66,6 @@ def press_until(page: Page, key: str, seen: Callable[[], bool]) -> None:
     pytest.fail(f"the key {key} had no effect")
 
 
-def rows(home: Path, query: str, *values: object) -> Rows:
-    connection = sqlite3.connect(home / "hedgerow.db")
-    try:
-        return connection.execute(query, values).fetchall()
-    finally:
-        connection.close()
-
-
 DECIDED = """SELECT v.uid, r.name, d.verdict FROM decision d JOIN variant v ON v.id = d.variant_id
 JOIN reviewer r ON r.id = d.reviewer_id ORDER BY d.id"""
 
@@ -135,17 +79,26 @@ PRESSED = """() => {
 
 
 @pytest.mark.slow
-def test_a_server_killed_right_after_a_key_press_loses_no_card(
-    server: Server, home: Path, page: Page
+def test_a_fresh_server_shows_a_permalink_and_killed_after_a_key_press_it_loses_no_card(
+    server: App, home: Path, page: Page
 ) -> None:
     """The decision is stored, or its card comes again: never neither, never both."""
-    visit(page, server.address)
+    asked: list[str] = []
+    page.on("request", hear := lambda request: asked.append(request.url))
+    (uid,) = rows(home, "SELECT uid FROM variant WHERE type_id = 'lexical' LIMIT 1 OFFSET 7")[0]
+    visit(page, server.address, f"/review?variant={uid}")
+    expect(card(page)).to_have_attribute("data-variant", str(uid))
+    # The first visitor comes by a deep link: Streamlit must not run the page without app.py.
+    expect(page.get_by_test_id("stSidebarNavLink").first).to_be_visible()
+    assert [url for url in asked if not url.startswith((server.address, "data:", "blob:"))] == []
+    page.remove_listener("request", hear)
+    page.goto(server.address + "/review")
     stored = []
     for delay in DELAYS_MS:
         uid = wait_for_card(page)
         page.keyboard.press("a")
         time.sleep(delay / 1000)
-        server.kill()
+        server.end(signal.SIGKILL)
         stored.append((uid, "Ada", "accept") in rows(home, DECIDED))
         status = rows(home, "SELECT status FROM variant WHERE uid = ?", uid)
         assert status == [("accepted" if stored[-1] else "pending",)]
@@ -156,12 +109,12 @@ def test_a_server_killed_right_after_a_key_press_loses_no_card(
 
 
 def test_a_page_left_open_over_a_restart_decides_only_what_it_shows(
-    server: Server, engine: Engine, home: Path, page: Page
+    server: App, engine: Engine, home: Path, page: Page
 ) -> None:
     """As after closing the laptop; meanwhile somebody else has decided on the card."""
-    visit(page, server.address)
+    visit(page, server.address, "/review")
     uid = wait_for_card(page)
-    server.kill()
+    server.end(signal.SIGKILL)
     with writing(engine) as session:
         variant = actions.find_variant(session, uid)
         actions.accept(session, actions.shown(variant), reviewer_id=person(session, "Bert"))
@@ -184,22 +137,21 @@ def test_a_page_left_open_over_a_restart_decides_only_what_it_shows(
 
 
 def test_two_windows_on_one_variant_tell_the_second_of_the_first(
-    server: Server, home: Path, page: Page, chromium: Browser
+    engine: Engine, home: Path, share: Share, page: Page, chromium: Chromium
 ) -> None:
-    visit(page, server.address)
+    address = share(home)
+    visit(page, address, "/review")
     uid = wait_for_card(page)
-    context = chromium.new_context()
-    other = context.new_page()
-    visit(other, server.address, f"/review?variant={uid}", name="Bert")
-    assert wait_for_card(other) == uid
-    press_until(page, "a", lambda: (uid, "Ada", "accept") in rows(home, DECIDED))
-    press_until(other, "1", lambda: (uid, "Bert", "reject") in rows(home, DECIDED))
-    expect(other.locator(".hg-message")).to_contain_text("Meanwhile Ada had accepted it")
-    context.close()
+    with chromium.page() as other:
+        visit(other, address, f"/review?variant={uid}", name="Bert")
+        assert wait_for_card(other) == uid
+        press_until(page, "a", lambda: (uid, "Ada", "accept") in rows(home, DECIDED))
+        press_until(other, "1", lambda: (uid, "Bert", "reject") in rows(home, DECIDED))
+        expect(other.locator(".hg-message")).to_contain_text("Meanwhile Ada had accepted it")
     decided = [(name, verdict) for found, name, verdict in rows(home, DECIDED) if found == uid]
     assert decided == [("Ada", "accept"), ("Bert", "reject")]
     assert rows(home, "SELECT status FROM variant WHERE uid = ?", uid) == [("conflict",)]
-    page.goto(f"{server.address}/review?variant={uid}")
+    page.goto(f"{address}/review?variant={uid}")
     assert wait_for_card(page) == uid
     page.get_by_role("button", name="Details").click()
     history = page.locator(".st-key-details")
@@ -208,9 +160,9 @@ def test_two_windows_on_one_variant_tell_the_second_of_the_first(
 
 
 def test_a_database_that_is_away_for_a_while_is_one_sentence(
-    server: Server, home: Path, page: Page
+    engine: Engine, home: Path, share: Share, page: Page
 ) -> None:
-    visit(page, server.address)
+    visit(page, share(home), "/review")
     uid = wait_for_card(page)
     (home / "hedgerow.db").rename(home / "away.db")
     told = page.get_by_text("is no longer there; put it back").first
@@ -224,10 +176,13 @@ def test_a_database_that_is_away_for_a_while_is_one_sentence(
     press_until(page, "a", lambda: (uid, "Ada", "accept") in rows(home, DECIDED))
 
 
-def test_a_theme_outlives_a_reload_and_holds_on_every_page(server: Server, page: Page) -> None:
-    visit(page, server.address, "/settings")
+def test_a_theme_outlives_a_reload_and_holds_on_every_page(
+    engine: Engine, home: Path, share: Share, page: Page
+) -> None:
+    address = share(home)
+    visit(page, address, "/settings")
     page.get_by_role("radio", name="Dark").or_(page.get_by_text("Dark", exact=True)).first.click()
     expect(page.get_by_test_id("stApp")).to_have_css("background-color", "rgb(23, 29, 24)")
     for path in ("/release", "/"):
-        page.goto(server.address + path)
+        page.goto(address + path)
         expect(page.get_by_test_id("stApp")).to_have_css("background-color", "rgb(23, 29, 24)")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -14,6 +13,7 @@ from curation.release.freezing import create_release
 from db.engine import writing
 from db.models import Split
 from db.settings import Settings
+from tests.browser.conftest import Share
 from tests.browser.support.walk import go, settle, sign_in
 from tests.curation.support.families import add_plain_family
 from tests.support.factories import person
@@ -49,9 +49,9 @@ def pick_first(page: Page) -> None:
 
 @pytest.mark.slow
 def test_from_a_run_over_its_scores_to_a_record_in_review(
-    project: None, home: Path, serve: Callable[[Path], str], page: Page
+    project: None, home: Path, share: Share, page: Page
 ) -> None:
-    address = serve(home)
+    address = share(home)
     sign_in(page, address)
     go(page, address, "benchmarks")
     expect(page.get_by_role("checkbox", name="Hedgerow")).to_be_checked()

@@ -1,6 +1,5 @@
 """The Compare page in Chromium: groups ranked, a chart saved, sentences kept as a linked set."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +12,7 @@ from db.engine import writing
 from db.models import Encoder, RunState
 from db.run_folders import run_folder
 from db.settings import Settings
+from tests.browser.conftest import Share
 from tests.browser.support.walk import go, hover_charts, settle, sign_in
 from tests.support.factories import person
 from training.evaluation.probe_sets import GROUPS_SET, ensure_bundled
@@ -46,9 +46,9 @@ def measured(home: Path) -> None:
 
 
 def test_groups_and_sentences_are_compared_and_a_set_is_a_link(
-    measured: None, home: Path, serve: Callable[[Path], str], page: Page
+    measured: None, home: Path, share: Share, page: Page
 ) -> None:
-    address = serve(home)
+    address = share(home)
     sign_in(page, address)
     go(page, address, "compare")
     expect(page.get_by_test_id("stMetricValue")).to_have_text(["0%", "100%"])

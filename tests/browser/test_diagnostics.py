@@ -1,6 +1,5 @@
 """The diagnostics page in Chromium: mark a region of the scatter, see its variants, review them."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -14,6 +13,7 @@ from curation.project.opening import ACTIVE_ENCODER, get_setting, open_project
 from db.engine import writing
 from db.models import Source
 from db.settings import Settings
+from tests.browser.conftest import Share
 from tests.browser.support.reviewing import press, settle, visit
 from tests.support.factories import add_anchor, add_variant, person
 
@@ -42,7 +42,7 @@ def measured(home: Path) -> Engine:
 
 
 def test_a_marked_region_is_listed_and_reviewed(
-    measured: Engine, home: Path, share: Callable[[Path], str], page: Page
+    measured: Engine, home: Path, share: Share, page: Page
 ) -> None:
     address = share(home)
     page.context.add_cookies([{"name": "hedgerow_reviewer", "value": "Ada", "url": address}])
@@ -72,7 +72,7 @@ def test_a_marked_region_is_listed_and_reviewed(
 
 
 def test_a_clicked_symbol_is_reviewed_and_its_counter_follows_every_decision(
-    measured: Engine, home: Path, share: Callable[[Path], str], page: Page
+    measured: Engine, home: Path, share: Share, page: Page
 ) -> None:
     visit(page, share(home), "/diagnostics?show=Pairs")
     symbols = page.get_by_test_id("stVegaLiteChart").locator(".mark-symbol.role-mark path")

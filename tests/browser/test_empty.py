@@ -1,14 +1,15 @@
 """The first day: a project with nothing in it. Every page says what to do next, and can be used."""
 
-from collections.abc import Iterator
 from typing import NamedTuple
 
 import pytest
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import expect
 
-from tests.browser.conftest import new_page, served
+from tests.browser.conftest import Share
 from tests.browser.support.accessibility import axe
+from tests.browser.support.chromium import Chromium
 from tests.browser.support.walk import PAGES, go, misfits
+from tests.support.databases import Copies
 
 NEXT = {
     "overview": ("Load the starter corpus", "Or add anchors of your own"),
@@ -37,15 +38,17 @@ class Seen(NamedTuple):
 
 @pytest.fixture(scope="module")
 def visits(
-    chromium: Browser, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[dict[str, Seen]]:
-    """Every page of one app over an empty folder, seen wide and narrow."""
-    with served(tmp_path_factory.mktemp("empty")) as address, new_page(chromium) as page:
+    chromium: Chromium, share: Share, copies: Copies, tmp_path_factory: pytest.TempPathFactory
+) -> dict[str, Seen]:
+    """Every page of an app over an empty project, seen wide and narrow."""
+    home = tmp_path_factory.mktemp("empty")
+    copies.project(home / "hedgerow.db")
+    address, seen = share(home), {}
+    with chromium.page() as page:
         go(page, address, "review")
         page.get_by_label("Your name").fill("Ada")
         page.keyboard.press("Enter")
         expect(page.get_by_text("Reviewing as Ada")).to_be_visible()
-        seen = {}
         for name in PAGES:
             go(page, address, "" if name == "overview" else name)
             seen[name] = Seen(
@@ -54,7 +57,7 @@ def visits(
                 misfits(page),
                 axe(page),
             )
-        yield seen
+    return seen
 
 
 def test_every_page_says_what_to_do_next(visits: dict[str, Seen]) -> None:

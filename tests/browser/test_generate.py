@@ -1,7 +1,6 @@
 """The Generate page in Chromium over a chat server: a trial, the run, a pause, the first review."""
 
 import re
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -12,6 +11,7 @@ from curation.project.opening import open_project
 from db.engine import reading, writing
 from db.models import Decision, ModelCall, Source, Variant
 from db.settings import Settings
+from tests.browser.conftest import Share
 from tests.browser.support.walk import go, settle, sign_in
 from tests.support.factories import add_anchor, person
 from tests.support.generating import Serve
@@ -34,10 +34,10 @@ def anchors(home: Path) -> None:
 
 
 def test_a_trial_a_run_a_pause_and_the_first_review(
-    anchors: None, home: Path, serve: Callable[[Path], str], serve_chat: Serve, page: Page
+    anchors: None, home: Path, share: Share, serve_chat: Serve, page: Page
 ) -> None:
     chat, server = serve_chat(delay=0.3, key=KEY)
-    address = serve(home)
+    address = share(home)
     sign_in(page, address)
     go(page, address, "generate")
     model = page.get_by_role("combobox", name="Model")

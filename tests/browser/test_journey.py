@@ -1,7 +1,6 @@
 """From a fresh database to a trained encoder and a data set, as a person goes."""
 
 import zipfile
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -11,6 +10,7 @@ from sqlalchemy.engine import URL
 from curation.review import actions
 from db.engine import create_engine, writing
 from db.migrate import upgrade
+from tests.browser.conftest import Share
 from tests.browser.support.reviewing import card, editor, press, rows, settle
 from tests.support.factories import add_family, model
 
@@ -65,9 +65,9 @@ def project(home: Path) -> None:
 
 @pytest.mark.slow
 def test_from_pending_variants_to_figure_1_and_a_data_set(
-    project: None, home: Path, serve: Callable[[Path], str], page: Page, tmp_path: Path
+    project: None, home: Path, share: Share, page: Page, tmp_path: Path
 ) -> None:
-    address = serve(home)
+    address = share(home)
 
     page.goto(f"{address}/review")
     expect(page.get_by_label("Your name")).to_be_focused()

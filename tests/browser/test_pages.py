@@ -4,16 +4,24 @@ Looking round takes its time, so it is done once, and the tests ask what was see
 """
 
 import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import new_page
+from db.engine import writing
+from db.settings import Settings
+from tests.browser.conftest import Share
 from tests.browser.support.accessibility import COLOURS, axe
+from tests.browser.support.chromium import Chromium
 from tests.browser.support.walk import PAGES, go, hover_charts, look_round, misfits, settle, sign_in
+from tests.support.benchmark_results import add_hostile_results
+from tests.support.databases import Copies, opened
 from tests.support.hostile import FOREIGN, stored
+from tests.support.hostile_project import fill
 
 EDITED = ("latex", "bidirectional")
 """Names of texts that an editor is opened for and saved unchanged."""
@@ -36,7 +44,8 @@ class Seen(NamedTuple):
     dark: list[str]
 
 
-def noted(page: Page, address: str) -> list[str]:
+@contextmanager
+def noted(page: Page, address: str) -> Iterator[list[str]]:
     """A list to which is added whatever a text must not be able to do to this page."""
     found: list[str] = []
 
@@ -44,11 +53,17 @@ def noted(page: Page, address: str) -> list[str]:
         if not url.startswith((address, "data:", "blob:", "about:")):
             found.append(url)
 
-    page.on("request", lambda request: asked(request.url))
-    page.on("framenavigated", lambda frame: asked(frame.url))
-    page.on("dialog", lambda dialog: (found.append(dialog.message), dialog.dismiss()))
-    page.on("pageerror", lambda error: found.append(str(error)))
-    return found
+    listeners: dict[Any, Callable[[Any], None]] = {
+        "request": lambda request: asked(request.url),
+        "framenavigated": lambda frame: asked(frame.url),
+        "dialog": lambda dialog: (found.append(dialog.message), dialog.dismiss()),
+        "pageerror": lambda error: found.append(str(error)),
+    }
+    for event, listener in listeners.items():
+        page.on(event, listener)
+    yield found
+    for event, listener in listeners.items():
+        page.remove_listener(event, listener)
 
 
 def made(page: Page) -> list[str]:
@@ -64,12 +79,23 @@ def events() -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def visits(chromium: Browser, hostile_app: str, events: list[str]) -> list[Seen]:
+def hostile_home(copies: Copies, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A working directory in which everything that can be somebody's text is a hostile one."""
+    home = tmp_path_factory.mktemp("hostile")
+    with opened(copies.migrated(home / "hedgerow.db")) as engine, writing(engine) as session:
+        fill(session)
+        folder = Settings(home=home, database_url="").data_folder
+        add_hostile_results(session, folder, list(stored().values()))
+    return home
+
+
+@pytest.fixture(scope="module")
+def visits(chromium: Chromium, share: Share, hostile_home: Path, events: list[str]) -> list[Seen]:
     """Every page and every part of one, seen in both schemes and in two widths."""
-    with new_page(chromium) as page:
-        found = noted(page, hostile_app)
-        sign_in(page, hostile_app)
-        seen = [_seen(page, place) for place in look_round(page, hostile_app)]
+    address = share(hostile_home)
+    with chromium.page() as page, noted(page, address) as found:
+        sign_in(page, address)
+        seen = [_seen(page, place) for place in look_round(page, address)]
     events += found
     return seen
 
@@ -117,30 +143,31 @@ def open_card(page: Page, address: str, uid: str) -> None:
 
 
 def test_every_text_is_shown_and_edited_as_it_is_stored(
-    page: Page, hostile_app: str, hostile_home: Path
+    page: Page, share: Share, hostile_home: Path
 ) -> None:
-    found = noted(page, hostile_app)
-    sign_in(page, hostile_app)
-    first_ones = "SELECT min(uid) FROM variant WHERE length(text) < 9999 GROUP BY anchor_id"
-    shown = []
-    for (uid,) in rows(hostile_home, first_ones):
-        open_card(page, hostile_app, uid)
-        page.keyboard.press("g")  # its siblings, their notes and history
-        expect(page.locator(".hg-siblings .hg-text").first).to_be_visible()
-        texts = page.locator(".hg-variant .hg-text, .hg-siblings .hg-text")
-        shown += texts.all_text_contents()
-        assert made(page) + misfits(page) == []
-    assert sorted(shown) == sorted(stored().values())
-    for name in EDITED:
-        query = "SELECT uid FROM variant WHERE text = ?"
-        (uid,) = rows(hostile_home, query, stored()[name])[0]
-        open_card(page, hostile_app, uid)
-        page.keyboard.press("e")
-        box = page.get_by_label("New wording")
-        expect(box).to_have_value(stored()[name])
-        page.wait_for_timeout(400)
-        box.press("Control+Enter")
-        expect(page.locator(".hg-message")).not_to_be_empty()
-    assert made(page) + found == []
+    address = share(hostile_home)
+    sign_in(page, address)
+    with noted(page, address) as found:
+        first_ones = "SELECT min(uid) FROM variant WHERE length(text) < 9999 GROUP BY anchor_id"
+        shown = []
+        for (uid,) in rows(hostile_home, first_ones):
+            open_card(page, address, uid)
+            page.keyboard.press("g")  # its siblings, their notes and history
+            expect(page.locator(".hg-siblings .hg-text").first).to_be_visible()
+            texts = page.locator(".hg-variant .hg-text, .hg-siblings .hg-text")
+            shown += texts.all_text_contents()
+            assert made(page) + misfits(page) == []
+        assert sorted(shown) == sorted(stored().values())
+        for name in EDITED:
+            query = "SELECT uid FROM variant WHERE text = ?"
+            (uid,) = rows(hostile_home, query, stored()[name])[0]
+            open_card(page, address, uid)
+            page.keyboard.press("e")
+            box = page.get_by_label("New wording")
+            expect(box).to_have_value(stored()[name])
+            page.wait_for_timeout(400)
+            box.press("Control+Enter")
+            expect(page.locator(".hg-message")).not_to_be_empty()
+        assert made(page) + found == []
     kept = rows(hostile_home, "SELECT text FROM variant WHERE length(text) < 9999")
     assert sorted(text for (text,) in kept) == sorted(stored().values())

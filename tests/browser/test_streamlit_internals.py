@@ -7,15 +7,17 @@ tests/pages/shared/shell.
 
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from functools import partial
 from pathlib import Path
 
 import pytest
 import streamlit as st
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
 from bench.browsing import free_port, serving
-from tests.browser.conftest import new_page
+from tests.browser.support.chromium import Chromium
 from tests.support.checkout import ROOT
 
 FOUND_IN = "1.67.0"
@@ -54,20 +56,19 @@ PRIVATE = re.compile(
 )
 
 
-@pytest.fixture(scope="module")
-def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """A server that draws the page of ``SCRIPT``."""
-    port, folder = free_port(), tmp_path_factory.mktemp("streamlit")
+def server(folder: Path) -> Callable[[], AbstractContextManager[str]]:
+    """Serves the page of ``SCRIPT`` at each call, always at the same address."""
+    port = free_port()
     command = [sys.executable, "-m", "streamlit", "run", str(SCRIPT), "--server.headless=true"]
     command += ["--browser.gatherUsageStats=false", f"--server.port={port}"]
-    with serving(command, port=port, folder=folder, environment={}) as found:
-        yield found
+    return partial(serving, command, port=port, folder=folder, environment={})
 
 
 @pytest.fixture(scope="module")
-def drawn(chromium: Browser, address: str) -> Iterator[Page]:
+def drawn(chromium: Chromium, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
     """That page, drawn."""
-    with new_page(chromium) as page:
+    serve = server(tmp_path_factory.mktemp("streamlit"))
+    with serve() as address, chromium.page() as page:
         page.goto(address)
         expect(page.get_by_text("Short is .")).to_be_visible()
         yield page
@@ -75,7 +76,8 @@ def drawn(chromium: Browser, address: str) -> Iterator[Page]:
 
 @pytest.mark.parametrize("selector", SELECTORS)
 def test_elements_are_built_as_they_were(drawn: Page, selector: str) -> None:
-    assert drawn.locator(selector).count(), f"{CHANGED}: no {selector} ({SELECTORS[selector]})"
+    message = f"{CHANGED}: no {selector} ({SELECTORS[selector]})"
+    expect(drawn.locator(selector).first, message).to_be_attached()
 
 
 def test_nothing_else_is_relied_upon() -> None:
@@ -119,30 +121,24 @@ def test_a_hidden_sidebar_says_so(drawn: Page) -> None:
     expect(sidebar).to_have_attribute("data-collapsed", "true")
 
 
-def test_a_theme_is_kept_for_each_address(chromium: Browser, address: str) -> None:
+def test_a_theme_is_kept_for_each_address(drawn: Page) -> None:
     """theme.js writes it there, since nothing that is documented sets a theme."""
-    with new_page(chromium) as page:
-        page.goto(address)
-        page.evaluate("localStorage.setItem('stActiveTheme-/-v2', JSON.stringify('Dark'))")
-        page.reload()
-        expect(page.get_by_text("Short is .")).to_be_visible()
-        assert page.evaluate("matchMedia('(prefers-color-scheme: dark)').matches") is False
-        colour = page.get_by_test_id("stApp").evaluate(
-            "app => getComputedStyle(app).backgroundColor"
-        )
-        assert sum(map(int, re.findall(r"\d+", colour)[:3])) < 150, CHANGED
+    drawn.evaluate("localStorage.setItem('stActiveTheme-/-v2', JSON.stringify('Dark'))")
+    drawn.reload()
+    expect(drawn.get_by_text("Short is .")).to_be_visible()
+    assert drawn.evaluate("matchMedia('(prefers-color-scheme: dark)').matches") is False
+    colour = drawn.get_by_test_id("stApp").evaluate("app => getComputedStyle(app).backgroundColor")
+    assert sum(map(int, re.findall(r"\d+", colour)[:3])) < 150, CHANGED
 
 
-def test_a_lost_server_is_told_on_the_page(chromium: Browser, tmp_path: Path) -> None:
+def test_a_lost_server_is_told_on_the_page(chromium: Chromium, tmp_path: Path) -> None:
     """page.js waits for that to end, and has the page drawn again."""
-    port = free_port()
-    command = [sys.executable, "-m", "streamlit", "run", str(SCRIPT), "--server.headless=true"]
-    command += ["--browser.gatherUsageStats=false", f"--server.port={port}"]
-    with new_page(chromium) as page:
-        with serving(command, port=port, folder=tmp_path, environment={}) as address:
+    serve = server(tmp_path)
+    with chromium.page() as page:
+        app = page.get_by_test_id("stApp")
+        with serve() as address:
             page.goto(address)
-            app = page.get_by_test_id("stApp")
             expect(app).to_have_attribute("data-test-connection-state", "CONNECTED")
         expect(app).not_to_have_attribute("data-test-connection-state", "CONNECTED")
-        with serving(command, port=port, folder=tmp_path, environment={}):
+        with serve():
             expect(app).to_have_attribute("data-test-connection-state", "CONNECTED")

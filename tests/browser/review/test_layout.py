@@ -1,11 +1,10 @@
 """The review page has its card and keys in the first screen, however long the sentences are."""
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Literal
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import FloatRect, Locator, Page, expect
 from sqlalchemy import Engine, select
 from sqlmodel import col
 
@@ -17,6 +16,7 @@ from curation.project.opening import ACTIVE_ENCODER, get_setting
 from curation.review.notes import add_note
 from db.engine import writing
 from db.models import Diagnostic
+from tests.browser.conftest import Share
 from tests.browser.support.accessibility import axe
 from tests.browser.support.reviewing import card, choose, press, settle, shown, visit
 from tests.support.factories import add_anchor, add_variant, person
@@ -28,7 +28,7 @@ LONG = (
 )
 HEDGED = f"Although I am not entirely sure, it would seem that {LONG[0].lower()}{LONG[1:]}"
 
-SIZES = [(1440, 900), (800, 900)]
+WIDE, NARROW = (1440, 900), (800, 900)
 
 
 @pytest.fixture
@@ -66,27 +66,25 @@ def keys(page: Page) -> Locator:
     return page.locator(".st-key-keys")
 
 
-@pytest.mark.parametrize(("width", "height"), SIZES)
-@pytest.mark.parametrize("length", ["typical", "long"])
-def test_card_and_keys_are_in_the_first_screen(
-    length: Literal["typical", "long"],
-    width: int,
-    height: int,
-    long_card: str,
-    home: Path,
-    share: Callable[[Path], str],
-    page: Page,
-) -> None:
-    page.set_viewport_size({"width": width, "height": height})
-    address = f"?variant={long_card}" if length == "long" else "?type=Hedge%3A+phrase"
-    visit(page, share(home), f"/review{address}")
-    expect(card(page)).to_be_visible()
-    settle(page)
-    if length == "long":
-        expect(card(page)).to_have_attribute("data-variant", long_card)
-        expect(card(page).locator(".hg-chip.hg-warn")).to_have_count(len(Flag))
+def still(page: Page) -> FloatRect:
+    """Where the card is once it moves no more."""
+    before = None
+    while (box := card(page).bounding_box()) is None or box != before:
+        before = box
+        page.wait_for_timeout(250)
+    return box
+
+
+def resize(page: Page, size: tuple[int, int]) -> None:
+    """Give the window another size, and wait until the page has followed."""
+    page.set_viewport_size({"width": size[0], "height": size[1]})
+    expect(page.get_by_test_id("stApp")).to_have_css("width", f"{size[0]}px")
+    still(page)
+
+
+def check_first_screen(page: Page, *, guide: bool) -> None:
     parts = [card(page), keys(page), page.locator(".st-key-controls")]
-    if width > 1000:
+    if guide:
         parts.append(page.get_by_role("complementary", name="Guideline"))
     for part in parts:
         assert is_in_first_screen(page, part), part.bounding_box()
@@ -99,17 +97,34 @@ def test_card_and_keys_are_in_the_first_screen(
     assert row is not None and row["height"] < 40
 
 
-@pytest.mark.parametrize(("width", "height"), SIZES)
+@pytest.mark.parametrize("length", ["typical", "long"])
+def test_card_and_keys_are_in_the_first_screen(
+    length: Literal["typical", "long"], long_card: str, home: Path, share: Share, page: Page
+) -> None:
+    address = f"?variant={long_card}" if length == "long" else "?type=Hedge%3A+phrase"
+    visit(page, share(home), f"/review{address}")
+    expect(card(page)).to_be_visible()
+    settle(page)
+    if length == "long":
+        expect(card(page)).to_have_attribute("data-variant", long_card)
+        expect(card(page).locator(".hg-chip.hg-warn")).to_have_count(len(Flag))
+    check_first_screen(page, guide=True)
+    resize(page, NARROW)
+    check_first_screen(page, guide=False)
+
+
 def test_the_keys_stay_in_sight_below_a_card_that_is_higher_than_the_window(
-    width: int, height: int, project: Engine, home: Path, share: Callable[[Path], str], page: Page
+    project: Engine, home: Path, share: Share, page: Page
 ) -> None:
     with writing(project) as session:
         anchor = add_anchor(session, " ".join([LONG] * 8))
         uid = add_variant(session, anchor, text=" ".join([HEDGED] * 8)).uid
-    page.set_viewport_size({"width": width, "height": height})
+    page.set_viewport_size({"width": NARROW[0], "height": NARROW[1]})
     visit(page, share(home), f"/review?variant={uid}")
     expect(card(page)).to_have_attribute("data-variant", uid)
     settle(page)
+    assert is_in_first_screen(page, keys(page))
+    resize(page, WIDE)
     assert is_in_first_screen(page, keys(page))
     page.keyboard.press("a")
     expect(page.locator(".hg-message")).to_contain_text("Accepted")
@@ -117,40 +132,40 @@ def test_the_keys_stay_in_sight_below_a_card_that_is_higher_than_the_window(
 
 def toggle_sidebar(page: Page) -> None:
     """Hide the sidebar, or bring it back, with the mouse."""
-    back = page.get_by_test_id("stExpandSidebarButton")
-    if back.count():
+    sidebar, back = page.get_by_test_id("stSidebar"), page.get_by_test_id("stExpandSidebarButton")
+    hidden = back.count() > 0
+    if hidden:
         back.click()
     else:
-        page.get_by_test_id("stSidebar").hover()
+        sidebar.hover()
         page.get_by_test_id("stSidebarCollapseButton").get_by_role("button").click()
-    page.wait_for_timeout(600)  # it slides
+    expect(sidebar).to_have_attribute("data-collapsed", "false" if hidden else "true")
+    still(page)  # it slides
 
 
-@pytest.mark.parametrize(("width", "height"), SIZES)
 def test_the_card_keeps_its_place_when_the_sidebar_goes_and_comes_back(
-    width: int, height: int, long_card: str, home: Path, share: Callable[[Path], str], page: Page
+    long_card: str, home: Path, share: Share, page: Page
 ) -> None:
-    page.set_viewport_size({"width": width, "height": height})
     visit(page, share(home), "/review?type=Hedge%3A+phrase")
     expect(card(page)).to_be_visible()
     settle(page)
-    variant, before = shown(page), card(page).bounding_box()
-    assert before is not None
-    toggle_sidebar(page)
-    alone = card(page).bounding_box()
-    assert alone is not None
-    assert alone["y"] == pytest.approx(before["y"], abs=1)
-    if width > 1152:
-        assert alone["x"] == pytest.approx(before["x"], abs=1)
-        assert alone["width"] == pytest.approx(before["width"], abs=1)
-    else:  # a small window has better use for the room
-        assert alone["width"] > before["width"]
-    for part in (card(page), keys(page), page.locator("h1"), page.locator(".st-key-controls")):
-        assert is_in_first_screen(page, part)
-    toggle_sidebar(page)
-    assert card(page).bounding_box() == pytest.approx(before, abs=1)
-    assert shown(page) == variant
-    press(page, "a")  # the keys are the card's again
+    for size in (WIDE, NARROW):
+        resize(page, size)
+        variant, before = shown(page), still(page)
+        toggle_sidebar(page)
+        alone = still(page)
+        assert alone["y"] == pytest.approx(before["y"], abs=1)
+        if size == WIDE:
+            assert alone["x"] == pytest.approx(before["x"], abs=1)
+            assert alone["width"] == pytest.approx(before["width"], abs=1)
+        else:  # a small window has better use for the room
+            assert alone["width"] > before["width"]
+        for part in (card(page), keys(page), page.locator("h1"), page.locator(".st-key-controls")):
+            assert is_in_first_screen(page, part)
+        toggle_sidebar(page)
+        assert card(page).bounding_box() == pytest.approx(before, abs=1)
+        assert shown(page) == variant
+        press(page, "a")  # the keys are the card's again
 
 
 def test_a_choice_shows_how_much_is_left_and_gives_the_keys_back_to_the_card(desk: Page) -> None:

@@ -1,10 +1,9 @@
 """The review page in Chromium: permalinks, blind mode, families, queues without a mouse."""
 
 import re
-from collections.abc import Callable
 from pathlib import Path
 
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 from sqlalchemy import Engine, select
 from sqlmodel import col
 
@@ -14,7 +13,8 @@ from curation.review import actions
 from curation.review.notes import add_note
 from db.engine import writing
 from db.models import Variant
-from tests.browser.conftest import new_page
+from tests.browser.conftest import Share
+from tests.browser.support.chromium import Chromium
 from tests.browser.support.reviewing import (
     card,
     choose,
@@ -28,29 +28,7 @@ from tests.browser.support.reviewing import (
 )
 from tests.support.factories import person
 
-
-def test_a_permalink_shows_its_variant_on_a_fresh_server(
-    project: Engine, home: Path, serve: Callable[[Path], str], page: Page
-) -> None:
-    """The first visitor comes by a deep link: Streamlit must not run the page without app.py."""
-    uid = str(
-        rows(home, "SELECT uid FROM variant WHERE type_id = 'lexical' LIMIT 1 OFFSET 7")[0][0]
-    )
-    address, asked = serve(home), []
-    page.on("request", lambda request: asked.append(request.url))
-    visit(page, address, f"/review?variant={uid}")
-    expect(card(page)).to_have_attribute("data-variant", uid)
-    expect(page.get_by_test_id("stSidebarNavLink").first).to_be_visible()
-    assert [url for url in asked if not url.startswith((address, "data:", "blob:"))] == []
-
-
-def test_an_address_goes_with_the_card_it_names(desk: Page, home: Path) -> None:
-    uid = str(rows(home, "SELECT uid FROM variant WHERE type_id = 'lexical' LIMIT 1")[0][0])
-    desk.goto(desk.url.split("?")[0] + f"?variant={uid}")
-    expect(card(desk)).to_have_attribute("data-variant", uid)
-    settle(desk)
-    press(desk, "a")
-    expect(desk).not_to_have_url(re.compile("variant="))
+NAME = "<img src=x onerror=alert(1)>'; x"
 
 
 def test_each_click_on_the_queue_counts_and_a_reload_comes_back_to_it(desk: Page) -> None:
@@ -64,10 +42,10 @@ def test_each_click_on_the_queue_counts_and_a_reload_comes_back_to_it(desk: Page
     expect(desk.get_by_text("Reviewing as Ada")).to_be_visible()
 
 
-def test_a_permalink_says_what_its_variant_is_now(
-    project: Engine, home: Path, share: Callable[[Path], str], page: Page
+def test_a_new_browser_is_asked_for_a_name_and_a_permalink_says_what_its_variant_is_now(
+    project: Engine, home: Path, share: Share, page: Page
 ) -> None:
-    """Decided, replaced, retired, unknown; and first of all by somebody who has not signed in."""
+    """Decided, replaced, retired, unknown. That others have a name says nothing of this browser."""
     with writing(project) as session:
         rejected, replaced, retired, *_ = session.execute(
             select(Variant).where(col(Variant.type_id) == "lexical")
@@ -82,10 +60,14 @@ def test_a_permalink_says_what_its_variant_is_now(
     page.goto(f"{address}/review?variant={uids[0]}")
     expect(page.get_by_label("Your name")).to_be_focused()
     settle(page)
-    page.keyboard.type("Cleo")
+    page.keyboard.type(NAME)
     page.keyboard.press("Enter")
-    expect(card(page)).to_have_attribute("data-variant", uids[0])
-    expect(card(page)).to_contain_text("status: rejected")
+    expect(page.get_by_text(f"Reviewing as {NAME}")).to_be_visible()
+    for _ in range(2):
+        expect(card(page)).to_have_attribute("data-variant", uids[0])
+        expect(card(page)).to_contain_text("status: rejected")
+        page.reload()
+    expect(page.get_by_text(f"Reviewing as {NAME}")).to_be_visible()
     for uid, said in ((uids[1], "An edit has replaced this wording."), (uids[2], "Out of use")):
         page.goto(f"{address}/review?variant={uid}")
         expect(card(page)).to_have_attribute("data-variant", uid)
@@ -96,7 +78,7 @@ def test_a_permalink_says_what_its_variant_is_now(
 
 
 def test_blind_hides_what_others_said_until_one_has_decided(
-    project: Engine, home: Path, share: Callable[[Path], str], page: Page
+    project: Engine, home: Path, share: Share, page: Page
 ) -> None:
     with writing(project) as session:
         variant = session.execute(select(Variant).where(col(Variant.type_id) == "word")).scalar()
@@ -166,6 +148,11 @@ def test_notes_queues_and_links_need_no_mouse(desk: Page, home: Path) -> None:
     settle(desk)
     desk.keyboard.press("v")
     expect(desk.locator("article.hg-line")).to_have_count(7)
+    desk.goto(link)
+    expect(card(desk)).to_have_attribute("data-variant", link.partition("=")[2])
+    settle(desk)
+    press(desk, "a")
+    expect(desk).not_to_have_url(re.compile("variant="))  # the address goes with the card
 
 
 def test_the_family_view_decides_each_variant(desk: Page, home: Path) -> None:
@@ -211,20 +198,11 @@ def test_the_slash_searches_and_no_letter_typed_then_decides(desk: Page, home: P
     assert rows(home, "SELECT count(*) FROM decision") == [(0,)]
 
 
-def test_the_slash_goes_to_the_search_of_the_anchors(desk: Page) -> None:
-    desk.goto(desk.url.split("/review")[0] + "/anchors")
-    box = desk.get_by_placeholder("Part of a sentence, or a uid")
-    expect(box).to_be_visible()
-    settle(desk)
-    desk.keyboard.press("/")
-    expect(box).to_be_focused()
-
-
 def test_two_windows_on_one_queue_decide_no_card_twice(
-    chromium: Browser, project: Engine, home: Path, share: Callable[[Path], str]
+    chromium: Chromium, project: Engine, home: Path, share: Share
 ) -> None:
     address = share(home)
-    with new_page(chromium) as one, new_page(chromium) as two:
+    with chromium.page() as one, chromium.page() as two:
         windows = one, two
         for page in windows:
             visit(page, address, "/review")
@@ -237,16 +215,10 @@ def test_two_windows_on_one_queue_decide_no_card_twice(
         left = shown(one)
         one.reload()
         expect(card(one)).to_have_attribute("data-variant", left)
-        one.goto(f"{address}/settings")
-        expect(one.get_by_role("heading", name="Settings").first).to_be_visible()
-        with new_page(chromium) as three:
-            visit(three, address, "/review")
-            expect(card(three)).to_have_attribute("data-variant", left)
+        for page in windows:
+            page.goto(f"{address}/settings")
+            expect(page.get_by_role("heading", name="Settings").first).to_be_visible()
+        two.goto(f"{address}/review")
+        expect(card(two)).to_have_attribute("data-variant", left)  # one has left it to others
     decided = rows(home, "SELECT count(*), count(DISTINCT variant_id) FROM decision")
     assert decided == [(6, 6)]
-
-
-def test_a_digit_of_a_reason_that_does_not_apply_says_so(desk: Page) -> None:
-    desk.locator("article.hg-card").first.wait_for()
-    desk.keyboard.press("8")
-    expect(desk.get_by_text("is for hedges")).to_be_visible()

@@ -1,6 +1,5 @@
 """The second opinion in Chromium: a key asks for it; its suggestion becomes one's own edit."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 from playwright.sync_api import Page, expect
@@ -9,6 +8,7 @@ from sqlmodel import col
 
 from db.engine import writing
 from db.models import Variant, Verdict
+from tests.browser.conftest import Share
 from tests.browser.support.reviewing import card, eventually, rows, settle, visit
 from tests.support.factories import add_opinion, judge
 
@@ -16,7 +16,7 @@ HOSTILE = "It isn't <img src=x onerror='document.body.innerHTML=1'> **safe**."
 
 
 def test_j_shows_it_unless_blind_and_ctrl_enter_takes_its_suggestion_over(
-    project: Engine, home: Path, share: Callable[[Path], str], page: Page
+    project: Engine, home: Path, share: Share, page: Page
 ) -> None:
     with writing(project) as session:
         query = select(Variant).where(col(Variant.type_id) == "lexical").order_by(col(Variant.id))

@@ -2,15 +2,26 @@
 
 import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
+SLOW_LINE = """
+const Socket = window.WebSocket;
+window.WebSocket = class extends Socket {
+  addEventListener(type, listener, ...more) {
+    const late = type === "message" ? (event) => setTimeout(() => listener(event), 600) : listener;
+    super.addEventListener(type, late, ...more);
+  }
+};"""
+"""All that the server sends arrives 600 ms later."""
 
-def visit(page: Page, address: str, path: str) -> None:
-    """Open a page in a browser in which Ada has signed in before."""
-    page.context.add_cookies([{"name": "hedgerow_reviewer", "value": "Ada", "url": address}])
+
+def visit(page: Page, address: str, path: str, *, name: str = "Ada") -> None:
+    """Open a page in a browser in which somebody has signed in before."""
+    page.context.add_cookies([{"name": "hedgerow_reviewer", "value": name, "url": address}])
     page.goto(address + path)
 
 
@@ -44,9 +55,9 @@ def choose(page: Page, what: str, label: str) -> None:
     page.get_by_role("radiogroup", name=what).get_by_role("radio", name=label).click()
 
 
-def rows(home: Path, query: str) -> list[tuple[object, ...]]:
-    with sqlite3.connect(home / "hedgerow.db") as connection:
-        return connection.execute(query).fetchall()
+def rows(home: Path, query: str, *values: object) -> list[tuple[object, ...]]:
+    with closing(sqlite3.connect(home / "hedgerow.db")) as connection:
+        return connection.execute(query, values).fetchall()
 
 
 def editor(page: Page, key: str, label: str) -> Locator:

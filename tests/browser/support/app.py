@@ -1,0 +1,97 @@
+"""``hedgerow app`` over a working directory, in a process of its own."""
+
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Thread
+
+import pytest
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+from sqlmodel import col
+
+from curation.diagnostics.cosines import save_cosines
+from curation.diagnostics.measuring import measure_variants
+from curation.encoders.registered import register_encoder
+from curation.project.opening import ACTIVE_ENCODER, get_setting
+from db.models import Variant
+
+COMMAND = str(Path(sys.executable).with_name("hedgerow"))
+
+
+class App:
+    """An app on one port, which can be ended and started again.
+
+    Attributes:
+        address: where it answers once it is started. The system chooses the port: another process
+            may be starting apps at the same time.
+    """
+
+    def __init__(self, home: Path) -> None:
+        """Take a working directory."""
+        self._home = home
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            self._port = free.getsockname()[1]
+        self.address = f"http://127.0.0.1:{self._port}"
+        self._process: subprocess.Popen[str] | None = None
+
+    def start(self) -> None:
+        """Start it, and wait until it answers."""
+        own = {
+            "HEDGEROW_HOME": str(self._home),
+            "HEDGEROW_TRAINING_LOCK": str(self._home / "training.lock"),
+        }
+        others = {k: v for k, v in os.environ.items() if not k.startswith("HEDGEROW_")}
+        self._process = process = subprocess.Popen(
+            [COMMAND, "app", "--port", str(self._port)],
+            cwd=self._home,
+            env=others | own,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            start_new_session=True,
+        )
+        assert process.stdout is not None
+        said = []
+        for line in process.stdout:
+            said.append(line)
+            if re.search(re.escape(self.address), line):
+                break
+        else:
+            pytest.fail("hedgerow app ended without an address: " + "".join(said))
+        # Nobody reads the rest, and a full pipe would stop the app.
+        Thread(target=deque, args=(process.stdout, 0), daemon=True).start()
+
+    def end(self, how: signal.Signals = signal.SIGTERM) -> None:
+        """End it and all that it has started, if it runs."""
+        if self._process is not None:
+            os.killpg(self._process.pid, how)
+            self._process.wait(timeout=20)
+            self._process = None
+
+
+@contextmanager
+def served(home: Path) -> Iterator[str]:
+    """The address of an app over a working directory."""
+    app = App(home)
+    try:
+        app.start()
+        yield app.address
+    finally:
+        app.end()
+
+
+def leave_nothing_to_measure(session: Session) -> None:
+    """Store measures of all variants: an app that finds some missing loads the encoder for them."""
+    ids = list(session.execute(select(col(Variant.id))).scalars())
+    measure_variants(session, ids)
+    name = get_setting(session, ACTIVE_ENCODER)
+    encoder = register_encoder(session, name=name, hash_="f" * 64)
+    save_cosines(session, dict.fromkeys(ids, 0.5), encoder_id=encoder.id)
