@@ -8,7 +8,7 @@ import logging
 import shutil
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -21,7 +21,7 @@ from training.finetune.fitting import Data, Trained, finetune
 from training.recipe.schema import Recipe
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def recipe(tiny_encoder: Path) -> Recipe:
     return Recipe(
         base_encoder=str(tiny_encoder),
@@ -95,11 +95,9 @@ def test_a_long_training_has_a_point_of_its_curves_every_few_steps(
 @pytest.mark.parametrize(
     "changes",
     [
-        ["loss=family"],
+        ["loss=family", "context=0.5", "precision=bf16"],
         ["loss=symmetric", "distillation=1", "opposites=2"],
-        ["loss=triples"],
-        ["context=0.5", "precision=bf16"],
-        ["lora_rank=2", "interpolation=0.5"],
+        ["loss=triples", "lora_rank=2", "interpolation=0.5"],
         ["soup=2", "max_steps=none", "epochs=1.5", "distillation=1"],
         ["measure_every=0.5", "early_stopping=ranked", "patience=9"],
     ],
@@ -305,20 +303,35 @@ def test_the_library_leaves_the_choice_of_a_gpu_to_us(
     assert chosen == []
 
 
+class CutTwice(NamedTuple):
+    """A training that was cut off after its first checkpoint, and again after its second."""
+
+    recipe: Recipe
+    once: Path
+    twice: Path
+
+
+@pytest.fixture(scope="module")
+def cut_twice(recipe: Recipe, tmp_path_factory: pytest.TempPathFactory) -> CutTwice:
+    """To be copied, not changed."""
+    recipe = recipe.with_overrides(["measure_every=1", "early_stopping=ranked", "patience=9"])
+    folder = tmp_path_factory.mktemp("cut")
+    cut = CutTwice(recipe, folder / "once", folder / "twice")
+    cut_off(cut.twice, recipe, after=3, metrics={})
+    shutil.copytree(cut.twice, cut.once)
+    cut_off(cut.twice, recipe, after=5, metrics={})
+    return cut
+
+
 @pytest.mark.parametrize("damage", ["cut", "bits", "weights gone", "place", "other", "best"])
 def test_a_checkpoint_that_is_no_use_is_passed_over(
-    tmp_path: Path, recipe: Recipe, damage: str, caplog: pytest.LogCaptureFixture
+    tmp_path: Path, cut_twice: CutTwice, damage: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    recipe = recipe.with_overrides(
-        ["max_steps=6", "measure_every=1", "early_stopping=ranked", "patience=9"]
-    )
-    folder, earlier = tmp_path / "run", tmp_path / "earlier"
-    cut_off(folder, recipe, after=3, metrics={})
-    shutil.copytree(folder, earlier)
-    cut_off(folder, recipe, after=5, metrics={})
+    recipe, folder = cut_twice.recipe, tmp_path / "run"
+    shutil.copytree(cut_twice.twice, folder)
     spoil(folder, damage)
     if damage != "best":  # the process died before it removed the one before
-        shutil.copytree(earlier, folder, dirs_exist_ok=True)
+        shutil.copytree(cut_twice.once, folder, dirs_exist_ok=True)
     left: list[set[str]] = []
     seen = Recorder(
         on_update=lambda step: left.append({path.name for path in folder.glob("checkpoint-*")})
@@ -360,11 +373,10 @@ def spoil(folder: Path, damage: str) -> None:
 
 @pytest.mark.parametrize("change", ["seed", "recipe", "families", "held out"])
 def test_the_checkpoint_of_another_training_is_not_gone_on_from(
-    tmp_path: Path, recipe: Recipe, change: str
+    tmp_path: Path, cut_twice: CutTwice, change: str
 ) -> None:
-    recipe = recipe.with_overrides(["measure_every=1", "early_stopping=ranked", "max_steps=4"])
-    folder = tmp_path / "run"
-    cut_off(folder, recipe, after=3, metrics={})
+    recipe, folder = cut_twice.recipe, tmp_path / "run"
+    shutil.copytree(cut_twice.once, folder)
     seen = Recorder(cancel_at_check=30)
     other = recipe.with_overrides(["scale=7"]) if change == "recipe" else recipe
     families = FAMILIES[1:] if change == "families" else FAMILIES
@@ -372,4 +384,4 @@ def test_the_checkpoint_of_another_training_is_not_gone_on_from(
     seed = 2 if change == "seed" else 1
     with suppress(RunCancelled):
         run(folder, other, seed=seed, families=families, held_out=held_out, progress=seen)
-    assert seen.updates[1] == (0, 4)
+    assert seen.updates[1] == (0, 6)

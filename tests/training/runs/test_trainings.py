@@ -370,7 +370,7 @@ def test_cancelling_within_the_measuring_stores_nothing_of_the_new_encoder(
 def test_cancelling_within_a_step_ends_the_training(
     project: Engine, recipe: Recipe, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    endless = recipe.model_copy(update={"max_steps": None, "epochs": 1000.0})
+    endless = recipe.model_copy(update={"max_steps": None, "epochs": 50.0})
     run_id = ask(project, endless)
     monkeypatch.setattr(execution, "HEARTBEAT_SECONDS", 0.01)
     real = RunContext.metric
