@@ -24,7 +24,8 @@ SETS, SENTENCES = "Probe set", "Sentences"
 MAX_FILE = 5
 """Megabytes of a file of probes."""
 
-_VIEW, _SET = "view", "set"
+# Both are in the address, and a name there means the same on all pages: Review has "view".
+_VIEW, _SET = "what", "set"
 _NEW, _MORE, _SAVE = "compare-new", "compare-more", "compare-save"
 
 _FORMAT = (
