@@ -11,7 +11,7 @@ from sqlalchemy import Engine
 from sqlmodel import Session
 
 from db.engine import create_engine
-from tests.browser.support.app import served
+from tests.browser.support.app import let_measuring_wait, served
 from tests.browser.support.chromium import Chromium, launched
 from tests.browser.support.reviewing import card, settle, visit
 from tests.conftest import missing
@@ -49,6 +49,7 @@ def project(copies: Copies, home: Path, fill: Fill) -> Engine:
         for number in range(40):
             add_family(session, f"The bridge number {number} is safe.")
         person(session)
+        let_measuring_wait(session)
 
     fill(engine, made)
     return engine

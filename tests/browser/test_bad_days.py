@@ -13,7 +13,7 @@ from sqlmodel import Session
 from curation.review import actions
 from db.engine import writing
 from tests.browser.conftest import Share
-from tests.browser.support.app import App, leave_nothing_to_measure
+from tests.browser.support.app import App, let_measuring_wait
 from tests.browser.support.chromium import Chromium
 from tests.browser.support.reviewing import card, rows, shown, visit
 from tests.support.databases import Copies, Fill, opened
@@ -32,7 +32,7 @@ def engine(copies: Copies, home: Path, fill: Fill) -> Iterator[Engine]:
             add_family(session, f"The bridge number {number} is safe.")
         person(session, "Ada")
         person(session, "Bert")
-        leave_nothing_to_measure(session)
+        let_measuring_wait(session)
 
     with opened(copies.project(home / "hedgerow.db")) as engine:
         fill(engine, made)

@@ -8,7 +8,7 @@ from playwright.sync_api import expect
 from tests.browser.conftest import Share
 from tests.browser.support.accessibility import axe
 from tests.browser.support.chromium import Chromium
-from tests.browser.support.walk import PAGES, go, misfits
+from tests.browser.support.walk import PAGES, go, go_on, misfits
 from tests.support.databases import Copies
 
 NEXT = {
@@ -50,7 +50,7 @@ def visits(
         page.keyboard.press("Enter")
         expect(page.get_by_text("Reviewing as Ada")).to_be_visible()
         for name in PAGES:
-            go(page, address, "" if name == "overview" else name)
+            go_on(page, address, "" if name == "overview" else name)
             seen[name] = Seen(
                 page.locator(".stMain").inner_text(),
                 page.locator("[class*=st-key-error-box]").count(),

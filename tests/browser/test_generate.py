@@ -12,6 +12,7 @@ from db.engine import reading, writing
 from db.models import Decision, ModelCall, Source, Variant
 from db.settings import Settings
 from tests.browser.conftest import Share
+from tests.browser.support.app import let_measuring_wait
 from tests.browser.support.walk import go, settle, sign_in
 from tests.support.factories import add_anchor, person
 from tests.support.generating import Serve
@@ -30,6 +31,7 @@ def anchors(home: Path) -> None:
         person(session)
         for number in range(ANCHORS):
             add_anchor(session, f"The bridge number {number} is safe.")
+        let_measuring_wait(session)
     engine.dispose()
 
 

@@ -11,6 +11,7 @@ from curation.review import actions
 from db.engine import create_engine, writing
 from db.migrate import upgrade
 from tests.browser.conftest import Share
+from tests.browser.support.app import let_measuring_wait
 from tests.browser.support.reviewing import card, editor, press, rows, settle
 from tests.support.factories import add_family, model
 
@@ -60,6 +61,7 @@ def project(home: Path) -> None:
         llm = model(session)
         for variant in (v for family in families[:40] for v in family.values()):
             actions.accept(session, actions.shown(variant), reviewer_id=llm)
+        let_measuring_wait(session)
     engine.dispose()
 
 

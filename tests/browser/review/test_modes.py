@@ -208,7 +208,7 @@ def test_two_windows_on_one_queue_decide_no_card_twice(
             visit(page, address, "/review")
             expect(card(page)).to_be_visible()
             settle(page)
-        for _ in range(3):
+        for _ in range(2):
             assert shown(one) != shown(two)
             for page in windows:
                 press(page, "a")
@@ -216,9 +216,9 @@ def test_two_windows_on_one_queue_decide_no_card_twice(
         one.reload()
         expect(card(one)).to_have_attribute("data-variant", left)
         for page in windows:
-            page.goto(f"{address}/settings")
+            page.get_by_role("link", name="Settings").click()
             expect(page.get_by_role("heading", name="Settings").first).to_be_visible()
-        two.goto(f"{address}/review")
+        two.get_by_role("link", name="Review").click()
         expect(card(two)).to_have_attribute("data-variant", left)  # one has left it to others
     decided = rows(home, "SELECT count(*), count(DISTINCT variant_id) FROM decision")
-    assert decided == [(6, 6)]
+    assert decided == [(4, 4)]

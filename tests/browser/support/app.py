@@ -13,15 +13,10 @@ from pathlib import Path
 from threading import Thread
 
 import pytest
-from sqlalchemy import select
 from sqlalchemy.orm import Session
-from sqlmodel import col
 
-from curation.diagnostics.cosines import save_cosines
-from curation.diagnostics.measuring import measure_variants
-from curation.encoders.registered import register_encoder
-from curation.project.opening import ACTIVE_ENCODER, get_setting
-from db.models import Variant
+from curation.diagnostics import measuring
+from db.runs import create_run
 
 COMMAND = str(Path(sys.executable).with_name("hedgerow"))
 
@@ -88,10 +83,10 @@ def served(home: Path) -> Iterator[str]:
         app.end()
 
 
-def leave_nothing_to_measure(session: Session) -> None:
-    """Store measures of all variants: an app that finds some missing loads the encoder for them."""
-    ids = list(session.execute(select(col(Variant.id))).scalars())
-    measure_variants(session, ids)
-    name = get_setting(session, ACTIVE_ENCODER)
-    encoder = register_encoder(session, name=name, hash_="f" * 64)
-    save_cosines(session, dict.fromkeys(ids, 0.5), encoder_id=encoder.id)
+def let_measuring_wait(session: Session) -> None:
+    """Store a run that is to measure, and that nobody starts.
+
+    Otherwise every edit, and every start of an app, would start one, which loads the encoder: that
+    takes several times as long as a test, and goes on while the next ones run.
+    """
+    create_run(session, kind=measuring.KIND, parameters={})

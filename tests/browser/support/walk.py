@@ -49,6 +49,18 @@ def go(page: Page, address: str, path: str) -> None:
     settle(page)
 
 
+def go_on(page: Page, address: str, path: str) -> None:
+    """The same by a link of the sidebar, if there is one and a page is open already."""
+    link = page.locator(f"[data-testid=stSidebarNavLink][href='{address}/{path}']")
+    if not page.url.startswith(address) or link.count() != 1:
+        go(page, address, path)
+        return
+    before = page.locator("h1").inner_text()
+    link.click()
+    expect(page.locator("h1")).not_to_have_text(before)  # each page has its own title
+    settle(page)
+
+
 def settle(page: Page) -> None:
     """Wait until the page has stopped running and its charts are drawn."""
     expect(page.locator("h1")).to_be_visible()
@@ -60,7 +72,7 @@ def settle(page: Page) -> None:
 def look_round(page: Page, address: str) -> Iterator[str]:
     """Open each page and each part of it with everything unfolded; gives what is open."""
     for name in PAGES:
-        go(page, address, ADDRESSES.get(name, name))
+        go_on(page, address, ADDRESSES.get(name, name))
         _unfold(page)
         yield name
         for part in page.locator(_PARTS).all()[1:]:
