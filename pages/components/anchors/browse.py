@@ -24,6 +24,7 @@ PAGE = 100
 
 _SHOW = ("In use", "Without variants", "Retired")
 _PAGE_KEY = "anchors-page"
+_CHANGED = "anchors-list-changed"
 
 
 def browser(reviewer_id: int | None) -> None:
@@ -57,10 +58,10 @@ def browser(reviewer_id: int | None) -> None:
 def _picked(found: AnchorPage) -> list[str]:
     """The uids in the address. Of several, those that the list shows: nobody changes unseen ones.
 
-    One alone is shown wherever it is, so that links to it work.
+    One alone is shown wherever it is, so that links to it work, until you change the list.
     """
     uids = [uid for uid in st.query_params.get(links.ANCHOR, "").split(",") if uid]
-    if len(uids) < 2:
+    if not st.session_state.pop(_CHANGED, False) and len(uids) < 2:
         return uids
     listed = {anchor.uid for anchor in found.anchors}
     shown = [uid for uid in uids if uid in listed]
@@ -72,12 +73,27 @@ def _filters() -> AnchorFilter:
     sources, genres = open_project.ask(filter_choices)
     columns = st.columns([4, 3, 3, 2])
     text = columns[0].text_input(
-        "Search", key="search", bind="query-params", placeholder="Part of a sentence, or a uid"
+        "Search",
+        key="search",
+        bind="query-params",
+        placeholder="Part of a sentence, or a uid",
+        on_change=_changed,
     )
-    source = columns[1].selectbox("Source", sources, index=None, key="source", placeholder="All")
-    genre = columns[2].selectbox("Genre", genres, index=None, key="genre", placeholder="All")
-    split = columns[3].selectbox(
-        "Split", [split.value for split in Split], index=None, key="split", placeholder="All"
+    source, genre, split = (
+        column.selectbox(
+            label,
+            options,
+            index=None,
+            key=label.lower(),
+            placeholder="All",
+            on_change=_changed,
+        )
+        for column, label, options in zip(
+            columns[1:],
+            ("Source", "Genre", "Split"),
+            (sources, genres, [split.value for split in Split]),
+            strict=True,
+        )
     )
     show = st.segmented_control(
         "Show",
@@ -87,6 +103,7 @@ def _filters() -> AnchorFilter:
         required=True,
         bind="query-params",
         label_visibility="collapsed",
+        on_change=_changed,
     )
     return AnchorFilter(
         text=text.strip(),
@@ -96,6 +113,11 @@ def _filters() -> AnchorFilter:
         retired=show == "Retired",
         without_variants=show == "Without variants",
     )
+
+
+def _changed() -> None:
+    """Note that the list becomes another one, which may not show what is picked."""
+    st.session_state[_CHANGED] = True
 
 
 def _list(found: AnchorPage, wanted: AnchorFilter, number: int, picked: Sequence[str]) -> None:
@@ -112,7 +134,7 @@ def _list(found: AnchorPage, wanted: AnchorFilter, number: int, picked: Sequence
     with st.container(horizontal=True, vertical_alignment="center", key="anchors-found"):
         st.text(_range(found, number))
         if pages > 1:
-            st.pagination(pages, key=_PAGE_KEY)
+            st.pagination(pages, key=_PAGE_KEY, on_change=_changed)
     # Streamlit keeps ticks by row. A key of its own for every list of anchors, also for the same
     # list with one anchor less, makes them follow the anchors in the address instead.
     uids = [anchor.uid for anchor in found.anchors]

@@ -16,6 +16,7 @@ from pages.components.shared.formatting.diff import diff
 from pages.components.shared.runs import background
 from pages.components.shared.shell import error_messages, open_project, signin
 
+_NAME = "carry-name"
 _WAS = {Status.ACCEPTED: "was accepted", Status.CONFLICT: "reviewers disagreed"}
 
 
@@ -37,12 +38,11 @@ def draw(anchor: FoundAnchor, reviewer_id: int | None) -> None:
             key="anchor-carry-save",
             disabled=not chosen,
         )
-        if not save:
+        save = signin.kept_press(save, key=_NAME, of=(anchor.uid, anchor.revision))
+        if not (save and chosen):
             return
         if reviewer_id is None:
-            signin.name_form(
-                "Your name is kept with what you change.", key="carry-name", button="Go on"
-            )
+            signin.name_form("Your name is kept with what you change.", key=_NAME, button="Go on")
         else:
             _save(anchor, chosen, reviewer_id)
 

@@ -20,6 +20,7 @@ from pages.components.shared.variants.picked_variants import open_in_review
 
 _CORRECT, _WRITE = "Correct the wording", "Write a variant"
 _DESCRIBE = "Set genre and language"
+_NAME = "anchor-name"
 
 
 def draw(uid: str, reviewer_id: int | None) -> None:
@@ -77,12 +78,11 @@ def _actions(anchor: FoundAnchor, reviewer_id: int | None) -> None:
             "Do", (_CORRECT, _WRITE, _DESCRIBE), key=key, label_visibility="collapsed"
         )
         retire = st.button("Retire", key="anchor-retire", icon=":material/inventory_2:")
+    retire = signin.kept_press(retire, key=_NAME, of=(anchor.uid, doing))
     if not (doing or retire):
         return
     if reviewer_id is None:
-        signin.name_form(
-            "Your name is kept with what you change.", key="anchor-name", button="Go on"
-        )
+        signin.name_form("Your name is kept with what you change.", key=_NAME, button="Go on")
     elif retire:
         _set_retired(anchor, reviewer_id, retired=True)
     elif doing == _CORRECT:

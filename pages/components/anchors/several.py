@@ -14,6 +14,7 @@ from pages.components.shared.shell import error_messages, open_project, signin
 
 _DONE, _FORM = "anchors-bulk-done", "anchors-bulk-form"
 _DESCRIBE = "Set genre and language"
+_NAME = "anchors-name"
 
 
 class _Done(NamedTuple):
@@ -63,10 +64,9 @@ def draw(anchors: Sequence[FoundAnchor], reviewer_id: int | None) -> None:
             retire = st.button(
                 "Retire them", key="anchors-bulk-retire", icon=":material/inventory_2:"
             )
+        retire = signin.kept_press(retire, key=_NAME, of=(*ids, describe))
         if (describe or retire) and reviewer_id is None:
-            signin.name_form(
-                "Your name is kept with what you change.", key="anchors-name", button="Go on"
-            )
+            signin.name_form("Your name is kept with what you change.", key=_NAME, button="Go on")
         elif retire:
             _retire(ids)
         elif describe:

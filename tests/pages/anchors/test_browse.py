@@ -251,6 +251,21 @@ def test_ticks_out_of_sight_are_dropped(two_anchors: Engine, open_page: OpenPage
     assert app.query_params["anchor"] == UID
 
 
+def test_a_tick_is_dropped_when_the_list_no_longer_shows_its_anchor(
+    two_anchors: Engine, open_page: OpenPage
+) -> None:
+    app = picked(open_page)
+    app = next(c for c in app.get("button_group") if c.key == "show").set_value("Retired").run()
+    assert "No anchor fits" in texts(app)
+    assert "anchor" not in app.query_params
+    assert "anchor-retire" not in [button.key for button in app.button]
+    app = picked(open_page)
+    app.text_input(key="search").set_value("bridge").run()
+    assert app.query_params["anchor"] == UID
+    app.text_input(key="search").set_value("100%").run()
+    assert "anchor" not in app.query_params
+
+
 def test_genre_and_language_of_ticked_anchors_are_corrected(
     two_anchors: Engine, open_page: OpenPage
 ) -> None:
@@ -338,3 +353,54 @@ def test_nobody_changes_an_anchor_without_a_name(unnamed: Engine, open_page: Ope
     app = picked(open_page).button(key="anchor-retire").click().run()
     assert ANCHOR in listed(app)
     assert any(i.label.startswith("Your name is kept") for i in app.text_input)
+
+
+def give_name(app: AppTest) -> AppTest:
+    next(i for i in app.text_input if i.label.startswith("Your name is kept")).set_value("Ada")
+    return press(app, "Go on")
+
+
+def test_a_press_goes_on_once_the_name_is_given(unnamed: Engine, open_page: OpenPage) -> None:
+    app = open_page("anchors")
+    app.session_state["show"] = "Without variants"
+    app = tick(app.run(), anchor_uid(HOSTILE)).button(key="anchor-retire").click().run()
+    app = give_name(app)
+    assert app.session_state["reviewer_name"] == "Ada"
+    with reading(unnamed) as session:
+        assert get_anchor(session, anchor_uid(HOSTILE)).retired_at is not None
+        assert get_anchor(session, UID).retired_at is None
+
+
+def test_ticked_anchors_are_retired_once_the_name_is_given(
+    unnamed: Engine, open_page: OpenPage
+) -> None:
+    app = tick(open_page("anchors"), UID, anchor_uid(HOSTILE))
+    app = give_name(app.button(key="anchors-bulk-retire").click().run())
+    assert [s.value for s in app.success] == ["2 anchors retired, with their variants."]
+
+
+def test_edits_are_carried_over_once_the_name_is_given(
+    unnamed: Engine, open_page: OpenPage, started: list[int]
+) -> None:
+    with writing(unnamed) as session:
+        correct_anchor(
+            session,
+            get_anchor(session, UID).id,
+            "The footbridge is safe.",
+            reviewer_id=person(session),
+            expected_revision=1,
+        )
+    app = give_name(picked(open_page).button(key="anchor-carry-save").click().run())
+    assert app.success[0].value.startswith("1 variant edited and accepted.")
+
+
+def test_a_press_is_forgotten_when_the_name_is_given_elsewhere(
+    unnamed: Engine, open_page: OpenPage
+) -> None:
+    app = picked(open_page).button(key="anchor-retire").click().run()
+    app = app.switch_page("pages/review.py").run()
+    next(i for i in app.text_input if i.label == "Your name").set_value("Ada")
+    app = press(app, "Start reviewing").switch_page("pages/anchors.py")
+    app.query_params["anchor"] = UID
+    assert ANCHOR in listed(app.run())
+    assert "out of use" not in texts(app)

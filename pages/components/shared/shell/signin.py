@@ -1,5 +1,6 @@
 """Who is reviewing: a name in the session, or from the settings; never in the URL."""
 
+from collections.abc import Hashable
 from urllib.parse import unquote
 
 import streamlit as st
@@ -12,6 +13,7 @@ from pages.components.shared.shell import error_messages, open_project
 _NAME = "reviewer_name"
 _ID = "reviewer_id"
 _COOKIE = "hedgerow_reviewer"
+_KEPT = "press-kept-for-a-name"
 
 
 def _sign_in(name: str) -> None:
@@ -66,4 +68,25 @@ def name_form(label: str, *, key: str, button: str = "Start reviewing") -> None:
             except HedgerowError as error:
                 error_messages.show(str(error), key=f"refused-{key}")
             else:
+                if st.session_state.get(_KEPT, ("", None))[0] != key:
+                    st.session_state.pop(_KEPT, None)  # another form asked for it
                 st.rerun()
+
+
+def kept_press(pressed: bool, *, key: str, of: Hashable) -> bool:
+    """Whether a button was pressed, now or before the form that asks for a name was filled in.
+
+    Streamlit reports a press only once, so the form would vanish when it is submitted and the act
+    would be lost.
+
+    Args:
+        pressed: what the button returned.
+        key: the key of the name form that the press opens.
+        of: what the press is about; a press about something else does not count.
+    """
+    if pressed and reviewer_id() is None:
+        st.session_state[_KEPT] = (key, of)
+    kept = st.session_state.get(_KEPT) == (key, of)
+    if kept and reviewer_id() is not None:
+        del st.session_state[_KEPT]
+    return pressed or kept
