@@ -136,6 +136,8 @@ def _cleaned(wanted: OwnType) -> OwnType:
     Raises:
         HedgerowError: a text is missing, too long or not plain, or the check contradicts the role.
     """
+    label = _text(wanted.label, "a name", MAX_NAME, least=2)
+    definition = _text(wanted.definition, "a definition", MAX_DEFINITION, least=10)
     anchor = _text(wanted.example_anchor, "an example anchor", MAX_EXAMPLE)
     example = _text(wanted.example, "an example", MAX_EXAMPLE)
     if example.casefold() == anchor.casefold():
@@ -149,9 +151,9 @@ def _cleaned(wanted: OwnType) -> OwnType:
             "change the role, or ask for no cue."
         )
     return OwnType(
-        label=_text(wanted.label, "a name", MAX_NAME, least=2),
+        label=label,
         role=wanted.role,
-        definition=_text(wanted.definition, "a definition", MAX_DEFINITION, least=10),
+        definition=definition,
         example_anchor=anchor,
         example=example,
         prompt_line=_text(wanted.prompt_line, "a prompt line", MAX_PROMPT_LINE, least=0),

@@ -208,7 +208,7 @@ def _cues(counts: CachedCounts, run_id: int | None) -> None:
         height=CUES_HEIGHT,
     )
     st.caption(
-        "Cues that the paper prints with a slip of the pen are asked for in their right spelling, "
+        "Cues that the paper misspells are asked for in their correct spelling, "
         "and stored as they are printed."
     )
 

@@ -25,17 +25,23 @@ def show(markup: Markup) -> None:
 
 
 @cache
-def style_sheet() -> Markup:
-    """The colours of the palette, and our rules."""
+def style_sheet(scheme: str | None = None) -> Markup:
+    """The colours of the palette, and our rules.
+
+    Args:
+        scheme: 'light' or 'dark', for what Streamlit draws outside the app's element, which alone
+            it tells the scheme: dialogs and lists of choices.
+    """
     # Ours, from the repository: nobody's text.
     sheets = ((_COMPONENTS / name).read_text("utf-8") for name in _STYLES)
-    rules = Markup("\n".join([custom_properties(), *sheets]))
+    of_root = [f":root {{ color-scheme: {scheme}; }}"] if scheme in ("light", "dark") else []
+    rules = Markup("\n".join([*of_root, custom_properties(), *sheets]))
     return Markup("<style>{}</style>").format(rules)
 
 
 def style() -> None:
     """Emit the style sheet of our markup; once a page."""
-    st.html(style_sheet())
+    st.html(style_sheet(st.context.theme.type))
 
 
 def script(*names: str) -> str:

@@ -101,7 +101,7 @@ def draw(default: str, files: Callable[[Recipe, str, bool], None]) -> None:
     files(recipe, shown, not wrong)
     error_messages.show_kept(_PROBLEM)
     if wrong:
-        st.text(f"The fields above rest until the text below is a recipe again. {wrong}")
+        st.text(f"The fields above have no effect until the text below is a recipe. {wrong}")
     st.text_area(
         "Recipe (YAML)",
         height=340,

@@ -36,3 +36,9 @@ def test_a_string_that_nobody_has_escaped_is_refused(emitted: list[str]) -> None
         markup.show("<b>bold</b>")  # type: ignore[arg-type]
     markup.show(Markup("<p>{}</p>").format("<b>bold</b>"))
     assert emitted == ["<p>&lt;b&gt;bold&lt;/b&gt;</p>"]
+
+
+def test_what_streamlit_draws_outside_the_app_has_its_scheme_too() -> None:
+    """Dialogs are outside the element that Streamlit gives a scheme; dark ones had dark text."""
+    assert ":root { color-scheme: dark; }" in markup.style_sheet("dark")
+    assert "color-scheme" not in markup.style_sheet()
