@@ -12,6 +12,7 @@ from cli.shared.tables import table_of
 from cli.shared.terminal import MAX_DIGITS, AsJson, show
 from curation.diagnostics import queue_order
 from curation.diagnostics.cosines import count_without_cosine
+from curation.plurals import counted
 from curation.project import shared_settings
 from curation.project.facts import (
     DatabaseFacts,
@@ -59,7 +60,7 @@ def show_settings(as_json: AsJson = False) -> None:
         [
             f"{COUNTS}{model['name']}",
             "on" if model["counts"] else "off",
-            f"{model['decisions']} decisions",
+            counted(model["decisions"], "decision"),
         ]
         for model in own["model_reviewers"]
     ]
@@ -96,7 +97,9 @@ def _as_json(database: DatabaseFacts) -> dict[str, Any]:
 
 def _lines(database: DatabaseFacts, folder: FolderFacts) -> list[str]:
     size = "" if database.size is None else f", {size_text(database.size)}"
-    rows = ", ".join(f"{count:,} {name}" for name, count in database.rows.items() if count)
+    rows = ", ".join(
+        counted(count, name.removesuffix("s")) for name, count in database.rows.items() if count
+    )
     return [
         f"The database is {database.engine}, {database.journal}{size}, schema "
         f"{database.schema[0]}. It holds {rows or 'nothing yet'}.",

@@ -40,10 +40,10 @@ COUNTED: dict[str, type[SQLModel]] = {
     "encoders": Encoder,
     "releases": Release,
     "release items": ReleaseItem,
-    "answers of language models": Answer,
+    "language model answers": Answer,
     "runs": Run,
 }
-"""The tables whose rows are counted, by what a row is called."""
+"""The tables whose rows are counted, by what rows are called: a plural in s."""
 
 
 class Backup(NamedTuple):

@@ -38,6 +38,13 @@ def test_everything_is_shown_with_and_without_show(loaded_home: Path) -> None:
     assert "HEDGEROW_DATABASE_URL" in text and "10,506 variants" in text
 
 
+def test_one_row_is_counted_in_the_singular(loaded_home: Path) -> None:
+    rows = ask("settings")["database"]["rows"]
+    assert rows["reviewers"] == 1
+    text = " ".join(said("settings").split())
+    assert ", 1 reviewer," in text and "1 reviewers" not in text
+
+
 def test_a_threshold_is_changed_with_what_follows(loaded_home: Path) -> None:
     done = ask("settings", "set", THRESHOLD, "40")
     assert (done["changed"], done["variants"]) == (True, 10_506)

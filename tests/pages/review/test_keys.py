@@ -15,9 +15,9 @@ from curation.review.browser_window.key_actions import ReviewState
 from curation.review.browser_window.keyboard import NOTHING, Keyboard, Shows
 from db.engine import reading, writing
 from db.errors import HedgerowError
-from db.models import Status, Variant
+from db.models import Status, Variant, Verdict
 from tests.pages.conftest import ROOT, TIMEOUT
-from tests.support.factories import add_family, person
+from tests.support.factories import add_family, add_opinion, judge, person
 
 CARD, NEXT = Shows("1f", 3), Shows("2f", 1)
 
@@ -153,6 +153,18 @@ def test_the_component_carries_the_shown_variant_and_its_version(
     assert told(app)["answered"] == 1
     assert mounted(app).id == component  # the same one: it is not mounted again
     assert status(with_source, first["variant"]) == Status.ACCEPTED
+
+
+def test_the_keys_list_the_second_opinion_only_where_there_are_some(
+    app: AppTest, with_source: Engine
+) -> None:
+    press(app, "h")
+    assert "J" not in list(app.table[0].value["Key"]) and "j" not in told(app)["keys"]
+    with writing(with_source) as session:
+        variant = session.execute(select(Variant).limit(1)).scalar_one()
+        add_opinion(session, variant, Verdict.ACCEPT, reviewer_id=judge(session))
+    app.run()
+    assert "J" in list(app.table[0].value["Key"]) and "j" in told(app)["keys"]
 
 
 def test_five_rapid_presses_decide_one_card(app: AppTest, with_source: Engine) -> None:

@@ -22,6 +22,9 @@ from pages.components.shared.variants import card
 LAST = 10
 """Decisions listed by L."""
 
+_OPINION = "J"
+"""Does something only where a model has given opinions, as its button does."""
+
 KEYS = (
     ("A", "accept; on a card in conflict, A and the digits settle it"),
     ("1 … 8", "reject for that reason; 2 is for negations only, 8 for hedges only"),
@@ -35,7 +38,7 @@ KEYS = (
     ("S", "skip"),
     ("Z", "undo, as often as you like"),
     ("L", "your last decisions, each to be taken back by itself"),
-    ("J", "the second opinion of a model, once one has been asked for its opinions"),
+    (_OPINION, "the second opinion of a model"),
     ("/", "search anchors, variants and notes"),
     ("G", "details: siblings, origin, notes, history"),
     ("I", "the guideline beside the card"),
@@ -63,7 +66,8 @@ def draw(state: ReviewState, focus: Card, shown: ShownCard) -> None:
     elif state.panel is Panel.LAST:
         _last(state)
     elif state.panel is Panel.KEYS:
-        st.table([{"Key": key, "What it does": meaning} for key, meaning in KEYS])
+        keys = [key for key in KEYS if key[0] != _OPINION or state.has_opinions]
+        st.table([{"Key": key, "What it does": meaning} for key, meaning in keys])
 
 
 class _Pressed(NamedTuple):
