@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Locator, Page, Route, expect
 from sqlalchemy import Engine
 
 from tests.browser.conftest import Share
@@ -179,12 +179,19 @@ def test_the_first_editor_of_a_browser_gives_the_cursor_to_the_wording(
     project: Engine, home: Path, share: Share, page: Page
 ) -> None:
     """The code of a large box comes later than that of a line the first time that one is drawn."""
-    late = "**/TextArea*.js"
-    page.route(late, lambda route: (page.wait_for_timeout(1500), route.continue_()))
+    held = []
+
+    def hold(route: Route) -> None:
+        held.append(route.request.url)
+        page.wait_for_timeout(1500)
+        route.continue_()
+
+    page.route("**/TextArea*.js", hold)
     visit(page, share(home), "/review")
     expect(card(page)).to_be_visible()
     settle(page)
     page.keyboard.press("e")
-    expect(page.get_by_label("New wording")).to_be_focused(timeout=10_000)
+    expect(page.get_by_label("New wording")).to_be_focused()
+    assert held
     page.keyboard.type("xyz")
     expect(page.get_by_label("Note", exact=True)).to_have_value("")

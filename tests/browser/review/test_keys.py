@@ -83,6 +83,14 @@ that card, and for how many milliseconds it had been there.
 """
 
 
+def come_to_rest(page: Page) -> None:
+    """Wait until nothing more comes over the slow line: the same card is there twice in a row."""
+    before = ""
+    while (now := shown(page)) != before:
+        before = now
+        page.wait_for_timeout(1500)
+
+
 def test_on_a_slow_line_too_a_card_takes_nothing_before_it_could_be_read(
     project: Engine, home: Path, share: Share, chromium: Chromium
 ) -> None:
@@ -98,7 +106,7 @@ def test_on_a_slow_line_too_a_card_takes_nothing_before_it_could_be_read(
                 before = shown(page)
                 second, after = page.evaluate(AT_ONCE, [act, before])
                 accepted = count(home)
-                page.wait_for_timeout(1500)
+                come_to_rest(page)
             assert shown(page) == second != before
             assert count(home) == accepted
             said = "getComputedStyle(document.querySelector('.hg-message'), '::after').content"

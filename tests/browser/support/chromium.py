@@ -10,7 +10,7 @@ from playwright.sync_api import Browser, Error, Page, expect, sync_playwright
 from bench.browsing import FLAGS
 
 SIZE = (1440, 900)
-PATIENCE_MS = 30_000
+PATIENCE_MS = 60_000
 """How long a test waits for something to appear on a page; these machines are slow at times."""
 
 

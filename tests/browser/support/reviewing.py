@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
+from tests.browser.support.chromium import PATIENCE_MS
+
 SLOW_LINE = """
 const Socket = window.WebSocket;
 window.WebSocket = class extends Socket {
@@ -70,9 +72,9 @@ def editor(page: Page, key: str, label: str) -> Locator:
 
 
 def eventually(page: Page, condition: Callable[[], bool]) -> None:
-    """Wait for what a key press shall have stored."""
-    for _ in range(100):
+    """Wait for what a key press is to store."""
+    for _ in range(PATIENCE_MS // 100):
         if condition():
             return
         page.wait_for_timeout(100)
-    pytest.fail("it was not stored within ten seconds")
+    pytest.fail(f"it was not stored within {PATIENCE_MS} ms")
