@@ -1,12 +1,16 @@
 """Adding anchors on the Anchors page: what is shown of a file, and one button that adds once."""
 
 import json
+import tomllib
+from types import SimpleNamespace
 
 import pytest
 from sqlalchemy import Engine, func, select
 from sqlmodel import col
+from streamlit.elements.lib import policies
 from streamlit.testing.v1 import AppTest
 
+from cli.serve import OPTIONS
 from curation.anchors.importing.formats import read_pasted
 from curation.anchors.importing.insert import KIND, About, add_anchors
 from curation.anchors.importing.preview import preview
@@ -93,6 +97,22 @@ def test_a_file_is_shown_row_by_row_and_added_on_request(page: AppTest, app_engi
     assert app.session_state["part"] == "Browse"
     assert app.selectbox(key="source").value == "mine"
     assert "3 anchors." in texts(app)
+
+
+def test_browsing_the_added_anchors_leaves_no_warning_in_the_log(
+    page: AppTest, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Add chooses for a control with a default; in an app Streamlit would warn about that once."""
+    app = upload(page, "text\nThe bridge is safe.\n")
+    app.button(key="anchors-add").click().run()
+    options = tomllib.loads(OPTIONS.read_text(encoding="utf-8"))["global"]
+    as_served = SimpleNamespace(get_option=lambda name: options[name.removeprefix("global.")])
+    monkeypatch.setattr(policies, "config", as_served)
+    monkeypatch.setattr(policies, "runtime", SimpleNamespace(exists=lambda: True))
+    monkeypatch.setattr(policies, "_shown_default_value_warning", False)
+    app.button(key="anchors-browse").click().run()
+    assert app.session_state["show"] == "Without variants"
+    assert "default value" not in caplog.text
 
 
 def test_added_anchors_lead_to_generate(page: AppTest) -> None:
