@@ -85,12 +85,17 @@ def carry_out_rules(context: RunContext, types: Sequence[VariantType]) -> None:
             return
         after = block[-1].id
         for start in range(0, len(block), TOGETHER):
-            context.update(done, total, f"{done:,} of {total:,} calls made by rule.")
+            context.update(done, total, _so_far(done, total))
             some = block[start : start + TOGETHER]
             attempts = [_attempt(call, types) for call in some]
             with writing(context.engine) as session:
                 _store(session, attempts)
             done += len(some)
+            context.progress(done, total, _so_far(done, total))
+
+
+def _so_far(done: int, total: int) -> str:
+    return f"{done:,} of {total:,} calls made by rule."
 
 
 def _attempt(call: Call, types: Sequence[VariantType]) -> Attempt:

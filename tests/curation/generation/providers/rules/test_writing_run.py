@@ -15,6 +15,7 @@ from curation.generation.run import checked_request
 from curation.taxonomy.own_types import add_type
 from db.engine import reading, writing
 from db.errors import HedgerowError
+from db.execution import RunContext
 from db.models import Answer, CallState, ModelCall, PromptVersion, Run, RunState, Variant
 from tests.curation.generation import test_run
 from tests.curation.support.own_types import NEGATION
@@ -51,6 +52,23 @@ def test_a_run_by_rule_stores_answers_and_variants(anchors: Engine, home: Path) 
         cues = [row.cue for row in rows if row.type_id == "word"]
         assert {cue: used["word"][cue] for cue in set(cues)} == {c: cues.count(c) for c in cues}
         assert {row.cost for row in cost_rows(session)} == {0.0}
+
+
+def test_the_progress_counts_the_calls_that_are_stored(
+    anchors: Engine, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    heard: list[tuple[int, str]] = []
+    report = RunContext.progress
+
+    def hear(context: RunContext, step: int, total: int, message: str) -> None:
+        heard.append((step, message))
+        report(context, step, total, message)
+
+    monkeypatch.setattr(RunContext, "progress", hear)
+    test_run.carry_out(anchors, home, **RULES)
+    by_rule = [(step, said) for step, said in heard if "by rule" in said]
+    assert by_rule[0] == (0, "0 of 80 calls made by rule.")
+    assert by_rule[-1] == (80, "80 of 80 calls made by rule.")
 
 
 def test_a_run_that_is_cut_off_goes_on_to_what_an_unbroken_one_gives(
