@@ -45,7 +45,7 @@ def test_a_wrong_recipe_is_told_in_one_sentence_and_not_lost(
     test = page()
     box(test).set_value("epoch: 3").run()
     assert "The recipe has no key 'epoch'" in told(test)
-    assert "fields above rest" in told(test)
+    assert "fields above have no effect" in told(test)
     assert field(test, "epochs").disabled
     test.button("train-click").click().run()
     # Beside the button, above the box, and in the error box.
