@@ -24,7 +24,7 @@ PAGE = 100
 
 _SHOW = ("In use", "Without variants", "Retired")
 _PAGE_KEY = "anchors-page"
-_CHANGED = "anchors-list-changed"
+_CHANGED, _DROPPED = "anchors-list-changed", "anchors-tick-dropped"
 
 
 def browser(reviewer_id: int | None) -> None:
@@ -60,11 +60,15 @@ def _picked(found: AnchorPage) -> list[str]:
 
     One alone is shown wherever it is, so that links to it work, until you change the list.
     """
-    uids = [uid for uid in st.query_params.get(links.ANCHOR, "").split(",") if uid]
-    if not st.session_state.pop(_CHANGED, False) and len(uids) < 2:
+    address = st.query_params.get(links.ANCHOR, "")
+    uids = [uid for uid in address.split(",") if uid]
+    # The browser may send the address once more as it was before its tick was dropped.
+    changed = st.session_state.pop(_CHANGED, False) or address == st.session_state.get(_DROPPED)
+    if not changed and len(uids) < 2:
         return uids
     listed = {anchor.uid for anchor in found.anchors}
     shown = [uid for uid in uids if uid in listed]
+    st.session_state[_DROPPED] = None if shown == uids else address
     _keep(shown)
     return shown
 
