@@ -60,7 +60,11 @@ def serving(
         yield address
     finally:
         process.terminate()
-        process.wait(timeout=30)
+        try:
+            process.wait(timeout=5)
+        except subprocess.TimeoutExpired:  # it waits for a browser that has not left
+            process.kill()
+            process.wait()
 
 
 def _wait(process: "subprocess.Popen[bytes]", address: str) -> None:
