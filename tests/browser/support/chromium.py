@@ -3,7 +3,7 @@
 import re
 from asyncio import events
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 
 from playwright.sync_api import Browser, Error, Page, expect, sync_playwright
 
@@ -39,8 +39,10 @@ class Chromium:
         with self.at_work():
             page = self._kept.pop() if self._kept else self._new()
             yield page
-            _clear(page)
-            self._kept.append(page)  # only if nothing went wrong
+            if _cleared(page):  # only if nothing went wrong
+                self._kept.append(page)
+            else:
+                page.context.close()
 
     @contextmanager
     def new_page(self) -> Iterator[Page]:
@@ -93,16 +95,24 @@ def _resize(page: Page) -> None:
     page.set_viewport_size({"width": width, "height": height})
 
 
-def _clear(page: Page) -> None:
-    """Leave the place that the page shows, and forget what was kept there."""
+def _cleared(page: Page) -> bool:
+    """Leave the place that the page shows, and forget what was kept there.
+
+    Returns:
+        Whether another test can have the page: one whose server has ended still goes to where the
+        browser says so.
+    """
     page.unroute_all()
     if place := re.match(r"http://[^/]+", page.url):
-        # Something of the same address without scripts, which could still write meanwhile.
-        with suppress(Error):  # if its server has ended, nobody comes back to the address
+        try:
+            # Something of the same address without scripts, which could still write meanwhile.
             page.goto(f"{place[0]}/_stcore/health")
             page.evaluate("localStorage.clear(); sessionStorage.clear()")
+        except Error:
+            return False
     page.goto("about:blank")
     page.context.clear_cookies()
     page.context.clear_permissions()
     page.emulate_media(color_scheme="light")
     _resize(page)
+    return True
