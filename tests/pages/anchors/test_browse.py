@@ -396,6 +396,21 @@ def test_edits_are_carried_over_once_the_name_is_given(
     assert app.success[0].value.startswith("1 variant edited and accepted.")
 
 
+def test_a_press_is_forgotten_when_something_else_is_chosen(
+    unnamed: Engine, open_page: OpenPage
+) -> None:
+    """Else the anchor would be retired later, when nobody presses anything."""
+    app = picked(open_page).button(key="anchor-retire").click().run()
+    key = next(c.key for c in app.get("button_group") if c.key.startswith("anchor-do-"))
+    app.session_state[key] = "Correct the wording"
+    app = give_name(app.run())
+    assert app.session_state["reviewer_name"] == "Ada"
+    app.session_state[key] = None
+    app.run()
+    with reading(unnamed) as session:
+        assert get_anchor(session, UID).retired_at is None
+
+
 def test_a_press_is_forgotten_when_the_name_is_given_elsewhere(
     unnamed: Engine, open_page: OpenPage
 ) -> None:

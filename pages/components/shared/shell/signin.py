@@ -82,11 +82,13 @@ def kept_press(pressed: bool, *, key: str, of: Hashable) -> bool:
     Args:
         pressed: what the button returned.
         key: the key of the name form that the press opens.
-        of: what the press is about; a press about something else does not count.
+        of: what the press is about; a press about something else is forgotten.
     """
     if pressed and reviewer_id() is None:
         st.session_state[_KEPT] = (key, of)
     kept = st.session_state.get(_KEPT) == (key, of)
+    if not kept and st.session_state.get(_KEPT, ("", None))[0] == key:
+        del st.session_state[_KEPT]  # something else was chosen since
     if kept and reviewer_id() is not None:
         del st.session_state[_KEPT]
     return pressed or kept
