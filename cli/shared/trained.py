@@ -14,6 +14,7 @@ from training.runs.curves import GENERAL, SHARES
 
 COSINES = {
     COSINE[Role.NEGATION]: "cosine of anchor and negation",
+    COSINE[Role.UNSUPPORTED]: "cosine of anchor and unsupported variant",
     COSINE[Role.HEDGE]: "cosine of anchor and hedge",
     COSINE[Role.PARAPHRASE]: "cosine of anchor and paraphrase",
 }

@@ -152,7 +152,7 @@ def _lacks(
 ) -> list[_Lack]:
     found = []
     for role in roles:
-        asked = tuple(entry.id for entry in types_of(role, types) if selection.asks_for(entry.id))
+        asked = tuple(entry.id for entry in types_of(role, types) if selection.asks_for(entry))
         if not asked:
             continue
         if selection.which is Which.WITHOUT:

@@ -6,6 +6,7 @@ from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
+from curation.taxonomy.built_in import VariantType
 from curation.taxonomy.roles import Role
 from curation.validation import Missing
 
@@ -35,7 +36,7 @@ class AnchorSelection(BaseModel):
         search: words that the anchor's text must hold; '' for all.
         limit: at most so many anchors, drawn by a hash of the seed; None for all.
         run: the earlier run, for ``Which.FAILED``.
-        types: only these types of the roles; none for all.
+        types: only these types of the roles; none for all but those that a run has to name.
         anchors: uids; none for all that the rest describes.
     """
 
@@ -49,9 +50,9 @@ class AnchorSelection(BaseModel):
     types: tuple[str, ...] = ()
     anchors: tuple[str, ...] = ()
 
-    def asks_for(self, type_id: str) -> bool:
+    def asks_for(self, entry: VariantType) -> bool:
         """Whether variants of this type are wanted at all."""
-        return not self.types or type_id in self.types
+        return entry.id in self.types if self.types else not entry.on_request
 
     @model_validator(mode="after")
     def _run_is_named(self) -> Self:

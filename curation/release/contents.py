@@ -17,6 +17,7 @@ from sqlalchemy import (
     and_,
     case,
     func,
+    literal,
     select,
     union,
 )
@@ -211,8 +212,11 @@ def count_triples_by_type(session: Session, release: Release) -> CountsByType:
     )
     sums = []
     for at, type_id in enumerate(types):
-        positive = polarities[type_id] == Polarity.POSITIVE
-        other = families.c.negatives if positive else families.c.positives
+        partners = {
+            Polarity.POSITIVE: families.c.negatives,
+            Polarity.NEGATIVE: families.c.positives,
+        }
+        other = partners.get(polarities[type_id], literal(0))
         sums.append(func.sum(families.c[f"type_{at}"] * other))
     found = session.execute(select(*sums)).one() if sums else ()
     return {type_id: int(number or 0) for type_id, number in zip(types, found, strict=True)}

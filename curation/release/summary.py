@@ -137,16 +137,16 @@ class Tally:
         for _, _, types in self._families.values():
             positives, negatives = self._sides(types)
             for type_id, number in types.items():
-                positive = self._polarities[type_id] == Polarity.POSITIVE
-                found[type_id] += number * (negatives if positive else positives)
+                partners = {Polarity.POSITIVE: negatives, Polarity.NEGATIVE: positives}
+                found[type_id] += number * partners.get(self._polarities[type_id], 0)
         return {type_id: found[type_id] for type_id in self._types}
 
     def _sides(self, types: Counter[str]) -> tuple[int, int]:
         """How many positives and how many negatives a family has."""
-        positives = sum(
-            number for key, number in types.items() if self._polarities[key] == Polarity.POSITIVE
-        )
-        return positives, types.total() - positives
+        sides: Counter[Polarity] = Counter()
+        for key, number in types.items():
+            sides[self._polarities[key]] += number
+        return sides[Polarity.POSITIVE], sides[Polarity.NEGATIVE]
 
 
 def _words(text: str) -> int:

@@ -51,6 +51,7 @@ class TripleRow(NamedTuple):
 class FamilyVariant(NamedTuple):
     """An accepted variant of a family."""
 
+    polarity: Polarity
     uid: str
     text: str
     type_id: str
@@ -59,13 +60,22 @@ class FamilyVariant(NamedTuple):
 
 
 class Family(NamedTuple):
-    """An anchor, in its wording of that moment, with its accepted variants, each side by uid."""
+    """An anchor, in its wording of that moment, with its accepted variants, by uid."""
 
     anchor_uid: str
     anchor: str
     split: Split
-    positives: list[FamilyVariant]
-    negatives: list[FamilyVariant]
+    variants: list[FamilyVariant]
+
+    @property
+    def positives(self) -> list[FamilyVariant]:
+        """What says the same proposition."""
+        return [one for one in self.variants if one.polarity == Polarity.POSITIVE]
+
+    @property
+    def negatives(self) -> list[FamilyVariant]:
+        """What contradicts the anchor."""
+        return [one for one in self.variants if one.polarity == Polarity.NEGATIVE]
 
 
 def uid_order(session: Session) -> list[ColumnElement[str]]:
@@ -99,11 +109,8 @@ def families(session: Session, release_id: int, *, split: Split | None = None) -
     for _, rows in groupby(session.execute(query), key=itemgetter(0)):
         of_anchor = list(rows)
         anchor_uid, anchor, its_split, *_ = of_anchor[0]
-        family = Family(anchor_uid, anchor, its_split, [], [])
-        for _, _, _, polarity, *member in of_anchor:
-            side = family.positives if polarity == Polarity.POSITIVE else family.negatives
-            side.append(FamilyVariant(*member))
-        yield family
+        members = [FamilyVariant(*member) for _, _, _, *member in of_anchor]
+        yield Family(anchor_uid, anchor, its_split, members)
 
 
 def triple_rows(

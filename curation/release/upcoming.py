@@ -140,7 +140,7 @@ def _contents(session: Session, polarity: Mapping[str, Polarity], families: Subq
             func.sum(families.c.positives * families.c.negatives),
             *(func.sum(families.c[f"type_{at}"]) for at in range(len(types))),
         )
-        .where(families.c.positives + families.c.negatives > 0)
+        .where(families.c.variants > 0)
         .group_by(families.c.split)
     )
     anchors, triples = 0, {}
@@ -161,6 +161,7 @@ def _numbers(
     """SQL: what is counted of a family, by polarity and by type, in order of the id."""
     sides = {side: [known for known, its in polarity.items() if its == side] for side in Polarity}
     return [
+        number_of(counted).label("variants"),
         number_of(type_id.in_(sides[Polarity.POSITIVE]) & counted).label("positives"),
         number_of(type_id.in_(sides[Polarity.NEGATIVE]) & counted).label("negatives"),
         *(

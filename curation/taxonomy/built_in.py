@@ -1,7 +1,8 @@
 """The built-in variant types and their surface checks, as data.
 
 Negation follows Pullum & Huddleston (2002), hedging Crompton (1997), both as simplified in the
-HedgeTriple paper, section 3.1.2; the negated antonym is the right answer of SemAntoNeg.
+HedgeTriple paper, section 3.1.2; the negated antonym is the right answer of SemAntoNeg. The others
+are Hedgerow's: what is said for a claim, with less certainty, openly and against it in free words.
 Definitions, guidelines and checks are seeded into the database, where users may add types of their
 own: hence everything here is declarative and serialises to JSON. What a check *does* is in
 `surface.py`.
@@ -21,10 +22,10 @@ from curation.taxonomy.surface_check import SurfaceCheck as SurfaceCheck
 from curation.taxonomy.surface_check import TokenClass as TokenClass
 from db.errors import HedgerowError
 
-TAXONOMY_VERSION = 3
+TAXONOMY_VERSION = 4
 """Raised with every change to a type: its definition, prompt line, surface check or guideline."""
 
-GUIDELINE_VERSION = 3
+GUIDELINE_VERSION = 4
 """Raised with every change to a guideline or a reject reason; stored with each decision."""
 
 _GUIDELINES = Path(__file__).with_name("guidelines")
@@ -53,6 +54,10 @@ class VariantType(BaseModel):
         default=False, description="Comes with imported anchors; asked of no model and no rule."
     )
     retired: bool = Field(default=False, description="Out of use, with its variants.")
+    of_paper: bool = Field(default=False, description="One of the six of the HedgeTriple paper.")
+    on_request: bool = Field(
+        default=False, description="Written only by a run that names it, not by all of its role."
+    )
 
     @property
     def polarity(self) -> Polarity:
@@ -81,6 +86,21 @@ _NO_LONGER = ("no longer", "anymore", "any longer", "any more .", "any more ,")
 
 _PLANE = "A yellow and black plane is flying in the clouds and blue sky."
 
+_HEDGED = (
+    *("perhaps", "maybe", "possibly", "probably", "presumably", "apparently", "seemingly"),
+    *("reportedly", "supposedly", "allegedly", "may", "might", "seems", "seemed", "appears to"),
+    *("I think", "I believe", "I suspect", "I guess", "I suppose", "as far as I know"),
+)
+_OPEN = (
+    *("whether", "no evidence", "unknown", "unclear", "unconfirmed", "unproven", "unverified"),
+    *("remains to be seen", "no way of knowing", "no telling", "nobody knows", "anyone's guess"),
+    *("anybody's guess", "open question", "not known", "can't rule out", "cannot rule out"),
+)
+_AGAINST = ("doubtful", "unlikely", "I doubt", "hardly likely", "not true", "untrue")
+_HOW_OFTEN = ("sometimes", "usually", "generally", "tends to", "tend to", "or thereabouts")
+"""Words of the free types: what weakens a claim, leaves it open, speaks against it, and what says
+how often or about how much."""
+
 TAXONOMY: tuple[VariantType, ...] = (
     VariantType(
         id="verbal",
@@ -104,6 +124,7 @@ TAXONOMY: tuple[VariantType, ...] = (
             forbid_words_unless=(ConditionalWords(words=_NO_LONGER, anchor_has=_STILL),),
         ),
         guideline=guideline_of("verbal"),
+        of_paper=True,
     ),
     VariantType(
         id="absolute",
@@ -132,6 +153,7 @@ TAXONOMY: tuple[VariantType, ...] = (
             ),
         ),
         guideline=guideline_of("absolute"),
+        of_paper=True,
     ),
     VariantType(
         id="affixal",
@@ -150,6 +172,7 @@ TAXONOMY: tuple[VariantType, ...] = (
             require_new=("negative_affix",), forbid_new=("negator",), max_lost_content=1
         ),
         guideline=guideline_of("affixal"),
+        of_paper=True,
     ),
     VariantType(
         id="lexical",
@@ -170,6 +193,7 @@ TAXONOMY: tuple[VariantType, ...] = (
             forbid_new=("negator",), require_replaced_content=True, max_lost_content=1
         ),
         guideline=guideline_of("lexical"),
+        of_paper=True,
     ),
     VariantType(
         id="word",
@@ -185,6 +209,7 @@ TAXONOMY: tuple[VariantType, ...] = (
         prompt_line="single-word cue such as {cue}",
         surface_check=SurfaceCheck(require_cue=True, forbid_new=("negator",), max_lost_content=0),
         guideline=guideline_of("word"),
+        of_paper=True,
     ),
     VariantType(
         id="phrase",
@@ -203,6 +228,7 @@ TAXONOMY: tuple[VariantType, ...] = (
         prompt_line="multi-word cue such as {cue}",
         surface_check=SurfaceCheck(require_cue=True, forbid_new=("negator",), max_lost_content=0),
         guideline=guideline_of("phrase"),
+        of_paper=True,
     ),
     VariantType(
         id="negated_antonym",
@@ -226,6 +252,81 @@ TAXONOMY: tuple[VariantType, ...] = (
             forbid_words_unless=(ConditionalWords(words=_NO_LONGER, anchor_has=_CHANGE),),
         ),
         guideline=guideline_of("negated_antonym"),
+    ),
+    VariantType(
+        id="affirmation",
+        order=8,
+        label="Affirmation",
+        role="paraphrase",
+        definition=(
+            "The claim of the anchor once more, more firmly or in other words; nothing of it is"
+            " taken back."
+        ),
+        example_anchor="The harbour is deep enough for tankers.",
+        example="There is no doubt that the harbour is deep enough for tankers.",
+        prompt_line=(
+            "affirmation: making the same claim more firmly or in other words; nothing is added to"
+            " it and nothing taken back."
+        ),
+        surface_check=SurfaceCheck(forbid_words=(*_HEDGED, *_OPEN, *_AGAINST, *_HOW_OFTEN)),
+        guideline=guideline_of("affirmation"),
+        on_request=True,
+    ),
+    VariantType(
+        id="free_hedge",
+        order=9,
+        label="Free hedge",
+        role="hedge",
+        definition=(
+            "The claim of the anchor with less certainty, in any words; the writer still leans"
+            " towards it."
+        ),
+        example_anchor="The harbour is deep enough for tankers.",
+        example="From what the pilots say, the harbour should be deep enough for tankers.",
+        prompt_line=(
+            "free hedge: making the same claim with less certainty in words of your own, but still"
+            " leaning towards it."
+        ),
+        surface_check=SurfaceCheck(forbid_words=(*_OPEN, *_AGAINST, *_HOW_OFTEN)),
+        guideline=guideline_of("free_hedge"),
+        on_request=True,
+    ),
+    VariantType(
+        id="unsupported",
+        order=10,
+        label="Unsupported",
+        role="unsupported",
+        definition=(
+            "The claim of the anchor is left open: nobody knows, nothing shows it, it remains to be"
+            " seen. The writer leans neither towards it nor against it."
+        ),
+        example_anchor="The harbour is deep enough for tankers.",
+        example="There is no evidence that the harbour is deep enough for tankers.",
+        prompt_line=(
+            "unsupported: leaving the claim open in words of your own, neither for it nor against"
+            ' it, as in "there is no evidence that" or "nobody has checked whether".'
+        ),
+        surface_check=SurfaceCheck(forbid_words=_AGAINST, max_lost_content=1),
+        guideline=guideline_of("unsupported"),
+    ),
+    VariantType(
+        id="free_contradiction",
+        order=11,
+        label="Free contradiction",
+        role="negation",
+        definition=(
+            "A contradiction of the anchor in free words, with a negator or without: both cannot be"
+            " true at once."
+        ),
+        example_anchor="The harbour is deep enough for tankers.",
+        example="Any tanker would run aground in the harbour.",
+        prompt_line=(
+            "free contradiction: contradicting the text in words of your own, with or without a"
+            " negator; both must not be able to be true at once."
+        ),
+        surface_check=SurfaceCheck(forbid_words=(*_HEDGED, *_OPEN, *_AGAINST[:-2], *_HOW_OFTEN)),
+        guideline=guideline_of("free_contradiction"),
+        on_request=True,
     ),
 )
 

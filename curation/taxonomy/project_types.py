@@ -16,6 +16,10 @@ IMPORTED = "imported"
 """The origin of a type that came with imported anchors; it is the project's own, too."""
 
 
+_OF_PAPER = {entry.id for entry in TAXONOMY if entry.of_paper}
+_ON_REQUEST = {entry.id for entry in TAXONOMY if entry.on_request}
+
+
 def needs_seeding(session: Session) -> bool:
     """Whether a built-in type is missing, or stored in an older wording than the code has."""
     stored = dict(session.execute(select(col(TypeRow.id), col(TypeRow.version))).all())
@@ -98,6 +102,8 @@ def as_type(row: TypeRow, wording: TypeVersion) -> VariantType:
         own=row.origin in (OWN, IMPORTED),
         imported=row.origin == IMPORTED,
         retired=row.retired_at is not None,
+        of_paper=row.id in _OF_PAPER,
+        on_request=row.id in _ON_REQUEST,
     )
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple
 
-Role = Literal["negation", "hedge", "paraphrase"]
-Polarity = Literal["negative", "positive"]
+Role = Literal["negation", "unsupported", "hedge", "paraphrase"]
+Polarity = Literal["negative", "neutral", "positive"]
 
 
 class RoleFacts(NamedTuple):
@@ -15,7 +15,7 @@ class RoleFacts(NamedTuple):
         name: what its types are called together.
         does: what a variant does with its anchor: "contradicts the anchor".
         polarity: a triple takes its positive from the positive roles, its negative from the
-            negative one (Equation 1).
+            negative one (Equation 1); what is neutral is in none.
     """
 
     name: str
@@ -25,10 +25,11 @@ class RoleFacts(NamedTuple):
 
 ROLES: dict[Role, RoleFacts] = {
     "negation": RoleFacts("Negations", "contradicts the anchor", "negative"),
+    "unsupported": RoleFacts("Unsupported", "leaves the anchor's claim open", "neutral"),
     "hedge": RoleFacts("Hedges", "makes the anchor's claim less firmly", "positive"),
     "paraphrase": RoleFacts("Paraphrases", "says the same as the anchor", "positive"),
 }
-"""Every role, in the order in which it is shown."""
+"""Every role, from the one that denies the claim to the one that makes it as firmly."""
 
 
 def role_name(role: str) -> str:

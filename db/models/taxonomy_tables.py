@@ -12,9 +12,10 @@ from db.models.conventions import time_stamp
 
 
 class Polarity(StrEnum):
-    """Whether a variant contradicts its anchor or says the same proposition."""
+    """Whether a variant contradicts its anchor, leaves its claim open, or makes it as well."""
 
     NEGATIVE = "negative"
+    NEUTRAL = "neutral"
     POSITIVE = "positive"
 
 

@@ -21,8 +21,8 @@ from training.data.sampling import count_triples
 from training.recipe.plan import TrainingPlan, count_accepted, trained_on_now
 from training.recipe.schema import Recipe
 
-Shape = tuple[tuple[bool, str, str | None], ...]
-"""A family without its texts: whether it is a positive, type and provider of each variant."""
+Shape = tuple[tuple[Polarity, str, str | None], ...]
+"""A family without its texts: polarity, type and provider of each variant."""
 
 
 class Composition(NamedTuple):
@@ -125,18 +125,12 @@ def _shapes(session: Session, query: Executable) -> Counter[Shape]:
     rows = session.execute(query, execution_options={"yield_per": BATCH})
     found: Counter[Shape] = Counter()
     for _, of_anchor in groupby(rows, key=itemgetter(0)):
-        variants = [(side == Polarity.POSITIVE, kind, by) for _, side, kind, by in of_anchor]
+        variants = [(side, kind, by) for _, side, kind, by in of_anchor]
         found[tuple(sorted(variants, key=repr))] += 1
     return found
 
 
 def _stored(shape: Shape) -> Family:
     """A family of that shape, as a release has it, with texts of no length."""
-    members = [(positive, FamilyVariant("", "", kind, None, by)) for positive, kind, by in shape]
-    return Family(
-        "",
-        "",
-        Split.TRAIN,
-        [m for good, m in members if good],
-        [m for good, m in members if not good],
-    )
+    members = [FamilyVariant(side, "", "", kind, None, by) for side, kind, by in shape]
+    return Family("", "", Split.TRAIN, members)

@@ -12,7 +12,7 @@ from curation.release import triples
 from curation.taxonomy.built_in import known_type
 from curation.taxonomy.nli_types import CONTRADICTION, ENTAILMENT
 from curation.taxonomy.project_types import all_types, list_types
-from db.models import Split
+from db.models import Polarity, Split
 from training.data.sampling import count_triples
 from training.finetune.losses import Family, Member, Role
 from training.recipe.schema import DataMode, Recipe
@@ -46,25 +46,28 @@ def require_known_types(session: Session, recipe: Recipe) -> None:
 
 
 def as_trained_on(stored: triples.Family, *, roles: Mapping[str, str], recipe: Recipe) -> Family:
-    """The anchor and those of its variants that the recipe leaves in; maybe none.
+    """The anchor and those of its variants that the recipe leaves in; maybe none. What says the
+    same comes first, then what leaves the claim open, then what contradicts it.
 
     Args:
         stored: as the release has it.
         roles: of all types, by id.
     """
     variants = [
-        Member(variant.text, _role(side, roles.get(variant.type_id)), variant.type_id)
-        for side, variants in (("+", stored.positives), ("-", stored.negatives))
-        for variant in variants
-        if _passes(stored.anchor, variant, recipe)
+        Member(variant.text, _role(variant, roles), variant.type_id)
+        for side in (Polarity.POSITIVE, Polarity.NEUTRAL, Polarity.NEGATIVE)
+        for variant in stored.variants
+        if variant.polarity == side and _passes(stored.anchor, variant, recipe)
     ]
     return [Member(stored.anchor, Role.ANCHOR), *_of_mode(variants, recipe.data)]
 
 
-def _role(side: str, of_type: str | None) -> Role:
-    if side == "-":
+def _role(variant: triples.FamilyVariant, roles: Mapping[str, str]) -> Role:
+    if variant.polarity == Polarity.NEGATIVE:
         return Role.NEGATION
-    return Role.PARAPHRASE if of_type == "paraphrase" else Role.HEDGE
+    if variant.polarity == Polarity.NEUTRAL:
+        return Role.UNSUPPORTED
+    return Role.PARAPHRASE if roles.get(variant.type_id) == "paraphrase" else Role.HEDGE
 
 
 def _passes(anchor: str, variant: triples.FamilyVariant, recipe: Recipe) -> bool:

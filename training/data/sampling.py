@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Protocol, cast
 
-from training.finetune.losses import Family, Member, Role
+from training.finetune.losses import POSITIVE, Family, Member, Role
 
 if TYPE_CHECKING:
     from datasets import Dataset
@@ -108,13 +108,12 @@ def as_triples(families: Sequence[Family]) -> list[Family]:
 
 def count_triples(family: Family) -> int:
     """How many triples a family gives, or pairs where it has no negative."""
-    negatives = sum(member.role == Role.NEGATION for member in family)
-    return max(1, negatives) * (len(family) - 1 - negatives)
+    return len(_rows(family))
 
 
 def _rows(family: Family) -> list[Family]:
     anchor, *variants = family
-    positives = [member for member in variants if member.role != Role.NEGATION]
+    positives = [member for member in variants if member.role in POSITIVE]
     negatives = [[member] for member in variants if member.role == Role.NEGATION]
     return [(anchor, good, *bad) for good in positives for bad in negatives or [[]]]
 

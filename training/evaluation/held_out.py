@@ -14,7 +14,7 @@ import numpy as np
 from curation.encoders.embeddings import encode_distinct
 from training.evaluation.semantoneg_questions import questions, share_right
 from training.evaluation.sts import StsPair, spearman
-from training.finetune.losses import Family, Member, Role
+from training.finetune.losses import POSITIVE, Family, Member, Role
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
@@ -37,6 +37,7 @@ STS = "sts"
 
 COSINE = {
     Role.NEGATION: "cosine:negation",
+    Role.UNSUPPORTED: "cosine:unsupported",
     Role.HEDGE: "cosine:hedge",
     Role.PARAPHRASE: "cosine:paraphrase",
 }
@@ -121,7 +122,7 @@ class HeldOut:
         for _, *variants in self._families:
             found.update(COSINE[member.role] for member in variants if member.role in COSINE)
             negative = [member.type_id for member in variants if member.role == Role.NEGATION]
-            positive = [member.type_id for member in variants if member.role != Role.NEGATION]
+            positive = [member.type_id for member in variants if member.role in POSITIVE]
             pairs = [f"{RANKED}:{good}>{bad}" for good in positive for bad in negative]
             found.update(pairs)
             found[RANKED] += len(pairs)
@@ -133,7 +134,7 @@ def _rankings(families: Sequence[Family], rows: Rows) -> dict[str, float]:
     right: dict[str, list[bool]] = {}
     whole: list[bool] = []
     for anchor, *variants in families:
-        positive = [member for member in variants if member.role != Role.NEGATION]
+        positive = [member for member in variants if member.role in POSITIVE]
         negative = [member for member in variants if member.role == Role.NEGATION]
         if not positive or not negative:
             continue

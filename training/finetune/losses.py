@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from enum import IntEnum
+from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from training.recipe.schema import Recipe
@@ -24,7 +25,15 @@ class Role(IntEnum):
     ANCHOR = 0
     PARAPHRASE = 1
     HEDGE = 2
-    NEGATION = 3
+    UNSUPPORTED = 3
+    NEGATION = 4
+
+
+POSITIVE = (Role.PARAPHRASE, Role.HEDGE)
+"""The roles that say the same proposition as the anchor."""
+
+LEVELS = (Role.PARAPHRASE, Role.HEDGE, Role.UNSUPPORTED, Role.NEGATION)
+"""The roles of variants, from the one that is to be nearest to its anchor."""
 
 
 class Member(NamedTuple):
@@ -76,7 +85,8 @@ class Weights(NamedTuple):
         pairs: (query's role, positive's role) → weight of the comparison.
         room: what is added to the cosines of the family's other side, which are to be so much
             lower (Wang et al. 2018, *Additive margin softmax*).
-        order: of having an anchor's paraphrases nearer to it than its hedges.
+        order: of having an anchor's paraphrases nearer to it than its hedges, these nearer than
+            what leaves its claim open, and that nearer than its negations.
         margin: by how much, as a difference of cosines.
         push: whether hedges are pushed away for it, or only paraphrases drawn nearer.
     """
@@ -111,7 +121,7 @@ def weights_of(recipe: Recipe) -> Weights:
     if recipe.loss == "family":
         pairs = dict(EQUATION_1.pairs)
     else:
-        positive = [Role.ANCHOR, Role.PARAPHRASE, Role.HEDGE]
+        positive = [Role.ANCHOR, *POSITIVE]
         pairs = {(query, other): 1.0 for query in positive for other in positive}
         pairs[Role.NEGATION, Role.NEGATION] = recipe.negation_weight
     for roles in pairs:
@@ -155,7 +165,8 @@ def contrastive(embeddings: Tensor, batch: Batch, *, scale: float, weights: Weig
     s is ``scale`` times the cosine. The negatives n of a query are the texts of the other side of
     its family (negations for the affirmative side, and the other way round; their cosines plus
     `room`) and the variants of all other families, but for texts that its own side of the family
-    has, too.
+    has, too. What leaves the claim open is on neither side of its own family: only the order of
+    the levels says where it belongs.
 
     Args:
         embeddings: (distinct texts, dimensions), of length 1.
@@ -171,13 +182,14 @@ def contrastive(embeddings: Tensor, batch: Batch, *, scale: float, weights: Weig
     cosines = (embeddings @ embeddings.T).float()
     similarity = (scale * cosines)[batch.text][:, batch.text]
     same_family = batch.family[:, None] == batch.family
-    negation = batch.role == Role.NEGATION
-    same_side = same_family & (negation[:, None] == negation)
+    negation, aside = batch.role == Role.NEGATION, batch.role == Role.UNSUPPORTED
+    is_aside = aside[:, None] | aside
+    same_side = same_family & (negation[:, None] == negation) & (aside[:, None] == aside)
     same_text = batch.text[:, None] == batch.text
     # Whether the query's side of its family has the text of the other row (its own is among them).
     own_texts = same_side.float() @ same_text.float() > 0
     elsewhere = ~same_family & (batch.role != Role.ANCHOR)
-    other_side = same_family & ~same_side
+    other_side = same_family & ~same_side & ~is_aside
     negatives = (other_side | elsewhere) & ~own_texts
     nearer = similarity + scale * weights.room * other_side
     against = nearer.masked_fill(~negatives, -torch.inf).logsumexp(dim=1, keepdim=True)
@@ -195,10 +207,13 @@ def contrastive(embeddings: Tensor, batch: Batch, *, scale: float, weights: Weig
 
 
 def _disorder(cosines: Tensor, batch: Batch, weights: Weights) -> Tensor:
-    """By how much the farthest paraphrase of an anchor lacks the margin to the nearest hedge.
+    """By how much each level of an anchor's variants lacks the margin to the next one.
 
-    The mean over the anchors that have both. Where the negations are given no room, hedges that
-    are pushed away come to lie among them (docs/recipe_search.md).
+    Of two levels that follow each other in `LEVELS`, the farthest text of the nearer one is
+    compared with the nearest of the farther one: the mean over the anchors that have both, added
+    up over the pairs of levels. Hedges and negations are compared only through what leaves the
+    claim open: between them is the contrast itself. Where the negations are given no room, hedges
+    that are pushed away come to lie among them (docs/recipe_search.md).
 
     Args:
         cosines: (rows, rows).
@@ -206,10 +221,12 @@ def _disorder(cosines: Tensor, batch: Batch, weights: Weights) -> Tensor:
     import torch
 
     queries = (batch.role == Role.ANCHOR)[:, None] & (batch.family[:, None] == batch.family)
-    paraphrases = queries & (batch.role == Role.PARAPHRASE)
-    hedges = queries & (batch.role == Role.HEDGE)
-    farthest = cosines.masked_fill(~paraphrases, torch.inf).amin(dim=1)
-    of_hedges = cosines if weights.push else cosines.detach()
-    nearest = of_hedges.masked_fill(~hedges, -torch.inf).amax(dim=1)
-    lacking = torch.relu(weights.margin + nearest - farthest)  # relu(-inf) is 0
-    return lacking.sum() / (paraphrases.any(dim=1) & hedges.any(dim=1)).sum().clamp(min=1)
+    total = cosines.new_zeros(())
+    for level, following in pairwise(LEVELS):
+        nearer, farther = queries & (batch.role == level), queries & (batch.role == following)
+        pushed = weights.push or following != Role.HEDGE
+        farthest = cosines.masked_fill(~nearer, torch.inf).amin(dim=1)
+        nearest = (cosines if pushed else cosines.detach()).masked_fill(~farther, -torch.inf)
+        lacking = torch.relu(weights.margin + nearest.amax(dim=1) - farthest)  # relu(-inf) is 0
+        total = total + lacking.sum() / (nearer.any(dim=1) & farther.any(dim=1)).sum().clamp(min=1)
+    return total

@@ -152,8 +152,10 @@ def _sides(polarity: Mapped[Polarity]) -> tuple[Label[int], Label[int]]:
 
 
 def _accepted_families() -> Subquery:
-    """Positives and negatives of each anchor in the train split of a release made now."""
-    sides = trained_on_now(select(*_sides(col(TypeRow.polarity))).select_from(Variant))
+    """Positives, negatives and all variants of each anchor in the train split of a release made
+    now."""
+    columns = (*_sides(col(TypeRow.polarity)), func.count().label("variants"))
+    sides = trained_on_now(select(*columns).select_from(Variant))
     return sides.group_by(col(Variant.anchor_id)).subquery()
 
 
@@ -163,7 +165,7 @@ def _totals(session: Session, families: Subquery) -> tuple[int, int, int]:
     query = select(
         func.sum(product),
         func.sum(case((product > 0, 1), else_=0)),
-        func.sum(families.c.positive + families.c.negative + 1),
+        func.sum(families.c.variants + 1),
     )
     triples, anchors, texts = (int(total or 0) for total in session.execute(query).one())
     return triples, anchors, texts

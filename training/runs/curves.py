@@ -26,7 +26,13 @@ SHARES = {
 }
 """The figures that are shares of what was got right."""
 
-ROLES = {Role.NEGATION: "negations", Role.HEDGE: "hedges", Role.PARAPHRASE: "paraphrases"}
+ROLES = {
+    Role.NEGATION: "negations",
+    Role.UNSUPPORTED: "unsupported",
+    Role.HEDGE: "hedges",
+    Role.PARAPHRASE: "paraphrases",
+}
+"""What a variant's curve is called."""
 
 GENERAL = {DRIFT: "drift of unrelated cosines", STS: "STS (Spearman)"}
 """The figures of general ability."""

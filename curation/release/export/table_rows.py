@@ -35,7 +35,10 @@ _UIDS = (
     TableColumn("variant_uid", "content uid of the variant"),
 )
 _TYPE = TableColumn("type", "variant type, see the taxonomy")
-_POLARITY = TableColumn("polarity", "negative: contradicts the anchor; positive: same proposition")
+_POLARITY = TableColumn(
+    "polarity",
+    "negative: contradicts the anchor; neutral: leaves its claim open; positive: same proposition",
+)
 _CUE = TableColumn("cue", "the hedge cue that was asked for, in the paper's spelling; else empty")
 
 TABLES: dict[Table, tuple[TableColumn, ...]] = {
@@ -102,8 +105,10 @@ def read_table(
     """
     if table == "triples":
         return triple_rows(session, release_id, split=split)
-    as_row = _variant if table == "variants" else _pair
-    return map(as_row, _items(session, release_id, split=split))
+    items = _items(session, release_id, split=split)
+    if table == "variants":
+        return map(_variant, items)
+    return (_pair(item) for item in items if item.polarity != Polarity.NEUTRAL)
 
 
 _Item = Row[*tuple[Any, ...]]

@@ -61,7 +61,7 @@ def check_rules(types: Sequence[VariantType], request: GenerationRequest) -> Non
     asked = [
         entry.id
         for entry in types
-        if entry.role in request.roles and request.selection.asks_for(entry.id)
+        if entry.role in request.roles and request.selection.asks_for(entry)
     ]
     if asked and not set(asked) & set(RULE_TYPES):
         raise HedgerowError(no_rules_sentence(asked))

@@ -123,10 +123,11 @@ def _told_apart(names: list[str], colours: list[str]) -> dict[str, Any]:
 
 
 def cosines(bands: Sequence[Band], *, dark: bool) -> alt.LayerChart:
-    """Anchors with their negations, hedges and paraphrases by epoch: mean, and a standard deviation
+    """Anchors with their variants of each role by epoch: mean, and a standard deviation
     around it (NevIR's Figure 8)."""
     roles = palette(dark=dark).roles
-    colours = [roles["negation"], roles["hedge"], roles["paraphrase"]]
+    shown = {band.series for band in bands}
+    series = {name: roles[role.name.lower()] for role, name in ROLES.items() if name in shown}
     base = alt.Chart(_data(bands)).encode(
         x=_epochs(),
         tooltip=[
@@ -136,7 +137,7 @@ def cosines(bands: Sequence[Band], *, dark: bool) -> alt.LayerChart:
             alt.Tooltip("lower:Q", title="One standard deviation below", format=".3f"),
             alt.Tooltip("upper:Q", title="Above", format=".3f"),
         ],
-        **_told_apart(list(ROLES.values()), colours),
+        **_told_apart(list(series), list(series.values())),
     )
     spread = base.mark_area(opacity=0.15, strokeWidth=0).encode(
         y=alt.Y("lower:Q", title=None, scale=alt.Scale(zero=False)), y2="upper:Q"

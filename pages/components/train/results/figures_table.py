@@ -35,6 +35,12 @@ FIGURES: Mapping[str, tuple[str, str, str, str]] = {
         "variants",
         "Should sink: they say the opposite.",
     ),
+    COSINE[Role.UNSUPPORTED]: (
+        "Mean cosine, unsupported",
+        COSINES,
+        "variants",
+        "Should lie between hedges and negations: they leave the claim open.",
+    ),
     COSINE[Role.HEDGE]: (
         "Mean cosine, hedges",
         COSINES,
