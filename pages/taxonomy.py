@@ -59,7 +59,9 @@ def _state(entry: VariantType) -> str:
         return "retired"
     if entry.imported:
         return "imported"
-    return "your own" if entry.own else "built in"
+    if entry.own:
+        return "your own"
+    return "built in, the paper's" if entry.of_paper else "built in, Hedgerow's"
 
 
 def _types() -> None:

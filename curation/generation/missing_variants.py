@@ -152,7 +152,7 @@ def _lacks(
 ) -> list[_Lack]:
     found = []
     for role in roles:
-        asked = tuple(entry.id for entry in types_of(role, types) if selection.asks_for(entry))
+        asked = tuple(entry.id for entry in types_of(role, types, selection.types))
         if not asked:
             continue
         if selection.which is Which.WITHOUT:

@@ -8,7 +8,7 @@ fills them is in ``judging.question``.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -64,9 +64,18 @@ def built_in(role: PromptName) -> str:
     return (_FOLDER / f"{role}.txt").read_text(encoding="utf-8").strip()
 
 
-def types_of(role: Role, types: Sequence[VariantType]) -> list[VariantType]:
-    """The types that one call of this role asks for, in the taxonomy's order."""
-    return [entry for entry in types if entry.role == role and not entry.imported]
+def types_of(
+    role: Role, types: Sequence[VariantType], named: Collection[str] = ()
+) -> list[VariantType]:
+    """The types that one call of this role asks for, in the taxonomy's order.
+
+    Args:
+        named: ids of the only ones that are wanted; none for all but those asked for on request.
+    """
+    wanted = [entry for entry in types if entry.role == role and not entry.imported]
+    if named:
+        return [entry for entry in wanted if entry.id in named]
+    return [entry for entry in wanted if not entry.on_request]
 
 
 def fill(template: str, *, text: str, types: Sequence[VariantType], cues: Mapping[str, str]) -> str:

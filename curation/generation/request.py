@@ -6,7 +6,6 @@ from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
-from curation.taxonomy.built_in import VariantType
 from curation.taxonomy.roles import Role
 from curation.validation import Missing
 
@@ -49,10 +48,6 @@ class AnchorSelection(BaseModel):
     run: int | None = None
     types: tuple[str, ...] = ()
     anchors: tuple[str, ...] = ()
-
-    def asks_for(self, entry: VariantType) -> bool:
-        """Whether variants of this type are wanted at all."""
-        return entry.id in self.types if self.types else not entry.on_request
 
     @model_validator(mode="after")
     def _run_is_named(self) -> Self:

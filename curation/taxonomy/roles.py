@@ -25,7 +25,7 @@ class RoleFacts(NamedTuple):
 
 ROLES: dict[Role, RoleFacts] = {
     "negation": RoleFacts("Negations", "contradicts the anchor", "negative"),
-    "unsupported": RoleFacts("Unsupported", "leaves the anchor's claim open", "neutral"),
+    "unsupported": RoleFacts("Unsupported claims", "leaves the anchor's claim open", "neutral"),
     "hedge": RoleFacts("Hedges", "makes the anchor's claim less firmly", "positive"),
     "paraphrase": RoleFacts("Paraphrases", "says the same as the anchor", "positive"),
 }

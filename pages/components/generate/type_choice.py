@@ -4,7 +4,6 @@ from collections.abc import Collection
 
 import streamlit as st
 
-from curation.generation.prompts import types_of
 from curation.taxonomy.roles import Role
 from pages.components.shared import links
 from pages.components.shared.shell import open_project
@@ -13,7 +12,11 @@ from pages.components.shared.shell import open_project
 def only(roles: Collection[Role]) -> tuple[str, ...]:
     """Draw the box; none for all types of these calls."""
     types = open_project.types()
-    names = {entry.id: entry.label for role in roles for entry in types_of(role, types)}
+    names = {
+        entry.id: f"{entry.label} (on request)" if entry.on_request else entry.label
+        for entry in types
+        if entry.role in roles and not entry.imported
+    }
     kept = [
         type_id for type_id in st.session_state.get(links.GENERATE_TYPES, ()) if type_id in names
     ]
@@ -28,7 +31,7 @@ def only(roles: Collection[Role]) -> tuple[str, ...]:
         list(names),
         format_func=lambda key: names[key],
         key=links.GENERATE_TYPES,
-        placeholder="All types of these calls",
+        placeholder="All types of these calls that are not on request",
         persist_state="session",
     )
     return tuple(chosen)

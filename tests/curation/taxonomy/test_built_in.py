@@ -14,7 +14,7 @@ from curation.taxonomy.reject_reasons import REJECT_REASONS, applicable_reason, 
 from db.errors import HedgerowError
 
 
-def test_the_seven_types_with_their_polarity_and_role() -> None:
+def test_the_types_with_their_polarity_and_role() -> None:
     assert [(t.id, t.polarity, t.role) for t in TAXONOMY] == [
         ("verbal", "negative", "negation"),
         ("absolute", "negative", "negation"),
@@ -23,7 +23,12 @@ def test_the_seven_types_with_their_polarity_and_role() -> None:
         ("word", "positive", "hedge"),
         ("phrase", "positive", "hedge"),
         ("negated_antonym", "positive", "paraphrase"),
+        ("affirmation", "positive", "paraphrase"),
+        ("free_hedge", "positive", "hedge"),
+        ("unsupported", "neutral", "unsupported"),
+        ("free_contradiction", "negative", "negation"),
     ]
+    assert [t.id for t in TAXONOMY if t.of_paper] == [t.id for t in TAXONOMY][:6]
     assert [t.order for t in TAXONOMY] == sorted({t.order for t in TAXONOMY})
 
 
@@ -88,9 +93,9 @@ def test_a_type_cannot_be_changed_in_place() -> None:
 
 def test_a_reason_says_which_types_it_is_for() -> None:
     hedges = {entry.id for entry in TAXONOMY if reject_reason("not_a_hedge").applies_to(entry)}
-    assert hedges == {"word", "phrase"}
+    assert hedges == {"word", "phrase", "free_hedge"}
     denials = [e.role for e in TAXONOMY if reject_reason("not_contradictory").applies_to(e)]
-    assert denials == ["negation"] * 4
+    assert denials == ["negation"] * 5
     for reason in REJECT_REASONS:
         narrow = reason.id in ("not_a_hedge", "not_contradictory")
         assert narrow or all(reason.applies_to(entry) for entry in TAXONOMY), reason.id

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 
 import pytest
 import torch
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 
 from training.finetune.losses import (
     EQUATION_1,
+    LEVELS,
     Batch,
     Member,
     Role,
@@ -51,8 +53,8 @@ def written_out(vectors: torch.Tensor, families: Families, scale: float, weights
     losses, total = 0.0, 0.0
     for members in families:
         for query in members:
-            own = [m for m in members if (m.role == Role.NEGATION) == (query.role == Role.NEGATION)]
-            against = [m for m in members if m not in own]
+            own = [m for m in members if side(m) == side(query)]
+            against = [m for m in members if {side(m), side(query)} == {"+", "-"}]
             against += [
                 m
                 for other in families
@@ -68,16 +70,23 @@ def written_out(vectors: torch.Tensor, families: Families, scale: float, weights
                     value = e(query, positive)
                     losses -= weight * math.log(value / (value + below))
                     total += weight
-    lacking = []
-    for members in families:
-        near, weak = (
-            [math.log(e(members[0], m)) / scale for m in members if m.role == role]
-            for role in (Role.PARAPHRASE, Role.HEDGE)
-        )
-        if near and weak:
-            lacking.append(max(0.0, weights.margin + max(weak) - min(near)))
-    order = weights.order * scale * sum(lacking) / len(lacking) if lacking else 0.0
-    return (losses / total if total else 0.0) + order
+    order = 0.0
+    for level, following in pairwise(LEVELS):
+        lacking = []
+        for members in families:
+            near, far = (
+                [math.log(e(members[0], m)) / scale for m in members if m.role == role]
+                for role in (level, following)
+            )
+            if near and far:
+                lacking.append(max(0.0, weights.margin + max(far) - min(near)))
+        order += sum(lacking) / len(lacking) if lacking else 0.0
+    return (losses / total if total else 0.0) + weights.order * scale * order
+
+
+def side(member: Member) -> str:
+    """Which side of a family a text is on; what leaves the claim open is on neither."""
+    return {Role.NEGATION: "-", Role.UNSUPPORTED: "0"}.get(member.role, "+")
 
 
 @st.composite
@@ -163,6 +172,29 @@ def test_order_is_what_the_farthest_paraphrase_lacks_before_the_nearest_hedge() 
     assert float(contrastive(vectors, flatten(rows), scale=10.0, weights=kept)) == pytest.approx(
         0.0, abs=1e-4
     )
+
+
+def test_what_leaves_the_claim_open_comes_between_hedges_and_negations() -> None:
+    """A scale of its own: it is pushed away as no negation is, and drawn near as no hedge is."""
+    members = family(0, Role.HEDGE, Role.UNSUPPORTED, Role.NEGATION)
+    weights = Weights({}, order=1.0, margin=0.05)
+    angles = {"right": (0.2, 0.6, 1.2), "too near": (0.6, 0.2, 1.2), "too far": (0.2, 1.2, 0.6)}
+    found = {}
+    for name, (hedge, unsupported, negation) in angles.items():
+        at = torch.tensor([0.0, hedge, unsupported, negation])
+        vectors = torch.stack([at.cos(), at.sin()], dim=1)
+        found[name] = float(contrastive(vectors, flatten([members]), scale=1.0, weights=weights))
+    assert found["right"] == 0
+    assert found["too near"] > 0 and found["too far"] > 0
+
+
+def test_what_leaves_the_claim_open_is_no_positive_and_no_negative_of_its_family() -> None:
+    members = family(0, Role.HEDGE, Role.UNSUPPORTED, Role.NEGATION)
+    vectors = embeddings_of(4).requires_grad_()
+    contrastive(vectors, flatten([members]), scale=5.0, weights=SYMMETRIC).backward()  # type: ignore[no-untyped-call]
+    assert vectors.grad is not None
+    assert vectors.grad[2].abs().sum() == 0
+    assert all(vectors.grad[place].abs().sum() > 0 for place in (0, 1, 3))
 
 
 @pytest.mark.parametrize("push", [False, True])

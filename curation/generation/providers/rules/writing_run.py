@@ -8,6 +8,7 @@ from sqlalchemy.orm import Session
 from sqlmodel import col
 
 from curation.generation.calls import Call, count_calls, open_calls
+from curation.generation.prompts import types_of
 from curation.generation.providers.chat.answers import AnswerProblem
 from curation.generation.providers.chat.completions import Reply
 from curation.generation.providers.rules import RULE_TYPES, RULES_VERSION, RuleTexts, write_by_rule
@@ -58,11 +59,8 @@ def check_rules(types: Sequence[VariantType], request: GenerationRequest) -> Non
     Raises:
         HedgerowError: of such types, with what to do.
     """
-    asked = [
-        entry.id
-        for entry in types
-        if entry.role in request.roles and request.selection.asks_for(entry)
-    ]
+    named = request.selection.types
+    asked = [entry.id for role in request.roles for entry in types_of(role, types, named)]
     if asked and not set(asked) & set(RULE_TYPES):
         raise HedgerowError(no_rules_sentence(asked))
 

@@ -20,9 +20,14 @@ SHAPES: Mapping[str, str] = MappingProxyType(
         "word": "triangle-up",
         "phrase": "triangle-down",
         "negated_antonym": "triangle-right",
+        "affirmation": "M-1,-1L1,-1L1,0L0,1L-1,0Z",
+        "free_hedge": "M-1,0L0,-1L1,0L.5,0L.5,1L-.5,1L-.5,0Z",
+        "unsupported": "M-1,-1L-1,1L1,1L1,-1ZM-.5,-.5L.5,-.5L.5,.5L-.5,.5Z",
+        "free_contradiction": "M0,-1L.3,-.3L1,0L.3,.3L0,1L-.3,.3L-1,0L-.3,-.3Z",
     }
 )
-"""Type → the Vega symbol that says the same as its colour."""
+"""Type → the Vega symbol that says the same as its colour; a shield, an arrow, a frame and a star
+are paths in the square from -1 to 1."""
 
 OWN_SHAPES = (
     "triangle-left",
@@ -74,7 +79,8 @@ class Palette(NamedTuple):
     diverging: tuple[str, ...]
     """Ten steps, orange below and blue above the middle; ``ink`` is readable on each."""
     types: Mapping[str, str]
-    """Type of the taxonomy → colour of its marks, not for text: negations warm, hedges blue."""
+    """Type of the taxonomy → colour of its marks, not for text: negations warm, hedges blue. Eyes
+    tell no eleven colours apart; a type in free words has the colour of another one of its role."""
     own: tuple[str, ...]
     """Colours of the types that somebody added, in turn. Five, so that with six shapes the first
     thirty differ."""
@@ -147,10 +153,21 @@ LIGHT = Palette(
             "word": "#005fb1",
             "phrase": "#338fd6",
             "negated_antonym": "#0b3f0f",
+            "affirmation": "#0b3f0f",
+            "free_hedge": "#338fd6",
+            "unsupported": "#32004b",
+            "free_contradiction": "#811463",
         }
     ),
     own=("#7a3fd0", "#00807a", "#c0185a", "#5f6a00", "#101a0e"),
-    roles=MappingProxyType({"negation": "#b5531c", "hedge": "#2f62a8", "paraphrase": "#0b3f0f"}),
+    roles=MappingProxyType(
+        {
+            "negation": "#b5531c",
+            "unsupported": "#32004b",
+            "hedge": "#2f62a8",
+            "paraphrase": "#0b3f0f",
+        }
+    ),
 )
 
 DARK = Palette(
@@ -200,10 +217,21 @@ DARK = Palette(
             "word": "#6abef4",
             "phrase": "#5b78e6",
             "negated_antonym": "#aff4d2",
+            "affirmation": "#aff4d2",
+            "free_hedge": "#5b78e6",
+            "unsupported": "#f5fe88",
+            "free_contradiction": "#8f628a",
         }
     ),
     own=("#b592ff", "#35c9c0", "#ff7fb0", "#c3cf4a", "#dbe3d6"),
-    roles=MappingProxyType({"negation": "#f0a273", "hedge": "#86b4ec", "paraphrase": "#aff4d2"}),
+    roles=MappingProxyType(
+        {
+            "negation": "#f0a273",
+            "unsupported": "#f5fe88",
+            "hedge": "#86b4ec",
+            "paraphrase": "#aff4d2",
+        }
+    ),
 )
 
 

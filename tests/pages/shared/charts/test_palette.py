@@ -53,7 +53,7 @@ def test_lines_and_marks_stand_out(colours: Palette) -> None:
 @both
 @pytest.mark.parametrize("eye", EYES)
 def test_no_two_colours_with_a_meaning_look_alike(colours: Palette, eye: str) -> None:
-    for one, other in combinations(colours.types.values(), 2):
+    for one, other in combinations(dict.fromkeys(colours.types.values()), 2):
         assert distance(one, other, eye=eye) >= TELLS_APART
     for one, other in combinations(colours.roles.values(), 2):
         assert distance(one, other, eye=eye) >= TELLS_APART
@@ -73,11 +73,15 @@ def test_a_heat_map_says_more_and_less_to_every_eye(colours: Palette, eye: str) 
     assert all(towards_ink * (after - before) > 0.01 for before, after in pairwise(steps))
 
 
-def test_every_type_has_a_colour_and_a_shape_of_its_own() -> None:
+def test_every_type_has_a_shape_of_its_own_and_a_colour_of_its_role() -> None:
     types = {entry.id for entry in TAXONOMY}
     assert types == set(LIGHT.types) == set(DARK.types) == set(SHAPES)
     assert len(set(SHAPES.values())) == len(types)
     assert {entry.role for entry in TAXONOMY} == set(LIGHT.roles) == set(DARK.roles)
+    for one, other in combinations(TAXONOMY, 2):
+        for colours in (LIGHT, DARK):
+            same = colours.types[one.id] == colours.types[other.id]
+            assert not same or one.role == other.role
     (word,) = LIGHT.marks_of(["word"], ())
     assert word == (SHAPES["word"], LIGHT.types["word"])
 
@@ -88,7 +92,7 @@ def test_streamlits_theme_has_the_same_colours(scheme: str) -> None:
     assert theme["backgroundColor"] == colours.paper
     assert theme["textColor"] == colours.ink
     assert theme["borderColor"] == colours.line
-    assert theme["chartCategoricalColors"] == list(colours.types.values())
+    assert theme["chartCategoricalColors"] == list(dict.fromkeys(colours.types.values()))
     assert theme["chartSequentialColors"] == list(colours.sequential)
     assert theme["chartDivergingColors"] == list(colours.diverging)
 
