@@ -26,7 +26,7 @@ from curation.anchors.importing.formats import read_file
 from curation.anchors.importing.insert import About, add_anchors
 from curation.anchors.importing.preview import Fate, FileRow, preview
 from curation.content_uids import split_of
-from curation.corpora.starter_corpus import FOLDER
+from curation.corpora.corpus import STARTER
 from curation.gc_pause import collector_paused
 from db.engine import create_engine, reading, writing
 from db.migrate import upgrade
@@ -45,7 +45,7 @@ WORDING = (
 
 def starter_anchors() -> list[dict[str, Any]]:
     """The families of the starter corpus."""
-    lines = (FOLDER / "families.jsonl").read_text("utf-8").splitlines()
+    lines = (STARTER.folder / "families.jsonl").read_text("utf-8").splitlines()
     return [json.loads(line) for line in lines]
 
 

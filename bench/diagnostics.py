@@ -21,7 +21,8 @@ import numpy as np
 from sqlalchemy import Engine, delete, select
 from sqlmodel import col
 
-from curation.corpora.starter_corpus import load_starter_corpus
+from curation.corpora.corpus import STARTER
+from curation.corpora.loading import load
 from curation.diagnostics.cosines import store_cosines, variant_texts
 from curation.encoders.loading import load_encoder
 from curation.encoders.model_folders import DEFAULT_ENCODER
@@ -41,7 +42,7 @@ def make_project(home: Path, *, anchors: int) -> Engine:
     """The starter corpus; where ``anchors`` is not 0, variants of the first ones only."""
     engine = open_project(Settings(home=home, database_url=""))
     with writing(engine) as session:
-        load_starter_corpus(session)
+        load(session, STARTER)
         encoder = register_encoder(session, name=DEFAULT_ENCODER, hash_="bench")
         if anchors:  # the others count as measured
             for variant_id in session.execute(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from curation.content_uids import anchor_uid, canonical, in_pending_fifth, split_of
-from curation.corpora.starter_corpus import FOLDER
+from curation.corpora.corpus import STARTER
 from curation.encoders.embeddings import encode_distinct, pair_cosines
 from curation.taxonomy.built_in import TAXONOMY
 from training.evaluation.held_out import HeldOut
@@ -34,9 +34,9 @@ _ROLES = {
 
 def starter_families() -> dict[str, list[Family]]:
     """The starter corpus with its review applied, by split, and the pending fifth for itself."""
-    reviews = {(row["anchor"], row["type"]): row for row in _lines(FOLDER / "reviews.jsonl")}
+    reviews = {(row["anchor"], row["type"]): row for row in STARTER.reviews()}
     parts: dict[str, list[Family]] = defaultdict(list)
-    for row in _lines(FOLDER / "families.jsonl"):
+    for row in STARTER.families():
         uid = anchor_uid(row["anchor"])
         part = PENDING if in_pending_fifth(uid) else str(split_of(uid))
         parts[part].append(

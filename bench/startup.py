@@ -21,7 +21,8 @@ from sqlalchemy import insert, select
 from sqlmodel import col
 
 from bench.browsing import chromium, free_port, serving
-from curation.corpora.starter_corpus import load_starter_corpus
+from curation.corpora.corpus import STARTER
+from curation.corpora.loading import load
 from curation.encoders.model_folders import DEFAULT_ENCODER
 from curation.encoders.registered import register_encoder
 from curation.project.opening import open_project
@@ -49,7 +50,7 @@ def make_home(home: Path) -> None:
     home.mkdir()
     engine = open_project(Settings(home=home, database_url=""))
     with writing(engine) as session:
-        load_starter_corpus(session)
+        load(session, STARTER)
         encoder = register_encoder(session, name=DEFAULT_ENCODER, hash_="made up")
         rows = [
             {"encoder_id": encoder.id, "variant_id": variant_id, "cosine": 0.8}

@@ -36,7 +36,8 @@ from typing import Any, NamedTuple
 
 from bench.baselines.flat_trainer import make_trainer, timed
 from bench.gpu import finish_gpu, let_gpu_be_fast, on_gpu, watched_gpu
-from curation.corpora.starter_corpus import load_starter_corpus
+from curation.corpora.corpus import STARTER
+from curation.corpora.loading import load
 from curation.encoders.loading import load_encoder
 from curation.encoders.model_folders import DEFAULT_ENCODER
 from curation.project.opening import open_project
@@ -167,7 +168,7 @@ def starter_families(home: Path) -> tuple[list[Family], list[Family]]:
     """Those of the training and the validation part of a release of the starter corpus."""
     engine = open_project(Settings(home=home, database_url=""))
     with writing(engine) as session:
-        load_starter_corpus(session)
+        load(session, STARTER)
         release = create_release(session, name="Bench").release
         parts = [
             training_families(session, release.id, split=split, recipe=RECIPE)

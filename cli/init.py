@@ -6,7 +6,8 @@ import typer
 
 from cli.shared.home import open_home
 from cli.shared.terminal import AsJson, show
-from curation.corpora.starter_corpus import load_starter_corpus
+from curation.corpora.corpus import STARTER
+from curation.corpora.loading import load
 from curation.plurals import counted
 from db.engine import writing
 from db.failures import shown_address
@@ -24,7 +25,7 @@ def init(
     added = {"anchors": 0, "variants": 0, "decisions": 0}
     if not empty:
         with writing(engine) as session:
-            added = load_starter_corpus(session)._asdict()
+            added = load(session, STARTER)._asdict()
     show(
         {"database": shown_address(engine.url), "added": added},
         as_json,

@@ -24,6 +24,9 @@ SPLIT_SALT = "hedgerow/split/1:"
 HOLDOUT_SALT = "hedgerow/holdout/1:"
 """Different from SPLIT_SALT, so that the pending fifth is spread evenly over the three splits."""
 
+RANDOM_SALT = "hedgerow/random/1:"
+"""Of the key that the random queue is ordered by."""
+
 VALIDATION_SHARE = 0.05
 TEST_SHARE = 0.05
 PENDING_SHARE = 0.2

@@ -5,7 +5,8 @@ from typing import Any
 
 import streamlit as st
 
-from curation.corpora.starter_corpus import load_starter_corpus
+from curation.corpora.corpus import STARTER
+from curation.corpora.loading import load
 from curation.plurals import counted
 from curation.project.funnel import Funnel, FunnelRow, surplus
 from curation.project.next_steps import NextStep, StepKind
@@ -27,7 +28,7 @@ RUNS, LOOKED_AT = 8, 50  # of the last ones: shown below, and searched for those
 def _load() -> None:
     """Load the starter corpus, and have its similarities measured in the background."""
     with st.spinner("Loading the starter corpus. This takes some seconds."):
-        open_project.tell(load_starter_corpus)
+        open_project.tell(load, STARTER)
         background.measure()
     st.rerun()
 

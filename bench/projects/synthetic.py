@@ -11,8 +11,8 @@ import Levenshtein
 from sqlalchemy import Engine, insert
 from sqlalchemy.orm import Session
 
-from curation.content_uids import anchor_uid, bucket, split_of, variant_uid
-from curation.corpora.starter_corpus import FOLDER, RANDOM_SALT
+from curation.content_uids import RANDOM_SALT, anchor_uid, bucket, split_of, variant_uid
+from curation.corpora.corpus import STARTER
 from curation.diagnostics.measures import LEVENSHTEIN_THRESHOLD, MEASURES_VERSION, Flag
 from curation.generation.request import GenerationRequest
 from curation.project.opening import open_project
@@ -73,7 +73,7 @@ def make_project(home: Path, *, variants: int, decided: float = 0.0) -> Engine:
 
 def _variants(source_id: int, *, decided: float) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
     """(anchor row, variant row), family by family, without end."""
-    with (FOLDER / "families.jsonl").open(encoding="utf-8") as lines:
+    with (STARTER.folder / "families.jsonl").open(encoding="utf-8") as lines:
         families = [json.loads(line) for line in lines]
     number = 0
     for position, family in enumerate(cycle(families)):

@@ -12,8 +12,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
-from curation.content_uids import bucket, variant_uid
-from curation.corpora.starter_corpus import RANDOM_SALT
+from curation.content_uids import RANDOM_SALT, bucket, variant_uid
 from curation.generation.calls import Call
 from curation.generation.judging.question import Judgement
 from curation.generation.providers.chat.answers import AnswerProblem

@@ -10,17 +10,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from curation import content_uids as t
-from curation.corpora import starter_corpus
+from curation.corpora.corpus import STARTER
 from db.errors import HedgerowError
 
-STARTER = starter_corpus.FOLDER / "families.jsonl"
+FAMILIES = STARTER.folder / "families.jsonl"
 
 anything = st.text(st.characters(exclude_categories=("Cs", "Cc")))
 
 
 @pytest.fixture(scope="module")
 def uids() -> list[str]:
-    lines = STARTER.read_text(encoding="utf-8").splitlines()
+    lines = FAMILIES.read_text(encoding="utf-8").splitlines()
     return [t.anchor_uid(json.loads(line)["anchor"]) for line in lines]
 
 

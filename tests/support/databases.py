@@ -16,7 +16,8 @@ from sqlalchemy import Connection, Engine, text
 from sqlalchemy.engine import URL
 from sqlmodel import Session, SQLModel
 
-from curation.corpora.starter_corpus import load_starter_corpus
+from curation.corpora.corpus import STARTER
+from curation.corpora.loading import load
 from curation.project.opening import open_project
 from db.engine import create_engine, writing
 from db.migrate import upgrade
@@ -284,7 +285,7 @@ def _empty(connection: Connection) -> None:
 def load_starter(url: URL) -> None:
     """Put the starter corpus into an upgraded database."""
     with opened(url) as engine, writing(engine) as session:
-        load_starter_corpus(session)
+        load(session, STARTER)
 
 
 @contextmanager

@@ -14,8 +14,7 @@ from sqlalchemy.orm import Session
 from sqlmodel import col
 
 from curation.anchors.importing.nli_texts import KnownAnchor, Original, known_anchors
-from curation.content_uids import bucket, variant_uid
-from curation.corpora.starter_corpus import RANDOM_SALT
+from curation.content_uids import RANDOM_SALT, bucket, variant_uid
 from curation.diagnostics.measuring import measure_variants
 from curation.review.decisions import bulk_store_decisions
 from curation.review.people.reviewers import LABELS, ensure_reviewer

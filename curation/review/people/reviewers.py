@@ -13,16 +13,16 @@ from sqlalchemy.orm import Session, aliased
 from sqlmodel import col
 
 from curation.content_uids import canonical
+from curation.corpora.corpus import CORPORA
 from db.engine import insert_new
 from db.errors import HedgerowError
 from db.models import Decision, Reviewer, ReviewerKind
 
 MAX_NAME = 80
 
-STARTER = "starter-llm"
-"""The model that reviewed the starter corpus."""
 LABELS = "data set labels"
 """The reviewer that a file's own labels count as."""
+_OF_CORPORA = [corpus.reviewer for corpus in CORPORA.values() if corpus.reviewer]
 JUDGE = "judge: "
 """What the names of models that give second opinions begin with."""
 
@@ -49,7 +49,8 @@ def name_key(name: str) -> str:
 def is_reserved(name: str) -> bool:
     """Whether imports or models review under this name, so that no person can."""
     key = name_key(name)
-    return key in {name_key(STARTER), name_key(LABELS)} or key.startswith(JUDGE.strip())
+    reserved = {name_key(own) for own in (LABELS, *_OF_CORPORA)}
+    return key in reserved or key.startswith(JUDGE.strip())
 
 
 def get_reviewer(session: Session, name: str) -> Reviewer | None:

@@ -4,8 +4,9 @@ import pytest
 from typer.testing import CliRunner
 
 import cli
+from curation.corpora.corpus import STARTER
 from curation.project.opening import open_project
-from curation.review.people.reviewers import LABELS, STARTER
+from curation.review.people.reviewers import LABELS
 from db.engine import reading
 from db.models import Variant
 from db.settings import load_settings
@@ -35,7 +36,7 @@ def test_another_spelling_of_a_name_adds_nobody(uids: list[str]) -> None:
     assert "Ada" in said("reviewers", "list")
 
 
-@pytest.mark.parametrize("name", [STARTER, LABELS.upper(), "judge: gpt-4o"])
+@pytest.mark.parametrize("name", [STARTER.reviewer, LABELS.upper(), "judge: gpt-4o"])
 def test_nobody_decides_under_a_reserved_name(
     uids: list[str], monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:

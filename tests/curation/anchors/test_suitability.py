@@ -17,7 +17,7 @@ from curation.anchors.suitability import (
     find_problems,
 )
 from curation.content_uids import words_of
-from curation.corpora.starter_corpus import FOLDER
+from curation.corpora.corpus import STARTER
 from curation.language.english import looks_foreign
 from curation.language.tokens import ABSOLUTE_NEGATORS, VERBAL_NEGATORS, Analysis
 from training.data import antonym_pairs
@@ -163,7 +163,7 @@ def test_false_alarms_are_rare() -> None:
     """In the starter corpus it is five instructions; in the other sentences negation is wanted."""
     anchors = [
         json.loads(line)["anchor"]
-        for line in (FOLDER / "families.jsonl").read_text("utf-8").splitlines()
+        for line in (STARTER.folder / "families.jsonl").read_text("utf-8").splitlines()
     ]
     found = [problem for anchor in anchors for problem in find_problems(anchor, words_of(anchor))]
     assert {problem.kind for problem in found} == {UnsuitableKind.COMMAND}
@@ -198,7 +198,7 @@ def _looked_at_in_full(anchor: str) -> list[AnchorProblem]:
 
 def test_the_quick_look_misses_nothing_in_the_starter_corpus() -> None:
     looked_at = 0
-    for line in (FOLDER / "families.jsonl").read_text("utf-8").splitlines()[::4]:
+    for line in (STARTER.folder / "families.jsonl").read_text("utf-8").splitlines()[::4]:
         for value in json.loads(line).values():
             text = value["text"] if isinstance(value, dict) else value
             assert list(find_problems(text, words_of(text))) == _looked_at_in_full(text), text

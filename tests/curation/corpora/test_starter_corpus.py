@@ -5,7 +5,8 @@ from sqlalchemy import Engine, func, select
 from sqlmodel import col
 
 from curation.content_uids import in_pending_fifth
-from curation.corpora.starter_corpus import Loaded, load_starter_corpus
+from curation.corpora.corpus import STARTER
+from curation.corpora.loading import Loaded, load
 from curation.review.queue import status_counts
 from db.engine import reading, writing
 from db.models import Anchor, Decision, Diagnostic, Reviewer, ReviewerKind, Split, Status, Variant
@@ -31,7 +32,7 @@ def test_everything_arrives_and_a_second_loading_changes_nothing(starter_engine:
     assert sum(number[Status.REJECTED] for number in counts.values()) == 1
     assert sum(number[Status.CONFLICT] for number in counts.values()) == 0
     with writing(starter_engine) as session:
-        assert load_starter_corpus(session) == Loaded(0, 0, 0)
+        assert load(session, STARTER) == Loaded(0, 0, 0)
     with reading(starter_engine) as session:
         for table, number in before.items():
             assert session.execute(select(func.count()).select_from(table)).scalar_one() == number

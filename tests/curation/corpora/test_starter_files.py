@@ -11,7 +11,7 @@ import Levenshtein
 import pytest
 
 from curation.content_uids import anchor_uid, canonical
-from curation.corpora.starter_corpus import FOLDER as STARTER
+from curation.corpora.corpus import STARTER
 from curation.diagnostics.measures import LEVENSHTEIN_THRESHOLD
 from curation.taxonomy.built_in import TAXONOMY
 from curation.taxonomy.cues import HEDGE_CUES
@@ -21,7 +21,7 @@ TYPES = [entry.id for entry in TAXONOMY]
 
 
 def _lines(name: str) -> list[dict[str, Any]]:
-    text = (STARTER / name).read_text(encoding="utf-8")
+    text = (STARTER.folder / name).read_text(encoding="utf-8")
     return [json.loads(line) for line in text.splitlines()]
 
 
@@ -37,7 +37,7 @@ def reviews() -> list[dict[str, Any]]:
 
 @pytest.fixture(scope="module")
 def readme() -> str:
-    return (STARTER / "README.md").read_text(encoding="utf-8")
+    return (STARTER.folder / "README.md").read_text(encoding="utf-8")
 
 
 def _table(readme: str, heading: str) -> dict[str, list[str]]:

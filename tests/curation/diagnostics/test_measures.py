@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from curation.corpora.starter_corpus import FOLDER
+from curation.corpora.corpus import STARTER
 from curation.diagnostics.measures import Flag, Measures, hardness, measure, suspicion
 from curation.taxonomy.built_in import SurfaceCheck, variant_type
 
@@ -236,5 +236,5 @@ def test_the_flags_for_hedges_find_many_and_cry_wolf_seldom() -> None:
 
 
 def _lines(name: str) -> Iterator[dict[str, Any]]:
-    with (FOLDER / name).open(encoding="utf-8") as lines:
+    with (STARTER.folder / name).open(encoding="utf-8") as lines:
         yield from (json.loads(line) for line in lines)

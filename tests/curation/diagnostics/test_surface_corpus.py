@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import pytest
 
-from curation.corpora.starter_corpus import FOLDER as STARTER
+from curation.corpora.corpus import STARTER
 from curation.diagnostics.measures import Flag, Measures, measure
 from curation.diagnostics.pair_analysis import PairAnalysis
 from curation.diagnostics.surface import check_surface, surface_problems
@@ -42,7 +42,7 @@ def reviewed() -> list[Row]:
     """The corpus with the edits of the review applied and the rejected variant left out."""
 
     def lines(name: str) -> Iterator[dict[str, object]]:
-        for line in (STARTER / name).read_text(encoding="utf-8").splitlines():
+        for line in (STARTER.folder / name).read_text(encoding="utf-8").splitlines():
             yield json.loads(line)
 
     reviews = {(review["anchor"], review["type"]): review for review in lines("reviews.jsonl")}

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from curation.content_uids import canonical
-from curation.corpora import starter_corpus
+from curation.corpora.corpus import STARTER
 from curation.diagnostics.pair_analysis import PairAnalysis
 from curation.diagnostics.surface import check_surface
 from curation.language.tokens import analyse
@@ -36,7 +36,7 @@ MOST_SHARED = 0.4
 
 @pytest.fixture(scope="module")
 def corpus() -> list[dict[str, object]]:
-    file = starter_corpus.FOLDER / "families.jsonl"
+    file = STARTER.folder / "families.jsonl"
     return [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
 
 

@@ -2,7 +2,7 @@
 
 import json
 
-from curation.corpora import starter_corpus
+from curation.corpora.corpus import STARTER
 from curation.taxonomy.built_in import TAXONOMY
 from training.finetune.losses import Member, Role
 
@@ -11,7 +11,7 @@ ROLES = {"negation": Role.NEGATION, "hedge": Role.HEDGE, "paraphrase": Role.PARA
 
 def starter_families() -> list[list[Member]]:
     """All of it, reviewed or not."""
-    path = starter_corpus.FOLDER / "families.jsonl"
+    path = STARTER.folder / "families.jsonl"
     lines = path.read_text(encoding="utf-8").splitlines()
     return [_family(json.loads(line)) for line in lines]
 

@@ -5,12 +5,12 @@ from sqlalchemy import Engine, text
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
-from curation.corpora.starter_corpus import load_starter_corpus
+from curation.corpora.corpus import STARTER
+from curation.corpora.loading import load
 from curation.review.notes import add_note, notes
 from curation.review.opinions.stored import ensure_judge
 from curation.review.people.reviewers import (
     LABELS,
-    STARTER,
     ensure_reviewer,
     find_person,
     get_reviewer,
@@ -61,7 +61,7 @@ def test_the_database_refuses_a_second_spelling(engine: Engine) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", [STARTER, "Starter-LLM", LABELS, "Data  Set Labels", "judge: x", "Judge:x"]
+    "name", [STARTER.reviewer, "Starter-LLM", LABELS, "Data  Set Labels", "judge: x", "Judge:x"]
 )
 def test_reserved_names_are_refused(engine: Engine, name: str) -> None:
     with writing(engine) as session:
@@ -79,12 +79,12 @@ def test_an_import_names_the_way_out_where_a_person_has_its_name(engine: Engine)
     """In a project from before names were reserved."""
     with writing(engine) as session:
         ada = ensure_reviewer(session, "Ada")
-        ada.name = ada.key = STARTER
+        ada.name = ada.key = STARTER.reviewer
     with writing(engine) as session, pytest.raises(HedgerowError, match="reviewers rename"):
-        load_starter_corpus(session)
+        load(session, STARTER)
     with writing(engine) as session:
-        rename_person(session, find_person(session, STARTER), "Ada")
-        load_starter_corpus(session)
+        rename_person(session, find_person(session, STARTER.reviewer), "Ada")
+        load(session, STARTER)
 
 
 def test_models_and_people_do_not_share_a_name(engine: Engine) -> None:

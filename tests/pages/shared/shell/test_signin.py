@@ -4,7 +4,8 @@ import pytest
 from sqlalchemy import Engine
 from streamlit.testing.v1 import AppTest
 
-from curation.review.people.reviewers import STARTER, people
+from curation.corpora.corpus import STARTER
+from curation.review.people.reviewers import people
 from db.engine import reading, writing
 from tests.pages.conftest import OpenPage
 from tests.support.factories import add_family, person
@@ -22,7 +23,7 @@ def engine_with_ada(with_source: Engine) -> Engine:
 @pytest.fixture
 def reserved_setting(monkeypatch: pytest.MonkeyPatch) -> None:
     """To be asked for first: settings are read once."""
-    monkeypatch.setenv("HEDGEROW_REVIEWER", STARTER)
+    monkeypatch.setenv("HEDGEROW_REVIEWER", STARTER.reviewer)
 
 
 def sign_in(app: AppTest, name: str) -> AppTest:
@@ -49,13 +50,15 @@ def test_another_spelling_signs_in_the_same_person(
     assert names(engine_with_ada) == ["Ada"]
 
 
-REFUSED = f"The name '{STARTER}' is reserved for what imports and models decide; take another"
+REFUSED = (
+    f"The name '{STARTER.reviewer}' is reserved for what imports and models decide; take another"
+)
 
 
 def test_a_reserved_name_is_refused_in_a_sentence(
     engine_with_ada: Engine, open_page: OpenPage
 ) -> None:
-    app = sign_in(open_page("review"), STARTER)
+    app = sign_in(open_page("review"), STARTER.reviewer)
     assert any(REFUSED in text for text in texts(app))
     assert "reviewer_name" not in app.session_state
     assert names(engine_with_ada) == ["Ada"]

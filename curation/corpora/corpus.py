@@ -1,0 +1,112 @@
+"""The corpora that ship with Hedgerow: what each is called, and where its files are."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from db.errors import HedgerowError
+
+
+class Corpus(NamedTuple):
+    """A corpus that can be loaded; its files lie in the folder of its id.
+
+    Attributes:
+        id: as commands name it.
+        source: the name of the source that its anchors get.
+        about: what it holds, in a sentence.
+        reviewer: the model whose review is in its files; '' where there is none.
+        whole: whether that reviewer has judged every variant, so that one without a remark is
+            accepted; otherwise it is pending.
+        seconds: about how long it takes to load.
+    """
+
+    id: str
+    source: str
+    about: str
+    reviewer: str
+    whole: bool
+    seconds: int
+    licence: str = "CC BY 4.0"
+
+    @property
+    def folder(self) -> Path:
+        """Where its files are."""
+        return Path(__file__).with_name(self.id)
+
+    @property
+    def readme(self) -> str:
+        """Who wrote it, who reviewed it and what for, as Markdown."""
+        return (self.folder / "README.md").read_text(encoding="utf-8")
+
+    def families(self) -> list[dict[str, Any]]:
+        """An anchor each, with its genre and its variants by type."""
+        return list(_lines(self.folder / "families.jsonl"))
+
+    def reviews(self) -> list[dict[str, Any]]:
+        """What its reviewer would not take as it stands."""
+        path = self.folder / "reviews.jsonl"
+        return list(_lines(path)) if path.exists() else []
+
+
+def _lines(path: Path) -> Iterator[dict[str, Any]]:
+    with path.open(encoding="utf-8") as lines:
+        for line in lines:
+            yield json.loads(line)
+
+
+STARTER = Corpus(
+    id="starter",
+    source="Hedgerow starter corpus",
+    about=(
+        "1,369 sentences of many genres with the paper's six types and the negated antonym, "
+        "reviewed by a model."
+    ),
+    reviewer="starter-llm",
+    whole=True,
+    seconds=5,
+)
+
+CORPORA = {
+    corpus.id: corpus
+    for corpus in (
+        STARTER,
+        Corpus(
+            id="antonyms",
+            source="Hedgerow antonym sentences",
+            about=(
+                "12,371 sentences with a predicate that has an opposite: negated, with the "
+                "opposite, and with the opposite negated."
+            ),
+            reviewer="",
+            whole=False,
+            seconds=20,
+        ),
+        Corpus(
+            id="claims",
+            source="Hedgerow claims",
+            about=(
+                "6,890 statements with two affirmations, two weaker versions and two "
+                "contradictions in free words."
+            ),
+            reviewer="claims-llm",
+            whole=False,
+            seconds=20,
+        ),
+    )
+}
+"""Every corpus by its id."""
+
+
+def corpus(corpus_id: str) -> Corpus:
+    """The corpus with this id.
+
+    Raises:
+        HedgerowError: there is none.
+    """
+    found = CORPORA.get(corpus_id)
+    if found is None:
+        raise HedgerowError(f"Expected a corpus ({', '.join(CORPORA)}), found {corpus_id!r}.")
+    return found
