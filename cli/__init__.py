@@ -57,6 +57,10 @@ COMMANDS: dict[str, str | Group] = {
         callback="cli.models.newest_scores:newest_scores",
     ),
     "app": "cli.serve:open_app",
+    "corpora": Group(
+        "See the corpora that come with Hedgerow, and load one.",
+        {"list": "cli.anchors.corpora:list_corpora", "add": "cli.anchors.corpora:add_corpus"},
+    ),
     "anchors": Group(
         "Add anchors of your own and look after them.",
         {

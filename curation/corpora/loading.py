@@ -5,7 +5,7 @@ out of every default training.
 """
 
 import uuid
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from sqlalchemy import insert, select
@@ -44,9 +44,6 @@ from db.models import (
 KIND = "corpus"
 """The kind of the run that its variants name as their origin."""
 
-MEASURED_AT_ONCE = 20_000
-"""Variants whose distances and flags are measured while they are loaded."""
-
 _TYPES = tuple(entry.id for entry in TAXONOMY)
 
 
@@ -67,51 +64,54 @@ class _Written(NamedTuple):
     cue: str | None
 
 
-def load(
-    session: Session, corpus: Corpus, *, on_progress: Callable[[float], None] = lambda share: None
-) -> Loaded:
-    """Add the families that the database lacks. Anchors it knows are left as they are.
+Families = dict[str, list[dict[str, Any]]]
+"""Anchor uid → the families that the corpus has of it."""
 
-    More than `MEASURED_AT_ONCE` variants are left to a diagnostics run to measure.
 
-    Args:
-        on_progress: told now and then how much is done, in [0, 1].
-    """
-    seed_taxonomy(session)
+def missing_families(session: Session, corpus: Corpus) -> Families:
+    """The families whose anchors the database lacks; those it knows are left as they are."""
     known = set(session.execute(select(col(Anchor.uid))).scalars())
-    fresh: dict[str, list[dict[str, Any]]] = {}
+    found: Families = {}
     for family in corpus.families():
         if (uid := anchor_uid(family["anchor"])) not in known:
-            fresh.setdefault(uid, []).append(family)
-    if not fresh:
+            found.setdefault(uid, []).append(family)
+    return found
+
+
+def load(session: Session, corpus: Corpus) -> Loaded:
+    """Add the families that the database lacks, in this transaction."""
+    seed_taxonomy(session)
+    families = missing_families(session, corpus)
+    if not families:
         return Loaded(0, 0, 0)
-    on_progress(0.1)
     run = Run(kind=KIND, parameters={"corpus": corpus.id}, state=RunState.DONE, finished_at=now())
     session.add(run)
     session.flush()
-    anchors = _add_anchors(session, fresh, source_id=_source(session, corpus))
-    on_progress(0.2)
+    return add_families(session, corpus, families, run_id=run.id)
+
+
+def add_families(session: Session, corpus: Corpus, families: Families, *, run_id: int) -> Loaded:
+    """Add families that the database lacks, with their measures and the review that there is.
+
+    Args:
+        run_id: the run that the variants name as their origin.
+    """
+    anchors = _add_anchors(session, families, source_id=_source(session, corpus))
     written = {
         uid: variant
-        for anchor, families in fresh.items()
-        for family in families
+        for anchor, of_anchor in families.items()
+        for family in of_anchor
         for uid, variant in _variants(anchor, family)
     }
     rows = [
-        _row(uid, one, anchors[one.anchor], corpus=corpus, run_id=run.id)
+        _row(uid, one, anchors[one.anchor], corpus=corpus, run_id=run_id)
         for uid, one in written.items()
     ]
-    ids: dict[str, int] = {}
-    for some in batched(rows):
-        ids |= _add_variants(session, some)
-        on_progress(0.2 + 0.5 * len(ids) / len(rows))
-    know_new_rows(session, Variant)
+    ids = _add_variants(session, rows)
     children, decisions = _decide(session, corpus, written, anchors=anchors, ids=ids)
     bulk_store_decisions(session, decisions)
-    if len(ids) <= MEASURED_AT_ONCE:
-        measure_variants(session, [*ids.values(), *children])
-    on_progress(1.0)
-    return Loaded(len(fresh), len(ids) + len(children), len(decisions))
+    measure_variants(session, [*ids.values(), *children])
+    return Loaded(len(families), len(ids) + len(children), len(decisions))
 
 
 def _source(session: Session, corpus: Corpus) -> int:
@@ -127,9 +127,7 @@ def _source(session: Session, corpus: Corpus) -> int:
     return row.id
 
 
-def _add_anchors(
-    session: Session, families: Mapping[str, Sequence[dict[str, Any]]], *, source_id: int
-) -> dict[str, int]:
+def _add_anchors(session: Session, families: Families, *, source_id: int) -> dict[str, int]:
     """Add the anchors; (uid → id) of them.
 
     Those with one pair of opposites get one split: a model that has learnt a pair is not tested on
@@ -212,7 +210,9 @@ def _row(uid: str, one: _Written, anchor_id: int, *, corpus: Corpus, run_id: int
 
 def _add_variants(session: Session, rows: Sequence[dict[str, Any]]) -> dict[str, int]:
     """Add the rows; (uid → id) of them."""
-    session.execute(insert(Variant), rows)
+    for some in batched(rows):
+        session.execute(insert(Variant), some)
+    know_new_rows(session, Variant)
     return _ids(session, Variant, [row["uid"] for row in rows])
 
 

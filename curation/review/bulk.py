@@ -25,7 +25,7 @@ from curation.taxonomy.project_types import all_types, list_types
 from curation.taxonomy.reject_reasons import applicable_reason, reject_reason
 from db.columns import Columns, now
 from db.errors import HedgerowError
-from db.models import Diagnostic, Status, Variant, VariantCosine, Verdict
+from db.models import Anchor, Diagnostic, Source, Status, Variant, VariantCosine, Verdict
 
 BLOCK = 10_000
 """Decisions handed to the database at once."""
@@ -57,6 +57,7 @@ _MEASURES = {
 }
 
 _COMPARISON = re.compile(r"(\w+)\s*(<=|>=|!=|=|<|>)\s*(\S+)")
+_SOURCE = re.compile(r"source\s*(=|!=)\s*(.+)", re.IGNORECASE)
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)", re.ASCII)
 
 FLAG_NAMES = {str(flag.name).lower(): flag for flag in Flag}
@@ -90,11 +91,29 @@ class FlagSet:
 
 
 @dataclass(frozen=True)
+class SourceClause:
+    """``source = NAME``: whether the anchor comes from there, or from elsewhere."""
+
+    name: str
+    same: bool
+
+    def condition(self) -> ColumnElement[bool]:
+        """The test in SQL."""
+        its = (
+            select(col(Anchor.id))
+            .join(Source, col(Source.id) == Anchor.source_id)
+            .where(func.lower(col(Source.name)) == self.name.lower())
+        )
+        found = col(Variant.anchor_id).in_(its)
+        return found if self.same else ~found
+
+
+@dataclass(frozen=True)
 class BulkRule:
     """A parsed rule; all clauses must hold."""
 
     text: str
-    clauses: tuple[MeasureClause | FlagSet, ...]
+    clauses: tuple[MeasureClause | FlagSet | SourceClause, ...]
 
     @property
     def needs_cosine(self) -> bool:
@@ -106,7 +125,8 @@ def parse_rule(text: str) -> BulkRule:
     """Read a rule: clauses joined by ``and``.
 
     A clause is ``levenshtein``, ``cosine``, ``length_ratio`` or ``content_kept``, one of
-    ``< <= > >= = !=``, and a number; ``flag = NAME``; ``flag != NAME``; or ``no flags``.
+    ``< <= > >= = !=``, and a number; ``flag = NAME``; ``flag != NAME``; ``no flags``; or
+    ``source = NAME``, ``source != NAME`` with the name of a source.
 
     Raises:
         HedgerowError: a clause reads otherwise, or compares with a number that the measure
@@ -122,9 +142,11 @@ def parse_rule(text: str) -> BulkRule:
     return BulkRule(clean, tuple(_clause(clause) for clause in clauses))
 
 
-def _clause(text: str) -> MeasureClause | FlagSet:
+def _clause(text: str) -> MeasureClause | FlagSet | SourceClause:
     if text.lower() == "no flags":
         return FlagSet(~Flag(0), present=False)
+    if source := _SOURCE.fullmatch(text):
+        return SourceClause(source[2].strip(), same=source[1] == "=")
     match = _COMPARISON.fullmatch(text)
     if match is None:
         raise HedgerowError(

@@ -107,6 +107,14 @@ def _opinions(result: Result) -> str:
     return f"{result['reviewer']} is the reviewer. {calls_made(result)}"
 
 
+def _loaded(result: Result) -> str:
+    accepted = f"; the rule accepted {result['accepted']:,}" if result["accepted"] else ""
+    return (
+        f"{result['source']}: added {counted(result['anchors'], 'anchor')} and "
+        f"{counted(result['variants'], 'variant')}{accepted}."
+    )
+
+
 def _measures(result: Result) -> str:
     return (
         f"Measured the distances of {counted(result['measured'], 'variant')}, and the cosines of "
@@ -167,6 +175,14 @@ def _recounted(result: Result) -> str:
 
 KINDS = (
     RunKind(id="starter", title="Load the starter corpus", address=lambda run: "anchors"),
+    RunKind(
+        id="corpus",
+        title="Load a corpus",
+        work="curation.corpora.corpus_run:work",
+        address=lambda run: "anchors",
+        summary=_loaded,
+        step=StepKind.LOAD,
+    ),
     RunKind(id="import", title="Add anchors", address=lambda run: "anchors"),
     RunKind(
         id="generate",

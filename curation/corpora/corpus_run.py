@@ -1,0 +1,88 @@
+"""Loading a corpus as a run: family by family, so that others can write meanwhile."""
+
+from itertools import islice
+
+from sqlalchemy import func, select
+from sqlalchemy.orm import Session
+from sqlmodel import col
+
+from curation.corpora.corpus import CORPORA, Corpus, corpus
+from curation.corpora.loading import KIND as KIND
+from curation.corpora.loading import Loaded, add_families, missing_families
+from curation.diagnostics.measuring import KIND as MEASURE
+from curation.review.bulk import BulkRule, apply_rule, parse_rule
+from curation.taxonomy.project_types import seed_taxonomy
+from db.engine import reading, writing
+from db.execution import Result, RunContext
+from db.models import Anchor, Source, Verdict
+from db.run_process import start_process
+from db.runs import ensure_run
+
+AT_ONCE = 500
+"""Families that are added in one transaction; no more are done twice after a crash."""
+
+
+def loaded_anchors(session: Session) -> dict[str, int]:
+    """How many anchors of each corpus are in the project, by the corpus' id."""
+    query = (
+        select(col(Source.name), func.count(col(Anchor.id)))
+        .join(Anchor, col(Anchor.source_id) == Source.id)
+        .group_by(col(Source.name))
+    )
+    counts = dict(session.execute(query).all())
+    return {one.id: counts.get(one.source, 0) for one in CORPORA.values()}
+
+
+def work(context: RunContext) -> Result:
+    """Add what the project lacks of a corpus, and accept by rule what is unflagged if asked to.
+
+    Parameters: ``corpus``, its id; ``accept_by``, the id of the reviewer in whose name the rule
+    accepts, or None.
+    """
+    wanted = corpus(context.parameters["corpus"])
+    added = _add(context, wanted)
+    accepted = 0
+    if reviewer_id := context.parameters.get("accept_by"):
+        context.progress(1, 1, "Accepting what is unflagged.")
+        with writing(context.engine) as session:
+            applied = apply_rule(
+                session,
+                unflagged(wanted),
+                verdict=Verdict.ACCEPT,
+                reviewer_id=reviewer_id,
+            )
+        accepted = applied.matches.total
+    if added.variants:
+        _measure_cosines(context)
+    return {"corpus": wanted.id, "source": wanted.source, "accepted": accepted, **added._asdict()}
+
+
+def unflagged(wanted: Corpus) -> BulkRule:
+    """The rule that takes what nothing is flagged on of a corpus."""
+    return parse_rule(f"no flags and source = {wanted.source}")
+
+
+def _add(context: RunContext, wanted: Corpus) -> Loaded:
+    with writing(context.engine) as session:
+        seed_taxonomy(session)
+    with reading(context.engine) as session:
+        missing = iter(missing_families(session, wanted).items())
+    parts = []
+    while part := dict(islice(missing, AT_ONCE)):
+        parts.append(part)
+    added = Loaded(0, 0, 0)
+    total = sum(map(len, parts))
+    for part in parts:
+        context.update(added.anchors, total, f"Loading {wanted.source}.")
+        with writing(context.engine) as session:
+            more = add_families(session, wanted, part, run_id=context.run.id)
+        added = Loaded(*map(sum, zip(added, more, strict=True)))
+    return added
+
+
+def _measure_cosines(context: RunContext) -> None:
+    """Have the cosines measured by a run of their own, unless one is at it."""
+    with writing(context.engine) as session:
+        ensured = ensure_run(session, kind=MEASURE, parameters={})
+    if ensured.is_new:
+        start_process(context.settings, ensured.run)
