@@ -20,7 +20,8 @@ def apply(
         str,
         typer.Option(
             help="Such as 'levenshtein > 60' or 'flag = content_dropped and cosine < 0.8'; also "
-            f"length_ratio, content_kept, 'no flags', 'source = NAME'. Flags: {', '.join(FLAG_NAMES)}."
+            "length_ratio, content_kept, 'no flags', 'source = NAME'. Flags: "
+            f"{', '.join(FLAG_NAMES)}."
         ),
     ],
     accept: Annotated[bool, typer.Option("--accept", help="Accept what matches.")] = False,

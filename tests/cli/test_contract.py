@@ -99,7 +99,7 @@ def test_wrong_usage_ends_with_2(arguments: list[str]) -> None:
         (["runs", "show", "abc"], "Invalid value for 'ID': it should be a whole number."),
         (
             ["types", "add", "X"],
-            "Missing option '--role'. Choose from: negation, hedge, paraphrase",
+            "Missing option '--role'. Choose from: negation, unsupported, hedge, paraphrase",
         ),
     ],
 )

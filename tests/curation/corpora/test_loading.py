@@ -1,0 +1,125 @@
+"""Loading the corpora: what nobody reviewed is pending, and twice is the same as once."""
+
+from collections import Counter
+
+import pytest
+from sqlalchemy import Engine, func, select
+from sqlmodel import col
+
+from curation.corpora import corpus_run
+from curation.corpora.corpus import CORPORA, Corpus
+from curation.corpora.loading import KIND, Loaded, add_families, load, missing_families
+from curation.diagnostics.measuring import measure_variants
+from curation.review.bulk import apply_rule, parse_rule
+from curation.review.undo import undo
+from curation.taxonomy.project_types import seed_taxonomy
+from db.engine import reading, writing
+from db.models import Anchor, Diagnostic, Source, Status, Variant, Verdict
+from db.runs import create_run
+from tests.support.databases import both_databases
+from tests.support.factories import add_family, person
+
+FREE = [CORPORA["antonyms"], CORPORA["claims"]]
+some_families = pytest.mark.parametrize("corpus", FREE, ids=lambda corpus: corpus.id)
+
+
+def add_some(engine: Engine, corpus: Corpus, count: int = 60) -> Loaded:
+    """Load the corpus' first families."""
+    with writing(engine) as session:
+        seed_taxonomy(session)
+        run = create_run(session, kind=KIND, parameters={})
+        missing = missing_families(session, corpus)
+        return add_families(session, corpus, dict([*missing.items()][:count]), run_id=run.id)
+
+
+def statuses(engine: Engine) -> Counter[Status]:
+    with reading(engine) as session:
+        query = select(col(Variant.status), func.count()).group_by(col(Variant.status))
+        return Counter(dict(session.execute(query).all()))
+
+
+@both_databases
+@some_families
+def test_what_nobody_reviewed_is_pending_and_measured(engine: Engine, corpus: Corpus) -> None:
+    loaded = add_some(engine, corpus)
+    found = statuses(engine)
+    assert found[Status.ACCEPTED] == found[Status.SUPERSEDED]  # by the edits of its review alone
+    assert found.total() == loaded.variants
+    assert found[Status.PENDING] > 0.8 * loaded.variants
+    with reading(engine) as session:
+        measured = session.execute(select(func.count()).select_from(Diagnostic)).scalar_one()
+    assert measured == loaded.variants
+
+
+def test_an_anchor_that_is_known_is_left_as_it_is(engine: Engine) -> None:
+    corpus = CORPORA["claims"]
+    text = corpus.families()[0]["anchor"]
+    with writing(engine) as session:
+        add_family(session, text)
+    with reading(engine) as session:
+        missing = missing_families(session, corpus)
+    assert all(family["anchor"] != text for some in missing.values() for family in some)
+
+
+def test_the_anchors_of_a_pair_of_opposites_share_a_split(engine: Engine) -> None:
+    corpus = CORPORA["antonyms"]
+    pairs: dict[str, set[str]] = {}
+    of_pair: dict[str, list[str]] = {}
+    for family in corpus.families():
+        of_pair.setdefault(family["pair"], []).append(family["anchor"])
+    shared = {text for texts in of_pair.values() if len(texts) > 4 for text in texts}
+    with writing(engine) as session:
+        seed_taxonomy(session)
+        run = create_run(session, kind=KIND, parameters={})
+        missing = {
+            uid: some
+            for uid, some in missing_families(session, corpus).items()
+            if some[0]["anchor"] in shared
+        }
+        add_families(session, corpus, missing, run_id=run.id)
+        split = dict(session.execute(select(col(Anchor.uid), col(Anchor.split))).all())
+    for uid, some in missing.items():
+        pairs.setdefault(some[0]["pair"], set()).add(split[uid])
+    assert all(len(found) == 1 for found in pairs.values())
+    assert len({one for found in pairs.values() for one in found}) > 1
+
+
+def test_a_rule_takes_the_unflagged_of_one_source_and_one_undo_gives_them_back(
+    engine: Engine,
+) -> None:
+    corpus = CORPORA["antonyms"]
+    add_some(engine, corpus)
+    with writing(engine) as session:
+        add_family(session, "The lamp is lit.")
+        measure_variants(session, session.execute(select(col(Variant.id))).scalars())
+        ada = person(session, "Ada")
+    before = statuses(engine)
+    with writing(engine) as session:
+        rule = corpus_run.unflagged(corpus)
+        applied = apply_rule(session, rule, verdict=Verdict.ACCEPT, reviewer_id=ada)
+    assert applied.matches.total > 100
+    with reading(engine) as session:
+        query = (
+            select(col(Source.name).distinct())
+            .join(Anchor, col(Anchor.source_id) == Source.id)
+            .join(Variant, col(Variant.anchor_id) == Anchor.id)
+            .where(col(Variant.status) == Status.ACCEPTED)
+        )
+        assert list(session.execute(query).scalars()) == [corpus.source]
+    with writing(engine) as session:
+        undo(session, reviewer_id=ada)
+    assert statuses(engine) == before
+
+
+def test_a_second_loading_adds_nothing(engine: Engine) -> None:
+    with writing(engine) as session:
+        load(session, CORPORA["starter"])
+    with writing(engine) as session:
+        assert load(session, CORPORA["starter"]) == Loaded(0, 0, 0)
+
+
+@pytest.mark.parametrize("corpus", CORPORA.values(), ids=lambda corpus: corpus.id)
+def test_a_corpus_says_who_wrote_and_reviewed_it_and_under_which_licence(corpus: Corpus) -> None:
+    said = corpus.readme
+    assert "language model" in said and "CC BY 4.0" in said and "review" in said
+    assert parse_rule(f"no flags and source = {corpus.source}").clauses
