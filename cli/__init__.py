@@ -43,6 +43,7 @@ COMMANDS: dict[str, str | Group] = {
     ),
     "generate": "cli.generation.generate:generate",
     "diagnose": "cli.diagnose:diagnose",
+    "giveaways": "cli.giveaways:show_giveaways",
     "search": "cli.search:search",
     "export": "cli.export:export_release",
     "train": "cli.models.train:train_encoder",

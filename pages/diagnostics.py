@@ -1,4 +1,5 @@
-"""Diagnostics: what was measured on the variants, how varied they are, what reviewers accept."""
+"""Diagnostics: what was measured on the variants, how varied they are, what reviewers accept, and
+what betrays their side."""
 
 from functools import partial
 
@@ -12,6 +13,7 @@ from curation.diagnostics.variants_by_measure import First, VariantFilter
 from pages.components.diagnostics import (
     acceptance_panel,
     diversity_panel,
+    giveaways_panel,
     pairs_panel,
     threshold_panel,
 )
@@ -98,13 +100,14 @@ SECTIONS = {
     "Flags": _flags,
     "Cues & negators": diversity_panel.draw,
     "Acceptance": acceptance_panel.draw,
+    "Giveaways": giveaways_panel.draw,
 }
 
 
 frame.begin(
     "Diagnostics",
-    "How far variants are from their anchors, what is conspicuous, how varied they are, and what "
-    "reviewers make of them.",
+    "How far variants are from their anchors, what is conspicuous, how varied they are, what "
+    "reviewers make of them, and what betrays their side.",
 )
 counts = CachedCounts()
 if counts.empty:

@@ -122,6 +122,15 @@ def _measures(result: Result) -> str:
     )
 
 
+def _giveaways(result: Result) -> str:
+    totals = {what: guess["total"] for what, guess in result["guesses"].items()}
+    told = ", ".join(
+        f"the {what} is guessed right in {total['accuracy']:.0%} (chance: {total['chance']:.0%})"
+        for what, total in totals.items()
+    )
+    return f"Without the anchor, {told}; {counted(result['records'], 'variant')}."
+
+
 def _export(result: Result) -> str:
     return f"Release {result['release']} is in {result['folder']}, packed in {result['zip']}."
 
@@ -206,6 +215,14 @@ KINDS = (
         address=lambda run: "diagnostics",
         summary=_measures,
         step=StepKind.MEASURE,
+    ),
+    RunKind(
+        id="giveaways",
+        title="Look for giveaways",
+        work="curation.diagnostics.giveaways:work",
+        address=lambda run: _page("diagnostics", show="Giveaways"),
+        summary=_giveaways,
+        command="hedgerow giveaways",
     ),
     RunKind(
         id="reorder",

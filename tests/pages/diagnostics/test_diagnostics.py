@@ -96,7 +96,7 @@ def test_unmeasured_variants_can_be_measured(
         assert [get_run(session, number).kind for number in started] == ["diagnose"]
     assert not app.exception
     assert "Measure variants" in texts(app)  # the run is being followed
-    for name in ("Pairs", "Flags", "Cues & negators", "Acceptance"):
+    for name in ("Pairs", "Flags", "Cues & negators", "Acceptance", "Giveaways"):
         assert not section(app, name).exception
 
 

@@ -1,0 +1,93 @@
+"""Whether the variants alone betray their side."""
+
+from typing import Annotated, Any
+
+import typer
+from rich.table import Table
+
+from cli.shared.home import open_home
+from cli.shared.run_here import carry_out_run
+from cli.shared.tables import table_of
+from cli.shared.terminal import AsJson, show
+from curation.diagnostics.giveaways import KIND, data_state, guess_of, newest
+from curation.diagnostics.side_guessing import Guess
+from curation.plurals import counted
+from db.engine import reading, writing
+from db.errors import HedgerowError
+from db.models import RunState
+from db.runs import ensure_run, get_run
+
+GUESSES = ("polarity", "type")
+
+WORDS = 5
+"""Telling n-grams shown for each class; --json has all."""
+
+
+def show_giveaways(
+    again: Annotated[
+        bool, typer.Option("--again", help="Look again, even if the data has not changed.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Guess polarity and type from the variants without their anchors. Shows the newest result,
+    or looks again if the data has changed since.
+    """
+    settings, engine = open_home()
+    with reading(engine) as session:
+        run, now = newest(session), data_state(session)
+    if again or run is None or run.result["data"] != now:
+        with writing(engine) as session:
+            asked = ensure_run(session, kind=KIND, parameters={}).run
+        if asked.state == RunState.RUNNING:
+            raise HedgerowError(
+                f"Run {asked.id} is looking for giveaways at present (process {asked.pid} on "
+                f"{asked.host}); wait for it, or cancel it with 'hedgerow runs cancel {asked.id}'."
+            )
+        carry_out_run(settings, engine, asked.id)
+        with reading(engine) as session:
+            run = get_run(session, asked.id)
+    result = run.result
+    facts = {"run": run.id, "finished_at": _iso(run.finished_at), **result}
+    show(facts, as_json, _head(run.id, result), *_tables(result))
+
+
+def _iso(moment: Any) -> str | None:
+    return moment.isoformat() if moment else None
+
+
+def _head(run: int, result: dict[str, Any]) -> str:
+    return (
+        f"Run {run}: {counted(result['records'], 'variant')} of "
+        f"{counted(result['anchors'], 'anchor')}, accepted or pending, read without the anchors."
+    )
+
+
+def _tables(result: dict[str, Any]) -> list[str | Table]:
+    found: list[str | Table] = []
+    for what in GUESSES:
+        guess = guess_of(result, what)
+        found += [
+            f"The {what} is guessed right in {guess.total.accuracy:.1%}; naming the most frequent "
+            f"one every time is right in {guess.total.chance:.1%}.",
+            _scores(guess),
+            _telling(guess),
+        ]
+    return found
+
+
+def _scores(guess: Guess) -> Table:
+    rows = [
+        (by, row.name, f"{row.records:,}", f"{row.accuracy:.1%}", f"{row.chance:.1%}")
+        for by, scores in guess.by.items()
+        for row in scores
+    ]
+    return table_of("by", "name", "variants", "accuracy", "chance", rows=rows)
+
+
+def _telling(guess: Guess) -> Table:
+    rows = [
+        (name, ngram.text, f"{ngram.records:,}", f"{ngram.share:.0%}")
+        for name, ngrams in guess.telling.items()
+        for ngram in ngrams[:WORDS]
+    ]
+    return table_of("class", "words that tell it", "variants", "of the class", rows=rows)
