@@ -105,6 +105,7 @@ def _variants(source_id: int, *, decided: float) -> Iterator[tuple[dict[str, Any
                     "id": number,
                     "uid": own,
                     "anchor_id": position + 1,
+                    "source_id": source_id,
                     "type_id": type_id,
                     "text": wording,
                     "cue": entry["cue"] if isinstance(entry, dict) else None,

@@ -96,7 +96,8 @@ def add_families(session: Session, corpus: Corpus, families: Families, *, run_id
     Args:
         run_id: the run that the variants name as their origin.
     """
-    anchors = _add_anchors(session, families, source_id=_source(session, corpus))
+    source_id = _source(session, corpus)
+    anchors = _add_anchors(session, families, source_id=source_id)
     written = {
         uid: variant
         for anchor, of_anchor in families.items()
@@ -107,8 +108,10 @@ def add_families(session: Session, corpus: Corpus, families: Families, *, run_id
         _row(uid, one, anchors[one.anchor], corpus=corpus, run_id=run_id)
         for uid, one in written.items()
     ]
-    ids = _add_variants(session, rows)
-    children, decisions = _decide(session, corpus, written, anchors=anchors, ids=ids)
+    ids = _add_variants(session, rows, source_id=source_id)
+    children, decisions = _decide(
+        session, corpus, written, anchors=anchors, ids=ids, source_id=source_id
+    )
     bulk_store_decisions(session, decisions)
     measure_variants(session, [*ids.values(), *children])
     return Loaded(len(families), len(ids) + len(children), len(decisions))
@@ -208,10 +211,12 @@ def _row(uid: str, one: _Written, anchor_id: int, *, corpus: Corpus, run_id: int
     }
 
 
-def _add_variants(session: Session, rows: Sequence[dict[str, Any]]) -> dict[str, int]:
-    """Add the rows; (uid → id) of them."""
+def _add_variants(
+    session: Session, rows: Sequence[dict[str, Any]], *, source_id: int
+) -> dict[str, int]:
+    """Add the rows, whose anchors are of this source; (uid → id) of them."""
     for some in batched(rows):
-        session.execute(insert(Variant), some)
+        session.execute(insert(Variant), [row | {"source_id": source_id} for row in some])
     know_new_rows(session, Variant)
     return _ids(session, Variant, [row["uid"] for row in rows])
 
@@ -223,6 +228,7 @@ def _decide(
     *,
     anchors: Mapping[str, int],
     ids: Mapping[str, int],
+    source_id: int,
 ) -> tuple[Sequence[int], list[dict[str, Any]]]:
     """Add what the review's edits made; the ids of that, and the review as decision rows."""
     if not corpus.reviewer:
@@ -250,7 +256,9 @@ def _decide(
             by_reviewer = {"parent_id": ids[uid], "author_id": reviewer.id, "run_id": None}
             children[child["uid"]] = child | by_reviewer | {"model": corpus.reviewer}
             edits.append((ids[uid], child["uid"], review))
-    child_ids = _add_variants(session, list(children.values())) if children else {}
+    child_ids: dict[str, int] = {}
+    if children:
+        child_ids = _add_variants(session, list(children.values()), source_id=source_id)
     for variant_id, child_uid, review in edits:
         edit = _decision(variant_id, reviewer.id, Verdict.EDIT, review)
         edit["child_id"] = child_ids[child_uid]

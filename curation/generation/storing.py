@@ -79,7 +79,7 @@ def store_attempts(
         for row in _variants(attempt, answer_id=answer_id, origin=origin)
     ]
     if rows:
-        _retire(session, rows)
+        _follow_anchors(session, rows)
         _insert_new(session, rows)
     session.connection().execute(
         update(ModelCall)
@@ -104,29 +104,31 @@ def store_attempts(
     return attempts
 
 
-def _retire(session: Session, rows: Sequence[dict[str, Any]]) -> None:
-    """Let variants be retired whose anchor or type was while a model wrote them."""
-    retired = _retired_anchors(session, [row["anchor_id"] for row in rows])
+def _follow_anchors(session: Session, rows: Sequence[dict[str, Any]]) -> None:
+    """Set the source of variants; retire those whose anchor or type was while a model wrote them."""
+    anchors = _anchors(session, [row["anchor_id"] for row in rows])
     in_use = types_in_use(session)
     for row in rows:
-        row["retired"] = row["anchor_id"] in retired or row["type_id"] not in in_use
+        row["source_id"], is_retired = anchors[row["anchor_id"]]
+        row["retired"] = is_retired or row["type_id"] not in in_use
 
 
-def _retired_anchors(session: Session, anchor_ids: Sequence[int]) -> set[int]:
-    """Those of these anchors that were retired while they were asked about.
+def _anchors(session: Session, anchor_ids: Sequence[int]) -> dict[int, tuple[int, bool]]:
+    """Each anchor's source, and whether it was retired while it was asked about.
 
     None is retired before this transaction ends.
     """
-    retired: set[int] = set()
+    found: dict[int, tuple[int, bool]] = {}
     for some in chunks(sorted(set(anchor_ids))):
         query = (
-            select(col(Anchor.id), col(Anchor.retired_at))
+            select(col(Anchor.id), col(Anchor.source_id), col(Anchor.retired_at))
             .where(col(Anchor.id).in_(some))
             .order_by(col(Anchor.id))
             .with_for_update(read=True, key_share=True)
         )
-        retired |= {key for key, moment in session.execute(query) if moment is not None}
-    return retired
+        for key, source_id, moment in session.execute(query):
+            found[key] = source_id, moment is not None
+    return found
 
 
 def _new_ones(session: Session, attempts: Sequence[Attempt]) -> list[Attempt]:

@@ -26,10 +26,12 @@ class StatusChange(NamedTuple):
     Attributes:
         second_look: 1 if it needs a second look now, -1 if it no longer does, else 0.
         model_only: the same for being accepted by models alone.
+        source_id: its anchor's source.
     """
 
     variant_id: int
     type_id: str
+    source_id: int
     before: Status | None
     after: Status
     second_look: int = 0
@@ -87,11 +89,12 @@ def refresh_status(session: Session, variant_ids: Iterable[int]) -> list[StatusC
     changes: list[StatusChange] = []
     for ids in chunks(variant_ids):
         before = {
-            variant_id: (type_id, Standing(status, second_look, model_only))
-            for variant_id, type_id, status, second_look, model_only in session.execute(
+            variant_id: (type_id, source_id, Standing(status, second_look, model_only))
+            for variant_id, type_id, source_id, status, second_look, model_only in session.execute(
                 select(
                     col(Variant.id),
                     col(Variant.type_id),
+                    col(Variant.source_id),
                     col(Variant.status),
                     col(Variant.second_look),
                     col(Variant.model_only),
@@ -102,12 +105,18 @@ def refresh_status(session: Session, variant_ids: Iterable[int]) -> list[StatusC
             )
         }
         standings = compute_standing(session, list(before))
-        for variant_id, (type_id, old) in before.items():
+        for variant_id, (type_id, source_id, old) in before.items():
             new = standings[variant_id]
-            second_look = new.second_look - old.second_look
-            model_only = new.model_only - old.model_only
             changes.append(
-                StatusChange(variant_id, type_id, old.status, new.status, second_look, model_only)
+                StatusChange(
+                    variant_id,
+                    type_id,
+                    source_id,
+                    old.status,
+                    new.status,
+                    second_look=new.second_look - old.second_look,
+                    model_only=new.model_only - old.model_only,
+                )
             )
         _keep(session, standings)
     forget_kept(session)

@@ -1,8 +1,9 @@
 """Which variant comes next, and everything that its card shows.
 
-An index over the variants of a type serves every order of what is pending and of what only models
-have accepted: the database is asked for one row. Conflicts and second looks are few; those of a
-type are sorted.
+Anchors of one's own come before those of the corpora that ship with Hedgerow, whatever the order.
+An index over the variants of a type and a source serves every order of what is pending and of what
+only models have accepted: the database looks up one row for each type and source. Conflicts and
+second looks are few; those of a type are sorted.
 """
 
 from collections.abc import Collection, Iterable, Sequence
@@ -10,11 +11,23 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from sqlalchemy import ColumnElement, Row, Select, and_, func, literal_column, or_, select
+from sqlalchemy import (
+    ColumnElement,
+    Row,
+    Select,
+    and_,
+    case,
+    func,
+    literal_column,
+    or_,
+    select,
+    true,
+)
 from sqlalchemy.orm import Session, aliased
 from sqlmodel import col
 
 from curation.anchors.current_revision import current_wording
+from curation.corpora.corpus import CORPORA
 from curation.diagnostics.measures import Flag
 from curation.project.opening import active_encoder_id
 from curation.review.decisions import chunks, counts_still
@@ -115,52 +128,75 @@ def _keys(order: Order) -> tuple[ColumnElement[Any], ...]:
     return (newest_last,)
 
 
-def _sort_key(variant: Variant, order: Order) -> tuple[float, int]:
-    """Ascending over variants as ``_keys`` orders them, for merging the heads of several queues."""
-    number = variant.id
-    return {
-        Order.OLDEST: (0.0, number),
-        Order.SUSPICIOUS: (-variant.suspicion, -number),
-        Order.HARDEST: (-variant.hardness, -number),
-        Order.RANDOM: (variant.random_key, number),
-        Order.DOUBTFUL: (-variant.doubt, -number),
-    }[order]
-
-
 def next_variant(
     session: Session,
     *,
     type_ids: Sequence[str],
     queue: Queue = Queue.PENDING,
     order: Order = Order.OLDEST,
+    source_id: int | None = None,
     skipped: Collection[int] = (),
 ) -> Variant | None:
     """The first variant of the queue, or None when it is empty.
 
     Args:
-        type_ids: the types to review; the queue of several is merged from theirs.
+        type_ids: the types to review.
+        source_id: the source to review; None for all, those that are no corpus first.
         skipped: ids of variants to pass over.
     """
-    heads: list[Variant] = []
-    for type_id in type_ids:
-        query = _head(session, type_id, queue, order)
-        if skipped:
-            query = query.where(col(Variant.id).not_in(list(skipped)))
-        head = session.execute(query).scalar()
-        if head is not None:
-            heads.append(head)
-    return min(heads, key=lambda variant: _sort_key(variant, order), default=None)
+    kind, source = aliased(TypeRow), aliased(Source)
+    head = _head(session, queue, order, kind=col(kind.id), source=col(source.id))
+    if skipped:
+        head = head.where(col(Variant.id).not_in(list(skipped)))
+    heads = (
+        select(
+            head.correlate(kind, source).scalar_subquery().label("id"),
+            _is_bundled(col(source.name)).label("is_bundled"),
+        )
+        .select_from(kind)
+        .join(source, true() if source_id is None else col(source.id) == source_id)
+        .where(col(kind.id).in_(type_ids))
+        .subquery()
+    )
+    query = select(Variant).join(heads, heads.c.id == Variant.id)
+    return session.execute(query.order_by(heads.c.is_bundled, *_keys(order)).limit(1)).scalar()
 
 
-def _head(session: Session, type_id: str, queue: Queue, order: Order) -> Select[Variant]:
-    query = select(Variant).where(_in_queue(session, queue), col(Variant.type_id) == type_id)
+def _head(
+    session: Session,
+    queue: Queue,
+    order: Order,
+    *,
+    kind: ColumnElement[str],
+    source: ColumnElement[int],
+) -> Select[int]:
+    """The id of the first variant of a type and a source."""
+    query = select(col(Variant.id)).where(
+        _in_queue(session, queue), col(Variant.type_id) == kind, col(Variant.source_id) == source
+    )
     return query.order_by(*_keys(order)).limit(1)
 
 
-def count_left(session: Session, queue: Queue) -> dict[str, int]:
-    """Variants in a queue by type; a type without any may be missing."""
-    query = select(col(Variant.type_id), func.count()).where(_in_queue(session, queue))
-    return dict(session.execute(query.group_by(col(Variant.type_id))).all())
+def _is_bundled(name: ColumnElement[str]) -> ColumnElement[int]:
+    """SQL: 1 for the source of a corpus, 0 for one's own."""
+    return case((name.in_([corpus.source for corpus in CORPORA.values()]), 1), else_=0)
+
+
+def sources_under_review(session: Session) -> dict[int, str]:
+    """The names of the sources with variants in use, by id: one's own first, then by name."""
+    in_use = select(Variant.id).where(
+        col(Variant.source_id) == Source.id, col(Variant.retired).is_(False)
+    )
+    query = select(col(Source.id), col(Source.name)).where(in_use.exists())
+    query = query.order_by(_is_bundled(col(Source.name)), func.lower(Source.name), Source.id)
+    return dict(session.execute(query).all())
+
+
+def count_left(session: Session, queue: Queue) -> dict[tuple[str, int], int]:
+    """Variants in a queue by type and source; a pair without any may be missing."""
+    by = (col(Variant.type_id), col(Variant.source_id))
+    query = select(*by, func.count()).where(_in_queue(session, queue)).group_by(*by)
+    return {(type_id, source_id): number for type_id, source_id, number in session.execute(query)}
 
 
 def among(
@@ -169,13 +205,16 @@ def among(
     queue: Queue,
     *,
     type_ids: Sequence[str] | None = None,
+    source_id: int | None = None,
 ) -> set[int]:
-    """Which of these variants are in a queue, of these types or of any."""
+    """Which of these variants are in a queue, of these types and this source or of any."""
     found: set[int] = set()
     for ids in chunks(variant_ids):
         query = select(col(Variant.id)).where(col(Variant.id).in_(ids), _in_queue(session, queue))
         if type_ids is not None:
             query = query.where(col(Variant.type_id).in_(type_ids))
+        if source_id is not None:
+            query = query.where(col(Variant.source_id) == source_id)
         found.update(session.execute(query).scalars())
     return found
 
@@ -283,14 +322,16 @@ def family(session: Session, anchor_id: int) -> list[Card]:
     return [_card(row) for row in session.execute(query)]
 
 
-def status_counts(session: Session) -> dict[str, dict[Status, int]]:
-    """Variants per type and status, retired ones left out."""
-    rows = session.execute(
+def status_counts(session: Session, source_id: int | None = None) -> dict[str, dict[Status, int]]:
+    """Variants per type and status, of one source or of all; retired ones left out."""
+    query = (
         select(col(Variant.type_id), col(Variant.status), func.count())
         .where(col(Variant.retired).is_(False))
         .group_by(Variant.type_id, Variant.status)
     )
+    if source_id is not None:
+        query = query.where(col(Variant.source_id) == source_id)
     counts: dict[str, dict[Status, int]] = {}
-    for type_id, status, number in rows:
+    for type_id, status, number in session.execute(query):
         counts.setdefault(type_id, dict.fromkeys(Status, 0))[status] = number
     return counts

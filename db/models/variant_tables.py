@@ -2,11 +2,13 @@
 
 from datetime import datetime
 from enum import StrEnum
+from typing import Any
 
-from sqlalchemy import ForeignKeyConstraint, Index, Text, text
-from sqlmodel import Field, SQLModel
+from sqlalchemy import ForeignKeyConstraint, Index, Text, select, text
+from sqlmodel import Field, SQLModel, col
 
 from db.columns import enum_column
+from db.models.anchor_tables import Anchor
 from db.models.conventions import FALSE, FROM_THE_START, ZERO, time_stamp
 
 
@@ -21,13 +23,14 @@ class Status(StrEnum):
 
 
 def _queue_index(order: str) -> Index:
-    """Serves the queue of pending variants of a type in one order.
+    """Serves the queue of pending variants of a type and a source in one order.
 
     Partial: a decision only takes its variant out, and does not put it in elsewhere.
     """
     return Index(
         f"ix_variant_queue_{order}",
         "type_id",
+        "source_id",
         order,
         "id",
         sqlite_where=text("status = 'pending' AND retired IS 0"),
@@ -36,10 +39,11 @@ def _queue_index(order: str) -> Index:
 
 
 def _model_only_index(*order: str) -> Index:
-    """Serves the queue of what only models have accepted of a type, in one order."""
+    """Serves the queue of what only models have accepted of a type and a source, in one order."""
     return Index(
         f"ix_variant_model_only_{order[0]}",
         "type_id",
+        "source_id",
         *order,
         sqlite_where=text("model_only IS NOT 0 AND retired IS 0"),
         postgresql_where=text("model_only IS true AND retired IS false"),
@@ -55,6 +59,13 @@ _SECOND_LOOKS = Index(
 )
 
 
+def _source_of_anchor(context: Any) -> int:
+    """The source of a new variant's anchor; writers of many rows name it instead."""
+    anchor_id = context.get_current_parameters()["anchor_id"]
+    query = select(col(Anchor.source_id)).where(col(Anchor.id) == anchor_id)
+    return int(context.connection.execute(query).scalar_one())
+
+
 class Variant(SQLModel, table=True):
     """One sentence of one type for one anchor, and where it came from.
 
@@ -62,7 +73,7 @@ class Variant(SQLModel, table=True):
     ``doubt`` are kept for the queues; ``version`` grows by one with every change of its decisions.
     ``model_only`` is true while it is accepted and no person's verdict stands on it. ``hardness``
     is 0 until the cosine is known, ``doubt`` until a model has given its opinion; ``random_key`` is
-    in [0, 1).
+    in [0, 1). ``source_id`` is its anchor's, which never changes; it is kept for the queues, too.
 
     ``anchor_revision`` says which wording of the anchor it was made for; it is always shown,
     measured and released beside the anchor's current wording. When the anchor is corrected,
@@ -75,7 +86,7 @@ class Variant(SQLModel, table=True):
             ["anchor_id", "anchor_revision"],
             ["anchor_revision.anchor_id", "anchor_revision.revision"],
         ),
-        Index("ix_variant_status", "status", "retired", "type_id", "id"),
+        Index("ix_variant_status", "status", "retired", "type_id", "source_id", "id"),
         _queue_index("suspicion"),
         _queue_index("hardness"),
         _queue_index("random_key"),
@@ -116,6 +127,7 @@ class Variant(SQLModel, table=True):
     suspicion: float = 0.0
     random_key: float = 0.0
     doubt: float = Field(default=0.0, sa_column_kwargs=ZERO)
+    source_id: int = Field(default=None, sa_column_kwargs={"default": _source_of_anchor} | ZERO)
 
 
 class Diagnostic(SQLModel, table=True):

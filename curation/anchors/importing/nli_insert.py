@@ -96,6 +96,7 @@ def _row(original: Original, anchor: KnownAnchor, *, run_id: int, file: str) -> 
         "uid": uid,
         "anchor_id": anchor.id,
         "anchor_revision": anchor.revision,
+        "source_id": anchor.source_id,
         "type_id": original.type_id,
         "text": original.text,
         "run_id": run_id,

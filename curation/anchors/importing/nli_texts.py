@@ -101,11 +101,12 @@ class Originals:
 
 
 class KnownAnchor(NamedTuple):
-    """An anchor in use, in its current wording, and the name of its source."""
+    """An anchor in use, in its current wording, with the id and the name of its source."""
 
     id: int
     uid: str
     revision: int
+    source_id: int
     source: str
 
 
@@ -195,6 +196,7 @@ def known_anchors(
                 col(Anchor.id),
                 col(Anchor.uid),
                 col(Anchor.revision),
+                col(Source.id),
                 col(Source.name),
             )
             .join(Anchor, current_wording())

@@ -254,7 +254,8 @@ class ReviewState(Undoing, Viewer):
                     reviewer_id=self.reviewer_id,
                     action_id=self.form_id,
                 )
-                variant_id, filed = written.variant.id, written.variant.type_id
+                new = written.variant
+                change = StatusChange(new.id, new.type_id, new.source_id, None, Status.ACCEPTED)
         except HedgerowError as error:
             self.say(str(error), warn=True)
             return
@@ -264,7 +265,7 @@ class ReviewState(Undoing, Viewer):
         self.edited += 1
         self.chosen_types.pop((shown.variant_id, Panel.WRITE), None)
         self.pace.did(self.form_id)
-        self._count((StatusChange(variant_id, filed, None, Status.ACCEPTED),))
+        self._count((change,))
         said = f"Added your variant to this anchor, accepted. {written.remark}".strip()
         self.say(f"{said} Z takes that back.")
 

@@ -27,6 +27,7 @@ from curation.review.queue import (
     among,
     awaiting_a_person,
     count_left,
+    sources_under_review,
     status_counts,
 )
 from curation.taxonomy.built_in import VariantType
@@ -60,6 +61,10 @@ class QueuePosition:
     Attributes:
         queue: what is gone through.
         type_id: the type that it is narrowed to; None for all.
+        source_id: the source that it is narrowed to; None for all.
+        sources: the names of the sources there are, by id, one's own first.
+        counts: of the source, by type and status.
+        left: what each queue has, by type and source.
         selection: go through these instead of a queue.
         blind: hide diagnostics and other people's verdicts until one has decided oneself.
         guide: show the guideline beside the card.
@@ -85,6 +90,8 @@ class QueuePosition:
     reviewer_id: int
     types: list[VariantType]
     type_id: str | None = None
+    source_id: int | None = None
+    sources: dict[int, str] = field(default_factory=dict)
     queue: Queue = Queue.PENDING
     selection: VariantSelection | None = None
     order: Order = Order.OLDEST
@@ -101,7 +108,7 @@ class QueuePosition:
     message: str = ""
     warn: bool = False
     counts: dict[str, dict[Status, int]] = field(default_factory=dict)
-    left: dict[Queue, Counter[str]] = field(default_factory=dict)
+    left: dict[Queue, Counter[tuple[str, int]]] = field(default_factory=dict)
     threshold: int = LEVENSHTEIN_THRESHOLD
     reviewer_name: str = ""
     pace: ReviewPace = field(default_factory=ReviewPace)
@@ -125,7 +132,10 @@ class QueuePosition:
     def recount(self) -> None:
         """Read the counts from the database; between two key presses they are kept in step."""
         with reading(self.engine) as session:
-            self.counts = status_counts(session)
+            self.sources = sources_under_review(session)
+            if self.source_id not in self.sources:
+                self.source_id = None
+            self.counts = status_counts(session, self.source_id)
             self.left = {queue: Counter(count_left(session, queue)) for queue in Queue}
             self.threshold = int(get_setting(session, THRESHOLD))
             self.reviewer_name = session.get_one(Reviewer, self.reviewer_id).name
@@ -135,9 +145,17 @@ class QueuePosition:
         return self.left_in(Queue.PENDING, type_id)
 
     def left_in(self, queue: Queue, type_id: str | None = None) -> int:
-        """Variants in a queue, of one type or of all that are in use."""
-        left = self.left.get(queue, Counter())
-        return sum(left[entry.id] for entry in self.types if type_id in (None, entry.id))
+        """Variants of the source in a queue, of one type or of all that are in use."""
+        return self.left_of(self.source_id, queue, type_id)
+
+    def left_of(self, source_id: int | None, queue: Queue, type_id: str | None = None) -> int:
+        """As ``left_in``, of this source or of all."""
+        types = {type_id} if type_id else {entry.id for entry in self.types}
+        return sum(
+            number
+            for (of_type, of_source), number in self.left.get(queue, Counter()).items()
+            if of_type in types and source_id in (None, of_source)
+        )
 
     @property
     def in_queue(self) -> bool:
@@ -162,15 +180,32 @@ class QueuePosition:
         """Which of these variants are what is gone through here."""
         if self.selection is not None:
             return awaiting_a_person(session, variant_ids & set(self.selection.ids))
-        return among(session, variant_ids, self.queue, type_ids=self.type_ids)
+        return among(
+            session,
+            variant_ids,
+            self.queue,
+            type_ids=self.type_ids,
+            source_id=self.source_id,
+        )
 
     # -- going somewhere ---------------------------------------------------------------
 
-    def go_to(self, *, queue: Queue, type_id: str | None, order: Order, family: bool) -> None:
+    def go_to(
+        self,
+        *,
+        queue: Queue,
+        type_id: str | None,
+        source_id: int | None,
+        order: Order,
+        family: bool,
+    ) -> None:
         """Take this queue; where it is another one than before, begin at its head."""
-        wanted = (queue, type_id, order, family)
-        if wanted != (self.queue, self.type_id, self.order, self.by_family):
-            self.queue, self.type_id, self.order, self.by_family = wanted
+        wanted = (queue, type_id, source_id, order, family)
+        before = (self.queue, self.type_id, self.source_id, self.order, self.by_family)
+        if wanted != before:
+            self.queue, self.type_id, self.source_id, self.order, self.by_family = wanted
+            if source_id != before[2]:
+                self.recount()
             if self.focus_id is not None:  # else nothing was shown yet, and what is said stays
                 self.restart()
 
@@ -223,13 +258,16 @@ class QueuePosition:
     def _count(self, changes: tuple[StatusChange, ...]) -> None:
         """Keep the counts in step."""
         for change in changes:
-            self.left[Queue.SECOND_LOOK][change.type_id] += change.second_look
-            self.left[Queue.MODEL_ONLY][change.type_id] += change.model_only
+            key = (change.type_id, change.source_id)
+            self.left[Queue.SECOND_LOOK][key] += change.second_look
+            self.left[Queue.MODEL_ONLY][key] += change.model_only
             if change.before is change.after:
                 continue
             for queue in (Queue.PENDING, Queue.CONFLICT):
                 entered = (change.after.value == queue) - (change.before == Status(queue.value))
-                self.left[queue][change.type_id] += entered
+                self.left[queue][key] += entered
+            if self.source_id not in (None, change.source_id):
+                continue
             numbers = self.counts.setdefault(change.type_id, dict.fromkeys(Status, 0))
             if change.before is not None:
                 numbers[change.before] = max(0, numbers.get(change.before, 0) - 1)

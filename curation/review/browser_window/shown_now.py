@@ -125,7 +125,12 @@ class Viewer(QueuePosition):
             return self.selection.next(session, passed)
         order = self.order if not self.blind or self.order in BLIND_ORDERS else Order.RANDOM
         variant = next_variant(
-            session, type_ids=self.type_ids, queue=self.queue, order=order, skipped=passed
+            session,
+            type_ids=self.type_ids,
+            queue=self.queue,
+            order=order,
+            source_id=self.source_id,
+            skipped=passed,
         )
         return None if variant is None else variant.id
 

@@ -1,4 +1,4 @@
-"""What the review page goes through: queue, type, order and view, or a selection made elsewhere."""
+"""What the review page shows: a queue, by type, source, order and view, or a selection."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ from curation.review.opinions.stored import has_opinions
 from curation.review.queue import Order, Queue
 from pages.components.shared.formatting import markup
 from pages.components.shared.formatting.label import plain
-from pages.components.shared.links import ALL_TYPES, QUEUES
+from pages.components.shared.links import ALL_SOURCES, ALL_TYPES, QUEUES
 from pages.components.shared.shell import open_project
 from pages.components.shared.variants import card, empty_state
 from pages.components.shared.variants.picked_variants import SELECTION
@@ -35,19 +35,23 @@ ORDERS = {
 CARD, FAMILY = "card", "family"
 VIEWS = {CARD: "One card", FAMILY: "Family"}
 ALL = "all"
+SOURCE = "source"
+"""Its key, here and in the address."""
 
 
 def controls(state: ReviewState) -> None:
     """What is gone through, and in which order. No text boxes: they would swallow the keys.
 
-    The keys U, Q, O and V choose the next entry of each row (see ``bind``). The address keeps what
+    The keys U, Q, K, O and V choose the next entry of each row (see ``bind``). The address keeps what
     is chosen, so that a reload comes back to it.
     """
     state.has_opinions = open_project.ask(has_opinions)
     state.choices = {}
     _complete_address()
+    source_id = state.source_id
     if state.selection is None:
-        queue, chosen, order = _queue(state), _type(state), _order(state)
+        queue, chosen = _queue(state), _type(state)
+        source_id, order = _source(state), _order(state)
     else:
         queue, chosen, order = state.queue, state.type_id or ALL, state.order
     view = _choice(
@@ -62,6 +66,7 @@ def controls(state: ReviewState) -> None:
     state.go_to(
         queue=Queue(queue),
         type_id=None if chosen == ALL else chosen,
+        source_id=source_id,
         order=Order(order),
         family=view == FAMILY,
     )
@@ -102,6 +107,27 @@ def _type(state: ReviewState) -> str:
     if st.session_state.get("type", value) not in labels:  # retired since it was chosen
         st.session_state["type"] = value
     return _choice(state, "Type", "Q", labels, key="type", value=value, help=None)
+
+
+def _source(state: ReviewState) -> int | None:
+    """The source chosen; there is no choice where there is one source."""
+    if len(state.sources) < 2:
+        return None
+    labels = {ALL: ALL_SOURCES} | {str(key): plain(name) for key, name in state.sources.items()}
+    value = ALL if state.source_id is None else str(state.source_id)
+    if st.session_state.get(SOURCE, value) not in labels:  # all its variants were retired
+        st.session_state[SOURCE] = value
+    chosen = _choice(
+        state,
+        "Source",
+        "K",
+        labels,
+        key=SOURCE,
+        value=value,
+        help="Your own anchors come first in every order, before those of the corpora that ship "
+        "with Hedgerow.",
+    )
+    return None if chosen == ALL else int(chosen)
 
 
 def _order(state: ReviewState) -> str:
@@ -214,15 +240,18 @@ def _left(state: ReviewState) -> Markup:
         "queue": [state.left_in(queue) for queue in QUEUES],
         "type": [state.left_in(state.queue, type_id) for type_id in ids],
     }
-    return card.left(
-        numbers, {"queue": list(QUEUES).index(state.queue), "type": ids.index(state.type_id)}
-    )
+    chosen = {"queue": list(QUEUES).index(state.queue), "type": ids.index(state.type_id)}
+    if len(state.sources) > 1:
+        sources = [None, *state.sources]
+        numbers[SOURCE] = [state.left_of(key, state.queue, state.type_id) for key in sources]
+        chosen[SOURCE] = sources.index(state.source_id)
+    return card.left(numbers, chosen)
 
 
 def empty(state: ReviewState) -> None:
     """Nothing left here: say where there is more."""
     state.recount()  # what others did meanwhile decides where there is more
-    if not any(any(counts.values()) for counts in state.counts.values()):
+    if not state.sources:
         empty_state.box()
     else:
         _done(state)
@@ -257,6 +286,11 @@ def _elsewhere(state: ReviewState) -> None:
         st.write(f"Nothing left of this type in this queue. Other types have {number:,}.")
         if st.button("Go on with the next type", help=label):
             _choose(type=more)
+        return
+    if number := state.left_of(None, state.queue):
+        st.write(f"Nothing left of this source in this queue. Other sources have {number:,}.")
+        if st.button("Review all sources"):
+            _choose(**{SOURCE: ALL, "type": ALL})
         return
     st.write(f"{_NOTHING_LEFT[state.queue]}.")
     for queue, label in QUEUES.items():

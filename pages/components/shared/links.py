@@ -29,6 +29,7 @@ QUEUES = {
 """The queues as the Review page and its address call them."""
 
 ALL_TYPES = "All types"
+ALL_SOURCES = "All sources"
 
 
 def to_generate(

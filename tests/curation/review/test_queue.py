@@ -1,13 +1,14 @@
-"""The queues: their orders, what is left out, and that an index serves each of them."""
+"""The queues: their orders, what comes first, and that an index serves each of them."""
 
 import itertools
 from typing import Any
 
 import pytest
-from sqlalchemy import Engine, text
+from sqlalchemy import Engine, literal, text
 from sqlalchemy.orm import Session
 
 from curation.anchors.changes import correct_anchor
+from curation.corpora.corpus import CORPORA
 from curation.review import actions
 from curation.review.actions import shown
 from curation.review.notes import add_note
@@ -15,15 +16,17 @@ from curation.review.queue import (
     Order,
     Queue,
     _head,
+    among,
     awaiting_a_person,
     card,
     count_left,
     family,
     next_variant,
+    sources_under_review,
     status_counts,
 )
 from db.engine import reading, writing
-from db.models import Status, Variant, Verdict
+from db.models import Source, Status, Variant, Verdict
 from tests.support.databases import both_databases
 from tests.support.factories import (
     ANCHOR,
@@ -93,7 +96,7 @@ def test_an_index_serves_each_order(engine: Engine) -> None:
 
 def check_that_an_index_serves(engine: Engine, queue: Queue, order: Order) -> None:
     with reading(engine) as session:
-        query = _head(session, "verbal", queue, order)
+        query = _head(session, queue, order, kind=literal("verbal"), source=literal(1))
         sql = str(query.compile(session.connection(), compile_kwargs={"literal_binds": True}))
         if engine.name == "postgresql":  # it would rather read the few rows of a test one by one
             for way in ("seqscan", "bitmapscan", "sort"):
@@ -101,10 +104,85 @@ def check_that_an_index_serves(engine: Engine, queue: Queue, order: Order) -> No
             plan = " ".join(session.execute(text(f"EXPLAIN {sql}")).scalars())
         else:
             plan = " ".join(str(row) for row in session.execute(text(f"EXPLAIN QUERY PLAN {sql}")))
+            assert "type_id=? AND source_id=?" in plan
     kept = "queue" if queue is Queue.PENDING else "model_only"
     name = f"ix_variant_{kept}_{order_column(order)}"
     assert name in plan or (order is Order.OLDEST and "ix_variant_status" in plan), name
     assert "TEMP B-TREE" not in plan and "Sort" not in plan, name
+
+
+@pytest.fixture
+def bundled(engine: Engine, ids: list[int]) -> list[int]:
+    """A source of one's own with the variants of ``ids``, and a corpus before them in every order.
+
+    Returns:
+        The corpus' variants.
+    """
+    with writing(engine) as session:
+        corpus = Source(name=CORPORA["antonyms"].source)
+        session.add(corpus)
+        session.flush()
+        found = []
+        for number in range(2):
+            anchor = add_anchor(session, f"Door {number} is open.")
+            anchor.source_id = corpus.id
+            session.flush()
+            variant = add_variant(session, anchor, text=f"Door {number} is shut.")
+            variant.suspicion = variant.hardness = variant.doubt = 1.0
+            assert variant.source_id == corpus.id
+            found.append(variant.id)
+        for number in ids:  # newer than the corpus
+            old = session.get_one(Variant, number)
+            session.delete(old)
+            session.flush()
+            old_values = old.model_dump() | {"id": number + 100}
+            session.add(Variant(**old_values))
+        return found
+
+
+@pytest.mark.parametrize("order", Order)
+def test_own_anchors_come_before_those_of_a_corpus_in_every_order(
+    engine: Engine, ids: list[int], bundled: list[int], order: Order
+) -> None:
+    own = {number + 100 for number in ids}
+    with reading(engine) as session:
+        found = order_of(session, order)
+        assert (set(found[:3]), set(found[3:])) == (own, set(bundled))
+        corpus, source = session.get_one(Variant, bundled[0]), session.get_one(Variant, min(own))
+        assert order_of(session, order, source_id=corpus.source_id) == found[3:]
+        assert order_of(session, order, source_id=source.source_id) == found[:3]
+
+
+@pytest.mark.parametrize("queue", [Queue.MODEL_ONLY, Queue.CONFLICT])
+def test_own_anchors_come_first_in_every_queue(
+    engine: Engine, ids: list[int], bundled: list[int], queue: Queue
+) -> None:
+    own = [number + 100 for number in ids]
+    with writing(engine) as session:
+        ada, llm = person(session), model(session)
+        for number in (*bundled, *own):
+            actions.accept(session, shown(session.get_one(Variant, number)), reviewer_id=llm)
+            if queue is Queue.CONFLICT:
+                for reviewer, act in ((ada, actions.accept), (person(session, "Bert"), None)):
+                    card_ = shown(session.get_one(Variant, number))
+                    if act:
+                        act(session, card_, reviewer_id=reviewer)
+                    else:
+                        actions.reject(session, card_, reviewer_id=reviewer, reason="wrong_type")
+    with reading(engine) as session:
+        assert order_of(session, Order.OLDEST, queue=queue) == own + bundled
+
+
+def test_a_queue_counts_by_type_and_source(
+    engine: Engine, ids: list[int], bundled: list[int]
+) -> None:
+    with reading(engine) as session:
+        corpus = session.get_one(Variant, bundled[0]).source_id
+        assert count_left(session, Queue.PENDING) == {("verbal", 1): 3, ("verbal", corpus): 2}
+        assert sources_under_review(session) == {1: "test", corpus: CORPORA["antonyms"].source}
+        assert list(sources_under_review(session)) == [1, corpus]
+        assert status_counts(session, corpus)["verbal"][Status.PENDING] == 2
+        assert among(session, bundled, Queue.PENDING, source_id=1) == set()
 
 
 def order_column(order: Order) -> str:
@@ -140,14 +218,14 @@ def test_each_queue_has_every_order(
     with reading(engine) as session:
         assert order_of(session, order) == []
         assert order_of(session, order, queue=Queue.MODEL_ONLY) == expected
-        assert count_left(session, Queue.MODEL_ONLY) == {"verbal": 3}
+        assert count_left(session, Queue.MODEL_ONLY) == {("verbal", 1): 3}
     decide(ada, Verdict.ACCEPT)
     with reading(engine) as session:
         assert order_of(session, order, queue=Queue.MODEL_ONLY) == []
     decide(bert, Verdict.REJECT)
     with reading(engine) as session:
         assert order_of(session, order, queue=Queue.CONFLICT) == expected
-        assert count_left(session, Queue.CONFLICT) == {"verbal": 3}
+        assert count_left(session, Queue.CONFLICT) == {("verbal", 1): 3}
 
 
 def test_what_a_person_accepts_or_takes_back_leaves_or_enters_what_only_models_accepted(
@@ -207,7 +285,7 @@ def test_second_looks_have_a_queue_of_their_own(engine: Engine) -> None:
             reviewer_id=person(session),
             expected_revision=1,
         )
-        assert count_left(session, Queue.SECOND_LOOK) == {"verbal": 1}
+        assert count_left(session, Queue.SECOND_LOOK) == {("verbal", 1): 1}
         assert order_of(session, Order.OLDEST, queue=Queue.SECOND_LOOK) == [first.id]
         found = card(session, first.id)
         assert (found.made_for, found.anchor) == (ANCHOR, "The bridges are safe.")

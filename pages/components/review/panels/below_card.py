@@ -44,7 +44,7 @@ KEYS = (
     ("I", "the guideline beside the card"),
     ("B", "blind: hide diagnostics, notes and other verdicts until you have decided"),
     ("P", "copy the card's permalink"),
-    ("U, Q, O, V", "the next queue, type, order, view; with Shift the one before"),
+    ("U, Q, K, O, V", "the next queue, type, source, order, view; with Shift the one before"),
     ("↑ ↓", "another card of the family (family view)"),
     ("Esc", "close what is open; what you wrote is there when you open it again"),
     ("H", "show or hide these keys"),
