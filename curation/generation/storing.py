@@ -105,7 +105,7 @@ def store_attempts(
 
 
 def _follow_anchors(session: Session, rows: Sequence[dict[str, Any]]) -> None:
-    """Set the source of variants; retire those whose anchor or type was while a model wrote them."""
+    """Set the source of variants, and whether their anchor or type was retired meanwhile."""
     anchors = _anchors(session, [row["anchor_id"] for row in rows])
     in_use = types_in_use(session)
     for row in rows:

@@ -15,8 +15,8 @@ from sqlalchemy import (
     ColumnElement,
     Row,
     Select,
+    SQLColumnExpression,
     and_,
-    case,
     func,
     literal_column,
     or_,
@@ -27,7 +27,7 @@ from sqlalchemy.orm import Session, aliased
 from sqlmodel import col
 
 from curation.anchors.current_revision import current_wording
-from curation.corpora.corpus import CORPORA
+from curation.anchors.sources import is_bundled
 from curation.diagnostics.measures import Flag
 from curation.project.opening import active_encoder_id
 from curation.review.decisions import chunks, counts_still
@@ -151,7 +151,7 @@ def next_variant(
     heads = (
         select(
             head.correlate(kind, source).scalar_subquery().label("id"),
-            _is_bundled(col(source.name)).label("is_bundled"),
+            is_bundled(col(source.name)).label("is_bundled"),
         )
         .select_from(kind)
         .join(source, true() if source_id is None else col(source.id) == source_id)
@@ -167,29 +167,14 @@ def _head(
     queue: Queue,
     order: Order,
     *,
-    kind: ColumnElement[str],
-    source: ColumnElement[int],
+    kind: SQLColumnExpression[str],
+    source: SQLColumnExpression[int],
 ) -> Select[int]:
     """The id of the first variant of a type and a source."""
     query = select(col(Variant.id)).where(
         _in_queue(session, queue), col(Variant.type_id) == kind, col(Variant.source_id) == source
     )
     return query.order_by(*_keys(order)).limit(1)
-
-
-def _is_bundled(name: ColumnElement[str]) -> ColumnElement[int]:
-    """SQL: 1 for the source of a corpus, 0 for one's own."""
-    return case((name.in_([corpus.source for corpus in CORPORA.values()]), 1), else_=0)
-
-
-def sources_under_review(session: Session) -> dict[int, str]:
-    """The names of the sources with variants in use, by id: one's own first, then by name."""
-    in_use = select(Variant.id).where(
-        col(Variant.source_id) == Source.id, col(Variant.retired).is_(False)
-    )
-    query = select(col(Source.id), col(Source.name)).where(in_use.exists())
-    query = query.order_by(_is_bundled(col(Source.name)), func.lower(Source.name), Source.id)
-    return dict(session.execute(query).all())
 
 
 def count_left(session: Session, queue: Queue) -> dict[tuple[str, int], int]:

@@ -11,6 +11,7 @@ from enum import StrEnum
 from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 
+from curation.anchors.sources import sources_in_use
 from curation.diagnostics.measures import LEVENSHTEIN_THRESHOLD
 from curation.project.opening import THRESHOLD, get_setting
 from curation.review import actions
@@ -27,7 +28,6 @@ from curation.review.queue import (
     among,
     awaiting_a_person,
     count_left,
-    sources_under_review,
     status_counts,
 )
 from curation.taxonomy.built_in import VariantType
@@ -132,7 +132,7 @@ class QueuePosition:
     def recount(self) -> None:
         """Read the counts from the database; between two key presses they are kept in step."""
         with reading(self.engine) as session:
-            self.sources = sources_under_review(session)
+            self.sources = sources_in_use(session)
             if self.source_id not in self.sources:
                 self.source_id = None
             self.counts = status_counts(session, self.source_id)
@@ -195,7 +195,7 @@ class QueuePosition:
         *,
         queue: Queue,
         type_id: str | None,
-        source_id: int | None,
+        source_id: int | None = None,
         order: Order,
         family: bool,
     ) -> None:

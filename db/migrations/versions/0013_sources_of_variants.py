@@ -6,14 +6,10 @@ from alembic import op
 revision = "0013"
 down_revision = "0012"
 
-_PENDING = {
-    "sqlite_where": sa.text("status = 'pending' AND retired IS 0"),
-    "postgresql_where": sa.text("status = 'pending' AND retired IS false"),
-}
-_MODEL_ONLY = {
-    "sqlite_where": sa.text("model_only IS NOT 0 AND retired IS 0"),
-    "postgresql_where": sa.text("model_only IS true AND retired IS false"),
-}
+_PENDING = ("status = 'pending' AND retired IS 0", "status = 'pending' AND retired IS false")
+_MODEL_ONLY = ("model_only IS NOT 0 AND retired IS 0", "model_only IS true AND retired IS false")
+"""On SQLite and on PostgreSQL."""
+
 _QUEUES = [
     ("queue", _PENDING, ("suspicion", "hardness", "random_key", "doubt")),
     ("model_only", _MODEL_ONLY, ("id", "suspicion", "hardness", "random_key", "doubt")),
@@ -34,7 +30,13 @@ def upgrade() -> None:
     op.create_index(
         "ix_variant_status", "variant", ["status", "retired", "type_id", "source_id", "id"]
     )
-    for queue, rows, orders in _QUEUES:
+    for queue, (on_sqlite, on_postgresql), orders in _QUEUES:
         for order in orders:
             columns = list(dict.fromkeys(["type_id", "source_id", order, "id"]))
-            op.create_index(f"ix_variant_{queue}_{order}", "variant", columns, **rows)
+            op.create_index(
+                f"ix_variant_{queue}_{order}",
+                "variant",
+                columns,
+                sqlite_where=sa.text(on_sqlite),
+                postgresql_where=sa.text(on_postgresql),
+            )

@@ -42,8 +42,8 @@ SOURCE = "source"
 def controls(state: ReviewState) -> None:
     """What is gone through, and in which order. No text boxes: they would swallow the keys.
 
-    The keys U, Q, K, O and V choose the next entry of each row (see ``bind``). The address keeps what
-    is chosen, so that a reload comes back to it.
+    The keys U, Q, K, O and V choose the next entry of each row (see ``bind``). The address keeps
+    what is chosen, so that a reload comes back to it.
     """
     state.has_opinions = open_project.ask(has_opinions)
     state.choices = {}

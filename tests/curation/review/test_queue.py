@@ -8,6 +8,7 @@ from sqlalchemy import Engine, literal, text
 from sqlalchemy.orm import Session
 
 from curation.anchors.changes import correct_anchor
+from curation.anchors.sources import sources_in_use
 from curation.corpora.corpus import CORPORA
 from curation.review import actions
 from curation.review.actions import shown
@@ -22,7 +23,6 @@ from curation.review.queue import (
     count_left,
     family,
     next_variant,
-    sources_under_review,
     status_counts,
 )
 from db.engine import reading, writing
@@ -179,8 +179,8 @@ def test_a_queue_counts_by_type_and_source(
     with reading(engine) as session:
         corpus = session.get_one(Variant, bundled[0]).source_id
         assert count_left(session, Queue.PENDING) == {("verbal", 1): 3, ("verbal", corpus): 2}
-        assert sources_under_review(session) == {1: "test", corpus: CORPORA["antonyms"].source}
-        assert list(sources_under_review(session)) == [1, corpus]
+        assert sources_in_use(session) == {1: "test", corpus: CORPORA["antonyms"].source}
+        assert list(sources_in_use(session)) == [1, corpus]
         assert status_counts(session, corpus)["verbal"][Status.PENDING] == 2
         assert among(session, bundled, Queue.PENDING, source_id=1) == set()
 

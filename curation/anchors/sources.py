@@ -1,0 +1,31 @@
+"""The sources of anchors: a project's own ones, and the corpora that ship with Hedgerow."""
+
+from typing import Any
+
+from sqlalchemy import ColumnElement, case, func, select
+from sqlalchemy.orm import Session
+from sqlmodel import col
+
+from curation.corpora.corpus import CORPORA
+from db.models import Anchor, Source, Variant
+
+
+def is_bundled(name: Any) -> ColumnElement[int]:
+    """SQL: 1 for the source of a corpus, 0 for one's own.
+
+    Args:
+        name: the column with the source's name.
+    """
+    return case((name.in_([corpus.source for corpus in CORPORA.values()]), 1), else_=0)
+
+
+def sources_in_use(session: Session) -> dict[int, str]:
+    """The names of the sources with variants in use, by id: one's own first, then by name."""
+    in_use = (
+        select(col(Variant.id))
+        .join(Anchor, col(Anchor.id) == col(Variant.anchor_id))
+        .where(col(Anchor.source_id) == col(Source.id), col(Variant.retired).is_(False))
+    )
+    query = select(col(Source.id), col(Source.name)).where(in_use.exists())
+    order = is_bundled(col(Source.name)), func.lower(Source.name), col(Source.id)
+    return dict(session.execute(query.order_by(*order)).all())
