@@ -5,6 +5,7 @@ from functools import partial
 
 import streamlit as st
 
+from curation.anchors.sources import sources_in_use
 from curation.diagnostics import distributions
 from curation.diagnostics.distributions import Scope
 from curation.diagnostics.measures import Flag
@@ -28,7 +29,7 @@ from pages.components.shared.charts.shares import HeatCell
 from pages.components.shared.runs import background, progress_view
 from pages.components.shared.shell import frame, open_project
 from pages.components.shared.shell.count_cache import CachedCounts
-from pages.components.shared.variants import empty_state
+from pages.components.shared.variants import empty_state, source_choice
 
 
 def _scope() -> Scope:
@@ -47,12 +48,13 @@ def _scope() -> Scope:
         status = st.segmented_control(
             "Status", list(STATUSES), key="status", required=True, bind="query-params"
         )
-    return Scope(tuple(t for t in labels if t in types), STATUSES[status or "In use"])
+        source_id = source_choice.selectbox(open_project.ask(sources_in_use))
+    return Scope(tuple(t for t in labels if t in types), STATUSES[status or "In use"], source_id)
 
 
 def _flags(view: PageView) -> None:
     """How many variants of each type have which flag, and those that have one."""
-    rows = view.counts.get(distributions.flag_counts)
+    rows = view.counts.get(distributions.flag_counts, view.scope.source_id)
     if rows is None:
         counting()
         return

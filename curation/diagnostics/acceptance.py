@@ -87,15 +87,22 @@ class ReasonCount(NamedTuple):
 
 
 def outcomes(
-    session: Session, dimension: Dimension, *, types: tuple[str, ...] = ()
+    session: Session,
+    dimension: Dimension,
+    *,
+    types: tuple[str, ...] = (),
+    source_id: int | None = None,
 ) -> dict[Group, Outcomes]:
     """What became of the variants of each group.
 
     Args:
         types: only variants of these types; none means all.
+        source_id: only variants of anchors of this source; None means all.
     """
     columns = _columns(dimension)
-    query = _as_written(select(*columns, col(Variant.status), func.count()), dimension, types)
+    query = _as_written(
+        select(*columns, col(Variant.status), func.count()), dimension, types, source_id
+    )
     found: dict[Group, Outcomes] = {}
     for *group, status, number in session.execute(query.group_by(*columns, col(Variant.status))):
         outcome = found.setdefault(tuple(group), Outcomes())
@@ -104,7 +111,11 @@ def outcomes(
 
 
 def reject_reasons(
-    session: Session, dimension: Dimension, *, types: tuple[str, ...] = ()
+    session: Session,
+    dimension: Dimension,
+    *,
+    types: tuple[str, ...] = (),
+    source_id: int | None = None,
 ) -> list[ReasonCount]:
     """Why the rejected variants of each group were rejected.
 
@@ -116,7 +127,7 @@ def reject_reasons(
     columns = _columns(dimension)
     counted = select(*columns, col(Decision.reason), func.count(col(Variant.id).distinct()))
     query = (
-        _as_written(counted, dimension, types)
+        _as_written(counted, dimension, types, source_id)
         .join(Decision, col(Decision.variant_id) == col(Variant.id))
         .join(Reviewer, col(Reviewer.id) == col(Decision.reviewer_id))
         .where(col(Variant.status) == Status.REJECTED, _standing_reject())
@@ -165,7 +176,10 @@ def _columns(dimension: Dimension) -> tuple[Any, ...]:
 
 
 def _as_written(
-    query: Select[*Columns], dimension: Dimension, types: tuple[str, ...]
+    query: Select[*Columns],
+    dimension: Dimension,
+    types: tuple[str, ...],
+    source_id: int | None,
 ) -> Select[*Columns]:
     query = query.select_from(Variant).where(
         col(Variant.retired).is_(False),
@@ -174,6 +188,8 @@ def _as_written(
     )
     if types:
         query = query.where(col(Variant.type_id).in_(types))
+    if source_id is not None:
+        query = query.where(col(Variant.source_id) == source_id)
     if dimension is Dimension.CUE:
         return query.where(col(Variant.cue).is_not(None), col(Variant.cue) != "")
     if dimension is Dimension.GENRE:

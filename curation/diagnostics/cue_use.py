@@ -18,7 +18,7 @@ from sqlalchemy.orm import Session
 from sqlmodel import col
 
 from curation.anchors.current_revision import current_wording
-from curation.diagnostics.distributions import EVERYTHING, Scope
+from curation.diagnostics.distributions import Scope
 from curation.diagnostics.pair_analysis import PairAnalysis
 from curation.language.affixes import as_listed
 from curation.taxonomy.cues import SPELLING
@@ -65,12 +65,16 @@ def diversity(counts: Mapping[str, int]) -> Diversity:
     return Diversity(total, len(used), entropy, evenness)
 
 
-def cue_counts(session: Session) -> list[CueCount]:
-    """How many variants have which cue, for all types that take one."""
+def cue_counts(session: Session, source_id: int | None = None) -> list[CueCount]:
+    """How many variants, of one source or of all, have which cue, for all types that take one."""
     group = (col(Variant.type_id), col(Variant.status), not_null(col(Variant.cue)))
     query = (
         select(*group, func.count())
-        .where(EVERYTHING.condition(), col(Variant.cue).is_not(None), col(Variant.cue) != "")
+        .where(
+            Scope(source_id=source_id).condition(),
+            col(Variant.cue).is_not(None),
+            col(Variant.cue) != "",
+        )
         .group_by(*group)
     )
     return [CueCount(*row) for row in session.execute(query)]

@@ -1,8 +1,8 @@
 """How the measures are distributed over the variants: counted in the database, by type and status.
 
-One query counts a measure for all types and statuses at once, a few thousand rows even for
-hundreds of thousands of variants; what a page shows of it, for a scope and a threshold, is added
-up from these rows. Left out everywhere are retired variants and wordings that an edit replaced.
+One query counts a measure for all types and statuses of one source or of all: a few thousand rows
+even for hundreds of thousands of variants. What a page shows of it, for a scope and a threshold, is
+added up from these rows. Left out everywhere are retired variants and replaced wordings.
 """
 
 from collections.abc import Collection, Iterable, Sequence
@@ -64,21 +64,28 @@ class Scope:
     Attributes:
         types: ids of the types; none means all.
         status: only those with this status; None means all in use.
+        source_id: only those of anchors of this source; None means all.
     """
 
     types: tuple[str, ...] = ()
     status: Status | None = None
+    source_id: int | None = None
 
     def holds(self, type_id: str, status: Status) -> bool:
-        """Whether variants of this type and status belong to it."""
+        """Whether variants of its source with this type and status belong to it."""
         return (not self.types or type_id in self.types) and self.status in (None, status)
 
     def condition(self) -> ColumnElement[bool]:
         """The same in SQL, over ``Variant``."""
         statuses = STATUSES if self.status is None else (self.status,)
-        wanted = [col(Variant.retired).is_(False), col(Variant.status).in_(statuses)]
+        wanted: list[ColumnElement[bool]] = [
+            col(Variant.retired).is_(False),
+            col(Variant.status).in_(statuses),
+        ]
         if self.types:
             wanted.append(col(Variant.type_id).in_(self.types))
+        if self.source_id is not None:
+            wanted.append(col(Variant.source_id) == self.source_id)
         return and_(*wanted)
 
 
@@ -122,17 +129,21 @@ def data_state(session: Session) -> DataState:
     return DataState(data_version(session), newest or 0)
 
 
-def levenshtein_counts(session: Session) -> list[Count]:
+def _in_use(source_id: int | None) -> ColumnElement[bool]:
+    return Scope(source_id=source_id).condition()
+
+
+def levenshtein_counts(session: Session, source_id: int | None = None) -> list[Count]:
     """How many variants have which Levenshtein distance, in characters."""
-    return _counts(session, _by_measure(col(Diagnostic.levenshtein)))
+    return _counts(session, _by_measure(col(Diagnostic.levenshtein), source_id))
 
 
-def flag_counts(session: Session) -> list[Count]:
+def flag_counts(session: Session, source_id: int | None = None) -> list[Count]:
     """How many variants have which combination of flags (``Flag`` as a number)."""
-    return _counts(session, _by_measure(col(Diagnostic.flags)))
+    return _counts(session, _by_measure(col(Diagnostic.flags), source_id))
 
 
-def cosine_counts(session: Session) -> list[Count]:
+def cosine_counts(session: Session, source_id: int | None = None) -> list[Count]:
     """How many variants' cosine under the active encoder lies in which of ``COSINE_BINS``.
 
     Bin b holds the cosines from b / 50 - 1 up to, not including, (b + 1) / 50 - 1; the last one 1,
@@ -142,13 +153,13 @@ def cosine_counts(session: Session) -> list[Count]:
     query = (
         select(*group, func.count())
         .join(VariantCosine, col(VariantCosine.variant_id) == Variant.id)
-        .where(col(VariantCosine.encoder_id) == active_encoder_id(session), EVERYTHING.condition())
+        .where(col(VariantCosine.encoder_id) == active_encoder_id(session), _in_use(source_id))
         .group_by(*group)
     )
     return _counts(session, query)
 
 
-def pair_counts(session: Session) -> list[PairCount]:
+def pair_counts(session: Session, source_id: int | None = None) -> list[PairCount]:
     """How many variants have which Levenshtein distance and which bin of the cosine.
 
     Those that have both measures, the cosine under the active encoder; bins as in
@@ -164,7 +175,7 @@ def pair_counts(session: Session) -> list[PairCount]:
         select(*group, func.count())
         .join(Diagnostic, col(Diagnostic.variant_id) == Variant.id)
         .join(VariantCosine, col(VariantCosine.variant_id) == Variant.id)
-        .where(col(VariantCosine.encoder_id) == active_encoder_id(session), EVERYTHING.condition())
+        .where(col(VariantCosine.encoder_id) == active_encoder_id(session), _in_use(source_id))
         .group_by(*group)
     )
     return [PairCount(*row) for row in session.execute(query)]
@@ -182,11 +193,11 @@ def cosine_bounds(first: int, last: int) -> tuple[float, float]:
     return round(first * 2 / COSINE_BINS - 1, 4), round((last + 1) * 2 / COSINE_BINS - 1, 4)
 
 
-def _by_measure(measure: Mapped[int]) -> Select[str, Status, int, int]:
+def _by_measure(measure: Mapped[int], source_id: int | None) -> Select[str, Status, int, int]:
     return (
         select(col(Variant.type_id), col(Variant.status), measure, func.count())
         .join(Diagnostic, col(Diagnostic.variant_id) == Variant.id)
-        .where(EVERYTHING.condition())
+        .where(_in_use(source_id))
         .group_by(col(Variant.type_id), col(Variant.status), measure)
     )
 

@@ -121,6 +121,12 @@ class BulkRule:
         return any(isinstance(c, MeasureClause) and c.name == "cosine" for c in self.clauses)
 
 
+def of_source(rule: BulkRule, name: str) -> BulkRule:
+    """The rule for the variants of one source, whatever its name holds."""
+    text = f"{rule.text} and source = {name}"
+    return BulkRule(text, (*rule.clauses, SourceClause(name, same=True)))
+
+
 def parse_rule(text: str) -> BulkRule:
     """Read a rule: clauses joined by ``and``.
 

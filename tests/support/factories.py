@@ -1,6 +1,8 @@
 """Rows for tests, made the way the program makes them."""
 
+from sqlalchemy import select
 from sqlalchemy.orm import Session
+from sqlmodel import col
 
 from curation.content_uids import anchor_uid, split_of, variant_uid
 from curation.generation.prompts import JUDGE, prompt_versions, seed_prompts
@@ -33,20 +35,33 @@ TEXTS = {
 CUES = {"word": "probably", "phrase": "not entirely sure"}
 
 
-def add_anchor(session: Session, text: str = ANCHOR) -> Anchor:
-    """An anchor of the first source, 'test' if there is none; the taxonomy is seeded on the way."""
+def add_anchor(session: Session, text: str = ANCHOR, *, source: str = "") -> Anchor:
+    """An anchor of the first source, 'test' if there is none, or of the one with this name.
+
+    The taxonomy is seeded on the way.
+    """
     if session.get(TypeRow, "verbal") is None:
         seed_taxonomy(session)
     if session.get(Source, 1) is None:
         session.add(Source(name="test", licence="CC BY 4.0"))
         session.flush()
     uid = anchor_uid(text)
-    anchor = Anchor(uid=uid, source_id=1, genre="test", split=Split(split_of(uid)))
+    source_id = 1 if not source else _source(session, source)
+    anchor = Anchor(uid=uid, source_id=source_id, genre="test", split=Split(split_of(uid)))
     session.add(anchor)
     session.flush()
     session.add(AnchorRevision(anchor_id=anchor.id, text=text, text_uid=uid))
     session.flush()
     return anchor
+
+
+def _source(session: Session, name: str) -> int:
+    row = session.execute(select(Source).where(col(Source.name) == name)).scalar()
+    if row is None:
+        row = Source(name=name, licence="CC BY 4.0")
+        session.add(row)
+        session.flush()
+    return row.id
 
 
 def add_variant(
@@ -65,10 +80,10 @@ def _variant(anchor: Anchor, type_id: str, text: str) -> Variant:
 
 
 def add_family(
-    session: Session, text: str = ANCHOR, *, subject: str = "bridge"
+    session: Session, text: str = ANCHOR, *, subject: str = "bridge", source: str = ""
 ) -> dict[str, Variant]:
     """An anchor with one variant of every type, about a subject of its own if one is given."""
-    anchor = add_anchor(session, text)
+    anchor = add_anchor(session, text, source=source)
     family = {
         type_id: _variant(anchor, type_id, wording.replace("bridge", subject))
         for type_id, wording in TEXTS.items()

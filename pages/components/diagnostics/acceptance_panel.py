@@ -40,8 +40,9 @@ def draw(view: PageView) -> None:
         help="Origin: what wrote the variants (provider, model and run).",
     )
     dimension = DIMENSIONS[chosen or "Type"]
-    found = view.counts.get(acceptance.outcomes, dimension, types=view.scope.types)
-    reasons = view.counts.get(acceptance.reject_reasons, dimension, types=view.scope.types)
+    scope = {"types": view.scope.types, "source_id": view.scope.source_id}
+    found = view.counts.get(acceptance.outcomes, dimension, **scope)
+    reasons = view.counts.get(acceptance.reject_reasons, dimension, **scope)
     if found is None or reasons is None:
         counting()
         return
@@ -64,7 +65,7 @@ def draw(view: PageView) -> None:
 
 def _left_out(view: PageView, found: Mapping[Group, Outcomes]) -> None:
     """Name the types that have variants but no row."""
-    statuses = view.counts.get(status_counts) or {}
+    statuses = view.counts.get(status_counts, view.scope.source_id) or {}
     left_out = [
         label
         for type_id, label in view.labels_of(()).items()

@@ -40,7 +40,7 @@ def _cues(view: PageView, types: list[VariantType]) -> None:
     if not types:
         return
     st.header("Hedge cues", anchor=False)
-    rows = view.counts.get(cue_use.cue_counts)
+    rows = view.counts.get(cue_use.cue_counts, view.scope.source_id)
     if rows is None:
         counting()
         return

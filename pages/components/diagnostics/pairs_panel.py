@@ -1,6 +1,7 @@
 """Pairs: distance against similarity, and the variants of a region that is marked."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -25,7 +26,7 @@ from pages.components.shared.shell import open_project
 
 def draw(view: PageView) -> None:
     """The whole section."""
-    rows = view.counts.get(distributions.pair_counts)
+    rows = view.counts.get(distributions.pair_counts, view.scope.source_id)
     in_use = view.in_use()
     if rows is None or in_use is None:
         counting()
@@ -84,6 +85,6 @@ def _region(selected: Any, axis: Axis, scope: Scope) -> tuple[Scope, Region | No
     if {"x", "y"} <= brush.keys():
         return scope, pairs_chart.marked(axis, brush["x"], brush["y"])
     for place in selection.get(PLACE) or []:
-        one = Scope((str(place["type_id"]),), scope.status)
+        one = replace(scope, types=(str(place["type_id"]),))
         return one, pairs_chart.clicked(axis, int(place["column"]), int(place["bin"]))
     return scope, None

@@ -58,8 +58,8 @@ class PageView:
         return {t: self.labels.get(t, t) for t in [*known, *others]}
 
     def in_use(self) -> int | None:
-        """Variants in use, of all types and statuses; None while they are being counted."""
-        found = self.counts.get(status_counts)
+        """Variants in use of the source, of all types and statuses; None while they are counted."""
+        found = self.counts.get(status_counts, self.scope.source_id)
         if found is None:
             return None
         return sum(

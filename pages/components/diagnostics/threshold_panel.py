@@ -1,17 +1,19 @@
 """Levenshtein distances and cosines by type, and what another threshold would do."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 
 import streamlit as st
 
+from curation.anchors.sources import sources_in_use
 from curation.diagnostics import distributions
 from curation.diagnostics.distributions import Count, Scope, by_type
 from curation.diagnostics.queue_order import KIND as REORDER
 from curation.project.opening import ACTIVE_ENCODER, THRESHOLD, get_setting
 from curation.project.shared_settings import change_threshold
 from curation.review.actions import retract_action
-from curation.review.bulk import apply_rule, parse_rule
+from curation.review.bulk import apply_rule, of_source, parse_rule
 from curation.taxonomy.reject_reasons import REJECT_REASONS
 from db.models import Status, Verdict
 from pages.components.diagnostics import histogram_charts
@@ -30,7 +32,7 @@ SHORTEST_AXIS = 100
 
 def draw(view: PageView) -> None:
     """The whole section."""
-    distances = view.counts.get(distributions.levenshtein_counts)
+    distances = view.counts.get(distributions.levenshtein_counts, view.scope.source_id)
     in_use = view.in_use()
     if distances is None or in_use is None:
         counting()
@@ -131,7 +133,7 @@ def _count_pending(scope: Scope, rows: Sequence[Count], threshold: int) -> int:
 
 
 def _pending(scope: Scope) -> Scope:
-    return Scope(scope.types, Status.PENDING)
+    return replace(scope, status=Status.PENDING)
 
 
 def _acts(view: PageView, rows: Sequence[Count], threshold: int, present: int) -> None:
@@ -199,9 +201,12 @@ def _reject_form(scope: Scope, threshold: int, pending: int) -> None:
 def _reject(scope: Scope, threshold: int, reason: str) -> None:
     reviewer_id = signin.reviewer_id()
     assert reviewer_id is not None  # the form is there for a reviewer only
+    rule = parse_rule(f"levenshtein > {threshold}")
+    if scope.source_id is not None:
+        rule = of_source(rule, open_project.ask(sources_in_use)[scope.source_id])
     done = open_project.tell(
         apply_rule,
-        parse_rule(f"levenshtein > {threshold}"),
+        rule,
         verdict=Verdict.REJECT,
         reviewer_id=reviewer_id,
         reason=reason,
@@ -222,7 +227,7 @@ def _undo() -> None:
 
 def _cosines(view: PageView, in_use: int) -> None:
     st.header("Similarity to the anchor", anchor=False)
-    rows = view.counts.get(distributions.cosine_counts)
+    rows = view.counts.get(distributions.cosine_counts, view.scope.source_id)
     if rows is None:
         counting()
         return

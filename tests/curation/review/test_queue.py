@@ -26,7 +26,7 @@ from curation.review.queue import (
     status_counts,
 )
 from db.engine import reading, writing
-from db.models import Source, Status, Variant, Verdict
+from db.models import Status, Variant, Verdict
 from tests.support.databases import both_databases
 from tests.support.factories import (
     ANCHOR,
@@ -39,6 +39,8 @@ from tests.support.factories import (
 )
 
 pytestmark = both_databases
+
+CORPUS = CORPORA["antonyms"].source
 
 
 @pytest.fixture
@@ -119,17 +121,11 @@ def bundled(engine: Engine, ids: list[int]) -> list[int]:
         The corpus' variants.
     """
     with writing(engine) as session:
-        corpus = Source(name=CORPORA["antonyms"].source)
-        session.add(corpus)
-        session.flush()
         found = []
         for number in range(2):
-            anchor = add_anchor(session, f"Door {number} is open.")
-            anchor.source_id = corpus.id
-            session.flush()
+            anchor = add_anchor(session, f"Door {number} is open.", source=CORPUS)
             variant = add_variant(session, anchor, text=f"Door {number} is shut.")
             variant.suspicion = variant.hardness = variant.doubt = 1.0
-            assert variant.source_id == corpus.id
             found.append(variant.id)
         for number in ids:  # newer than the corpus
             old = session.get_one(Variant, number)
@@ -179,7 +175,7 @@ def test_a_queue_counts_by_type_and_source(
     with reading(engine) as session:
         corpus = session.get_one(Variant, bundled[0]).source_id
         assert count_left(session, Queue.PENDING) == {("verbal", 1): 3, ("verbal", corpus): 2}
-        assert sources_in_use(session) == {1: "test", corpus: CORPORA["antonyms"].source}
+        assert sources_in_use(session) == {1: "test", corpus: CORPUS}
         assert list(sources_in_use(session)) == [1, corpus]
         assert status_counts(session, corpus)["verbal"][Status.PENDING] == 2
         assert among(session, bundled, Queue.PENDING, source_id=1) == set()

@@ -10,6 +10,7 @@ from sqlmodel import col
 from streamlit.testing.v1 import AppTest
 
 from curation.anchors.changes import correct_anchor
+from curation.corpora.corpus import CORPORA
 from curation.review import actions
 from curation.review.browser_window import key_actions
 from curation.review.browser_window.selection import VariantSelection
@@ -17,6 +18,7 @@ from curation.review.notes import add_note
 from curation.taxonomy.own_types import add_type
 from db.engine import reading, writing
 from db.models import Status, Variant
+from pages.components.shared.formatting.label import plain
 from pages.components.shared.variants import picked_variants
 from tests.curation.support.own_types import NEGATION
 from tests.pages.conftest import ROOT, TIMEOUT, OpenPage, unsafe_texts
@@ -295,3 +297,30 @@ def test_a_note_taken_back_is_told_in_the_history_without_its_text(
     texts = [text.value for text in app.text]
     assert any(text.endswith("· Ada · note · (taken back)") for text in texts)
     assert not any("slip" in text for text in texts)
+
+
+def test_a_source_is_chosen_where_there_are_several(ids: list[int], with_source: Engine) -> None:
+    assert "source" not in [element.key for element in opened().get("button_group")]
+    with writing(with_source) as session:
+        corpus = CORPORA["claims"].source
+        its = add_family(session, "The door is safe.", source=corpus)["verbal"]
+        add_family(session, "The door is open.", source=HOSTILE)
+        uid = its.uid
+    app = opened()
+    assert labels(app, "source") == ["All sources", plain(HOSTILE), "test", corpus]
+    assert HOSTILE not in unsafe_texts(app)
+    app = opened(source=corpus)
+    assert first_card(app) == uid
+    assert '.st-key-menu-source .hg-open i::after{content:"1"}' in html(app)
+    assert '.st-key-source [role="radio"]:nth-of-type(1)::after{content:"5"}' in html(app)
+
+
+def test_where_a_source_is_done_the_others_are_offered(ids: list[int], with_source: Engine) -> None:
+    corpus = CORPORA["claims"].source
+    with writing(with_source) as session:
+        for variant in add_family(session, "The door is safe.", source=corpus).values():
+            actions.accept(session, actions.shown(variant), reviewer_id=person(session))
+    app = opened(source=corpus, queue="Pending", type="All types")
+    offer = next(button for button in app.button if button.label == "Review all sources")
+    offer.click().run()
+    assert "hg-card" in html(app)

@@ -4,6 +4,7 @@ import pytest
 from sqlalchemy import event, select
 
 from curation.anchors.changes import correct_anchor
+from curation.corpora.corpus import CORPORA
 from curation.review.browser_window.key_actions import ReviewState
 from curation.review.browser_window.messages import OUTDATED
 from curation.review.browser_window.selection import VariantSelection
@@ -11,6 +12,7 @@ from curation.review.history import history
 from curation.review.queue import Order, Queue
 from db.engine import reading, writing
 from db.models import Status, Variant
+from tests.support.factories import add_family
 from tests.support.reviewing import VERBAL, colleague, draw, draw_same, status
 
 
@@ -181,3 +183,65 @@ def test_ten_thousand_picked_variants_cost_no_more_a_key_than_ten(state: ReviewS
     state.view()
     event.remove(state.engine, "before_cursor_execute", count)
     assert len([s for s in statements if s.startswith("SELECT")]) < 30
+
+
+CORPUS = CORPORA["claims"].source
+
+
+def test_a_source_is_gone_through_alone_and_its_counts_add_up(state: ReviewState) -> None:
+    with writing(state.engine) as session:
+        add_family(session, "The door is safe.", source=CORPUS)
+        add_family(session, "The lift is safe.", source=CORPUS)
+    state.recount()
+    (own, name), (corpus, its_name) = state.sources.items()
+    assert (name, its_name) == ("test", CORPUS)
+    numbers = [state.left_of(key, Queue.PENDING, "verbal") for key in (None, own, corpus)]
+    assert numbers == [5, 3, 2]
+    state.go_to(
+        queue=Queue.PENDING, type_id="verbal", source_id=corpus, order=Order.OLDEST, family=False
+    )
+    assert state.left_in(Queue.PENDING, "verbal") == 2
+    assert state.counts["verbal"][Status.PENDING] == 2
+    for _ in range(2):
+        card = draw(state)
+        with reading(state.engine) as session:
+            assert session.get_one(Variant, card.variant_id).source_id == corpus
+        state.accept(card)
+    assert state.view().focus is None
+    assert state.left_in(Queue.PENDING, "verbal") == 0
+    assert state.left_of(None, Queue.PENDING, "verbal") == 3
+    assert state.counts["verbal"][Status.ACCEPTED] == 2
+    counted = (state.counts, state.left)
+    state.recount()
+    assert state.counts == counted[0]
+    assert [+left for left in state.left.values()] == [+left for left in counted[1].values()]
+
+
+def test_a_decision_of_another_source_leaves_the_counts_of_this_one(state: ReviewState) -> None:
+    with writing(state.engine) as session:
+        other = add_family(session, "The door is safe.", source=CORPUS)["verbal"].id
+    state.recount()
+    own = next(iter(state.sources))
+    state.go_to(
+        queue=Queue.PENDING, type_id="verbal", source_id=own, order=Order.OLDEST, family=False
+    )
+    state.pin(other)
+    state.accept(draw(state))
+    assert (state.left_in(Queue.PENDING, "verbal"), state.counts["verbal"][Status.PENDING]) == (
+        3,
+        3,
+    )
+    assert state.left_of(None, Queue.PENDING, "verbal") == 3
+
+
+@pytest.mark.parametrize("by_family", [False, True])
+def test_own_anchors_come_before_those_of_a_corpus_in_both_views(
+    state: ReviewState, by_family: bool
+) -> None:
+    with writing(state.engine) as session:
+        for variant in session.execute(select(Variant)).scalars():
+            variant.retired = True
+        add_family(session, "The door is safe.", source=CORPUS)
+        mine = add_family(session, "The lift is safe.")["verbal"].id
+    state.by_family = by_family
+    assert draw(state).variant_id == mine
