@@ -46,17 +46,19 @@ def test_outcomes_of_what_no_edit_made(engine: Engine) -> None:
         fill(session)
     with reading(engine) as session:
         rows = [r for r in everything(session) if not r.retired and not r.is_edit]
-        for types in ((), ("word", "affixal")):
+        for types, source_id in (((), None), (("word", "affixal"), None), ((), 2)):
             for dimension in Dimension:
                 expected: dict[tuple[object, ...], Counter[str]] = {}
                 for row in rows:
                     if types and row.type_id not in types:
                         continue
+                    if source_id not in (None, row.source_id):
+                        continue
                     if dimension is Dimension.CUE and not row.cue:
                         continue
                     counts = expected.setdefault(group_of(row, dimension), Counter())
                     counts[NAMES[row.status]] += 1
-                found = outcomes(session, dimension, types=types)
+                found = outcomes(session, dimension, types=types, source_id=source_id)
                 assert found == {key: Outcomes(**counts) for key, counts in expected.items()}
 
 

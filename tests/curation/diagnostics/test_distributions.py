@@ -4,8 +4,9 @@ from collections import Counter
 from collections.abc import Callable
 
 import pytest
-from sqlalchemy import Engine
+from sqlalchemy import Engine, select
 from sqlalchemy.orm import Session
+from sqlmodel import col
 
 from curation.anchors.changes import correct_anchor, retire_anchor
 from curation.diagnostics.distributions import (
@@ -77,6 +78,29 @@ def test_each_measure_is_counted_by_type_and_status(engine: Engine, seed: int) -
         )
     keys = [(row.type_id, row.status, row.value) for row in cosines]
     assert len(keys) == len(set(keys))
+
+
+@pytest.mark.parametrize("source_id", [1, 2])
+def test_each_measure_is_counted_of_one_source(engine: Engine, source_id: int) -> None:
+    with writing(engine) as session:
+        fill(session)
+    with reading(engine) as session:
+        rows = [row for row in everything(session) if row.source_id == source_id]
+        assert rows and len(rows) < len(everything(session))
+        for count, value in (
+            (levenshtein_counts, lambda row: row.levenshtein),
+            (cosine_counts, bin_of),
+            (flag_counts, lambda row: None if row.levenshtein is None else int(row.flags)),
+        ):
+            found = by_type(count(session, source_id), EVERYTHING)
+            assert found == counted(rows, EVERYTHING, value)
+        pairs = sum(pair.number for pair in pair_counts(session, source_id))
+        assert pairs == sum(
+            in_scope(EVERYTHING, row) and None not in (row.levenshtein, row.cosine) for row in rows
+        )
+        scope = Scope(source_id=source_id)
+        found = set(session.execute(select(col(Variant.id)).where(scope.condition())).scalars())
+        assert found == {row.id for row in rows if in_scope(EVERYTHING, row)}
 
 
 @pytest.mark.parametrize("seed", [1, 2])

@@ -20,6 +20,7 @@ class Measured(NamedTuple):
     """A variant as the database has it."""
 
     id: int
+    source_id: int
     type_id: str
     status: Status
     retired: bool
@@ -43,7 +44,9 @@ def fill(session: Session, *, families: int = 12, seed: int = 1) -> None:
     other = register_encoder(session, name="another", hash_="e" * 64)
     before: Variant | None = None
     for number in range(families):
-        for variant in add_family(session, f"The pier number {number} is safe.").values():
+        source = "" if number % 3 else "Another source"
+        family = add_family(session, f"The pier number {number} is safe.", source=source)
+        for variant in family.values():
             variant.status = draw.choice(list(Status))
             variant.retired = draw.random() < 0.1
             variant.cue = variant.cue and draw.choice(["probably", "Maybe", "in my view", ""])
@@ -83,13 +86,16 @@ def everything(session: Session) -> list[Measured]:
             select(VariantCosine).where(col(VariantCosine.encoder_id) == 1)
         ).scalars()
     }
-    genres = {row.id: row.genre for row in session.execute(select(Anchor)).scalars()}
+    anchors = session.execute(select(Anchor)).scalars().all()
+    genres = {row.id: row.genre for row in anchors}
+    sources = {row.id: row.source_id for row in anchors}
     found = []
     for v in session.execute(select(Variant).order_by(col(Variant.id))).scalars():
         measures = diagnostics.get(v.id)
         found.append(
             Measured(
                 v.id,
+                sources[v.anchor_id],
                 v.type_id,
                 v.status,
                 v.retired,

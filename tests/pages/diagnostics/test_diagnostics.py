@@ -177,6 +177,25 @@ def test_what_is_over_the_threshold_can_be_rejected_and_taken_back(
     assert f"Of the pending ones it cuts {len(far)}." in texts(app)
 
 
+def test_the_page_keeps_to_one_source(with_source: Engine, open_page: OpenPage) -> None:
+    name = "Clocks and doors"  # a rule is split at its "and"
+    with writing(with_source) as session:
+        fill(session)
+        others = add_family(session, "The bridge over the old canal is safe.", source=name)
+        measure_variants(session, [variant.id for variant in others.values()])
+        ids = {variant.id for variant in others.values()}
+    far = {key for key, value in distances(with_source).items() if value > 20 and key in ids}
+    assert far
+    app = sign_in(open_page("diagnostics"), with_source)
+    assert app.selectbox(key="source").options == ["All sources", name, "test"]
+    app.selectbox(key="source").select(name).run()
+    app.slider(key="threshold").set_value(20).run()
+    assert f"of {len(ids)} variants" in texts(app)
+    app.selectbox(key="threshold-reason").set_value("meaning_changed").run()
+    app.button(key="reject-over").click().run()
+    assert rejected(with_source) == far
+
+
 def rejected(engine: Engine) -> set[int | None]:
     with reading(engine) as session:
         query = select(Variant).where(Variant.status == Status.REJECTED)
