@@ -5,10 +5,11 @@ from typing import Any
 
 import streamlit as st
 
+from curation.anchors.sources import sources_in_use
 from curation.corpora.corpus import STARTER
 from curation.corpora.loading import load
 from curation.plurals import counted
-from curation.project.funnel import Funnel, FunnelRow, surplus
+from curation.project.funnel import Funnel, FunnelRow, funnel, surplus
 from curation.project.next_steps import NextStep, StepKind
 from curation.project.overview import progress
 from curation.release.contents import CountsByType
@@ -20,6 +21,7 @@ from pages.components.overview.funnel_chart import funnel_chart
 from pages.components.shared import links
 from pages.components.shared.runs import background, progress_view
 from pages.components.shared.shell import frame, open_project
+from pages.components.shared.variants import source_choice
 from training.runs.kinds import kind_of
 
 RUNS, LOOKED_AT = 8, 50  # of the last ones: shown below, and searched for those under way
@@ -124,6 +126,9 @@ def _action(step: NextStep) -> None:
 
 def _way(state: Funnel) -> None:
     st.header("From anchors to a model", anchor=False)
+    source_id = source_choice.selectbox(open_project.ask(sources_in_use))
+    if source_id is not None:
+        state = open_project.ask(funnel, source_id=source_id)
     dark = st.context.theme.type == "dark"
     chart = funnel_chart(state, dark=dark)
     st.vega_lite_chart(chart, width="stretch", alt=_in_words(state), key="funnel")

@@ -207,10 +207,12 @@ def filter_choices(session: Session) -> FilterChoices:
     return FilterChoices(known_sources(session), known_genres(session))
 
 
-def count_in_use(session: Session) -> int:
-    """How many anchors are not retired."""
-    in_use = col(Anchor.retired_at).is_(None)
-    return session.execute(select(func.count()).select_from(Anchor).where(in_use)).scalar_one()
+def count_in_use(session: Session, source_id: int | None = None) -> int:
+    """How many anchors, of one source or of all, are not retired."""
+    query = select(func.count()).select_from(Anchor).where(col(Anchor.retired_at).is_(None))
+    if source_id is not None:
+        query = query.where(col(Anchor.source_id) == source_id)
+    return session.execute(query).scalar_one()
 
 
 def has_anchors(session: Session) -> bool:

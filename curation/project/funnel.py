@@ -9,20 +9,27 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Row, and_, case, func, select, union
+from sqlalchemy import ColumnElement, Row, and_, case, func, select, true, union
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
 from curation.anchors.lookup import count_in_use
 from curation.project.opening import active_encoder_id
-from curation.release.contents import CountsByType, triples_by_type
+from curation.release.contents import (
+    CountsByType,
+    count_triples_by_type,
+    triples_by_type,
+    types_of_source,
+)
 from curation.release.freezing import list_releases
 from curation.taxonomy.project_types import list_types
 from db.models import (
     Anchor,
     Diagnostic,
     Encoder,
+    Polarity,
     Release,
+    Source,
     Split,
     Status,
     Variant,
@@ -84,33 +91,36 @@ class Funnel:
     trained_release: int | None
 
 
-def funnel(session: Session, *, known: CountsByType | None = None) -> Funnel:
+def funnel(
+    session: Session, *, source_id: int | None = None, known: CountsByType | None = None
+) -> Funnel:
     """How many of each type have come how far.
 
     Args:
-        known: what ``surplus`` gave, where that is known.
+        source_id: count the anchors of this source only, and what came of them; None for all.
+        known: what ``surplus`` gave for all sources, where that is known.
     """
     releases = list_releases(session)
     newest = releases[0] if releases else None
     models, learnt_from = _models(session)
     trained = next((release for release in releases if release.id == learnt_from), None)
-    rows = _all_variants(session)
+    rows = _all_variants(session, source_id)
+    if known is None or source_id is not None:
+        known = surplus(session, source_id)
     columns = {
-        "anchors": _anchors_by_type(rows, surplus(session) if known is None else known),
+        "anchors": _anchors_by_type(rows, known),
         **_by_status(rows),
-        "released": newest.summary["types"] if newest else {},
-        "triples": triples_by_type(session, newest) if newest else {},
-        "trained": _training_part(trained),
+        **_released(session, newest, trained, source_id),
     }
-    unmeasured = _unmeasured(session, columns["variants"])
+    unmeasured = _unmeasured(session, columns["variants"], source_id)
     columns["diagnosed"] = {
         key: number - unmeasured.get(key, 0) for key, number in columns["variants"].items()
     }
     by_type = tuple(_rows(session, columns))
     # An anchor has variants of several types, and a triple two.
     total = _sums(by_type) | {
-        "anchors": count_in_use(session),
-        "triples": newest.summary["triples"] if newest else 0,
+        "anchors": count_in_use(session, source_id),
+        "triples": _positive(newest, columns["triples"]),
     }
     return Funnel(
         rows=by_type,
@@ -160,15 +170,17 @@ def _anchors_by_type(rows: _Rows, more: CountsByType) -> CountsByType:
     return found
 
 
-def surplus(session: Session) -> CountsByType:
+def surplus(session: Session, source_id: int | None = None) -> CountsByType:
     """Type → how many more variants there are than anchors in use that have one.
 
-    Those are the further ones of the same anchor, and those of anchors out of use. No decision
-    changes them, an edit does.
+    Those are the further ones of the same anchor, and those of anchors out of use; of one source,
+    or of all. No decision changes them, an edit does.
     """
+    of_source = _of_source(source_id)
     type_id, anchor_id = col(Variant.type_id), col(Variant.anchor_id)
     several = (
         select(type_id, (func.count() - 1).label("further"))
+        .where(of_source)
         .group_by(anchor_id, type_id)
         .having(func.count() > 1)
         .subquery()
@@ -177,7 +189,7 @@ def surplus(session: Session) -> CountsByType:
     retired = select(col(Anchor.id)).where(col(Anchor.retired_at).is_not(None))
     out_of_use = (
         select(type_id, func.count(anchor_id.distinct()))
-        .where(anchor_id.in_(retired))
+        .where(anchor_id.in_(retired), of_source)
         .group_by(type_id)
     )
     found = Counter[str]()
@@ -195,11 +207,14 @@ def surplus_version(session: Session) -> tuple[Any, ...]:
     return tuple(session.execute(query).one())
 
 
-def _all_variants(session: Session) -> _Rows:
-    query = select(
-        col(Variant.status), col(Variant.retired), col(Variant.type_id), func.count()
-    ).group_by(col(Variant.status), col(Variant.retired), col(Variant.type_id))
+def _all_variants(session: Session, source_id: int | None) -> _Rows:
+    by = (col(Variant.status), col(Variant.retired), col(Variant.type_id))
+    query = select(*by, func.count()).where(_of_source(source_id)).group_by(*by)
     return session.execute(query).all()
+
+
+def _of_source(source_id: int | None) -> ColumnElement[bool]:
+    return true() if source_id is None else col(Variant.source_id) == source_id
 
 
 def _by_status(rows: _Rows) -> dict[str, Counter[str]]:
@@ -216,7 +231,7 @@ def _by_status(rows: _Rows) -> dict[str, Counter[str]]:
     return found
 
 
-def _unmeasured(session: Session, variants: CountsByType) -> CountsByType:
+def _unmeasured(session: Session, variants: CountsByType, source_id: int | None) -> CountsByType:
     """Of these variants in use, those without measures or without the active encoder's cosine."""
     encoder_id = active_encoder_id(session)
     if encoder_id is None:
@@ -241,7 +256,11 @@ def _unmeasured(session: Session, variants: CountsByType) -> CountsByType:
         select(col(Variant.id)).where(~its_measures.exists()),
         select(col(Variant.id)).where(~its_cosine.exists()),
     ).subquery()
-    in_use = and_(col(Variant.retired).is_(False), col(Variant.status) != Status.SUPERSEDED)
+    in_use = and_(
+        col(Variant.retired).is_(False),
+        col(Variant.status) != Status.SUPERSEDED,
+        _of_source(source_id),
+    )
     # No condition but the join: SQLite would rather walk through everything that is in use.
     query = (
         select(col(Variant.type_id), func.sum(case((in_use, 1), else_=0)))
@@ -258,6 +277,34 @@ def _models(session: Session) -> tuple[int, int | None]:
     count = session.execute(select(func.count()).select_from(Encoder).where(ours)).scalar_one()
     newest = select(col(Encoder.release_id)).where(ours).order_by(col(Encoder.id).desc()).limit(1)
     return count, session.execute(newest).scalar()
+
+
+def _released(
+    session: Session, newest: Release | None, trained: Release | None, source_id: int | None
+) -> dict[str, CountsByType]:
+    """``released``, ``triples`` and ``trained`` per type."""
+    if source_id is None:
+        return {
+            "released": newest.summary["types"] if newest else {},
+            "triples": triples_by_type(session, newest) if newest else {},
+            "trained": _training_part(trained),
+        }
+    source = session.get_one(Source, source_id).name
+    return {
+        "released": types_of_source(session, newest, source) if newest else {},
+        "triples": count_triples_by_type(session, newest, source) if newest else {},
+        "trained": types_of_source(session, trained, source, Split.TRAIN) if trained else {},
+    }
+
+
+def _positive(release: Release | None, triples: CountsByType) -> int:
+    """All triples: each has one variant that is positive."""
+    polarities = release.taxonomy if release else {}
+    return sum(
+        number
+        for type_id, number in triples.items()
+        if polarities[type_id]["polarity"] == Polarity.POSITIVE
+    )
 
 
 def _training_part(release: Release | None) -> CountsByType:

@@ -193,3 +193,20 @@ def test_the_chart_draws_every_stage_of_every_type_to_scale() -> None:
     assert lengths["Word", "Trained"] == 0.0
     said = {value for head in heads for row in head["data"]["values"] for value in row.values()}
     assert {"Variants", "30", "80.1k", "All types"} <= said
+
+
+def test_the_way_of_one_source_is_shown_where_there_are_several(
+    with_source: Engine, open_page: OpenPage
+) -> None:
+    with writing(with_source) as session:
+        add_family(session)
+    assert not open_page("overview").selectbox
+    with writing(with_source) as session:
+        add_family(session, "The door is safe.", source=HOSTILE)
+        add_anchor(session, "A second one.", source=HOSTILE)
+    app = open_page("overview")
+    app.selectbox(key="source").select_index(1).run()
+    assert HOSTILE not in unsafe_texts(app)
+    table = app.dataframe[0].value
+    assert (table["Anchors"].tolist()[-1], table["Variants"].tolist()[-1]) == (2, 7)
+    assert "14 variants pending" in texts(app)  # what to do next is of all sources

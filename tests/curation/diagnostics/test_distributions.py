@@ -99,8 +99,8 @@ def test_each_measure_is_counted_of_one_source(engine: Engine, source_id: int) -
             in_scope(EVERYTHING, row) and None not in (row.levenshtein, row.cosine) for row in rows
         )
         scope = Scope(source_id=source_id)
-        found = set(session.execute(select(col(Variant.id)).where(scope.condition())).scalars())
-        assert found == {row.id for row in rows if in_scope(EVERYTHING, row)}
+        ids = set(session.execute(select(col(Variant.id)).where(scope.condition())).scalars())
+        assert ids == {row.id for row in rows if in_scope(EVERYTHING, row)}
 
 
 @pytest.mark.parametrize("seed", [1, 2])

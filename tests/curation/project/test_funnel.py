@@ -9,7 +9,7 @@ from curation.anchors.changes import retire_anchor
 from curation.diagnostics.cosines import save_cosines
 from curation.diagnostics.measuring import measure_variants
 from curation.encoders.registered import register_encoder
-from curation.project.funnel import FunnelRow, funnel, surplus_version
+from curation.project.funnel import _COLUMNS, FunnelRow, funnel, surplus_version
 from curation.project.next_steps import NextStep, StepKind, next_steps
 from curation.project.opening import ACTIVE_ENCODER, get_setting
 from curation.release.contents import count_triples_by_type, triples_by_type
@@ -216,3 +216,33 @@ def test_a_release_is_trained_on_once_and_made_anew_after_changes(released: Rele
             StepKind.TRAIN,
             StepKind.EXPORT,
         ]
+
+
+def test_the_funnels_of_the_sources_add_up(engine: Engine) -> None:
+    with writing(engine) as session:
+        ada = person(session)
+        for number in range(6):
+            source = "Another source" if number % 2 else ""
+            family = add_family(session, f"Bridge {number} is safe.", source=source)
+            for type_id in ("verbal", "word", "lexical"):
+                accept(session, family[type_id], ada)
+            reject(session, family["phrase"], ada)
+        retire_anchor(session, family["word"].anchor_id)
+        edit(session, add_family(session, "It is safe.")["verbal"], ada, "It is not that safe.")
+        release = create_release(session).release
+        run = Run(kind="train", parameters={})
+        session.add(run)
+        session.flush()
+        session.add(Encoder(name="m", fingerprint="a" * 64, run_id=run.id, release_id=release.id))
+        session.flush()
+        whole, *parts = (funnel(session, source_id=key) for key in (None, 1, 2))
+    assert [part.total.anchors for part in parts] == [4, 2]
+    assert parts[1].total.triples == release.summary["triples"] - parts[0].total.triples > 0
+    for row, *of_sources in zip(
+        (*whole.rows, whole.total),
+        *((*part.rows, part.total) for part in parts),
+        strict=True,
+    ):
+        for name in _COLUMNS:
+            found = sum(getattr(part, name) for part in of_sources)
+            assert found == getattr(row, name), (row.type_id, name)
