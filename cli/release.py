@@ -24,13 +24,17 @@ def release_facts(release: Release) -> dict[str, Any]:
 
 
 def release_create(
-    name: Annotated[str, typer.Option(help="A name for people.")] = "", as_json: AsJson = False
+    name: Annotated[str, typer.Option(help="A name for people.")] = "",
+    source: Annotated[
+        list[str], typer.Option(help="Take this source only; repeat it for several.")
+    ] = [],  # noqa: B006 - typer reads it and hands over a list of its own
+    as_json: AsJson = False,
 ) -> None:
     """Freeze every accepted variant under the next number."""
     settings, engine = open_home()
     with writing(engine) as session:
         author = asked_by(session, settings)
-        release, created = create_release(session, name=name, author_id=author)
+        release, created = create_release(session, name=name, author_id=author, sources=source)
         result = release_facts(release) | {"created": created}
     said = "is new" if created else "holds the same already"
     kept = f" It is still called {release.name!r}." if name not in ("", release.name) else ""

@@ -7,15 +7,18 @@ from typing import Any
 
 import streamlit as st
 
+from curation.anchors.sources import sources_in_use
 from curation.plurals import counted
-from curation.release.contents import Changes, Contents, contents_of
+from curation.release.contents import Changes, Contents, contents_of, only_sources
 from curation.release.export.table_rows import ExportFormat
 from curation.release.freezing import MAX_NAME, create_release
-from curation.release.upcoming import ReleaseState, release_state
+from curation.release.upcoming import ReleaseState, contents_now, release_state
 from db.errors import HedgerowError
 from db.models import Release, Run, RunState, Split
 from db.runs import UNFINISHED, list_runs
+from pages.components.shared.formatting.label import plain
 from pages.components.shared.hub import push_box
+from pages.components.shared.links import ALL_SOURCES
 from pages.components.shared.runs import background, progress_view
 from pages.components.shared.shell import error_messages, frame, open_project, signin
 from training.hub.push_run import Subject
@@ -80,6 +83,16 @@ def _freeze(state: ReleaseState) -> None:
     """What a release would hold now, and the button that makes one."""
     st.header("Freeze a release", anchor=False)
     now, changes, newest = state.now, state.changes, next(iter(state.releases), None)
+    names = list(open_project.ask(sources_in_use).values())
+    sources = tuple(_sources(names)) if len(names) > 1 and now.variants else ()
+    narrowed = only_sources(newest) if newest else ()
+    if sources:
+        now = open_project.ask(contents_now, sources)
+    if set(sources) != set(narrowed):
+        changes = None  # those are counted for what the newest release takes
+    if not now.variants and sources:
+        st.write("Nothing of these sources is accepted, so there is nothing to freeze yet.")
+        return
     if not now.variants:
         st.write("Nothing is accepted, so there is nothing to freeze yet.")
         st.page_link("pages/review.py", label="Review", icon=":material/rate_review:")
@@ -98,26 +111,42 @@ def _freeze(state: ReleaseState) -> None:
         )
         asked = st.form_submit_button("Freeze a release", type="primary", key="freeze-button")
     if asked:
-        _create(name)
+        _create(name, sources)
     with st.expander("What it would hold, by type and split", expanded=newest is None):
         labels = {entry.id: entry.label for entry in open_project.types()}
         _show_counts(_counts(now, labels, changes), key="counts-now")
 
 
+def _sources(names: list[str]) -> list[str]:
+    """The sources to take; none for all."""
+    return st.multiselect(
+        "Sources",
+        names,
+        format_func=plain,
+        key="release-sources",
+        placeholder=ALL_SOURCES,
+        help="A release of some sources says so; its hash depends on its contents only.",
+    )
+
+
 def _since(newest: Release | None, changes: Changes | None) -> str:
-    if newest is None or changes is None:
+    if newest is None:
         return "There is no release yet."
+    if changes is None:
+        return f"Release {newest.number} takes other sources."
     added, gone = sum(changes.added.values()), sum(changes.gone.values())
     if not added and not gone:
         return f"No sentence has come or gone since release {newest.number}."
     return f"Since release {newest.number}: {added:,} new, {gone:,} gone."
 
 
-def _create(name: str) -> None:
+def _create(name: str, sources: tuple[str, ...]) -> None:
     try:
         author = signin.reviewer_id()
         with st.spinner("Freezing what is accepted …"):
-            release, created = open_project.tell(create_release, name=name, author_id=author)
+            release, created = open_project.tell(
+                create_release, name=name, author_id=author, sources=sources
+            )
     except HedgerowError as error:
         error_messages.show(str(error))
         return
@@ -168,6 +197,8 @@ def _contents(release: Release) -> None:
         f"{counted(summary['variants'], 'variant')} of {summary['anchors']:,} anchors, "
         f"{counted(summary['triples'], 'triple')}. Accepted: {_deciders(summary['decided_by'])}."
     )
+    if sources := only_sources(release):
+        st.text(f"Sources: {', '.join(sources)}. It leaves out what others have.")
     with st.expander("Contents by type and split"):
         labels = {
             type_id: entry["label"]

@@ -1,8 +1,9 @@
 """The sources of anchors: a project's own ones, and the corpora that ship with Hedgerow."""
 
+from collections.abc import Collection
 from typing import Any
 
-from sqlalchemy import ColumnElement, case, func, select
+from sqlalchemy import ColumnElement, case, func, select, true
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
@@ -17,6 +18,13 @@ def is_bundled(name: Any) -> ColumnElement[int]:
         name: the column with the source's name.
     """
     return case((name.in_([corpus.source for corpus in CORPORA.values()]), 1), else_=0)
+
+
+def of_sources(names: Collection[str]) -> ColumnElement[bool]:
+    """SQL: the variant's anchor is of one of these sources; none means all."""
+    if not names:
+        return true()
+    return col(Variant.source_id).in_(select(col(Source.id)).where(col(Source.name).in_(names)))
 
 
 def sources_in_use(session: Session) -> dict[int, str]:

@@ -5,7 +5,7 @@ since then is looked at, so that a change shows at once in large projects, too.
 """
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
@@ -26,6 +26,7 @@ from sqlalchemy.orm import Session
 from sqlmodel import col
 
 from curation.anchors.current_revision import current_wording
+from curation.anchors.sources import of_sources
 from db.columns import now
 from db.models import (
     Anchor,
@@ -44,6 +45,9 @@ MARGIN = timedelta(minutes=1)
 
 LAST_DECISION = "last_decision"
 """Key in a release's summary: its `last_decision`, which releases of the first Hedgerow lack."""
+
+ONLY_SOURCES = "only_sources"
+"""Key in the summary of a release that takes some sources only: their names, sorted."""
 
 CountsByType = Mapping[str, int]
 """Type → number."""
@@ -82,8 +86,10 @@ def changes_since(session: Session, release: Release) -> Changes:
     """What has become accepted since a release, and what of it no longer is.
 
     A variant whose anchor or cue has been corrected, and which is accepted as it is now, is both:
-    the release has it with the other wording.
+    the release has it with the other wording. Of a release of some sources, only what they have
+    counts.
     """
+    sources = only_sources(release)
     touched = touched_since(session, release)
     held = in_release(release)
     as_it_is = in_release(
@@ -95,6 +101,7 @@ def changes_since(session: Session, release: Release) -> Changes:
         col(Variant.status) == Status.ACCEPTED,
         col(Variant.retired).is_(False),
         col(Anchor.retired_at).is_(None),
+        of_sources(sources),
     )
     # No condition but the joins: SQLite would rather walk through everything that is accepted.
     query = (
@@ -113,7 +120,7 @@ def changes_since(session: Session, release: Release) -> Changes:
     added = Counter({type_id: number for type_id, number, _ in rows})
     gone = Counter({type_id: number for type_id, _, number in rows})
     # A restored anchor leaves no trace but the numbers: what they say and the rows do not.
-    counted, released = accepted_by_type(session), release.summary["types"]
+    counted, released = accepted_by_type(session, sources), release.summary["types"]
     for type_id in {*counted, *released}:
         more = counted.get(type_id, 0) - released.get(type_id, 0) - added[type_id] + gone[type_id]
         (added if more > 0 else gone)[type_id] += abs(more)
@@ -176,11 +183,20 @@ def in_release(release: Release, *conditions: ColumnElement[bool]) -> ColumnElem
     )
 
 
-def accepted_by_type(session: Session) -> CountsByType:
-    """Type → variants accepted now."""
+def only_sources(release: Release) -> tuple[str, ...]:
+    """The names of the sources that the release was narrowed to; none where it has all."""
+    return tuple(release.summary.get(ONLY_SOURCES, ()))
+
+
+def accepted_by_type(session: Session, sources: Collection[str] = ()) -> CountsByType:
+    """Type → variants accepted now, of these sources; none means all."""
     query = (
         select(col(Variant.type_id), func.count())
-        .where(col(Variant.status) == Status.ACCEPTED, col(Variant.retired).is_(False))
+        .where(
+            col(Variant.status) == Status.ACCEPTED,
+            col(Variant.retired).is_(False),
+            of_sources(sources),
+        )
         .group_by(col(Variant.type_id))
     )
     return dict(session.execute(query).all())

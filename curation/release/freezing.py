@@ -8,7 +8,7 @@ hash in every database.
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from itertools import groupby, islice
 from operator import attrgetter
 from typing import Any, NamedTuple
@@ -18,8 +18,9 @@ from sqlalchemy.orm import Session, aliased
 from sqlmodel import col
 
 from curation.anchors.current_revision import current_wording
+from curation.anchors.sources import of_sources, sources_in_use
 from curation.content_uids import canonical
-from curation.release.contents import LAST_DECISION, last_decision
+from curation.release.contents import LAST_DECISION, ONLY_SOURCES, last_decision
 from curation.release.summary import Tally, release_summary, taxonomy_snapshot
 from curation.review.decisions import counts_still
 from curation.review.status import Vote, live
@@ -58,7 +59,13 @@ class Created(NamedTuple):
     created: bool
 
 
-def create_release(session: Session, *, name: str = "", author_id: int | None = None) -> Created:
+def create_release(
+    session: Session,
+    *,
+    name: str = "",
+    author_id: int | None = None,
+    sources: Collection[str] = (),
+) -> Created:
     """Freeze every accepted variant of an anchor in use, as the newest release.
 
     Where the newest release already holds the very same rows, provenance and taxonomy included,
@@ -68,9 +75,12 @@ def create_release(session: Session, *, name: str = "", author_id: int | None = 
     Args:
         session: a writing session; what it has not flushed yet counts too.
         name: for people, at most 200 characters; the number and the hash identify a release.
+        sources: names of the sources to take; none means all. The summary keeps them; the hash
+            changes with the contents only.
 
     Raises:
-        HedgerowError: nothing is accepted, or the name is too long or not plain text.
+        HedgerowError: there is no such source, nothing is accepted of them, or the name is too
+            long or not plain text.
     """
     clean = canonical(name)
     if len(clean) > MAX_NAME:
@@ -79,6 +89,7 @@ def create_release(session: Session, *, name: str = "", author_id: int | None = 
             "shorten it."
         )
     session.flush()
+    _check_sources(session, sources)
     connection = session.connection()
     _lock(connection)
     newest = session.execute(_newest()).scalar()
@@ -86,13 +97,22 @@ def create_release(session: Session, *, name: str = "", author_id: int | None = 
     head = {"number": number, "name": clean, "author_id": author_id}
     # A savepoint: what is written is taken back where it turns out to be the newest release again.
     with connection.begin_nested() as attempt:
-        release_id = _write(connection, head)
+        release_id = _write(connection, head, sorted(set(sources)))
         release = session.get_one(Release, release_id)
         if newest is None or not _same(connection, newest, release):
             return Created(release, True)
         session.expunge(release)
         attempt.rollback()
     return Created(newest, False)
+
+
+def _check_sources(session: Session, sources: Collection[str]) -> None:
+    known = sources_in_use(session).values()
+    for name in sources:
+        if name not in known:
+            raise HedgerowError(
+                f"Expected a source with variants ({', '.join(known)}), found {name}."
+            )
 
 
 def _lock(connection: Connection) -> None:
@@ -115,28 +135,31 @@ def _same(connection: Connection, one: Release, other: Release) -> bool:
     return connection.execute(rows[0].except_(rows[1]).limit(1)).first() is None
 
 
-def _write(connection: Connection, head: dict[str, Any]) -> int:
+def _write(connection: Connection, head: dict[str, Any], sources: list[str]) -> int:
     """Store the release and its items; its id."""
     release_id = connection.execute(
         insert(Release).values(**head, content_hash="").returning(col(Release.id))
     ).scalar_one()
     seen = last_decision(connection)  # before freezing, which may take a while
-    digest, tally = _freeze(connection, release_id)
+    digest, tally = _freeze(connection, release_id, sources)
     if not tally.variants:
         raise HedgerowError(
             "There is nothing to release: no variant is accepted; accept some on the Review page "
             "or with 'hedgerow review accept'."
         )
+    summary = release_summary(connection, tally, sources) | {LAST_DECISION: seen}
+    if sources:
+        summary[ONLY_SOURCES] = sources
     values = {
         "content_hash": digest,
-        "summary": release_summary(connection, tally) | {LAST_DECISION: seen},
+        "summary": summary,
         "taxonomy": taxonomy_snapshot(connection),
     }
     connection.execute(update(Release).where(col(Release.id) == release_id).values(**values))
     return release_id
 
 
-def _accepted() -> Select[*tuple[Any, ...]]:
+def _accepted(sources: Collection[str]) -> Select[*tuple[Any, ...]]:
     """Every accepted variant with all it carries, once for each decision on its present state."""
     parent, author, decider = aliased(Variant), aliased(Reviewer), aliased(Reviewer)
     return (
@@ -186,14 +209,15 @@ def _accepted() -> Select[*tuple[Any, ...]]:
             col(Variant.status) == Status.ACCEPTED,
             col(Variant.retired).is_(False),
             col(Anchor.retired_at).is_(None),
+            of_sources(sources),
         )
         .order_by(col(Variant.id), col(Decision.id))
     )
 
 
-def _freeze(connection: Connection, release_id: int) -> tuple[str, Tally]:
+def _freeze(connection: Connection, release_id: int, sources: Collection[str]) -> tuple[str, Tally]:
     """Store the items; the content hash and what was counted on the way."""
-    rows = connection.execute(_accepted(), execution_options={"yield_per": BATCH})
+    rows = connection.execute(_accepted(sources), execution_options={"yield_per": BATCH})
     items = _items(rows, release_id)
     tally = Tally()
     lines: list[str] = []

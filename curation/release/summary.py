@@ -12,6 +12,7 @@ from sqlalchemy import Connection, Select, func, or_, select
 from sqlalchemy.orm import aliased
 from sqlmodel import col
 
+from curation.anchors.sources import of_sources
 from curation.review.decisions import counts_still
 from curation.taxonomy.project_types import IMPORTED, OWN
 from db.columns import Columns
@@ -164,14 +165,24 @@ def _lengths(words: Counter[int]) -> dict[str, Any]:
     }
 
 
-def release_summary(connection: Connection, tally: Tally) -> dict[str, Any]:
-    """All that is kept with a release: the tally, where its anchors came from, and the review."""
+def release_summary(
+    connection: Connection, tally: Tally, sources: Collection[str] = ()
+) -> dict[str, Any]:
+    """All that is kept with a release: the tally, where its anchors came from, and the review.
+
+    Args:
+        sources: names of the sources it takes; none means all.
+    """
     counts = tally.as_json()
     names = {source["name"] for source in counts["sources"]}
-    return counts | {"source_notes": source_notes(connection, names)} | review_summary(connection)
+    return (
+        counts
+        | {"source_notes": source_notes(connection, names)}
+        | review_summary(connection, sources)
+    )
 
 
-def review_summary(connection: Connection) -> dict[str, Any]:
+def review_summary(connection: Connection, sources: Collection[str] = ()) -> dict[str, Any]:
     """What the review has made of the variants as written, what reviewers wrote left out.
 
     Returns:
@@ -182,7 +193,7 @@ def review_summary(connection: Connection) -> dict[str, Any]:
     """
     review: dict[str, dict[str, int]] = defaultdict(lambda: dict.fromkeys(OUTCOMES, 0))
     counted = select(col(Variant.type_id), col(Variant.status), func.count())
-    outcomes = _as_written(counted).group_by(col(Variant.type_id), col(Variant.status))
+    outcomes = _as_written(counted, sources).group_by(col(Variant.type_id), col(Variant.status))
     for type_id, status, count in connection.execute(outcomes):
         review[type_id][_OUTCOMES[status]] = count
     reasons: dict[str, dict[str, int]] = {"rejected": {}, "edited": {}}
@@ -191,7 +202,7 @@ def review_summary(connection: Connection) -> dict[str, Any]:
         col(Variant.status), col(Decision.reason), func.count(col(Variant.id).distinct())
     )
     query = (
-        _as_written(with_reason)
+        _as_written(with_reason, sources)
         .join(Decision, col(Decision.variant_id) == Variant.id)
         .join(Reviewer, col(Reviewer.id) == Decision.reviewer_id)
         .outerjoin(retract, col(retract.retracts_id) == Decision.id)
@@ -212,7 +223,7 @@ def review_summary(connection: Connection) -> dict[str, Any]:
     return {"review": dict(review), "reasons": reasons}
 
 
-def _as_written(query: Select[*Columns]) -> Select[*Columns]:
+def _as_written(query: Select[*Columns], sources: Collection[str]) -> Select[*Columns]:
     """``query``, a select from variants, for those in use that no reviewer wrote."""
     return (
         query.select_from(Variant)
@@ -221,6 +232,7 @@ def _as_written(query: Select[*Columns]) -> Select[*Columns]:
             col(Variant.retired).is_(False),
             col(Variant.author_id).is_(None),
             col(Anchor.retired_at).is_(None),
+            of_sources(sources),
         )
     )
 

@@ -5,13 +5,14 @@ has happened to since then are counted anew, which takes a fraction of counting 
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from sqlalchemy import ColumnElement, Subquery, and_, func, select, true
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
+from curation.anchors.sources import of_sources
 from curation.release.contents import (
     Changes,
     Contents,
@@ -20,6 +21,7 @@ from curation.release.contents import (
     contents_of,
     in_release,
     number_of,
+    only_sources,
     touched_since,
 )
 from curation.release.freezing import list_releases
@@ -59,17 +61,18 @@ def release_state(session: Session) -> ReleaseState:
     return ReleaseState(releases, reviewer_names(session), now, changes)
 
 
-def contents_now(session: Session) -> Contents:
-    """What a release made now would hold."""
+def contents_now(session: Session, sources: Collection[str] = ()) -> Contents:
+    """What a release made now of these sources would hold; none means all."""
     polarity = dict(session.execute(select(col(TypeRow.id), col(TypeRow.polarity))).all())
     query = select(Release).order_by(col(Release.number).desc()).limit(1)
     newest = session.execute(query).scalar()
-    if newest is not None and newest.summary["variants"] > COUNTED_ANEW:
+    of_all = not sources and newest is not None and not only_sources(newest)
+    if newest is not None and of_all and newest.summary["variants"] > COUNTED_ANEW:
         carried_on = _carried_on(session, newest, polarity)
         # A restored anchor or a model switched off leaves no trace but the numbers.
         if carried_on and _by_type(carried_on) == accepted_by_type(session):
             return carried_on
-    return _contents(session, polarity, _accepted_families(polarity))
+    return _contents(session, polarity, _accepted_families(polarity, sources))
 
 
 def _carried_on(
@@ -171,11 +174,11 @@ def _numbers(
     ]
 
 
-def _accepted_families(polarity: Mapping[str, Polarity]) -> Subquery:
-    """All that is accepted, per anchor."""
+def _accepted_families(polarity: Mapping[str, Polarity], sources: Collection[str]) -> Subquery:
+    """All that is accepted of these sources, per anchor."""
     families = (
         select(col(Variant.anchor_id), *_numbers(polarity, col(Variant.type_id), true()))
-        .where(*_ACCEPTED)
+        .where(*_ACCEPTED, of_sources(sources))
         .group_by(col(Variant.anchor_id))
         .subquery()
     )

@@ -8,6 +8,7 @@ from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 from streamlit.testing.v1 import AppTest
 
+from curation.release.contents import only_sources
 from curation.release.export import export_run
 from curation.release.freezing import get_release, list_releases
 from curation.review.actions import accept, reject, shown
@@ -293,3 +294,20 @@ def test_exports_of_other_runs_are_left_alone(
         session.add(Run(kind="export", parameters={"release": 7, "format": "hf"}))
         session.add(Run(kind="export", parameters={"release": 1, "format": "jsonl"}))
     assert open_page("release").button(key="export")
+
+
+def test_a_release_of_one_source_is_made(
+    families: list[dict[str, Variant]], with_source: Engine, open_page: OpenPage
+) -> None:
+    assert not open_page("release").multiselect
+    with writing(with_source) as session:
+        other = add_family(session, "The door is safe.", source=HOSTILE)
+        decide(session, [other["verbal"], other["word"]])
+    app = open_page("release")
+    app.multiselect(key="release-sources").select(HOSTILE).run()
+    assert "2 variants of 1 anchors" in said(app)
+    app.button(key="freeze-button").click().run()
+    with reading(with_source) as session:
+        release = get_release(session)
+        assert (release.summary["variants"], only_sources(release)) == (2, (HOSTILE,))
+    assert HOSTILE not in unsafe_texts(app)

@@ -12,7 +12,9 @@ from sqlalchemy.exc import DatabaseError
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
+from curation.release.contents import ONLY_SOURCES, Changes, changes_since, contents_of
 from curation.release.freezing import create_release, get_release, list_releases
+from curation.release.upcoming import contents_now
 from curation.taxonomy.built_in import TAXONOMY_VERSION
 from db.columns import now
 from db.engine import reading, writing
@@ -425,3 +427,26 @@ def test_a_name_that_is_too_long_is_refused(engine: Engine) -> None:
         add_plain_family(session, 1)
         with pytest.raises(HedgerowError, match="at most 200 characters, found 201"):
             create_release(session, name="x" * 201)
+
+
+@both_databases
+def test_a_release_of_some_sources_says_so_and_holds_nothing_else(engine: Engine) -> None:
+    with writing(engine) as session:
+        add_plain_family(session, 1)
+        other = add_anchor(session, "It rains.", source="Another")
+        decide(session, add_variant(session, other, "verbal", "It does not rain."), person(session))
+        whole = create_release(session).release
+        part, created = create_release(session, sources=["Another"])
+        assert created and set(items(session, part)) == {"It does not rain."}
+        assert part.summary[ONLY_SOURCES] == ["Another"] and ONLY_SOURCES not in whole.summary
+        assert set(part.summary["review"]) == {"verbal"}
+        assert changes_since(session, part) == Changes({}, {})
+        assert contents_now(session, ["Another"]) == contents_of(part)
+        assert contents_now(session).variants == whole.summary["variants"] == 4
+        assert not create_release(session, sources=["Another"]).created
+        again = create_release(session, sources=["A corpus", "Another"]).release
+        assert again.content_hash == whole.content_hash != part.content_hash
+        decide(session, add_variant(session, other, "word", "Maybe it rains."), person(session))
+        assert changes_since(session, part) == Changes({"word": 1}, {})
+        with pytest.raises(HedgerowError, match=r"Expected a source .*found Nowhere"):
+            create_release(session, sources=["Nowhere"])
