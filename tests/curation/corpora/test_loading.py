@@ -6,6 +6,7 @@ import pytest
 from sqlalchemy import Engine, func, select
 from sqlmodel import col
 
+from curation.anchors.sources import sources_in_use
 from curation.corpora import corpus_run
 from curation.corpora.corpus import CORPORA, Corpus
 from curation.corpora.loading import KIND, Loaded, add_families, load, missing_families
@@ -49,6 +50,22 @@ def test_what_nobody_reviewed_is_pending_and_measured(engine: Engine, corpus: Co
     with reading(engine) as session:
         measured = session.execute(select(func.count()).select_from(Diagnostic)).scalar_one()
     assert measured == loaded.variants
+
+
+@both_databases
+@some_families
+def test_every_variant_keeps_the_source_of_its_anchor(engine: Engine, corpus: Corpus) -> None:
+    with writing(engine) as session:
+        add_family(session)  # so that the ids of sources and anchors differ
+    add_some(engine, corpus, 10)
+    with reading(engine) as session:
+        query = select(col(Anchor.source_id), col(Variant.source_id)).join(
+            Variant, col(Variant.anchor_id) == col(Anchor.id)
+        )
+        found = set(session.execute(query).all())
+        names = sources_in_use(session)
+    assert {tuple(row) for row in found} == {(1, 1), (2, 2)}
+    assert names == {1: "test", 2: corpus.source}
 
 
 def test_an_anchor_that_is_known_is_left_as_it_is(engine: Engine) -> None:
