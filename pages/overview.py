@@ -47,6 +47,12 @@ def _welcome() -> None:
             _load()
     st.page_link(
         "pages/anchors.py",
+        label="Or look at the other corpora",
+        icon=":material/library_books:",
+        query_params={"part": "Corpora"},
+    )
+    st.page_link(
+        "pages/anchors.py",
         label="Or add anchors of your own",
         icon=":material/notes:",
         query_params={"part": "Add"},

@@ -10,7 +10,7 @@ from cli.shared.run_here import carry_out_run
 from cli.shared.tables import table_of
 from cli.shared.terminal import AsJson, show
 from curation.corpora.corpus import CORPORA, corpus
-from curation.corpora.corpus_run import KIND, loaded_anchors
+from curation.corpora.corpus_run import KIND, loaded_anchors, parameters
 from db.engine import reading, writing
 from db.runs import ensure_run
 
@@ -47,7 +47,7 @@ def add_corpus(
     settings, engine = open_home()
     with writing(engine) as session:
         accept_by = reviewer_id(session, settings, reviewer) if accept_unflagged else None
-        parameters = {"corpus": wanted.id, "accept_by": accept_by}
-        run = ensure_run(session, kind=KIND, parameters=parameters).run
+        asked = parameters(wanted, accept_by=accept_by)
+        run = ensure_run(session, kind=KIND, parameters=asked).run
     result = carry_out_run(settings, engine, run.id)
     show(result, as_json, *sentences(KIND, result))

@@ -17,18 +17,24 @@ class Corpus(NamedTuple):
         id: as commands name it.
         source: the name of the source that its anchors get.
         about: what it holds, in a sentence.
+        anchors: how many different sentences it has variants of.
         reviewer: the model whose review is in its files; '' where there is none.
         whole: whether that reviewer has judged every variant, so that one without a remark is
             accepted; otherwise it is pending.
         seconds: about how long it takes to load.
+        second_reviewer: the model that read what the first one accepted once more; '' for none.
+        second_types: the types that the second reviewer alone has judged.
     """
 
     id: str
     source: str
     about: str
+    anchors: int
     reviewer: str
     whole: bool
     seconds: int
+    second_reviewer: str = ""
+    second_types: tuple[str, ...] = ()
     licence: str = "CC BY 4.0"
 
     @property
@@ -50,6 +56,16 @@ class Corpus(NamedTuple):
         path = self.folder / "reviews.jsonl"
         return list(_lines(path)) if path.exists() else []
 
+    def second_reviews(self) -> list[dict[str, Any]]:
+        """What its second reviewer changed of what the first one had accepted."""
+        path = self.folder / "second_reviews.jsonl"
+        return list(_lines(path)) if path.exists() else []
+
+    @property
+    def reviewers(self) -> list[str]:
+        """The models whose reviews are in its files."""
+        return [name for name in (self.reviewer, self.second_reviewer) if name]
+
 
 def _lines(path: Path) -> Iterator[dict[str, Any]]:
     with path.open(encoding="utf-8") as lines:
@@ -61,10 +77,13 @@ STARTER = Corpus(
     id="starter",
     source="Hedgerow starter corpus",
     about=(
-        "1,369 sentences of many genres with the paper's six types and the negated antonym, "
-        "reviewed by a model."
+        "1,369 sentences of many genres with the paper's six types, the negated antonym and some "
+        "unsupported versions, reviewed by two models."
     ),
+    anchors=1_369,
     reviewer="starter-llm",
+    second_reviewer="starter-llm-2",
+    second_types=("unsupported",),
     whole=True,
     seconds=5,
 )
@@ -80,6 +99,7 @@ CORPORA = {
                 "12,371 sentences with a predicate that has an opposite: negated, with the "
                 "opposite, and with the opposite negated."
             ),
+            anchors=12_344,
             reviewer="",
             whole=False,
             seconds=20,
@@ -91,6 +111,7 @@ CORPORA = {
                 "6,890 statements with two affirmations, two weaker versions and two "
                 "contradictions in free words."
             ),
+            anchors=6_890,
             reviewer="claims-llm",
             whole=False,
             seconds=20,

@@ -1,6 +1,7 @@
 """Loading a corpus as a run: family by family, so that others can write meanwhile."""
 
 from itertools import islice
+from typing import NamedTuple
 
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
@@ -8,18 +9,49 @@ from sqlmodel import col
 
 from curation.corpora.corpus import CORPORA, Corpus, corpus
 from curation.corpora.loading import KIND as KIND
-from curation.corpora.loading import Loaded, add_families, missing_families
+from curation.corpora.loading import Loaded, add_families, add_what_is_new, missing_families
 from curation.diagnostics.measuring import KIND as MEASURE
-from curation.review.bulk import BulkRule, apply_rule, parse_rule
+from curation.review.bulk import Applied, BulkRule, apply_rule, find_matches, parse_rule
 from curation.taxonomy.project_types import seed_taxonomy
 from db.engine import reading, writing
 from db.execution import Result, RunContext
-from db.models import Anchor, Source, Verdict
+from db.models import Anchor, Run, Source, Verdict
 from db.run_process import start_process
-from db.runs import ensure_run
+from db.runs import ensure_run, list_runs
 
 AT_ONCE = 500
 """Families that are added in one transaction; no more are done twice after a crash."""
+
+
+LOOKED_AT = 100
+"""Of the last loadings; the newest of each corpus is among them."""
+
+
+class CorpusState(NamedTuple):
+    """How much of a corpus is in the project.
+
+    Attributes:
+        anchors: how many of its anchors are.
+        run: its newest loading, if there is one.
+    """
+
+    corpus: Corpus
+    anchors: int
+    run: Run | None
+
+
+def corpora_states(session: Session) -> list[CorpusState]:
+    """How much of each corpus is in the project, and what became of its last loading."""
+    loaded = loaded_anchors(session)
+    newest: dict[str, Run] = {}
+    for run in list_runs(session, kind=KIND, limit=LOOKED_AT):
+        newest.setdefault(run.parameters.get("corpus", ""), run)
+    return [CorpusState(one, loaded[one.id], newest.get(one.id)) for one in CORPORA.values()]
+
+
+def parameters(wanted: Corpus, *, accept_by: int | None = None) -> dict[str, object]:
+    """The parameters of a run that loads a corpus, as ``work`` reads them."""
+    return {"corpus": wanted.id, "accept_by": accept_by}
 
 
 def loaded_anchors(session: Session) -> dict[str, int]:
@@ -45,16 +77,21 @@ def work(context: RunContext) -> Result:
     if reviewer_id := context.parameters.get("accept_by"):
         context.progress(1, 1, "Accepting what is unflagged.")
         with writing(context.engine) as session:
-            applied = apply_rule(
-                session,
-                unflagged(wanted),
-                verdict=Verdict.ACCEPT,
-                reviewer_id=reviewer_id,
-            )
-        accepted = applied.matches.total
+            accepted = accept_unflagged(session, wanted.id, reviewer_id=reviewer_id).matches.total
     if added.variants:
         _measure_cosines(context)
     return {"corpus": wanted.id, "source": wanted.source, "accepted": accepted, **added._asdict()}
+
+
+def count_unflagged(session: Session, corpus_id: str) -> int:
+    """How many pending variants of a corpus nothing is flagged on."""
+    return find_matches(session, unflagged(corpus(corpus_id))).total
+
+
+def accept_unflagged(session: Session, corpus_id: str, *, reviewer_id: int) -> Applied:
+    """Accept what nothing is flagged on of a corpus, as one action of this reviewer."""
+    rule = unflagged(corpus(corpus_id))
+    return apply_rule(session, rule, verdict=Verdict.ACCEPT, reviewer_id=reviewer_id)
 
 
 def unflagged(wanted: Corpus) -> BulkRule:
@@ -77,7 +114,9 @@ def _add(context: RunContext, wanted: Corpus) -> Loaded:
         with writing(context.engine) as session:
             more = add_families(session, wanted, part, run_id=context.run.id)
         added = Loaded(*map(sum, zip(added, more, strict=True)))
-    return added
+    with writing(context.engine) as session:
+        more = add_what_is_new(session, wanted, run_id=context.run.id)
+    return Loaded(*map(sum, zip(added, more, strict=True)))
 
 
 def _measure_cosines(context: RunContext) -> None:

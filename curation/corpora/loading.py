@@ -4,8 +4,7 @@ Of the starter corpus, a fifth of the anchors stays pending, to be reviewed, and
 out of every default training.
 """
 
-import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from sqlalchemy import insert, select
@@ -13,20 +12,27 @@ from sqlalchemy.orm import Session
 from sqlmodel import col
 
 from curation.content_uids import (
-    RANDOM_SALT,
     anchor_uid,
-    bucket,
     canonical,
     canonical_uid,
     in_pending_fifth,
     split_of,
-    variant_uid,
 )
 from curation.corpora.corpus import Corpus
+from curation.corpora.rows import (
+    Written,
+    add_variants,
+    child_row,
+    decision_row,
+    ids_by_uid,
+    variant_row,
+    variants_of,
+)
+from curation.corpora.second_review import review_again
 from curation.diagnostics.measuring import measure_variants
-from curation.review.decisions import CHUNK, bulk_store_decisions
+from curation.review.decisions import bulk_store_decisions
 from curation.review.people.reviewers import ensure_reviewer
-from curation.taxonomy.built_in import GUIDELINE_VERSION, TAXONOMY
+from curation.taxonomy.built_in import TAXONOMY
 from curation.taxonomy.project_types import seed_taxonomy
 from db.columns import now
 from db.engine import batched, know_new_rows
@@ -53,15 +59,6 @@ class Loaded(NamedTuple):
     anchors: int
     variants: int
     decisions: int
-
-
-class _Written(NamedTuple):
-    """A variant as the corpus has it."""
-
-    anchor: str
-    type_id: str
-    text: str
-    cue: str | None
 
 
 Families = dict[str, list[dict[str, Any]]]
@@ -96,25 +93,60 @@ def add_families(session: Session, corpus: Corpus, families: Families, *, run_id
     Args:
         run_id: the run that the variants name as their origin.
     """
-    source_id = _source(session, corpus)
-    anchors = _add_anchors(session, families, source_id=source_id)
+    anchors = _add_anchors(session, families, source_id=_source(session, corpus))
     written = {
         uid: variant
         for anchor, of_anchor in families.items()
         for family in of_anchor
-        for uid, variant in _variants(anchor, family)
+        for uid, variant in variants_of(anchor, family)
     }
     rows = [
-        _row(uid, one, anchors[one.anchor], corpus=corpus, run_id=run_id)
+        variant_row(uid, one, anchors[one.anchor], corpus=corpus, run_id=run_id)
         for uid, one in written.items()
     ]
-    ids = _add_variants(session, rows, source_id=source_id)
-    children, decisions = _decide(
-        session, corpus, written, anchors=anchors, ids=ids, source_id=source_id
-    )
+    ids = add_variants(session, rows)
+    children, decisions = _decide(session, corpus, written, anchors=anchors, ids=ids)
     bulk_store_decisions(session, decisions)
-    measure_variants(session, [*ids.values(), *children])
-    return Loaded(len(families), len(ids) + len(children), len(decisions))
+    more, changes = review_again(session, corpus, written)
+    measure_variants(session, [*ids.values(), *children, *more])
+    return Loaded(len(families), len(ids) + len(children) + len(more), len(decisions) + changes)
+
+
+def add_what_is_new(session: Session, corpus: Corpus, *, run_id: int) -> Loaded:
+    """Add what an earlier version of the corpus lacked: variants, and the second review.
+
+    Only anchors that are still as the corpus has them get any, and what a person has decided on
+    stays as it is.
+
+    Args:
+        run_id: the run that the variants name as their origin.
+    """
+    query = (
+        select(col(Anchor.uid), col(Anchor.id))
+        .join(Source, col(Source.id) == Anchor.source_id)
+        .where(
+            col(Source.name) == corpus.source,
+            col(Anchor.revision) == 1,
+            col(Anchor.retired_at).is_(None),
+        )
+    )
+    anchors: dict[str, int] = dict(session.execute(query).all())
+    written = {
+        uid: variant
+        for family in corpus.families()
+        if (anchor := anchor_uid(family["anchor"])) in anchors
+        for uid, variant in variants_of(anchor, family)
+    }
+    known = ids_by_uid(session, Variant, [*written])
+    new = {uid: one for uid, one in written.items() if uid not in known}
+    rows = [
+        variant_row(uid, one, anchors[one.anchor], corpus=corpus, run_id=run_id)
+        for uid, one in new.items()
+    ]
+    ids = add_variants(session, rows)
+    more, changes = review_again(session, corpus, written)
+    measure_variants(session, [*ids.values(), *more])
+    return Loaded(0, len(ids) + len(more), changes)
 
 
 def _source(session: Session, corpus: Corpus) -> int:
@@ -123,7 +155,8 @@ def _source(session: Session, corpus: Corpus) -> int:
         row = Source(
             name=corpus.source,
             licence=corpus.licence,
-            note="Written by a large language model for this project; reviewed by a second one.",
+            note="Written by large language models for this project; the README of the corpus says "
+            "who reviewed it.",
         )
         session.add(row)
         session.flush()
@@ -152,7 +185,7 @@ def _add_anchors(session: Session, families: Families, *, source_id: int) -> dic
     ids: dict[str, int] = {}
     for some in batched(rows):
         session.execute(insert(Anchor), some)
-        ids |= _ids(session, Anchor, [row["uid"] for row in some])
+        ids |= ids_by_uid(session, Anchor, [row["uid"] for row in some])
     revisions = [
         {
             "anchor_id": ids[uid],
@@ -169,66 +202,13 @@ def _add_anchors(session: Session, families: Families, *, source_id: int) -> dic
     return ids
 
 
-def _ids(
-    session: Session, table: type[Anchor] | type[Variant], uids: Sequence[str]
-) -> dict[str, int]:
-    found: dict[str, int] = {}
-    for start in range(0, len(uids), CHUNK):
-        query = select(col(table.uid), col(table.id))
-        some = query.where(col(table.uid).in_(uids[start : start + CHUNK]))
-        found |= dict(session.execute(some).all())
-    return found
-
-
-def _variants(anchor: str, family: Mapping[str, Any]) -> Iterator[tuple[str, _Written]]:
-    for type_id in _TYPES:
-        found = family.get(type_id, [])
-        for entry in found if isinstance(found, list) else [found]:
-            text, cue = (entry["text"], entry["cue"]) if isinstance(entry, dict) else (entry, None)
-            one = _Written(anchor, type_id, canonical(text), cue)
-            yield _uid(one), one
-
-
-def _uid(one: _Written) -> str:
-    return variant_uid(anchor_uid=one.anchor, type_id=one.type_id, text=one.text)
-
-
-def _row(uid: str, one: _Written, anchor_id: int, *, corpus: Corpus, run_id: int) -> dict[str, Any]:
-    return {
-        "uid": uid,
-        "anchor_id": anchor_id,
-        "anchor_revision": 1,
-        "type_id": one.type_id,
-        "text": one.text,
-        "cue": one.cue,
-        "run_id": run_id,
-        "parent_id": None,
-        "author_id": None,
-        "provider": corpus.id,
-        "model": corpus.id,
-        "random_key": bucket(uid, salt=RANDOM_SALT),
-        "created_at": now(),
-    }
-
-
-def _add_variants(
-    session: Session, rows: Sequence[dict[str, Any]], *, source_id: int
-) -> dict[str, int]:
-    """Add the rows, whose anchors are of this source; (uid → id) of them."""
-    for some in batched(rows):
-        session.execute(insert(Variant), [row | {"source_id": source_id} for row in some])
-    know_new_rows(session, Variant)
-    return _ids(session, Variant, [row["uid"] for row in rows])
-
-
 def _decide(
     session: Session,
     corpus: Corpus,
-    written: Mapping[str, _Written],
+    written: Mapping[str, Written],
     *,
     anchors: Mapping[str, int],
     ids: Mapping[str, int],
-    source_id: int,
 ) -> tuple[Sequence[int], list[dict[str, Any]]]:
     """Add what the review's edits made; the ids of that, and the review as decision rows."""
     if not corpus.reviewer:
@@ -242,44 +222,29 @@ def _decide(
     children: dict[str, dict[str, Any]] = {}
     rows: list[dict[str, Any]] = []
     for uid, one in written.items():
-        if corpus.whole and in_pending_fifth(one.anchor):
+        if corpus.whole and (in_pending_fifth(one.anchor) or one.type_id in corpus.second_types):
             continue
         review = reviews.get((one.anchor, one.type_id, None if corpus.whole else one.text))
         if review is None:
             if corpus.whole:
-                rows.append(_decision(ids[uid], reviewer.id, Verdict.ACCEPT))
+                rows.append(decision_row(ids[uid], reviewer.id, Verdict.ACCEPT))
         elif review["verdict"] == "reject":
-            rows.append(_decision(ids[uid], reviewer.id, Verdict.REJECT, review))
+            rows.append(decision_row(ids[uid], reviewer.id, Verdict.REJECT, review))
         else:
             better = one._replace(text=canonical(review["text"]), cue=review.get("cue", one.cue))
-            child = _row(_uid(better), better, anchors[one.anchor], corpus=corpus, run_id=0)
-            by_reviewer = {"parent_id": ids[uid], "author_id": reviewer.id, "run_id": None}
-            children[child["uid"]] = child | by_reviewer | {"model": corpus.reviewer}
+            child = child_row(
+                better,
+                anchors[one.anchor],
+                corpus=corpus,
+                parent_id=ids[uid],
+                reviewer=reviewer,
+            )
+            children[child["uid"]] = child
             edits.append((ids[uid], child["uid"], review))
-    child_ids: dict[str, int] = {}
-    if children:
-        child_ids = _add_variants(session, list(children.values()), source_id=source_id)
+    child_ids = add_variants(session, list(children.values())) if children else {}
     for variant_id, child_uid, review in edits:
-        edit = _decision(variant_id, reviewer.id, Verdict.EDIT, review)
+        edit = decision_row(variant_id, reviewer.id, Verdict.EDIT, review)
         edit["child_id"] = child_ids[child_uid]
-        accept = _decision(child_ids[child_uid], reviewer.id, Verdict.ACCEPT)
+        accept = decision_row(child_ids[child_uid], reviewer.id, Verdict.ACCEPT)
         rows += [edit, accept | {"action_id": edit["action_id"]}]
     return list(child_ids.values()), rows
-
-
-def _decision(
-    variant_id: int, reviewer_id: int, verdict: Verdict, review: Mapping[str, Any] | None = None
-) -> dict[str, Any]:
-    review = review or {}
-    return {
-        "variant_id": variant_id,
-        "variant_version": 1,
-        "reviewer_id": reviewer_id,
-        "verdict": verdict,
-        "reason": review.get("reason", ""),
-        "note": review.get("note", ""),
-        "action_id": str(uuid.uuid4()),
-        "child_id": None,
-        "guideline_version": GUIDELINE_VERSION,
-        "decided_at": now(),
-    }

@@ -268,20 +268,20 @@ def _provenance(row: Row[*tuple[Any, ...]]) -> dict[str, Any]:
 def _deciders(rows: list[Row[*tuple[Any, ...]]]) -> dict[str, Any]:
     """Who accepted: how many persons and models, whose verdict counted, whether adjudicated.
 
-    As in ``curation.review.status``: an adjudication outranks persons, a person outranks a model.
+    As in ``curation.review.status``: a person's adjudication outranks persons, a person outranks a
+    model.
     """
     standing = live(_vote(row) for row in rows if row.decision_id is not None)
     latest = {vote.reviewer_id: vote for vote in standing if vote.is_person or vote.counts}
     accepting = [vote for vote in latest.values() if vote.verdict == Verdict.ACCEPT]
     persons = sum(vote.is_person for vote in accepting)
-    adjudications = [vote for vote in standing if vote.adjudicates]
-    by_person = adjudications[-1].is_person if adjudications else persons > 0
-    kind = ReviewerKind.PERSON if by_person else ReviewerKind.MODEL
+    adjudicated = any(vote.adjudicates and vote.is_person for vote in standing)
+    kind = ReviewerKind.PERSON if adjudicated or persons else ReviewerKind.MODEL
     return {
-        "decided_by": kind.value if accepting or adjudications else None,
+        "decided_by": kind.value if accepting or adjudicated else None,
         "persons": persons,
         "models": len(accepting) - persons,
-        "adjudicated": bool(adjudications),
+        "adjudicated": adjudicated,
     }
 
 

@@ -14,7 +14,7 @@ from curation.review.decisions import chunks, counts_still
 from curation.review.history import stands
 from curation.review.shown_card import ShownCard, find_variant, shown
 from db.errors import HedgerowError
-from db.models import Decision, Status, Variant
+from db.models import Decision, Reviewer, ReviewerKind, Status, Variant
 
 
 def contested(session: Session, variants: Iterable[Variant]) -> frozenset[int]:
@@ -31,9 +31,11 @@ def contested(session: Session, variants: Iterable[Variant]) -> frozenset[int]:
         query = (
             select(col(Decision.variant_id))
             .join(Variant, col(Variant.id) == col(Decision.variant_id))
+            .join(Reviewer, col(Reviewer.id) == col(Decision.reviewer_id))
             .where(
                 col(Decision.variant_id).in_(ids),
                 col(Decision.adjudicates),
+                col(Reviewer.kind) == ReviewerKind.PERSON,  # a model's is no settled conflict
                 stands(),
                 counts_still(),
             )

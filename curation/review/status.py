@@ -100,10 +100,10 @@ def standing_of(
 def status_of(votes: Sequence[Vote], *, births: Sequence[Vote] = ()) -> Status:
     """The status that a variant's decisions give it.
 
-    An adjudication decides, the latest if there are several. Else the latest verdict of each
-    person: all the same gives that, different ones give a conflict. Else, in the same way, the
-    verdicts of the models that are switched on. Else it is pending. Two edits agree only if they
-    made the same child.
+    An adjudication by a person decides, the latest if there are several. Else the latest verdict of
+    each person: all the same gives that, different ones give a conflict. Else, in the same way, the
+    adjudications and the verdicts of the models that are switched on. Else it is pending. Two edits
+    agree only if they made the same child.
 
     Args:
         votes: every decision on the variant.
@@ -115,12 +115,11 @@ def status_of(votes: Sequence[Vote], *, births: Sequence[Vote] = ()) -> Status:
         superseded: the original stands again.
     """
     standing = live(votes)
-    adjudications = [vote for vote in standing if vote.adjudicates]
-    if adjudications:
-        return _STATUS_OF[adjudications[-1].verdict]
     people = [vote for vote in standing if vote.is_person]
     models = [vote for vote in standing if not vote.is_person and vote.counts]
     for group in (people, models):
+        if adjudications := [vote for vote in group if vote.adjudicates]:
+            return _STATUS_OF[adjudications[-1].verdict]
         if group:
             return _agreed(group)
     return Status.SUPERSEDED if births and not live(births) else Status.PENDING

@@ -188,7 +188,7 @@ KINDS = (
         id="corpus",
         title="Load a corpus",
         work="curation.corpora.corpus_run:work",
-        address=lambda run: "anchors",
+        address=lambda run: _page("anchors", part="Corpora"),
         summary=_loaded,
         step=StepKind.LOAD,
     ),

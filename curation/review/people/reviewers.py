@@ -22,7 +22,7 @@ MAX_NAME = 80
 
 LABELS = "data set labels"
 """The reviewer that a file's own labels count as."""
-_OF_CORPORA = [corpus.reviewer for corpus in CORPORA.values() if corpus.reviewer]
+_OF_CORPORA = [name for corpus in CORPORA.values() for name in corpus.reviewers]
 JUDGE = "judge: "
 """What the names of models that give second opinions begin with."""
 

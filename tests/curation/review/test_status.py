@@ -14,8 +14,22 @@ def person(number: int, reviewer: int, verdict: Verdict, **more: object) -> Vote
     return Vote(id=number, reviewer_id=reviewer, verdict=verdict, is_person=True, **more)  # type: ignore[arg-type]
 
 
-def model(number: int, verdict: Verdict, *, counts: bool = True) -> Vote:
-    return Vote(id=number, reviewer_id=99, verdict=verdict, is_person=False, counts=counts)
+def model(
+    number: int, verdict: Verdict, *, counts: bool = True, reviewer: int = 99, **more: object
+) -> Vote:
+    return Vote(
+        id=number,
+        reviewer_id=reviewer,
+        verdict=verdict,
+        is_person=False,
+        counts=counts,
+        **more,  # type: ignore[arg-type]
+    )
+
+
+def second(number: int, *, counts: bool = True) -> Vote:
+    """The edit of a second model that settles what it and the first one disagree about."""
+    return model(number, E, counts=counts, reviewer=98, child_id=5, adjudicates=True)
 
 
 @pytest.mark.parametrize(
@@ -42,6 +56,11 @@ def model(number: int, verdict: Verdict, *, counts: bool = True) -> Vote:
             [person(1, 3, A, adjudicates=True), person(2, 3, R, adjudicates=True)],
             Status.REJECTED,
         ),
+        ([model(1, A), model(2, E, reviewer=98, child_id=5)], Status.CONFLICT),
+        ([model(1, A), second(2)], Status.SUPERSEDED),
+        ([model(1, A), second(2, counts=False)], Status.ACCEPTED),
+        ([model(1, A), second(2), person(3, 1, A)], Status.ACCEPTED),
+        ([person(1, 1, R), model(2, A), second(3)], Status.REJECTED),
     ],
 )
 def test_the_rule(votes: list[Vote], status: Status) -> None:

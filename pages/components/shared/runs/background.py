@@ -50,10 +50,10 @@ def active(kind: str) -> Run | None:
     return next(iter(open_project.ask(under_way, kind)), None)
 
 
-def ensure(kind: str) -> None:
+def ensure(kind: str, parameters: dict[str, Any] | None = None) -> None:
     """Have what there is to do for a kind of run done: start one, unless one is at work."""
     ensured = open_project.tell(
-        ensure_run, kind=kind, parameters={}, requested_by=signin.reviewer_id()
+        ensure_run, kind=kind, parameters=parameters or {}, requested_by=signin.reviewer_id()
     )
     if ensured.is_new:
         start_process_of(ensured.run)

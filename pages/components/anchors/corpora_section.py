@@ -1,0 +1,140 @@
+"""The corpora that come with Hedgerow: what they hold, loading one, accepting what is unflagged."""
+
+import streamlit as st
+
+from curation.corpora import corpus_run
+from curation.corpora.corpus import Corpus
+from curation.corpora.corpus_run import CorpusState
+from curation.plurals import counted
+from curation.review.actions import retract_action
+from db.models import Run, RunState
+from db.runs import UNFINISHED
+from pages.components.shared.runs import background, progress_view
+from pages.components.shared.shell import count_cache, open_project, signin
+from pages.components.shared.shell.count_cache import CachedCounts
+from training.runs.kinds import kind_of
+
+_TOLD, _ACCEPTED = "corpora-told", "corpora-accepted"
+"""Session: the corpus and a sentence on it, once; corpus → the action that accepted, and whose."""
+
+_UNDO = "Z on the Review page or 'hedgerow review undo' takes it back as one action."
+
+
+def corpora() -> None:
+    """Every corpus, with what can be done with it."""
+    st.caption(
+        "These sentences come with Hedgerow. Load a corpus to review its variants like any others. "
+        "What nobody has reviewed is pending."
+    )
+    counts = CachedCounts()
+    for state in open_project.ask(corpus_run.corpora_states):
+        with st.container(border=True, key=f"corpus-{state.corpus.id}"):
+            _one(state, counts)
+    counts.follow()
+
+
+def _one(state: CorpusState, counts: CachedCounts) -> None:
+    corpus, run = state.corpus, state.run
+    st.subheader(corpus.source, anchor=False)
+    st.text(corpus.about)
+    st.text(f"{_here(state)} Licence: {corpus.licence}.")
+    with st.expander("Who wrote it, who reviewed it, what it is for", icon=":material/notes:"):
+        st.code(corpus.readme, language=None, wrap_lines=True, height=420)
+    if run is not None and run.state in UNFINISHED:
+        progress_view.follow(run, title=f"Load {corpus.source}")
+        return
+    _ended(run)
+    complete = state.anchors >= corpus.anchors
+    st.button(
+        "Load what is new" if complete else "Load",
+        key=f"load-{corpus.id}",
+        icon=":material/download:",
+        type="secondary" if state.anchors else "primary",
+        on_click=_load,
+        args=(corpus,),
+        help="Adds what this version of Hedgerow has of it and your project lacks. What you have "
+        "changed or decided stays as it is."
+        if state.anchors
+        else f"Takes {progress_view.duration(corpus.seconds)}. You can close the browser.",
+    )
+    if state.anchors:
+        _accepting(corpus, counts)
+    _told(corpus)
+
+
+def _here(state: CorpusState) -> str:
+    if not state.anchors:
+        return f"None of its {state.corpus.anchors:,} anchors is here."
+    verb = "is" if state.anchors == 1 else "are"
+    return f"{state.anchors:,} of its {state.corpus.anchors:,} anchors {verb} here."
+
+
+def _ended(run: Run | None) -> None:
+    """What became of the last loading."""
+    if run is None:
+        return
+    if run.state == RunState.DONE:
+        if said := kind_of(run.kind).sum_up(run.result):
+            st.text(said)
+    else:
+        progress_view.stopped(run)
+
+
+def _load(corpus: Corpus) -> None:
+    background.ensure(corpus_run.KIND, corpus_run.parameters(corpus))
+
+
+def _accepting(corpus: Corpus, counts: CachedCounts) -> None:
+    """One click that accepts what no check flags, with the number beforehand."""
+    number = counts.get(corpus_run.count_unflagged, corpus.id)
+    if number is None:
+        st.caption("Counting what nothing is flagged on.")
+        return
+    if not number:
+        st.text("Nothing of it is pending without a flag.")
+        return
+    st.text(f"{_variants(number)} pending with no flag: no check found anything to object to.")
+    if signin.reviewer_id() is None:
+        with st.popover(f"Accept the {number:,}", icon=":material/check:"):
+            st.write("Decisions are stored under a name, so that they can be taken back.")
+            signin.name_form("Your name", key=f"signin-corpus-{corpus.id}")
+    elif st.button(
+        f"Accept the {number:,}",
+        key=f"accept-{corpus.id}",
+        icon=":material/check:",
+        help=f"Accepts, in your name, what nothing is flagged on. {_UNDO}",
+    ):
+        _accept(corpus, number)
+
+
+def _variants(number: int) -> str:
+    return f"{counted(number, 'variant')} {'is' if number == 1 else 'are'}"
+
+
+def _accept(corpus: Corpus, number: int) -> None:
+    reviewer_id = signin.reviewer_id()
+    assert reviewer_id is not None  # the button is there for a reviewer only
+    with st.spinner(f"Accepting {counted(number, 'variant')}."):
+        done = open_project.tell(corpus_run.accept_unflagged, corpus.id, reviewer_id=reviewer_id)
+    count_cache.forget()
+    if done.action_id is not None:  # else a second click came after the first
+        st.session_state[_ACCEPTED] = (corpus.id, done.action_id, reviewer_id)
+        said = f"Accepted {counted(done.matches.total, 'variant')} in your name. {_UNDO}"
+        st.session_state[_TOLD] = (corpus.id, said)
+    st.rerun()
+
+
+def _told(corpus: Corpus) -> None:
+    told_of, said = st.session_state.get(_TOLD, ("", ""))
+    if told_of == corpus.id:
+        st.text(said)
+    if st.session_state.get(_ACCEPTED, ("",))[0] == corpus.id:
+        st.button("Undo", key=f"undo-{corpus.id}", icon=":material/undo:", on_click=_undo)
+
+
+def _undo() -> None:
+    corpus_id, action_id, reviewer_id = st.session_state.pop(_ACCEPTED)
+    undone = open_project.tell(retract_action, action_id, reviewer_id=reviewer_id)
+    count_cache.forget()
+    said = f"Took back {counted(undone.decisions, 'acceptance')}; they are pending again."
+    st.session_state[_TOLD] = (corpus_id, said)
