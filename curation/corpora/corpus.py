@@ -96,7 +96,7 @@ CORPORA = {
             id="antonyms",
             source="Hedgerow antonym sentences",
             about=(
-                "12,371 sentences with a predicate that has an opposite: negated, with the "
+                "Sentences with a predicate that has an opposite: negated, with the "
                 "opposite, and with the opposite negated."
             ),
             anchors=12_344,

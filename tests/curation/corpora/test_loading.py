@@ -7,6 +7,7 @@ from sqlalchemy import Engine, func, select
 from sqlmodel import col
 
 from curation.anchors.sources import sources_in_use
+from curation.content_uids import anchor_uid
 from curation.corpora import corpus_run
 from curation.corpora.corpus import CORPORA, Corpus
 from curation.corpora.loading import KIND, Loaded, add_families, load, missing_families
@@ -140,3 +141,4 @@ def test_a_corpus_says_who_wrote_and_reviewed_it_and_under_which_licence(corpus:
     said = corpus.readme
     assert "language model" in said and "CC BY 4.0" in said and "review" in said
     assert parse_rule(f"no flags and source = {corpus.source}").clauses
+    assert len({anchor_uid(family["anchor"]) for family in corpus.families()}) == corpus.anchors
