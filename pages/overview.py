@@ -40,8 +40,8 @@ def _welcome() -> None:
         st.write(
             "There are no sentences here yet. The starter corpus brings 1,369 affirmative "
             "sentences of several genres, each with negated, hedged and paraphrased variants that "
-            "a language model wrote. For four fifths of them a second model's review counts until "
-            "you decide otherwise; the last fifth is left for you."
+            "language models wrote. For four fifths of them the reviews of two models count until "
+            "you decide otherwise. The last fifth is left for you."
         )
         if st.button("Load the starter corpus", type="primary", key="load-starter"):
             _load()

@@ -76,6 +76,8 @@ def _ended(run: Run | None) -> None:
     if run.state == RunState.DONE:
         if said := kind_of(run.kind).sum_up(run.result):
             st.text(said)
+    elif run.state == RunState.CANCELLED:
+        st.text(f"Run {run.id} was cancelled. What it had loaded stays; Load adds the rest.")
     else:
         progress_view.stopped(run)
 

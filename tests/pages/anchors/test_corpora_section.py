@@ -99,6 +99,17 @@ def test_a_failed_loading_says_why_and_can_be_started_again(
     assert buttons(page)["load-antonyms"] == "Load"
 
 
+def test_a_cancelled_loading_says_that_what_it_loaded_stays(
+    page: AppTest, some_loaded: Engine
+) -> None:
+    with writing(some_loaded) as session:
+        run = create_run(session, kind=KIND, parameters=corpus_run.parameters(CORPUS))
+        run.state = RunState.CANCELLED
+    page.run()
+    assert "What it had loaded stays; Load adds the rest." in texts(page)
+    assert buttons(page)["load-antonyms"] == "Load"
+
+
 def test_a_loaded_corpus_says_what_it_brought(page: AppTest, some_loaded: Engine) -> None:
     page.run()
     said = texts(page)
