@@ -24,17 +24,13 @@ if TYPE_CHECKING:
 PENDING = "pending"
 """The part of the corpus that is undecided in a new project; the others are the splits' names."""
 
-_ROLES = {
-    entry.id: {"negation": Role.NEGATION, "hedge": Role.HEDGE, "paraphrase": Role.PARAPHRASE}[
-        entry.role
-    ]
-    for entry in TAXONOMY
-}
+_ROLES = {entry.id: Role[entry.role.upper()] for entry in TAXONOMY}
 
 
 def starter_families() -> dict[str, list[Family]]:
-    """The starter corpus with its review applied, by split, and the pending fifth for itself."""
-    reviews = {(row["anchor"], row["type"]): row for row in STARTER.reviews()}
+    """The starter corpus with its reviews applied, by split, and the pending fifth for itself."""
+    both = [*STARTER.reviews(), *STARTER.second_reviews()]
+    reviews = {(row["anchor"], row["type"]): row for row in both}
     parts: dict[str, list[Family]] = defaultdict(list)
     for row in STARTER.families():
         uid = anchor_uid(row["anchor"])

@@ -6,9 +6,6 @@ from curation.corpora.corpus import STARTER
 from curation.taxonomy.built_in import TAXONOMY
 from training.finetune.losses import Member, Role
 
-ROLES = {"negation": Role.NEGATION, "hedge": Role.HEDGE, "paraphrase": Role.PARAPHRASE}
-
-
 def starter_families() -> list[list[Member]]:
     """All of it, reviewed or not."""
     path = STARTER.folder / "families.jsonl"
@@ -21,7 +18,11 @@ def _family(entry: dict) -> list[Member]:
     return [
         Member(entry["anchor"], Role.ANCHOR),
         *(
-            Member(found["text"] if isinstance(found, dict) else found, ROLES[kind.role], kind.id)
+            Member(
+                found["text"] if isinstance(found, dict) else found,
+                Role[kind.role.upper()],
+                kind.id,
+            )
             for kind, found in variants
         ),
     ]
