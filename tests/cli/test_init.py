@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from curation.project.opening import open_project
+from curation.taxonomy.built_in import TAXONOMY
 from db.engine import writing
 from db.runs import create_run
 from db.settings import load_settings
@@ -35,7 +36,7 @@ def test_an_empty_project_counts_nothing_of_every_type() -> None:
     answer = ask("status")
     assert answer["anchors"] == 0
     assert list(answer["variants"])[:2] == ["verbal", "absolute"]
-    assert list(answer["variants"].values()) == [dict.fromkeys(STATES, 0)] * 7
+    assert list(answer["variants"].values()) == [dict.fromkeys(STATES, 0)] * len(TAXONOMY)
     assert (answer["runs"], answer["releases"], answer["encoders"]) == ([], [], [])
 
 

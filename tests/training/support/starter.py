@@ -6,6 +6,7 @@ from curation.corpora.corpus import STARTER
 from curation.taxonomy.built_in import TAXONOMY
 from training.finetune.losses import Member, Role
 
+
 def starter_families() -> list[list[Member]]:
     """All of it, reviewed or not."""
     path = STARTER.folder / "families.jsonl"
