@@ -97,7 +97,8 @@ def _roles(place: DeltaGenerator) -> tuple[Role, ...]:
     types = open_project.types()
     asked = {role: types_of(role, types) for role in ROLES}
     named = [role for role in ROLES if asked[role]]
-    st.session_state.setdefault(links.GENERATE_ROLES, named[:2])
+    needed = [role for role in named if ROLES[role].polarity != "neutral"]  # for triples
+    st.session_state.setdefault(links.GENERATE_ROLES, needed[:2])
     chosen = place.pills(
         "One call an anchor for",
         named,
