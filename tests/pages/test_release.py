@@ -12,6 +12,7 @@ from curation.release.contents import only_sources
 from curation.release.export import export_run
 from curation.release.freezing import get_release, list_releases
 from curation.review.actions import accept, reject, shown
+from curation.taxonomy.built_in import TAXONOMY
 from db.columns import now
 from db.engine import reading, writing
 from db.execution import execute
@@ -19,7 +20,7 @@ from db.models import Run, RunState, Variant
 from db.runs import create_run, list_runs
 from pages.components.shared.shell import open_project
 from tests.pages.conftest import OpenPage, unsafe_texts
-from tests.support.factories import TEXTS, add_family, person
+from tests.support.factories import add_family, person
 
 HOSTILE = "<img src=x onerror=alert(1)> **bold** $x$ =1+1"
 
@@ -283,7 +284,7 @@ def test_accepted_variants_without_a_triple_are_explained(
 
 def test_every_type_has_a_row(families: list[dict[str, Variant]], open_page: OpenPage) -> None:
     counts = table(open_page("release"), NOW)
-    assert len(counts) == len(TEXTS) + 2
+    assert len(counts) == len(TAXONOMY) + 2
 
 
 def test_exports_of_other_runs_are_left_alone(
