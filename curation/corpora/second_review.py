@@ -169,6 +169,6 @@ def _past(session: Session, variant_ids: Iterable[int]) -> dict[int, list[_Past]
             .where(col(Decision.variant_id).in_(some))
             .order_by(col(Decision.id))
         )
-        for variant_id, *row in session.execute(query):
-            found[variant_id].append(_Past(*row))
+        for variant_id, name, is_person, verdict, child_id in session.execute(query):
+            found[variant_id].append(_Past(name, is_person, verdict, child_id))
     return found
