@@ -30,7 +30,8 @@ def test_every_kind_that_a_module_names_is_registered() -> None:
         for target in node.targets
         if isinstance(target, ast.Name) and target.id == "KIND"
     }
-    assert {kind for _, kind in named} == IDS
+    earlier = {"starter"}  # what the runs of older projects are stored under
+    assert {kind for _, kind in named} == IDS - earlier
 
 
 def test_runs_are_stored_under_a_named_kind_only() -> None:
