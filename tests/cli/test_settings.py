@@ -41,9 +41,9 @@ def test_everything_is_shown_with_and_without_show(loaded_home: Path) -> None:
 
 def test_one_row_is_counted_in_the_singular(loaded_home: Path) -> None:
     rows = ask("settings")["database"]["rows"]
-    assert rows["reviewers"] == 1
+    assert rows["runs"] == 1
     text = " ".join(said("settings").split())
-    assert ", 1 reviewer," in text and "1 reviewers" not in text
+    assert ", 1 run." in text and "1 runs" not in text
 
 
 def test_a_threshold_is_changed_with_what_follows(loaded_home: Path) -> None:

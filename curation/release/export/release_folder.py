@@ -26,7 +26,7 @@ from curation.release.export.table_rows import (
     TABLES_OF,
     ExportFormat,
     Rows,
-    Table,
+    count_rows,
     parquet_path,
     read_table,
 )
@@ -167,7 +167,7 @@ def _write_tables(
     progress: Progress | None,
 ) -> Rows:
     """Write every table of the format; the rows that each table and split should have."""
-    expected = {table: _expected(release, table) for table in TABLES_OF[format]}
+    expected = {table: count_rows(session, release, table) for table in TABLES_OF[format]}
     counter = _Counter(sum(sum(splits.values()) for splits in expected.values()), progress)
     for table, splits in expected.items():
         columns = TABLES[table]
@@ -184,13 +184,6 @@ def _write_tables(
     assert counter.done == counter.total, "the release's summary and its rows disagree"
     counter.report("Finishing.")
     return expected
-
-
-def _expected(release: Release, table: Table) -> dict[str, int]:
-    """Split → rows of the table, for splits that have any."""
-    key = "triples" if table == "triples" else "variants"
-    splits = release.summary["splits"]
-    return {split.value: splits[split][key] for split in Split if splits.get(split, {}).get(key)}
 
 
 class _Counter:

@@ -3,12 +3,12 @@
 from collections.abc import Iterator, Mapping
 from typing import Any, Literal, NamedTuple
 
-from sqlalchemy import Row, inspect, select
+from sqlalchemy import Row, func, inspect, select
 from sqlalchemy.orm import Session
 from sqlmodel import col
 
 from curation.release.triples import BATCH, triple_rows, uid_order
-from db.models import Polarity, ReleaseItem, Split
+from db.models import Polarity, Release, ReleaseItem, Split
 
 ExportFormat = Literal["hf", "jsonl", "pairs"]
 Table = Literal["triples", "variants", "pairs"]
@@ -109,6 +109,24 @@ def read_table(
     if table == "variants":
         return map(_variant, items)
     return (_pair(item) for item in items if item.polarity != Polarity.NEUTRAL)
+
+
+def count_rows(session: Session, release: Release, table: Table) -> dict[str, int]:
+    """Split → rows of the table, for splits that have any."""
+    if table == "pairs":
+        query = (
+            select(col(ReleaseItem.split), func.count())
+            .where(
+                col(ReleaseItem.release_id) == release.id,
+                col(ReleaseItem.polarity) != Polarity.NEUTRAL,
+            )
+            .group_by(col(ReleaseItem.split))
+        )
+        found = {split.value: count for split, count in session.execute(query)}
+    else:
+        key = "triples" if table == "triples" else "variants"
+        found = {split: counts[key] for split, counts in release.summary["splits"].items()}
+    return {split.value: found[split] for split in Split if found.get(split)}
 
 
 _Item = Row[*tuple[Any, ...]]

@@ -35,11 +35,11 @@ def corpora() -> None:
 
 def _one(state: CorpusState, counts: CachedCounts) -> None:
     corpus, run = state.corpus, state.run
-    st.subheader(corpus.source, anchor=False)
+    st.header(corpus.source, anchor=False)
     st.text(corpus.about)
     st.text(f"{_here(state)} Licence: {corpus.licence}.")
     with st.expander("Who wrote it, who reviewed it, what it is for", icon=":material/notes:"):
-        st.code(corpus.readme, language=None, wrap_lines=True, height=420)
+        st.markdown(_below_heading(corpus.readme))
     if run is not None and run.state in UNFINISHED:
         progress_view.follow(run, title=f"Load {corpus.source}")
         return
@@ -60,6 +60,13 @@ def _one(state: CorpusState, counts: CachedCounts) -> None:
     if state.anchors:
         _accepting(corpus, counts)
     _told(corpus)
+
+
+def _below_heading(readme: str) -> str:
+    """A file of ours without its title, its headings a level below the heading of the corpus."""
+    title, _, rest = readme.partition("\n")
+    assert title.startswith("# ")
+    return rest.replace("\n## ", "\n### ")
 
 
 def _here(state: CorpusState) -> str:

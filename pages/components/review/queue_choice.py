@@ -35,8 +35,8 @@ ORDERS = {
 CARD, FAMILY = "card", "family"
 VIEWS = {CARD: "One card", FAMILY: "Family"}
 ALL = "all"
-SOURCE = "source"
-"""Its key, here and in the address."""
+SOURCE = "queue-source"
+"""The key of the row of sources, here and in the address. Other pages have another (`source_choice`)."""
 
 
 def controls(state: ReviewState) -> None:

@@ -178,7 +178,7 @@ def test_a_choice_shows_how_much_is_left_and_gives_the_keys_back_to_the_card(des
     opener.click()
     expect(opener).to_have_attribute("aria-expanded", "true")
     expect(desk.get_by_role("radio", name="All types")).to_be_visible()
-    assert desk.evaluate(number.format(".st-key-type [role=radio]:nth-of-type(8)")) == '"279"'
+    assert desk.evaluate(number.format(".st-key-type [role=radio]:nth-of-type(12)")) == '"279"'
     assert not axe(desk)
     desk.keyboard.press("Escape")
     expect(desk.get_by_role("radio", name="All types")).not_to_be_visible()

@@ -78,7 +78,7 @@ def test_over_all_types_it_is_the_acceptance_of_the_overview(starter_engine: Eng
     assert usable == total.accepted
     assert sum(group.decided for group in found) == total.decided
     assert sum(group.pending for group in found) == total.pending
-    assert sum(group.edited for group in found) == 1000
+    assert sum(group.edited for group in found) == 1280
 
 
 def reject(session: Session, variant: Variant, reviewer: int, reason: str) -> None:

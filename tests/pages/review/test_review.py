@@ -301,19 +301,19 @@ def test_a_note_taken_back_is_told_in_the_history_without_its_text(
 
 
 def test_a_source_is_chosen_where_there_are_several(ids: list[int], with_source: Engine) -> None:
-    assert "source" not in [element.key for element in opened().get("button_group")]
+    assert "queue-source" not in [element.key for element in opened().get("button_group")]
     with writing(with_source) as session:
         corpus = CORPORA["claims"].source
         its = add_family(session, "The door is safe.", source=corpus)["verbal"]
         add_family(session, "The door is open.", source=HOSTILE)
         uid = its.uid
     app = opened()
-    assert labels(app, "source") == ["All sources", plain(HOSTILE), "test", corpus]
+    assert labels(app, "queue-source") == ["All sources", plain(HOSTILE), "test", corpus]
     assert HOSTILE not in unsafe_texts(app)
-    app = opened(source=corpus)
+    app = opened(**{"queue-source": corpus})
     assert first_card(app) == uid
-    assert '.st-key-menu-source .hg-open i::after{content:"1"}' in html(app)
-    assert '.st-key-source [role="radio"]:nth-of-type(1)::after{content:"5"}' in html(app)
+    assert '.st-key-menu-queue-source .hg-open i::after{content:"1"}' in html(app)
+    assert '.st-key-queue-source [role="radio"]:nth-of-type(1)::after{content:"5"}' in html(app)
 
 
 def test_where_a_source_is_done_the_others_are_offered(ids: list[int], with_source: Engine) -> None:
@@ -321,7 +321,7 @@ def test_where_a_source_is_done_the_others_are_offered(ids: list[int], with_sour
     with writing(with_source) as session:
         for variant in add_family(session, "The door is safe.", source=corpus).values():
             actions.accept(session, actions.shown(variant), reviewer_id=person(session))
-    app = opened(source=corpus, queue="Pending", type="All types")
+    app = opened(**{"queue-source": corpus, "queue": "Pending", "type": "All types"})
     offer = next(button for button in app.button if button.label == "Review all sources")
     offer.click().run()
     assert "hg-card" in html(app)

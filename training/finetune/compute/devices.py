@@ -118,12 +118,21 @@ def device_to_oneself(
     """
     held = FileLock(_lock_file(lock), mode=EVERYBODYS)
     with in_line(Path(held.lock_file), since or now()) as is_next:
-        while not (is_next(WAIT_SECONDS) and _taken(held)):
+        while not _taken_in_turn(held, is_next):
             waiting()
     try:
         yield
     finally:
         held.release()
+
+
+def _taken_in_turn(lock: FileLock, is_next: Callable[[float], bool]) -> bool:
+    if not (is_next(WAIT_SECONDS) and _taken(lock)):
+        return False
+    if is_next(0):
+        return True
+    lock.release()  # an earlier one came while this one waited for the lock
+    return False
 
 
 def _taken(lock: FileLock) -> bool:

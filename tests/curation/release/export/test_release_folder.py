@@ -116,6 +116,21 @@ def test_a_release_without_triples_has_variants_and_says_so(engine: Engine, tmp_
     assert "there is no `triples`" in body(folder)
 
 
+def test_pairs_leave_out_what_is_neither_the_same_nor_a_contradiction(
+    engine: Engine, tmp_path: Path
+) -> None:
+    texts = {"verbal": ["It is not late."], "unsupported": ["Nobody knows whether it is late."]}
+    with writing(engine) as session:
+        add_family(session, "It is late.", texts, split=Split.TRAIN)
+        release = create_release(session).release
+        pairs = export_release(session, release, tmp_path / "pairs", format="pairs")
+        lines = export_release(session, release, tmp_path / "jsonl", format="jsonl")
+    with (pairs / "pairs.csv").open(encoding="utf-8-sig", newline="") as file:
+        assert [row["sentence2"] for row in csv.DictReader(file)] == ["It is not late."]
+    found = [json.loads(line) for line in (lines / "variants.jsonl").open(encoding="utf-8")]
+    assert {row["polarity"] for row in found} == {"negative", "neutral"}
+
+
 def hostile_release(session: Session) -> Release:
     for number, text in enumerate(HOSTILE):
         add_family(
