@@ -36,7 +36,7 @@ CARD, FAMILY = "card", "family"
 VIEWS = {CARD: "One card", FAMILY: "Family"}
 ALL = "all"
 SOURCE = "queue-source"
-"""The key of the row of sources, here and in the address. Other pages have another (`source_choice`)."""
+"""The key of the row of sources, here and in the address. `source_choice` has another."""
 
 
 def controls(state: ReviewState) -> None:
